@@ -3,14 +3,14 @@ import { join, normalize } from "node:path";
 import { parseSync } from "oxc-parser";
 
 /**
- * Which room may import which: each may import itself, and the rooms in its row. A room that is not named may import nothing, so that
- * whoever builds one names it here first. `node layers.ts`, which is a part of `npm run check`, lists each import that breaks this.
+ * Which room may import which: each room may import itself, and the rooms in its row. A room that is not named here may import nothing,
+ * so you must name a new room first. `node layers.ts`, a part of `npm run check`, lists each import that breaks these rules.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   general: [],
   cron: [],
   core: ["general"],
-  // The protocol, from the bottom up. The files beside its rooms are its vocabulary: ports, policy, reports, new jobs.
+  // The protocol, from the bottom up. The files directly in `protocol/` are its vocabulary: ports, policy, reports, new jobs.
   protocol: ["core", "general"],
   "protocol/store": ["protocol", "core", "general"],
   "protocol/gate": ["protocol/store", "protocol", "core", "general", "cron"],
@@ -44,7 +44,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   functions: ["environment", "consumer", "http", "protocol/file", "protocol/hand-over", "core"],
   infra: ["core", "general", "cron"],
-  // The local stack knows the template, not the code.
+  // The local stack plays the synthesised template, so it needs no code of the queue.
   local: ["cron"],
   testing: [
     ...["client", "consumer", "http", "protocol/file", "protocol/hand-over", "protocol/gate", "protocol"],
@@ -53,11 +53,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: ["client", "consumer", "http", "aws", "local", "core", "general"],
   package: ["infra"],
   site: ["cli", "http", "infra", "environment", "protocol", "core"],
-  // As its users do: the package by its name.
+  // Examples import the package by its name, as users do.
   examples: [],
 };
 
-/** What shows that the rest holds may import all of it. */
+/** Tests and benchmarks, which may import every room. */
 const FREE = /^(?:bench|torture|test)\//;
 /** The rooms that import the AWS SDK: the ports, and the local stack, which plays AWS's services. */
 const WITH_SDK = ["aws", "local"];
@@ -89,13 +89,13 @@ function brokenRule(file: string, imports: string): string | undefined {
   return `${room} may import only ${[room, ...allowed].join(", ")}`;
 }
 
-/** `protocol/run` of `protocol/run/claim.ts`, `http` of `http/routes/jobs.ts`. */
+/** The room of a file: `protocol/run` for `protocol/run/claim.ts`, `http` for `http/routes/jobs.ts`. */
 function roomOf(file: string): string {
   const [top = "", second = "", ...rest] = file.split("/");
   return top === "protocol" && rest.length > 0 ? `${top}/${second}` : top;
 }
 
-/** What a file imports, types too. */
+/** The modules that a file imports, also for types only. */
 function importsOf(path: string): string[] {
   const { module } = parseSync(path, readFileSync(path, "utf8"));
   const dynamic = module.dynamicImports.flatMap(({ moduleRequest: { start, end } }) => {

@@ -4,17 +4,17 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 import tsconfig from "./tsconfig.json" with { type: "json" };
 
 const { paths } = tsconfig.compilerOptions;
-/** Projects that differ in their workers run one after the other. */
+/** Vitest does not run projects with different numbers of workers together, so the other projects run after `template`. */
 const AFTER_TEMPLATE = { groupOrder: 1 };
 
 // For each app that it synthesises, the CDK loads all schemas of CloudFormation, which takes three seconds of CPU time. Programs
-// that tests start inherit this variable. test/deploy/app.test.ts switches the validation on again, and makes its findings errors.
+// that tests start inherit this variable. test/deploy/app.test.ts turns the validation on again, and treats its findings as errors.
 process.env.CDK_VALIDATION = "false";
 
-// Tests start some hundred processes of Node. With compiled code at hand, a command of the command line takes half the CPU time.
+// Tests start some hundred processes of Node. With cached compiled code, a command of the command line takes half the CPU time.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules", ".cache", "minutehand-tests");
 
-/** These wait longest, for jobs that were filed before the first test: they begin first, and the others run meanwhile. */
+/** The test files that wait longest for their jobs. They begin first, and the other files run while they wait. */
 const FIRST = /\/e2e\/(?:kill|on-time)\.test\.ts$/;
 
 class WaitingFirst extends BaseSequencer {
@@ -27,10 +27,11 @@ class WaitingFirst extends BaseSequencer {
 }
 
 /**
- * `unit`: pure rules, the protocol over the in-memory services, and the programs. `security`: hostile input, and what logs and
- * roles show. Its files replace modules, so each has a worker of its own. `contract`: each port's suite against the one in
- * memory, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: what the stack
- * synthesises to. `e2e`: the embedded stack over HTTP. `life`: deployments one after the other, where `npm run test:deploy` says.
+ * `unit`: pure rules, the protocol over the in-memory services, and the programs. `security`: hostile input, and the content of logs
+ * and roles. Files of `security` replace modules, so each file has a worker of its own. `contract`: each port's suite against
+ * the services in memory, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: the synthesised
+ * templates. `e2e`: the embedded stack over HTTP. `life`: deployments one after the other, to the place that `npm run test:deploy`
+ * chooses.
  */
 export default defineConfig({
   // The examples import the package by its name.
@@ -40,7 +41,7 @@ export default defineConfig({
     ),
   },
   test: {
-    // Most of the time is waiting for jobs to fall due: all files at once, the longest included.
+    // Tests spend most of their time waiting until jobs fall due, so run many files at once, also the longest.
     maxWorkers: 12,
     sequence: { sequencer: WaitingFirst },
     globalSetup: ["test/temporary-folder.ts"],
@@ -50,8 +51,8 @@ export default defineConfig({
         test: {
           name: "unit",
           sequence: AFTER_TEMPLATE,
-          // Files share the modules that an earlier file of their worker has loaded: loading took a third of the CPU time.
-          // So a test puts back what it changes of the process, and modules keep no state of one queue for the next.
+          // The files of a worker share its loaded modules, because loading took a third of the CPU time. So a test must undo its
+          // changes to the process, and a module must not keep the state of one queue for the next.
           isolate: false,
           include: [
             "test/layers.test.ts",
@@ -86,7 +87,7 @@ export default defineConfig({
         test: {
           name: "sim",
           sequence: AFTER_TEMPLATE,
-          // Node loads the sources itself. In Vitest's own modules each use of an import calls a getter, and histories are loops.
+          // Let Node load the sources. In Vitest's own modules each use of an import calls a getter, and histories use imports in loops.
           experimental: { viteModuleRunner: false, nodeLoader: false },
           include: [
             "test/sim/simulate.test.ts",
@@ -100,7 +101,7 @@ export default defineConfig({
       {
         test: {
           name: "template",
-          // The CDK takes seconds to load: once, not for each file.
+          // The CDK takes seconds to load, so load it once and not for each file.
           isolate: false,
           maxWorkers: 1,
           include: ["test/infra/**/*.test.ts", "test/docs/{tables,code-blocks}.test.ts"],

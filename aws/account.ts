@@ -5,8 +5,8 @@ import { settings } from "./clients.ts";
 import { unavailable } from "./unknown.ts";
 
 /**
- * What the command line asks AWS about the account of a stack. Credentials come from the environment, and so does the region if the
- * caller gives none. A call without an answer throws `unavailable`.
+ * The questions that the command line asks AWS about the account of a stack. Credentials come from the environment. The region comes
+ * from there too, unless the caller gives one. Each function throws `unavailable` if AWS does not answer.
  */
 
 export type DeployedStack = {
@@ -30,7 +30,7 @@ export async function callerArn(region?: string): Promise<string> {
   }
 }
 
-/** Reads a stack by its name. `undefined` if there is none of that name. */
+/** Reads a stack by its name. Answers `undefined` if no stack has that name. */
 export async function deployedStack(name: string): Promise<DeployedStack | undefined> {
   try {
     const command = new DescribeStacksCommand({ StackName: name });
@@ -48,7 +48,7 @@ export async function deployedStack(name: string): Promise<DeployedStack | undef
   }
 }
 
-/** How many invocations may run at once in the region, in all functions without reserved concurrency together. */
+/** How many invocations of all functions without reserved concurrency may run at once in the region. */
 export async function freeConcurrency(region?: string): Promise<number> {
   try {
     const client = new LambdaClient(settingsIn(region));

@@ -23,7 +23,7 @@ export function toAttribute(value: unknown): AttributeValue {
   );
 }
 
-/** `fromEntries`, because callers name the map's keys: an assignment to `__proto__` would lose its value. */
+/** Uses `fromEntries`, because callers choose the map's keys: an assignment to the key `__proto__` would lose the value. */
 function mapOf(values: object): Record<string, AttributeValue> {
   const present = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present.map(([name, value]) => [name, toAttribute(value)]));
@@ -34,8 +34,8 @@ export function toKey({ pk, sk }: Key): Record<string, AttributeValue> {
 }
 
 /**
- * The attributes that each item gets first, in this order. DynamoDB answers attributes in no fixed order. V8 gives objects with another
- * order of fields another hidden class, and code that reads homes of many classes is several times as slow.
+ * The attributes that each item gets first, in this order. DynamoDB answers attributes in no fixed order. V8 gives a hidden
+ * class to each order of fields, and code that reads homes of many classes is several times as slow.
  */
 const FIRST = "pk sk v id topic body state dueAt wantedAt revision attempt createdAt".split(" ");
 
@@ -57,7 +57,7 @@ function fromAttribute(value: AttributeValue): unknown {
   if (value.L !== undefined) return value.L.map(fromAttribute);
   if (value.M !== undefined)
     return Object.fromEntries(Object.entries(value.M).map(([name, inner]) => [name, fromAttribute(inner)]));
-  // A newer version or another program wrote it. `readHome` finds that null is of no kind that it knows.
+  // A newer version or another program wrote this value. `readHome` finds that null is of no kind that it knows.
   return null;
 }
 

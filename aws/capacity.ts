@@ -1,6 +1,6 @@
 import type { ConsumedCapacity } from "@aws-sdk/client-dynamodb";
 
-/** Is told how many units each request consumed. `operation`: the method of the port. */
+/** Called with the units that each request consumed. `operation`: the method of the port. */
 export type OnCapacity = (operation: string, units: { read: number; write: number }) => void;
 
 export type Capacity = {
@@ -13,7 +13,7 @@ export type Capacity = {
   ): void;
 };
 
-/** Makes requests ask DynamoDB for the consumed units, but only if there is an `onCapacity` to tell. */
+/** Makes requests ask DynamoDB for the consumed units, but only if there is an `onCapacity`. */
 export function capacityMeter(onCapacity: OnCapacity | undefined): Capacity {
   if (onCapacity === undefined) return { asked: {}, used: () => {} };
   return {

@@ -31,8 +31,8 @@ export function settings(requestTimeout = REQUEST_TIMEOUT) {
 type Client = { middlewareStack: { remove(name: string): boolean } };
 
 /**
- * Removes the SDK's logging from a client. Though no logger is set, it copies each answer field by field, which takes a quarter of
- * the time of a large page.
+ * Removes the SDK's logging from a client. Even without a logger, the SDK's logging copies each answer field by field. For a large page
+ * this copy takes a quarter of the time.
  */
 function withoutLogger<C extends Client>(client: C): C {
   client.middlewareStack.remove("loggerMiddleware");
@@ -47,7 +47,7 @@ export function dynamoClient(requestTimeout = REQUEST_TIMEOUT): DynamoDBClient {
 /**
  * Removes `Lineage` from the trace header of a client's requests. By `Lineage` Lambda counts how many invocations in a row led to a
  * message, and it drops the message after 16 ("Recursive loop detection", Lambda Developer Guide). A job that asks to run again every
- * ten minutes has more invocations in a row, and so have retries and jobs that are given back. The rest of the trace stays. Requests
+ * ten minutes leads to more invocations in a row, and so do retries and jobs that are given back. The rest of the trace stays. Requests
  * of a handler's own clients keep their `Lineage`.
  */
 export function withoutLineage(client: SQSClient): SQSClient {
@@ -58,7 +58,7 @@ export function withoutLineage(client: SQSClient): SQSClient {
         if (name.toLowerCase() === "x-amzn-trace-id") headers[name] = partsWithoutLineage(value).join(";");
       return next(args);
     },
-    // The SDK adds the header in the same step with the same priority, but it was added earlier and so runs first.
+    // The SDK adds the header in the same step, with the same priority. The SDK's middleware was added earlier, so it runs first.
     { step: "build", priority: "low", name: "withoutLineage" },
   );
   return client;
@@ -70,8 +70,8 @@ function partsWithoutLineage(traceHeader: string): string[] {
 }
 
 /**
- * A process that both sends and polls needs two of these clients: a long poll keeps its socket for 20 s. The host of a queue's URL is
- * not called, so that AWS_ENDPOINT_URL_SQS can name another one.
+ * A process that both sends and polls needs two of these clients, because a long poll keeps its socket for 20 s. The client does not
+ * call the host in a queue's URL, so that AWS_ENDPOINT_URL_SQS can name another host.
  */
 export function sqsClient(): SQSClient {
   // MD5 digests of bodies detect networks that alter data. TLS detects that already.
@@ -91,7 +91,7 @@ export function schedulerClient(): SchedulerClient {
   return withoutLogger(new SchedulerClient(settings(REQUEST_TIMEOUT)));
 }
 
-/** The client for promotions. It tries once, for a short time: the sweep sends a job that has no promotion. */
+/** The client for promotions. It tries once, for a short time, because the sweep sends a job that has no promotion. */
 export function promotionsClient(): SchedulerClient {
   return withoutLogger(new SchedulerClient({ ...settings(PROMOTION_TIMEOUT), maxAttempts: 1 }));
 }

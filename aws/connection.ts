@@ -12,6 +12,6 @@ export type Connection = {
   readonly wait: (ms: number) => Promise<void>;
   readonly random: RandomBytes;
   readonly capacity: Capacity;
-  /** How many statements one call has. */
+  /** How many statements one call has at most. */
   readonly statements: number;
 };

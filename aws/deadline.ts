@@ -14,7 +14,7 @@ type Command = {
 };
 
 /**
- * Makes each try of a command check the clock before the try is signed, also the SDK's own retries. From `by` on the try throws
+ * Makes each try of a command, also each retry by the SDK itself, check the clock before the try is signed. From `by` on, a try throws
  * `unavailable`, which the SDK does not retry.
  */
 export function withDeadline<C extends Command>(command: C, by: Deadline, clock: () => number): C {

@@ -33,7 +33,7 @@ function placeholders() {
 type Placeholders = ReturnType<typeof placeholders>;
 
 function conditionOn(expect: Expected, { name, value }: Placeholders): string {
-  // `v`, because an update without a condition creates a missing item, and older code must not change an item of a newer version.
+  // Require `v` always: without a condition, an update would create a missing item, or change an item of a newer version.
   const terms = [`${name("v")} = ${value(ITEM_VERSION)}`];
   for (const [attribute, wanted] of Object.entries(expect)) {
     if (wanted === undefined) terms.push(`attribute_not_exists(${name(attribute)})`);
@@ -55,7 +55,7 @@ export function changeExpression({ expect, set, remove = [] }: Change) {
   return { UpdateExpression: update.join(" "), ConditionExpression, ...used.all() };
 }
 
-/** An update that adds to counters. DynamoDB refuses it if a newer version wrote the item, which may count in another way. */
+/** An update that adds to counters. DynamoDB refuses it for an item of a newer version, because that version may count differently. */
 export function countExpression(amounts: Readonly<Record<string, number>>, expiresAt: number) {
   const used = placeholders();
   const ConditionExpression = `attribute_not_exists(${used.name("pk")}) OR ${conditionOn({}, used)}`;

@@ -31,8 +31,8 @@ type Inserted = "inserted" | "exists" | Error;
 
 /**
  * The job pool on DynamoDB. A write whose answer was lost is repeated. If the first try took effect, `insert` then answers `exists`,
- * and `change` and `changeMany` answer that they were refused. The caller recognises its own item by the id, token or revision. A
- * repeated transaction is recognised by DynamoDB.
+ * and `change` and `changeMany` answer that they were refused. The caller recognises its own item by the id, token or revision.
+ * DynamoDB itself recognises a repeated transaction.
  */
 export function dynamoPool(settings: {
   client: DynamoDBClient;
@@ -41,10 +41,10 @@ export function dynamoPool(settings: {
   clock: () => number;
   /** Waits between two tries of a call. The promise resolves after `ms`. */
   wait?: (ms: number) => Promise<void>;
-  /** For the jitter of these waits, and for the tokens of transactions. */
+  /** Random bytes for the jitter of these waits, and for the tokens of transactions. */
   random?: RandomBytes;
   onCapacity?: OnCapacity;
-  /** How many statements one call has, 25 at most. */
+  /** How many statements one call has at most, 1 to 25. */
   statements?: number;
 }): Pool {
   const {
@@ -115,7 +115,7 @@ async function insert(items: readonly Item[], by: Deadline, connection: Connecti
   return results;
 }
 
-/** Inserts with a put, which takes less time than a statement: DynamoDB has no text to parse. */
+/** Inserts with a put. A put takes less time than a statement, because DynamoDB has no text to parse. */
 async function insertOne(item: Item, by: Deadline, connection: Connection): Promise<Inserted> {
   const { client, table, clock, capacity } = connection;
   const input = {

@@ -19,13 +19,13 @@ const WIDTH = 8;
 /** "Visibility timeout", SQS Developer Guide: 12 hours, in seconds. */
 const MOST_HIDE_SECONDS = 43_200;
 
-/** Is told of each request: the method of the port, and how many messages the request names. */
+/** Called for each request, with the method of the port and the number of messages that the request names. */
 export type OnRequest = (operation: keyof Queues, messages: number) => void;
 
 /**
- * The queues on SQS. A ready queue's URL is `urlPrefix` + topic, and its DLQ's has `_dlq` behind that. `urlPrefix` ends with `-`. The
- * events' queue has `_events` in place of that `-`: no topic has such a URL. `longPollClient` makes the receives, so that long polls
- * do not take the sockets of the other calls.
+ * The queues on SQS. `urlPrefix` ends with `-`. A ready queue's URL is `urlPrefix` + topic, and its DLQ's URL is that URL + `_dlq`. The
+ * URL of the events' queue has `_events` in place of the last `-` of `urlPrefix`, so it differs from the URL of each topic's queue.
+ * `longPollClient` makes the receives, so that long polls do not take the sockets of the other calls.
  */
 export function sqsQueues(settings: {
   client: SQSClient;

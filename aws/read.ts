@@ -13,14 +13,14 @@ import { fromAttributes, itemIfAny, toKey } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
 import { backoffUntil, isUnknown, unavailable, untilKnown } from "./unknown.ts";
 
-/** How long a read is repeated, in ms. Callers give reads no deadline. */
+/** For how long a read is retried, in ms. Callers give reads no deadline. */
 const PATIENCE = 15_000;
 /** "BatchGetItem", DynamoDB API Reference: the most keys of a call. */
 const BATCH_GET = 100;
 /** How many calls of one read are in flight at once. */
 const WIDTH = 8;
 
-/** Repeats a read that got no answer, and then throws `unavailable`. A read that DynamoDB refuses throws its error at once. */
+/** Retries an unanswered read for `PATIENCE`, and then throws `unavailable`. Throws at once if DynamoDB refuses the read. */
 async function readUntilAnswered<T>(connection: Connection, call: () => Promise<T>): Promise<T> {
   try {
     return await untilKnown(connection.clock() + PATIENCE, connection, call);
@@ -75,13 +75,16 @@ async function readChunk(
     items.push(...read);
     // rule: unprocessed-keys-read-again
     pending = output.UnprocessedKeys?.[table]?.Keys ?? [];
-    // An answer with items was cut at 16 MB. Only an answer without any was throttled.
+    // DynamoDB cuts an answer with items at 16 MB. Only an answer without items was throttled, so wait only then.
     if (pending.length > 0 && read.length === 0) await backoff(new Error("DynamoDB read no key"));
   }
   return items;
 }
 
-/** Reads a page with `BETWEEN`, the only condition that bounds both sides, and one entry more: it shows whether there are others. */
+/**
+ * Reads a page. Uses `BETWEEN`, because no other condition bounds both sides. Reads one entry more than `limit`, to see whether more
+ * entries follow.
+ */
 export async function readPage(
   pk: string,
   from: Position,

@@ -5,8 +5,8 @@ import { unavailable } from "./unknown.ts";
 const TRIES = 3;
 
 /**
- * Errors of a receipt that no longer counts: its message is deleted, visible again, or received anew. `InvalidParameterValue`: the
- * receipt has expired, or the message would be hidden for more than 12 hours in all, and stays as it is.
+ * Errors of a receipt that no longer counts: its message is deleted, visible again, or received anew. `InvalidParameterValue` means
+ * that the receipt has expired, or that the message would be hidden for more than 12 hours in all. SQS then leaves the message unchanged.
  */
 const MEANINGLESS = /ReceiptHandleIsInvalid|MessageNotInflight|InvalidParameterValue|InvalidIdFormat/;
 
@@ -47,7 +47,7 @@ async function callBatch<T>(
   } catch (thrown) {
     if (!MEANINGLESS.test((thrown as Error).name))
       throw unavailable("SQS did not answer for its receipts", thrown);
-    // Emulators refuse a whole batch for one receipt.
+    // Emulators refuse a whole batch because of one receipt, so try each entry alone.
     if (entries.length === 1) return [];
     const failed: BatchResultErrorEntry[] = [];
     for (const entry of entries) failed.push(...(await callBatch([entry], call)));

@@ -95,7 +95,7 @@ function requestOf(
     ScheduleExpression: expression,
     ScheduleExpressionTimezone: timezone,
     ...(from === undefined ? {} : { StartDate: new Date(from) }),
-    // Scheduler requires an end after the start. A schedule with one occurrence left has both at the same time.
+    // Scheduler requires an end after the start. In a schedule with one occurrence left, both are at the time of this occurrence.
     ...(end === undefined ? {} : { EndDate: new Date(Math.max(end, (from ?? 0) + 1000)) }),
     State: paused ? "DISABLED" : "ENABLED",
     FlexibleTimeWindow:

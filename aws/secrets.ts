@@ -6,9 +6,9 @@ import {
 import { messageOf } from "../core/errors.ts";
 import { unavailable } from "./unknown.ts";
 
-/** How long values are used before they are read again: ms. */
+/** How long the values of a secret are used before they are read again, in ms. */
 const KNOWN_FOR = 5 * 60_000;
-/** How long after a failed read the values are read again: ms. */
+/** How long after a failed read the values are read again, in ms. */
 const AGAIN_AFTER = 30_000;
 
 /** Answers the current value of a secret, and then the value before it if there is one. */

@@ -21,16 +21,16 @@ export function outcomeOfError(thrown: unknown): Sent {
   const reason = `${thrown instanceof Error ? thrown.name : "error"}: ${messageOf(thrown)}`;
   const name = thrown instanceof Error ? thrown.name : "";
   const status = statusOf(thrown) ?? 0;
-  // Errors of the network and of looking up credentials come from the SDK, and have no status.
+  // Errors of the network and of the look-up of credentials come from the SDK, and have no status.
   if (status < 400 || status >= 500 || CREDENTIALS.test(name)) return { outcome: "unreachable", reason };
   if (MISSING.test(name)) return { outcome: "missing", reason };
   return { outcome: isContentError(thrown) ? "refused" : "failing", reason };
 }
 
-/** The outcome for a message that failed alone. Errors of permissions, KMS keys and throttling are `failing`: they may end. */
+/** The outcome for a message that failed alone. Errors of permissions, KMS keys and throttling are `failing`: a later try may succeed. */
 export function outcomeOfEntry({ Code = "", Message = "" }: BatchResultErrorEntry): Sent {
   const reason = `${Code}: ${Message}`;
   if (MISSING.test(Code)) return { outcome: "missing", reason };
-  // `SenderFault` would tell too, but LocalStack sets it to false for errors of content.
+  // Do not look at `SenderFault`, because LocalStack sets it to false for errors of content.
   return { outcome: CONTENT.test(Code) ? "refused" : "failing", reason };
 }

@@ -17,7 +17,7 @@ const TRIES = 3;
 
 /**
  * Sends messages, and answers their outcomes in the order of the messages. Throws only if a delay is not a whole number of seconds from 0
- * to the longest that SQS allows: then the caller has a bug.
+ * to the longest delay that SQS allows. Such a delay is a bug of the caller.
  */
 export async function sendMessages(messages: readonly Outgoing[], destination: Destination): Promise<Sent[]> {
   for (const { delaySeconds } of messages) assertWhole("delaySeconds", delaySeconds, 0, SQS_MAX_DELAY / 1000);
@@ -25,8 +25,8 @@ export async function sendMessages(messages: readonly Outgoing[], destination: D
   const fit = [...messages.keys()].filter((index) => results[index] === undefined);
   const sizeOf = (index: number) => Buffer.byteLength(messages[index]?.body ?? "");
   const batches = batchesOf(fit, sizeOf, { count: SQS_BATCH_ENTRIES, bytes: SQS_BATCH_BYTES });
-  // A batch that ends as `unreachable` has waited for all timeouts of the client. The batches that have not begun by then are not sent,
-  // so that they do not wait as long again.
+  // A batch that ends as `unreachable` has waited for all timeouts of the client. Do not send the batches that have not begun by then,
+  // because they would wait just as long.
   let unreachable: Sent | undefined;
   await inParallel(batches, WIDTH, async (batch) => {
     const sent =
@@ -58,7 +58,7 @@ function refusalOf(body: string): Sent | undefined {
     : { outcome: "refused", reason: "a message cannot hold a lone surrogate" };
 }
 
-/** Sends one batch. Sends those messages again that SQS did not take because of an internal error: the SDK repeats only whole requests. */
+/** Sends one batch. Retries the messages that SQS did not take because of an internal error: the SDK retries only whole requests. */
 async function sendBatch(batch: readonly Outgoing[], destination: Destination): Promise<Sent[]> {
   const results = await trySend(batch, destination);
   for (let attempt = 2; attempt <= TRIES; attempt++) {
@@ -101,7 +101,7 @@ async function trySend(
   } catch (thrown) {
     if (batch.length === 1 || !isContentError(thrown))
       return batch.map(() => ({ sent: outcomeOfError(thrown) }));
-    // Emulators of SQS refuse the whole batch if they would refuse one of its messages. So each message is sent alone.
+    // Emulators of SQS refuse a whole batch because of one of its messages, so send each message alone.
     const answers: Answer[] = [];
     for (const message of batch) answers.push(...(await trySend([message], { client, url, onRequest })));
     return answers;

@@ -16,7 +16,7 @@ export type Decided = "applied" | "refused";
 
 /** How many batches are in flight at once. */
 const WIDTH = 8;
-/** The codes of a failed condition. `DuplicateItem` is that of an INSERT. */
+/** The codes of a failed condition. `DuplicateItem` is the code of an INSERT. */
 const REFUSED = new Set(["ConditionalCheckFailed", "DuplicateItem"]);
 
 export function insertStatement(table: string, item: Item): BatchStatementRequest {
@@ -44,8 +44,9 @@ export function updateStatement(table: string, { key, expect, set }: Change): Ba
 }
 
 /**
- * Runs statements independently of each other, 25 in one call. Repeats undecided ones until `by`. Answers an error for each that stays
- * undecided, and never throws. `onApplied` is called with the index of a statement as soon as it is known to be applied.
+ * Runs statements independently of each other, up to 25 in one call. Retries undecided statements until `by`. Answers an error for each
+ * statement that stays undecided, and never throws. `onApplied` is called with the index of a statement as soon as the statement is
+ * known to be applied.
  */
 export async function runStatements(
   operation: string,
@@ -75,7 +76,7 @@ async function runBatch(
   connection: Connection,
   onApplied: (index: number) => void,
 ): Promise<(Decided | Error)[]> {
-  // Each index is pending until it has a result, so that no hole is left. Errors as initial values would cost a stack trace each.
+  // At the end no index is without a result, because an index stays pending until then. Initial errors would cost a stack trace each.
   const results: (Decided | Error)[] = [];
   const backoff = backoffUntil(by, connection);
   let pending = batch.map((_, index) => index);

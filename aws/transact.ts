@@ -12,8 +12,9 @@ import { changeExpression, checkExpression } from "./expressions.ts";
 import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 
 /**
- * Makes all of the writes or none. All tries have one token: for ten minutes DynamoDB answers success to the repeat of a transaction that it has
- * applied ("TransactWriteItems", idempotency). So a try whose answer was lost is not taken for another writer's.
+ * Makes all of the writes or none. All tries have the same token. For ten minutes, DynamoDB answers success to the repeat of a
+ * transaction that it has applied ("TransactWriteItems", idempotency). So a try whose answer was lost does not look like a conflict
+ * with another writer.
  */
 export async function transactWrites(
   writes: readonly Write[],

@@ -8,8 +8,8 @@ const FIRST_WAIT = 25;
 const LONGEST_WAIT = 2000;
 
 /**
- * Codes that leave it open whether a write took effect. The same trouble may have one code in an exception, and another one in the
- * answer to a batch statement or in the reason why a transaction was cancelled.
+ * Codes after which it is unknown whether a write took effect. The same failure may have one code in an exception, and another code in
+ * the answer to a batch statement or in the reason why a transaction was cancelled.
  */
 export const UNKNOWN_CODES: ReadonlySet<string> = new Set([
   "TransactionConflict",
@@ -26,7 +26,7 @@ export const UNKNOWN_CODES: ReadonlySet<string> = new Set([
   "ServiceUnavailable",
 ]);
 
-/** Whether the code of a statement or transaction leaves its outcome open: a conflict, throttling, or an internal error of DynamoDB. */
+/** Whether this code leaves a statement or transaction undecided: the code of a conflict, throttling, or an internal error of DynamoDB. */
 export function isUnknownCode(code: string | undefined): boolean {
   return code !== undefined && UNKNOWN_CODES.has(code);
 }
@@ -40,7 +40,7 @@ export function statusOf(thrown: unknown): number | undefined {
   return $metadata?.httpStatusCode ?? $response?.statusCode;
 }
 
-/** Whether a call should be repeated after this failure: the call may have taken effect, or may take effect when it is repeated. */
+/** Whether to retry a call after this failure: the call may already have taken effect, or the next try may succeed. */
 export function isUnknown(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || thrown instanceof MinutehandError) return false;
   if (isUnknownCode(thrown.name)) return true;
@@ -54,7 +54,7 @@ function isNetworkTrouble(thrown: Error): boolean {
   return thrown.name === "TimeoutError" || (typeof code === "string" && /^E[A-Z_]+$/.test(code));
 }
 
-/** Makes a function that waits before the next try, with exponential backoff and jitter. It throws `unavailable` from `by` on. */
+/** Makes a function that waits before the next try, with exponential backoff and jitter. From `by` on, it throws `unavailable`. */
 export function backoffUntil(
   by: Deadline,
   { clock, wait, random }: Connection,
@@ -69,7 +69,7 @@ export function backoffUntil(
   };
 }
 
-/** Repeats a call while its outcome is unknown. Throws `unavailable` from `by` on. */
+/** Retries a call while its outcome is unknown. From `by` on, throws `unavailable`. */
 export async function untilKnown<T>(
   by: Deadline,
   connection: Connection,
@@ -86,7 +86,7 @@ export async function untilKnown<T>(
   }
 }
 
-/** The error that callers get if a service did not do its work. `what`: says what was not done. The cause follows it in the error's text. */
+/** The error for a service that did not do its work. `what`: says what the service did not do. In the error's text, the cause follows. */
 export function unavailable(what: string, cause: unknown): MinutehandError {
   if (cause instanceof MinutehandError) return cause;
   return new MinutehandError("unavailable", `${what}: ${messageOf(cause)}`, {}, cause);

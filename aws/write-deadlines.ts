@@ -1,8 +1,8 @@
 import type { Deadline, Pool } from "../protocol/ports.ts";
 
 /**
- * Gives each write of a pool an earlier deadline, if `end` is earlier than the deadline of its caller. `end` is called when a write
- * begins, and answers ms since the epoch. Reads stay as they are.
+ * Gives each write of a pool the deadline of its caller or `end()`, whichever is earlier. `end` is called when a write begins, and
+ * answers ms since the epoch. Reads stay as they are.
  */
 export function withWriteDeadline(pool: Pool, end: () => Deadline): Pool {
   const by = (asked: Deadline): Deadline => Math.min(asked, end());
@@ -20,14 +20,14 @@ export function withWriteDeadline(pool: Pool, end: () => Deadline): Pool {
 }
 
 /**
- * How long after the begin of a call the HTTP API tries its writes, in ms. The last try may take some seconds, and API Gateway
+ * How long after the start of a call the HTTP API tries the call's writes, in ms. The last try may take some seconds, and API Gateway
  * answers an error after 30 s ("Quotas for HTTP APIs"). Such an error would not say which jobs of a batch were written.
  */
 export const API_PATIENCE = 20_000;
 
 /**
- * Gives the writes of each call a deadline `patience` ms after the call's `begin`. For a function that serves one call at a time.
- * `clock`: ms since the epoch.
+ * Gives the writes of each call a deadline `patience` ms after the call's `begin`. Only for a function that serves one
+ * call at a time. `clock`: ms since the epoch.
  */
 export function withDeadlinePerCall(
   pool: Pool,

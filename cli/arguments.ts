@@ -4,7 +4,7 @@ import { isJobId } from "../core/job-id.ts";
 import { parseDuration } from "../general/durations.ts";
 import { parseInstant } from "../general/instant.ts";
 
-/** Parsers of arguments and options. An error says the rule, and commander adds which option or argument it was. */
+/** Parsers of arguments and options. An error states the rule, and commander adds the name of the option or argument. */
 
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   return (text: string): number => {
@@ -22,7 +22,7 @@ export function jobId(text: string): string {
   );
 }
 
-/** Parses one of several ids and adds it to those before. */
+/** Parses one of several ids and adds it to the earlier ids. */
 export function jobIds(text: string, before: readonly string[] = []): string[] {
   return [...before, jobId(text)];
 }
@@ -49,7 +49,7 @@ export function rate(text: string): number {
   throw new InvalidArgumentError("It must be a number of jobs a second.");
 }
 
-/** Parses one of several `name=value` and adds it to those before. */
+/** Parses one of several `name=value` and adds it to the earlier headers. */
 export function header(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf("=");
   if (at > 0) return { ...before, [text.slice(0, at)]: text.slice(at + 1) };

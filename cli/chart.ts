@@ -1,6 +1,6 @@
 /**
- * How many minutes a row may stand for: the least that fits the range into `ROWS` rows. A range that begins within a row takes one row
- * more. A range of more than twelve days has a row for each day.
+ * How many minutes one row may stand for. The chart uses the smallest step with which the range fits into `ROWS` rows. If the range begins
+ * within a row, the chart has one row more. A range of more than twelve days has a row for each day.
  */
 const STEPS = [1, 5, 15, 30, 60, 180, 360, 720];
 const ROWS = 24;

@@ -43,12 +43,12 @@ export function judgeVersions(own: string, api: string): Check {
   return { ...versions, result: "warning", todo: "install the same version here and in the stack" };
 }
 
-/** ms. A smaller skew may come from the answer's `Date`, which has whole seconds, and from the time of the call. */
+/** ms. A smaller skew may be an error of measurement: the answer's `Date` has whole seconds, and the call takes time. */
 const SKEW_SEEN = 5000;
 /** ms. AWS refuses a signature whose time is wrong by more ("Signature Version 4 signing", IAM User Guide). */
 const SKEW_REFUSED = 300_000;
 
-/** `skew`: how far this machine's clock is ahead of the API's, ms. NaN: the answer did not say. */
+/** `skew`: how far this machine's clock is ahead of the API's, ms. NaN: the answer has no `Date` header. */
 export function judgeClock(skew: number): Check {
   if (Number.isNaN(skew)) {
     const todo = "check that this URL is the API's";
@@ -80,8 +80,8 @@ const MANY_WAIT = 100;
 export const DEAD_COUNTED = 100;
 
 /**
- * A topic with the number of its dead jobs, counted up to `DEAD_COUNTED`, or the error of the count. Absent for an untracked topic,
- * whose dead jobs are only in its DLQ.
+ * A topic with the number of its dead jobs, counted up to `DEAD_COUNTED`, or with the error of the count. `deadJobs` is absent for an
+ * untracked topic, whose dead jobs are only in its DLQ.
  */
 export type ExaminedTopic = TopicReport & { readonly deadJobs?: PromiseSettledResult<number> };
 
@@ -116,7 +116,7 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
   return [{ check: "topics", result: "ok", found: `${many(topics.length, "topic")}, no dead jobs` }];
 }
 
-/** Counts dead jobs and not dead letters if it can: SQS keeps a dead letter for 14 days only. */
+/** Reports dead jobs, or the dead letters of an untracked topic. Prefers dead jobs, because SQS keeps a dead letter for only 14 days. */
 function judgeDead({ topic, depths, deadJobs }: ExaminedTopic): Pick<Check, "found" | "todo">[] {
   if (deadJobs === undefined) {
     return depths.dead === 0

@@ -1,4 +1,4 @@
-/** An error that the user can act on. Its message has one line, and the program prints nothing else of it. */
+/** An error that the user can act on. Its message has one line. Only with `--debug` the program prints the stack trace too. */
 export class CliError extends Error {
   override readonly name: string = "CliError";
 }

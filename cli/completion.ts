@@ -1,11 +1,11 @@
 import type { Command, Option } from "commander";
 
-/** The variable in which a shell's script passes the typed words, one a line. The last one is to be completed. */
+/** The variable in which a shell's script passes the typed words, one a line. The last word is to be completed. */
 export const TYPED = "MINUTEHAND_TYPED";
 
 /**
- * The script of each shell. The scripts contain no list of commands: they ask the program at each completion. If it answers no word,
- * they complete file names.
+ * The script of each shell. The scripts contain no list of commands: they ask the program at each completion. If the program answers
+ * no word, they complete file names.
  */
 export const SCRIPTS = {
   bash: `_minutehand() {
@@ -31,7 +31,7 @@ end
 complete -c minutehand -f -a '(__minutehand)'`,
 };
 
-/** The words that can complete the last typed word. `topics` is called if a topic can stand there. */
+/** The words that can complete the last typed word. `topics` is called if that word can be a topic. */
 export async function completionsOf(
   program: Command,
   typed: readonly string[],

@@ -6,13 +6,13 @@ import { allOf } from "./lists.ts";
 /** Which jobs to follow, and how often to look. Times are ms. */
 export type Following = {
   readonly topic?: string;
-  /** How long before and after now a followed job is due at most. */
+  /** A followed job is due at most this long before or after now. */
   readonly around: number;
-  /** How long to wait between two looks. Raised to 500 and cut to 2^31 - 1. */
+  /** How long to wait between two looks, from 500 to 2^31 - 1. A value outside this range is replaced by the nearest bound. */
   readonly every: number;
   readonly clock: () => number;
   readonly wait: (ms: number) => Promise<void>;
-  /** Called with each error of the API. The following goes on. */
+  /** Called with each error of the API. `follow` then continues. */
   readonly onTrouble: (error: MinutehandError) => void;
 };
 
@@ -22,7 +22,7 @@ const LEAST_WAIT = 500;
 /** Node fires a longer timer at once. */
 const LONGEST_WAIT = 2 ** 31 - 1;
 
-/** How many jobs that have left the list are read in one look. */
+/** How many of the jobs that have left the list one look reads by their ids. */
 const LOOKED_UP = 50;
 
 /**
@@ -52,7 +52,7 @@ export async function* follow(api: Client, following: Following): AsyncIterable<
   }
 }
 
-/** Reads the jobs that are due around now, and those of `known` that have not ended. `followed`: of these, those for the next look. */
+/** Reads the jobs that are due around now, and the unfinished jobs of `known`. `followed`: the jobs that the next look must know. */
 async function look(
   api: Client,
   { topic, around, clock }: Following,
@@ -67,7 +67,7 @@ async function look(
   for (const job of left.slice(LOOKED_UP)) followed.set(job.id, job);
   const looked = await Promise.all(left.slice(0, LOOKED_UP).map(({ id }) => lookUp(api, id)));
   const found = looked.filter((job) => job !== undefined);
-  // Drop a job that was moved far ahead. The list has it again when its new time comes near.
+  // Drop a job that was moved far ahead. When its new time comes near, the list contains the job again.
   for (const job of found) if (!isFinished(job) && Date.parse(job.dueAt) < to) followed.set(job.id, job);
   return { met: [...listed, ...found], followed };
 }

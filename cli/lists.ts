@@ -1,6 +1,6 @@
 import { LIST_JOBS } from "../core/constants.ts";
 
-/** The page size for a list of `limit` entries: one more, which shows whether the list goes on. */
+/** The page size for a list of `limit` entries. A page has one entry more, which shows whether the list goes on. */
 export function pageSizeFor(limit: number): number {
   return Math.min(limit + 1, LIST_JOBS);
 }

@@ -9,8 +9,8 @@ let endsUnread = false;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
-    // The reader of a pipe has gone, as in `minutehand list | head`. End a command that only reads. A command that changes jobs goes
-    // on, so that it does not stop halfway.
+    // The reader of a pipe has gone, as in `minutehand list | head`. End a command that only reads. Let a command that changes jobs
+    // continue, so that it does not stop halfway.
     if (stream === process.stdout && endsUnread) process.exit(0);
   });
 }

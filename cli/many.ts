@@ -34,7 +34,7 @@ export async function changeMany(session: Session, request: BulkRequest, caution
   if (caution.dryRun) return output.told(counted, `would ${plan}`);
   if (changeable === 0) return output.note(`there is nothing to do: would ${plan}`);
   if (!(await session.confirm(`${plan}?`))) throw new CliError(`nothing was ${done}`);
-  // Change the range that was counted. The default range would have moved on with the time.
+  // Change exactly the range that was counted. A default range would be later by now.
   return change(session, { ...request, from: counted.from, to: counted.to });
 }
 
@@ -79,8 +79,8 @@ async function run(
 }
 
 /**
- * What an interrupted bulk has done, and how to continue it. `undefined` if no part of it has ended, and for a dry run, which the user
- * can simply start again.
+ * Says what an interrupted bulk has done, and how to continue the bulk. `undefined` if no part of the bulk has ended, and for a dry run,
+ * which the user can simply start again.
  */
 function wayOn(request: BulkRequest, last: BulkResult | undefined): string | undefined {
   const { action, from, to, dryRun } = request;

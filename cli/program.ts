@@ -53,7 +53,7 @@ export function createProgram(
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
-      // commander puts its guess of what was meant on a second line. Keep the message on one line.
+      // commander writes its suggestion on a second line. Keep the message on one line.
       outputError: (text, write) =>
         write(`${text.trim().replace("error:", "minutehand:").replace("\n", " ")}${hintFor(text)}\n`),
     })

@@ -1,13 +1,13 @@
 import type { Surroundings } from "./surroundings.ts";
 
-/** Shows how far long work has come. */
+/** Shows the progress of long work. */
 export type Progress = {
   show(text: string): void;
   /** Clears the line on a terminal. */
   clear(): void;
 };
 
-/** ms between two updates on a terminal: faster ones nobody could read. */
+/** ms between two updates on a terminal: nobody could read faster updates. */
 const STEP = 100;
 /** ms between two lines of a log: often enough to see that the work goes on. */
 const LOG_STEP = 10_000;

@@ -1,6 +1,6 @@
 import { UsageError } from "./cli-error.ts";
 
-/** Throws `UsageError` for a range that ends before it begins. `otherwise`: where it begins without `--from`, ms since the epoch. */
+/** Throws `UsageError` for a range that ends before it begins. `otherwise`: the begin of a range without `--from`, ms since the epoch. */
 export function checkRange(
   { from, to }: { from?: string | undefined; to?: string | undefined },
   otherwise = Number.NEGATIVE_INFINITY,

@@ -9,7 +9,7 @@ import type { Surroundings } from "./surroundings.ts";
 /** The `engines` of package.json. */
 const OLDEST_NODE = "22.12";
 
-/** Runs a command line and answers the exit code. Has printed every message by then. */
+/** Runs a command line, prints all messages, and then answers the exit code. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { nodeVersion, stderr } = surroundings;
   if (nodeVersion.localeCompare(`v${OLDEST_NODE}`, "en", { numeric: true }) < 0) {

@@ -25,7 +25,7 @@ type Patience = Pick<ClientOptions, "timeout" | "retries">;
 /** Fewer retries than the client's default, because a person waits. */
 const USUAL: Patience = { retries: 3 };
 
-/** What a command works with. Nothing is looked up before the command asks for it. */
+/** The objects that a command uses. The target and the client are looked up only when the command asks for them. */
 export type Session = {
   readonly options: GlobalOptions;
   readonly surroundings: Surroundings;
@@ -42,7 +42,7 @@ export type Session = {
 /** Opens the session of the command that runs. */
 export type Open = () => Session;
 
-/** Puts the region and the profile where the AWS SDK reads them. */
+/** Writes the region and the profile into the environment variables that the AWS SDK reads. */
 export function nameToAws(options: GlobalOptions, env: Surroundings["env"]): void {
   const region = options.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION);
   if (region) env.AWS_REGION = region;
@@ -75,13 +75,13 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     isAttended: stdin.isTTY === true && stderr.isTTY === true,
     async confirm(question) {
       stderr.write(`${question} [y/N] `);
-      // Without readline's own terminal mode, Ctrl-C stays a signal.
+      // In readline's terminal mode, Ctrl-C would not send a signal to the process.
       const lines = createInterface({ input: stdin, terminal: false });
       try {
         for await (const line of lines) return /^y(es)?$/i.test(line.trim());
         return false;
       } finally {
-        // The iterator leaves the terminal open, and the process would not end.
+        // The iterator leaves stdin open. Without this call the process would not end.
         lines.close();
       }
     },

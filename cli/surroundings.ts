@@ -9,7 +9,7 @@ type Sink = {
 
 /** What the program gets from its process: streams, environment, time, and Ctrl-C. */
 export type Surroundings = {
-  /** The program also writes here: `--region` and `--profile` go to the AWS SDK through these variables. */
+  /** The environment variables. The program also sets some, to pass `--region` and `--profile` to the AWS SDK. */
   readonly env: Record<string, string | undefined>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Sink;
@@ -20,7 +20,7 @@ export type Surroundings = {
   readonly wait: (ms: number) => Promise<void>;
   /** Resolves at Ctrl-C. After the first call, Ctrl-C no longer ends the process by itself. */
   readonly interrupted: () => Promise<void>;
-  /** After the call, the program ends with 0 if the reader of stdout has gone. Before, it goes on and the output is lost. */
+  /** After this call, the program exits with 0 when the reader of stdout has gone. Before, it continues, and its output is lost. */
   readonly endUnread: () => void;
   /** The version of Node, such as `v24.1.0`. */
   readonly nodeVersion: string;

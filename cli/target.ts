@@ -21,7 +21,7 @@ const LOCAL_URL = "http://127.0.0.1:4500";
 const LOCAL_PATIENCE = 2000;
 
 /**
- * Finds the API: by `--url`, `--stack` or MINUTEHAND_URL, or else the one on this machine if it answers within `patience` ms. Throws
+ * Finds the API: by `--url`, `--stack` or MINUTEHAND_URL, or else the API on this machine, if it answers within `patience` ms. Throws
  * `UsageError` for an invalid URL or if no API is found. Throws `CliError` for a stack without an API.
  */
 export async function findTarget(
@@ -46,7 +46,7 @@ export async function findTarget(
   return { ...found, auth: "iam", ...(region === undefined ? {} : { region }) };
 }
 
-/** Loads the calls of AWS only when they are needed: the AWS SDK takes longer to load than a command takes to run. */
+/** Loads the module that calls AWS. Only some commands need it, and the AWS SDK takes longer to load than a command takes to run. */
 function account() {
   return import("../aws/account.ts");
 }

@@ -12,8 +12,8 @@ export type Authorize = (request: Outgoing) => Promise<Headers>;
 
 /**
  * Makes the function that authenticates a client's requests. Throws a `RangeError` if `auth` is absent and the host does not imply it, or
- * if requests are to be signed and neither the options nor the host's name contain a region. A `RangeError` is also thrown for a token that
- * a header cannot contain: here if the token is a string, by the `Authorize` if a function provides the token.
+ * if requests are to be signed and neither the options nor the host's name contain a region. Throws it too for a token that a header cannot
+ * contain. If a function provides the token, the `Authorize` throws this error at each such token.
  */
 export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions): Authorize {
   if (auth === "none") return async ({ headers }) => headers;
@@ -27,7 +27,7 @@ export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions
   };
 }
 
-/** Throws for a token that a header cannot contain. This error does not quote the token, as the errors of `Headers` and `fetch` would. */
+/** Throws for a token that a header cannot contain. The errors of `Headers` and `fetch` would quote the token, and this error does not. */
 function requireToken(bearer: string): void {
   if (/^[\x21-\x7e]+$/.test(bearer)) return;
   throw new RangeError("bearer must be a token of printable ASCII without spaces or line breaks");

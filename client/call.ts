@@ -20,8 +20,8 @@ type Sent = {
 };
 
 /**
- * Makes one call of the API and answers its answer, checked against `shape`. Throws a `MinutehandError`, or the signal's reason if the
- * call is aborted.
+ * Makes one call of the API, checks the answer against `shape`, and returns it. Throws a `MinutehandError`, or the signal's reason if
+ * the call is aborted.
  */
 export type Call = <T>(method: string, path: string, shape: Shape, sent?: Sent) => Promise<T>;
 
@@ -64,8 +64,8 @@ function requestOf(target: string, init: RequestInit): Request {
 }
 
 /**
- * Encodes a segment of a path. A URL parser removes the segments `.` and `..`, and the request would be another call. Encoded twice
- * they reach the API, which refuses them.
+ * Encodes a segment of a path. A URL parser would remove the segments `.` and `..`, and so change the call. These two are encoded
+ * twice: they then reach the API, which refuses them.
  */
 export function segment(text: string): string {
   return /^\.{1,2}$/.test(text) ? "%252E" : encodeURIComponent(text.toWellFormed());
@@ -93,7 +93,7 @@ function jsonOf(body: object): string {
   try {
     return JSON.stringify(body);
   } catch (error) {
-    // The message of a circular structure has several lines.
+    // For a circular structure, JSON's message has several lines. Make one line of it.
     const reason = messageOf(error).replace(/\s+/g, " ");
     const message = `the request must be a value that JSON can represent: ${reason}`;
     throw new MinutehandError("bad-request", message, {}, error);

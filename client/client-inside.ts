@@ -5,7 +5,7 @@ import type { Context } from "../protocol/ports.ts";
 import type { Client, TopicBodies } from "./client.ts";
 import { clientOver } from "./client-over.ts";
 
-/** A URL needs a host. No request leaves the process, so this name is never looked up. */
+/** A `Request` needs a URL with a host. No request leaves the process, so this name is never looked up. */
 const URL_INSIDE = "http://minutehand.invalid";
 
 /** Creates a client that calls the API's app inside this process, with the given routes only. `done` is called after each request. */

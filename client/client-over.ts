@@ -23,7 +23,7 @@ import type {
 } from "./client.ts";
 
 const HOUR = 3_600_000;
-/** How long a receive may take in addition to its wait, ms. */
+/** How long a `receive` may take in addition to its `waitSeconds`, ms. */
 const CLAIMING = 10_000;
 
 /** Arguments as plain JavaScript may give them. If a field is missing, the API's refusal names it. */
@@ -135,9 +135,9 @@ export function clientOver<Topics = TopicBodies>({
       call("POST", `${schedulePath(name)}/run`, JOB, { body: {}, idempotencyKey, signal }),
 
     async receive(topic, { signal, ...body } = {}) {
-      // Wait longer than the API does: if the client gave up first, the jobs would be claimed, and each would lose an attempt.
+      // Wait longer than the API does: if the client gave up first, claimed jobs would not reach it, and each would lose an attempt.
       const patience = Math.min(Number(body.waitSeconds) || 0, RECEIVE_WAIT_SECONDS) * 1000 + CLAIMING;
-      // Do not retry: a retry would claim other jobs, and the jobs of the lost answer would still wait for the end of their leases.
+      // Do not retry: a retry would claim other jobs, and the jobs of the lost answer would still wait until their leases end.
       const sent = { body, signal, carrying: { patience, once: true } } as const;
       return (await call<Pulled>("POST", `${topicPath(topic)}/receive`, { jobs: "array" }, sent)).jobs;
     },
@@ -161,13 +161,13 @@ export function clientOver<Topics = TopicBodies>({
 
 type Pulled = { jobs: PulledJob[] };
 
-// Members that the client and its callers rely on. They tell the answers of the API from those of another server.
+// Members that the client and its callers rely on. An answer without them comes from another server.
 const JOB: Shape = { id: "string", topic: "string", state: "string", dueAt: "string" };
 const RESULTS: Shape = { results: "array" };
 const BULK: Shape = { matched: "number", changed: "number", skipped: "object", errors: "array" };
 const TOPIC: Shape = { topic: "string" };
 const SCHEDULE: Shape = { name: "string", expression: "string" };
-/** The answer for an untracked job is empty. */
+/** Requires no member, because the answer for an untracked job is empty. */
 const SETTLED: Shape = {};
 
 /** An hour after `from`; `undefined` if `from` is not a time, so that the API refuses it. */
@@ -201,7 +201,7 @@ async function* pages<T>(
   } while (cursor !== undefined);
 }
 
-/** Answers a function that passes cursors on, and throws `bad-answer` for a repeated one, because then the list would never end. */
+/** Makes a function that returns each cursor. It throws `bad-answer` for a repeated cursor, with which a list would never end. */
 function unrepeated(path: string): (cursor: string | undefined) => string | undefined {
   const before = new Set<string>();
   return (cursor) => {

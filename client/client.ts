@@ -34,7 +34,7 @@ export type Instant = string | Date;
 
 /** The options of every call. */
 export type CallOptions = {
-  /** Aborts the call, which then throws the signal's reason. The API may have done what the call asked for. */
+  /** Aborts the call, which then throws the signal's reason. The call may have taken effect all the same. */
   signal?: AbortSignal | undefined;
 };
 
@@ -147,7 +147,10 @@ export type BulkResult = BulkPart;
  * await client.cancelByKey("order-timeout", "order-17");
  */
 export type Client<Topics = TopicBodies> = {
-  /** Files a job. Idempotent: a repeat files no second job. Throws `job-already-exists` for a live `key`, unless `onDuplicate` says otherwise. */
+  /**
+   * Files a job. Idempotent: a repeat files no second job. If the `key` has a live job, throws `job-already-exists`, unless
+   * `onDuplicate` has another value.
+   */
   enqueue<T = Topics>(...job: EnqueueArguments<NoInfer<T>>): Promise<Job>;
   /** Files up to 500 jobs. Answers the job or the error of each, in the order of `jobs`. Idempotent: a repeat files no job twice. */
   enqueueMany<T = Topics>(
@@ -158,18 +161,21 @@ export type Client<Topics = TopicBodies> = {
   put<T = Topics>(...job: PutArguments<NoInfer<T>>): Promise<Job>;
   /** Reads a job. Throws `job-not-found`. */
   get(id: string, options?: CallOptions): Promise<Job>;
-  /** Reads the job with this key, also if the job has ended. Throws `job-not-found`. */
+  /** Reads the job with this key, even if the job has ended. Throws `job-not-found`. */
   getByKey(topic: string, key: string, options?: CallOptions): Promise<Job>;
   /**
    * Changes the due time of a waiting job, its body, or both. Idempotent: a repeat changes nothing, so the changes of other callers
-   * stay. Throws `job-running` and `job-finished` if it comes too late.
+   * stay. If the call comes too late, throws `job-running` or `job-finished`.
    */
   reschedule(id: string, change: Changes): Promise<Job>;
-  /** Cancels a job. Idempotent: cancelling a cancelled job answers the job. Throws `job-running`, `job-finished` and `job-handed-off` if it comes too late. */
+  /**
+   * Cancels a job. Idempotent: cancelling a cancelled job answers the job. If the call comes too late, throws `job-running`,
+   * `job-finished` or `job-handed-off`.
+   */
   cancel(id: string, options?: CallOptions): Promise<Job>;
   /**
-   * Cancels the job with this key. If another job has taken the key since, a repeat cancels that job. `cancel` by id never cancels
-   * another job.
+   * Cancels the job with this key. If another job has taken the key since the first try, a repeat cancels this other job.
+   * `cancel` by id never cancels another job.
    */
   cancelByKey(topic: string, key: string, options?: CallOptions): Promise<Job>;
   /** Cancels up to 500 jobs. Answers the job or the error of each, in the order of `ids`. Idempotent. */
@@ -190,8 +196,9 @@ export type Client<Topics = TopicBodies> = {
   /** Reads one topic. Throws `unknown-topic`. */
   topic(name: string, options?: CallOptions): Promise<TopicReport>;
   /**
-   * Pauses a topic: from 5 seconds after the answer, none of its jobs starts until `resume`. Idempotent. A repeat overwrites what
-   * other callers have set since the first try; so do repeats of `resume`, `putSchedule`, `pauseSchedule` and `resumeSchedule`.
+   * Pauses a topic: from 5 seconds after the answer, none of its jobs starts until `resume`. Idempotent. A repeat
+   * overwrites changes that other callers have made since the first try. Repeats of `resume`, `putSchedule`, `pauseSchedule` and
+   * `resumeSchedule` do the same.
    */
   pause(topic: string, options?: CallOptions): Promise<Paused>;
   /** Resumes a paused topic: its parked jobs start, at most `ratePerSecond` in a second or, without a rate, all at once. Idempotent. */
@@ -212,7 +219,7 @@ export type Client<Topics = TopicBodies> = {
   putSchedule(name: string, schedule: NewSchedule, options?: CallOptions): Promise<Schedule>;
   /**
    * Deletes a schedule and answers the deleted schedule. A repeat throws `schedule-not-found`. If another caller has put a schedule
-   * with the same name since, a repeat deletes that one.
+   * with the same name since the first try, a repeat deletes the new schedule.
    */
   removeSchedule(name: string, options?: CallOptions): Promise<Schedule>;
   /** Pauses a schedule: no occurrence files a job until `resumeSchedule`. Idempotent. */
@@ -260,7 +267,7 @@ export type Client<Topics = TopicBodies> = {
   /** Records a pulled job as dead, even if it has attempts left. Idempotent. Throws `untracked-topic`. */
   bury(topic: string, receipt: string, options?: CallOptions & { error?: string }): Promise<SettledJob>;
 
-  /** Answers if the API is reachable. */
+  /** Calls the API to see whether it is reachable. Throws `unavailable` if it does not answer. */
   health(options?: CallOptions): Promise<Health>;
 };
 

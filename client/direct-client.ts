@@ -29,7 +29,7 @@ const routes = [...jobRoutes, ...manyJobRoutes, ...keyedJobRoutes];
  * and answers are those of the API.
  *
  * The code needs the environment variables and the permissions that `queue.grantEnqueue(fn)` gives to it. The client writes its errors
- * and metrics to the log of the code. Throws if one of these variables is missing.
+ * and metrics to the log of the code. Throws if one of these environment variables is missing.
  *
  * @example
  * const queue = directClient();

@@ -5,7 +5,7 @@ import type { Client, ClientOptions, TopicBodies } from "./client.ts";
 import { clientOver } from "./client-over.ts";
 import { httpTransport } from "./http-transport.ts";
 
-/** The usual timeout in ms. It is longer than 20 s, because the API may take so long to answer a `receive`. */
+/** The default timeout in ms. It is longer than the 20 s that the API may take to answer a `receive`. */
 const TIMEOUT = 30_000;
 const RETRIES = 5;
 const MOST_RETRIES = 100;
@@ -59,7 +59,7 @@ function check(option: string, holds: boolean, actual: string | number, allowed:
   if (!holds) throw new RangeError(`${option} must be ${allowed}, got ${actual}`);
 }
 
-/** Whether `auth` has its declared type: plain JavaScript does not check that. */
+/** Whether `auth` has its declared type, which plain JavaScript does not check. */
 function isAuth(auth: ClientOptions["auth"]): boolean {
   if (auth === undefined || auth === "iam" || auth === "none") return true;
   return ["string", "function"].includes(typeof (auth as { bearer?: unknown } | null)?.bearer);

@@ -10,10 +10,10 @@ const LONGEST_WAIT = 20_000;
 
 export type HttpOptions = {
   readonly authorize: Authorize;
-  /** The timeout of each try, ms. A call with a greater `patience` has that instead. */
+  /** The timeout of each try, ms. If the `patience` of a call is greater, it replaces this timeout. */
   readonly timeout: number;
   readonly retries: number;
-  /** The longest wait before the first retry, ms. It doubles with each further retry. */
+  /** The longest wait before the first retry, ms. The longest wait doubles with each further retry. */
   readonly firstWait: number;
   /** At least 0 and less than 1. */
   readonly random: () => number;
@@ -21,8 +21,8 @@ export type HttpOptions = {
 
 /**
  * Creates a transport over the network, which retries with exponential backoff and jitter. It retries calls of every method, because
- * calls that are not idempotent by themselves have an Idempotency-Key. A call with `once` is retried only after 429, because then it
- * had no effect. Throws `unavailable` if no try was answered.
+ * calls that are not idempotent by themselves have an Idempotency-Key. A call with `once` is retried only after 429, because a
+ * throttled call had no effect. Throws `unavailable` if no try was answered.
  */
 export function httpTransport({ authorize, timeout, retries, firstWait, random }: HttpOptions): Transport {
   const repeated = {
@@ -53,18 +53,18 @@ export function httpTransport({ authorize, timeout, retries, firstWait, random }
       if (!(error instanceof NetworkError || error instanceof TimeoutError)) throw error;
       const reason = error instanceof TimeoutError ? `no answer in ${limit} ms` : reasonOf(error);
       const call = `${request.method} ${request.url}`;
-      const tries = once ? "which is not repeated" : `tried ${retries + 1} times`;
+      const tries = once ? "which is not retried" : `tried ${retries + 1} times`;
       throw new MinutehandError("unavailable", `no answer to ${call}, ${tries}: ${reason}`, {}, error);
     }
   };
 }
 
-/** Whether API Gateway throttled the request, which then never reached the API. */
+/** Whether API Gateway throttled the request. A throttled request never reaches the API. */
 function isRefused(error: Error): boolean {
   return error instanceof HTTPError && error.response.status === 429;
 }
 
-/** Sends a request once and reads the whole answer, so that an answer that breaks off is retried and a slow one times out. */
+/** Sends a request once and reads the whole answer, so that a broken-off answer is retried and a slow answer times out. */
 async function oneTry(request: Request, authorize: Authorize): Promise<Response> {
   const { method, url, signal } = request;
   const body = await request.text();

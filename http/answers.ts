@@ -6,7 +6,7 @@ import { answeredSettings } from "./settings-json.ts";
 
 /** The schemas of the API's answers. Times are ISO 8601 in UTC with ms, and durations are seconds. */
 
-/** The sweep lag before the first sweep, ms. A shard without a cursor counts from `AUDIT_AFTER` before now, where its first sweep begins. */
+/** The sweep lag before the first sweep, ms. The first sweep of a shard begins `AUDIT_AFTER` before now, so its lag counts from there. */
 const LAG_AT_FIRST = AUDIT_AFTER + LOOKAHEAD;
 
 const time = z.iso.datetime({ precision: 3 });
@@ -27,7 +27,7 @@ const jobSummary = answer(
     revision: count,
     attempt: count,
     ...answeredOptions,
-    // The topic's value, if the job has none of its own.
+    // If the job has no `maxAttempts` of its own, the topic's value.
     maxAttempts: count,
     createdAt: time,
     claimedAt: z.exactOptional(time),

@@ -7,7 +7,7 @@ import type { Decision, Route, Service } from "./route.ts";
 
 const RETRY_AFTER_SECONDS = 2;
 
-/** What API Gateway tells about a request. `caller`: the ARN of the user or role that signed it. */
+/** Facts about a request from API Gateway. `caller`: the ARN of the user or role that signed the request. */
 export type Bindings = { caller?: string | undefined };
 
 /** Creates the HTTP API of these routes. Every answer that is not a success is problem details (RFC 9457). */
@@ -56,7 +56,7 @@ function decisionOf(
 }
 
 /**
- * Copies the fields of an error that may be logged. The logger writes every field, and an error of AWS carries the item that
+ * Copies the fields of an error that may be logged. The logger writes every field. An error of AWS contains the item that
  * failed a condition, with the job's body and the token of its claim.
  */
 function bare({ name, message, stack }: Error): Error {

@@ -12,7 +12,7 @@ const DEAD_PLACE = /^\d{13}#([0-9A-Z]{26})(?:#~)?$/;
 const BULK_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})(?:#~)?)?$/;
 const WHOLE = /^(?:0|[1-9]\d{0,12})$/;
 
-/** Where a list continues, and its range, so that a caller need not repeat the range. ms since the epoch. */
+/** The place where a list continues, and the list's range, so that a caller need not repeat the range. Times are ms since the epoch. */
 export type ListCursor = { place: Position; from: number; to: number };
 
 export function encodeListCursor({ place, from, to }: ListCursor): string {
@@ -75,12 +75,12 @@ export function decodeScheduleCursor(text: string): string {
   return token;
 }
 
-/** Ties a cursor to its request by a hash of the request's topic, filters and values. */
+/** Ties a cursor to its request: appends a hash of the request's topic, filters and values. */
 export function tie(cursor: string, ...list: readonly (string | undefined)[]): string {
   return `${cursor}.${markOf(list)}`;
 }
 
-/** Reads the cursor that `tie` tied. Throws `bad-request` if it was tied to another request. */
+/** Reads a cursor of `tie`. Throws `bad-request` if the cursor belongs to another request. */
 export function untie(text: string, ...list: readonly (string | undefined)[]): string {
   const [cursor = "", mark, ...rest] = text.split(".");
   if (rest.length === 0 && mark === markOf(list)) return cursor;
@@ -94,7 +94,7 @@ function markOf(list: readonly (string | undefined)[]): string {
   return createHash("sha256").update(JSON.stringify(list)).digest("base64url").slice(0, 8);
 }
 
-/** Whether these digits are a time that a range may begin or end with. */
+/** Whether these digits are a time at which a range may begin or end. */
 function isBound(digits: string): boolean {
   return WHOLE.test(digits) && Number(digits) <= LAST_BOUND;
 }

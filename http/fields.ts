@@ -49,7 +49,7 @@ export const jobId = z
   .string({ error: JOB_ID_RULE })
   .check(z.refine(isJobId, { error: JOB_ID_RULE }), z.meta({ pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }));
 
-/** An Idempotency-Key. It has no comma: HTTP joins two headers of one name with a comma, so two keys would look like a third. */
+/** An Idempotency-Key. It has no comma, because HTTP joins two headers of the same name with a comma: two keys would look like one. */
 export const idempotencyKey = matching(
   new RegExp(`^[ -+\\--~]{1,${IDEMPOTENCY_KEY_CHARS}}$`),
   `must be 1 to ${IDEMPOTENCY_KEY_CHARS} characters of printable ASCII without commas, in one header`,
@@ -62,7 +62,7 @@ export const idempotencyKey = matching(
 
 const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
 
-/** A duration in ms. `least` checks that a number of seconds is not too small. `most`: ms; `rule`: the error text for more. */
+/** A duration in ms. `least` checks that a number of seconds is not too small. `most` is in ms. `rule`: the error text above `most`. */
 function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: string) {
   return z.pipe(
     z.union(
@@ -129,8 +129,8 @@ export const expression = z
   .check(z.maxLength(EXPRESSION_CHARS, { error: EXPRESSION_RULE }));
 export const timezone = z.string({ error: "must be an IANA name such as Europe/Berlin or UTC" });
 
-// DynamoDB, SQS and HTTP headers all keep well-formed text without control characters unchanged. The characters are given as
-// ranges, because JSON Schema has no place for the flag `u` that `\p{Cc}` needs.
+// DynamoDB, SQS and HTTP headers all keep well-formed text without control characters unchanged. The pattern lists ranges of
+// characters, because JSON Schema cannot express the flag `u` that `\p{Cc}` needs.
 const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
 const NO_CONTROLS = new RegExp(`^[^${CONTROLS}]*$`);
 
@@ -139,7 +139,7 @@ export function plainText(mostBytes: number) {
   const rule = `must be 1 to ${mostBytes} bytes of UTF-8 without control characters`;
   return z.string({ error: rule }).check(
     z.minLength(1, { error: rule }),
-    // JSON Schema can only bound the UTF-16 units, of which a text never has more than bytes. The next check bounds the bytes.
+    // JSON Schema can only bound UTF-16 units. A text never has more UTF-16 units than bytes. `refine` bounds the bytes.
     z.maxLength(mostBytes, { error: rule }),
     z.regex(NO_CONTROLS, { error: rule }),
     z.refine((text) => Buffer.byteLength(text) <= mostBytes && text.isWellFormed(), { error: rule }),
@@ -152,8 +152,8 @@ const HEADER_VALUE_RULE = "must be text without control characters";
 const HEADERS_RULE = `must be an object of names and values with at most ${HEADERS_BYTES} bytes as JSON`;
 
 /**
- * The headers of a job. Two rules are checked before zod's record. zod ignores the name `__proto__`, and it overflows the stack when
- * 100,000 names each break a rule.
+ * The headers of a job. Two rules are checked before zod checks the record: zod's record ignores the name `__proto__`, and it overflows
+ * the stack when 100,000 names each break a rule.
  */
 export const headers = z
   .pipe(

@@ -4,7 +4,7 @@ import { truncate } from "../general/text.ts";
 
 /** How many bytes of a refused value an error text shows. */
 const SHOWN = 60;
-/** How many issues `detail` tells (`errors` has all of them), and how many unknown names one issue tells. */
+/** How many issues `detail` lists, and how many unknown names one issue lists. `errors` has all issues. */
 const TOLD = 3;
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
@@ -29,7 +29,7 @@ export function ruleOf(issue: RawIssue): string {
 
 /** The `bad-request` for the issues that zod found: a readable `detail`, and all issues in `errors`. `where`: such as `the request`. */
 export function refusal(found: readonly z.core.$ZodIssue[], input: unknown, where: string): MinutehandError {
-  // zod reports a rule once for each way in which a value breaks it.
+  // If a value breaks a rule in several ways, zod reports the rule several times. Keep one report.
   const issues = [
     ...new Map(found.map((issue) => [`${issue.path.map(String)} ${issue.message}`, issue])).values(),
   ];
@@ -43,7 +43,7 @@ export function refusal(found: readonly z.core.$ZodIssue[], input: unknown, wher
   return new MinutehandError("bad-request", `${told.join("; ")}${more}`, { errors });
 }
 
-/** The first names. A request of 3 MiB can have more unknown names than fit into an answer. */
+/** Lists only the first names, because a request of 3 MiB can have more unknown names than fit into an answer. */
 function named(keys: readonly string[]): string {
   const more = keys.length > TOLD ? ` and ${keys.length - TOLD} more` : "";
   return keys.slice(0, TOLD).map(shown).join(", ") + more;

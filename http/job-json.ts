@@ -54,7 +54,7 @@ function happeningOf({ what, at, attempt, dueAt, late, error }: Happening): JobJ
   };
 }
 
-/** Throws its own error for a body that somebody has damaged in the table: the error of `JSON.parse` would quote the body in a log. */
+/** Parses a stored body. For a damaged body, does not throw the error of `JSON.parse`, which would quote the body in a log. */
 function storedBody({ id, body }: Home): unknown {
   try {
     return JSON.parse(body);

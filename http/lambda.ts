@@ -5,9 +5,9 @@ import { problem } from "./problem.ts";
 /**
  * Serves the events of an HTTP API (payload format 2.0). `begin` is called before each request, `done` after each answer.
  *
- * Hono's own adapter does not serve here for two reasons. It uses `rawPath` as it comes, which API Gateway has decoded: a key that
- * was sent as `a%23b` would be read as `a`, and the wrong job cancelled. It also alters headers that are not ASCII, and answers 500
- * to some of them.
+ * Hono's own adapter cannot be used here for two reasons. First, it uses `rawPath` unchanged, but API Gateway has decoded `rawPath`:
+ * a key that was sent as `a%23b` would be read as `a`, and the wrong job would be cancelled. Second, it alters headers that are not
+ * ASCII, and answers 500 to some of them.
  */
 export function serveEvents(
   app: { fetch: (request: Request, bindings: Bindings) => Response | Promise<Response> },
@@ -64,14 +64,14 @@ function requestOf(event: APIGatewayProxyEventV2): Request | undefined {
 
 function urlOf({ rawPath, rawQueryString }: APIGatewayProxyEventV2): string {
   const path = rawPath.toWellFormed().split("/").map(segmentOf).join("/");
-  // A URL parser would cut the query off at `#` and leave white space out.
+  // Encode these characters: a URL parser would cut the query off at `#` and leave white space out.
   const query = rawQueryString.toWellFormed().replace(/[#\s]/g, encodeURIComponent);
   return `https://api${path}${query === "" ? "" : `?${query}`}`;
 }
 
 /** Encodes a segment of a path, whether or not API Gateway has decoded it. */
 function segmentOf(segment: string): string {
-  // A URL parser removes the segments `.` and `..`, also if written with %2e. Encoded twice they reach the schemas, which refuse them.
+  // A URL parser removes the segments `.` and `..`, also if written with %2e. Encode them twice, so that the schemas can refuse them.
   if (/^(?:\.|%2e){1,2}$/i.test(segment)) return "%252E";
   return segment.replace(/%(?![0-9a-f]{2})|[^%]/giu, (part) => encodeURIComponent(part));
 }
@@ -83,7 +83,7 @@ function headersOf(sent: APIGatewayProxyEventV2["headers"]): Headers {
     try {
       headers.set(name, value);
     } catch {
-      // `Headers` refuses this value. In its place goes a character that the schema of every header refuses.
+      // `Headers` refuses this value. Replace the value by a character that the schema of every header refuses.
       if (/^[\w-]+$/.test(name)) headers.set(name, "\u00ff");
     }
   }

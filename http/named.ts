@@ -17,12 +17,12 @@ export function answer<S extends z.core.$ZodType>(id: string, schema: S): S {
   return schema;
 }
 
-/** The place of a named schema in the document. */
+/** The reference to a named schema in the OpenAPI document. */
 export function refTo(id: string): string {
   return `#/components/schemas/${id}`;
 }
 
-/** An entry of a batch. It is validated later and alone, so that the other entries are served even if this one is refused. */
+/** The schema of an entry of a batch. Each entry is validated later and alone, so that a refused entry does not stop the others. */
 export function described(id: string) {
   return z.unknown().check(z.meta({ $ref: refTo(id) }));
 }

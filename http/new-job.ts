@@ -48,7 +48,7 @@ function callbackError(
   return wrong && `headers become HTTP headers of the webhook call: ${wrong}`;
 }
 
-/** When a job is due, in ms since the epoch; `undefined` if neither is given. Throws `bad-request` for more than 10 years ahead. */
+/** When a job is due, in ms since the epoch; `undefined` without `delay` and `dueAt`. Throws `bad-request` for more than 10 years ahead. */
 export function requestedDueAt(
   now: number,
   { delay, dueAt }: { delay: number | undefined; dueAt: number | undefined },
@@ -75,7 +75,7 @@ export function onceOf({ method, path, headers, text }: Sent): Pick<NewJob, "onc
   return token === undefined ? {} : { once: { token, hash: hashOf(method, path, text) } };
 }
 
-/** How many characters of a hash a home keeps: 96 bits suffice to tell its last calls apart. */
+/** How many characters of a hash a home keeps. These are 96 bits, which suffice to tell the last calls of a job apart. */
 const MARK_CHARS = 16;
 
 /** Makes the change of a job idempotent if the request has an `Idempotency-Key`. */

@@ -91,7 +91,7 @@ function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodTyp
   if (!schema) return [];
   const { properties = {}, required = [] } = z.toJSONSchema(schema, {
     io: "input",
-    // zod writes no default for a value that a transform reads from text.
+    // zod writes no default if a transform makes the value from text, so add the default here.
     override: ({ zodSchema, jsonSchema }) => {
       const { def } = zodSchema._zod;
       if (def.type === "default") jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue;

@@ -27,7 +27,7 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
 };
 
 const INTERNAL = "Minutehand failed with an internal error, which is in its log";
-// The error's own message is not answered: it can contain AWS's text, with names of queues and accounts.
+// Callers get this text and not the error's own message, which can contain AWS's text with names of queues and accounts.
 const UNAVAILABLE =
   "an AWS service did not answer in time, or other calls kept changing the job, key, schedule or pause. Nothing was acknowledged: repeat the call";
 
@@ -46,7 +46,7 @@ export function problemOf(thrown: unknown): Problem {
   if (!(thrown instanceof MinutehandError)) return problem("internal", INTERNAL);
   const { code, message, data } = thrown;
   if (code === "forbidden" || code === "bad-answer") return problem("internal", INTERNAL);
-  // For an item that this version cannot read, the message is Minutehand's own and contains nothing of AWS.
+  // If this version cannot read an item, Minutehand itself wrote the message, and the message contains no text of AWS.
   if (code === "unavailable") return problem(code, "unreadable" in data ? message : UNAVAILABLE, data);
   return problem(code, message, data);
 }

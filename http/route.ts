@@ -4,7 +4,7 @@ import type { ProblemCode } from "./problem.ts";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What routes work with. */
+/** The parts of the program that the handlers of routes use. */
 export type Service = {
   readonly ctx: Context;
   readonly version: string;
@@ -42,11 +42,11 @@ export type Answer = {
 };
 
 /**
- * `Location`: the path of what was filed. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` filed it.
+ * `Location`: the path of the filed job or schedule. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` filed it.
  */
 export type AnswerHeader = "Location" | "Idempotent-Replayed";
 
-/** One call of the API: what it takes, what it answers and what it does. The OpenAPI document is made from the routes. */
+/** One call of the API: its parameters, its answers and its handler. The OpenAPI document is made from the routes. */
 export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
   readonly method: Method;
   /** The path, with its parameters in braces. */

@@ -28,8 +28,8 @@ export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSumm
 }
 
 /**
- * The next occurrences. None for an expression that this code cannot read, as a newer version may have put it: one such schedule
- * must not make a whole list fail.
+ * The next occurrences. Answers none for an expression that this code cannot read, for example an expression of a newer version,
+ * because one unreadable schedule must not make a whole list fail.
  */
 function nextTimesOf(schedule: Schedule, now: number): number[] {
   try {

@@ -3,7 +3,7 @@ import type { Context } from "../protocol/ports.ts";
 import type { Service } from "./route.ts";
 import { TIMERS } from "./timers.ts";
 
-/** Makes what the routes work with, on the wall clock. */
+/** Makes the service that the handlers of routes use. Its timers run on the wall clock. */
 export function createService(ctx: Context, log: Service["log"]): Service {
   return { ctx, log, version: packageJson.version, timers: TIMERS };
 }

@@ -4,8 +4,8 @@ import { SETTINGS, type SettingsWith } from "../core/topic-settings.ts";
 import { answerFieldOf } from "./answer-fields.ts";
 
 /**
- * The settings that are a word, a count or a duration, and that functions read. `consumer` is not among them, because an answer
- * can also say `webhook` there.
+ * The settings that are a word, a count or a duration, and that functions read. `consumer` is not among them, because in an answer
+ * it can also be `webhook`.
  */
 type Plain = Exclude<SettingsWith<{ kind: "word" | "count" | "duration"; readBy: "functions" }>, "consumer">;
 type Answered = {
@@ -18,7 +18,7 @@ type Answered = {
 export const answeredSettings = Object.fromEntries(
   SETTINGS.flatMap(([name, declared]) => {
     if (declared.kind === "own" || declared.readBy !== "functions" || name === "consumer") return [];
-    // `maxAttempts` has no fixed default, but follows from the backoff.
+    // `maxAttempts` has no fixed default: its default follows from the backoff.
     const isAlwaysThere = declared.ifAbsent !== undefined || name === "maxAttempts";
     const field = answerFieldOf(declared);
     return [[name, isAlwaysThere ? field : z.exactOptional(field)]];

@@ -24,8 +24,8 @@ type QueueAction =
   | "GetQueueAttributes";
 
 /**
- * A function that handles a job reads it, files looks for it and changes its home, in a transaction if the job has a key. It also
- * parks jobs of a paused topic, many at once, and deletes their notes.
+ * The actions of a function that handles jobs. It reads a job, files looks for it and changes its home, in a transaction if the job has
+ * a key. It also parks jobs of a paused topic, many at once, and deletes their notes.
  */
 const MEET_JOBS: readonly PoolAction[] = [
   "GetItem",
@@ -37,22 +37,22 @@ const MEET_JOBS: readonly PoolAction[] = [
   "PartiQLInsert",
   "PartiQLUpdate",
 ];
-/** For producers: files, reads, moves and cancels jobs, one or many at once. */
+/** For producers, which file, read, move and cancel jobs, one or many at once. */
 export const ENQUEUE_ACTIONS = MEET_JOBS;
-/** For the function that applies events: the same, but always one job at a time. */
+/** For the function that applies events. It does the same as a producer, but always for one job at a time. */
 export const EVENT_ACTIONS = MEET_JOBS.filter((action) => action !== "PartiQLInsert");
-/** For one job without a key: needs neither transactions nor batches of inserts. */
+/** For functions that handle one job without a key. They need neither transactions nor batches of inserts. */
 export const ONE_JOB_ACTIONS = MEET_JOBS.filter(
   (action) => action !== "ConditionCheckItem" && action !== "PartiQLInsert",
 );
-/** For consumers: claims and settles jobs, and redrives dead jobs whose dead letters SQS's own redrive has sent back. */
+/** For consumers, which claim and settle jobs, and redrive dead jobs whose dead letters SQS's own redrive has sent back. */
 export const RUN_ACTIONS = MEET_JOBS;
-/** For all calls of the HTTP API except `receive`: enqueues, lists, redrives and resumes. */
+/** For the function that serves all calls of the HTTP API except `receive`. */
 export const API_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "Query"];
-/** For the tick: sweeps, audits and resumes, and creates the first cursors. */
+/** For the tick, which sweeps, audits and releases jobs, and creates the first cursors. */
 export const TICK_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "Query", "DescribeTable"];
 
-/** What the caller of an encrypted table needs ("DynamoDB encryption at rest usage notes"), without wildcards. */
+/** The actions that the caller of an encrypted table needs ("DynamoDB encryption at rest usage notes"), without wildcards. */
 const TABLE_KEY_ACTIONS = [
   "kms:DescribeKey",
   "kms:Encrypt",
@@ -62,9 +62,9 @@ const TABLE_KEY_ACTIONS = [
   "kms:GenerateDataKey",
   "kms:GenerateDataKeyWithoutPlaintext",
 ];
-/** "Key management", SQS Developer Guide: a sender needs both actions, a receiver the second. */
+/** "Key management", SQS Developer Guide: a sender needs both actions, a receiver needs only the second. */
 const QUEUE_KEY_ACTIONS = ["kms:GenerateDataKey", "kms:Decrypt"];
-/** What the reader of a secret needs ("Secret encryption and decryption in AWS Secrets Manager"). */
+/** The actions that the reader of a secret needs ("Secret encryption and decryption in AWS Secrets Manager"). */
 const SECRET_KEY_ACTIONS = ["kms:Decrypt"];
 
 export function grantPool(grantee: IGrantable, table: PoolTable, actions: readonly PoolAction[]): void {
@@ -97,7 +97,7 @@ export function grantSecret(grantee: IGrantable, secret: Secret): void {
   grantKey(grantee, secret.encryptionKey, SECRET_KEY_ACTIONS);
 }
 
-// The CDK's own `grant…` methods allow more than is used, with `kms:ReEncrypt*` and `kms:GenerateDataKey*`.
+// The CDK's own `grant…` methods allow more actions than the queue uses: `kms:ReEncrypt*` and `kms:GenerateDataKey*`.
 function grantKey(grantee: IGrantable, key: IKey | undefined, actions: string[]): void {
   if (key !== undefined) grant(grantee, actions, [key.keyArn]);
 }

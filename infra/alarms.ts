@@ -128,7 +128,7 @@ export class Alarms extends Construct {
     });
     this.alarm("EventsBacklog", {
       alarmDescription:
-        "Events wait too long: the function that applies them is too slow or fails, or the jobs that they are about still run",
+        "Events wait too long: the function that applies them is too slow or fails, or jobs with the keys of these events are still running",
       metric: queue.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: "Maximum" }),
       threshold: DEFAULT_OLDEST_AGE.toSeconds(),
       evaluationPeriods: 3,
@@ -202,14 +202,14 @@ function failing(
   return { metric, threshold: 1, evaluationPeriods: 15, datapointsToAlarm: 3 };
 }
 
-/** EventBridge's metric of a rule. It has the bus as a dimension only if the bus is not the default one ("Monitoring Amazon EventBridge"). */
+/** EventBridge's metric of a rule. The bus is a dimension of it only if it is not the default bus ("Monitoring Amazon EventBridge"). */
 function failedInvocations({ ruleName }: Rule, eventBus: IEventBusRef | undefined): Metric {
   const dimensionsMap =
     eventBus === undefined
       ? { RuleName: ruleName }
       : {
           EventBusName: eventBus.eventBusRef.eventBusName,
-          // CloudFormation's id of a rule on another bus is `bus|rule`, and nothing gives the name alone.
+          // CloudFormation's id of a rule on another bus is `bus|rule`, and no attribute has the name alone.
           RuleName: Fn.select(1, Fn.split("|", ruleName)),
         };
   return new Metric({

@@ -54,14 +54,14 @@ export function buildFunction(entry: string, folders: BuildFolders = {}): string
   // Remove the origin file first, so that a crash between the two steps never leaves a new bundle beside an old origin.
   rmSync(originFile, { force: true });
   replaceFile(output, code);
-  // If an input was saved while esbuild read it, the bundle may have its older text. Without an origin file the next call builds again.
+  // If an input was saved while esbuild ran, the bundle may have the input's old text. Without an origin file the next call builds again.
   if (inputs.some((path) => savedSince(resolve(root, path), startedAt))) return folder;
   const hashes = Object.fromEntries(inputs.map((path) => [path, hashOf(resolve(root, path)) ?? "missing"]));
   replaceFile(originFile, JSON.stringify({ key, inputs: hashes } satisfies Origin));
   return folder;
 }
 
-/** What decides the bytes besides the inputs. The lock file stands for the versions of packages. */
+/** A hash of everything besides the inputs that the bytes of a bundle depend on. The lock file stands for the versions of packages. */
 function keyOf(root: string, entry: string): string {
   const settings = ["package-lock.json", "tsconfig.json"].map((file) => hashOf(join(root, file)));
   return JSON.stringify({ esbuild: esbuild().version, entry: relative(root, entry), OPTIONS, settings });
@@ -86,7 +86,7 @@ function hashOf(file: string): string | undefined {
   return contents && createHash("sha256").update(contents).digest("base64");
 }
 
-/** Reads a file; `undefined` if it does not exist. Asking first would not help, because another process may build in between. */
+/** Reads a file; `undefined` if it does not exist. A check before would not help, because another process may build in between. */
 function readIfThere(file: string): Buffer | undefined {
   try {
     return readFileSync(file);

@@ -27,8 +27,8 @@ export type Bundle = {
 };
 
 /**
- * Loads esbuild when something must be bundled. Most apps of users need no esbuild, because the package's functions are bundled already.
- * A construct cannot await an `import`, so this is a `require`.
+ * Loads esbuild, only when something must be bundled. Most apps of users need no esbuild, because the package's functions are bundled
+ * already. Uses `require`, because a construct cannot await an `import`.
  */
 export function esbuild(): typeof Esbuild {
   return createRequire(import.meta.url)("esbuild");

@@ -23,11 +23,11 @@ export type BundledFunctionProps = Pick<
   readonly timeout: Duration;
   readonly memoryMiB: number;
   readonly removable: boolean;
-  /** Whether AWS X-Ray traces it. */
+  /** Whether AWS X-Ray traces the function. */
   readonly tracing?: boolean;
 };
 
-/** A bundled function with its own log group and role. The role can write the log, and others add further permissions to it. */
+/** A bundled function with its own log group and role. The role can write the log, and other constructs add further permissions. */
 export class BundledFunction extends Construct {
   readonly fn: LambdaFunction;
 
@@ -38,7 +38,7 @@ export class BundledFunction extends Construct {
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: removalOf(removable),
     });
-    // The CDK's default role has an AWS managed policy that allows it to write every log.
+    // The CDK's default role has an AWS managed policy that allows the function to write every log.
     const role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     role.addToPolicy(
       new PolicyStatement({

@@ -6,8 +6,8 @@ import { buildFunction, entryOf, type FunctionName } from "./build.ts";
 const bundled = new Map<FunctionName, string>();
 
 /**
- * The bundle of a function. The npm package contains the bundle where this repository has the source, so the presence of that folder
- * decides. All queues of one synth use the same bundles, so a process checks the sources only once.
+ * The bundle of a function. The npm package has a folder `functions/<name>` with the bundle. This repository has only the source, and
+ * bundles it. All queues of one synth use the same bundles, so a process checks the sources only once.
  */
 export function bundleOf(name: FunctionName): Code {
   const folder = bundled.get(name) ?? folderOf(name);

@@ -17,7 +17,7 @@ export type ConsumerOptions = {
 const DEFAULT_BATCH_SIZE = 10;
 /** Lambda's default ("Configure Lambda function timeout", AWS Lambda Developer Guide). */
 const LAMBDA_TIMEOUT = Duration.seconds(3);
-/** A consumer starts no job in the last `LAST_START_BEFORE_DEADLINE` before its deadline, so a shorter timeout would leave almost no time for jobs. */
+/** A shorter timeout would leave almost no time for jobs: a consumer starts no job in the last `LAST_START_BEFORE_DEADLINE`. */
 const LEAST_TIMEOUT = Duration.millis(2 * LAST_START_BEFORE_DEADLINE);
 
 /** Says why a function cannot consume a topic; `undefined`: it can. */

@@ -66,7 +66,7 @@ export class DelayQueue extends Construct {
   private readonly control: EventSourceControl;
   private readonly alarms: Alarms;
   private readonly promotions: Promotions | undefined;
-  /** All functions with the queue's environment. */
+  /** All functions that have the queue's environment. */
   private readonly equipped = new Set<LambdaFunction>();
 
   constructor(scope: Construct, id: string, props: DelayQueueProps) {
@@ -146,11 +146,11 @@ export class DelayQueue extends Construct {
    *
    * Sets the function's environment (`MINUTEHAND_*`, and the service name and the namespace of its Powertools logs and metrics), its
    * event source with partial batch responses, and its permissions. Sets the visibility timeout of the ready queue to the function's
-   * timeout plus 30 s. The function's role can read and write every job of the table, because the table is not divided by topic. That
-   * holds for an untracked topic too, because its tracking may change while jobs wait.
+   * timeout plus 30 s. The function's role can read and write every job of the table, because the table is not divided by topic. A
+   * consumer of an untracked topic can do this too, because the topic's tracking may change while jobs wait.
    *
    * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook. Throws if the function has the
-   * environment of another queue or a timeout under 10 s, and for a batch size that is not 1 to 10.
+   * environment of another queue, or a timeout of less than 10 s. Throws if the batch size is not 1 to 10.
    */
   addConsumer(topic: string, fn: LambdaFunction, options: ConsumerOptions = {}): void {
     const queues = this.topics.get(topic);
@@ -219,8 +219,8 @@ export class DelayQueue extends Construct {
   }
 
   /**
-   * The secret that signs the calls of a webhook topic. For example, grant a function read access so that it can give receivers their
-   * secrets.
+   * The secret that signs the calls of a webhook topic. For example, grant a function read access to the secret, so that the function can
+   * give receivers their secrets.
    *
    * Throws if the topic is not declared or has no webhook.
    */
@@ -254,7 +254,7 @@ export class DelayQueue extends Construct {
           "queues stay. Cancel or run these jobs first, then delete the topic's line in the topics file",
       );
     }
-    // Check this in an aspect, because consumers are added after this constructor.
+    // Check for consumers in an aspect, because they are added after this constructor.
     Aspects.of(this).add({
       visit: (node) => {
         if (node instanceof TopicQueues) this.warnWithoutConsumer(node);

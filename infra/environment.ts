@@ -55,13 +55,13 @@ export function setEnvironment(queue: Construct, fn: LambdaFunction, environment
   if (first !== queue)
     throw new Error(
       `DelayQueue ${queue.node.path}: ${fn.node.path} already has the environment of ${first.node.path}, and a function ` +
-        "can have that of one queue only. Use a function for each queue, or call the other queue's HTTP API",
+        "can have the environment of one queue only. Use a function for each queue, or call the other queue's HTTP API",
     );
   queues.set(fn, queue);
   for (const [name, value] of Object.entries(environment)) fn.addEnvironment(name, value);
 }
 
-/** Says why Lambda would refuse the whole environment of a function, with the user's own variables; empty if it would not. */
+/** Says why Lambda would refuse the whole environment of a function, with the user's own variables. Empty if Lambda would accept it. */
 export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] {
   const resource = fn.node.defaultChild;
   if (!(resource instanceof CfnFunction)) return [];
@@ -87,7 +87,7 @@ function eventSourcesIn(stack: Stack): Set<string> {
   return new Set(mappings.map((one) => String(stack.resolve(one.logicalId))));
 }
 
-/** The most bytes that a value can have after CloudFormation has resolved it. `mappings`: the ids that it resolves to UUIDs. */
+/** The most bytes that a value can have after CloudFormation has resolved it. `mappings`: the ids that CloudFormation resolves to UUIDs. */
 function bytesOf(value: unknown, mappings: ReadonlySet<string>): number {
   if (typeof value === "string") return Buffer.byteLength(value);
   const { Ref: ref, "Fn::Join": join } = value as { Ref?: string; "Fn::Join"?: [string, unknown[]] };

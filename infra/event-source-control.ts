@@ -27,7 +27,7 @@ export class EventSourceControl {
 
   /**
    * Adds the mapping of a topic. Ignores a consumer in another stack: that stack refers to this stack's queues, and two stacks cannot
-   * refer to each other. In a tracked topic, such a consumer checks for a pause itself.
+   * refer to each other. In a tracked topic, a consumer in another stack checks for a pause itself.
    */
   add(topic: string, mapping: EventSourceMapping, consumer: LambdaFunction): void {
     if (Stack.of(this.scope) !== Stack.of(mapping)) return;
@@ -37,7 +37,7 @@ export class EventSourceControl {
     this.arns.push({ mapping: mapping.eventSourceMappingArn, consumer: consumer.functionArn });
   }
 
-  /** Lets the functions change up to `MAPPINGS_A_POLICY` mappings from the `first` on. A role's inline policies could not hold all ARNs. */
+  /** Lets the functions change up to `MAPPINGS_A_POLICY` mappings from the `first` on. Inline policies of a role cannot hold all ARNs. */
   private allow(first: number): void {
     const these = () => this.arns.slice(first, first + MAPPINGS_A_POLICY);
     const list = (name: "mapping" | "consumer") =>

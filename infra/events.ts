@@ -22,7 +22,7 @@ export type EventsProps = QueueParts & {
 const TIMEOUT = Duration.seconds(30);
 const MEMORY_MIB = 512;
 const BATCH_SIZE = 10;
-/** Small, so that a burst of events leaves the account's concurrency and the table's capacity to the jobs. */
+/** How many invocations may apply events at once. Small, so that a burst leaves concurrency and the table's capacity to the jobs. */
 const MAX_CONCURRENCY = 10;
 const SERVICE = "events.amazonaws.com";
 const DEFAULT_BUS = "default";
@@ -111,7 +111,7 @@ export class Events extends Construct {
 
   /**
    * Lets EventBridge use the key of the queue. The statement names the account and no rule: rules refer to the queue and the queue to its
-   * key, so a key that referred to a rule would close a circle.
+   * key, so a key that referred to a rule would make a circular dependency.
    */
   private letInto(key: IKey): void {
     const { statementAdded } = key.addToResourcePolicy(
@@ -132,7 +132,7 @@ export class Events extends Construct {
 
 type Pattern = Pick<EventRule, "source" | "detailType">;
 
-/** The patterns of the rules, each once. Leaves out a pattern that another one covers. */
+/** The distinct patterns of the rules. Leaves out a pattern that another pattern covers. */
 function patternsOf(rules: readonly EventRule[]): Pattern[] {
   const fromAnyone = new Set(
     rules.flatMap(({ source, detailType }) => (source === undefined ? [detailType] : [])),

@@ -30,7 +30,7 @@ const LONGEST_TIMEOUT_S = 900;
 const LEAST_MEMORY_MIB = 128;
 const MOST_MEMORY_MIB = 10_240;
 
-/** Says why Lambda would refuse these options; `undefined`: it would not. */
+/** Says why Lambda would refuse these options; `undefined` if Lambda would accept them. */
 export function handlerError(timeout: Duration, memorySize: number): string | undefined {
   if (timeout.toSeconds() > LONGEST_TIMEOUT_S)
     return `the timeout of a handler must be 10 to ${LONGEST_TIMEOUT_S} s, got ${timeout.toSeconds()} s`;
@@ -58,8 +58,8 @@ export function handlerCode(entry: string): Code {
   return Code.fromAsset(dirname(file), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // `local` always bundles, so the CDK never runs this image or command. But the command tells the assets of two files in one folder
-      // apart.
+      // `local` always bundles, so the CDK never runs this image or command. But the command distinguishes the assets of two files in one
+      // folder.
       image: DockerImage.fromRegistry("none"),
       command: [file],
       local: {

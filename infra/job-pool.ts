@@ -46,7 +46,7 @@ export class JobPool extends Construct {
         ? { encryption: TableEncryption.AWS_MANAGED }
         : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }),
       deletionProtection: !removable,
-      // RETAIN holds also for a first deployment that fails: CloudFormation cannot delete a protected table.
+      // RETAIN, because CloudFormation cannot delete a protected table, not even after a first deployment that fails.
       removalPolicy: removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     });
   }

@@ -37,7 +37,7 @@ export function encryptLogs(scope: Construct, key: IKey): void {
     Aspects.of(scope).add({ visit });
     return;
   }
-  // CloudFormation cannot create a log group if CloudWatch Logs may not use its key, and another app owns the policy of this key.
+  // Another app owns the policy of this key. CloudFormation cannot create a log group with a key that CloudWatch Logs may not use.
   Annotations.of(scope).addWarningV2(
     "minutehand:logs-key",
     "the logs stay under CloudWatch's own key, because this app cannot change the policy of the encryption key",

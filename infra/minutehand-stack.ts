@@ -18,7 +18,7 @@ export type MinutehandStackProps = StackProps &
 
 const CONSUMER_TIMEOUT = Duration.seconds(60);
 const CONSUMER_MEMORY_MIB = 512;
-/** Short, so that a user can try the topic out. */
+/** Short, so that a user can try the topic. */
 const REMINDED_AFTER = Duration.seconds(2);
 const LATE_AFTER = Duration.minutes(1);
 

@@ -86,9 +86,9 @@ export type DelayQueueProps = {
    */
   readonly shards?: number;
   /**
-   * An existing table to use instead of a new one: a queue's table that outlived its stack, or that was restored. Its keys must be
-   * the strings `pk` and `sk`, and its TTL attribute must be `expiresAt`. A restored table has no TTL attribute until you set it. If
-   * the table has an encryption key, give the key with the table (`Table.fromTableAttributes`).
+   * An existing table to use instead of a new one: a queue's table that outlived its stack, or that was restored. The table's keys
+   * must be the strings `pk` and `sk`, and its TTL attribute must be `expiresAt`. A restored table has no TTL attribute until you
+   * set it. If the table has an encryption key, give the key with the table (`Table.fromTableAttributes`).
    *
    * @example Table.fromTableName(this, "Jobs", "Shop-QueuePoolTable1ABC")
    * @default a new table
@@ -104,7 +104,7 @@ export type DelayQueueProps = {
   readonly warmThroughput?: WarmThroughputProps;
   /**
    * How many concurrent invocations Lambda reserves for the tick, 1 to 10. The tick shares the account's concurrency with all
-   * consumers; with a reservation, a burst of consumers cannot delay it. The deployment fails unless 100 concurrent invocations of
+   * consumers. With a reservation, a burst of consumers cannot delay the tick. The deployment fails unless 100 concurrent invocations of
    * the account stay unreserved.
    *
    * @default no reservation
@@ -151,10 +151,10 @@ export type DelayQueueProps = {
    */
   readonly eventBus?: IEventBusRef;
   /**
-   * Your KMS key, which encrypts the table, the queues and the logs. EventBridge Scheduler keeps the jobs of recurring schedules under its
-   * own key. The construct allows CloudWatch
-   * Logs to use the key and, with `cancelOn` or `enqueueOn`, EventBridge. It cannot change the policy of a key that another app owns.
-   * You must then allow EventBridge yourself, and the key does not encrypt the logs. Synth warns of both.
+   * Your KMS key, which encrypts the table, the queues and the logs. EventBridge Scheduler encrypts the jobs of recurring schedules
+   * with its own key. The construct allows CloudWatch Logs to use your key. With `cancelOn` or `enqueueOn`, it also allows EventBridge. If
+   * another app owns the key, the construct cannot change the key's policy. Then you must allow EventBridge yourself, and the key does
+   * not encrypt the logs. Synth warns of both.
    *
    * @default keys of AWS: DynamoDB's key in your account, SQS's key and CloudWatch's key
    */

@@ -1,8 +1,8 @@
 import { RemovalPolicy } from "aws-cdk-lib";
 
 /**
- * The removal policy of a resource with users' data or with a fixed name. It stays when the stack is deleted. If the first deployment
- * fails, it is deleted, because otherwise the next attempt would find the names of queues taken.
+ * The removal policy of a resource with users' data or with a fixed name. The resource stays when the stack is deleted. If the
+ * first deployment fails, the resource is deleted, because otherwise its name would be taken at the next attempt.
  */
 export function removalOf(removable: boolean): RemovalPolicy {
   return removable ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE;

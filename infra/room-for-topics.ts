@@ -2,11 +2,11 @@ import { CfnResource, type Stack } from "aws-cdk-lib";
 
 /** "Understand CloudFormation quotas", AWS CloudFormation User Guide. */
 const MOST_RESOURCES = 500;
-/** From here on, synth warns. */
+/** From this number of resources on, synth warns. */
 const MANY_RESOURCES = 400;
 /** The resources of a pull topic: a queue, a DLQ and their two alarms. */
 const PULL_TOPIC = 4;
-/** The resources of a topic with a handler: also a function with its role, policy, log group, event source and alarm. */
+/** A topic with a handler also has a function with its role, policy, log group, event source and alarm. */
 const HANDLER_TOPIC = 10;
 
 /** Warns of a stack that is nearly full, and says how many more topics fit; `undefined`: the stack is far from full. */

@@ -36,7 +36,7 @@ export class ScheduleGroup extends Construct {
       scheduleGroupName: props.name,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    // `aws:SourceArn` is the group and not the schedule ("Cross-service confused deputy prevention", EventBridge Scheduler User Guide).
+    // `aws:SourceArn` is the group, not the schedule ("Cross-service confused deputy prevention", EventBridge Scheduler User Guide).
     this.role = new Role(this, "Role", {
       assumedBy: new ServicePrincipal(SERVICE, {
         conditions: {
@@ -47,14 +47,14 @@ export class ScheduleGroup extends Construct {
         },
       }),
     });
-    // The CDK's `grantInvoke` would also allow to invoke every version.
+    // The CDK's `grantInvoke` would also allow invocations of every version.
     this.role.addToPolicy(
       new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [props.target.functionArn] }),
     );
     if (props.dlq !== undefined) grantQueues(this.role, [props.dlq], ["SendMessage"]);
   }
 
-  /** Allows `grantee` these actions on the group's schedules. If it is a function, also sets its environment. */
+  /** Allows `grantee` these actions on the group's schedules. If `grantee` is a function, also sets its environment. */
   allow(grantee: IGrantable, actions: readonly ScheduleAction[]): void {
     const { name, target, dlq, variable } = this.props;
     const schedules = `arn:${Aws.PARTITION}:scheduler:${Aws.REGION}:${Aws.ACCOUNT_ID}:schedule/${name}/*`;

@@ -31,7 +31,7 @@ export class Promotions extends Construct {
       description: "Sends one job that was filed far ahead to its ready queue",
       timeout: TIMEOUT,
       memoryMiB: MEMORY_MIB,
-      // It has no DLQ, because the sweep sends the job anyway if the function fails.
+      // The function has no DLQ, because the sweep sends the job anyway if the function fails.
       retryAttempts: 2,
       maxEventAge: PROMOTE_WITHIN,
       removable,
@@ -51,13 +51,13 @@ export class Promotions extends Construct {
     });
   }
 
-  /** Lets a `grantee` that files, moves or cancels jobs change their schedules. If it is a function, also sets its environment. */
+  /** Lets a `grantee` that files, moves or cancels jobs change their schedules. If `grantee` is a function, also sets its environment. */
   grantKeep(grantee: IGrantable): void {
     this.group.allow(grantee, ["CreateSchedule", "UpdateSchedule", "DeleteSchedule"]);
   }
 }
 
-/** The recurring schedules, the function that files their jobs, and a DLQ for the occurrences that it could not file. */
+/** The recurring schedules, the function that files their jobs, and a DLQ for the occurrences that the function could not file. */
 export class RecurringSchedules extends Construct {
   readonly fn: LambdaFunction;
   readonly dlq: Queue;
@@ -92,10 +92,10 @@ export class RecurringSchedules extends Construct {
     });
   }
 
-  /** Lets `grantee` create, change, read, list and delete schedules. If it is a function, also sets its environment. */
+  /** Lets `grantee` create, change, read, list and delete schedules. If `grantee` is a function, also sets its environment. */
   grantManage(grantee: IGrantable): void {
     this.group.allow(grantee, ["CreateSchedule", "UpdateSchedule", "GetSchedule", "DeleteSchedule"]);
-    // ListSchedules takes no resource ("Actions, resources, and condition keys for Amazon EventBridge Scheduler").
+    // A permission for ListSchedules cannot name a resource ("Actions, resources, and condition keys for Amazon EventBridge Scheduler").
     Grant.addToPrincipal({
       grantee,
       actions: ["scheduler:ListSchedules"],

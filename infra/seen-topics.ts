@@ -9,8 +9,8 @@ type SeenTopics = Readonly<Record<string, readonly string[]>>;
 /**
  * Records `topics` in a file, and answers the topics that are recorded there and no longer declared.
  *
- * Synth does not know what is deployed. A committed file needs no AWS, exists in a clean checkout and in CI, where the last `cdk.out`
- * does not, and shows in a review that a topic is removed.
+ * The file is needed because synth does not know which topics are deployed. A committed file needs no call of AWS. Unlike the last
+ * `cdk.out`, it exists in a clean checkout and in CI. It also shows in a review that a topic is removed.
  */
 export function removedTopics(
   path: string,
@@ -20,7 +20,7 @@ export function removedTopics(
   const seen = readSeen(topicsFile);
   const before = seen[path] ?? [];
   const all = [...new Set([...before, ...topics])].sort();
-  // Only the CDK CLI sets this variable. Tests and the local stack also build constructs, but nobody deploys those.
+  // Only the CDK CLI sets this variable. Tests and the local stack also build constructs, but nobody deploys these constructs.
   if (all.length > before.length && process.env.CDK_CLI_VERSION !== undefined)
     writeFileSync(topicsFile, `${JSON.stringify({ ...seen, [path]: all }, null, 2)}\n`);
   return before.filter((topic) => !topics.includes(topic));

@@ -4,7 +4,7 @@ import type { Construct } from "constructs";
 
 /**
  * Makes queues refuse requests without TLS. All queues share one policy, because CloudFormation limits the resources of a stack. The
- * policy only denies. Its resource `*` stands for the queue that it is attached to.
+ * policy only denies. Its resource `*` stands for each queue to which the policy is attached.
  */
 export function tlsOnly(scope: Construct, id: string, queues: Queue[]): void {
   const policy = new QueuePolicy(scope, id, { queues });

@@ -12,7 +12,7 @@ import { queueSettings } from "./queue-settings.ts";
 export const QUEUE_RETENTION = Duration.millis(READY_RETENTION);
 export const DLQ_RETENTION = Duration.days(14);
 
-/** What the parts of a delay queue share. */
+/** The resources and settings that the parts of a delay queue share. */
 export type QueueParts = {
   readonly table: PoolTable;
   readonly topics: readonly TopicQueues[];
@@ -75,7 +75,7 @@ export class TopicQueues extends Construct {
     return this.settings.tracking !== "none";
   }
 
-  /** Sets the visibility timeout for a consumer that runs for at most `run`. Without this call it follows from `ttr`. */
+  /** Sets the visibility timeout for a consumer that runs for at most `run`. Without this call, the timeout follows from `ttr`. */
   hideFor(run: Duration): void {
     const resource = this.ready.node.defaultChild as CfnQueue;
     resource.visibilityTimeout = visibilityTimeoutFor(run).toSeconds();

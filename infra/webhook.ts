@@ -67,7 +67,7 @@ export class Webhook extends Construct {
       removable,
       tracing,
     }).fn;
-    // Node looks hosts up in its thread pool. With enough threads, a host whose name server never answers does not delay the others.
+    // Node looks hosts up in its thread pool. With enough threads, a host whose name server never answers does not delay other hosts.
     const { concurrency = topicPolicy({}).concurrency } = settings;
     this.fn.addEnvironment("UV_THREADPOOL_SIZE", String(lookupsFor(concurrency, timeout)));
     this.fn.addEnvironment("MINUTEHAND_WEBHOOK_TOPIC", topic);
@@ -78,15 +78,15 @@ export class Webhook extends Construct {
 }
 
 /**
- * The timeout of an invocation whose calls take at most `seconds`. The function begins no call in the last `seconds` plus `LAST_START_BEFORE_DEADLINE`
- * of an invocation, so there is time to begin `ROUNDS - 1` rounds. A longer timeout would only delay the discovery of a crash, because
- * the visibility timeout and the leases follow from it.
+ * The timeout of an invocation whose calls take at most `seconds`. The function begins no call in the last `seconds` plus
+ * `LAST_START_BEFORE_DEADLINE` of an invocation, so there is time to begin `ROUNDS - 1` rounds. A longer timeout would only delay the
+ * discovery of a crash, because the visibility timeout and the leases follow from the timeout.
  */
 function timeoutFor(seconds: number): Duration {
   return Duration.seconds(ROUNDS * seconds + (2 * LAST_START_BEFORE_DEADLINE) / 1000);
 }
 
-/** How many lookups run at once if no name server answers: each call that times out leaves its lookup behind. */
+/** How many lookups run at once if no name server answers: the lookup of a call goes on after the call has timed out. */
 function lookupsFor(concurrency: number, timeout: number): number {
   return Math.max(LEAST_LOOKUPS, concurrency * Math.ceil(LONGEST_LOOKUP / timeout) + 1);
 }

@@ -3,10 +3,10 @@ import { type Dirent, type FSWatcher, readdirSync, readFileSync, watch } from "n
 import { join } from "node:path";
 import { errorCode, errorText } from "./local-error.ts";
 
-/** Folders with build output. They are no part of the app, and neither are folders whose names begin with a dot. */
+/** Folders with build output. They do not belong to the app. Nor do folders whose names begin with a dot. */
 const OUTPUT_FOLDERS = new Set(["node_modules", "cdk.out", "dist"]);
 
-/** One save is several changes: an editor writes a file in steps, and then a formatter writes it again. */
+/** One save causes several changes: an editor writes a file in steps, and then a formatter writes the file again. */
 const DEBOUNCE_MS = 150;
 
 /** The folder of a CDK project. Its files are the app, except build output, hidden folders, `*.log` and `excluded`. */
@@ -14,7 +14,7 @@ export type AppFolder = {
   readonly root: string;
   /** Paths in the folder that the runner itself writes, so they are no part of the app. */
   readonly excluded?: ReadonlySet<string> | undefined;
-  /** Called each time that a file or folder cannot be read for lack of permission. It is then no part of the app. */
+  /** Called each time that a file or folder cannot be read for lack of permission. The app is then read without it. */
   readonly onUnreadable?: (path: string) => void;
 };
 
@@ -67,12 +67,12 @@ type WatchOptions = {
   /** Called once the app's files have not changed for a moment after a save. */
   readonly onSaved: () => void;
   readonly log: (line: string) => void;
-  /** Calls `act` after `ms`. The function that it returns cancels the call. Default: a timer. */
+  /** Calls `act` after `ms`. The returned function cancels the call. Default: a timer. */
   readonly after?: (ms: number, act: () => void) => () => void;
 };
 
 /**
- * Watches the app's files. The function that it returns ends the watch. Each folder has a watcher of its own: a recursive
+ * Watches the app's files. The returned function ends the watch. Each folder has a watcher of its own: a recursive
  * watcher would include `node_modules`, and some systems limit how many folders a program can watch.
  */
 export function watchAppFolder(
@@ -110,7 +110,7 @@ export function watchAppFolder(
   function watchFolder(folder: string): void {
     try {
       const watcher = watch(folder, (_, name) => {
-        // Some systems do not name the file, so it may be one of the app's.
+        // Some systems do not name the changed file, so it may belong to the app.
         if (name === null || isPartOfApp(app, join(folder, name))) debounceSave();
       });
       // Deleting a watched folder is an error on some systems.
@@ -131,7 +131,7 @@ export function watchAppFolder(
   return stop;
 }
 
-/** A log is no part of the app: if the runner's output goes to a file in the folder, each line would be a save. */
+/** A log does not belong to the app. Otherwise, if the runner's output goes to a file in the folder, each line would be a save. */
 function isPartOfApp({ excluded }: AppFolder, path: string): boolean {
   return !path.endsWith(".log") && !excluded?.has(path);
 }
@@ -141,7 +141,7 @@ function entriesOf(app: AppFolder, folder: string): Dirent[] | undefined {
   return entries?.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** Editors write temporary files that are gone a moment later, and containers leave folders that only root can read. */
+/** Answers `undefined` for an unreadable path: editors delete temporary files, and containers leave folders that only root can read. */
 function ifReadable<T>({ onUnreadable }: AppFolder, path: string, read: () => T): T | undefined {
   try {
     return read();

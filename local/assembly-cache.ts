@@ -23,8 +23,8 @@ export type AssemblyHolder = {
 };
 
 /**
- * The runners of one project share its cache. Each runner lists the assemblies it holds in a file, which counts while its process
- * lives.
+ * The runners of one project share its cache. Each runner lists in a file the assemblies that it holds. The file counts while the
+ * runner's process lives.
  */
 export function createAssemblyHolder(cacheDir: string, pid: number): AssemblyHolder {
   mkdirSync(cacheDir, { recursive: true });
@@ -34,7 +34,7 @@ export function createAssemblyHolder(cacheDir: string, pid: number): AssemblyHol
     hold: (codeDirs) => {
       const now = new Set(codeDirs.map((path) => relative(cacheDir, path).split(sep)[0] ?? ""));
       writeFileSync(file, JSON.stringify([...now]));
-      // An invocation may still run from an assembly that is released now, so that one stays for another hour.
+      // An invocation may still run from an assembly that is released now, so keep this assembly for another hour.
       for (const name of new Set([...held, ...now])) markUsed(join(cacheDir, name));
       held = [...now];
     },

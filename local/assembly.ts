@@ -68,7 +68,7 @@ function assetsOf({ folder, artifacts }: Part): [string, string][] {
 function findStack(stacks: readonly NamedTemplate[], wanted: string): NamedTemplate {
   const stack = stacks.find(({ stackName }) => stackName === wanted);
   if (stack) return stack;
-  throw new LocalError(`--stack must name a stack of the app, is "${wanted}"; allowed: ${namesOf(stacks)}`);
+  throw new LocalError(`--stack must name a stack of the app, got "${wanted}"; allowed: ${namesOf(stacks)}`);
 }
 
 function chooseOnlyStack(stacks: readonly NamedTemplate[]): NamedTemplate {

@@ -28,7 +28,7 @@ export async function runCdkApp(
   const child = spawn(app, {
     cwd: root,
     shell: true,
-    // The shell passes no signal on to the app. As a process group of their own they are ended together.
+    // The shell passes no signal on to the app. A process group of their own lets one signal end both.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
@@ -57,7 +57,7 @@ async function waitForEnd(child: ChildProcess, signal: AbortSignal): Promise<num
   };
   child.once("error", reject);
   child.once("close", (code, by) => resolve(code ?? by));
-  // A process that has left the group may keep the app's output open, and `close` then never comes.
+  // Do not wait for `close` after an abort: it never comes if a process that has left the group keeps the app's output open.
   child.once("exit", () => {
     if (signal.aborted) reject(signal.reason);
   });
@@ -100,7 +100,7 @@ function failureIn(output: string): string {
     .map((line) => line.trim())
     .filter((line) => line !== "");
   const telling = lines.findIndex((line) => /^(\S*Error\b|✘|.*\berror:)/i.test(line));
-  const [first = "it said nothing", ...others] = lines.slice(Math.max(telling, 0));
+  const [first = "it printed nothing", ...others] = lines.slice(Math.max(telling, 0));
   if (!first.endsWith(":")) return first;
   const end = others.findIndex((line) => line.startsWith("at "));
   return [first, ...others.slice(0, end < 0 ? 1 : end)].join(" ");

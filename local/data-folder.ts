@@ -89,7 +89,7 @@ function makeWritable(path: string, dir: string): void {
   }
 }
 
-/** Takes a lock of SQLite. The operating system keeps such a lock, so the lock cannot outlive its process. */
+/** Takes a lock of SQLite. The operating system keeps SQLite's locks, so the lock cannot outlive its process. */
 function lockFolder(path: string, holder: () => RunnerRecord | undefined): DatabaseSync {
   const file = join(path, "lock");
   try {
@@ -116,8 +116,8 @@ function readRecord(file: string): RunnerRecord | undefined {
 }
 
 /**
- * Kills emulators of an earlier runner. They outlive the runner only if its guard was killed too. The check of the command line,
- * which contains the folder, spares another process that has got the same id.
+ * Kills emulators of an earlier runner. They outlive the runner only if its guard was killed too. The command line of an emulator
+ * contains the folder. So this check spares another process that has got the same id since.
  */
 function killLeftEmulators(record: RunnerRecord | undefined, path: string): void {
   for (const pid of record?.emulators ?? []) if (commandOf(pid).includes(path)) signalProcess(pid, "SIGKILL");

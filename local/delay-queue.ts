@@ -28,7 +28,7 @@ export function topicsOfFunction({ environment }: Pick<FunctionSpec, "environmen
   return topics;
 }
 
-/** Lists the names of the tables and ready queues of the template's delay queues. Without one of them jobs would get lost. */
+/** Lists the names of the tables and ready queues of the template's delay queues. If one of these were missing, jobs would get lost. */
 export function requiredNames(
   { Outputs = {} }: Template,
   scope: Scope,

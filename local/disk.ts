@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs";
 
 const MIB = 1024 * 1024;
-/** Before each write SQLite needs room for its log. The rest lets running jobs finish. */
+/** SQLite needs room for its log before each write. The remaining room lets running jobs finish. */
 const MIN_FREE_BYTES = 8 * MIB;
 const CHECK_EVERY_MS = 5_000;
 
@@ -23,7 +23,7 @@ export function diskShortage(
   return `the disk of the data folder ${dir} is full: ${left} MiB are free, at least ${MIN_FREE_BYTES / MIB} MiB are needed`;
 }
 
-/** Logs when the disk becomes full and when it has room again. The function that it returns ends the checks. */
+/** Logs when the disk becomes full and when it has room again. The returned function ends the checks. */
 export function logDiskShortage(
   shortage: () => string | undefined,
   log: (line: string) => void,

@@ -21,8 +21,8 @@ export function findDynoxide(platform: string = process.platform, arch: string =
 }
 
 /**
- * Describes how to run dynoxide, the DynamoDB emulator. Without a database file it keeps its data in memory. It answers web pages
- * of any site, so its address is one that no page can guess.
+ * Describes how to run dynoxide, the DynamoDB emulator. Without a database file it keeps its data in memory. dynoxide answers
+ * requests of web pages of any site, so it gets an address that no page can guess.
  */
 export async function dynoxideProgram(
   file: string | undefined,

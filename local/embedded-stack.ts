@@ -28,7 +28,7 @@ import { createTables } from "./tables.ts";
 import { createTeardown } from "./teardown.ts";
 import { startTriggers } from "./triggers.ts";
 
-/** Enough for ten pollers of each queue, whose requests wait up to 20 s, and for deletions beside them. */
+/** Enough for ten pollers of each queue, whose requests wait up to 20 s, and for the deletions at the same time. */
 const MAX_SOCKETS = 200;
 
 export type EmbeddedStackOptions = {
@@ -57,7 +57,7 @@ export type EmbeddedStackOptions = {
   readonly progress?: (line: string) => void;
   /** Ends a start that is under way. The start then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Called when an emulator has died and cannot be restarted. The stack is then useless. */
+  /** Called when an emulator has died and cannot be restarted. The stack then no longer works. */
   readonly onLost?: (error: Error) => void;
 };
 
@@ -146,7 +146,7 @@ async function start(
   const sqs = new SQSClient({
     ...platform,
     endpoint: endpoints.sqs,
-    // A digest of each body guards against networks that alter it; loopback does not.
+    // MD5 digests detect networks that alter bodies. Loopback alters none.
     md5: false,
     requestHandler: new NodeHttpHandler({ httpAgent: { maxSockets: MAX_SOCKETS, keepAlive: true } }),
   });

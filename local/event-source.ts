@@ -11,12 +11,12 @@ import { chainLength, LONGEST_CHAIN } from "./recursive-loop.ts";
 import type { EventSourceSpec } from "./resources.ts";
 import { failedMessages, sqsEvent } from "./sqs-event.ts";
 
-/** Lambda starts with five pollers. More than ten at a time would only slow each other down on one machine. */
+/** Lambda starts with five pollers. On one machine, more than ten pollers would only slow each other down. */
 const FIRST_POLLERS = 5;
 const MAX_POLLERS = 10;
 const SCALE_EVERY_MS = 1_000;
 const POLL_SECONDS = 20;
-/** The pause between polls that fail, while the SQS emulator restarts. */
+/** The pause after a poll that fails because the SQS emulator restarts. */
 const RETRY_MS = 200;
 
 export type EventSource = { readonly stop: () => Promise<void> };
@@ -79,14 +79,14 @@ export function startEventSource(spec: EventSourceSpec, dependencies: Dependenci
   }
 
   /**
-   * Lambda does not run a message of a recursive loop. The message stays in the queue, which moves it to its DLQ after some
+   * Lambda does not run a message of a recursive loop. The message stays in the queue, and SQS moves it to the DLQ after some
    * receives.
    */
   function isOutsideLoop({ MessageId, Attributes }: Message): boolean {
     const isTooLong = chainLength(Attributes?.AWSTraceHeader) >= LONGEST_CHAIN;
     if (isTooLong)
       log(
-        `message ${MessageId} of ${spec.queueArn} comes of ${LONGEST_CHAIN} invocations in a row: Lambda treats that as a recursive loop and drops the message`,
+        `message ${MessageId} of ${spec.queueArn} is the result of ${LONGEST_CHAIN} invocations in a row: Lambda treats that as a recursive loop and drops the message`,
       );
     return !isTooLong;
   }

@@ -37,7 +37,7 @@ export type EnvironmentHost = {
   readonly onLine: (logicalId: string, line: string) => void;
 };
 
-/** Starts a process and loads the handler. Rejects if that fails or takes longer than 10 s, as on Lambda. */
+/** Starts a process and loads the handler. Rejects if the start fails or takes longer than 10 s, as on Lambda. */
 export async function startExecutionEnvironment(
   spec: FunctionSpec,
   host: EnvironmentHost,

@@ -1,6 +1,6 @@
 /**
  * The process of the SQS emulator: `fauxqs-process <host> <port> [data folder]`. Ends when its parent ends. The rest of this
- * file mends faults of fauxqs by replacing some of its methods.
+ * file replaces some methods of fauxqs to correct its faults.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -31,14 +31,14 @@ HttpServer.prototype.emit = function emitUnlessWebPage(this: HttpServer, event: 
 
 process.on("disconnect", () => process.exit());
 
-// fauxqs finds characters that SQS rejects by a pattern without the `u` flag, which takes each emoji for two lone surrogates.
+// fauxqs finds characters that SQS rejects with a pattern without the `u` flag. This pattern takes each emoji for two lone surrogates.
 const sqsTypes = new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href;
 const { INVALID_MESSAGE_BODY_CHAR } = (await import(sqsTypes)) as { INVALID_MESSAGE_BODY_CHAR: RegExp };
 const REJECTED = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
 INVALID_MESSAGE_BODY_CHAR.test = (text) => REJECTED.test(text);
 
-// fauxqs stores a message that becomes visible at once without a receive count. Its own table rejects that, and the message is
-// then in no list until a restart.
+// When a message becomes visible at once, fauxqs stores it without a receive count. Its own table rejects such a row, and the message
+// is then in no list until a restart.
 const persistence = new URL("persistence.js", import.meta.resolve("fauxqs")).href;
 type Persistence = { db: DatabaseSync; updateMessageReady(messageId: string): void };
 const { PersistenceManager } = (await import(persistence)) as {
@@ -50,7 +50,7 @@ PersistenceManager.prototype.updateMessageReady = function (messageId) {
   this.db.prepare(READY).run(messageId);
 };
 
-// fauxqs does not notice when the client of a long poll disconnects. It would hand a message to nobody, and hide the message.
+// fauxqs does not notice when the client of a long poll disconnects. It would answer a message to nobody, and hide the message.
 const caller = new AsyncLocalStorage<{ socket: Socket; trace: string | undefined }>();
 const router = new URL("sqs/sqsRouter.js", import.meta.resolve("fauxqs")).href;
 type Handle = (request: { raw: IncomingMessage }, reply: unknown) => Promise<unknown>;

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "./local-error.ts";
 
 const LOOPBACK = "127.0.0.1";
-/** Shorter than any emulator's start, so a start is noticed at once. */
+/** Shorter than any emulator's start, so that a start is noticed at once. */
 const RETRY_MS = 10;
 
 export type Address = { readonly host: string; readonly port: number };
 
-/** Answers a port of a loopback address that nothing listens on at the moment. */
+/** Answers a free port of a loopback address: no program listens on this port at the moment. */
 export async function freePort(host = LOOPBACK): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, "listening");
@@ -21,9 +21,9 @@ export async function freePort(host = LOOPBACK): Promise<number> {
 }
 
 /**
- * Answers a random loopback address with a free port. A server without authentication, such as dynoxide, is there out of reach
- * of web pages: a page would have to try 16 million addresses. macOS has no loopback address but 127.0.0.1, so there the host is
- * not hidden.
+ * Answers a random loopback address with a free port. At this address, web pages cannot reach a server without
+ * authentication such as dynoxide: a page would have to try 16 million addresses. macOS has no loopback address but 127.0.0.1, so on
+ * macOS the host is not hidden.
  */
 export async function unguessableAddress(): Promise<Address> {
   const host = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;

@@ -8,22 +8,22 @@ import {
 import { errorText } from "./local-error.ts";
 import type { FunctionSpec } from "./resources.ts";
 
-/** A waiting `receive` holds an environment for up to 20 s, so this is how many of them can wait at the same time. */
+/** A waiting `receive` holds an environment for up to 20 s, so at most this many calls of `receive` can wait at the same time. */
 const MAX_ENVIRONMENTS = 40;
-/** Even a small machine needs a few, because each waiting `receive` holds one. */
+/** Even a small machine needs several environments, because each waiting `receive` holds one. */
 const MIN_ENVIRONMENTS = 4;
 const ENVIRONMENTS_PER_CORE = 8;
 /** The memory of one environment, and the part of the machine's memory that one function's environments may take together. */
 const ENVIRONMENT_BYTES = 64 * 1024 * 1024;
 const MEMORY_PART = 1 / 20;
-/** Each start keeps a core busy for a moment, which the running environments need too. */
+/** How many environments may start at once. Each start keeps a core busy for a moment, and the running environments need the cores too. */
 const MAX_STARTING = 2;
 /**
  * An invocation waits this long, times the number of environments, before another environment is started. Long polls soon get
- * all the environments that they need. Work that keeps the cores busy would not get faster by more of them.
+ * all the environments that they need. More environments would not speed up work that keeps the cores busy.
  */
 const PATIENCE_MS = 10;
-/** After a burst the environments that it needed are ended. One always stays. */
+/** An environment that was idle for this time is ended, for example after a burst. One environment always stays. */
 const IDLE_LIMIT_MS = 120_000;
 const REAP_EVERY_MS = 15_000;
 /** Lambda's limit for the event and for the answer of a synchronous invocation. */
@@ -65,7 +65,7 @@ export function createFunctionPool(first: FunctionSpec, host: EnvironmentHost): 
   const cap = () => Math.min(spec.reservedConcurrency ?? most, most);
   /** Every environment, with the spec from which it was started. */
   const all = new Map<ExecutionEnvironment, FunctionSpec>();
-  // A stack: the environment that was used last is used next. Those that only a burst needed thus stay idle and are ended.
+  // A stack: the environment that was used last is used next. So environments that only a burst needed stay idle and are ended.
   const idle: Idle[] = [];
   const waiting: Waiting[] = [];
   let starting = 0;

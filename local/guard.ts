@@ -6,7 +6,7 @@ import { programPath } from "./program-path.ts";
 export type Guard = {
   /** Ends the child when this process ends. */
   readonly watch: (child: ChildProcess) => void;
-  /** Ends the child, which leads a process group, and the whole group when this process ends. */
+  /** Ends the child and its whole process group when this process ends. The child must lead the group. */
   readonly watchGroup: (child: ChildProcess) => void;
   readonly pid: () => number | undefined;
   readonly stop: () => void;
@@ -18,7 +18,7 @@ export function startGuard(): Guard {
   let guard = start();
 
   function start(): ChildProcess {
-    // Detached, so that neither Ctrl-C nor a signal to the runner's process group ends the guard before the other processes.
+    // Detached, so that Ctrl-C or a signal to the runner's process group does not end the guard before the other processes.
     const child = fork(programPath("guard"), {
       detached: true,
       execArgv: [],

@@ -24,13 +24,13 @@ export type HttpApi = {
   readonly url: string;
   /** Sets the routes. Until then requests wait. */
   readonly serve: (routes: readonly Route<Target>[], account: string) => void;
-  /** Accepts no more requests, and waits up to `graceMs` for those that are running. */
+  /** Accepts no more requests, and waits up to `graceMs` for running requests. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
 /**
  * Plays the app's HTTP API on a port of loopback, or on a free port for 0. Throws `LocalError` if the port cannot be opened. While
- * `shortage` says that the disk is full, every request but a GET gets status 507 with those words.
+ * `shortage` says that the disk is full, every request except a GET gets status 507 with the text of `shortage`.
  */
 export async function openHttpApi(
   port: number,

@@ -3,7 +3,7 @@ import { LocalError } from "./local-error.ts";
 import type { StackSpec } from "./resources.ts";
 
 /**
- * Leaves out every event source, rule and route whose function or queue is not played, and names it in `leftOut`. Throws
+ * Leaves out every event source, rule and route whose function or queue is not played, and lists them in `leftOut`. Throws
  * `LocalError` if a delay queue's table or one of its ready queues is not played.
  */
 export function leaveOutDangling(stack: StackSpec): StackSpec {
@@ -38,7 +38,7 @@ function requireDelayQueue({ tables, queues, required, leftOut }: StackSpec): vo
   throw new LocalError(`the delay queue cannot run without ${missing.join(", ")}: ${leftOut.join("; ")}`);
 }
 
-/** Leaves out the tables and queues that a service rejected, and then whatever leads to them, as `leaveOutDangling` does. */
+/** Leaves out the tables and queues that a service rejected, and then everything that leads to them, as `leaveOutDangling` does. */
 export function leaveOutRefused(stack: StackSpec, refusals: readonly Refusal[]): StackSpec {
   const isAccepted = (kind: ResourceKind) => (spec: { readonly name: string }) =>
     !refusals.some((refusal) => refusal.kind === kind && refusal.name === spec.name);

@@ -26,7 +26,7 @@ const LOGGER_FIELDS = new Set([
  */
 export function formatLogLine(functionName: string, line: string, now: number): string | undefined {
   const text = formatLine(functionName, line, now);
-  // Texts of handlers and receivers must not control the terminal. Tabs are harmless.
+  // Escape control characters, so that texts of handlers and receivers cannot control the terminal. Tabs are harmless.
   return text?.split("\t").map(printable).join("\t");
 }
 
@@ -119,7 +119,7 @@ function textOf(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** When a function crashes, Node prints the line of source at fault. In a bundle that line is all of the code. */
+/** Cuts a long line. When a function crashes, Node prints the line of source at fault, and in a bundle one line has all of the code. */
 function shortened(line: string): string {
   return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)} …`;
 }

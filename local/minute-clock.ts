@@ -8,9 +8,9 @@ export function startMinuteClock(onMinute: (minute: number) => void): { stop: ()
 
   function check(): void {
     const now = Date.now();
-    // No wait is longer than a minute, so a clock that was set back is noticed within a minute.
+    // No wait is longer than a minute, so the timer notices within a minute that the clock was set back.
     timer = setTimeout(check, minuteOf(now) + MINUTE_MS - now);
-    // A timer may fire a moment early, in the old minute. After a sleep of the machine, only the latest minute is called.
+    // A timer may fire a moment early, in the old minute. After a sleep of the machine, call `onMinute` only for the latest minute.
     if (minuteOf(now) === last) return;
     last = minuteOf(now);
     onMinute(last);

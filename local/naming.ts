@@ -14,7 +14,7 @@ export type Site = {
 
 export const URL_SUFFIX = "amazonaws.com";
 
-/** The property that names a resource of each type. Without it the name is `<stack>-<logical id>`. */
+/** The property that names a resource, by resource type. Without this property the name is `<stack>-<logical id>`. */
 const NAME_PROPERTIES: Readonly<Record<string, string>> = {
   "AWS::DynamoDB::Table": "TableName",
   "AWS::DynamoDB::GlobalTable": "TableName",
@@ -63,8 +63,8 @@ export function scopeOf(template: Template, site: Site, others: readonly NamedTe
         for (const { Export, Value = null } of Object.values(other.template.Outputs ?? {}))
           if (Export && resolve(Export.Name, theirs) === name) return resolve(Value, theirs);
       }
-      // The export belongs to a stack outside the app. Its name replaces its value. No local resource has that name, so the
-      // log names the export wherever a resource needs its value.
+      // The export belongs to a stack outside the app. Use the export's name as its value. No local resource has that name, so
+      // the log names the export wherever a resource needs the value.
       return name;
     },
   };
@@ -102,7 +102,7 @@ export function scopeOf(template: Template, site: Site, others: readonly NamedTe
       case "AWS::Scheduler::ScheduleGroup":
         return { name, ref: name, arn: arn("scheduler", `schedule-group/${name}`) };
       case "AWS::SecretsManager::Secret": {
-        // On AWS six random characters follow. Secrets Manager finds a secret without them too.
+        // On AWS six random characters follow. Secrets Manager also finds a secret by an ARN without them.
         const secretArn = arn("secretsmanager", `secret:${name}`);
         return { name, ref: secretArn, arn: secretArn };
       }

@@ -15,8 +15,8 @@ export type Platform = {
 };
 
 /**
- * Reads account, region and credentials from the environment if the environment names a service that runs elsewhere. Otherwise,
- * and for each missing one, answers fixed values, since the embedded services accept any signature.
+ * Reads account, region and credentials from the environment if the environment names a service that runs elsewhere. Answers
+ * fixed values otherwise, and for each missing value, because the embedded services accept any signature.
  */
 export function readPlatform(env: NodeJS.ProcessEnv): Platform {
   const own = Object.keys(endpointsIn(env)).length > 0 ? env : {};
@@ -53,7 +53,7 @@ export function platformVariables(
     AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoints.secretsManager,
     AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBridge,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
-    // Developers try out webhook receivers on their own machine.
+    // Developers run webhook receivers on their own machine.
     MINUTEHAND_ALLOW_LOOPBACK: "true",
     // Job events are debug records, and the log shows them.
     POWERTOOLS_LOG_LEVEL: "DEBUG",

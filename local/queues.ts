@@ -44,7 +44,7 @@ async function queueExists(name: string, client: SQSClient): Promise<boolean> {
   }
 }
 
-/** Compares attributes. RedrivePolicy is JSON with its fields in any order, and its count is a text or a number. */
+/** Compares attributes. A RedrivePolicy is JSON: its fields have any order, and its count is a text or a number. */
 function isSameValue(current: string | undefined, wanted: string): boolean {
   return (
     current === wanted || (current?.startsWith("{") === true && canonical(current) === canonical(wanted))

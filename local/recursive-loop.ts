@@ -14,8 +14,8 @@ export function chainLength(traceHeader: string | undefined): number {
 }
 
 /**
- * Makes the trace header for an invocation with this event. Its chain is one longer than the longest chain of the event's
- * messages.
+ * Makes the trace header for an invocation with this event. The invocation's chain is one longer than the longest chain of the
+ * event's messages.
  */
 export function nextTraceHeader(event: { readonly Records?: readonly WithTrace[] } | null): string {
   const records = Array.isArray(event?.Records) ? (event.Records as readonly WithTrace[]) : [];

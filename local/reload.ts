@@ -17,9 +17,9 @@ type ReloadOptions = {
 };
 
 /**
- * Answers the function to call after each save. The function synthesises the app and replaces the changed functions, and repeats
- * this until the app's files no longer change. If the app itself writes files during a synthesis, this costs one more synthesis.
- * It never ends if their content differs each time.
+ * Makes the function to call after each save. That function synthesises the app and replaces the changed Lambda functions, and
+ * repeats both until the app's files no longer change. If the app itself writes files during a synthesis, one more synthesis follows.
+ * If the content of these files differs each time, the function never ends.
  */
 export function createReloader(started: StackSpec, options: ReloadOptions): () => Promise<void> {
   const { hashApp, synthesise, createQueues, replaceFunctions, log } = options;
@@ -30,11 +30,11 @@ export function createReloader(started: StackSpec, options: ReloadOptions): () =
   let isReloading = false;
 
   return async function reloadAfterSave(): Promise<void> {
-    // The loop of the call that is under way sees this save too.
+    // An earlier call is still in its loop, which also reloads after this save.
     if (isReloading) return;
     isReloading = true;
     try {
-      // Logged before the loop and not in it: the log may be a file of the folder, so the line itself may change the hash.
+      // Log before the loop, not in it: the log may be a file of the folder, so each line may change the hash.
       if (hashApp() !== hash) log("saved: synthesising …");
       for (let now = hashApp(); now !== hash; now = hashApp()) {
         hash = now;
@@ -57,15 +57,15 @@ export function createReloader(started: StackSpec, options: ReloadOptions): () =
       if (errorCode(error) === "AbortError") return;
       // An app in the middle of an edit can fail in any way.
       const failure = error instanceof LocalError ? error.message : `reloading failed: ${errorText(error)}`;
-      // The same failure is logged once: the log may be a file of the folder, and each line of it a save.
-      if (failure !== loggedFailure) log(`${failure}; what ran before runs on`);
+      // Log the same failure only once: the log may be a file of the folder, so each line may count as a save.
+      if (failure !== loggedFailure) log(`${failure}; the old functions stay in use`);
       loggedFailure = failure;
     }
   }
 
   async function applyChanges(next: StackSpec): Promise<void> {
     const { functions, needRestart } = compareStacks(running, next);
-    // New functions may send to a new topic's queue at once. Its consumer starts only after a restart.
+    // New functions may send to a new topic's queue at once. The queue's consumer starts only after a restart.
     const known = new Set(running.queues.map(({ name }) => name));
     await createQueues(next.queues.filter(({ name }) => !known.has(name)));
     replaceFunctions(functions);
@@ -75,13 +75,13 @@ export function createReloader(started: StackSpec, options: ReloadOptions): () =
     };
     if (functions.length > 0) log(`reloaded ${functions.map((spec) => displayName(spec, next)).join(", ")}`);
     const restart = needRestart.join(", ");
-    if (restart !== loggedRestart && restart !== "") log(`restart to take up ${restart}`);
+    if (restart !== loggedRestart && restart !== "") log(`restart to apply ${restart}`);
     loggedRestart = restart;
   }
 }
 
 type StackChanges = {
-  /** The functions of both stacks whose code or settings differ, as the second stack has them. */
+  /** The functions that both stacks have with different code or settings, as they are in the second stack. */
   readonly functions: readonly FunctionSpec[];
   /** Every other difference, in words for the log: `queue shop-mail (new)`. */
   readonly needRestart: readonly string[];
@@ -100,7 +100,7 @@ export function compareStacks(before: StackSpec, after: StackSpec): StackChanges
   };
 }
 
-/** Ignores the folder of the code, which differs in each synthesis: the code's hash tells whether the code is the same. */
+/** Ignores the folder of the code, which differs in each synthesis. The code's hash shows whether the code is the same. */
 function isSameFunction(
   { codeDir: _, ...one }: FunctionSpec,
   { codeDir: __, ...other }: FunctionSpec,

@@ -22,7 +22,7 @@ export type FunctionSpec = {
   /** `index.handler` */
   readonly handler: string;
   readonly codeDir: string;
-  /** Changes with the code. `codeDir` changes with each synthesis. */
+  /** A hash that changes only with the code. `codeDir` changes with each synthesis. */
   readonly codeHash: string;
   readonly timeoutMs: number;
   readonly memoryMb: number;
@@ -68,7 +68,7 @@ export type StackSpec = {
   readonly unknownTypes: string[];
   /** The names of the tables and queues without which a delay queue of the stack cannot run. */
   readonly required: readonly string[];
-  /** A line for each resource of a played type that is not played itself: its name and the reason. */
+  /** A line for each resource that is not played, although its type is: its name and the reason. */
   readonly leftOut: string[];
 };
 
@@ -228,7 +228,7 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
     };
   }
 
-  /** A queue URL that the template builds from region and account, not by `Ref`, names the real SQS. */
+  /** Replaces the host of the real SQS, which a template names if it builds a queue URL from region and account, not by `Ref`. */
   function useLocalSqs(value: string): string {
     return value.replaceAll(`https://sqs.${site.region}.${URL_SUFFIX}`, site.sqsEndpoint);
   }

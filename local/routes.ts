@@ -16,8 +16,8 @@ export function parseRoute<T>(key: string, target: T): Route<T> {
 }
 
 /**
- * Finds the route that API Gateway picks for a decoded path: the most specific path that matches; of two such routes the one that
- * names the method before the one with ANY; `$default` last.
+ * Finds the route that API Gateway picks for a decoded path: the most specific path that matches. If two routes have this path, a
+ * route that names the method comes before a route with ANY. `$default` comes last.
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
  */
 export function matchRoute<T>(

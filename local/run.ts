@@ -18,7 +18,7 @@ export async function runLocal(options: RunOptions): Promise<void> {
     process.exit(0);
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, stop);
-  // Nobody reads the output any more, as in `npm run local | head`.
+  // An error means that nobody reads the output any more, as in `npm run local | head`.
   process.stdout.on("error", stop);
   try {
     stack = startEmbeddedStack({

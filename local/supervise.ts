@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Guard } from "./guard.ts";
 import { errorText, LocalError } from "./local-error.ts";
 
-/** After that many failures in a row, another start would most likely fail too. */
+/** After this many failures in a row, another start would most likely fail too. */
 const MAX_FAILURES = 5;
 /** A program that ran this long counts as started: its next end is the first failure again. */
 const STEADY_AFTER_MS = 10_000;

@@ -79,7 +79,7 @@ function moveInto(draft: string, assembly: string): void {
   try {
     renameSync(draft, assembly);
   } catch (error) {
-    // Another runner was faster with the same inputs.
+    // If the assembly exists, another runner was faster with the same inputs. Use its assembly.
     if (!isAssembly(assembly)) throw error;
   }
 }

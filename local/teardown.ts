@@ -1,6 +1,6 @@
 import { errorText } from "./local-error.ts";
 
-/** Cleanup steps, which run once and newest first. If one fails, the others still run, and `run` then rejects. */
+/** Cleanup steps, which run once, the newest first. If one step fails, the others still run, and `run` then rejects. */
 export type Teardown = { readonly add: (step: () => unknown) => void; readonly run: () => Promise<void> };
 
 export function createTeardown(): Teardown {

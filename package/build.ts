@@ -10,7 +10,7 @@ import { entriesOf, OUT_DIR, readManifest } from "./entries.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const OUT = join(ROOT, OUT_DIR);
-/** Programs that no file imports: the local stack starts them by their paths. */
+/** Programs that no file imports, because the local stack starts them by their paths. */
 const PROGRAMS = ["local/fauxqs-process.ts", "local/guard-process.ts", "local/function-process.ts"];
 
 const manifest = readManifest(ROOT);
@@ -36,7 +36,7 @@ function compile(files: readonly string[]): void {
   execFileSync(tsc, ["--project", config], { cwd: ROOT, stdio: "inherit" });
 }
 
-/** Rewrites imports of `./x.ts` to `./x.js` in declarations. tsc does this in code only. */
+/** Rewrites imports of `./x.ts` to `./x.js` in declarations, because tsc rewrites imports in code only. */
 function nameImportedTypes(): void {
   for (const file of readdirSync(OUT, { recursive: true, encoding: "utf8" })) {
     if (!file.endsWith(".d.ts")) continue;

@@ -4,12 +4,12 @@ import { join } from "node:path";
 const HTML_LOAD = /<(?:script|link|img|iframe|source|video)\b[^>]*?\b(?:src|href)="((?:https?:)?\/\/[^"]+)"/g;
 const CSS_LOAD = /(?:url\(\s*["']?|@import\s+["'])((?:https?:)?\/\/[^"')]+)/g;
 
-/** The addresses on other hosts that a page or a style sheet loads when it is shown. Links that a reader may follow do not count. */
+/** The addresses on other hosts that a page or a style sheet loads when a browser shows it. Links for the reader do not count. */
 export function foreignLoads(text: string): string[] {
   return [...text.matchAll(HTML_LOAD), ...text.matchAll(CSS_LOAD)].map(([, address = ""]) => address);
 }
 
-/** Throws if a built site loads anything from another host. Its readers may be offline, and no other host should see what they read. */
+/** Throws if a built site loads anything from another host. Readers may be offline, and no other host should learn what they read. */
 export function checkLoads(site: string): void {
   const foreign = globSync("**/*.{html,css}", { cwd: site }).flatMap((file) =>
     foreignLoads(readFileSync(join(site, file), "utf8")).map((address) => `${file} loads ${address}`),

@@ -15,7 +15,7 @@ export function code(text: string): string {
 
 const PLACE = /(<!-- table: ([a-z-]+) -->\n)[\s\S]*?(<!-- \/table -->)/g;
 
-/** Puts each table into its place in a page. Throws for a place whose table does not exist. */
+/** Writes each table into its place in a page. Throws if the table of a place does not exist. */
 export function fillTables(page: string, tables: Readonly<Record<string, () => string>>): string {
   return page.replace(PLACE, (_, begin: string, name: string, end: string) => {
     const make = tables[name];

@@ -16,8 +16,8 @@ const FUNCTIONS = {
 };
 
 /**
- * Checks what TypeScript checks, for callers in plain JavaScript. Throws a `RangeError` for an unknown option, and for a handler or a
- * receiver that is not a function.
+ * Checks the options as TypeScript does, for callers in plain JavaScript. Throws a `RangeError` for an unknown option, and for a handler
+ * or a receiver that is not a function.
  */
 export function checkOptions(options: unknown): void {
   const { topics } = known("the test queue", options, QUEUE_OPTIONS);
@@ -47,7 +47,7 @@ function objectOf(at: string, value: unknown, allowed: string): Record<string, u
   throw new RangeError(`${at} must be ${allowed}, got ${shown(value)}`);
 }
 
-/** A value as an error text shows it. */
+/** Formats a value for an error text. */
 export function shown(value: unknown): string {
   return value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value));
 }

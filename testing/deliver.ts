@@ -24,8 +24,8 @@ const PATIENCE = 5000;
 const { setTimeout, clearTimeout } = globalThis;
 
 /**
- * Creates what stands for Lambda: it delivers messages to the handlers and receivers, one at a time, and records the runs. `patience`:
- * how long a run may take, in ms of the real clock.
+ * Creates the stand-in for Lambda, which delivers messages to the handlers and receivers, one at a time, and records the runs.
+ * `patience`: how long a run may take, in ms of the real clock.
  */
 export function deliverer(
   ctx: Context,
@@ -65,7 +65,7 @@ export function deliverer(
   };
 }
 
-/** The timers of a consumer in memory. It never waits, because a message is delivered when its job can start, and no time passes in a run. */
+/** The timers of a consumer in memory. They never wait: a message is delivered when its job can start, and no time passes in a run. */
 const STILL = {
   wait: async (ms: number) => {
     throw new Error(`the queue's clock stands still, so nothing can wait for ${ms} ms`);
@@ -73,7 +73,7 @@ const STILL = {
   after: () => () => {},
 };
 
-/** Throws a trouble that the deployed queue would log and retry. In memory nothing fails by chance, so the test must see it. */
+/** Throws an error that the deployed queue would log and retry. In memory nothing fails by chance, so the test must see the error. */
 export function throwTrouble(event: ProtocolEvent): void {
   if (event.type !== "trouble") return;
   const whose = event.topic === "" ? "" : ` of topic ${event.topic}`;

@@ -16,8 +16,7 @@ export type MemoryMessage = {
 };
 
 /**
- * What can be wrong with a queue. With each of the three, `send` answers the trouble for each message, and the other calls throw
- * `unavailable`.
+ * The trouble that a queue can have. `send` then answers the trouble for each message, and the other calls throw `unavailable`.
  */
 export type Trouble = "missing" | "failing" | "unreachable";
 
@@ -36,7 +35,7 @@ export type QueueHooks = {
 
 export type MemoryQueues = Queues & {
   readonly hooks: QueueHooks;
-  /** Copies of a queue's messages with those in flight, in the order in which they become visible. */
+  /** Copies of a queue's messages, including messages in flight, in the order in which they become visible. */
   messages(queue: QueueName): MemoryMessage[];
   /** Sets the trouble of one queue, or of `"all"`. `undefined` ends it. */
   trouble(queue: QueueName | "all", kind: Trouble | undefined): void;
@@ -224,7 +223,7 @@ export function memoryQueues({
   };
 }
 
-/** Whether SQS hides a message until `until`. It refuses more than 12 hours from the receive, and leaves the message as it is. */
+/** Whether SQS hides a message until `until`. SQS refuses more than 12 hours from the receive, and leaves the message unchanged. */
 function isHidable({ receivedAt = 0 }: Stored, until: number): boolean {
   return until <= receivedAt + LONGEST_LEASE;
 }

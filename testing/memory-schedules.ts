@@ -17,7 +17,7 @@ type Kept = {
   from: number | undefined;
 };
 
-/** EventBridge Scheduler refuses a StartDate that is further past, ms. */
+/** EventBridge Scheduler refuses a StartDate that is longer ago than this, ms. */
 const OLDEST_START = 5 * 60_000;
 
 /** Creates recurring schedules in memory, with the semantics of EventBridge Scheduler. `clock`: ms since the epoch. */

@@ -1,8 +1,8 @@
 import type { Run } from "./deliver.ts";
 
-/** How many more runs than messages one instant may have. More come only from handlers that file jobs without a delay. */
+/** How many more runs one instant may have than it had messages. Further runs come only from handlers that file jobs without a delay. */
 const MOST_MORE = 1000;
-/** How many more runs than there were messages at first one instant may have, if each run files several jobs. */
+/** If each run files several jobs: how many more runs one instant may have than there were messages at its begin. */
 const MOST_FILED = 10_000;
 const STEPS_A_TURN = 100;
 
@@ -10,9 +10,9 @@ const STEPS_A_TURN = 100;
 const { setImmediate } = globalThis;
 
 /**
- * Creates a function to await after each step of a queue's time. It throws if runs go on at one instant without end. It also lets the
- * event loop turn now and then, for example for the test's own timeout. `clock`: ms since the epoch. `waiting`: how many messages there
- * are.
+ * Creates a function to await after each step of a queue's time. The function throws if runs go on at one instant without end. It also
+ * lets the event loop turn now and then, for example for the test's own timeout. `clock`: ms since the epoch. `waiting`: answers how many
+ * messages wait.
  */
 export function paceOf(
   clock: () => number,
@@ -24,10 +24,10 @@ export function paceOf(
   let end = first + MOST_MORE;
   return async () => {
     const now = known();
-    // A step without a run, such as a tick, may have sent jobs that a pause had held, so begin to count again.
+    // A step without a run, such as a tick, may have sent jobs that a pause had held. So begin to count again.
     const isNew = clock() !== instant || runs.length === seen;
     if (isNew) [instant, first] = [clock(), now];
-    // A run that files one job may do so for ever. A run that files several distributes work, so allow more runs.
+    // Runs that file one job each may go on for ever. A run that files several jobs distributes work, so allow more runs.
     if (isNew || now - before > 1) end = Math.min(now + MOST_MORE, first + MOST_FILED);
     [before, seen] = [now, runs.length];
     if (seen > end) {

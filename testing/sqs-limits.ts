@@ -10,7 +10,7 @@ export const MAX_RECEIVE_COUNT = 20;
 export const RETENTION = 10 * DAY;
 export const DEAD_RETENTION = 14 * DAY;
 
-/** Says why SQS would always refuse such a message; `undefined`: it would not. */
+/** Says why SQS would always refuse this message; `undefined` if SQS would accept it. */
 export function refusalOf(body: string, group: string | undefined): string | undefined {
   const bytes = Buffer.byteLength(body);
   if (bytes < 1 || bytes > SQS_BATCH_BYTES)
@@ -25,7 +25,7 @@ export function refusalOf(body: string, group: string | undefined): string | und
   return undefined;
 }
 
-/** Throws a `RangeError` for a number outside of SQS's range, because that is an error of the program. */
+/** Throws a `RangeError` for a number outside SQS's range, because such a number is an error of the program. */
 export function assertWhole(name: string, value: number, least: number, most: number): void {
   if (!Number.isInteger(value) || value < least || value > most)
     throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${value}`);

@@ -10,7 +10,7 @@ export function storedValue(value: unknown): unknown {
     const map: Record<string, unknown> = { ...value };
     for (const name of Object.keys(map)) {
       const member = map[name];
-      // Most members are texts, and tests store items without end.
+      // A shortcut for speed: most members are texts, and tests store very many items.
       if (typeof member === "string") continue;
       if (member === undefined) delete map[name];
       else map[name] = storedValue(member);
@@ -26,7 +26,7 @@ function storedNumber(value: number): number {
   return value === 0 ? 0 : value;
 }
 
-/** Compares two texts by their UTF-8 bytes, as DynamoDB does. JavaScript's own order is that of UTF-16 units. */
+/** Compares two texts by their UTF-8 bytes, as DynamoDB does. JavaScript itself compares UTF-16 units. */
 export function byBytes(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length);
   for (let i = 0; i < shorter; i++) {
@@ -36,7 +36,7 @@ export function byBytes(a: string, b: string): number {
   return Math.sign(a.length - b.length);
 }
 
-/** A surrogate is half of a character whose UTF-8 bytes come after those of any character without surrogates. */
+/** The rank of a unit. Surrogates rank highest: the UTF-8 bytes of their characters come after the bytes of all other characters. */
 function rankOf(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

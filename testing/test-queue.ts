@@ -69,7 +69,7 @@ export type TestQueue<Topics> = {
   publish(event: TestEvent): Promise<void>;
   /** The secret with which the receiver of a URL verifies its calls. */
   receiverSecret(url: string): string;
-  /** All stored jobs, in the order of `dueAt`; with `topic` only those of one topic. */
+  /** All stored jobs, or only the jobs of `topic`, in the order of `dueAt`. */
   jobs(topic?: keyof Topics & string): Job[];
   /** All runs of handlers and all calls to receivers so far. */
   runs(): readonly Run[];
@@ -128,7 +128,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     lastTick = time;
     await tick(ctx, time + TICK_TIME);
   };
-  /** Moves the clock to the next tick, occurrence or delivery and performs it. Answers false if none comes by `end`. */
+  /** Moves the clock to the next tick, occurrence or delivery, and performs this event. Answers false if no event comes by `end`. */
   const step = async (end: number): Promise<boolean> => {
     const ticking = await nextTick(ctx, pool, lastTick);
     const occurring = await earliestOccurrences(ctx);
@@ -139,7 +139,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     );
     if (next > end) return false;
     time = Math.max(time, next);
-    // File occurrences first: `earliestOccurrences` answers only those after the clock's time, so a step would skip these.
+    // File occurrences first: `earliestOccurrences` answers only occurrences after the clock's time, so the next step would skip these.
     if (occurring?.time === next) {
       for (const name of occurring.names) {
         await fileOccurrence(ctx, parseOccurrence(schedules.inputOf(name, next)));
@@ -170,7 +170,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
         const end = time + ms;
         const pace = paceOf(clock, runs, waiting);
         while (await step(end)) await pace();
-        // Tick at the last minute, so that lags are those of the end.
+        // Tick at the last minute, so that the lags are correct at the end.
         if (minuteOf(end) > lastTick) {
           time = Math.max(time, minuteOf(end));
           await runTick();

@@ -25,8 +25,8 @@ import { shown } from "./check-options.ts";
 export type Receiver = (call: Call) => Reply | Promise<Reply>;
 
 /**
- * A topic with the settings of the construct. Durations are seconds, or strings such as `"30s"`. It has exactly one of: a `handler`;
- * `consumer: "pull"`, for jobs that the test takes by `receive`; a `webhook` with a `receiver` of its calls.
+ * A topic with the settings of the construct. Durations are seconds, or strings such as `"30s"`. It has exactly one of these: a
+ * `handler`; `consumer: "pull"`, for jobs that the test takes by `receive`; or a `webhook`, with a `receiver` that answers its calls.
  */
 export type TestTopic<Body> = Omit<Pick<TopicSettings<Duration>, TestSetting>, "webhook"> & {
   /** The function that runs the jobs, or the result of `consumer(…)` for it. */
@@ -43,12 +43,12 @@ const DAY_S = 86_400;
 /** The secret that signs the calls of all webhook topics. */
 export const WEBHOOK_SECRET = "whsec_bWludXRlaGFuZC10ZXN0cy1hbmQtbm9ib2R5LWVsc2U=";
 
-/** The event rules of the topics. Throws a `RangeError` for an invalid duration. */
+/** Makes the event rules of the topics. Throws a `RangeError` for an invalid duration. */
 export function rulesOf(topics: Readonly<Record<string, TestTopic<never>>>): EventRule[] {
   return Object.entries(topics).flatMap(([name, topic]) => eventRulesOf(name, topic, secondsIn(name)));
 }
 
-/** The policy of the topics. Throws a `RangeError` for a topic that the construct would refuse. */
+/** Makes the policy of the topics. Throws a `RangeError` for a topic that the construct would refuse. */
 export function testPolicy(topics: Readonly<Record<string, TestTopic<never>>>): Policy {
   const named = Object.entries(topics).map(([name, topic]) => [name, settingsOf(name, topic)] as const);
   return { shards: 1, retention: 7 * DAY_S, deadRetention: 90 * DAY_S, topics: Object.fromEntries(named) };
@@ -70,7 +70,7 @@ function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy>
   if (broken.length > 0) throw new RangeError(broken.join("\n"));
   return {
     ...configuredPolicy(settings, secondsOf),
-    // Run one job a message and one at a time, so that each starts when it is due, in the order of their due times.
+    // Put one job into each message, and run one job at a time. So each job starts when it is due, in the order of due times.
     pack: 1,
     concurrency: 1,
     ...(consumer === "pull" ? {} : { precision: "millisecond" }),

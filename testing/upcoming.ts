@@ -7,12 +7,15 @@ import type { Context } from "../protocol/ports.ts";
 import type { MemoryPool } from "./memory-pool.ts";
 import type { MemoryMessage, MemoryQueues } from "./memory-queues.ts";
 
-/** What happens next in a queue. `time`: ms since the epoch; a past time means at once. `undefined`: nothing happens any more. */
+/**
+ * Functions that find the next event of a queue. `time`: ms since the epoch; a past time means at once. `undefined`: no further event
+ * comes.
+ */
 
 const BUCKETS = /^\d{4}-\d\d-\d\dT\d\d:\d\d#0$/;
 const PAGE = 100;
 
-/** The next minute in which a tick has work. `last`: the time of the latest tick, which has swept up to `LOOKAHEAD` after it. */
+/** The next minute in which a tick has work. `last`: the time of the latest tick, which has swept up to `last + LOOKAHEAD`. */
 export async function nextTick(
   ctx: Context,
   pool: MemoryPool,
@@ -36,7 +39,7 @@ export async function nextTick(
   return { time: Math.max(end - LOOKAHEAD, next) };
 }
 
-/** The next occurrences of recurring schedules after now. */
+/** The next time after now at which recurring schedules occur, with the names of these schedules. */
 export async function earliestOccurrences(
   ctx: Context,
 ): Promise<{ time: number; names: readonly string[] } | undefined> {
@@ -56,8 +59,8 @@ export async function earliestOccurrences(
 }
 
 /**
- * The next message of these topics whose job can start. Of several, the one whose job is due first. `starts`: a cache of the messages'
- * starts by their ids.
+ * The message of these topics that can be delivered first. Of several at the same time, the message whose job may start first. `starts`:
+ * a cache of the starts of messages, by their ids.
  */
 export function nextDelivery(
   queues: MemoryQueues,

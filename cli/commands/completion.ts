@@ -7,7 +7,7 @@ import type { Open } from "../session.ts";
 
 type Shell = keyof typeof SCRIPTS;
 
-/** How the client reads the topics for a completion. It gives up soon, because a person is typing and waits for the completion. */
+/** How the client reads the topics for a completion. It gives up soon, because a person waits for the completion. */
 const IMPATIENT = { timeout: 1000, retries: 0 };
 
 export function addCompletion(program: Command, open: Open): void {

@@ -45,7 +45,7 @@ function wordsOf({ check, found, todo }: Check): string {
   return printable(`${check}: ${found}${todo === undefined ? "" : `; ${todo}`}`);
 }
 
-/** Makes one check after the other. Leaves out those that need something that has failed. */
+/** Makes one check after the other. Leaves out each check that depends on a failed check. */
 async function* examine(session: Session): AsyncIterable<Check> {
   const { options, surroundings } = session;
   yield judgeNode(surroundings.nodeVersion);
@@ -98,7 +98,7 @@ async function reach(session: Session) {
   return { api, ...(await api.health()) };
 }
 
-/** In how many topics at a time the dead jobs are counted. */
+/** In how many topics at once the dead jobs are counted. */
 const WIDTH = 8;
 
 async function countDead(api: Client, report: TopicReport): Promise<ExaminedTopic> {
@@ -121,7 +121,7 @@ async function skewTo(url: string, clock: () => number): Promise<number | undefi
   try {
     const signal = AbortSignal.timeout(PATIENCE);
     const { headers } = await fetch(`${url}/health`, { method: "HEAD", redirect: "manual", signal });
-    // The server wrote `Date` about in the middle of the call, and cut it to whole seconds: half a second on average.
+    // The server wrote `Date` about in the middle of the call. It cut the time to whole seconds, so add half a second on average.
     return (began + clock()) / 2 - (Date.parse(headers.get("date") ?? "") + 500);
   } catch {
     return undefined;

@@ -21,7 +21,11 @@ export function addEnqueue(program: Command, open: Open): void {
     .option("--due-at <time>", "the job is due at this time", instant);
   addJobOptions(command)
     .option("--key <key>", "your own name for the job: a key has at most one live job")
-    .addOption(new Option("--on-duplicate <what>", "if the key already has a live job").choices(ON_DUPLICATE))
+    .addOption(
+      new Option("--on-duplicate <what>", "what to do if the key already has a live job").choices(
+        ON_DUPLICATE,
+      ),
+    )
     .option(
       "--max-delay <duration>",
       "with postpone: how long after the first enqueue the job is due at the latest",

@@ -15,9 +15,9 @@ To use another service instead of an embedded one, set AWS_ENDPOINT_URL_DYNAMODB
 AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_SCHEDULER, AWS_ENDPOINT_URL_SECRETS_MANAGER or
 AWS_ENDPOINT_URL_EVENTBRIDGE to its URL. If any AWS_ENDPOINT_URL* is set, functions also get the
 region and the keys of this shell. They then call AWS itself for each service that has no such
-variable. Put events to the services' address, which is in runner.json in the data folder. Requests
-need no signature: only the deployed API checks IAM. Webhooks may call http: URLs and this machine.
-Their secrets are in secrets.json in the data folder.`;
+variable. Put events to the address "services" in runner.json in the data folder. Requests need no
+signature: only the deployed API checks IAM. Webhooks may call http: URLs and this machine. The
+secrets of webhooks are in secrets.json in the data folder.`;
 
 export function addLocal(program: Command, { nodeVersion, env }: Surroundings): void {
   const command = program
@@ -33,7 +33,7 @@ export function addLocal(program: Command, { nodeVersion, env }: Surroundings): 
       nameToAws(options, env);
       const { result, todo } = judgeNode(nodeVersion);
       if (result !== "ok") throw new CliError(`${todo}, got ${nodeVersion}`);
-      // Load the runner only here: an older Node does not have all the modules that it imports.
+      // Load the runner only after the check, because it imports modules that an older Node does not have.
       const { runLocal } = await import("../../local/run.ts");
       await runLocal({ app, watch, port, dataDir: data, reset, stack: options.stack });
     });

@@ -73,13 +73,13 @@ async function redriveEach(
   let sum: Redriven | undefined;
   try {
     for (const [i, some] of chunksOf(ids, BATCH_JOBS).entries()) {
-      // The jobs of a part start after those of the parts before, so that the rate holds for all.
+      // The jobs of a part start after the jobs of all earlier parts, so that all parts together keep to the rate.
       const startedBefore = rate === undefined ? 0 : (i * BATCH_JOBS) / rate;
       const part = await api.redrive(topic, { ids: some, delay: begin + startedBefore, ...pace });
       sum = { redriven: (sum?.redriven ?? 0) + part.redriven, left: part.left };
     }
   } finally {
-    // If a part fails, still print how many jobs the parts before have redriven.
+    // Even if a part fails, print how many jobs the earlier parts have redriven.
     if (sum !== undefined) await show(session, topic, sum);
   }
   const refused = ids.length - (sum?.redriven ?? 0);

@@ -6,7 +6,7 @@ export const healthRoute = route({
   method: "GET",
   path: "/health",
   operationId: "health",
-  summary: "Answers if the API is reachable. Calls neither DynamoDB nor SQS.",
+  summary: "Shows that the API is reachable. Calls neither DynamoDB nor SQS.",
   answers: { 200: health },
   problems: [],
   async handle({ service }) {

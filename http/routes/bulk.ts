@@ -62,7 +62,7 @@ function requireMovable(ctx: Context, { topic, action }: BulkFields): void {
   throw new MinutehandError("untracked-topic", error);
 }
 
-/** The id of a bulk by its `Idempotency-Key`. A repeat has the same id, so it changes no job twice and counts those already changed. */
+/** The id of a bulk by its `Idempotency-Key`. A repeat has the same id: it changes no job twice, and counts the jobs already changed. */
 export function bulkIdOf(sent: Sent): { id?: string } {
   const { call } = callOf(sent);
   return call ? { id: hashOf(call.key, call.request).slice(0, BULK_ID_CHARS) } : {};
@@ -73,7 +73,7 @@ function bulkOf(ctx: Context, fields: BulkFields, id: { id?: string }): Bulk {
   const now = ctx.clock();
   if (fields.cursor !== undefined) {
     const begun = decodeBulkCursor(untie(fields.cursor, ...markOf(fields)));
-    // A caller can write a cursor by hand, so check its range and time as those of a new bulk.
+    // A caller can write a cursor by hand, so check its range and time like those of a new bulk.
     bulkRangeOf(now, fields.action, begun);
     requestedDueAt(now, { delay: undefined, dueAt: begun.nextAt });
     return begun;
@@ -85,7 +85,7 @@ function bulkOf(ctx: Context, fields: BulkFields, id: { id?: string }): Bulk {
   return beginBulk(ctx, "move", range, { dueAt: time, ...id });
 }
 
-/** What a cursor is tied to: the fields of the request in one order, whatever order the caller wrote them in. */
+/** The values that a cursor is tied to: the fields of the request. They are sorted, because a caller may change their order. */
 function markOf({ cursor: _, ...fields }: BulkFields): string[] {
   return Object.entries(fields)
     .map(([name, value]) => `${name} ${value}`)

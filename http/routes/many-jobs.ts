@@ -69,7 +69,7 @@ export const manyJobRoutes = [
         attempt((): NewJob => {
           const wanted = newJobOf(ctx, validate(newJob, fields, "the job"));
           if (token === undefined) return wanted;
-          // A caller's own key is printable ASCII, so it never equals a token with `§`.
+          // A token with `§` never equals a caller's own key, because such a key is printable ASCII.
           return { ...wanted, once: { token: `${token}§${i}`, hash: hashOf(method, path, toJson(fields)) } };
         }),
       );
@@ -111,7 +111,7 @@ function failed(error: MinutehandError) {
   return { status: problem.status, error: problem };
 }
 
-/** The beginning of what the caller sent as an id, so that the caller can tell which entry is meant. */
+/** The beginning of the value that the caller sent as an id, so that the caller can find the entry. */
 function named(id: unknown): string {
   return truncate(typeof id === "string" ? id : JSON.stringify(id), 64);
 }

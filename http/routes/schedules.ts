@@ -27,10 +27,10 @@ const SECOND = 1000;
 
 const params = z.strictObject({ name: scheduleName });
 
-/** What the calls share that answer one existing schedule. */
+/** The common parts of all routes that answer one existing schedule. */
 const ofOne = { params, answers: { 200: schedule }, problems: ["schedule-not-found"] } as const;
 
-/** Makes the schedule that validated fields ask for. Throws `unknown-topic`, `bad-request` and `too-large`, as an enqueue of its job would. */
+/** Makes the schedule that validated fields ask for. Throws like an enqueue of its job: `unknown-topic`, `bad-request`, `too-large`. */
 function scheduleOf(ctx: Context, name: string, fields: NewScheduleFields): NewSchedule {
   const { expression, timezone, start, end, flexibleWindow, ...rest } = fields;
   requireTopic(ctx, rest.topic);
@@ -40,7 +40,7 @@ function scheduleOf(ctx: Context, name: string, fields: NewScheduleFields): NewS
     name,
     expression,
     timezone,
-    // EventBridge Scheduler takes whole seconds.
+    // EventBridge Scheduler accepts only whole seconds.
     ...(start === undefined ? {} : { start: Math.ceil(start / SECOND) * SECOND }),
     ...(end === undefined ? {} : { end: Math.floor(end / SECOND) * SECOND }),
     ...(flexibleWindow === undefined ? {} : { flexibleWindow }),

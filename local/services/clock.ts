@@ -1,7 +1,7 @@
 /** The services' source of time. Times are ms since the epoch. */
 export type Clock = {
   readonly now: () => number;
-  /** Calls once at the given time, or soon if that time is past. The function that it returns cancels the call. */
+  /** Calls `call` once at the given time, or soon if that time is past. The returned function cancels the call. */
   readonly callAt: (time: number, call: () => void) => () => void;
 };
 

@@ -53,7 +53,7 @@ const DEFAULT_BUS = "default";
 
 /**
  * Plays EventBridge's buses: PutEvents, and rules that send events to queues. PutEvents answers after the event is in the queues. If
- * a queue does not take the event, its entry fails with `InternalFailure`, and the sender may retry.
+ * a queue does not take the event, the event's entry fails with `InternalFailure`, and the sender may retry.
  */
 export function createEventBridgeService({ region, account, now }: Options): EventBridgeService {
   let dependencies: Dependencies | undefined;

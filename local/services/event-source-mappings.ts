@@ -5,7 +5,7 @@ import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
 import type { JsonFile } from "./json-file.ts";
 
-/** By a mapping's UUID: whether a user last enabled or disabled it. For every other mapping the template decides. */
+/** Whether a user last enabled (true) or disabled (false) a mapping, by its UUID. The template decides for mappings without an entry. */
 export type MappingStates = Readonly<Record<string, boolean>>;
 
 export type EventSourceMappings = {

@@ -9,9 +9,9 @@ export type Execution = {
 };
 
 /**
- * Makes the event with which a schedule invokes a function: the schedule's input, whose context attributes are replaced
- * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html), or without an input
- * EventBridge's default event.
+ * Makes the event with which a schedule invokes a function. The event is the schedule's input, with replaced context attributes:
+ * https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html. For a schedule without an input,
+ * the event is EventBridge's default event.
  */
 export function scheduleEvent(input: string | undefined, execution: Execution): unknown {
   const { scheduleArn, scheduledTime, id, attempt } = execution;

@@ -38,9 +38,9 @@ export type Firing = {
 };
 
 /**
- * Fires schedules at least once. Each occurrence becomes a delivery in the store, until its target was invoked, its attempts are
- * used up or it is too old. So an occurrence that fell due while the runner was down is delivered late, and an occurrence may be
- * delivered twice.
+ * Fires schedules at least once. Each occurrence becomes a delivery, which stays in the store until the target was invoked, the
+ * attempts are used up or the delivery is too old. So an occurrence that fell due while the runner was down is delivered late, and
+ * an occurrence may be delivered twice.
  */
 export function createScheduleFiring({ store, clock, random, invoke, log }: FiringOptions): Firing {
   const watched = new Map<string, { recurrence: Recurrence; cancel: () => void }>();
@@ -55,7 +55,7 @@ export function createScheduleFiring({ store, clock, random, invoke, log }: Firi
     fireDue(schedule);
   }
 
-  /** The store may hold an expression or a time zone that an earlier version accepted and this version rejects. */
+  /** Logs a schedule that cannot be parsed: an earlier version may have accepted an expression or a time zone that this version rejects. */
   function parseOrLog({ request, createdAt }: StoredSchedule): Recurrence | undefined {
     try {
       return recurrenceOf(request, createdAt);
@@ -70,7 +70,7 @@ export function createScheduleFiring({ store, clock, random, invoke, log }: Firi
     watched.delete(scheduleKey(request));
   }
 
-  /** Starts the deliveries that are due, and calls itself again when the next occurrence or delivery is due. */
+  /** Starts the due deliveries of a schedule, and calls itself again when the next occurrence or delivery is due. */
   function fireDue(known: StoredSchedule): void {
     const entry = watched.get(scheduleKey(known.request));
     if (!entry) return;

@@ -22,7 +22,7 @@ type Options = AwsLocation & {
 
 export type SchedulerService = {
   readonly operations: Operations;
-  /** Begins to fire schedules, first those that fell due meanwhile. Before, and after `stop`, schedules are only stored. */
+  /** Begins to fire schedules, first the schedules that fell due meanwhile. Before `start` and after `stop`, schedules are only stored. */
   readonly start: (dependencies: Omit<FiringOptions, "store" | "clock">) => { readonly stop: () => void };
   readonly close: () => void;
 };
@@ -55,7 +55,7 @@ export function createSchedulerService({ region, account, file, clock }: Options
     const { GroupName, Name, ClientToken } = request;
     store.group(GroupName);
     const known = store.find(GroupName, Name);
-    // A client whose answer was lost repeats its request with the same token. Creating is idempotent then.
+    // A client whose answer was lost repeats its request with the same token. Such a repeat is idempotent.
     if (known && ClientToken !== undefined && known.request.ClientToken === ClientToken)
       return { ScheduleArn: known.arn };
     if (known) throw conflict(`Schedule ${Name} already exists.`);
@@ -176,7 +176,7 @@ export function createSchedulerService({ region, account, file, clock }: Options
 
 type Page = { readonly NextToken: string; readonly MaxResults: number };
 
-/** A page's token is the last key of the page before. So items that are added or removed meanwhile shift no page. */
+/** A page's token is the last key of the page before. So an item that is added or removed between two pages shifts no page. */
 function pageOf<T>(sorted: readonly T[], keyOfItem: (item: T) => string, { NextToken, MaxResults }: Page) {
   const after = Buffer.from(NextToken, "base64url").toString();
   const rest = sorted.filter((item) => keyOfItem(item) > after);

@@ -112,7 +112,7 @@ export function secretsManagerOperations({ region, account, file, now }: Options
   );
 }
 
-/** A stage belongs to one version at a time. The version that loses AWSCURRENT gets AWSPREVIOUS. */
+/** Removes stages from versions: a stage belongs to one version at a time. The version that loses AWSCURRENT gets AWSPREVIOUS. */
 function withoutStages(versions: readonly Version[], taken: readonly string[]): Version[] {
   const losesCurrent = ({ stages }: Version) => taken.includes(CURRENT) && stages.includes(CURRENT);
   const gone = new Set(versions.some(losesCurrent) ? [...taken, PREVIOUS] : taken);

@@ -114,7 +114,7 @@ describe("a call over the network", () => {
     await using served = await serveInTrouble(["cut after"]);
     await expect(clientOf(served).receive("work")).rejects.toMatchObject({
       code: "unavailable",
-      message: expect.stringContaining("which is not repeated"),
+      message: expect.stringContaining("which is not retried"),
     });
   });
 

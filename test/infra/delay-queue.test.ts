@@ -60,7 +60,7 @@ it("a function of two queues is refused, as its environment has room for one, an
   const fn = someFunction(stack, "Close");
   queue.addConsumer("order-timeout", fn);
   const refusal =
-    "DelayQueue Shop/Letters: Shop/Close already has the environment of Shop/Jobs, and a function can have that of one " +
+    "DelayQueue Shop/Letters: Shop/Close already has the environment of Shop/Jobs, and a function can have the environment of one " +
     "queue only. Use a function for each queue, or call the other queue's HTTP API";
   expect(() => letters.grantEnqueue(fn)).toThrow(refusal);
   expect(() => letters.addConsumer("mail", fn)).toThrow(refusal);

@@ -52,7 +52,7 @@ test("of several stacks with a delay queue, or without, the named stack is playe
   const folder = assemblyOf({ Jobs: QUEUE, Site: OTHER }, { More: QUEUE });
   expect(["More", "Site"].map((name) => readAssembly(folder, name).stackName)).toEqual(["More", "Site"]);
   expect(() => readAssembly(folder, "Nobody")).toThrow(
-    '--stack must name a stack of the app, is "Nobody"; allowed: Jobs, Site, More',
+    '--stack must name a stack of the app, got "Nobody"; allowed: Jobs, Site, More',
   );
 });
 

@@ -129,7 +129,7 @@ test("a message that is the result of 16 invocations in a chain is dropped, as b
   await expect.poll(() => said("after-15  done")).toBe(1);
   await expect.poll(() => depth("work_dlq")).toBe(before + 1);
   expect(said("after-16  done")).toBe(0);
-  expect(said("comes of 16 invocations in a row")).toBeGreaterThan(0);
+  expect(said("is the result of 16 invocations in a row")).toBeGreaterThan(0);
 });
 
 test("the rule fires at start and when asked", async () => {

@@ -64,7 +64,7 @@ test("a failing app is logged in one line, and the old functions run until the n
   await save(async () => {
     throw new LocalError("synthesising failed: SyntaxError: x");
   }, "broken");
-  expect(lines).toEqual([SAVED, "synthesising failed: SyntaxError: x; what ran before runs on"]);
+  expect(lines).toEqual([SAVED, "synthesising failed: SyntaxError: x; the old functions stay in use"]);
   expect(replaced).toEqual([]);
   await save(async () => withCode("3"), "mended");
   expect(replaced).toHaveLength(1);
@@ -80,10 +80,10 @@ test("the same failure is logged once; then the log says that the app synthesise
   await save(async () => running, "mended");
   await save(broken("no y"), "broken as before");
   expect(lines.filter((line) => line !== SAVED)).toEqual([
-    "no x; what ran before runs on",
-    "no y; what ran before runs on",
+    "no x; the old functions stay in use",
+    "no y; the old functions stay in use",
     "the app synthesises again",
-    "no y; what ran before runs on",
+    "no y; the old functions stay in use",
   ]);
 });
 
@@ -122,8 +122,8 @@ test("the need for a restart is logged once, and again when the list of reasons 
   await save(async () => withCode("3", { queues: [queue] }), "third");
   await save(async () => withCode("3", { queues: [queue], scheduleGroups: ["g"] }), "fourth");
   expect(lines.filter((line) => line.startsWith("restart"))).toEqual([
-    "restart to take up queue shop-letter (new)",
-    "restart to take up queue shop-letter (new), schedule group g (new)",
+    "restart to apply queue shop-letter (new)",
+    "restart to apply queue shop-letter (new), schedule group g (new)",
   ]);
 });
 
@@ -136,7 +136,7 @@ test("new queues are created before functions are replaced", async () => {
 test("if a new queue is rejected, the old functions run on", async () => {
   await save(async () => withCode("2", { queues: [{ ...queue, name: "refused" }] }), "second");
   expect(replaced).toEqual([]);
-  expect(lines).toEqual([SAVED, "queue refused: no; what ran before runs on"]);
+  expect(lines).toEqual([SAVED, "queue refused: no; the old functions stay in use"]);
 });
 
 const mailQueue = { name: "shop-mail", url: "", arn: "", attributes: { VisibilityTimeout: "90" } };

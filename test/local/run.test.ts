@@ -51,5 +51,5 @@ test("--app and --stack are used, and a failure is one line", async () => {
   const app = `node -e "fs.writeFileSync(process.env.CDK_OUTDIR + '/manifest.json', '{}')"`;
   const { said } = start("--stack", "Shop", "--app", app);
   expect(await once(runner, "close")).toEqual([1, null]);
-  expect(said()).toContain('\nminutehand: --stack must name a stack of the app, is "Shop"; allowed: none\n');
+  expect(said()).toContain('\nminutehand: --stack must name a stack of the app, got "Shop"; allowed: none\n');
 });

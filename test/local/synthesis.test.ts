@@ -195,5 +195,5 @@ test("an app and its child processes end with the runner", async () => {
 
 test("the error names the signal that killed an app", async () => {
   app("kill -9 $$");
-  await expect(run()).rejects.toThrow("`kill -9 $$` ended with SIGKILL: it said nothing");
+  await expect(run()).rejects.toThrow("`kill -9 $$` ended with SIGKILL: it printed nothing");
 });
