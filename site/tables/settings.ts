@@ -36,7 +36,7 @@ export function jobOptions(): string {
 }
 
 /** The values that the API allows for an option of a job. */
-export function optionRange(name: JobOption): string {
+function optionRange(name: JobOption): string {
   const option = JOB_OPTIONS[name];
   switch (option.kind) {
     case "count":
