@@ -52,11 +52,10 @@ export async function park(ctx: Context, topic: string, homes: readonly Home[]):
   if (held.length === 0) return { parked: new Set(), spare: new Map() };
   const own = await askNotes(ctx, topic, () => noteParked(ctx, held, by));
   // A resume may have read the notes before this call wrote its own. So the pause is read again: jobs that it no longer holds are
-  // not parked.
+  // not parked. A job that had a note before stays parked: a release sends the job, and only the note says since when the job waits.
   const boundsNow = await pauseBoundsNow(ctx, [topic]);
-  const parked = held.filter((home) => isBehindPause(home, boundsNow));
+  const parked = held.filter((home) => !own.has(home) || isBehindPause(home, boundsNow));
   if (parked.length > 0) ctx.report({ type: "parked", topic, jobs: parked.length });
-  // Only notes that this call wrote are spare: an older note may be the only one of a job that waits for its topic's limit.
   const spare = [...own].filter(([home]) => !parked.includes(home));
   return {
     parked: new Set(parked.map(({ id }) => id)),

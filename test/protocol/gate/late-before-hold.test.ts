@@ -3,6 +3,7 @@ import { type Home, homeKey, parseNote } from "../../../core/items.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
 import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { pauseBounds } from "../../../protocol/gate/known-pauses.ts";
 import { parkForLimit } from "../../../protocol/gate/park.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
@@ -299,4 +300,22 @@ test("a resume at a rate holds nothing while ticks are missing", async () => {
   await resume(world.ctx, "t", 1);
   await world.pass(3 * HOUR, { ticks: false });
   expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["cancelled"]));
+});
+
+test("a job that is parked is left to the release by a process that learns of the resume only as it parks the job again", async () => {
+  const world = createWorld({ topics: { t: { window: "08:00-09:30 UTC" } }, shards: 1 });
+  await world.tick();
+  const home = await world.file({ topic: "t", delay: 10 * MINUTE });
+  await pauseTopic(world.ctx, "t");
+  await world.pass(25 * MINUTE);
+  // Another process has just read that the topic is paused.
+  const slow: Context = { ...world.ctx, pool: Object.create(world.pool) };
+  await pauseBounds(slow, ["t"]);
+  await resumeTopic(world.ctx, "t", undefined);
+  const outcomes = await send(slow, [home]);
+  expect(outcomes.get(home.id)).toEqual({ outcome: "held" });
+  expect(await world.home(home.id)).toEqual(home);
+  expect(world.pool.items().filter(({ pk }) => pk.startsWith("paused#t#"))).toHaveLength(1);
+  await world.tick();
+  expect((await consume(world, "t")).map(({ id }) => id)).toEqual([home.id]);
 });
