@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2, Context as LambdaContext, SQSRecord } from "aws-lambda";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createWorld, SECOND, type World } from "../support/world.ts";
 
 const shared = vi.hoisted(() => {
@@ -22,6 +22,10 @@ vi.mock("../../environment/context.ts", () => ({
   },
 }));
 
+// Another file of the worker may have loaded the functions' modules, without this file's context.
+beforeEach(() => {
+  vi.resetModules();
+});
 afterEach(() => {
   vi.resetModules();
   shared.flushed = 0;
