@@ -6,10 +6,10 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 import { RECEIVE_WAIT_SECONDS, SQS_BATCH_ENTRIES } from "../core/constants.ts";
+import { assertWhole } from "../general/assert-whole.ts";
 import { chunksOf, inParallel } from "../general/batches.ts";
 import type { QueueName, Queues } from "../protocol/ports.ts";
 import { REQUEST_TIMEOUT } from "./clients.ts";
-import { assertWhole } from "./ranges.ts";
 import { type ReceiptAnswer, settleReceipts } from "./receipts.ts";
 import { sendMessages } from "./send.ts";
 import { unavailable } from "./unknown.ts";

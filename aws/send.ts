@@ -4,9 +4,9 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 import { SQS_BATCH_BYTES, SQS_BATCH_ENTRIES, SQS_MAX_DELAY } from "../core/constants.ts";
+import { assertWhole } from "../general/assert-whole.ts";
 import { batchesOf, inParallel } from "../general/batches.ts";
 import type { Outgoing, Sent } from "../protocol/ports.ts";
-import { assertWhole } from "./ranges.ts";
 import { isContentError, outcomeOfEntry, outcomeOfError } from "./send-outcomes.ts";
 
 type Destination = { client: SQSClient; url: string; onRequest: (messages: number) => void };

@@ -28,7 +28,7 @@ export function jobIds(text: string, before: readonly string[] = []): string[] {
 }
 
 /** A duration as the API takes it: seconds, or a text such as `30m`. */
-export function duration(text: string): number | string {
+export function durationArgument(text: string): number | string {
   const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   if ((parseDuration(asked) ?? Number.POSITIVE_INFINITY) <= LONGEST_DELAY) return asked;
   throw new InvalidArgumentError(

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { EnqueueOptions } from "../client/client.ts";
 import { JOB_OPTIONS, type JobOption, OPTION_NAMES } from "../core/job-options.ts";
 import { filters } from "../http/job-options.ts";
-import { duration, header, wholeNumber } from "./arguments.ts";
+import { durationArgument, header, wholeNumber } from "./arguments.ts";
 import { readBody } from "./body.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -35,7 +35,7 @@ function flagOf(name: JobOption): Option {
         `${description} Repeat the flag for more headers.`,
       ).argParser(header);
     case "duration":
-      return new Option(`--${flag} <duration>`, description).argParser(duration);
+      return new Option(`--${flag} <duration>`, description).argParser(durationArgument);
     case "count":
       return new Option(`--${flag} <n>`, description).argParser(wholeNumber(option.least, option.most));
     default:
@@ -44,7 +44,7 @@ function flagOf(name: JobOption): Option {
 }
 
 /** The body and the options as the client takes them. Throws `UsageError` for a body that is not JSON. */
-export async function jobOf<Flags extends JobFlags>(
+export async function jobFromFlags<Flags extends JobFlags>(
   { body, header, ...options }: Flags,
   surroundings: Surroundings,
 ) {

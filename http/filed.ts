@@ -1,6 +1,6 @@
 import type { Enqueued } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
-import { jobOf } from "./job-json.ts";
+import { jobJson } from "./job-json.ts";
 import { statusOf } from "./new-job.ts";
 import type { Answer } from "./route.ts";
 
@@ -13,7 +13,7 @@ export function filed(ctx: Context, enqueued: Enqueued): Answer {
   const replayed = outcome === "replayed" ? { "idempotent-replayed": "true" } : {};
   return {
     status: statusOf(enqueued),
-    body: { ...jobOf(ctx, home), outcome },
+    body: { ...jobJson(ctx, home), outcome },
     headers: { location: `/jobs/${home.id}`, ...replayed },
   };
 }

@@ -39,7 +39,7 @@ function heldOf({ heldFrom, heldUntil }: Head): Pick<JobSummary, "heldFrom" | "h
 }
 
 /** A whole job. `parseJson` has checked the numbers of its body when the job was filed, so `JSON.parse` alters none. */
-export function jobOf(ctx: Context, home: Home): JobJson {
+export function jobJson(ctx: Context, home: Home): JobJson {
   return { ...summaryOf(ctx, home), body: storedBody(home), timeline: timelineOf(home).map(happeningOf) };
 }
 

@@ -79,7 +79,7 @@ export function onceOf({ method, path, headers, text }: Sent): Pick<NewJob, "onc
 const MARK_CHARS = 16;
 
 /** Makes the change of a job idempotent if the request has an `Idempotency-Key`. */
-export function callOf({ method, path, headers, text }: Sent): { call?: CallMark } {
+export function callMarkOf({ method, path, headers, text }: Sent): { call?: CallMark } {
   const token = headers["idempotency-key"];
   if (token === undefined) return {};
   const short = (hash: string): string => hash.slice(0, MARK_CHARS);

@@ -9,11 +9,11 @@ const UNITS: readonly (readonly [string, number])[] = [
 ];
 
 /** Formats ms in the greatest unit that divides them: `3 minutes`, `210 seconds`. */
-export function duration(ms: number): string {
+export function durationText(ms: number): string {
   if (ms === 0) return "0";
   const [name, size] = UNITS.find(([, unit]) => ms % unit === 0) ?? ["ms", 1];
   const count = ms / size;
-  return `${number(count)} ${name}${count === 1 || size === 1 ? "" : "s"}`;
+  return `${numberText(count)} ${name}${count === 1 || size === 1 ? "" : "s"}`;
 }
 
 /** Formats bytes in the greatest unit that divides them: `256 KB`, `200 KiB`, `256 bytes`. */
@@ -24,6 +24,6 @@ export function bytes(count: number): string {
 }
 
 /** Formats a number with commas: `1,000`. */
-export function number(count: number): string {
+export function numberText(count: number): string {
   return count.toLocaleString("en");
 }

@@ -1,8 +1,9 @@
 import { LONGEST_LEASE, SQS_BATCH_BYTES, SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
+import { assertWhole } from "../general/assert-whole.ts";
 import { batchesOf } from "../general/batches.ts";
 import type { Depth, Outgoing, QueueName, Queues, Received, Sent } from "../protocol/ports.ts";
-import { assertWhole, DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, refusalOf } from "./sqs-limits.ts";
+import { DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, sqsRefusalOf } from "./sqs-limits.ts";
 
 /** A message as it lies in a queue. Times are ms since the epoch. */
 export type MemoryMessage = {
@@ -104,7 +105,7 @@ export function memoryQueues({
     });
 
   const store = (queue: QueueName, { body, delaySeconds, group }: Outgoing): Sent => {
-    const reason = refusalOf(body, group);
+    const reason = sqsRefusalOf(body, group);
     if (reason !== undefined) return { outcome: "refused", reason };
     drawn += 1;
     stores.get(nameOf(queue))?.push({

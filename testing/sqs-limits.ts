@@ -11,7 +11,7 @@ export const RETENTION = 10 * DAY;
 export const DEAD_RETENTION = 14 * DAY;
 
 /** Says why SQS would always refuse this message; `undefined` if SQS would accept it. */
-export function refusalOf(body: string, group: string | undefined): string | undefined {
+export function sqsRefusalOf(body: string, group: string | undefined): string | undefined {
   const bytes = Buffer.byteLength(body);
   if (bytes < 1 || bytes > SQS_BATCH_BYTES)
     return `a message must have 1 to ${SQS_BATCH_BYTES} bytes, not ${bytes}`;
@@ -23,10 +23,4 @@ export function refusalOf(body: string, group: string | undefined): string | und
   if (group !== undefined && !GROUP.test(group))
     return `a group must have 1 to 128 ASCII letters, digits or punctuation, not ${JSON.stringify(group)}`;
   return undefined;
-}
-
-/** Throws a `RangeError` for a number outside SQS's range, because such a number is an error of the program. */
-export function assertWhole(name: string, value: number, least: number, most: number): void {
-  if (!Number.isInteger(value) || value < least || value > most)
-    throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${value}`);
 }

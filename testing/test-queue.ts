@@ -8,7 +8,7 @@ import { parseOccurrence } from "../core/occurrence.ts";
 import { SIZES } from "../core/work-sizes.ts";
 import { parseDuration } from "../general/durations.ts";
 import { parseInstant } from "../general/instant.ts";
-import { jobOf } from "../http/job-json.ts";
+import { jobJson } from "../http/job-json.ts";
 import { routes } from "../http/route-table.ts";
 import { applyRule } from "../protocol/file/apply-rule.ts";
 import { fileOccurrence } from "../protocol/file/recurring.ts";
@@ -193,7 +193,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     jobs(topic) {
       const homes = pool.items().filter((item): item is Home => "body" in item);
       const wanted = homes.filter((home) => topic === undefined || home.topic === topic);
-      return wanted.sort((a, b) => a.dueAt - b.dueAt).map((home) => jobOf(ctx, home));
+      return wanted.sort((a, b) => a.dueAt - b.dueAt).map((home) => jobJson(ctx, home));
     },
     runs: () => [...runs],
   };

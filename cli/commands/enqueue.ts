@@ -1,9 +1,9 @@
 import { type Command, Option } from "commander";
-import { duration, instant } from "../arguments.ts";
+import { durationArgument, instant } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
 import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
-import { addJobOptions, type JobFlags, jobOf } from "../job-options.ts";
+import { addJobOptions, type JobFlags, jobFromFlags } from "../job-options.ts";
 import type { Open } from "../session.ts";
 
 const ON_DUPLICATE = ["reject", "keep", "replace", "postpone"];
@@ -15,7 +15,7 @@ export function addEnqueue(program: Command, open: Open): void {
     .argument("<topic>")
     .addOption(
       new Option("--delay <duration>", "the job is due this long from now")
-        .argParser(duration)
+        .argParser(durationArgument)
         .conflicts("dueAt"),
     )
     .option("--due-at <time>", "the job is due at this time", instant);
@@ -29,7 +29,7 @@ export function addEnqueue(program: Command, open: Open): void {
     .option(
       "--max-delay <duration>",
       "with postpone: how long after the first enqueue the job is due at the latest",
-      duration,
+      durationArgument,
     )
     .option(
       "--idempotency-key <token>",
@@ -40,7 +40,7 @@ export function addEnqueue(program: Command, open: Open): void {
         throw new UsageError("one of --delay and --due-at must be given");
       }
       const { surroundings, output, client } = open();
-      const { body, options } = await jobOf(flags, surroundings);
+      const { body, options } = await jobFromFlags(flags, surroundings);
       const api = await client();
       const job = await api.enqueue(topic, body, options);
       await output.told(job, changedLine(job));

@@ -3,7 +3,7 @@ import type { Duration, Redriven } from "../../client/client.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { chunksOf } from "../../general/batches.ts";
 import { parseDuration } from "../../general/durations.ts";
-import { duration, jobIds, rate, wholeNumber } from "../arguments.ts";
+import { durationArgument, jobIds, rate, wholeNumber } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { counted, many } from "../columns.ts";
 import { examples } from "../examples.ts";
@@ -27,7 +27,7 @@ export function addRedrive(program: Command, open: Open): void {
     .argument("<topic>")
     .addArgument(new Argument("[ids...]").argParser(jobIds))
     .option("--max <n>", "the oldest jobs, at most this many", wholeNumber(1, BATCH_JOBS))
-    .option("--delay <duration>", "start this long from now; only with ids or --max", duration)
+    .option("--delay <duration>", "start this long from now; only with ids or --max", durationArgument)
     .option("--rate <n>", "start at most this many jobs a second", rate);
   addFilters(command, DIED).action(
     async (topic: string, ids: string[], { max, delay, rate, ...rest }: Flags) => {

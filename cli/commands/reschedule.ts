@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from "commander";
 import type { Changes, Duration } from "../../client/client.ts";
-import { duration, instant, jobId, rate } from "../arguments.ts";
+import { durationArgument, instant, jobId, rate } from "../arguments.ts";
 import { readBody } from "../body.ts";
 import { UsageError } from "../cli-error.ts";
 import { changedLine } from "../columns.ts";
@@ -23,7 +23,7 @@ export function addReschedule(program: Command, open: Open): void {
     .addArgument(new Argument("[id]").argParser(jobId))
     .addOption(
       new Option("--delay <duration>", "the job is due this long from now")
-        .argParser(duration)
+        .argParser(durationArgument)
         .conflicts(["dueAt", "now"]),
     )
     .addOption(

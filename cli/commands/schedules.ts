@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { NewSchedule, Schedule, ScheduleSummary } from "../../client/client.ts";
-import { duration, instant } from "../arguments.ts";
+import { durationArgument, instant } from "../arguments.ts";
 import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
-import { addJobOptions, type JobFlags, jobOf } from "../job-options.ts";
+import { addJobOptions, type JobFlags, jobFromFlags } from "../job-options.ts";
 import type { Open, Session } from "../session.ts";
 import type { Column } from "../table.ts";
 
@@ -90,11 +90,11 @@ function addPut(group: Command, open: Open): void {
     .option(
       "--flexible-window <duration>",
       "each occurrence may come up to this much later, in whole minutes",
-      duration,
+      durationArgument,
     );
   addJobOptions(command).action(async (name: string, flags: PutFlags) => {
     const session = open();
-    const { body, options } = await jobOf(flags, session.surroundings);
+    const { body, options } = await jobFromFlags(flags, session.surroundings);
     const api = await session.client();
     await show(session, await api.putSchedule(name, { ...options, body }));
   });

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { JobSummary } from "../../client/client.ts";
 import { parseDuration } from "../../general/durations.ts";
 import { printable } from "../../local/printable.ts";
-import { duration } from "../arguments.ts";
+import { durationArgument } from "../arguments.ts";
 import { brief, styleOf } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { follow } from "../follow.ts";
@@ -21,13 +21,13 @@ export function addTail(program: Command, open: Open): void {
     .option(
       "--around <duration>",
       "follow jobs that are due at most this long before or after now",
-      duration,
+      durationArgument,
       "2m",
     )
     .option(
       "--every <duration>",
       "how long to wait before the jobs are read again, at least half a second",
-      duration,
+      durationArgument,
       "2s",
     )
     .action(async ({ topic, around, every }: Flags) => {

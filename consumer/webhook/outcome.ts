@@ -18,7 +18,7 @@ export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, 
   // rule: redirect-is-not-done
   if (status >= 200 && status < 300) return { end: "done" };
   const said = isRedirect(status) ? "redirects are not followed" : body;
-  const error = errorText(`HTTP ${status}${said === "" ? "" : `: ${said}`}`);
+  const error = receiverErrorText(`HTTP ${status}${said === "" ? "" : `: ${said}`}`);
   if (status === 410) return { end: "buried", error };
   const wait = status === 429 || status === 503 ? waitOf(retryAfter, now) : undefined;
   if (wait === undefined) return { end: "failed", error };
@@ -28,7 +28,7 @@ export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, 
 }
 
 /** Puts the text of a receiver or of a failed call into the form of a job's `lastError`: on one line, and at most `ERROR_BYTES` long. */
-export function errorText(text: string): string {
+export function receiverErrorText(text: string): string {
   return truncate(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), ERROR_BYTES);
 }
 

@@ -3,7 +3,7 @@ import type { MessageJob } from "../../core/message.ts";
 import type { Context } from "../../protocol/ports.ts";
 import type { Ending } from "../../protocol/run/settle.ts";
 import { callOf, type Post } from "./call.ts";
-import { errorText, outcomeOf } from "./outcome.ts";
+import { outcomeOf, receiverErrorText } from "./outcome.ts";
 import { signWith } from "./sign.ts";
 
 type RunWebhook = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<Ending>;
@@ -24,7 +24,7 @@ export function webhookRun(
       const reply = await post(callOf(ctx, sign, job, topic), signal);
       return outcomeOf(reply, job.attempt, ctx.clock());
     } catch (error) {
-      return { end: "failed", error: errorText(messageOf(error)) };
+      return { end: "failed", error: receiverErrorText(messageOf(error)) };
     }
   };
 }

@@ -11,7 +11,7 @@ import { requireTopic } from "../../protocol/read/topics.ts";
 import { bulkPart } from "../answers.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
 import { iso } from "../instants.ts";
-import { callOf, hashOf, requestedDueAt, type Sent } from "../new-job.ts";
+import { callMarkOf, hashOf, requestedDueAt, type Sent } from "../new-job.ts";
 import { problemOf } from "../problem.ts";
 import { bulkRangeOf } from "../range.ts";
 import { type BulkFields, bulk } from "../requests.ts";
@@ -64,7 +64,7 @@ function requireMovable(ctx: Context, { topic, action }: BulkFields): void {
 
 /** The id of a bulk by its `Idempotency-Key`. A repeat has the same id: it changes no job twice, and counts the jobs already changed. */
 export function bulkIdOf(sent: Sent): { id?: string } {
-  const { call } = callOf(sent);
+  const { call } = callMarkOf(sent);
   return call ? { id: hashOf(call.key, call.request).slice(0, BULK_ID_CHARS) } : {};
 }
 

@@ -10,7 +10,7 @@ import { decodeDeadCursor, encodeDeadCursor, tie, untie } from "../cursors.ts";
 import { digits, topic } from "../fields.ts";
 import { summaryOf } from "../job-json.ts";
 import { filters } from "../job-options.ts";
-import { callOf } from "../new-job.ts";
+import { callMarkOf } from "../new-job.ts";
 import { redriving } from "../requests.ts";
 import { route } from "../route.ts";
 import { idempotent } from "./jobs.ts";
@@ -63,7 +63,7 @@ export const deadRoutes = [
     problems: ["unknown-topic", "untracked-topic", "job-not-found", "idempotency-mismatch"],
     async handle({ ctx, params, body, ...sent }) {
       requireTracked(ctx, params.topic);
-      const request = { max: REDRIVEN_AT_ONCE, delay: 0, ...body, ...callOf(sent) };
+      const request = { max: REDRIVEN_AT_ONCE, delay: 0, ...body, ...callMarkOf(sent) };
       return { status: 200, body: await redrive(ctx, params.topic, request) };
     },
   }),

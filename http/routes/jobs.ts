@@ -7,8 +7,8 @@ import { readJob } from "../../protocol/store/read-job.ts";
 import { job } from "../answers.ts";
 import { idempotencyKey, jobId } from "../fields.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";
-import { jobOf } from "../job-json.ts";
-import { callOf, newJobOf, onceOf, requestedDueAt } from "../new-job.ts";
+import { jobJson } from "../job-json.ts";
+import { callMarkOf, newJobOf, onceOf, requestedDueAt } from "../new-job.ts";
 import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -48,7 +48,7 @@ export const jobRoutes = [
     answers: { 200: job },
     problems: ["job-not-found"],
     async handle({ ctx, params }) {
-      return { status: 200, body: jobOf(ctx, await readJob(ctx, params.id)) };
+      return { status: 200, body: jobJson(ctx, await readJob(ctx, params.id)) };
     },
   }),
   route({
@@ -67,9 +67,9 @@ export const jobRoutes = [
       const change = {
         ...(time === undefined ? {} : { dueAt: time }),
         ...(body === undefined ? {} : { body: bodyText(body) }),
-        ...callOf(sent),
+        ...callMarkOf(sent),
       };
-      return { status: 200, body: jobOf(ctx, await reschedule(ctx, params.id, change)) };
+      return { status: 200, body: jobJson(ctx, await reschedule(ctx, params.id, change)) };
     },
   }),
   route({
@@ -82,7 +82,7 @@ export const jobRoutes = [
     answers: { 200: job },
     problems: ["job-not-found", "job-running", "job-finished", "job-handed-off"],
     async handle({ ctx, params }) {
-      return { status: 200, body: jobOf(ctx, await cancel(ctx, params.id)) };
+      return { status: 200, body: jobJson(ctx, await cancel(ctx, params.id)) };
     },
   }),
 ];

@@ -8,7 +8,7 @@ import { idOfKey, readJob } from "../../protocol/store/read-job.ts";
 import { job } from "../answers.ts";
 import { key, topic } from "../fields.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";
-import { jobOf } from "../job-json.ts";
+import { jobJson } from "../job-json.ts";
 import { newJobOf, onceOf } from "../new-job.ts";
 import { keyedJob } from "../requests.ts";
 import { route } from "../route.ts";
@@ -54,7 +54,7 @@ export const keyedJobRoutes = [
     async handle({ ctx, params }) {
       requireKeys(ctx, params.topic);
       const id = await idOfKey(ctx, params.topic, params.key);
-      return { status: 200, body: jobOf(ctx, await readJob(ctx, id)) };
+      return { status: 200, body: jobJson(ctx, await readJob(ctx, id)) };
     },
   }),
   route({
@@ -68,7 +68,7 @@ export const keyedJobRoutes = [
     problems: ["unknown-topic", "job-not-found", "job-running", "job-finished"],
     async handle({ ctx, params }) {
       requireKeys(ctx, params.topic);
-      return { status: 200, body: jobOf(ctx, await cancelByKey(ctx, params.topic, params.key)) };
+      return { status: 200, body: jobJson(ctx, await cancelByKey(ctx, params.topic, params.key)) };
     },
   }),
 ];

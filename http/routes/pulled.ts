@@ -5,7 +5,7 @@ import { extend, settlePulled } from "../../protocol/run/settle-pulled.ts";
 import { settledJob } from "../answers.ts";
 import { topic } from "../fields.ts";
 import { iso } from "../instants.ts";
-import { jobOf } from "../job-json.ts";
+import { jobJson } from "../job-json.ts";
 import { burying, extending, finishing, retrying } from "../requests.ts";
 import { type Answer, route } from "../route.ts";
 
@@ -19,7 +19,7 @@ const problems = ["unknown-topic", "not-a-pull-topic", "job-not-found", "claim-l
 
 /** Answers the pulled job, or an empty object for an untracked job, which is not stored. */
 function settled(ctx: Context, home: Home | undefined): Answer {
-  return { status: 200, body: home ? jobOf(ctx, home) : {} };
+  return { status: 200, body: home ? jobJson(ctx, home) : {} };
 }
 
 /** The caller's error text in a form that DynamoDB can store, or a default if the caller gave none. */
@@ -49,7 +49,7 @@ export const pulledRoutes = [
     problems,
     async handle({ ctx, params, body: { receipt, seconds } }) {
       const { home, leaseUntil } = await extend(ctx, params.topic, receipt, seconds * 1000);
-      return { status: 200, body: { ...(home ? jobOf(ctx, home) : {}), leaseUntil: iso(leaseUntil) } };
+      return { status: 200, body: { ...(home ? jobJson(ctx, home) : {}), leaseUntil: iso(leaseUntil) } };
     },
   }),
   route({

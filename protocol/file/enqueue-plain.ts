@@ -43,10 +43,10 @@ export async function filePlain(
     for (const [home, error] of failed) refuse([home], notFiledError(error));
   };
   const now = ctx.clock();
-  const withoutHomes = homes.filter((home) => home.untracked && isNear(home.dueAt, now));
-  const topics = [...Map.groupBy(withoutHomes, (home) => home.topic)];
+  const needsNoHome = (home: Home): boolean => home.untracked === true && isNear(home.dueAt, now);
+  const topics = [...Map.groupBy(homes.filter(needsNoHome), (home) => home.topic)];
   await Promise.all([
-    store(homes.filter((home) => !withoutHomes.includes(home))),
+    store(homes.filter((home) => !needsNoHome(home))),
     // Topic by topic: if the counters of one topic's limit are throttled, the jobs of other topics are filed all the same.
     inParallel(topics, TOPICS_AT_ONCE, async ([topic, jobs]) => {
       const sent = await sendWithoutHomes(ctx, topic, jobs, by);

@@ -170,15 +170,17 @@ async function markAnew(ctx: Context, notes: readonly Parked[], by: number): Pro
 }
 
 /**
- * Removes the notes of jobs that no pause holds any more. A failure is reported: then the notes stay, and a release sends the jobs
- * again. The second message of a tracked job is void.
+ * Removes notes, and answers whether this succeeded. A failure is reported: then the notes stay, and a release sends the jobs again. The
+ * second message of a tracked job is void.
  */
-export async function removeNotes(ctx: Context, topic: string, notes: readonly Parked[]): Promise<void> {
-  if (notes.length === 0) return;
+export async function removeNotes(ctx: Context, topic: string, notes: readonly Parked[]): Promise<boolean> {
+  if (notes.length === 0) return true;
   try {
     await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
+    return true;
   } catch (error) {
     ctx.report({ type: "trouble", topic, what: "removing notes", error: messageOf(error) });
+    return false;
   }
 }
 

@@ -1,9 +1,9 @@
 import { AUDIT_AFTER, BATCH_PATIENCE, WRITER_DEADLINE } from "../../core/constants.ts";
-import { messageOf } from "../../core/errors.ts";
 import { isNear, startsAt } from "../../core/home.ts";
 import { type Home, homeKey, type Parked, parkedKey } from "../../core/items.ts";
 import { type GivenStart, moveToStarts, noteStarts, type StartOutcome } from "../gate/given-starts.ts";
 import { endExpired } from "../gate/if-late.ts";
+import { removeNotes } from "../gate/park.ts";
 import type { Context } from "../ports.ts";
 import { fileLooksAtUnsent, sendIfNear, sendNow } from "../send/send.ts";
 import type { ReleaseStep } from "./find-starts.ts";
@@ -64,7 +64,7 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
   const isUnsent = (outcome: StartOutcome): boolean =>
     outcome !== undefined && !(outcome instanceof Error) && near.includes(outcome) && isUntaken(outcome);
   const handled = given.filter(({ hold }, i) => isDone(hold, outcomes[i]) && !isUnsent(outcomes[i]));
-  await removeNotes(ctx, run, [...done, ...[...handled, ...ended].flatMap((job) => job.notes)]);
+  await removeByPartition(ctx, run, [...done, ...[...handled, ...ended].flatMap((job) => job.notes)]);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
   // From now on the release passes over the partitions whose homes could not be written.
   const homes = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];
@@ -98,13 +98,9 @@ async function writeStarts(
   return holds.map((one) => outcomes.get(one));
 }
 
-/** Removes notes. If DynamoDB deletes nothing in one partition, the notes of that partition stay for the next tick. */
-async function removeNotes(ctx: Context, run: Release, notes: readonly Parked[]): Promise<void> {
-  try {
-    return await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
-  } catch (error) {
-    ctx.report({ type: "trouble", topic: run.topic, what: "removing notes", error: messageOf(error) });
-  }
+/** Removes notes, each partition by itself if they cannot be removed together. Notes that stay are left to the next tick. */
+async function removeByPartition(ctx: Context, run: Release, notes: readonly Parked[]): Promise<void> {
+  if (await removeNotes(ctx, run.topic, notes)) return;
   const partitions = [...Map.groupBy(notes, ({ pk }) => pk)];
   await Promise.all(partitions.map(([pk, those]) => removeApart(ctx, run, pk, those)));
 }

@@ -41,12 +41,8 @@ export async function sendDue(
   const readAt = ctx.clock();
   const outcomes = new Map<string, Handed>();
   const open = (): DueJob[] => due.filter(({ home }) => !outcomes.has(home.id));
-  const unread = new Map<string, string[]>();
-  const noteUnread = ({ id, topic }: Home, error: unknown): void => {
-    const reason = messageOf(error);
-    outcomes.set(id, { outcome: "unread", reason });
-    unread.set(topic, [...(unread.get(topic) ?? []), reason]);
-  };
+  const noteUnread = ({ id }: Home, error: unknown): void =>
+    void outcomes.set(id, { outcome: "unread", reason: messageOf(error) });
 
   const unknown = await unknownPauses(
     ctx,
@@ -74,8 +70,22 @@ export async function sendDue(
 
   const looks = { ...before.looks, by: readAt + WRITER_DEADLINE };
   for (const [id, sent] of await send(ctx, homesOf(open()), looks)) outcomes.set(id, sent);
-  for (const [topic, reasons] of unread) reportFailures(ctx, topic, reasons);
+  reportUnread(ctx, homesOf(due), outcomes);
   return outcomes;
+}
+
+/** Reports the jobs that were not sent because it could not be read whether they may start, for each topic. */
+function reportUnread(ctx: Context, homes: readonly Home[], outcomes: ReadonlyMap<string, Handed>): void {
+  const unread = homes.flatMap(({ id, topic }) => {
+    const handed = outcomes.get(id);
+    return handed?.outcome === "unread" ? { topic, reason: handed.reason } : [];
+  });
+  for (const [topic, some] of Map.groupBy(unread, (one) => one.topic))
+    reportFailures(
+      ctx,
+      topic,
+      some.map(({ reason }) => reason),
+    );
 }
 
 /** Answers the home of each job once: a page may have a job's home and also looks at the job. */

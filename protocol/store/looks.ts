@@ -10,7 +10,7 @@ import { messageOf } from "../../core/errors.ts";
 import { type Head, type Look, lookAt, timeOf, ttl } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import type { Context, Deadline } from "../ports.ts";
-import { insertApart } from "./write-apart.ts";
+import { changeApart, insertApart } from "./write-apart.ts";
 
 /**
  * Files looks at these jobs. Idempotent: a look that exists already has the same effect, whether an earlier try or another process
@@ -73,12 +73,14 @@ export async function keepDueLooks(
   });
   if (looks.length === 0) return;
   const by = ctx.clock() + BATCH_PATIENCE;
-  const outcomes = await ctx.pool.changeMany(
+  const outcomes = await changeApart(
+    ctx,
     looks.map(({ look: { pk, sk, expiresAt } }) => ({ key: { pk, sk }, expect: {}, set: { expiresAt } })),
     by,
   );
   const gone = looks.filter((_, i) => outcomes[i] === "refused");
-  const filed = await ctx.pool.insert(
+  const filed = await insertApart(
+    ctx,
     gone.map(({ look }) => look),
     by,
   );

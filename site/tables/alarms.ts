@@ -3,7 +3,7 @@ import { CfnAlarm } from "aws-cdk-lib/aws-cloudwatch";
 import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import { code, table } from "../markdown.ts";
-import { number } from "../units.ts";
+import { numberText } from "../units.ts";
 
 const TOPIC = "topic";
 const EVENT = { source: "source", detailType: "detailType", key: "$.detail.key" };
@@ -19,7 +19,7 @@ export function alarms(): string {
       description
         .replace("GET /topics/topic/dead", "`GET /topics/<topic>/dead`")
         .replace("Topic topic ", "Topic `<topic>` "),
-      `${alarm.statistic} of \`${alarm.metricName}\` ${signOf(alarm)} ${number(alarm.threshold ?? 0)}`,
+      `${alarm.statistic} of \`${alarm.metricName}\` ${signOf(alarm)} ${numberText(alarm.threshold ?? 0)}`,
       datapoints(alarm),
     ];
   });

@@ -2,7 +2,7 @@ import { openapiDocument } from "../../http/openapi.ts";
 import { routes } from "../../http/route-table.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { code, table } from "../markdown.ts";
-import { number } from "../units.ts";
+import { numberText } from "../units.ts";
 
 type Schema = {
   readonly $ref?: string;
@@ -135,12 +135,14 @@ function meaningOf(schema: Schema): string {
   const { minimum, maximum } = schema.anyOf?.find(({ type }) => type === "number") ?? schema;
   const unit = isDuration(schema) ? " seconds" : "";
   const bounds = [
-    ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? [] : [`at least ${number(minimum)}`]),
+    ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER
+      ? []
+      : [`at least ${numberText(minimum)}`]),
     ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER
       ? []
-      : [`at most ${number(maximum)}${unit}`]),
-    ...(maxLength === undefined ? [] : [`at most ${number(maxLength)} characters`]),
-    ...(maxItems === undefined ? [] : [`at most ${number(maxItems)} entries`]),
+      : [`at most ${numberText(maximum)}${unit}`]),
+    ...(maxLength === undefined ? [] : [`at most ${numberText(maxLength)} characters`]),
+    ...(maxItems === undefined ? [] : [`at most ${numberText(maxItems)} entries`]),
     // Leave out long patterns, such as that of a time, because nobody reads them.
     ...(pattern === "" || pattern.length > LONGEST_PATTERN ? [] : [`matches ${code(pattern)}`]),
     ...(schema.default === undefined ? [] : [`default ${code(JSON.stringify(schema.default))}`]),

@@ -38,15 +38,15 @@ import {
 } from "../../core/constants.ts";
 import { type ProblemCode, STATUS } from "../../http/problem.ts";
 import { table } from "../markdown.ts";
-import { bytes, duration, number } from "../units.ts";
+import { bytes, durationText, numberText } from "../units.ts";
 
 /** The limits, each with the code of a refusal if more is refused. */
 const LIMITS: readonly (readonly [what: string, limit: string, refusal?: ProblemCode])[] = [
   ["body of a job", `${bytes(BODY_BYTES)} of JSON`, "too-large"],
   ["request", `${bytes(BATCH_BYTES)}`, "too-large"],
   ["depth of JSON", `${BODY_DEPTH} levels`, "bad-request"],
-  ["jobs of a batch", number(BATCH_JOBS), "too-many-jobs"],
-  ["delay", duration(LONGEST_DELAY), "bad-request"],
+  ["jobs of a batch", numberText(BATCH_JOBS), "too-many-jobs"],
+  ["delay", durationText(LONGEST_DELAY), "bad-request"],
   ["options of a job", "[each with its range](configuration.md#a-job)", "bad-request"],
   ["`maxDelay`", "longer than 0; with `postpone` only", "bad-request"],
   ["`key`", `${KEY_CHARS} of \`A-Za-z0-9._~:@=+,-\``, "bad-request"],
@@ -58,20 +58,24 @@ const LIMITS: readonly (readonly [what: string, limit: string, refusal?: Problem
     `${bytes(SCHEDULE_INPUT_BYTES)}; each \`<\` counts six bytes`,
     "too-large",
   ],
-  ["range of a bulk", duration(LONGEST_BULK), "bad-request"],
-  ["rate of a bulk, a redrive, a resume", `${RATES.lowest}–${number(RATES.highest)} a second`, "bad-request"],
-  ["page of a list", `${number(LIST_JOBS)} jobs`, "bad-request"],
+  ["range of a bulk", durationText(LONGEST_BULK), "bad-request"],
+  [
+    "rate of a bulk, a redrive, a resume",
+    `${RATES.lowest}–${numberText(RATES.highest)} a second`,
+    "bad-request",
+  ],
+  ["page of a list", `${numberText(LIST_JOBS)} jobs`, "bad-request"],
   ["wait of a `receive`", `${RECEIVE_WAIT_SECONDS} seconds`, "bad-request"],
-  ["part of a bulk", `${BULK_JOBS} jobs, or ${duration(BULK_PART)}; then the answer has a cursor`],
+  ["part of a bulk", `${BULK_JOBS} jobs, or ${durationText(BULK_PART)}; then the answer has a cursor`],
   [
     "reads for a page",
-    `${number(BUCKETS_A_PAGE)} buckets or ${number(ENTRIES_A_PAGE)} entries; then the answer has a cursor`,
+    `${numberText(BUCKETS_A_PAGE)} buckets or ${numberText(ENTRIES_A_PAGE)} entries; then the answer has a cursor`,
   ],
-  ["lease of a pulled job", `${duration(LONGEST_LEASE)} from its claim`],
+  ["lease of a pulled job", `${durationText(LONGEST_LEASE)} from its claim`],
   ["`lastError`", `${ERROR_BYTES} bytes; the rest is cut off`],
   ["timeline", `the last ${LOG_ENTRIES} entries`],
   ["`Idempotency-Key`s that a job remembers", `the last ${KNOWN_CALLS}`],
-  ["shards", `${number(MAX_SHARDS)}; synth refuses more`],
+  ["shards", `${numberText(MAX_SHARDS)}; synth refuses more`],
 ];
 
 const TIMES: readonly (readonly [what: string, ms: number])[] = [
@@ -105,7 +109,7 @@ export function times(): string {
   return table(
     ["what", "time"],
     [
-      ...TIMES.map(([what, ms]) => [what, duration(ms)]),
+      ...TIMES.map(([what, ms]) => [what, durationText(ms)]),
       ["SQS moves a message to the DLQ after", `${MOST_RECEIVES} receives`],
     ],
   );

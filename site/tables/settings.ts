@@ -3,7 +3,7 @@ import { JOB_OPTIONS, type JobOption, OPTION_NAMES } from "../../core/job-option
 import { SETTINGS } from "../../core/topic-settings.ts";
 import { documentedFields, firstSentence } from "../docstrings.ts";
 import { code, table } from "../markdown.ts";
-import { bytes, duration, number } from "../units.ts";
+import { bytes, durationText, numberText } from "../units.ts";
 
 /** The table of a topic's settings. */
 export function topicSettings(): string {
@@ -21,9 +21,9 @@ function rangeOf(declared: (typeof SETTINGS)[number][1]): string {
     case "word":
       return declared.words.map(code).join(", ");
     case "count":
-      return `${number(declared.least)}–${number(declared.most)}`;
+      return `${numberText(declared.least)}–${numberText(declared.most)}`;
     case "duration":
-      return `${duration(1000 * declared.least)}–${duration(1000 * declared.most)}`;
+      return `${durationText(1000 * declared.least)}–${durationText(1000 * declared.most)}`;
     case "own":
       return declared.range;
   }
@@ -43,8 +43,8 @@ function optionRange(name: JobOption): string {
       return `${option.least}–${option.most}`;
     case "duration":
       return "isLongerThan0" in option
-        ? `more than 0, at most ${duration(option.most)}`
-        : `0–${duration(option.most)}`;
+        ? `more than 0, at most ${durationText(option.most)}`
+        : `0–${durationText(option.most)}`;
     case "text":
       return `1–${bytes(option.mostBytes)} of UTF-8 without control characters`;
     case "ascii":
@@ -52,6 +52,6 @@ function optionRange(name: JobOption): string {
     case "headers":
       return `together at most ${bytes(HEADERS_BYTES)} as JSON`;
     case "url":
-      return `${number(CALLBACK_URL_CHARS)} characters, \`https:\`, no private address, no password`;
+      return `${numberText(CALLBACK_URL_CHARS)} characters, \`https:\`, no private address, no password`;
   }
 }

@@ -310,7 +310,7 @@ describe("writers", () => {
       world.pool.hooks.before = async ({ operation }) => {
         if (operation !== "insert") return;
         delete world.pool.hooks.before;
-        // The sweeps of this time pass what they find.
+        // Ticks sweep meanwhile, without the job.
         await world.pass(slow);
       };
       const job = await world.file({ topic: "loose", delay: NEAR + slow / 2 + 50 });

@@ -51,10 +51,10 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   JobsApiReceive: [HELD],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
-  // No job here waits for three months, no bucket refuses a look alone, and no pause ends just as a job is parked.
+  // No bucket here refuses a look alone.
   JobsTickSweeper: [
     /^protocol\/[\w-]+\/die\.ts die send$/,
-    /^protocol\/[\w-]+\/(looks\.ts (keepDueLooks \w+|fileLooks insert)|park\.ts removeNotes remove)$/,
+    /^protocol\/[\w-]+\/looks\.ts fileLooks insert$/,
     RARELY,
   ],
   // It sends nothing merely to be sure.

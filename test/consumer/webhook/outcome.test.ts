@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { errorText, outcomeOf } from "../../../consumer/webhook/outcome.ts";
+import { outcomeOf, receiverErrorText } from "../../../consumer/webhook/outcome.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 9, 0, 0);
 const DAY = 86_400_000;
@@ -58,10 +58,10 @@ describe("Retry-After", () => {
 
 describe("a receiver's words", () => {
   it("are kept on one line, without what a terminal would obey", () => {
-    expect(errorText("no\r\n\u001b[31mway\u0000\u2028 \u202eout ")).toBe("no [31mway out");
+    expect(receiverErrorText("no\r\n\u001b[31mway\u0000\u2028 \u202eout ")).toBe("no [31mway out");
   });
 
   it("are kept up to 256 bytes, whole characters only", () => {
-    expect(errorText("é".repeat(200))).toBe("é".repeat(128));
+    expect(receiverErrorText("é".repeat(200))).toBe("é".repeat(128));
   });
 });

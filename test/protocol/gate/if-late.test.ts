@@ -3,7 +3,7 @@ import { READY_RETENTION } from "../../../core/constants.ts";
 import { MinutehandError } from "../../../core/errors.ts";
 import type { Pause } from "../../../core/items.ts";
 import { pausedFor, spansAfter } from "../../../core/pauses.ts";
-import { jobOf } from "../../../http/job-json.ts";
+import { jobJson } from "../../../http/job-json.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
 import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
@@ -86,7 +86,7 @@ describe("a job that comes late to its start", () => {
     const home = await world.home(job.id);
     expect(home).toMatchObject({ state, lastError: whyOf(60.5), finishedAt: world.now(), attempt: 0 });
     expect(home.expiresAt).toBe(Math.ceil((world.now() + 7 * 24 * HOUR) / SECOND));
-    expect(jobOf(world.ctx, home).timeline.at(-1)).toMatchObject({ event: state, error: whyOf(60.5) });
+    expect(jobJson(world.ctx, home).timeline.at(-1)).toMatchObject({ event: state, error: whyOf(60.5) });
     expect(world.events).toContainEqual({ type: topic, topic, id: job.id });
     expect(world.queues.messages({ topic })).toEqual([]);
     const named = world.pool.items().find(({ pk }) => pk === `key#${topic}#${key}`);

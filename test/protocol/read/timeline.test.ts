@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Home } from "../../../core/items.ts";
-import { jobOf } from "../../../http/job-json.ts";
+import { jobJson } from "../../../http/job-json.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
 import { cancelByEvent } from "../../../protocol/change/cancel-by-event.ts";
 import { pauseTopic } from "../../../protocol/change/pause.ts";
@@ -13,7 +13,7 @@ import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../supp
 
 /** What its timeline tells of a job, each event with its seconds since the start. */
 async function told(world: World, { id }: Home): Promise<string[]> {
-  return jobOf(world.ctx, await world.home(id)).timeline.map(
+  return jobJson(world.ctx, await world.home(id)).timeline.map(
     ({ event, at, attempt, dueAt, lateness, error }) =>
       [
         `${(Date.parse(at) - START) / SECOND} ${event}`,

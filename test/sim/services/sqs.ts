@@ -5,7 +5,7 @@ import type {
   ReceiveMessageCommandInput,
   SendMessageBatchCommandInput,
 } from "@aws-sdk/client-sqs";
-import { DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, refusalOf } from "../../../testing/sqs-limits.ts";
+import { DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, sqsRefusalOf } from "../../../testing/sqs-limits.ts";
 import { problem, type Service, type Trouble } from "./service.ts";
 
 /** A message in a queue. Times are ms since the epoch. */
@@ -122,7 +122,7 @@ export function simulatedSqs(settings: {
         const { MessageBody = "", DelaySeconds = 0, MessageGroupId } = entry;
         if (DelaySeconds < 0 || DelaySeconds > 900 || !Number.isInteger(DelaySeconds))
           return "InvalidParameterValue";
-        const refusal = refusalOf(MessageBody, MessageGroupId);
+        const refusal = sqsRefusalOf(MessageBody, MessageGroupId);
         if (refusal !== undefined || MessageBody.includes(settings.unwanted)) {
           settings.onRefused();
           return "InvalidMessageContents";
