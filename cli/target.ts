@@ -15,8 +15,9 @@ export type Target = {
   readonly stack?: DeployedStack & { readonly name: string };
 };
 
-/** The default URL of `minutehand local`. */
-const LOCAL_URL = "http://127.0.0.1:4500";
+/** The default port of the API that `minutehand local` runs on 127.0.0.1. */
+export const LOCAL_PORT = 4500;
+const LOCAL_URL = `http://127.0.0.1:${LOCAL_PORT}`;
 /** How long the local API may take to answer, ms. */
 const LOCAL_PATIENCE = 2000;
 

@@ -276,6 +276,9 @@ export const PAGE_BYTES = 4 * 1024 * 1024;
 export const BULK_JOBS = 500;
 export const BULK_PART = 5 * SECOND;
 export const LONGEST_BULK = 366 * DAY;
+/** How many jobs one `receive` answers at most: as many as one `ReceiveMessage` of SQS. */
+export const RECEIVE_JOBS = 10;
+mustHold(RECEIVE_JOBS <= SQS_BATCH_ENTRIES, "RECEIVE_JOBS ≤ SQS_BATCH_ENTRIES");
 /** "ReceiveMessage", SQS API Reference: its longest long poll. */
 export const RECEIVE_WAIT_SECONDS = 20;
 /** How many jobs a second a redrive or a resume starts. At the lowest rate, 500 jobs take almost six days. */

@@ -1,11 +1,5 @@
 import * as z from "zod/mini";
-import {
-  BATCH_JOBS,
-  LONGEST_LEASE,
-  RATES,
-  RECEIVE_WAIT_SECONDS,
-  SQS_BATCH_ENTRIES,
-} from "../core/constants.ts";
+import { BATCH_JOBS, LONGEST_LEASE, RATES, RECEIVE_JOBS, RECEIVE_WAIT_SECONDS } from "../core/constants.ts";
 import {
   body,
   duration,
@@ -118,7 +112,7 @@ export const jobIds = request(
 export const receiving = request(
   "Receiving",
   z.strictObject({
-    max: z._default(wholeNumber(1, SQS_BATCH_ENTRIES), 1),
+    max: z._default(wholeNumber(1, RECEIVE_JOBS), 1),
     waitSeconds: z._default(wholeNumber(0, RECEIVE_WAIT_SECONDS), 0),
   }),
 );

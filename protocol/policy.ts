@@ -1,3 +1,4 @@
+import { MinutehandError } from "../core/errors.ts";
 import { type TopicPolicy, topicPolicy } from "../core/policy.ts";
 import type { Context } from "./ports.ts";
 
@@ -20,4 +21,20 @@ export function isNamed({ policy }: Pick<Context, "policy">, topic: string): boo
 /** Answers a topic's policy. A topic that the policy does not name (`isNamed`) has the defaults. */
 export function policyOf(ctx: Pick<Context, "policy">, topic: string): TopicPolicy {
   return topicPolicy(isNamed(ctx, topic) ? (ctx.policy.topics[topic] ?? {}) : {});
+}
+
+/**
+ * Answers the policy of a topic that the policy names.
+ *
+ * @throws `unknown-topic`
+ */
+export function requireTopic(ctx: Context, topic: string): TopicPolicy {
+  if (!isNamed(ctx, topic)) throw unknownTopic(ctx, topic);
+  return policyOf(ctx, topic);
+}
+
+/** Makes the error `unknown-topic`, which lists the topics that there are. */
+export function unknownTopic({ policy }: Pick<Context, "policy">, topic: string): MinutehandError {
+  const known = Object.keys(policy.topics).join(", ");
+  return new MinutehandError("unknown-topic", `topic must be one of ${known}, got ${topic}`, { topic });
 }

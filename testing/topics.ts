@@ -8,7 +8,13 @@ import { brokenIn } from "../core/check.ts";
 import { eventChecks } from "../core/event-checks.ts";
 import type { EventRule } from "../core/event-rules.ts";
 import { eventRulesOf } from "../core/event-settings.ts";
-import { configuredPolicy, type Policy, type TopicPolicy } from "../core/policy.ts";
+import {
+  configuredPolicy,
+  DEFAULT_DEAD_RETENTION_S,
+  DEFAULT_RETENTION_S,
+  type Policy,
+  type TopicPolicy,
+} from "../core/policy.ts";
 import { topicChecks } from "../core/topic-checks.ts";
 import {
   inSeconds,
@@ -39,7 +45,6 @@ type TestSetting = SettingsWith<{ isInTests: true }>;
 
 export type TestTopics<Topics> = { readonly [T in keyof Topics & string]: TestTopic<Topics[T]> };
 
-const DAY_S = 86_400;
 /** The secret that signs the calls of all webhook topics. */
 export const WEBHOOK_SECRET = "whsec_bWludXRlaGFuZC10ZXN0cy1hbmQtbm9ib2R5LWVsc2U=";
 
@@ -51,7 +56,12 @@ export function rulesOf(topics: Readonly<Record<string, TestTopic<never>>>): Eve
 /** Makes the policy of the topics. Throws a `RangeError` for a topic that the construct would refuse. */
 export function testPolicy(topics: Readonly<Record<string, TestTopic<never>>>): Policy {
   const named = Object.entries(topics).map(([name, topic]) => [name, settingsOf(name, topic)] as const);
-  return { shards: 1, retention: 7 * DAY_S, deadRetention: 90 * DAY_S, topics: Object.fromEntries(named) };
+  return {
+    shards: 1,
+    retention: DEFAULT_RETENTION_S,
+    deadRetention: DEFAULT_DEAD_RETENTION_S,
+    topics: Object.fromEntries(named),
+  };
 }
 
 function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy> {

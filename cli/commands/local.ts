@@ -5,6 +5,7 @@ import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { type GlobalOptions, nameToAws } from "../session.ts";
 import type { Surroundings } from "../surroundings.ts";
+import { LOCAL_PORT } from "../target.ts";
 
 type LocalFlags = { app?: string; watch: boolean; port: number; data: string; reset?: boolean };
 
@@ -25,7 +26,12 @@ export function addLocal(program: Command, { nodeVersion, env }: Surroundings): 
     .description("run your app's stack on this machine, and reload its functions when you save them")
     .option("--app <command>", "command that runs the CDK app (default: from cdk.json)")
     .option("--no-watch", "do not reload functions when you save them")
-    .option("--port <n>", "port of the API on 127.0.0.1; 0 picks a free port", wholeNumber(0, 65_535), 4500)
+    .option(
+      "--port <n>",
+      "port of the API on 127.0.0.1; 0 picks a free port",
+      wholeNumber(0, 65_535),
+      LOCAL_PORT,
+    )
     .option("--data <folder>", "folder for jobs, messages, schedules and secrets", ".minutehand")
     .option("--reset", "first delete all data of the folder except the secrets")
     .action(async ({ app, watch, port, data, reset = false }: LocalFlags) => {

@@ -6,8 +6,8 @@ import {
   beginRepeatableBulk,
   runBulk,
 } from "../../protocol/change/bulk.ts";
+import { requireTopic } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { requireTopic } from "../../protocol/read/topics.ts";
 import { bulkPart } from "../answers.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
 import { iso } from "../instants.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { pauseTopic } from "../../protocol/change/pause.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
-import { requireTopic } from "../../protocol/read/topics.ts";
+import { requireTopic } from "../../protocol/policy.ts";
 import { paused, resumed } from "../answers.ts";
 import { topic } from "../fields.ts";
 import { iso } from "../instants.ts";

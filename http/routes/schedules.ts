@@ -9,8 +9,8 @@ import {
   removeSchedule,
   runSchedule,
 } from "../../protocol/file/recurring.ts";
+import { requireTopic } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { requireTopic } from "../../protocol/read/topics.ts";
 import { job, schedule, schedulePage } from "../answers.ts";
 import { decodeScheduleCursor, encodeScheduleCursor, tie, untie } from "../cursors.ts";
 import { digits, scheduleName } from "../fields.ts";

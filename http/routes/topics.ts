@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { type TopicPolicy, webhookPolicy } from "../../core/policy.ts";
-import { reportTopics, requireTopic, type TopicReport } from "../../protocol/read/topics.ts";
+import { requireTopic } from "../../protocol/policy.ts";
+import { reportTopics, type TopicReport } from "../../protocol/read/topics.ts";
 import { type TopicJson, topicReport, topicReports } from "../answers.ts";
 import { topic } from "../fields.ts";
 import { iso } from "../instants.ts";

@@ -6,7 +6,7 @@ import { keptOptionsOf } from "../../core/job-options.ts";
 import { drawWithin } from "../../core/spread.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
-import { isNamed, policyOf } from "../policy.ts";
+import { isNamed, policyOf, unknownTopic } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { isFar, syncPromotions } from "../send/far-ahead.ts";
 import { shardCount } from "../store/shards.ts";
@@ -69,10 +69,7 @@ export async function enqueueMany(
 }
 
 function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
-  if (!isNamed(ctx, job.topic)) {
-    const known = Object.keys(ctx.policy.topics).join(", ");
-    return new MinutehandError("unknown-topic", `topic must be one of ${known}, got ${job.topic}`);
-  }
+  if (!isNamed(ctx, job.topic)) return unknownTopic(ctx, job.topic);
   if (job.key !== undefined && policyOf(ctx, job.topic).tracking === "none") {
     return new MinutehandError("bad-request", `a job of the untracked topic ${job.topic} must have no key`);
   }

@@ -40,28 +40,30 @@ export async function sendDue(
 ): Promise<Map<string, Handed>> {
   const readAt = ctx.clock();
   const outcomes = new Map<string, Handed>();
-  const open = (): DueJob[] => due.filter(({ home }) => !outcomes.has(home.id));
+  const homes = homesOf(due);
+  const open = (): Home[] => homes.filter(({ id }) => !outcomes.has(id));
   const noteUnread = ({ id }: Home, error: unknown): void =>
     void outcomes.set(id, { outcome: "unread", reason: messageOf(error) });
 
   const unknown = await unknownPauses(
     ctx,
-    due.map(({ home }) => home.topic),
+    homes.map(({ topic }) => topic),
   );
-  for (const home of homesOf(due)) if (unknown.has(home.topic)) noteUnread(home, unknown.get(home.topic));
+  for (const home of homes) if (unknown.has(home.topic)) noteUnread(home, unknown.get(home.topic));
 
-  const released = await findLeftToReleases(ctx, homesOf(open()));
-  for (const home of homesOf(open())) {
+  const released = await findLeftToReleases(ctx, open());
+  for (const home of open()) {
     const error = released.unread.get(home.id);
     if (error !== undefined) noteUnread(home, error);
     else if (released.left.has(home.id)) outcomes.set(home.id, { outcome: "left" });
   }
 
-  for (const id of await endExpiredLimited(ctx, homesOf(open()))) outcomes.set(id, { outcome: "ended" });
+  for (const id of await endExpiredLimited(ctx, open())) outcomes.set(id, { outcome: "ended" });
 
-  await askForBacklogs(homesOf(open()), readAt, backlogs);
+  await askForBacklogs(open(), readAt, backlogs);
   const first = new Set(due.flatMap(({ home, isFirst }) => (isFirst ? home.id : [])));
-  const late = homesOf(open().filter(({ isLate }) => isLate));
+  const lateIds = new Set(due.flatMap(({ home, isLate }) => (isLate ? home.id : [])));
+  const late = open().filter(({ id }) => lateIds.has(id));
   const before = await findSentOrParked(ctx, late, backlogs, ({ id }) => first.has(id));
   for (const home of late) {
     const error = before.unread.get(home.id);
@@ -69,8 +71,8 @@ export async function sendDue(
   }
 
   const looks = { ...before.looks, by: readAt + WRITER_DEADLINE };
-  for (const [id, sent] of await send(ctx, homesOf(open()), looks)) outcomes.set(id, sent);
-  reportUnread(ctx, homesOf(due), outcomes);
+  for (const [id, sent] of await send(ctx, open(), looks)) outcomes.set(id, sent);
+  reportUnread(ctx, homes, outcomes);
   return outcomes;
 }
 

@@ -1,12 +1,11 @@
 import { AUDIT_AFTER, LOOKAHEAD } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
 import { type Cursor, cursorKey, type Pause, timeOf } from "../../core/items.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import { readPauses } from "../gate/known-pauses.ts";
 import { countParked } from "../gate/park.ts";
-import { isNamed, policyOf } from "../policy.ts";
+import { requireTopic } from "../policy.ts";
 import type { Context, Depth } from "../ports.ts";
 import { shardCount, shardsToRelease } from "../store/shards.ts";
 
@@ -28,19 +27,6 @@ export type TopicReport = {
     parked: number;
   };
 };
-
-/**
- * Answers the policy of a topic.
- *
- * @throws `unknown-topic`
- */
-export function requireTopic(ctx: Context, topic: string): TopicPolicy {
-  if (!isNamed(ctx, topic)) {
-    const known = Object.keys(ctx.policy.topics).join(", ");
-    throw new MinutehandError("unknown-topic", `topic must be one of ${known}, got ${topic}`, { topic });
-  }
-  return policyOf(ctx, topic);
-}
 
 /** Reports on topics: their policies, the depths of their queues as SQS counts them (approximately), and the sweep lag. */
 export async function reportTopics(ctx: Context, topics: readonly string[]): Promise<TopicReport[]> {

@@ -1,7 +1,7 @@
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
+import { requireTopic } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import { requireTopic } from "../read/topics.ts";
 
 /** The policy of a pull topic. Throws `unknown-topic`, `not-a-pull-topic`. */
 export function requirePullTopic(ctx: Context, topic: string): TopicPolicy {

@@ -29,6 +29,7 @@ import {
   PROMOTE_BEFORE,
   RATES,
   READY_RETENTION,
+  RECEIVE_JOBS,
   RECEIVE_WAIT_SECONDS,
   SCHEDULE_INPUT_BYTES,
   STALE_AFTER,
@@ -65,6 +66,7 @@ const LIMITS: readonly (readonly [what: string, limit: string, refusal?: Problem
     "bad-request",
   ],
   ["page of a list", `${numberText(LIST_JOBS)} jobs`, "bad-request"],
+  ["jobs of a `receive`", `${RECEIVE_JOBS}`, "bad-request"],
   ["wait of a `receive`", `${RECEIVE_WAIT_SECONDS} seconds`, "bad-request"],
   ["part of a bulk", `${BULK_JOBS} jobs, or ${durationText(BULK_PART)}; then the answer has a cursor`],
   [

@@ -20,7 +20,7 @@ test("a batch answers each job in its order, and a bad one spoils no other", asy
   expect(status).toBe(200);
   expect(json.results).toMatchObject([
     { status: 201, job: { topic: "orders", outcome: "created" } },
-    { status: 404, error: { code: "unknown-topic" } },
+    { status: 404, error: { code: "unknown-topic", topic: "nobody" } },
     { status: 201, job: { key: "k" } },
     { status: 409, error: { code: "job-already-exists" } },
     { status: 400, error: { code: "bad-request", detail: expect.stringContaining('unknown "more"') } },
