@@ -6,7 +6,7 @@ import type { Position } from "../core/position.ts";
 import type { Sizes } from "../core/work-sizes.ts";
 import type { ProtocolEvent } from "./reports.ts";
 
-/** The time from which on a write is not tried any more: ms since the epoch, on the clock of the context. */
+/** No try of a write begins at or after this time: ms since the epoch, on the clock of the context. */
 export type Deadline = number;
 
 export type Attribute = string | number | true | Readonly<Record<string, string>> | readonly object[];
@@ -55,9 +55,10 @@ export type Page = {
 /**
  * The job pool: one DynamoDB table. Every read is strongly consistent and every write conditional.
  *
- * A call may leave unknown whether it had an effect: after a conflict, throttling, a 5xx, or a lost answer. The pool repeats such
- * a call until the deadline, and begins no try after it. Then the outcome is a `MinutehandError` `unavailable`: a single call throws
- * the error, a batch returns it for its entry. No call returns while a request of its own is in flight.
+ * After a conflict, throttling, a 5xx or a lost answer, the pool does not know whether a call had an effect. It repeats such a call
+ * until the deadline, and begins no try after it. If the effect is still unknown then, the outcome is a `MinutehandError`
+ * `unavailable`: a single call throws the error, a batch returns it for its entry. No call returns while a request of its own is in
+ * flight.
  */
 export interface Pool {
   /** Reads the items under these keys, and answers them in the order of the keys. */
@@ -178,7 +179,7 @@ export interface Promotions {
 /** A recurring schedule as EventBridge Scheduler has it. */
 export type StoredSchedule = {
   readonly schedule: Schedule;
-  /** Whether the schedule invokes the function that an update would name now. A deploy may have replaced that function. */
+  /** Whether the schedule has the target, role and DLQ that an update would write now. A deploy may have replaced one of these. */
   readonly isAimed: boolean;
 };
 

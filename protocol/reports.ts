@@ -9,7 +9,7 @@ export type ProtocolEvent =
   | { type: "enqueued"; topic: string; id: string; dueAt: number }
   | { type: "moved"; topic: string; id: string; dueAt: number; why: string }
   | { type: "cancelled"; topic: string; id: string }
-  /** An event that cancels found no job under its key, so that a tombstone cancels jobs that are filed before `until`. */
+  /** A cancelling event found no job under its key. So its tombstone cancels jobs that are filed under this key before `until`. */
   | { type: "tombstone"; topic: string; until: number }
   | { type: "handed-over"; topic: string; jobs: number; messages: number }
   | { type: "hand-over-failed"; topic: string; jobs: number; reason: string }
@@ -32,7 +32,7 @@ export type ProtocolEvent =
   /** `hasLetter`: whether the topic's DLQ has a message for the dead job. */
   | { type: "dead"; topic: string; id: string; attempt: number; error: string; hasLetter: boolean }
   | { type: "expired" | "skipped"; topic: string; id: string }
-  /** `lagMs`: how far the shard's cursor was behind the limit when the sweep began. */
+  /** `lagMs`: how far the shard's cursor was behind `LOOKAHEAD` (180 s) from now when the sweep began. */
   | { type: "swept"; shard: number; entries: number; lagMs: number }
   /** `found`: how many jobs should have run and have not, or cannot be read. */
   | { type: "audited"; shard: number; entries: number; found: number }

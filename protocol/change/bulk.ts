@@ -77,8 +77,8 @@ export type BulkPart = {
 const WIDTH = 8;
 const ERRORS = 10;
 /**
- * A part stops reading pages when it holds `HELD` times as many jobs as it may change, because an earlier call may have changed
- * most of them already.
+ * A part stops reading pages when it holds `HELD` times as many jobs as it may change. It reads more jobs than it may change,
+ * because an earlier call may have changed most of them already.
  */
 const HELD = 4;
 const SENDING_AGAIN = "sending jobs that a bulk has moved";
@@ -141,7 +141,7 @@ export async function beginRepeatableBulk(ctx: Context, topic: string, bulk: Bul
  * make for this job.
  *
  * A part can be called again. The repeat changes the jobs that are left, and goes on after them:
- * - Jobs that carry this bulk's mark are left alone. They count as changed, at the place where they were due.
+ * - Jobs that carry this bulk's mark are left alone. They count as changed, in the part in which they were due before the change.
  * - Jobs that others have filed or moved since the bulk began are left alone too, and do not count.
  * - At a rate, the jobs that are left get starts which an earlier call has not given. A redrive finds no trace of the jobs that it
  *   has redriven. So it does not count them, and gives their starts a second time.
@@ -160,7 +160,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
     reached: bulk.to,
   };
   const until = ctx.clock() + BULK_PART;
-  // Half of the time for the reads, so that the other half is left for the changes.
+  // The reads get half of the time, so that the other half is left for the changes.
   const pages = await pagesOf(ctx, request, bulk, until - BULK_PART / 2);
   const taken = pages.flatMap((page) => startsTaken(page, bulk));
   const turns = turnsOf(ctx, request, bulk, taken);
@@ -201,8 +201,9 @@ async function startAfterResume(
 
 /**
  * Reads all pages of a part before any job is changed: an earlier call of the same part may have given starts to jobs of any
- * page, and no start is given twice. If many jobs were filed since that call, the part is full before all such starts are seen.
- * Then some starts are given twice. The first page is always read, and no other after `until` (ms since the epoch).
+ * page, and this call should not give these starts again. If many jobs were filed since that call, the part is full before all
+ * these starts are seen, and some of them are given twice. The first page is always read, and no other after `until` (ms since the
+ * epoch).
  */
 async function pagesOf(ctx: Context, request: BulkRequest, bulk: Bulk, until: number): Promise<JobPage[]> {
   const pages: JobPage[] = [];
@@ -381,8 +382,8 @@ function turnsOf(
       return starts;
     },
     nextAt() {
-      // Counted from the first slot, and not from the last one that is used: somebody may have moved that slot's job far ahead
-      // since. Each start is counted in the window, where it lies.
+      // The count begins at the first slot, and not at the last used slot, because somebody may since have moved the job of that
+      // slot far ahead. The count skips slots outside the window, because no start lies there.
       let next = first;
       const count = given + [...used].filter((one) => one >= first).length;
       for (let i = 0; i < count; i++) next = openSlot(next) + 1;

@@ -14,7 +14,7 @@ export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: Cal
   return known;
 }
 
-/** Makes the error of an `Idempotency-Key` that comes with a second request. */
+/** Makes the error for an `Idempotency-Key` that was used with two different requests. */
 export function differentRequest(data: Record<string, unknown>): MinutehandError {
   return new MinutehandError(
     "idempotency-mismatch",

@@ -226,7 +226,8 @@ function answerWithoutWriting<H extends Head>(home: H, now: number): H | Minuteh
 }
 
 /**
- * Answers a cancel that this call has written: the cancelled job, or a refusal if the cancel came too late and was undone.
+ * Decides what the caller gets for a cancel that this call has written: the cancelled job, or a refusal if the cancel came too late
+ * and was undone.
  * `seenAt`: when the write was seen to be done, in ms since the epoch.
  */
 async function confirmOwn<H extends Head>(
@@ -241,9 +242,9 @@ async function confirmOwn<H extends Head>(
 }
 
 /**
- * Answers a cancel that another call has written, if the home does not say yet whether that cancel came in time. A cancel that
- * may have come too late is refused, but stays as it is. The other call undoes it, unless that call has died: this call may come
- * an hour later, when nobody expects the job to run any more.
+ * Decides what the caller gets if another call has cancelled the job, and the home does not say yet whether that cancel came in
+ * time. If the cancel may have come too late, this call is refused, but does not undo the cancel. That is left to the other call,
+ * even if that call has died: this call may come an hour later, when nobody expects the job to run any more.
  */
 async function confirmOthers<H extends Head>(
   ctx: Context,

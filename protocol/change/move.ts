@@ -37,7 +37,7 @@ export type Moved =
   | { moved: true; home: Home }
   | {
       moved: false;
-      /** The home as it is instead, if it is readable. */
+      /** The home as it is now, because it was not as expected. `undefined` if there is none, or if it is unreadable. */
       home: Home | undefined;
       /** For each write of `Move.together`, in their order: whether it was refused. */
       together?: readonly boolean[] | undefined;

@@ -74,8 +74,8 @@ export async function resumeTopic(
     if (!found || isPauseOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
-    // Without a rate, no job is parked from now on. With a rate, jobs that were to start before the resume are held, but no later
-    // jobs, even if an earlier rate of this resume has ended.
+    // Without a rate, no job is parked from now on. With a rate, jobs that were to start before the resume are held, and jobs that
+    // start later are not. This holds even if an earlier rate of this resume has ended.
     const changedAt = rate === undefined ? now : liftedAt;
     const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
     const isSame = found.rate === rate;
@@ -118,12 +118,12 @@ async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: 
 }
 
 /**
- * Answers how long, in ms, consumers may not receive from the queue yet after a resume that is made now. If a rate or a limit gave
- * starts in that time, their jobs would all run at once, and would be late although nothing holds them.
+ * Answers the longest time, in ms, that passes after a resume made now until consumers receive from the queue again. If a rate or a
+ * limit gave starts in that time, their jobs would all run at once, and would be late although nothing holds them.
  */
 function followsWithin(ctx: Context, topic: string): number {
   if (!ctx.eventSources) return 0;
-  // A `receive` uses what it has read of the pause for `PAUSE_KNOWN_FOR`, and its wait for messages lasts as long again.
+  // A `receive` may use a pause that was read up to `PAUSE_KNOWN_FOR` ago. It may then wait as long again until it reads the pause anew.
   if (policyOf(ctx, topic).consumer === "pull") return 2 * PAUSE_KNOWN_FOR;
   // Lambda may refuse the call that follows, or this process may die before it calls. Then a tick calls Lambda.
   return REFUSED_FOLLOWS;

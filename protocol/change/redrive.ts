@@ -102,7 +102,7 @@ function startsOf(
  * or its key names another job.
  *
  * @param call the mark of the call that asked for the redrive
- * @param patience how long all writes of the move may take together, and the removal of the dead entry, in ms
+ * @param patience how long all writes of the move may take together, and how long the removal of the dead entry may then take: ms
  */
 export async function redriveJob(
   ctx: Context,

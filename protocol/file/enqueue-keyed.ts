@@ -17,9 +17,9 @@ import {
 } from "../store/key-holder.ts";
 
 /**
- * How many tries of a call that keeps a job also note the call's once item in the job's home. A home knows the last `KNOWN_CALLS`
- * notes. After so many refused tries, as many faster calls have written their notes, which would have replaced this call's note
- * anyway. So the last try writes no note.
+ * A call that keeps a job also notes its once item in the job's home, but only in this many tries. A home stores only the last
+ * `KNOWN_CALLS` notes. If all these tries are refused, `KNOWN_CALLS` faster calls have written their notes, and these would have
+ * replaced this call's note anyway. So the last try writes no note.
  */
 const TRIES_WITH_NOTE = KNOWN_CALLS;
 const TRIES = TRIES_WITH_NOTE + 1;
@@ -150,8 +150,8 @@ function keeping(
   note: OnceNote | undefined,
 ): Write[] {
   const { cancelAskedAt, state, revision, token, once } = holder;
-  // Clocks differ, so an event may cancel a caller's job that was filed up to `CLOCK_MARGIN` after the event. An event from that
-  // time which keeps the job must be noted too.
+  // Clocks differ, so an event may cancel a caller's job that was filed up to `CLOCK_MARGIN` after the event. So an event that keeps
+  // the job is noted even if it happened up to `CLOCK_MARGIN` before the job was filed.
   const { eventAt = holder.createdAt - CLOCK_MARGIN, keptAt = eventAt } = holder;
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   // Only events note their time: a caller's job has no `createdAt`.

@@ -78,16 +78,16 @@ async function withoutHomes(
 }
 
 /**
- * Says which of the jobs that were just stored their writer may send (`standing`). Untracked jobs are left to the sweep, unless it may have
- * passed them. Such jobs are read again: somebody may have cancelled a job while the write was slow, and no claim checks that. `unread`: the
- * errors of jobs that could not be read.
+ * Selects, among jobs that were just stored, those that the writer itself may send (`standing`). Untracked jobs are left to the sweep,
+ * unless it may have passed them. Such jobs are read again: somebody may have cancelled a job while the write was slow, and no claim checks
+ * that. `unread`: the errors of jobs that could not be read.
  */
 export async function stillSendable(
   ctx: Context,
   filed: readonly Home[],
 ): Promise<{ standing: Home[]; unread: Map<Home, Error> }> {
   const now = ctx.clock();
-  // A sweep sends the others. The message of both would run the job twice, because no claim drops the second one.
+  // A sweep sends the other untracked jobs. If the writer sent them too, they would run twice, because no claim drops a second message.
   const untracked = filed.filter((home) => home.untracked && mayBeSwept(startsAt(home), now));
   const found = await readHomesApart(
     ctx,

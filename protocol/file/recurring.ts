@@ -18,7 +18,7 @@ export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt">;
 /**
  * Creates a recurring schedule, or replaces all fields of the schedule with that name. A paused schedule stays paused. A rate
  * counts from its `start`; without one, from the minute after this expression was first put. A schedule that has all these fields
- * already is not written: an update starts the schedule anew, and Scheduler may not have fired its last occurrence yet.
+ * already is not written: an update restarts the schedule, and an occurrence that Scheduler has not fired yet would be lost.
  *
  * @throws `bad-request`, `too-large`, `unavailable`
  */

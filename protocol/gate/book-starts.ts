@@ -20,7 +20,7 @@ import { requireReadable } from "../store/unreadable.ts";
 export type Limit = {
   readonly maxPerSecond: number;
   readonly window?: string;
-  /** A job gets a start later than it wants only before this time: ms since the epoch. */
+  /** A job gets a later start than it wants only if this start lies before `until`: ms since the epoch. */
   readonly until: number;
   /**
    * Set if other jobs wait. Then no start is given at or after `until`, and the counters of the periods before `until` are read
@@ -44,8 +44,8 @@ const PATIENCE = 10_000;
 type Open = Wanted & { readonly at: number };
 
 /**
- * How many rounds one booking has at most. In a round a job takes a start, or finds its period full. So many rounds are needed only
- * while many other processes book at the same time.
+ * How many rounds one booking has at most. In a round a job takes a start, or finds its period full. A booking needs this many rounds
+ * only while many other processes book at the same time.
  */
 const ROUNDS = 20;
 const WIDTH = 4;

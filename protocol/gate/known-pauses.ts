@@ -130,8 +130,8 @@ function resumedAt(pause: Pause | undefined): number | undefined {
 }
 
 /**
- * Answers which of these topics' pauses cannot be read, each with the error. Such a topic may be paused, so that none of its jobs
- * may be handed over. If the pauses cannot be read together, each is read by itself, so that one topic does not stop the others.
+ * Answers which of these topics' pauses cannot be read, each with the error. Such a topic may be paused, so none of its jobs may be
+ * handed over. If the pauses cannot be read together, each is read by itself, so that one topic does not stop the others.
  * A topic whose read got no answer is not asked for again for a minute.
  */
 export async function unknownPauses(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
@@ -169,7 +169,7 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
   return unknown;
 }
 
-/** Says whether the pause of a topic that is not in `sick` can be read. If it can, not the whole pool is in trouble. */
+/** Says whether the pause of a topic that is not in `sick` can be read. If so, the trouble is not in the whole pool. */
 async function canReadAnother(ctx: Context, sick: ReadonlySet<string>): Promise<boolean> {
   const other = Object.keys(ctx.policy.topics).find((topic) => !sick.has(topic));
   if (other === undefined) return false;

@@ -101,7 +101,7 @@ async function giveStarts(
       jobs.filter((home) => home.spare === true && !isReady(home)),
     ));
   const isParked = ({ id }: Home): boolean => parked.has(id);
-  // Parked jobs wait for a release. Ticks look only for the notes of listed topics, so that the topic must be listed.
+  // Parked jobs wait for a release. Ticks look only for the notes of listed topics, so the topic must be listed.
   if (jobs.some((home) => isParked(home) && !isReady(home)))
     await listLimited(ctx, topic, now + WRITER_DEADLINE);
   const free = jobs.filter((home) => !isReady(home) && !isParked(home));
@@ -114,7 +114,8 @@ async function giveStarts(
   // rule: handed-over-jobs-keep-the-limit
   const { holds, left } = await bookForJobs(ctx, topic, free);
   gated.later.push(...left);
-  // A sweep has not come to such a start of a writer yet, and would give the job another start.
+  // A writer may give a start that no sweep has reached yet. If the home did not contain this start, the sweep would give the job
+  // another one.
   const isAhead = ({ until }: GivenStart): boolean =>
     looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
   // A start at a job's own time is not stored, unless the home has another start, or other processes may send the job too: each of
@@ -169,7 +170,7 @@ async function parkedAmong(ctx: Context, spare: readonly Home[]): Promise<Set<st
 
 /** Answers why a sender hands nothing over at or after `by`: the sender stood still, and its knowledge is too old. */
 export function readTooLongAgo(by: Deadline): string {
-  return `the topic's jobs, pauses and windows were read too long ago: this had to be done by ${by}`;
+  return `the topic's jobs, pauses and windows were read too long ago: the jobs had to be handed over by ${by} (ms since the epoch)`;
 }
 
 /** Holds the jobs of a topic without a limit that would start outside its window. All others are ready. */
@@ -239,7 +240,7 @@ async function sortByOutcome(
     if (held instanceof Error) failed.set(home.id, held);
     // A start that another process gave the job is as good, unless it has passed and the window has shut since.
     else if (held && startsOutsideWindow(ctx, held))
-      failed.set(home.id, new Error("its window has shut since its start"));
+      failed.set(home.id, new Error("the topic's window has shut since the job's start"));
     else if (held && isReady(held)) ready.push(held);
   }
 }

@@ -24,7 +24,7 @@ import type { Backlogs } from "./backlog.ts";
 import { progressOf, readCursor } from "./cursor.ts";
 import { sendDue } from "./send-due.ts";
 
-/** Of how many jobs the once items are prolonged at the same time. */
+/** For how many jobs at once their once items are prolonged. */
 const KEPT_AT_ONCE = 8;
 
 /**

@@ -147,7 +147,7 @@ async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void
         // was no lateness.
         { ...lifted, set: { expiresAt: ttl(now + READY_RETENTION) } }
       : // As long as there is a rate, jobs that were due before the resume are parked. So the rate ends first, and the resume ten minutes
-        // later. In these ten minutes the jobs are released that processes park until they have read that there is no rate any more.
+        // later. Processes that have not yet read that the rate has ended still park jobs. These jobs are released in the ten minutes.
         { ...lifted, set: { changedAt: now }, remove: ["rate"] };
   await ctx.pool.change(change, now + WRITER_DEADLINE);
 }

@@ -86,11 +86,11 @@ export async function findStartsForNotes(
 }
 
 /**
- * Answers the jobs that may be given starts now. A deploy may have removed their topic for a while, and then nobody may send to its queue.
- * The jobs' starts would be lost, and the time until the topic is back would count as lateness. So if the policy does not name the topic,
- * one job's message is sent first, as a test. If the queue does not take the message, tracked jobs stay parked. If the topic stays away,
- * audits and sweeps record these jobs as dead in the end. The test needs a tracked job: a claim drops the job's second message, but an
- * untracked job has no claim.
+ * Answers the jobs that may be given starts now. A deploy may have removed their topic for a while. Then its queue, or the permission to
+ * send to the queue, is missing. The jobs' starts would be lost, and the time until the topic is back would count as lateness. So if the
+ * policy does not name the topic, one job's message is sent first, as a test. If the queue does not take the message, tracked jobs stay
+ * parked. If the topic stays away, audits and sweeps record these jobs as dead in the end. The test needs a tracked job: a claim drops the
+ * job's second message, but an untracked job has no claim.
  */
 async function startableNow(
   ctx: Context,

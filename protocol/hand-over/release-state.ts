@@ -8,7 +8,7 @@ export type Release = {
   readonly pause: Pause | undefined;
   /** All starts that are given lie before this time: ms since the epoch. */
   readonly bound: number;
-  /** How many starts the topic's limit has left in each period, as far as the release knows; by the period's begin. */
+  /** How many starts the topic's limit has left in each period, as far as the release knows, by the period's beginning. */
   readonly room: Map<number, number>;
   /**
    * Partitions whose notes or homes could not be read, whose homes could not be written, or whose notes could not be removed. Their jobs

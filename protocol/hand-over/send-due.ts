@@ -28,8 +28,8 @@ export type DueJob = {
 export type Handed = HandedOver | { outcome: "left" | "ended" } | { outcome: "unread"; reason: string };
 
 /**
- * Sends the jobs that a sweep or an audit has found, as far as pauses, limits and windows allow, and answers by the jobs' ids what became
- * of each. Extra reads are made only for topics with a limit, a pause or a resume.
+ * Sends the jobs that a sweep or an audit has found, unless a pause, a limit or a window holds them. Answers the outcome of each job, by
+ * the jobs' ids. Extra reads are made only for topics with a limit, a pause or a resume.
  *
  * @param backlogs asked once for all shards of a tick
  */

@@ -12,7 +12,7 @@ import type { Backlogs } from "./backlog.ts";
 export type Unread = ReadonlyMap<string, Error>;
 
 /**
- * Finds out what became of late jobs of limited topics, which another process has found before and has sent or parked:
+ * Finds out what became of late jobs of limited topics. Another process may have found such a job before, and have sent or parked it:
  * - A job with a note is `parked`.
  * - A job without a note lies in its queue if its topic's consumers are `behind`.
  * - The message of any other job was lost or never sent: the job needs another start.
@@ -58,7 +58,7 @@ export async function findLeftToReleases(
   const listed = await limitedTopics(ctx).catch(() => undefined);
   const mayWait = ({ topic, untracked }: Home): boolean =>
     resuming.has(topic) || (isLimited(ctx, topic) ? untracked === true : (listed?.has(topic) ?? true));
-  // If a deploy has removed a topic and nobody may send to its queue, releases leave its tracked jobs parked. Sweeps and audits must
+  // If a deploy has removed a topic and its queue takes no messages, releases leave its tracked jobs parked. Sweeps and audits must
   // record these jobs as dead in the end.
   const isLeft = (home: Home): boolean =>
     mayWait(home) && (home.untracked === true || isNamed(ctx, home.topic));

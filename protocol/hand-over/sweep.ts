@@ -30,7 +30,7 @@ import { type DueJob, type Handed, sendDue } from "./send-due.ts";
  */
 export type SweepEnd = "done" | "overtaken" | "out-of-time" | "unreachable";
 
-/** For how many jobs that could not be handed over a look or a death is written at once. */
+/** How many jobs that could not be handed over are worked on at once: each gets a look, or is recorded as dead. */
 const FAILED_AT_ONCE = 8;
 /** How many queues are asked at once whether SQS answers. Each queue that hangs takes as long as its client waits. */
 const ASKED_AT_ONCE = 24;
@@ -84,7 +84,8 @@ export async function sweepShard(
       }
     }
     // rule: cursor-stops-at-the-limit
-    // A minute that was passed over before counts as unread until its last page is done: the position may be further on now.
+    // A minute that an earlier sweep passed over counts as unread until its last page is done. So the cursor may go further now than in
+    // the loop.
     if (end === "done") await progress.reach(firstUnread(passed, beforeTime(limit)), 0);
     if (!(await progress.end())) return "overtaken";
     if (passed.unread.size > 0) throw passed.error;
@@ -213,7 +214,7 @@ async function answersElsewhere(
 type Failed = {
   readonly home: Home;
   readonly sent: Failure;
-  /** When a sweep first failed to hand the job over, by what its looks say: ms since the epoch. */
+  /** When a sweep first failed to hand the job over, as its looks record it: ms since the epoch. */
   readonly since: number;
 };
 

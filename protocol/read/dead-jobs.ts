@@ -34,8 +34,8 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: Position):
 
 /**
  * Answers a page of a topic's dead jobs that match a filter and died before the position `before`. Its reads are bounded, so a
- * page may have fewer jobs than `limit`, or none and a cursor. `gone`: jobs of redrives that have not removed the dead entry yet,
- * so that their messages may not have been sent.
+ * page may have fewer jobs than `limit`, or none and a cursor. `gone`: jobs of redrives that have not removed the dead entry yet.
+ * The messages of these jobs may not have been sent.
  */
 export async function deadPage(
   ctx: Context,

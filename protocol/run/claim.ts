@@ -35,8 +35,8 @@ export type ClaimOptions = {
  *
  * A claim that DynamoDB throttles is tried again for `BATCH_PATIENCE` at most, because the leases of the other jobs have begun.
  *
- * If the time is over up to which a job may be postponed, even a void message claims the job, in the revision that its home has. Each
- * further call makes a new revision of such a job, perhaps before any message is claimed. Otherwise the job would never start.
+ * A job may be postponed only up to a bound. Once the bound has passed, even a void message claims the job, in the revision that its home
+ * has. Without this rule the job might never start: each further call makes a new revision, perhaps before the last one is claimed.
  *
  * @param jobs names no job twice
  * @param leaseEnd when the process that runs the jobs is certainly dead, or reads the clock itself before it starts a job: ms since the
@@ -115,7 +115,7 @@ function claimOf(
   claimedAt: number,
   leaseEnd: number,
 ): Change {
-  // For how long since its start the job's message lay in the queue of a paused topic. This time is no lateness.
+  // How long, since the job's start, its message lay in the queue while the topic was paused. This time does not count as lateness.
   const pausedMs = pausedSince(ctx, topic, startOf(job), claimedAt);
   return {
     key: homeKey(job.id),

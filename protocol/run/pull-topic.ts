@@ -23,8 +23,8 @@ const PATIENCE = 1000;
 export type Away = { drop: string[]; hide: { handle: string; seconds: number }[] };
 
 /**
- * Deletes and hides messages of a pull topic before the call answers. A failure is reported and fails no call: SQS delivers a message that
- * stays once more, and the table then says again what to do with the message.
+ * Deletes and hides messages of a pull topic before the call answers. A failure is only reported, and the call succeeds. SQS then delivers
+ * the message again, and the call that receives it decides anew what to do with it.
  */
 export async function putAway(ctx: Context, topic: string, { drop, hide }: Away): Promise<void> {
   const outcomes = await Promise.allSettled([

@@ -77,7 +77,7 @@ export async function readRefused(
       verdicts.set(job.id, { verdict: "left", until: now + late });
       unreadable.push(home);
     }
-    // Untracked jobs have no home either, but their messages say so, and nobody claims them.
+    // An untracked job may have no home either. But its message says that it is untracked, and nobody claims it.
     else if (!home) drop(job, "gone");
     // rule: claim-knows-its-own-token
     // DynamoDB has applied this claim, and its answer was lost.
@@ -158,7 +158,7 @@ function isOfVoidMessage({ state, sentAt, postponeUntil }: Home): boolean {
 }
 
 /**
- * Whether the bound is over up to which a job may be postponed, and the job may start now: its window is open, and its topic's limit, if
+ * Whether a job may no longer be postponed, because its bound has passed, and may start now: its window is open, and its topic's limit, if
  * there is one, has given it this start.
  */
 function isDueByBound(ctx: Context, home: Home): boolean {

@@ -15,7 +15,7 @@ const EXTEND_TRIES = 5;
 
 /**
  * Ends a pulled job's run: done, failed or buried. Idempotent: the same call with the same receipt answers the same. Answers `undefined`
- * for an untracked job, which has no home.
+ * for an untracked job, because its run is not recorded in a home.
  *
  * @param text the receipt that `receive` answered
  * @throws `unknown-topic`, `not-a-pull-topic`, `bad-request`, `job-not-found`, `claim-lost`, `untracked-topic`, `unavailable`

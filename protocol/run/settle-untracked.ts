@@ -84,7 +84,7 @@ async function runAgain(
  * Ends the run of a pulled untracked job by its message, which carries this job alone. If the job is done, the message is deleted.
  * Otherwise the message is hidden until the job's next run. SQS's receive count counts the runs.
  *
- * @throws `untracked-topic` for `buried`, `bad-request` for a longer `retryAfter` than SQS hides a message, `claim-lost`
+ * @throws `untracked-topic` for `buried`, `bad-request` if `retryAfter` is longer than SQS can hide the message, `claim-lost`
  */
 export async function settleUntrackedPull(
   ctx: Context,
@@ -109,7 +109,10 @@ export async function settleUntrackedPull(
   await hideUntracked(ctx, topic, receipt, wait);
 }
 
-/** Prolongs the run of an untracked job by `ms` from now, or as long as SQS can hide its message. Answers its end. Throws `claim-lost`. */
+/**
+ * Prolongs the run of an untracked job until `ms` from now, or for as long as SQS can hide its message if that is shorter. Answers the time
+ * at which the run now ends, in ms since the epoch. Throws `claim-lost`.
+ */
 export async function extendUntracked(
   ctx: Context,
   topic: string,

@@ -21,7 +21,10 @@ export type Held = { id: string; topic: string; token: string; attempt: number; 
 /** How a run ended. Durations are ms. */
 export type Ending =
   | { end: "done" }
-  /** `retryAfter` replaces the backoff. `notBefore` replaces a shorter backoff. `verb` names a pull's call: its repeat answers the same. */
+  /**
+   * `retryAfter` replaces the backoff. `notBefore` replaces a shorter backoff. `verb` names the call of a pull: a repeat of this call
+   * answers the same.
+   */
   | { end: "failed"; error: string; retryAfter?: number; notBefore?: number; verb?: string }
   /** The handler asked for another run. This run is no failure, and does not count as an attempt. */
   | { end: "retry-in"; wait: number }
@@ -163,8 +166,8 @@ type Unfinished = {
 type Ended = "settled" | Home | undefined;
 
 /**
- * Ends a run by `unlessCancelled`. If an event has cancelled the job meanwhile, cancels the job instead. Between the reading and the
- * writing of the home, another event may cancel or keep the job. Then the run is ended by the home as it is then.
+ * Ends a run by `unlessCancelled`. If an event has cancelled the job meanwhile, cancels the job instead. If another event cancels or keeps
+ * the job between the read and the write of the home, the write is refused. Then this function tries again with the changed home.
  */
 async function endRun(
   ctx: Context,

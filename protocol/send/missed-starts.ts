@@ -10,9 +10,9 @@ import { fileLooksAtUnsent, send } from "./send.ts";
 const NONE: Deferred = { done: new Set(), unread: new Set() };
 
 /**
- * Gives new starts to jobs that lay in their topic's queue while the topic was paused, or until its consumers had followed the resume.
- * Their own starts have passed meanwhile. Without new starts, all these jobs would start at once, or after the window has shut. Does
- * nothing for topics that have neither a limit nor a window.
+ * Gives new starts to jobs whose starts passed while consumers did not receive from their topic's queue: during a pause, and after it
+ * until the consumers had followed the resume. Without new starts, all these jobs would start at once, or after the window has shut.
+ * Does nothing for topics that have neither a limit nor a window.
  *
  * Messages of jobs that are `done` may be deleted.
  */

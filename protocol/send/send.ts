@@ -19,8 +19,8 @@ import { fileLooks } from "../store/looks.ts";
 export type HandedOver = Sent | { outcome: "held" };
 
 /**
- * Sends the current revision of each of these jobs, as far as pauses, limits and windows let the job start, and answers by the jobs' ids
- * what became of each.
+ * Sends the current revision of each of these jobs, unless a pause, a limit or a window holds the job. Answers the outcome of each job,
+ * by the jobs' ids.
  *
  * @param looks what a sweep, an audit or a consumer knows of jobs of limited topics
  * @throws the error of reading a pause, if the pauses of all these topics cannot be read
@@ -143,7 +143,7 @@ async function sendTopic(
   }
   const packed = await sendPacks(ctx, topic, policy, packs);
   // rule: refused-pack-sent-one-by-one
-  // SQS may refuse a message for one job's text. So each job of that message is sent alone.
+  // SQS may refuse a message because of the text of one of its jobs. So each job of that message is sent alone.
   const refused = packed.filter(({ pack, sent }) => sent.outcome === "refused" && pack.homes.length > 1);
   const mates = refused.flatMap(({ pack }) => pack.homes);
   const alone = await sendPacks(ctx, topic, policy, packsBy({ ...policy, pack: 1 }, mates));

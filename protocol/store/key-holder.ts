@@ -26,7 +26,7 @@ export async function readKeyHolder(
   const places = [keyItemKey(topic, key), ...(withTombstone ? [tombstoneKey(topic, key)] : [])];
   const [read, left] = (await ctx.pool.read(places)) as [KeyItem | undefined, Tombstone | undefined];
   const item = requireReadable(read, `key ${key} of topic ${topic}`);
-  const tombstone = requireReadable(left, `what events left of key ${key} of topic ${topic}`);
+  const tombstone = requireReadable(left, `the tombstone of key ${key} of topic ${topic}`);
   const [holder] = item ? await readHomesApart(ctx, [item.id]) : [];
   if (holder instanceof Error) throw holder;
   if (isUnreadable(holder)) throw unreadableError(holder);
@@ -67,7 +67,7 @@ export function isCancelledByTombstone(
 ): boolean {
   // rule: earlier-event-files-nothing-alive
   if (eventAt !== undefined && eventAt <= tombstone.eventAt) return true;
-  // An event that met a job leaves a tombstone with `until` equal to `eventAt`. A caller who files a job under that tombstone
+  // If the event found a job to cancel, its tombstone has `until` equal to `eventAt`. A caller who files a job under that tombstone
   // does so after the event, even if the caller's clock is behind and `createdAt` is earlier.
   return tombstone.eventAt < tombstone.until && createdAt < tombstone.until;
 }

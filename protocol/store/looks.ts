@@ -54,8 +54,8 @@ function itemsOf(looks: readonly LookTime[]): Look[] {
 }
 
 /**
- * Prolongs the TTL of the looks at the due times of late jobs. Lists and bulks find a moved job by this look, and a pause may last
- * a year. A failure is reported: the next audit of the job tries again.
+ * Prolongs the TTL of the look that each late job has at its due time, if the job was moved there. Lists and bulks find a moved job
+ * by this look, and a pause may last a year. A failure is reported: the next audit of the job tries again.
  * @param next when an audit looks at each job again, by the jobs' ids, ms since the epoch
  */
 export async function keepDueLooks(

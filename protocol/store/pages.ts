@@ -96,8 +96,8 @@ export async function* pages(
     const answered = firstPages.flatMap((first) => (first.status === "fulfilled" ? first.value : []));
     const failed = firstPages.find((first) => first.status === "rejected");
     const isSilent = answered.length === 0;
-    // A few minutes may all lie in one partition that gives no answer. If the largest number of minutes that are read at once all
-    // fail, the whole pool gives no answer.
+    // A few minutes may all lie in one partition that gives no answer. But if `most` minutes were read at once and every read failed,
+    // the whole pool gives no answer.
     if (failed && (!passed || (isSilent && stretch.length >= most))) throw failed.reason;
     const isSparse =
       answered.reduce((sum, { items, more }) => sum + items.length + (more ? maxLooks : 0), 0) < maxLooks;
