@@ -45,7 +45,7 @@ export function judgeVersions(own: string, api: string): Check {
 
 /** ms. A smaller skew may be an error of measurement: the answer's `Date` has whole seconds, and the call takes time. */
 const SKEW_SEEN = 5000;
-/** ms. AWS refuses a signature whose time is wrong by more ("Signature Version 4 signing", IAM User Guide). */
+/** ms. AWS refuses a signature whose time is wrong by more than this ("Signature Version 4 signing", IAM User Guide). */
 const SKEW_REFUSED = 300_000;
 
 /** `skew`: how far this machine's clock is ahead of the API's, ms. NaN: the answer has no `Date` header. */
@@ -116,7 +116,10 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
   return [{ check: "topics", result: "ok", found: `${many(topics.length, "topic")}, no dead jobs` }];
 }
 
-/** Reports dead jobs, or the dead letters of an untracked topic. Prefers dead jobs, because SQS keeps a dead letter for only 14 days. */
+/**
+ * Reports the dead jobs of a tracked topic, not its dead letters, because SQS keeps a dead letter for only 14 days. Reports the dead letters
+ * of an untracked topic.
+ */
 function judgeDead({ topic, depths, deadJobs }: ExaminedTopic): Pick<Check, "found" | "todo">[] {
   if (deadJobs === undefined) {
     return depths.dead === 0

@@ -1,4 +1,4 @@
-/** An error that the user can act on. Its message has one line. Only with `--debug` the program prints the stack trace too. */
+/** An error that the user can act on. Its message has one line. The program prints the stack trace only with `--debug`. */
 export class CliError extends Error {
   override readonly name: string = "CliError";
 }

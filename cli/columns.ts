@@ -21,7 +21,7 @@ export function many(count: number, noun = "job"): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** The API counts parked and dead jobs only this far. */
+/** The API counts parked and dead jobs only up to this number. */
 const COUNTED_TO = 1000;
 
 /** A count that the API cuts off at `COUNTED_TO`, such as `1,000 or more`. */

@@ -1,6 +1,6 @@
 import type { Command, Option } from "commander";
 
-/** The variable in which a shell's script passes the typed words, one a line. The last word is to be completed. */
+/** The variable in which a shell's script passes the typed words, one word per line. The last word is to be completed. */
 export const TYPED = "MINUTEHAND_TYPED";
 
 /**

@@ -22,7 +22,7 @@ const LEAST_WAIT = 500;
 /** Node fires a longer timer at once. */
 const LONGEST_WAIT = 2 ** 31 - 1;
 
-/** How many of the jobs that have left the list one look reads by their ids. */
+/** A followed job may leave the list of jobs that are due around now. One look reads at most this many of these jobs by their ids. */
 const LOOKED_UP = 50;
 
 /**

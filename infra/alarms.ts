@@ -202,14 +202,14 @@ function failing(
   return { metric, threshold: 1, evaluationPeriods: 15, datapointsToAlarm: 3 };
 }
 
-/** EventBridge's metric of a rule. The bus is a dimension of it only if it is not the default bus ("Monitoring Amazon EventBridge"). */
+/** EventBridge's metric of a rule. Only rules on a custom bus have the dimension EventBusName ("Monitoring Amazon EventBridge"). */
 function failedInvocations({ ruleName }: Rule, eventBus: IEventBusRef | undefined): Metric {
   const dimensionsMap =
     eventBus === undefined
       ? { RuleName: ruleName }
       : {
           EventBusName: eventBus.eventBusRef.eventBusName,
-          // CloudFormation's id of a rule on another bus is `bus|rule`, and no attribute has the name alone.
+          // For a rule on a custom bus, `Ref` returns `bus|rule`, and no attribute returns the rule's name alone.
           RuleName: Fn.select(1, Fn.split("|", ruleName)),
         };
   return new Metric({

@@ -9,7 +9,7 @@ import { MinutehandStack } from "./minutehand-stack.ts";
  * - `-c removable=true` deletes the data with the stack.
  * - `-c alarmTopicArn=…` names the SNS topic that the alarms notify.
  * - `-c callbackHosts=…,…` names the private hosts that the topic `callbacks` may call.
- * - `-c stackName=…` and `-c prefix=…` name the stack and its queues, so that the account can have a second one.
+ * - `-c stackName=…` and `-c prefix=…` name the stack and its queues. With other names, an account can have a second stack.
  */
 const app = new App();
 const contextOf = (name: string) => app.node.tryGetContext(name);

@@ -61,7 +61,7 @@ export function buildFunction(entry: string, folders: BuildFolders = {}): string
   return folder;
 }
 
-/** A hash of everything besides the inputs that the bytes of a bundle depend on. The lock file stands for the versions of packages. */
+/** A key made of everything, except the inputs, that changes the bytes of a bundle. The lock file stands for the versions of packages. */
 function keyOf(root: string, entry: string): string {
   const settings = ["package-lock.json", "tsconfig.json"].map((file) => hashOf(join(root, file)));
   return JSON.stringify({ esbuild: esbuild().version, entry: relative(root, entry), OPTIONS, settings });

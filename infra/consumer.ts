@@ -43,7 +43,7 @@ export function consumerError(
     return `the timeout of ${path} must be known at synth, got a token; allowed: ${LEAST_TIMEOUT.toSeconds()} s or more`;
   }
   if (timeout.toSeconds() < LEAST_TIMEOUT.toSeconds()) {
-    return `the timeout of ${path} must be ${LEAST_TIMEOUT.toSeconds()} s or more, so that it can run a job, got ${timeout.toSeconds()} s`;
+    return `the timeout of ${path} must be ${LEAST_TIMEOUT.toSeconds()} s or more, so that the function can run a job, got ${timeout.toSeconds()} s`;
   }
   if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > 10) {
     return `batchSize must be a whole number from 1 to 10, got ${batchSize}`;

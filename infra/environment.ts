@@ -4,7 +4,7 @@ import type { Construct } from "constructs";
 import type { Policy } from "../core/policy.ts";
 import { policyText } from "../core/policy-text.ts";
 
-/** All names and values together ("Environment variables", AWS Lambda Developer Guide). */
+/** The most bytes that all names and values may have together ("Environment variables", AWS Lambda Developer Guide). */
 const ENVIRONMENT_BYTES = 4096;
 const UUID_BYTES = 36;
 /** An upper bound for a name that only the deployment knows. */
@@ -61,7 +61,10 @@ export function setEnvironment(queue: Construct, fn: LambdaFunction, environment
   for (const [name, value] of Object.entries(environment)) fn.addEnvironment(name, value);
 }
 
-/** Says why Lambda would refuse the whole environment of a function, with the user's own variables. Empty if Lambda would accept it. */
+/**
+ * Says why Lambda would refuse the environment of a function. Counts the queue's variables and the user's own variables. Empty if Lambda
+ * would accept the environment.
+ */
 export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] {
   const resource = fn.node.defaultChild;
   if (!(resource instanceof CfnFunction)) return [];

@@ -66,9 +66,9 @@ export type WarmThroughputProps = {
 
 export type DelayQueueProps = {
   /**
-   * The topics by name, one or more. A name has 1 to 50 characters of `a-z`, `0-9` and `-`. Two quotas limit their number. A
-   * CloudFormation stack has at most 500 resources, of which a topic takes six and a webhook topic twelve. A Lambda function has at
-   * most 4 KB of environment variables, which contain each topic's differences from the defaults.
+   * The topics by name, one or more. A name has 1 to 50 characters of `a-z`, `0-9` and `-`. Two quotas limit the number of topics. A
+   * CloudFormation stack has at most 500 resources: a pull topic takes 4 of them, a topic with `addHandler` 10, and a webhook topic
+   * 11. A Lambda function has at most 4 KB of environment variables, which contain each topic's differences from the defaults.
    */
   readonly topics: Readonly<Record<string, TopicProps>>;
   /**
@@ -137,9 +137,9 @@ export type DelayQueueProps = {
    */
   readonly deadRetention?: Duration;
   /**
-   * A job that is due later than this also gets a one-time schedule of EventBridge Scheduler, 1 day to 10 years. The schedule and
-   * the sweep are independent: either one alone makes the job run. `false`: no job gets a schedule, and the function for it is not
-   * deployed. Jobs of untracked topics never get one.
+   * A job whose due time is further ahead than this duration, 1 day to 10 years, also gets a one-time schedule of EventBridge
+   * Scheduler. The schedule and the sweep are independent: either one alone makes the job run. `false`: no job gets a schedule, and
+   * the function that the schedules invoke is not deployed. Jobs of untracked topics never get a schedule.
    *
    * @default 7 days
    */

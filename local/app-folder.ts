@@ -64,7 +64,7 @@ export function appFolders(app: AppFolder, folder = app.root): string[] {
 }
 
 type WatchOptions = {
-  /** Called once the app's files have not changed for a moment after a save. */
+  /** Called after each save, as soon as the app's files have not changed for `DEBOUNCE_MS`. */
   readonly onSaved: () => void;
   readonly log: (line: string) => void;
   /** Calls `act` after `ms`. The returned function cancels the call. Default: a timer. */

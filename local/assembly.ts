@@ -22,7 +22,7 @@ type Part = { folder: string; artifacts: Record<string, Artifact> };
 
 /**
  * Reads a cloud assembly folder and chooses one of its stacks: the stack called `wanted`, else the only stack, else the only
- * stack with a delay queue. Throws `LocalError` if that is not exactly one stack.
+ * stack with a delay queue. Throws `LocalError` if there is no such stack.
  */
 export function readAssembly(outdir: string, wanted?: string): Assembly {
   const parts = partsOf(outdir);
@@ -76,8 +76,8 @@ function chooseOnlyStack(stacks: readonly NamedTemplate[]): NamedTemplate {
   const [stack, ...others] = stacks.length === 1 ? stacks : queues;
   if (stack && others.length === 0) return stack;
   throw new LocalError(
-    `the app must have exactly one stack with a delay queue to run locally, got ${queues.length} of ` +
-      `${namesOf(stack ? queues : stacks)}; choose one with --stack NAME`,
+    `the app must have exactly one stack with a delay queue to run locally, got ${queues.length}; ` +
+      `choose a stack with --stack NAME, allowed: ${namesOf(stack ? queues : stacks)}`,
   );
 }
 

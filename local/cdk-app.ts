@@ -14,7 +14,7 @@ type Options = {
 /**
  * Runs a CDK app, which writes its assembly into `outdir`, as the CDK's command line does:
  * https://docs.aws.amazon.com/cdk/v2/guide/apps.html. Without a `command` it runs the command in the root's `cdk.json`.
- * Throws `LocalError` if the app fails, and the signal's reason.
+ * Throws `LocalError` if the app fails. Throws the signal's reason if the signal aborts.
  */
 export async function runCdkApp(
   root: string,
@@ -93,7 +93,7 @@ function readJson(path: string): { app?: unknown; context?: Record<string, unkno
   }
 }
 
-/** Finds the line that names the failure among stack traces and quoted source. A reason of several lines becomes one. */
+/** Finds the line that names the failure among stack traces and quoted source. Joins a reason of several lines into one line. */
 function failureIn(output: string): string {
   const lines = output
     .split("\n")

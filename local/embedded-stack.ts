@@ -227,7 +227,7 @@ async function start(
   };
 }
 
-/** Node keeps compiled code there, so a function's next process starts in about half the time. */
+/** Makes Node keep compiled code in the data folder, so that a function's next process starts in about half the time. */
 function compileCacheVariables(folder: DataFolder | undefined): Record<string, string> {
   return folder ? { NODE_COMPILE_CACHE: folder.codeCacheDir } : {};
 }
@@ -238,6 +238,6 @@ function findPool(pools: readonly FunctionPool[], name: string): FunctionPool {
   const pool = exact ?? (similar.length === 1 ? similar[0] : undefined);
   if (pool) return pool;
   throw new Error(
-    `"${name}" names ${similar.length} functions of ${pools.map(({ spec }) => spec.logicalId).join(", ")}`,
+    `"${name}" must name exactly one function, got ${similar.length}; allowed: ${pools.map(({ spec }) => spec.logicalId).join(", ")}`,
   );
 }

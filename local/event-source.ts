@@ -29,8 +29,9 @@ type Dependencies = {
 };
 
 /**
- * Invokes a function with the messages of a queue. Each poller receives a batch, invokes the function and deletes the messages that
- * succeeded. A poller then receives the next batch, so no received message waits for an invocation.
+ * Invokes a function with the messages of a queue. Each poller receives a batch and invokes the function. A poller receives its next
+ * batch only after the invocation, so that no batch waits in a poller. The next receive does not wait for
+ * the deletion of the messages that succeeded.
  */
 export function startEventSource(spec: EventSourceSpec, dependencies: Dependencies): EventSource {
   const { client, queueUrl, invoke, log } = dependencies;

@@ -31,7 +31,8 @@ HttpServer.prototype.emit = function emitUnlessWebPage(this: HttpServer, event: 
 
 process.on("disconnect", () => process.exit());
 
-// fauxqs finds characters that SQS rejects with a pattern without the `u` flag. This pattern takes each emoji for two lone surrogates.
+// SQS rejects some characters, and fauxqs finds them by a pattern. Its own pattern has no flag `u`, so it takes each emoji for two lone
+// surrogates, and rejects the emoji.
 const sqsTypes = new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href;
 const { INVALID_MESSAGE_BODY_CHAR } = (await import(sqsTypes)) as { INVALID_MESSAGE_BODY_CHAR: RegExp };
 const REJECTED = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;

@@ -22,7 +22,7 @@ export async function freePort(host = LOOPBACK): Promise<number> {
 
 /**
  * Answers a random loopback address with a free port. At this address, web pages cannot reach a server without
- * authentication such as dynoxide: a page would have to try 16 million addresses. macOS has no loopback address but 127.0.0.1, so on
+ * authentication such as dynoxide: a page would have to try 16 million addresses. The only loopback address of macOS is 127.0.0.1, so on
  * macOS the host is not hidden.
  */
 export async function unguessableAddress(): Promise<Address> {

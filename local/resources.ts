@@ -68,7 +68,10 @@ export type StackSpec = {
   readonly unknownTypes: string[];
   /** The names of the tables and queues without which a delay queue of the stack cannot run. */
   readonly required: readonly string[];
-  /** A line for each resource that is not played, although its type is: its name and the reason. */
+  /**
+   * A line with the name and the reason for each resource that is not played, although the local stack plays other resources of the same
+   * type.
+   */
   readonly leftOut: string[];
 };
 

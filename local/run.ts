@@ -4,13 +4,17 @@ import { errorText, LocalError } from "./local-error.ts";
 
 type RunOptions = Pick<EmbeddedStackOptions, "port" | "dataDir" | "reset" | "app" | "stack" | "watch">;
 
-/** Runs the stack until a signal ends it, and then ends the process. A failure prints one line on stderr and exits with 1. */
+/**
+ * Runs the stack until a signal ends it, and then ends the process. A failure that the user can fix prints one line on stderr. Any other
+ * error prints its stack trace. Both exit with 1.
+ */
 export async function runLocal(options: RunOptions): Promise<void> {
   const began = Date.now();
   const stopping = new AbortController();
   const { signal } = stopping;
   let stack: Promise<EmbeddedStack> | undefined;
-  // npm and the terminal may both send the signal, so `stop` may run twice. Stopping the stack takes bounded time.
+  // npm and the terminal may both send the signal, so `stop` may run twice. The second signal need not force the end, because stopping
+  // the stack takes bounded time.
   const stop = async () => {
     stopping.abort();
     const started = await stack?.catch(() => undefined);

@@ -5,7 +5,7 @@ import { errorText, LocalError } from "./local-error.ts";
 
 /** After this many failures in a row, another start would most likely fail too. */
 const MAX_FAILURES = 5;
-/** A program that ran this long counts as started: its next end is the first failure again. */
+/** If a program has run for longer than this when it ends, its earlier failures no longer count. */
 const STEADY_AFTER_MS = 10_000;
 const START_LIMIT_MS = 10_000;
 const STOP_LIMIT_MS = 1_500;

@@ -9,11 +9,11 @@ import type { Guard } from "./guard.ts";
 export type Synthesis = {
   /**
    * Answers the folder of the assembly. Runs the app of a `cdk.json` only if a file of its folder has changed, and the app of
-   * a given command each time: such an app may read files elsewhere. Throws `LocalError` for an app that fails, and the
-   * signal's reason.
+   * a given command each time: such an app may read files elsewhere. Throws `LocalError` if the app fails. Throws the signal's
+   * reason if the signal aborts.
    */
   readonly run: (progress: (line: string) => void) => Promise<string>;
-  /** Keeps the assemblies that contain these folders from being deleted, and no others. */
+  /** Keeps the assemblies that contain these folders from being deleted, and releases all others. */
   readonly hold: (codeDirs: readonly string[]) => void;
   /** Ends the app if it is running, and releases its assemblies. */
   readonly stop: () => Promise<void>;

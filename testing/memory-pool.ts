@@ -231,7 +231,8 @@ function assertChange({ set, remove = [] }: Change): void {
   const names = [...Object.keys(set), ...remove];
   if (names.includes("pk") || names.includes("sk")) throw new Error("a change cannot move an item's key");
   if (names.length === 0) throw new Error("a change must set or remove at least one attribute");
-  if (new Set(names).size < names.length) throw new Error("a change cannot set and remove one attribute");
+  if (new Set(names).size < names.length)
+    throw new Error("a change cannot both set and remove the same attribute");
 }
 
 function assertDistinct(keys: readonly Key[]): void {

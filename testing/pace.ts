@@ -1,8 +1,11 @@
 import type { Run } from "./deliver.ts";
 
-/** How many more runs one instant may have than it had messages. Further runs come only from handlers that file jobs without a delay. */
+/**
+ * At one instant of the clock, each message that waits at its begin may run, and this many further runs may follow. Further runs come only
+ * from handlers that enqueue or retry without a delay.
+ */
 const MOST_MORE = 1000;
-/** If each run files several jobs: how many more runs one instant may have than there were messages at its begin. */
+/** The most further runs of one instant if each run files several jobs. */
 const MOST_FILED = 10_000;
 const STEPS_A_TURN = 100;
 
@@ -31,9 +34,11 @@ export function paceOf(
     if (isNew || now - before > 1) end = Math.min(now + MOST_MORE, first + MOST_FILED);
     [before, seen] = [now, runs.length];
     if (seen > end) {
-      const which = `${end - first} runs more than were due at ${new Date(instant).toISOString()}`;
-      const last = `the last of topic ${runs.at(-1)?.topic}`;
-      throw new Error(`${which}, ${last}: no time passes while handlers enqueue or retryIn without a delay`);
+      const which = `${end - first} more runs took place than were due at ${new Date(instant).toISOString()}`;
+      const last = `the last was of topic ${runs.at(-1)?.topic}`;
+      throw new Error(
+        `${which}, and ${last}: no time passes while a handler calls enqueue or retryIn without a delay`,
+      );
     }
     steps += 1;
     if (steps % STEPS_A_TURN === 0) await new Promise<void>((resolve) => setImmediate(resolve));

@@ -49,8 +49,8 @@ export type TestQueue<Topics> = {
   /** The time of the queue's clock. */
   now(): Date;
   /**
-   * Moves the clock forward by `duration`, and runs everything that falls due until then, in order, with retries. 0 runs what is due
-   * now.
+   * Moves the clock forward by `duration`, and runs everything that falls due until then, in order, with retries. With the duration 0
+   * it runs everything that is due now.
    *
    * Throws a `RangeError` for an invalid duration. Throws if a handler does not end, or if jobs run without end while no time passes.
    * Throws errors that the deployed queue would log and retry: in memory, nothing fails by chance. A handler must not call `advance`.

@@ -59,8 +59,8 @@ export async function earliestOccurrences(
 }
 
 /**
- * The message of these topics that can be delivered first. Of several at the same time, the message whose job may start first. `starts`:
- * a cache of the starts of messages, by their ids.
+ * The message of these topics that can be delivered first. If several can be delivered at the same time, the message whose job may start
+ * first. `starts`: a cache of the starts of messages, by their ids.
  */
 export function nextDelivery(
   queues: MemoryQueues,

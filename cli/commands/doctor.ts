@@ -98,7 +98,7 @@ async function reach(session: Session) {
   return { api, ...(await api.health()) };
 }
 
-/** In how many topics at once the dead jobs are counted. */
+/** The number of topics whose dead jobs are counted at the same time. */
 const WIDTH = 8;
 
 async function countDead(api: Client, report: TopicReport): Promise<ExaminedTopic> {

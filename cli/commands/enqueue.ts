@@ -28,7 +28,7 @@ export function addEnqueue(program: Command, open: Open): void {
     )
     .option(
       "--max-delay <duration>",
-      "with postpone: how long after the first enqueue the job is due at the latest",
+      "with --on-duplicate postpone: the longest time from the first enqueue to the due time",
       durationArgument,
     )
     .option(

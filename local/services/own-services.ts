@@ -26,8 +26,8 @@ export type OwnServices = {
 
 /**
  * Serves the AWS services that no emulator plays, on one port of loopback: EventBridge Scheduler, Secrets Manager, EventBridge and
- * a part of Lambda. All but Lambda may run elsewhere, at their `AWS_ENDPOINT_URL_*`. Lambda always runs here, because functions
- * do. Without a folder everything is kept in memory.
+ * a part of Lambda. Every service except Lambda may run elsewhere, at its `AWS_ENDPOINT_URL_*`. Lambda always runs here, because the
+ * functions run here. Without a folder everything is kept in memory.
  */
 export async function startOwnServices(
   folder: DataFolder | undefined,

@@ -22,7 +22,10 @@ type Options = AwsLocation & {
 
 export type SchedulerService = {
   readonly operations: Operations;
-  /** Begins to fire schedules, first the schedules that fell due meanwhile. Before `start` and after `stop`, schedules are only stored. */
+  /**
+   * Begins to fire schedules, first the schedules that fell due before `start`. Before `start` and after `stop`, schedules are only
+   * stored.
+   */
   readonly start: (dependencies: Omit<FiringOptions, "store" | "clock">) => { readonly stop: () => void };
   readonly close: () => void;
 };

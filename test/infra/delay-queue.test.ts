@@ -37,7 +37,7 @@ describe("addConsumer", () => {
     expect(() => queue.addConsumer("order-timeout", fn, { batchSize: 11 })).toThrow("from 1 to 10, got 11");
     const hasty = someFunction(stack, "Hasty", Duration.seconds(9));
     expect(() => queue.addConsumer("order-timeout", hasty)).toThrow(
-      "the timeout of Shop/Hasty must be 10 s or more, so that it can run a job, got 9 s",
+      "the timeout of Shop/Hasty must be 10 s or more, so that the function can run a job, got 9 s",
     );
     const vague = someFunction(stack, "Vague", Duration.seconds(Token.asNumber({ Ref: "Timeout" })));
     expect(() => queue.addConsumer("order-timeout", vague)).toThrow(

@@ -57,9 +57,9 @@ test("of several stacks with a delay queue, or without, the named stack is playe
 });
 
 test.each([
-  [{ Jobs: QUEUE, More: QUEUE }, "got 2 of Jobs, More; choose one with --stack NAME"],
-  [{ Shop: OTHER, Site: OTHER }, "got 0 of Shop, Site"],
-  [{}, "got 0 of none"],
+  [{ Jobs: QUEUE, More: QUEUE }, "got 2; choose a stack with --stack NAME, allowed: Jobs, More"],
+  [{ Shop: OTHER, Site: OTHER }, "got 0; choose a stack with --stack NAME, allowed: Shop, Site"],
+  [{}, "got 0; choose a stack with --stack NAME, allowed: none"],
 ])("%j needs --stack", (stacks, message) => {
   expect(() => readAssembly(assemblyOf(stacks))).toThrow(message);
 });

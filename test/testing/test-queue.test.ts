@@ -177,7 +177,7 @@ describe("a handler", () => {
     const queue = createTestQueue({ topics: { orders: { handler: (job: Job) => job.retryIn(0) } } });
     await queue.client.enqueue("orders", 1, { delay: 60 });
     await expect(queue.advance("1h")).rejects.toThrow(
-      "1000 runs more than were due at 2026-01-01T00:01:00.000Z, the last of topic orders",
+      "1000 more runs took place than were due at 2026-01-01T00:01:00.000Z, and the last was of topic orders",
     );
   });
 
