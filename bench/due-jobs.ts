@@ -21,7 +21,7 @@ export async function fileJobs({ ctx }: Rig, jobs: readonly NewJob[]): Promise<H
   return homes;
 }
 
-/** Writes the same items and messages for the ceiling, into a queue of its own. */
+/** Files jobs for the ceiling with the plain SDK: the items and messages are those of `fileJobs`, and the queue is the one at `url`. */
 export async function filePlainly(
   { ctx, plain, stack }: Rig,
   url: string,

@@ -11,8 +11,8 @@ const CALLERS = 8;
 const UNTRACKED_PATIENCE_MS = 90_000;
 
 /**
- * Waits until each acknowledged job has run to its end and the API says so of each tracked job, but for `ms` at most. Records in the
- * ledger what the API says of each job.
+ * Waits until each acknowledged job has run to its end, and the API reports a final state for each tracked job. Waits at most `ms`.
+ * Records the final states in the ledger, and after `ms` also the states that are not final.
  */
 export async function drain(
   url: string,

@@ -11,7 +11,7 @@ export type Service = "api" | "dynamodb" | "sqs";
 export type PlannedFault = {
   /** When it happens: ms from the beginning. */
   readonly at: number;
-  /** Which of the victim's processes at that time: a place among them, from 0 to less than 1. */
+  /** Selects one of the processes that the victim has at that time, from 0 (the first one) to just below 1 (the last one). */
   readonly which: number;
   /** For how many ms it lasts, or the killed stack stays down. */
   readonly ms: number;
@@ -55,8 +55,8 @@ export function longestFreeze(totalMs: number): number {
 }
 
 /**
- * Plans the faults of a run of `totalMs`, in the order of their times. Each kind happens at least once, spread over the run. All begin
- * before its end, but the last ones may last longer.
+ * Plans the faults of a run of `totalMs`, in the order of their times. Each kind happens at least once, spread over the run. All faults
+ * begin before the end of the run, but the last faults may end later.
  */
 export function planFaults(random: Random, totalMs: number, families: ReadonlySet<Family>): PlannedFault[] {
   const faults: PlannedFault[] = [];

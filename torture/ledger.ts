@@ -4,8 +4,8 @@ import { appendFileSync, closeSync, fstatSync, openSync, readSync } from "node:f
 export type Change = "create" | "reschedule" | "replace" | "cancel";
 
 /**
- * One line of the ledger. `n` numbers what a producer wants done: a replacement may give it another job id. Each change raises its
- * `version`, which the job's body carries. Times are ms since the epoch, all by the clock of one machine.
+ * One line of the ledger. `n` is the number of a planned job, and stays the same if a replacement files a new job with another id. Each
+ * change raises the planned job's `version`, which the job's body carries. Times are ms since the epoch, all by the clock of one machine.
  */
 export type LedgerEvent =
   | Asked
@@ -68,7 +68,7 @@ export type Ended = {
   at: number;
 };
 
-/** A fault, recorded when it was done to the stack. */
+/** A fault, recorded when it was injected into the stack. */
 export type Fault = { event: "fault"; fault: string; pid?: number; ms?: number; at: number };
 
 /**

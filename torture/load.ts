@@ -25,7 +25,7 @@ export type PlannedJob = Plan & {
   readonly keyed: boolean;
 };
 
-/** A request. Its producer makes it `at` ms from the beginning at the earliest, and after the answers to its earlier requests. */
+/** A request. Its producer sends it not earlier than `at` ms from the beginning, and only after its earlier requests were answered. */
 export type Request = { readonly at: number } & (
   | { readonly kind: "create"; readonly jobs: readonly PlannedJob[] }
   | {
@@ -45,7 +45,7 @@ export type LoadOptions = {
   readonly random: Random;
 };
 
-/** A sweep hands over a job that is due later than this. Its writer hands over a nearer one. */
+/** A job that is due later than this is handed over by a sweep, and any other job by its writer: ms. */
 const SWEPT_MS = NEAR;
 const LONGEST_MS = SWEPT_MS + 30_000;
 /** Jobs that are filed in the second half of the run are due within this time. */
@@ -93,7 +93,10 @@ function planJob(n: number, single: boolean, progress: number, random: Random): 
   };
 }
 
-/** A delay of 0, a short one, or one that needs a sweep. Only the first half has the last kind: later the faults would be over. */
+/**
+ * A delay of 0, a short one, or one that needs a sweep. Delays of the last kind occur in the first half of the run only, so that the sweep
+ * hands these jobs over while faults still happen.
+ */
 function planDelay(progress: number, random: Random): number {
   const [low, high] = pick(random, [
     [[0, 0], 10],

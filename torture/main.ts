@@ -18,7 +18,7 @@ import { type SoakResult, soakRows, watchProcesses } from "./soak.ts";
 import { startStack } from "./stack.ts";
 
 const USAGE_ERROR = 2;
-/** So many that the requests which an outage delayed are soon made. */
+/** With so many producers, the requests that an outage has delayed are soon sent. */
 const PRODUCERS = 64;
 const PROGRESS_MS = 10_000;
 

@@ -14,7 +14,7 @@ const STORMS: Readonly<Record<"lose answers" | "swallow" | "delay", Weather>> = 
   delay: { ...CALM, delay: 400 },
 };
 
-/** After how many ms a fault is tried again that found no process, because the stack is starting. */
+/** A fault that finds no process, because the stack is starting, is tried again after this many ms. */
 const RETRY_MS = 500;
 
 type Target = { stack: HurtStack; pullers: Pullers; proxies: Proxies; ledger: string };
@@ -25,7 +25,7 @@ export type Monkey = {
   readonly stop: () => void;
 };
 
-/** Does the planned faults to the stack, and fires its ticks. `onLost` is called if the stack does not start again. */
+/** Injects the planned faults into the stack, and fires its ticks. `onLost` is called if the stack does not start again. */
 export function startMonkey(
   { stack, pullers, proxies, ledger }: Target,
   faults: readonly PlannedFault[],
@@ -91,7 +91,7 @@ export function startMonkey(
     storms.set(service, number);
     proxy.setWeather(STORMS[fault]);
     recordFault(`${fault} ${service}`, { ms });
-    // A later startStorm of this service has replaced this one, and ends by itself.
+    // If a later storm has replaced this storm of the service, the timer of the later storm ends it.
     setTimeout(() => {
       if (storms.get(service) === number) proxy.setWeather(CALM);
     }, ms);

@@ -21,7 +21,7 @@ exit code is 1 if a promise was broken. Linux only.
   --jobs N         jobs to file (default 10000)
   --minutes N      for how many minutes jobs are filed and faults happen (default 5)
   --drain N        for how many minutes at most the remaining jobs may run afterwards (default 20)
-  --seed N         of load and faults (default: by the clock, and printed). The machine's timing still differs
+  --seed N         seed of load and faults (default: from the clock, and printed). The timing still differs between runs
   --faults A,B     only these of ${FAMILIES.join(", ")} (default: all)
   --soak           no faults; exit code 1 if memory or open files of the processes keep growing
   --json FILE      write the results to a file too

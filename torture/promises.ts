@@ -81,7 +81,7 @@ export function findUnsettled({ states }: Story, { cancelled }: Obligations, acc
 export function findUnanswered({ asked, answered }: Story, accuse: Accuse): void {
   for (const { version, change } of asked)
     if (!answered.some((one) => one.version === version))
-      accuse("never answered", `nobody knows what became of the ${change} of version ${version}`);
+      accuse("never answered", `the outcome of the ${change} of version ${version} is unknown`);
 }
 
 /** Accuses a request that created two jobs: its repeats have the same `Idempotency-Key`. */
@@ -135,10 +135,14 @@ export function findRepeats({ started, ended }: Story, faults: readonly Fault[],
       const name = `${run.attempt} ${run.dueAt}`;
       if (seen.has(name)) accuse("ran twice in one attempt", `attempt ${run.attempt} started again`);
       else if (before && !hasFailed(before, run.at, ended)) {
-        // The earliest end of the lease by any clock: a lease ends after the start of its run.
+        // A run counts as crashed `CLOCK_MARGIN` after the end of its lease. An unknown end is later than the start of the run.
         const over = (before.leaseUntil ?? before.at) + CLOCK_MARGIN;
         if (run.at >= over) causes.push(causeOf(before, run, faults));
-        else accuse("ran again under a live lease", `${over - run.at} ms before that could have been over`);
+        else
+          accuse(
+            "ran again under a live lease",
+            `${over - run.at} ms before the earlier run could count as crashed`,
+          );
       }
       seen.add(name);
       before = run;

@@ -22,13 +22,13 @@ export type FaultyProxy = {
   /** Where new connections go from now on: `http://<host>:<port>`. Without a target they are closed at once. */
   readonly setTarget: (url: string | undefined) => void;
   readonly setWeather: (weather: Weather) => void;
-  /** Cuts all connections. Answers how many they were. */
+  /** Cuts all connections. Answers how many it cut. */
   readonly cutAll: () => number;
   readonly connections: () => number;
   readonly close: () => Promise<void>;
 };
 
-/** Starts a TCP proxy on a port of loopback. It disturbs connections by its weather. */
+/** Starts a TCP proxy on a port of loopback. It disturbs connections as its `Weather` says. */
 export async function startProxy(random: Random): Promise<FaultyProxy> {
   let target: URL | undefined;
   let weather = CALM;

@@ -14,7 +14,7 @@ export type Run = {
   readonly body: Body;
 };
 
-/** Runs a job in each consumer. Records the start in the ledger before all else, and the end after all else. */
+/** Runs a job. Every consumer calls this. Records the start in the ledger before all else, and the end after all else. */
 export async function runJob({
   id,
   attempt,

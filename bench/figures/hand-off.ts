@@ -21,7 +21,7 @@ import { atLeast, perSecond } from "../table.ts";
 const COUNT = 100_000;
 const TOPIC = "bench-hand-off";
 const LEAST = 0.9;
-/** How long before the jobs' minute the sweep's clock starts. The sweep's limit is then past that minute, by 20 s. */
+/** The sweep's clock starts this long before the minute of the jobs. So the sweep's limit is 20 s after the end of that minute. */
 const AHEAD = LOOKAHEAD - BUCKET - 20_000;
 
 /**

@@ -12,7 +12,7 @@ const A_SECOND = 100;
 const SECONDS = 60;
 /** The ceiling needs fewer jobs for a stable result. */
 const CEILING_SECONDS = 20;
-/** How long before the first job is due filing begins. Filing takes less. */
+/** Filing begins this long before the first job is due, and takes less time. */
 const LEAD_MS = 8_000;
 const PATIENCE_MS = 30_000;
 

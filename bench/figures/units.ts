@@ -23,7 +23,7 @@ type Life = { topic: string; policy: Partial<TopicPolicy>; count: number; far: b
  */
 export const units: Figure = {
   name: "units",
-  what: "write units, read units and SQS requests a job",
+  what: "write units, read units and SQS requests per job",
   async measure(rig) {
     const bill = (life: Life) => billOf(rig, life);
     const alone = await bill({ topic: "bench-alone", policy: {}, count: 1, far: false });
@@ -38,23 +38,23 @@ export const units: Figure = {
     });
     return [
       exactRow("write units: one tracked job, enqueued, run, done", alone.write, 3),
-      exactRow("write units a tracked job in a burst", packed.write, 3),
-      exactRow("write units a tracked job, filed ahead and swept", swept.write, 3),
-      exactRow("write units an untracked job, filed ahead and swept", untracked.write, 1),
+      exactRow("write units per tracked job in a burst", packed.write, 3),
+      exactRow("write units per tracked job, filed ahead and swept", swept.write, 3),
+      exactRow("write units per untracked job, filed ahead and swept", untracked.write, 1),
       {
-        figure: "write units a sweep of 8 shards for its cursors, however many jobs",
+        figure: "write units per sweep of 8 shards for its cursors, however many jobs",
         ours: rounded(swept.cursors),
       },
-      { figure: "read units a job sent by its writer", ours: rounded(packed.read) },
-      { figure: "read units a job, filed ahead and swept", ours: rounded(swept.read) },
+      { figure: "read units per job sent by its writer", ours: rounded(packed.read) },
+      { figure: "read units per job, filed ahead and swept", ours: rounded(swept.read) },
       { figure: "SQS requests: one job alone", ours: rounded(alone.requests) },
       {
-        figure: "SQS requests a job in a burst, full packs",
+        figure: "SQS requests per job in a burst, full packs",
         ours: rounded(packed.requests),
         aim: atMost(packed.requests, 0.05),
       },
       {
-        figure: "SQS requests a job in a burst, no packs",
+        figure: "SQS requests per job in a burst, no packs",
         ours: rounded(single.requests),
         aim: atMost(single.requests, 0.31),
       },

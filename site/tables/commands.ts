@@ -3,7 +3,7 @@ import { createProgram } from "../../cli/program.ts";
 import type { Surroundings } from "../../cli/surroundings.ts";
 import { table } from "../markdown.ts";
 
-/** The program, to read its declarations. No command of it is run. */
+/** Makes the command-line program, only to read its declarations. None of its commands runs. */
 function program(): Command {
   const surroundings = { stdout: {}, stderr: {} } as Surroundings;
   return createProgram(surroundings, () => {
