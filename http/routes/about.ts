@@ -20,7 +20,7 @@ export function openapiRoute(all: () => readonly Route[]): Route {
     method: "GET",
     path: "/openapi.json",
     operationId: "openapi",
-    summary: "Answers this document.",
+    summary: "Answers the OpenAPI document of the API.",
     answers: { 200: openapi },
     problems: [],
     async handle({ service }) {
