@@ -37,7 +37,7 @@ const jobSummary = answer(
       time.check(
         z.meta({
           description:
-            "When the job starts, if that is after `dueAt`: its topic was paused, or has a rate limit or a window.",
+            "When the job starts, if a pause, a rate limit or a window of its topic makes it start later than `dueAt`.",
         }),
       ),
     ),
@@ -205,7 +205,7 @@ export const topicReport = answer(
     depths: z.object({ ready: count, delayed: count, inFlight: count, dead: count }),
     sweepLag: z.number().check(
       z.meta({
-        description: `How many seconds the slowest shard is behind: the sweep should have sent all jobs due in the next ${LOOKAHEAD / 60_000} minutes. ${LAG_AT_FIRST / 1000} before the first sweep.`,
+        description: `How many seconds the slowest shard is behind: the sweep should have sent all jobs due in the next ${LOOKAHEAD / 60_000} minutes. Before the first sweep, the value is ${LAG_AT_FIRST / 1000}.`,
       }),
     ),
     pause: z.exactOptional(
