@@ -8,7 +8,7 @@ export type Connection = {
   readonly table: string;
   /** ms since the epoch. */
   readonly clock: () => number;
-  /** Resolves after so many ms. */
+  /** Resolves after `ms` milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
   readonly random: RandomBytes;
   readonly capacity: Capacity;

@@ -32,6 +32,6 @@ export function withDeadline<C extends Command>(command: C, by: Deadline, clock:
 export function assertBefore(by: Deadline, now: number, cause?: unknown): void {
   // rule: writes-have-a-deadline
   if (now < by) return;
-  const message = `a write must be issued before its deadline ${by}, but it is ${now}`;
+  const message = `a write must be issued before its deadline ${by}, but the time is ${now}`;
   throw new MinutehandError("unavailable", message, {}, cause);
 }

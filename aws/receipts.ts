@@ -16,8 +16,8 @@ export type ReceiptAnswer = { Failed?: BatchResultErrorEntry[] | undefined };
 export type Named<T> = { id: string; entry: T };
 
 /**
- * Makes one batch of deletes or visibility changes. A receipt that no longer counts is no error. Entries that SQS failed are tried
- * again. Throws `unavailable` if entries still fail at the last try.
+ * Makes one batch of deletes or visibility changes. A receipt that no longer counts is no error. Entries for which SQS answers
+ * another error are tried again. Throws `unavailable` if entries still fail at the last try.
  */
 export async function settleReceipts<T>(
   entries: readonly T[],
@@ -46,7 +46,7 @@ async function callBatch<T>(
     return Failed;
   } catch (thrown) {
     if (!MEANINGLESS.test((thrown as Error).name))
-      throw unavailable("SQS did not answer for its receipts", thrown);
+      throw unavailable("SQS did not answer a call to change or delete messages", thrown);
     // Emulators refuse a whole batch because of one receipt, so try each entry alone.
     if (entries.length === 1) return [];
     const failed: BatchResultErrorEntry[] = [];

@@ -76,7 +76,8 @@ async function runBatch(
   connection: Connection,
   onApplied: (index: number) => void,
 ): Promise<(Decided | Error)[]> {
-  // At the end no index is without a result, because an index stays pending until then. Initial errors would cost a stack trace each.
+  // The list is empty at first: to fill it with errors would cost a stack trace for each. At the end each index has a result, because an
+  // index stays pending until it has one.
   const results: (Decided | Error)[] = [];
   const backoff = backoffUntil(by, connection);
   let pending = batch.map((_, index) => index);

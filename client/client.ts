@@ -64,7 +64,7 @@ export type PutOptions = Time & JobOptions & RepeatableOptions;
 export type EnqueueOptions = PutOptions & {
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
-  /** How long after its first enqueue a job is due at the latest. Required with `onDuplicate: "postpone"`, and allowed only there. */
+  /** A postponed job is due at most this long after its first enqueue. Required with `onDuplicate: "postpone"`, and allowed only there. */
   maxDelay?: Duration;
 };
 
@@ -187,7 +187,8 @@ export type Client<Topics = TopicBodies> = {
   /**
    * Changes many jobs of a topic, part by part, until all are done. `onProgress` gets the sums after each part. If a part after the
    * first fails, the `data` of the error has the `cursor` that continues the bulk. Idempotent: a repeated part changes no job twice and
-   * counts the jobs that it has changed. A repeated part of a `redrive` does not count the jobs that the first try has redriven.
+   * also counts the jobs that the first try has changed. But a repeated part of a `redrive` does not count the jobs that the first try
+   * has redriven.
    */
   bulk(request: BulkRequest, onProgress?: (sums: BulkResult) => void): Promise<BulkResult>;
 
@@ -207,7 +208,7 @@ export type Client<Topics = TopicBodies> = {
   dead(topic: string, query?: DeadQuery): AsyncIterable<JobSummary>;
   /**
    * Runs dead jobs again: those in `ids`, or else the `max` oldest ones (100 by default). Idempotent: a repeat selects the same jobs,
-   * and counts those that it has redriven.
+   * redrives no job twice, and also counts the jobs that an earlier try has redriven.
    */
   redrive(topic: string, request?: RedriveRequest): Promise<Redriven>;
 
@@ -230,8 +231,8 @@ export type Client<Topics = TopicBodies> = {
   runSchedule(name: string, options?: RepeatableOptions): Promise<Job>;
 
   /**
-   * Claims due jobs of a pull topic: up to `max`, 1 to 10, by default 1. In a `millisecond` topic it claims one job, unless the topic
-   * is late. Waits for the first job for up to `waitSeconds`, 0 to 20, by default 0.
+   * Claims due jobs of a pull topic: up to `max`, 1 to 10, by default 1. In a `millisecond` topic it claims one job, and more only if
+   * that job is already late. Waits for the first job for up to `waitSeconds`, 0 to 20, by default 0.
    *
    * Not idempotent, so the client does not retry a call that may have claimed jobs. If the answer is lost, the claimed jobs wait until
    * their leases end, which counts as a failed attempt.

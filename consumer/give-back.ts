@@ -40,8 +40,9 @@ export async function giveBack(ctx: Context, work: readonly Work[], kept: Set<st
 }
 
 /**
- * Whether a message's jobs may be given back because SQS still hides the message from others. This is known only after the first receive,
- * because SQS does not tell the times of later receives. From the delivery `OFTEN` on, the answer is `true` in any case.
+ * Whether a message's jobs may be given back because SQS still hides the message from others. This is known only for a message that was
+ * received for the first time, because SQS does not tell the times of later receives. From the delivery `OFTEN` on, the answer is `true` in
+ * any case.
  */
 function isHidden(ctx: Context, { receives = 1, visibleAt }: Delivery): boolean {
   if (receives > 1) return receives >= OFTEN;
@@ -79,8 +80,8 @@ async function sendAgain(
 }
 
 /**
- * Hands tracked jobs over anew, so that they start when limit and window allow. Passes over jobs that are no longer as their messages say.
- * Answers the ids of the jobs that were handed over.
+ * Hands tracked jobs over anew, so that they start when limit and window allow. Skips jobs that no longer wait, or that have moved since
+ * their messages were sent. Answers the ids of the jobs that were handed over.
  */
 async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise<Set<string>> {
   const tracked = jobs.filter((job) => !job.untracked);

@@ -22,8 +22,8 @@ export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Pr
  * settles runs in batches meanwhile. Answers the ids of the messages that SQS must keep.
  *
  * @param deadline when the runtime kills this process, and the leases end: ms since the epoch
- * @param longestRun how many ms a run can take at most, such as a webhook's timeout. No run is started that could not end before the
- * deadline. 0: unknown
+ * @param longestRun how many ms a run can take at most, such as a webhook's timeout. A run starts only if it can end before the
+ * deadline even if it takes this long. 0: unknown
  */
 export async function runJobs(
   ctx: Context,

@@ -1,6 +1,6 @@
 /**
- * Every number that the protocol depends on. Times are ms unless the name says otherwise. What must hold between numbers is
- * asserted below them, when this file is loaded.
+ * Every number that the protocol depends on. Times are ms unless the name says otherwise. Assertions below the numbers check the rules
+ * between them when this file is loaded.
  */
 
 const SECOND = 1000;
@@ -12,7 +12,7 @@ function mustHold(holds: boolean, rule: string): void {
   if (!holds) throw new Error(`the constants of the protocol contradict each other: ${rule}`);
 }
 
-// Limits of AWS, by the documentation's name, and one of Node.
+// Limits of AWS, each with its name in AWS's documentation, and one limit of Node.
 
 /** The longest delay of a message ("DelaySeconds", SQS API Reference). */
 export const SQS_MAX_DELAY = 900 * SECOND;
@@ -24,7 +24,7 @@ export const SQS_BATCH_ENTRIES = 10;
 export const SQS_BATCH_BYTES = 256 * 1024;
 /** How many statements one `BatchExecuteStatement` takes ("BatchExecuteStatement", DynamoDB API Reference). */
 export const STATEMENT_BATCH = 25;
-/** "Target", EventBridge Scheduler API Reference, says 256 KB of `Input`. */
+/** How many bytes the `Input` of a schedule may have: 256 KB ("Target", EventBridge Scheduler API Reference). */
 export const SCHEDULE_INPUT_BYTES = 256 * 1000;
 /** `setTimeout` fires at once when its delay is longer. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
@@ -35,13 +35,16 @@ export const LONGEST_TIMER = 2 ** 31 - 1;
 export const BUCKET = MINUTE;
 /** How far ahead of the clock a sweep hands jobs over. */
 export const LOOKAHEAD = 180 * SECOND;
-/** What a writer adds to `LOOKAHEAD`: a sweep may read the job's minute just before the writer's put, by a clock that is ahead. */
+/**
+ * How much a writer adds to `LOOKAHEAD`. The sweep's clock may be ahead of the writer's clock, so the sweep may read the job's minute
+ * just before the writer's put.
+ */
 const GUARD = 30 * SECOND;
 /** A writer itself sends a job that is due within this time of the writer's clock. */
 export const NEAR = LOOKAHEAD + GUARD;
-/** How long before a job is due its own schedule promotes it. SQS can delay a message for that long. */
+/** A job's own schedule promotes the job this long before it is due. SQS can delay a message for that long. */
 export const PROMOTE_BEFORE = 4 * MINUTE;
-/** How long after the sweep has reached a position the audit may reach it. */
+/** The audit may reach a position at the earliest this long after the sweep has reached it. */
 export const AUDIT_AFTER = 10 * MINUTE;
 /** How long an operation may issue writes, counted from the moment at which it chose the times that it writes. */
 export const WRITER_DEADLINE = 60 * SECOND;
@@ -54,7 +57,7 @@ export const BATCH_PATIENCE = 2 * SECOND;
 export const CLOCK_MARGIN = 15 * SECOND;
 /** AWS refuses a request whose signature is older than this ("Signature Version 4 signing", IAM User Guide). */
 const SIGNATURE_LIFE = 5 * MINUTE;
-/** How long after an operation chose its times one of its writes can still take effect, by any machine's clock. */
+/** A write can take effect at the latest this long after its operation chose its times, by any machine's clock. */
 export const LANDS_WITHIN = WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN;
 
 mustHold(
@@ -75,30 +78,30 @@ mustHold(
   "PROMOTE_BEFORE must be at most SQS_MAX_DELAY: SQS delays the message",
 );
 
-/** How long after now a writer files a look when SQS does not take its message: later than any sweep has read. */
+/** If SQS does not take a job's message, the writer files a look this long after now. No sweep has read that far yet. */
 export const RETRY_LOOK_AFTER = NEAR + MINUTE;
 /**
  * A call that fails after this time or later has had no answer, and the next call would wait as long. It is the timeout of one
  * try of the AWS clients, which try three times.
  */
 export const NO_ANSWER_AFTER = 5 * SECOND;
-/** How far past a sweep's limit the first new look at a job of a failing queue lies. */
+/** If a queue fails, the first new look at its job lies this far past the limit of the sweep. */
 export const FAILING_TOPIC_WAIT = MINUTE;
 /** A job of a topic that no policy names is given up when its queue has taken no message for this long. */
 export const UNKNOWN_TOPIC_AFTER = HOUR;
 /** How long a ready queue keeps a message. */
 export const READY_RETENTION = 10 * DAY;
 mustHold(READY_RETENTION <= SQS_MAX_RETENTION, "READY_RETENTION must be at most SQS_MAX_RETENTION");
-/** How long after its time DynamoDB's TTL deletes a look. No outage may outlast it. */
+/** DynamoDB's TTL deletes a look this long after the look's time. No outage may last longer. */
 // rule: looks-outlast-an-outage
 export const STALE_AFTER = 90 * DAY;
 /**
- * How long after its time DynamoDB's TTL deletes an untracked home: no other process deletes it. If no tick runs for so long, the
- * home's job is lost, as SQS loses a message that nobody receives within `READY_RETENTION`.
+ * DynamoDB's TTL deletes the home of an untracked job this long after the home's time. No other process deletes it. If no tick runs
+ * for this long, the job is lost, just as SQS loses a message that nobody receives within `READY_RETENTION`.
  */
 export const UNTRACKED_AFTER = 10 * DAY;
 /**
- * For at least this long after its job was due, and after its job has ended, the once item of an `Idempotency-Key` answers repeats.
+ * The once item of an `Idempotency-Key` answers repeats for at least this long after its job was due and after its job has ended.
  */
 export const ONCE_AFTER = 24 * HOUR;
 /**
@@ -141,7 +144,7 @@ mustHold(
 
 /** A job gets no start in the last moments before it expires: its consumer may be this late. */
 export const LAST_START_BEFORE_EXPIRY = 2 * SECOND;
-/** How long after a given start the hand-over assumes that the job was sent for that start. */
+/** Until this long after the start that a job has got, the hand-over assumes that the job was sent for that start. */
 export const BOOKED_FOR = MINUTE;
 /** How long Lambda takes at most to poll a queue again after its event source mapping was enabled. */
 export const MAPPING_FOLLOWS = MINUTE;
@@ -167,7 +170,7 @@ export const AUDIT_LADDER = [
 ] as const;
 /** While its ready queue has a backlog, a job that is less late than this gets a look, but no second message. */
 export const BACKLOG_PATIENCE = HOUR;
-/** The look at a job that is less late than this comes at once: consumers may be behind for a moment only. */
+/** A job that is less late than this gets its look without a wait: consumers may be behind for a moment only. */
 export const BACKLOG_SOON = 15 * MINUTE;
 mustHold(
   AUDIT_AFTER < BACKLOG_SOON && BACKLOG_SOON < BACKLOG_PATIENCE,

@@ -70,7 +70,7 @@ export function reasonOf(thrown: unknown, deeper = DEEPEST_CAUSE): string {
 }
 
 /**
- * Makes the error that a caller gets for one job of a batch that was not filed or changed. The other jobs of the batch are
+ * Makes the error that a caller gets for a job that was not filed. If the job is part of a batch, the other jobs of the batch are
  * unaffected.
  */
 export function notFiledError(cause: unknown): MinutehandError {

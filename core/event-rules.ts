@@ -19,7 +19,7 @@ type Matched = {
 
 export type CancelRule = Matched & {
   readonly do: "cancel";
-  /** How long after the event a newly filed job of the same key is cancelled at once, 0 to 86,400. */
+  /** A job with the same key that is filed within this time after the event is cancelled at once. 0 to 86,400. */
   readonly tombstone: number;
 };
 

@@ -99,8 +99,8 @@ export function isNear(start: number, now: number): boolean {
 }
 
 /**
- * Whether a sweep may already have passed this start, by anybody's clock. A job that was stored before, and starts later, is surely met by a
- * later sweep.
+ * Says whether a sweep may already have passed this start, by any machine's clock. If not, a later sweep surely reads a job that is
+ * stored by `now`.
  */
 export function mayBeSwept(start: number, now: number): boolean {
   return start <= now + LOOKAHEAD + CLOCK_MARGIN;

@@ -37,7 +37,10 @@ export type Home = Key &
     createdAt: number;
     /** The time of the event that filed the job, or of the last event that replaced it. */
     eventAt?: number;
-    /** The time of the latest event that kept this job, or whose job a caller has replaced by this job. */
+    /**
+     * The time of the latest event that kept this job. If a caller has replaced a job that an event had filed, the time of that event
+     * counts too.
+     */
     keptAt?: number;
     /** When a caller or an event last moved, replaced or redrove the job, or when an event filed it. */
     askedAt?: number;
@@ -45,8 +48,8 @@ export type Home = Key &
     /** Never stored. It marks the job's message as `spare` (see `MessageJob`). */
     spare?: true;
     /**
-     * The start that a pause, a limit or a window gave the job. From `heldFrom` to `heldUntil` only that hold delays it: this time is
-     * no lateness.
+     * The start that a pause, a limit or a window gave the job. Only this hold delays the job from `heldFrom` to `heldUntil`, so this
+     * time does not count as lateness.
      */
     heldUntil?: number;
     heldFrom?: number;
@@ -67,13 +70,13 @@ export type Home = Key &
     postponeUntil?: number;
     /** When the message was sent that led to the claim since the job's last move, or to the job's end without a claim. */
     sentAt?: number;
-    /** The last ten bulks that moved or cancelled the job, newest first: `<id> <ms>` of each, with the due time before that bulk. */
+    /** The last ten bulks that moved or cancelled the job, newest first: `<id of the bulk> <due time before the bulk, in ms>` of each. */
     bulk?: string;
     /** The last ten once items that name the job, a line each: `<expiresAt> <token>`. The items must outlive the job. */
     once?: string;
     /** The last ten calls with an `Idempotency-Key` that changed the job, a line each: `<hash of the key>.<hash of the request>`. */
     calls?: string;
-    /** What happened to the job before its last move: the last entries, oldest first. Each move adds what it makes the home forget. */
+    /** What happened to the job before its last move: the last entries, oldest first. Each move adds what it overwrites. */
     log?: LogEntry[];
     /** The token of the current claim, or of the last one if the job has ended. */
     token?: string;
@@ -104,7 +107,7 @@ export type LogEntry = {
   error?: string;
 };
 
-/** An entry of a bucket: look at job `id` at that time. */
+/** An entry of a bucket. It makes a sweep and an audit look at job `id` at the time in the entry's sort key. */
 export type Look = Key & {
   v: number;
   id: string;
@@ -132,7 +135,7 @@ export type Tombstone = Key & {
   v: number;
   /** The ids of the key's last events that cancel, a line each. */
   events: string;
-  /** The time of the latest of these events. A job that an earlier event files later is cancelled at once. */
+  /** The time of the latest of these events. If an event with this time or an earlier one files a job, the job is cancelled at once. */
   eventAt: number;
   /** Each job that is filed up to this time is cancelled at once. It is later than `eventAt` if an event found no job. */
   until: number;
@@ -179,7 +182,7 @@ export type Pause = Key & {
   rate?: number;
   /** The next start that `rate` gives. */
   nextAt?: number;
-  /** How many starts a second earlier rates have given up to `givenUntil`. Those jobs keep their starts. */
+  /** How many starts of each second until `givenUntil` earlier rates have already given. Jobs keep these starts. */
   givenRate?: number;
   givenUntil?: number;
   /** When the topic was paused before. */

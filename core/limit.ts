@@ -41,8 +41,8 @@ export function startsFarAhead(minute: number, period: Period): number {
 
 /**
  * Distributes jobs over periods. In the order of their wanted starts, each job gets the first period that has room and does not end
- * before the job's start. A job gets none if that period begins after its `last`. `wanted` and `periods` are sorted. `exact`: a
- * job gets the period of its own start, or none. Answers for each period the indexes in `wanted` of its jobs.
+ * before the job's start. If that period begins after the job's `last`, the job gets none. `wanted` and `periods` are sorted.
+ * `exact`: a job gets the period of its own start, or none. Answers for each period the indexes in `wanted` of its jobs.
  */
 export function periodsToAsk(
   periods: readonly number[],

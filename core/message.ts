@@ -23,10 +23,10 @@ export type MessageJob = CarriedOptions & {
   expiresAt?: string;
   /** The job's key, if it has one: a settle then knows of the key item without a read. */
   key?: string;
-  /** ISO 8601, UTC: the start that a pause, a limit or a window gave the job. From `heldFrom` on only that hold delays it. */
+  /** ISO 8601, UTC: the start that a pause, a limit or a window gave the job. Only this hold delays the job after `heldFrom`. */
   heldUntil?: string;
   heldFrom?: string;
-  /** ISO 8601, UTC: when the message was sent. A message that replaces another unchanged keeps the time of the first. */
+  /** ISO 8601, UTC: when the message was sent. If the job was sent again unchanged: when its first message was sent. */
   sentAt?: string;
   /** As the home's `restarts`. Absent: never. */
   restarts?: number;

@@ -67,7 +67,7 @@ export function parseOccurrence(event: unknown): Occurrence {
   const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
   if (v !== VERSION || typeof name !== "string" || Number.isNaN(at) || !isTemplate(job)) {
     const rule = `an occurrence of version ${VERSION} with its time and a job`;
-    throw new Error(`the event must be ${rule}, got ${toJson({ v, time })} and ${typeof job}`);
+    throw new Error(`the event must be ${rule}, got ${toJson({ v, time })} and a job of type ${typeof job}`);
   }
   return { name, time: at, job: templateOf(job) };
 }

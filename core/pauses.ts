@@ -15,9 +15,10 @@ export function isPauseOver({ expiresAt }: Pause): boolean {
 }
 
 /**
- * Answers the `earlier` of the pause that begins `now`: when the topic was paused before, for as long as the ready queue can hold a
- * message of that time. If there are more than `SPANS`, the oldest become one span, with the time between them. That counts too
- * much time as paused: when it is unclear whether a pause made a job late, the job runs.
+ * Answers the `earlier` of the pause that begins `now`: the times in which the topic was paused before. Pauses that ended more than
+ * `READY_RETENTION` ago are left out, because the ready queue holds no message of that time. If more than `SPANS` are left, the oldest
+ * become one span, with the time between them. That counts too much time as paused: when it is unclear whether a pause made a job
+ * late, the job runs.
  */
 export function spansAfter(pause: Pause, now: number): PauseSpan[] {
   const spans = spansOf(pause, now)

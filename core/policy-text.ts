@@ -2,8 +2,8 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Policy } from "./policy.ts";
 
 /**
- * A policy of up to this many characters is stored as readable JSON. A function's whole environment has 4,096 bytes, and its
- * mappings' ids take most.
+ * A policy of up to this many characters is stored as readable JSON. A function's whole environment has at most 4,096 bytes, and the
+ * ids of the event source mappings take most of them.
  */
 const LONGEST_READABLE = 1000;
 

@@ -19,7 +19,7 @@ export type WebhookPolicy = {
   readonly timeout: number;
   /** Whether a URL may begin with `http:` too. */
   readonly allowHttp: boolean;
-  /** Hosts that may be called on every port, even private ones: names or addresses as `new URL(…).hostname` gives them. */
+  /** Hosts that may be called on every port, even if they are private: names or addresses as `new URL(…).hostname` gives them. */
   readonly allowHosts: readonly string[];
   /** The only public hosts that may be called. `*.example.com` stands for all hosts below `example.com`. Absent: every host. */
   readonly onlyHosts?: readonly string[];

@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 
 /** The only range of IPv6 from which addresses of the Internet are assigned ("IPv6 Global Unicast Address Assignments", IANA). */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
-/** How IPv6-only networks reach an IPv4 address: its last 32 bits (RFC 6052). */
+/** The addresses by which IPv6-only networks reach an IPv4 address. Their last 32 bits are the IPv4 address (RFC 6052). */
 const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 
 /**
@@ -14,7 +14,7 @@ export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const judged = unwrapped(ipaddr.parse(address));
   if (judged.range() !== "unicast") return false;
-  // The library calls each range without a name unicast, such as that of the obsolete `::127.0.0.1`.
+  // The library answers `unicast` for each range that it has no name for, such as the range of the obsolete `::127.0.0.1`.
   return judged.kind() === "ipv4" || judged.match(GLOBAL_UNICAST);
 }
 

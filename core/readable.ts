@@ -12,7 +12,7 @@ export type Unreadable = { readonly id: string; readonly unreadable: string; rea
 const STATES = new Set<unknown>(["scheduled", "running", "done", "cancelled", "dead", "expired"]);
 const TEXTS = ["topic", "body"] as const;
 const TEXTS_IF_ANY = ["key", "token", "once", "calls", "lastError", "settledBy", "bulk"] as const;
-/** Texts that are parts of other items' keys. DynamoDB refuses a key of more than 1,024 or 2,048 bytes. */
+/** Texts that are parts of other items' keys. DynamoDB refuses a sort key of more than 1,024 bytes and a partition key of more than 2,048. */
 const NAMES = ["topic", "key"] as const;
 const LONGEST_NAME = 512;
 const TIMES = ["dueAt", "wantedAt", "createdAt"] as const;
@@ -55,7 +55,7 @@ export function layoutTrouble({ v }: { v: unknown }): string | undefined {
   return `its layout is version ${v}, and this code reads version ${ITEM_VERSION}`;
 }
 
-/** Makes the error of a `count` in an item that a newer version wrote. */
+/** Makes the error that `Pool.count` throws for an item that a newer version wrote. */
 export function newerCounters({ pk }: Key): MinutehandError {
   const why = "a newer version wrote it, and only that version can count in it";
   return new MinutehandError("unavailable", `item ${pk} cannot be used: ${why}`);

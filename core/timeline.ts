@@ -12,7 +12,7 @@ export type Happening = Omit<LogEntry, "what"> & {
   what: LogEntry["what"] | "filed" | Exclude<State, "scheduled" | "running">;
 };
 
-/** How a run ended after which the job runs again. */
+/** How a run ended, if the job runs again after it. */
 export type RunEnd = { readonly what: "failed" | "asked-to-retry"; readonly error?: string };
 
 /**

@@ -93,8 +93,8 @@ export type EventMatch = {
 /** Events that cancel the job with their key. A finished job stays as it is. A running job finishes its run and does not run again. */
 export type CancelSetting<Duration> = EventMatch & {
   /**
-   * How long after the event a newly filed job with the same key is cancelled at once, 0 to 1 day. An event can arrive before its
-   * job. 0: no such job is cancelled.
+   * A job with the same key that is filed within this time after the event is cancelled at once, because an event can arrive before
+   * its job. 0 to 1 day. 0: no such job is cancelled.
    *
    * @default 5 minutes
    */
@@ -122,8 +122,8 @@ export type EnqueueSetting<Duration> = EventMatch & {
    */
   readonly onDuplicate?: "keep" | "replace" | "postpone";
   /**
-   * How long after the first event a postponed job is due at the latest, 1 second to 10 years. Required with `postpone`, and
-   * allowed only there.
+   * A postponed job is due at most this long after the first event, 1 second to 10 years. Required with `postpone`, and allowed only
+   * there.
    */
   readonly maxDelay?: Duration;
 };
@@ -153,7 +153,7 @@ export type TopicSettings<Duration> = {
   readonly tracking?: "full" | "none";
   /**
    * `millisecond` makes SQS deliver each message early, and the consumer holds it until its job is due. In a pull topic each
-   * `receive` then answers one job, unless the topic is late.
+   * `receive` then answers one job, and more only if that job is already late.
    *
    * @default "second"
    */

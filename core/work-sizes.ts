@@ -44,7 +44,7 @@ export type Sizes = {
   readonly bulkJobs: number;
   /** How many bytes the jobs of one message have at most. */
   readonly packBytes: number;
-  /** Up to how many ready messages a topic's consumers count as keeping up. */
+  /** A topic's consumers count as keeping up if its ready queue has at most this many ready messages. */
   readonly healthyReady: number;
   /** How many statements one call to DynamoDB has, 25 at most. */
   readonly statements: number;
@@ -84,8 +84,8 @@ export const SIZES: Sizes = {
 };
 
 /**
- * How many pages of a shard are in memory at once: the page in hand, the page that is read ahead, and two of the minutes that are
- * read at once.
+ * How many pages of a shard are in memory at once: the page in hand, the page that is read ahead, and the first pages of two minutes
+ * that are read at once.
  */
 const PAGES = 4;
 /** DynamoDB's bound of a page. As text a page takes two bytes for each character. */

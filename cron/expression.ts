@@ -85,8 +85,8 @@ function parseRate(text: string, anchor: number): Recurrence {
 
 /**
  * Parses the inside of `cron(…)`. croner computes in UTC, whose clocks never change, and each time that croner finds is then looked
- * up in the expression's time zone. In a time zone croner would move a skipped time behind the gap, and repeat times of a doubled
- * hour: Scheduler does neither.
+ * up in the expression's time zone. If croner computed in that time zone, it would move a skipped time behind the gap, and repeat
+ * times of a doubled hour. Scheduler does neither.
  */
 function parseCron(text: string, clock: WallClock): Recurrence {
   const walls = new Cron(cronerPattern(text), {

@@ -3,7 +3,7 @@ import { createContext } from "../environment/context.ts";
 import { createEventSources } from "../environment/event-sources.ts";
 import { tick } from "../protocol/hand-over/tick.ts";
 
-/** In the last ms before Lambda's timeout the tick begins nothing new: a call that hangs takes 15 s, and then telemetry is written. */
+/** How long before Lambda's timeout the tick stops beginning new work, ms. A call that hangs takes 15 s, and then telemetry is written. */
 const MARGIN = 20_000;
 
 const ctx = { ...createContext(), eventSources: createEventSources() };

@@ -37,7 +37,7 @@ const jobSummary = answer(
       time.check(
         z.meta({
           description:
-            "When the job starts, if that is after `dueAt`: its topic was paused, or has a rate limit or a window.",
+            "When the job starts, if a pause, a rate limit or a window of its topic makes it start later than `dueAt`.",
         }),
       ),
     ),

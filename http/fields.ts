@@ -62,7 +62,7 @@ export const idempotencyKey = matching(
 
 const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
 
-/** A duration in ms. `least` checks that a number of seconds is not too small. `most` is in ms. `rule`: the error text above `most`. */
+/** A duration in ms. `least` checks that a number of seconds is not too small. `most` is in ms. `rule`: the error text for a longer one. */
 function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: string) {
   return z.pipe(
     z.union(
@@ -139,7 +139,8 @@ export function plainText(mostBytes: number) {
   const rule = `must be 1 to ${mostBytes} bytes of UTF-8 without control characters`;
   return z.string({ error: rule }).check(
     z.minLength(1, { error: rule }),
-    // JSON Schema can only bound UTF-16 units. A text never has more UTF-16 units than bytes. `refine` bounds the bytes.
+    // JSON Schema can bound the characters of a text, but not its bytes. A text never has more characters than bytes. `refine` bounds
+    // the bytes.
     z.maxLength(mostBytes, { error: rule }),
     z.regex(NO_CONTROLS, { error: rule }),
     z.refine((text) => Buffer.byteLength(text) <= mostBytes && text.isWellFormed(), { error: rule }),

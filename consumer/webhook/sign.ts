@@ -8,9 +8,9 @@ type Signed = { url: string; id: string; now: number; body: string; sharedSecret
 export type Sign = (call: Signed) => string;
 
 /**
- * Makes the function that signs calls as Standard Webhooks does. From each of the topic's secrets a secret of the receiver is derived
- * (`receiverSecret`), and a call has a signature of each of these. So while the secret is changed, a receiver that knows the old or the new
- * one can verify a call. An older text that is not a secret is left out.
+ * Makes the function that signs calls as Standard Webhooks does. It derives a secret of the receiver from each of the topic's secrets
+ * (`receiverSecret`), and signs a call with each derived secret. So while the topic's secret is changed, a receiver can verify a call with
+ * the old or the new derived secret. An older text that is not a secret is left out.
  *
  * @throws if the topic's current secret, the first, is not a secret
  */

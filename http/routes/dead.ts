@@ -55,7 +55,7 @@ export const deadRoutes = [
     operationId: "redrive",
     isDecision: true,
     summary:
-      "Runs dead jobs again: those in `ids`, or else the `max` oldest ones (100 by default). Idempotent with an Idempotency-Key: a repeat selects the same jobs, leaves alone those that it has redriven, and counts them.",
+      "Runs dead jobs again: those in `ids`, or else the `max` oldest ones (100 by default). Idempotent with an Idempotency-Key: a repeat selects the same jobs, redrives no job twice, and also counts the jobs that an earlier try has redriven.",
     params,
     headers: idempotent,
     body: redriving,
