@@ -7,7 +7,7 @@ import {
   PAGE_JOBS,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
-import { MinutehandError, messageOf, notFiledError } from "../../core/errors.ts";
+import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { isFinished, isNextRevision, startsAt } from "../../core/home.ts";
 import { type Begun, begunKey, type Head, ITEM_VERSION, sortable, timeOf, ttl } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
@@ -123,7 +123,8 @@ export async function beginRepeatableBulk(ctx: Context, topic: string, bulk: Bul
   if (!begun || begun.expiresAt * 1000 <= startedAt) {
     const expect = { expiresAt: begun?.expiresAt };
     const changed = await ctx.pool.change({ key, expect, set: noted }, by);
-    if (!changed.changed) throw notFiledError(new Error("the same bulk was being begun elsewhere"));
+    if (!changed.changed)
+      throw new MinutehandError("unavailable", "another call began the same bulk at the same time");
     return bulk;
   }
   return {
