@@ -45,7 +45,9 @@ export function isUnknown(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || thrown instanceof MinutehandError) return false;
   if (isUnknownCode(thrown.name)) return true;
   const status = statusOf(thrown);
-  return status === undefined ? isNetworkTrouble(thrown) : status >= 500;
+  if (status === undefined) return isNetworkTrouble(thrown);
+  // An answer with a status of success can break off in its body, so that the SDK cannot read it.
+  return status >= 500 || status < 300;
 }
 
 /** Whether an error is a timeout of the SDK, or a network error of Node such as ECONNRESET or EAI_AGAIN. */

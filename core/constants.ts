@@ -144,7 +144,7 @@ mustHold(
 
 /** A job gets no start in the last moments before it expires: its consumer may be this late. */
 export const LAST_START_BEFORE_EXPIRY = 2 * SECOND;
-/** Until this long after the start that a job has got, the hand-over assumes that the job was sent for that start. */
+/** Until this long after the start that a job has got, the job may run for that start. */
 export const BOOKED_FOR = MINUTE;
 /** How long Lambda takes at most to poll a queue again after its event source mapping was enabled. */
 export const MAPPING_FOLLOWS = MINUTE;
@@ -164,8 +164,8 @@ export const LONGEST_UNTRACKED_WAIT = READY_RETENTION - FOR_SLOW_CONSUMERS;
 
 /** When the audit looks again at a job that it has found late: `[late by less than, look again after]`. */
 export const AUDIT_LADDER = [
-  [HOUR, HOUR],
-  [5 * HOUR, 4 * HOUR],
+  [DAY, HOUR],
+  [7 * DAY, 6 * HOUR],
   [Number.POSITIVE_INFINITY, DAY],
 ] as const;
 /** While its ready queue has a backlog, a job that is less late than this gets a look, but no second message. */

@@ -117,6 +117,8 @@ export type Look = Key & {
    * no message.
    */
   since?: number;
+  /** SQS did not take the message of the job's present revision. So the job lies in no queue. */
+  unsent?: true;
 };
 export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
 /** The item of an `Idempotency-Key`. */

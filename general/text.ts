@@ -9,3 +9,11 @@ export function truncate(text: string, bytes: number): string {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   return decoder.decode(Buffer.from(whole).subarray(0, bytes), { stream: true });
 }
+
+/**
+ * Answers how many bytes a value has in the answer of a Lambda function behind API Gateway. Such an answer contains the value's JSON as a
+ * JSON string, so that each quote takes two bytes. An answer may have 6 MB ("Lambda quotas", AWS Lambda Developer Guide).
+ */
+export function answerBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(JSON.stringify(value)));
+}

@@ -62,8 +62,13 @@ export async function startGate(
   try {
     const { maxPerSecond, window } = policyOf(ctx, topic);
     if (maxPerSecond !== undefined) await giveStarts(ctx, topic, waiting, gated, by, looks);
-    else if (window !== undefined) await holdOutsideWindow(ctx, topic, waiting, gated);
-    else gated.ready.push(...waiting);
+    else {
+      // Parked jobs are left to the release: their notes say since when a pause has held them.
+      const noted = await parkedAmong(ctx, waiting);
+      const free = waiting.filter(({ id }) => !noted.has(id));
+      if (window !== undefined) await holdOutsideWindow(ctx, topic, free, gated);
+      else gated.ready.push(...free);
+    }
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(messageOf(error));
     const settled = new Set([...gated.ready, ...gated.later]);
@@ -85,10 +90,12 @@ async function giveStarts(
   looks: KnownJobs | undefined,
 ): Promise<void> {
   const now = ctx.clock();
+  // A job that callers postpone beyond its bound keeps a start that has just passed. Otherwise each call would give it a later start.
+  const isUsable = (home: Home): boolean =>
+    looks === undefined && isBeyondBound(home, now) ? hasUsableStart(home, now) : isStartAhead(home, now);
   // These jobs get no other start: their messages lie in the queue, or a start that a limit has counted still holds.
   const keepsStart = (home: Home): boolean =>
-    looks?.behind.has(home.id) === true ||
-    (isStartCounted(home) && (looks ? isStartAhead(home, now) : hasUsableStart(home, now)));
+    looks?.behind.has(home.id) === true || (isStartCounted(home) && isUsable(home));
   // A job that will have expired at its start needs no start of the limit. It is sent, and its consumer ends it.
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
   const isReady = (home: Home): boolean =>
@@ -98,7 +105,7 @@ async function giveStarts(
     looks?.parked ??
     (await parkedAmong(
       ctx,
-      jobs.filter((home) => home.spare === true && !isReady(home)),
+      jobs.filter((home) => !isReady(home)),
     ));
   const isParked = ({ id }: Home): boolean => parked.has(id);
   // Parked jobs wait for a release. Ticks look only for the notes of listed topics, so the topic must be listed.
@@ -133,16 +140,13 @@ async function giveStarts(
   await sortByOutcome(ctx, noted, await noteStarts(ctx, noted), gated);
 }
 
-/**
- * Says whether a job has a start that lies ahead, or passed at most `BOOKED_FOR` ago. Other processes assume that the job is sent
- * for such a start.
- */
+/** Says whether a job has a start that lies ahead, or passed at most `BOOKED_FOR` ago: it may run now for that start. */
 export function hasUsableStart(home: Home, now: number): boolean {
   return isStartAhead(home, now - BOOKED_FOR);
 }
 
 /**
- * Says whether a job was given a start that is still to come. Ticks do not rely on a start that has passed: a tick that died may
+ * Says whether a job was given a start that is still to come. Senders do not rely on a start that has passed: a process that died may
  * not have sent the jobs of a minute, and if all were sent at once, they would start in the same second.
  */
 export function isStartAhead({ heldUntil }: Home, now: number): boolean {
@@ -159,10 +163,11 @@ export function isStartCounted({ uncounted, heldUntil }: Home): boolean {
 }
 
 /**
- * Answers the ids of the jobs that are parked. The jobs are `spare`: their senders only make sure that the jobs are sent. The
- * release gives each parked job a start, and the job's note says since when the job is held.
+ * Answers the ids of the `spare` jobs that are parked. The senders of spare jobs only make sure that the jobs are sent. The release
+ * gives each parked job a start, and the job's note says since when the job is held.
  */
-async function parkedAmong(ctx: Context, spare: readonly Home[]): Promise<Set<string>> {
+async function parkedAmong(ctx: Context, jobs: readonly Home[]): Promise<Set<string>> {
+  const spare = jobs.filter((home) => home.spare === true);
   if (spare.length === 0) return new Set();
   const notes = await ctx.pool.read(spare.map(parkedKey));
   return new Set(spare.filter((_, i) => notes[i]).map(({ id }) => id));
@@ -183,13 +188,7 @@ async function holdOutsideWindow(
   // rule: given-start-keeps-the-window
   const outside = jobs.filter((home) => startsOutsideWindow(ctx, home));
   gated.ready.push(...jobs.filter((home) => !outside.includes(home)));
-  // Parked jobs are left to the release: their notes say since when a pause has held them.
-  const parked = await parkedAmong(
-    ctx,
-    outside.filter(({ spare }) => spare === true),
-  );
-  const shut = outside.filter(({ id }) => !parked.has(id));
-  const holds = windowStarts(ctx, shut);
+  const holds = windowStarts(ctx, outside);
   const now = ctx.clock();
   // The window may have opened since `startsOutsideWindow` looked. Then nothing holds the job. It is sent although its start may
   // not be near, because the caller has chosen to send it.

@@ -104,7 +104,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   }
   const outcomes = await sendDue(
     ctx,
-    toSend.map((home) => ({ home, isLate: true, isFirst: false })),
+    toSend.map((home) => ({ home, isLate: true, isUnsent: false })),
     backlogs,
   );
   let sentAgain = 0;
@@ -118,7 +118,12 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const isHeld = outcome === "left" || outcome === "held";
     // It could not be read whether the job may start. So nothing was sent, and the next look can come soon.
     const isUnread = outcome === "unread";
-    const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isHeld ? Math.max(after, late) : after;
+    // While SQS takes no messages, sweeps file looks as well. So the audit's own looks may become rare.
+    const wait = isUnread
+      ? Math.max(FAILING_TOPIC_WAIT, late)
+      : outcome === "sent"
+        ? after
+        : Math.max(after, late);
     // rule: held-job-has-a-look
     looks.push({ id: home.id, time: lookAgainAt(home.id, now, wait) });
     if (!isHeld && !isUnread && outcome !== "ended") sentAgain += 1;

@@ -4,7 +4,7 @@ import { minuteOf, type Pause, pauseKey, ttl } from "../../core/items.ts";
 import { beforeTime, END } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
 import { listPaused, pausedTopics, setQueuePolling } from "../change/pause.ts";
-import { readPauses, readPausesApart } from "../gate/known-pauses.ts";
+import { readPausesApart } from "../gate/known-pauses.ts";
 import { limitedTopics, listLimited } from "../gate/limited-topics.ts";
 import { countParked } from "../gate/park.ts";
 import { isLimited } from "../policy.ts";
@@ -108,7 +108,11 @@ async function inTurns(
       const { topic } = next;
       const end = Math.min(ctx.clock() + TURN, until);
       await work(next, end);
-      if (ctx.clock() >= end) waiting.push({ topic, pause: (await readPauses(ctx, [topic]))[0] });
+      if (ctx.clock() < end) continue;
+      // If the pause cannot be read, the topic waits for the next tick, and the other topics have their turns.
+      const [pause] = await readPausesApart(ctx, [topic]);
+      if (pause instanceof Error) trouble(ctx, topic, "reading a pause", pause);
+      else waiting.push({ topic, pause });
     }
   });
 }

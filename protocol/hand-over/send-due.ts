@@ -15,8 +15,11 @@ export type DueJob = {
   readonly home: Home;
   /** The job is found after its start: somebody may have sent or parked the job before. */
   readonly isLate: boolean;
-  /** No sweep or audit has looked at the job before, so the job lies in no queue. Its writer may have parked the job. */
-  readonly isFirst: boolean;
+  /**
+   * No sweep or audit has looked at the job before, or SQS has not taken the job's message. So the job lies in no queue. Its writer may
+   * have parked the job.
+   */
+  readonly isUnsent: boolean;
 };
 
 /**
@@ -61,10 +64,10 @@ export async function sendDue(
   for (const id of await endExpiredLimited(ctx, open())) outcomes.set(id, { outcome: "ended" });
 
   await askForBacklogs(open(), readAt, backlogs);
-  const first = new Set(due.flatMap(({ home, isFirst }) => (isFirst ? home.id : [])));
+  const unsent = new Set(due.flatMap(({ home, isUnsent }) => (isUnsent ? home.id : [])));
   const lateIds = new Set(due.flatMap(({ home, isLate }) => (isLate ? home.id : [])));
   const late = open().filter(({ id }) => lateIds.has(id));
-  const before = await findSentOrParked(ctx, late, backlogs, ({ id }) => first.has(id));
+  const before = await findSentOrParked(ctx, late, backlogs, ({ id }) => unsent.has(id));
   for (const home of late) {
     const error = before.unread.get(home.id);
     if (error !== undefined) noteUnread(home, error);

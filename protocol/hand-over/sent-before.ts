@@ -17,20 +17,20 @@ export type Unread = ReadonlyMap<string, Error>;
  * - A job without a note lies in its queue if its topic's consumers are `behind`.
  * - The message of any other job was lost or never sent: the job needs another start.
  *
- * @param isFirst whether this is the first look at a job. Such a job lies in no queue, but its writer may have parked it
+ * @param isUnsent whether a job lies in no queue (`DueJob.isUnsent`). Its writer may have parked it
  */
 export async function findSentOrParked(
   ctx: Context,
   homes: readonly Home[],
   backlogs: Backlogs,
-  isFirst: (home: Home) => boolean = () => false,
+  isUnsent: (home: Home) => boolean = () => false,
 ): Promise<{ looks: Omit<KnownJobs, "by">; unread: Unread }> {
   const now = ctx.clock();
   const asked = homes.filter((home) => isLimited(ctx, home.topic) && !isStartAhead(home, now));
   if (asked.length === 0) return NOTHING_KNOWN;
   const { noted: parked, unread } = await notedOf(ctx, asked, asked.map(parkedKey));
   const behind = new Set<string>();
-  const others = asked.filter((home) => !parked.has(home.id) && !unread.has(home.id) && !isFirst(home));
+  const others = asked.filter((home) => !parked.has(home.id) && !unread.has(home.id) && !isUnsent(home));
   for (const [topic, jobs] of Map.groupBy(others, (home) => home.topic))
     if (await backlogs(topic)) for (const { id } of jobs) behind.add(id);
   return { looks: { parked, behind }, unread };

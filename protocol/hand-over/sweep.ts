@@ -131,27 +131,31 @@ async function handOver(
   const now = ctx.clock();
   // rule: each-entry-swept
   const waiting = entries.filter((entry) => isToSend(entry, limit, now));
-  const outcomes = await sendDue(ctx, dueJobsOf(waiting, now), backlogs);
+  const due = dueJobsOf(waiting, now);
+  const outcomes = await sendDue(ctx, due, backlogs);
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, waiting)) ? entries.length : first;
-  await lookAgain(ctx, entries.slice(0, stopAt), outcomes, limit);
+  const unsent = new Set(due.flatMap(({ home, isUnsent }) => (isUnsent ? home.id : [])));
+  await lookAgain(ctx, entries.slice(0, stopAt), outcomes, unsent, limit);
   // rule: held-jobs-stop-no-cursor
   return entries[stopAt];
 }
 
 /**
- * Answers the jobs of these entries, and says of each whether it is late and whether this is the first look at it. An entry that lies
- * later than its job's start is a second look, because the first look lies at the start or before.
+ * Answers the jobs of these entries, and says of each whether it is late and whether it lies in no queue. An entry that lies later than
+ * its job's start is a second look, because the first look lies at the start or before.
  */
 function dueJobsOf(waiting: readonly Entry[], now: number): DueJob[] {
-  const entries = waiting.flatMap(({ sk, home }) => (home ? { home, lookedAt: timeOf(sk) } : []));
+  const entries = waiting.flatMap(({ sk, home, unsent = false }) =>
+    home ? { home, lookedAt: timeOf(sk), unsent } : [],
+  );
   const seenBefore = new Set(
-    entries.flatMap(({ home, lookedAt }) => (startsAt(home) < lookedAt ? home.id : [])),
+    entries.flatMap(({ home, lookedAt, unsent }) => (startsAt(home) < lookedAt && !unsent ? home.id : [])),
   );
   return entries.map(({ home, lookedAt }) => ({
     home,
     isLate: startsAt(home) < Math.max(lookedAt, now),
-    isFirst: !seenBefore.has(home.id),
+    isUnsent: !seenBefore.has(home.id),
   }));
 }
 
@@ -216,16 +220,21 @@ type Failed = {
   readonly sent: Failure;
   /** When a sweep first failed to hand the job over, as its looks record it: ms since the epoch. */
   readonly since: number;
+  /** The job lies in no queue. */
+  readonly isUnsent: boolean;
 };
 
 /**
  * Files looks at those jobs of these entries that were not sent or could not be read. The looks lie past the limit of this sweep. A
  * job whose message SQS never takes is recorded as dead instead.
+ *
+ * @param unsent the ids of the jobs that lay in no queue before this sweep
  */
 async function lookAgain(
   ctx: Context,
   entries: readonly Entry[],
   outcomes: ReadonlyMap<string, Handed>,
+  unsent: ReadonlySet<string>,
   limit: number,
 ): Promise<void> {
   const now = ctx.clock();
@@ -238,7 +247,8 @@ async function lookAgain(
     if (handed.outcome === "unread") unread.push({ id: home.id, late: now - home.dueAt });
     if (!isFailure(handed)) continue;
     const metFirst = failed.get(home.id)?.since ?? since;
-    failed.set(home.id, { home, sent: handed, since: Math.min(metFirst, since) });
+    const isUnsent = unsent.has(home.id);
+    failed.set(home.id, { home, sent: handed, since: Math.min(metFirst, since), isUnsent });
   }
   await inParallel([...failed.values()], FAILED_AT_ONCE, (one) => giveUpOrLookAgain(ctx, one, limit));
   const unreadable = entries.flatMap((entry) => entry.unreadable ?? []);
@@ -250,7 +260,11 @@ async function lookAgain(
 }
 
 /** Records a job as dead if its queue will not take its message, and files the next look at it otherwise. */
-async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, limit: number): Promise<void> {
+async function giveUpOrLookAgain(
+  ctx: Context,
+  { home, sent, since, isUnsent }: Failed,
+  limit: number,
+): Promise<void> {
   const now = ctx.clock();
   const late = now - home.dueAt;
   const isUnknown = !isNamed(ctx, home.topic);
@@ -269,6 +283,7 @@ async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, li
   }
   // The look lies past the limit, where no sweep has been yet. The longer the failure lasts, the longer is the wait.
   const wait = Math.max(FAILING_TOPIC_WAIT, isUnknown ? now - since : late);
-  const look = { id: home.id, time: lookAgainAt(home.id, limit, wait), ...(isUnknown && { since }) };
-  await fileLooksAbout(ctx, [look], now + WRITER_DEADLINE);
+  const time = lookAgainAt(home.id, limit, wait);
+  const more = { ...(isUnknown && { since }), ...(isUnsent && { unsent: true as const }) };
+  await fileLooksAbout(ctx, [{ id: home.id, time, ...more }], now + WRITER_DEADLINE);
 }

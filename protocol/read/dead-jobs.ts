@@ -3,6 +3,7 @@ import { isNextRevision } from "../../core/home.ts";
 import { type DeadEntry, deadDay, type Head, headOf, idIn, timeOf } from "../../core/items.ts";
 import { afterJob, beforeTime, END, justAfter, type Position } from "../../core/position.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";
+import { answerBytes } from "../../general/text.ts";
 import type { Context, Page } from "../ports.ts";
 import { readReadableHomes } from "../store/read-job.ts";
 import { type JobFilter, type JobPage, matchesFilter } from "./list.ts";
@@ -105,7 +106,7 @@ async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): Asy
     "listing dead jobs",
   );
   // Bodies are not kept: there may be very many dead jobs.
-  const read = homes.map((home) => home && { home: headOf(home), bytes: JSON.stringify(home).length });
+  const read = homes.map((home) => home && { home: headOf(home), bytes: answerBytes(home) });
   for (const [i, entry] of named.entries()) {
     const { home, bytes = 0 } = read[i] ?? {};
     yield { home: home?.topic === topic ? home : undefined, entry, bytes };

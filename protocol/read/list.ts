@@ -2,6 +2,7 @@ import { DAY, PAGE_BYTES } from "../../core/constants.ts";
 import { stateAt } from "../../core/home.ts";
 import type { Head } from "../../core/items.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
+import { answerBytes } from "../../general/text.ts";
 import type { Context } from "../ports.ts";
 import { afterDue, dueJobs } from "./due-jobs.ts";
 
@@ -49,8 +50,8 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
     for (const home of due.homes) {
       const inState = request.state === undefined || stateAt(home, now) === request.state;
       const meant = inState && matchesFilter(home, request);
-      // Jobs in an answer have no bodies, but an answer of a Lambda function has at most 6 MB.
-      if (meant) bytes += JSON.stringify(home).length;
+      // Jobs in an answer have no bodies, but a page must fit into the answer of a Lambda function.
+      if (meant) bytes += answerBytes(home);
       if (homes.length === request.limit || (homes.length > 0 && bytes > PAGE_BYTES)) {
         return { homes, gone, examined, cursor: position };
       }

@@ -218,12 +218,14 @@ async function openAll(
     else if (others.length > 0) {
       // The message was packed for the consumer that the topic had before. A pull settles each job by its own message.
       if (await sendAlone(ctx, message)) away.drop.push(received.handle);
+      else hideFor(away, received, REPEAT_AFTER);
     } else if (opened.kind === "early") hideFor(away, received, opened.hideFor);
     else due.push({ received, message, job });
   }
   // In parallel, because other jobs wait for these letters.
   await inParallel(letters, SQS_BATCH_ENTRIES, async ({ received, message }) => {
     if (await redriveEnvelope(ctx, message)) away.drop.push(received.handle);
+    else hideFor(away, received, REPEAT_AFTER);
   });
   return due;
 }

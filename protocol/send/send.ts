@@ -213,7 +213,8 @@ export async function fileLooksAtUnsent(
   const now = ctx.clock();
   await fileLooks(
     ctx,
-    unsent.map((home) => ({ id: home.id, time: now + RETRY_LOOK_AFTER })),
+    // The message of a spare job may lie in the queue: its sender only made sure that there is one.
+    unsent.map(({ id, spare }) => ({ id, time: now + RETRY_LOOK_AFTER, ...(!spare && { unsent: true }) })),
     now + WRITER_DEADLINE,
   );
 }

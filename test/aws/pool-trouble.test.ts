@@ -66,6 +66,7 @@ test.each<[string, Answer]>([
   ["an internal error", error(500, "InternalServerError")],
   ["an unavailable service", { status: 503, body: "<html>" }],
   ["a connection cut", "cut"],
+  ["an answer cut in its body", "cut in the body"],
 ])("after %s every kind of write is repeated, past the SDK's own repeats", async (_, trouble) => {
   const { pool, requests } = await poolOn(({ operation }) => {
     const count = requests.filter((request) => request.operation === operation).length;

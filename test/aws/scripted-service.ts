@@ -4,8 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 export type Request = { operation: string; input: Record<string, unknown> };
 
-/** `cut`: the connection ends without an answer. `hang`: it stays open. An error's name stands in `__type`. */
-export type Answer = { status: number; body: unknown; afterMs?: number } | "cut" | "hang";
+/**
+ * `cut`: the connection ends without an answer. `cut in the body`: it ends after the status and a part of the body. `hang`: it stays
+ * open. An error's name stands in `__type`.
+ */
+export type Answer = { status: number; body: unknown; afterMs?: number } | "cut" | "cut in the body" | "hang";
 
 export type ScriptedService = {
   endpoint: string;
@@ -41,6 +44,13 @@ export async function scriptedService(
     const answer = script(request, requests.length);
     if (answer === "hang") return;
     if (answer === "cut") return incoming.socket.destroy();
+    if (answer === "cut in the body") {
+      response.writeHead(200, { "content-type": "application/x-amz-json-1.0", "content-length": "1000" });
+      response.write('{"Attributes":{"pk"');
+      // The client must have got the status before the connection ends.
+      await sleep(20);
+      return incoming.socket.destroy();
+    }
     await sleep(answer.afterMs ?? 0);
     response.writeHead(answer.status, { "content-type": "application/x-amz-json-1.0" });
     return response.end(JSON.stringify(answer.body));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { truncate } from "../../general/text.ts";
+import { answerBytes, truncate } from "../../general/text.ts";
 
 describe("text", () => {
   it("is cut at whole characters", () => {
@@ -7,5 +7,16 @@ describe("text", () => {
     expect(truncate("abc", 3)).toBe("abc");
     expect(truncate("a\ud800", 9)).toBe("a\ufffd");
     expect(Buffer.byteLength(truncate("😀".repeat(100), 255))).toBe(252);
+  });
+
+  it.each([
+    ["quotes", '"'.repeat(9)],
+    ["characters of several bytes", "ä😀"],
+    ["plain text", "abc"],
+  ])("has the bytes that it has in the answer of a Lambda function: %s", (_, text) => {
+    const answer = JSON.stringify({ body: JSON.stringify([text, text]) });
+    const empty = JSON.stringify({ body: JSON.stringify([]) });
+    // Of a value alone two quotes are counted, which an answer has once for all its values. A comma divides the values.
+    expect(Buffer.byteLength(answer) - Buffer.byteLength(empty)).toBe(2 * (answerBytes(text) - 2) + 1);
   });
 });

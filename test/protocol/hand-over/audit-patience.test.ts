@@ -4,7 +4,7 @@ import { SIZES } from "../../../core/work-sizes.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { consume } from "../../support/consume.ts";
 import { orders } from "../../support/scenes.ts";
-import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 
 const BACKLOG = HEALTHY_READY + 1;
 
@@ -99,4 +99,22 @@ test("a lost job that was taken for one of a backlog is judged again some minute
   expect(await consumeAll(world)).not.toContain(id);
   await world.pass(8 * MINUTE);
   expect(await consumeAll(world)).toEqual([id]);
+});
+
+test("jobs whose consumer has crashed before each claim for hours run within 75 minutes of its repair", async () => {
+  const world = createWorld({ shards: 1 });
+  const filed = new Set<string>();
+  for (let i = 0; i < 20; i++) filed.add((await world.file({ delay: 5 * MINUTE + i * SECOND })).id);
+  await world.pass(5 * MINUTE);
+  const crash = async (): Promise<void> => {
+    const request = { max: 10, waitSeconds: 0, hideSeconds: 90 };
+    while ((await world.queues.receive(orders, request)).length > 0);
+  };
+  for (const repaired = world.now() + 6 * HOUR; world.now() < repaired; await world.pass(10 * SECOND))
+    await crash();
+  expect(world.queues.messages({ ...orders, dead: true }).length).toBeGreaterThan(0);
+  const end = world.now() + 75 * MINUTE;
+  for (; world.now() < end && filed.size > 0; await world.pass(10 * SECOND))
+    for (const { id } of await consume(world, "orders")) filed.delete(id);
+  expect(filed).toEqual(new Set());
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { STARTS_AHEAD } from "../../../core/constants.ts";
+import { pauseKey } from "../../../core/items.ts";
 import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
@@ -11,10 +12,14 @@ const FUNCTION_TIMEOUT = 180 * SECOND;
 const HANGS = 15 * SECOND;
 
 /**
- * A tick whose changes and reads of the pool, and whose calls to Lambda, take so long. Answers how long it took, how many jobs
+ * A tick whose changes and reads of the pool, and whose calls to Lambda, take so long. The pauses of `silent` topics cannot be read again.
+ * Answers how long it took, how many jobs
  * each topic let go, and when its first ones.
  */
-async function slowTick(world: World, { pool: poolTakes = 0, reads = 0, lambda = 0 }) {
+async function slowTick(
+  world: World,
+  { pool: poolTakes = 0, reads = 0, lambda = 0, silent = [] as readonly string[] },
+) {
   let lost = 0;
   const clock = (): number => world.now() + lost;
   // Calls at once overlap.
@@ -29,6 +34,9 @@ async function slowTick(world: World, { pool: poolTakes = 0, reads = 0, lambda =
   };
   const read: Pool["read"] = async (...asked) => {
     if (reads > 0) await takes(reads);
+    const [keys] = asked;
+    if (keys.length === 1 && silent.some((topic) => keys[0]?.pk === pauseKey(topic).pk))
+      throw new Error("no answer");
     return world.pool.read(...asked);
   };
   const enable = async (): Promise<void> => {
@@ -71,6 +79,23 @@ test("a limited topic's jobs start though others that are resumed have more jobs
   expect(took).toBeLessThan(FUNCTION_TIMEOUT);
   for (const topic of ["first", "second"]) expect(released.get(topic) ?? 1000).toBeLessThan(1000);
   expect(released.get("slow") ?? 0).toBeGreaterThan(50);
+});
+
+test("limited topics' jobs start though the pauses of two other topics cannot be read again after their turns", async () => {
+  const names = ["a", "b", "c", "d"];
+  const topics = Object.fromEntries(names.map((name) => [name, { maxPerSecond: 1 }]));
+  const world = createWorld({ shards: 1, topics });
+  for (const name of names) await fileMany(world, name, 400);
+  await world.pass(2 * MINUTE, { ticks: false });
+  for (const silent of [
+    ["a", "b"],
+    ["c", "d"],
+  ]) {
+    const { released } = await slowTick(world, { reads: SECOND, silent });
+    for (const name of names.filter((one) => !silent.includes(one)))
+      expect(released.get(name)).toBeGreaterThan(0);
+    await world.pass(MINUTE, { ticks: false });
+  }
 });
 
 test("a limited topic's jobs start though thousands before them have expired", async () => {

@@ -55,6 +55,40 @@ describe("pull", () => {
     expect(await world.home(id)).toMatchObject({ state: "running", revision: 0 });
   });
 
+  it("a message that cannot be divided is received again within seconds, however long the topic's `ttr` is", async () => {
+    const world = createWorld({ shards: 1, topics: { work: {} } });
+    for (let i = 0; i < 3; i++) await world.file({ topic: "work", delay: 5 * MINUTE });
+    await world.pass(5 * MINUTE);
+    const topics = { work: { consumer: "pull", ttr: 6 * 3600 } } as const;
+    const ctx = { ...world.ctx, policy: { ...world.ctx.policy, topics } };
+    const receiveAll = () => receive(ctx, "work", { max: 10, waitSeconds: 0 }, world.timers);
+    world.queues.hooks.before = ({ operation }) => {
+      if (operation === "send") throw new Error("throttled");
+    };
+    expect(await receiveAll()).toEqual([]);
+    delete world.queues.hooks.before;
+    await world.pass(10 * SECOND, { ticks: false });
+    expect(await receiveAll()).toHaveLength(3);
+  });
+
+  it("a dead letter that cannot be redriven is received again within seconds, however long the topic's `ttr` is", async () => {
+    const world = createWorld({
+      shards: 1,
+      topics: { work: { consumer: "pull", ttr: 6 * 3600, maxAttempts: 1 } },
+    });
+    const { id } = await world.file({ topic: "work" });
+    const { receipt } = await pullOne(world);
+    await settlePulled(world.ctx, "work", receipt, { end: "failed", error: "x", verb: "retry" });
+    world.queues.redriveNatively("work");
+    world.pool.hooks.before = ({ operation, keys }) => {
+      if (operation === "read" && keys.some(({ sk }) => sk.includes(id))) throw new Error("throttled");
+    };
+    expect(await pull(world)).toEqual([]);
+    delete world.pool.hooks.before;
+    await world.pass(10 * SECOND, { ticks: false });
+    expect(await pull(world)).toMatchObject([{ id }]);
+  });
+
   it("jobs of a `millisecond` topic do not wait for each other, though one call may take ten", async () => {
     const world = createWorld({ topics: { exact: { consumer: "pull", precision: "millisecond" } } });
     for (let i = 0; i < 5; i++) await world.file({ topic: "exact", delay: 5 * SECOND + i * 200 });

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
+import { enqueue, enqueueMany } from "../../../protocol/file/enqueue.ts";
+import type { NewJob } from "../../../protocol/new-job.ts";
+import { consume } from "../../support/consume.ts";
+import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
+
+const LIMIT = 20;
+const TOPICS = { calls: { maxPerSecond: LIMIT, precision: "millisecond" } } as const;
+
+/** Consumes for `ms`, ten times a second, and answers the most runs of a second. */
+async function mostRunsInASecond(world: World, ms: number, topic = "calls"): Promise<number> {
+  const seconds = new Map<number, number>();
+  for (const end = world.now() + ms; world.now() < end; await world.pass(100))
+    for (const { at } of await consume(world, topic)) {
+      const second = Math.floor(at / SECOND);
+      seconds.set(second, (seconds.get(second) ?? 0) + 1);
+    }
+  return Math.max(0, ...seconds.values());
+}
+
+test("jobs that SQS did not take keep their topic's limit when a repeated call sends them", async () => {
+  const world = createWorld({ topics: TOPICS });
+  const jobs = Array.from(
+    { length: 200 },
+    (_, n): NewJob => ({
+      topic: "calls",
+      key: `k${n}`,
+      body: "{}",
+      dueAt: world.now(),
+      onDuplicate: "keep",
+    }),
+  );
+  world.queues.trouble("all", "unreachable");
+  await enqueueMany(world.ctx, jobs);
+  await world.pass(50 * SECOND, { ticks: false });
+  world.queues.trouble("all", undefined);
+  await enqueueMany(world.ctx, jobs);
+  expect(await mostRunsInASecond(world, 5 * MINUTE)).toBe(LIMIT);
+});
+
+test("jobs that SQS did not take keep their topic's limit though other messages are ready when a sweep sends them", async () => {
+  const world = createWorld({ shards: 1, topics: TOPICS });
+  await world.pass(2 * MINUTE + 10 * SECOND);
+  world.queues.trouble("all", "failing");
+  for (let i = 0; i < 200; i++) await world.file({ topic: "calls" });
+  await world.pass(MINUTE, { ticks: false });
+  world.queues.trouble("all", undefined);
+  // The sweep that comes to the looks finds more ready messages than a queue without a backlog has.
+  const looks = world.pool.items().flatMap(({ sk }) => (sk.endsWith("#look") ? Number(sk.slice(0, 13)) : []));
+  await world.pass(Math.max(...looks) + SECOND - 3 * MINUTE - world.now(), { ticks: false });
+  for (let i = 0; i < 15; i++) await world.file({ topic: "calls" });
+  await world.tick();
+  expect(await mostRunsInASecond(world, 12 * MINUTE)).toBeLessThanOrEqual(LIMIT);
+});
+
+test.each([
+  ["a topic without options", {}],
+  ["a topic with a window", { window: "00:00-23:59 UTC" }],
+])("a parked job of %s stays parked when a repeated call keeps it", async (_, more) => {
+  const world = createWorld({ topics: { orders: { ...more, ifLate: { after: 60, do: "skip" } } } });
+  await pauseTopic(world.ctx, "orders");
+  await world.pass(10 * SECOND);
+  for (let i = 0; i < 300; i++) await world.file({ topic: "orders" });
+  const job: NewJob = {
+    topic: "orders",
+    key: "invoice-7",
+    body: "{}",
+    dueAt: world.now() + 2 * MINUTE,
+    onDuplicate: "keep",
+  };
+  const { home } = await enqueue(world.ctx, job);
+  await world.pass(30 * SECOND);
+  await resumeTopic(world.ctx, "orders", 1);
+  await mostRunsInASecond(world, 200 * SECOND, "orders");
+  await enqueue(world.ctx, job);
+  await mostRunsInASecond(world, 6 * MINUTE, "orders");
+  expect(await world.home(home.id)).toMatchObject({ state: "done" });
+});
