@@ -6,7 +6,7 @@ import { CfnQueue } from "aws-cdk-lib/aws-sqs";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import { type Life, STACK } from "./life.ts";
 
-/** A user's own app, as `-c life=…` has it. */
+/** The app of a user, as the context value `life` (`-c life=…`) describes it. */
 const app = new App();
 const {
   id,
@@ -33,5 +33,5 @@ function queueOf(id: string, prefix: string, topics: readonly string[], table?: 
 
 const queue = queueOf(id, "life", topics, table);
 if (hasSecond) queueOf("Second", "second", ["letters"]);
-// SQS hides no message for longer than 43,200 s.
+// SQS refuses this queue, because a visibility timeout must be at most 43,200 s.
 if (isBroken) new CfnQueue(stack, "Broken", { visibilityTimeout: 43_201 }).node.addDependency(queue);

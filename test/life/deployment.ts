@@ -18,12 +18,12 @@ const CDK = join(ROOT, "node_modules/aws-cdk/bin/cdk");
 const APP = `${process.execPath} ${join(import.meta.dirname, "app.ts")}`;
 const POLL_MS = 500;
 
-/** Deploys the stack like this with the CDK's own command line. Throws with what it said when it fails. */
+/** Deploys the stack as `life` describes it, with the CDK's command line. If that fails, throws with its output. */
 export async function deploy(life: Life): Promise<void> {
   await deployAssembly(await synth(life));
 }
 
-/** The same, after CloudFormation has taken back the queues of these names that the account has. */
+/** Deploys the stack after an import of the queues that exist in the account under the names of its template. */
 export async function takeBack(life: Life): Promise<void> {
   const assembly = await synth(life);
   const mapping = join(assembly, "queues.json");
@@ -49,7 +49,7 @@ async function deployAssembly(assembly: string): Promise<void> {
   await cdk("deploy", STACK, "--app", assembly, "--require-approval", "never", "--progress", "events");
 }
 
-/** By logical id, as `cdk import` wants them: the URLs of a template's queues that the account has, but the stack has not. */
+/** The template's queues that exist in the account but not in the stack: URLs by logical id, as `cdk import` needs them. */
 async function queuesThere(assembly: string): Promise<Record<string, { QueueUrl: string }>> {
   const { Resources } = JSON.parse(readFileSync(join(assembly, `${STACK}.template.json`), "utf8")) as {
     Resources: Record<string, { Type: string; Properties: { QueueName: string } }>;
@@ -70,7 +70,7 @@ async function queuesThere(assembly: string): Promise<Record<string, { QueueUrl:
   }
 }
 
-/** The logical ids of the queues that the stack has, if it is there. */
+/** The logical ids of the queues in the stack. Empty if there is no stack. */
 async function stackQueues(): Promise<Set<string>> {
   const cloudFormation = new CloudFormationClient({});
   try {

@@ -2,10 +2,10 @@ import { expect, it } from "vitest";
 import { connect, deploy, destroy, takeBack } from "./deployment.ts";
 import type { Life } from "./life.ts";
 
-/** Longer than a deployment. */
+/** A delay that is longer than a deployment takes. */
 const LATER = "60s";
 
-/** Files a job and waits for its end: the queue works. */
+/** Checks that the queue works: files a job and waits for its end. */
 async function works(id: string, topic: string): Promise<void> {
   const { client, ended } = await connect(id);
   const { id: job } = await client.enqueue(topic, {}, { delay: "1s" });
@@ -37,14 +37,14 @@ it("a consumer's timeout may be raised and lowered", async () => {
   }
 });
 
-it("two queues in one account do not meet", async () => {
+it("two queues in one account do not disturb each other", async () => {
   now = { ...now, hasSecond: true };
   await deploy(now);
   await works("Second", "letters");
   await works("Jobs", "mail");
 });
 
-it("after `cdk destroy` a deployment takes table and queues back, whatever the id, with the jobs that wait", async () => {
+it("after `cdk destroy`, a deployment with another id takes table and queues back, with the waiting jobs", async () => {
   const { client, table } = await connect("Jobs");
   const { id } = await client.enqueue("mail", {}, { delay: LATER });
   await destroy(now);

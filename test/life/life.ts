@@ -3,13 +3,13 @@ export type Life = {
   /** The construct's id. */
   readonly id: string;
   readonly topics: readonly string[];
-  /** Of the consumers, in seconds. */
+  /** The timeout of the consumers, in seconds. */
   readonly timeout?: number;
-  /** Takes this table instead of a new one. */
+  /** The name of an existing table, to be used instead of a new one. */
   readonly table?: string;
-  /** Something else in the stack cannot be created, when the queue is there. */
+  /** Whether the stack has another resource whose creation fails after the delay queue is created. */
   readonly isBroken?: boolean;
-  /** A second queue, with a prefix of its own and a topic `letters`. */
+  /** Whether the stack has a second delay queue, with a prefix of its own and a topic `letters`. */
   readonly hasSecond?: boolean;
 };
 

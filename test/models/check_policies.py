@@ -1,4 +1,4 @@
-"""Holds policies against AWS's service authorization data, as parliament has them.
+"""Checks policies against AWS's service authorization data, which the package parliament contains.
 
 The one argument is a file with policies, by their names: {"name": {"Statement": [...]}}. Each action must be known, and
 have the resources and conditions that the policy names.
@@ -28,7 +28,7 @@ def main(path):
     if faults:
         sys.exit(f"error: {len(faults)} faults in policies")
     if not actions:
-        sys.exit("error: there is no policy")
+        sys.exit("error: the file has no policy")
     print(f"{len(policies)} policies with {len(actions)} actions are right")
 
 

@@ -1,4 +1,4 @@
-"""Holds recorded requests against AWS's own models of its services, as botocore has them.
+"""Checks recorded requests against AWS's own models of its services, which the package botocore contains.
 
 The one argument is a file with a request a line: {"by": function, "operation": name, "input": members}.
 botocore itself looks at types, members and least lengths; here are also looked at: enums, patterns, greatest lengths.
@@ -27,7 +27,7 @@ def operations():
 
 
 def faults_in(shape, value, path):
-    """What of a value its shape does not allow, beyond what botocore finds."""
+    """The faults of a value by the rules of its shape, only by those rules that botocore does not check."""
     kind, rules = shape.type_name, shape.metadata
     if kind == "structure":
         for name, member in (value or {}).items():

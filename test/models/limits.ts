@@ -1,4 +1,4 @@
-/** "CloudFormation quotas" and "IAM and AWS STS quotas", by their user guides. */
+/** The quotas of the pages "CloudFormation quotas" and "IAM and AWS STS quotas" in the user guides. */
 const MOST = {
   bytes: 1_000_000,
   resources: 500,
@@ -10,7 +10,7 @@ const MOST = {
 type Resource = { Type: string; Properties?: Record<string, unknown> };
 export type Policy = { id: string; roles: string[]; isManaged: boolean; document: unknown };
 
-/** As long as any: of the parameters that CloudFormation has for each stack. */
+/** For each of CloudFormation's pseudo parameters, a value as long as the longest one. */
 const PSEUDO: Record<string, string> = {
   "AWS::Partition": "aws-us-gov",
   "AWS::Region": "ap-southeast-1",
@@ -18,7 +18,7 @@ const PSEUDO: Record<string, string> = {
   "AWS::URLSuffix": "amazonaws.com.cn",
 };
 
-/** The policies of a template's roles, with ARNs and names as long as those that a deployment puts for its references. */
+/** The policies of a template's roles. Its references are replaced by ARNs and names as long as those of a deployment. */
 export function policiesIn(text: string): Policy[] {
   const { Resources } = JSON.parse(text) as { Resources: Record<string, Resource> };
   return Object.entries(Resources).flatMap(([id, { Type, Properties = {} }]) => {
@@ -29,7 +29,7 @@ export function policiesIn(text: string): Policy[] {
   });
 }
 
-/** What of a template is over a limit of CloudFormation's or IAM's. */
+/** Describes each quota of CloudFormation or IAM that a template exceeds. */
 export function limitFaults(text: string): string[] {
   const { Resources } = JSON.parse(text) as { Resources: Record<string, Resource> };
   const faults: string[] = [];
@@ -52,7 +52,7 @@ export function limitFaults(text: string): string[] {
   return faults;
 }
 
-/** A value of a template as it is when it is deployed, about. */
+/** A value of a template, about as it is in a deployment. */
 function deployed(value: unknown, resources: Record<string, Resource>): unknown {
   const of = (part: unknown): unknown => deployed(part, resources);
   if (Array.isArray(value)) return value.map(of);
@@ -67,7 +67,10 @@ function deployed(value: unknown, resources: Record<string, Resource>): unknown 
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, of(part)]));
 }
 
-/** What follows region and account in a resource's ARN. Names that CloudFormation chooses have 64 characters at most. */
+/**
+ * The parts of an ARN for each type of resource: the service, and what follows region and account. Names that CloudFormation
+ * chooses have at most 64 characters.
+ */
 const CHOSEN = "n".repeat(64);
 const ARNS: Record<string, string> = {
   "AWS::DynamoDB::Table": `dynamodb:table/${CHOSEN}`,
@@ -79,7 +82,7 @@ const ARNS: Record<string, string> = {
   "AWS::SecretsManager::Secret": `secretsmanager:secret:${CHOSEN}`,
 };
 
-/** The ARN of a resource; of a mapping, which has none of its own, its id. */
+/** The ARN of a resource, or the id of an event source mapping, because a reference to a mapping is its id. */
 function nameOf(id: string, resources: Record<string, Resource>): string {
   const { Type = "", Properties = {} } = resources[id] ?? {};
   if (Type === "AWS::Lambda::EventSourceMapping") return "01234567-89ab-cdef-0123-456789abcdef";

@@ -1,7 +1,8 @@
 /**
- * What AWS publishes about itself, held against what is deployed and called: the templates of the app and of a stack of 40 topics
- * (cfn-lint: CloudFormation's schemas), their policies (parliament: IAM's actions, resources and conditions) and their sizes, and
- * every kind of request that the security tests meet (botocore: the services' models). Needs the registries of npm and PyPI.
+ * Checks what is deployed and called against the data that AWS publishes. cfn-lint checks the templates of the app and of a stack
+ * with 40 topics by CloudFormation's schemas. parliament checks their policies by IAM's actions, resources and conditions. A
+ * check by quotas covers their sizes. botocore checks every kind of request that the security tests make by the services' models.
+ * Needs the registries of npm and PyPI.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,7 +18,7 @@ const TOOLS = {
   variable: "MINUTEHAND_MODELS_CACHE",
   requirements: join(import.meta.dirname, "requirements.txt"),
 };
-/** W3005: the CDK has a function depend on its role, which it names too. */
+/** W3005: the CDK writes a dependency of a function on its role, although a reference to the role already implies it. */
 const IGNORED = ["W3005"];
 const APPS = { Minutehand: "infra/app.ts", Forty: "test/models/forty-topics.ts" };
 

@@ -20,7 +20,7 @@ import { idAt, key, LAST, randomBytes, shards, time, topic } from "./kinds.ts";
 import { property } from "./property.ts";
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** Text of the right letters and length, which is an id when its time and shard fit. */
+/** Text of the right letters and length. It is a job id if its time fits into 48 bits. */
 const idLike = fc
   .array(fc.constantFrom(...ALPHABET), { minLength: 26, maxLength: 26 })
   .map((chars) => chars.join(""));
@@ -28,7 +28,7 @@ const nearby = fc.integer({ min: -150_000, max: 150_000 });
 
 describe("job ids", () => {
   property(
-    "tell the time and the shard they were drawn for",
+    "contain the time and the shard that they were drawn for",
     [time, shards, randomBytes],
     (at, count, random) => {
       const id = drawJobId(at, count, random);
@@ -38,19 +38,23 @@ describe("job ids", () => {
     },
   );
 
-  property("and addresses name each other", [idLike, randomBytes], (text, random) => {
-    const address = addressOf(text);
-    expect(isJobId(text)).toBe(address.time < 2 ** 48);
-    if (!isJobId(text)) return;
-    expect(address.shard).toBeLessThan(MAX_SHARDS);
-    const again = drawJobId(address.time, MAX_SHARDS, (count) =>
-      Uint8Array.from([address.shard >> 8, address.shard & 255, ...random(count - 2)]),
-    );
-    expect(again.slice(0, 12)).toBe(text.slice(0, 12));
-  });
+  property(
+    "have an address from which the same start of the id follows",
+    [idLike, randomBytes],
+    (text, random) => {
+      const address = addressOf(text);
+      expect(isJobId(text)).toBe(address.time < 2 ** 48);
+      if (!isJobId(text)) return;
+      expect(address.shard).toBeLessThan(MAX_SHARDS);
+      const again = drawJobId(address.time, MAX_SHARDS, (count) =>
+        Uint8Array.from([address.shard >> 8, address.shard & 255, ...random(count - 2)]),
+      );
+      expect(again.slice(0, 12)).toBe(text.slice(0, 12));
+    },
+  );
 
   property(
-    "sort as their times do",
+    "sort in the order of their times",
     [time, time, shards, randomBytes, randomBytes],
     (a, b, count, one, other) => {
       fc.pre(a !== b);
@@ -59,7 +63,7 @@ describe("job ids", () => {
   );
 
   property(
-    "differ when five bits of any random byte do",
+    "differ if and only if five bits of a random byte differ",
     [time, randomBytes, fc.nat(13), fc.nat(255)],
     (at, random, i, byte) => {
       const drawn = random(16);
@@ -70,7 +74,7 @@ describe("job ids", () => {
   );
 
   property(
-    "hold no other letter",
+    "have no letters outside of their alphabet",
     [idAt(time), fc.nat(25), fc.oneof(fc.stringMatching(/^[0-9A-Za-z]{1}$/), fc.string({ maxLength: 2 }))],
     (id, i, text) => {
       const altered = id.slice(0, i) + text + id.slice(i + 1);
@@ -86,14 +90,14 @@ describe("job ids", () => {
     });
   });
 
-  property("are not all there is to a token: that has 128 bits", [randomBytes], (random) => {
+  property("have fewer random bits than a token, which has 128", [randomBytes], (random) => {
     expect(Buffer.from(drawToken(random), "base64url")).toEqual(Buffer.from(random(16)));
   });
 });
 
 describe("buckets", () => {
   property(
-    "are one minute of one shard",
+    "contain one minute of one shard each",
     [time, nearby, fc.nat(1023), fc.nat(1023)],
     (at, ms, one, other) => {
       const later = Math.max(at + ms, 0);
@@ -104,7 +108,7 @@ describe("buckets", () => {
     },
   );
 
-  property("begin at a whole minute, at or less than a minute before what they hold", [time], (at) => {
+  property("begin at a whole minute, less than a minute before the times of their entries", [time], (at) => {
     const minute = minuteOf(at);
     expect(minute % BUCKET).toBe(0);
     expect(at - minute).toBeGreaterThanOrEqual(0);
@@ -123,18 +127,14 @@ describe("buckets", () => {
     ]);
   });
 
-  property(
-    "sort their entries by time, whatever they are",
-    [idAt(time), idAt(time), time, time],
-    (one, other, a, b) => {
-      const [before, after] = [Math.min(a, b), Math.max(a, b)];
-      fc.pre(before < after);
-      expect(byBytes(lookAt(one, before).sk, lookAt(other, after).sk)).toBe(-1);
-      expect(byBytes(lookAt(one, before).sk, sortable(after))).toBe(-1);
-    },
-  );
+  property("sort all kinds of entries by time", [idAt(time), idAt(time), time, time], (one, other, a, b) => {
+    const [before, after] = [Math.min(a, b), Math.max(a, b)];
+    fc.pre(before < after);
+    expect(byBytes(lookAt(one, before).sk, lookAt(other, after).sk)).toBe(-1);
+    expect(byBytes(lookAt(one, before).sk, sortable(after))).toBe(-1);
+  });
 
-  property("tell their entries' times", [idAt(time), time], (id, at) => {
+  property("have entries whose keys contain their times", [idAt(time), time], (id, at) => {
     expect(timeOf(sortable(at))).toBe(at);
     expect(timeOf(lookAt(id, at).sk)).toBe(at);
     expect(timeOf(homeKey(id).sk)).toBe(addressOf(id).time);
@@ -144,22 +144,30 @@ describe("buckets", () => {
 describe("keys", () => {
   const token = fc.stringMatching(/^[ -~]{1,40}$/);
 
-  property("say what they are keys of", [topic, key, token], (name, text, once) => {
-    expect(keyItemKey(name, text)).toEqual({ pk: `key#${name}#${text}`, sk: "key" });
-    expect(onceKey(name, once)).toEqual({ pk: `once#${name}#${once}`, sk: "once" });
-  });
+  property(
+    "contain their kind, their topic and the caller's key or token",
+    [topic, key, token],
+    (name, text, once) => {
+      expect(keyItemKey(name, text)).toEqual({ pk: `key#${name}#${text}`, sk: "key" });
+      expect(onceKey(name, once)).toEqual({ pk: `once#${name}#${once}`, sk: "once" });
+    },
+  );
 
-  // Tokens may have a #, topics have none.
+  // A token may contain a #, but a topic may not.
   const word = fc.stringMatching(/^[ab]{1,2}[ab#]{1,3}$/);
   const end = fc.integer({ min: 1, max: 2 });
-  property("differ wherever one text is cut into topic and name", [word, end, end], (text, one, other) => {
-    fc.pre(one !== other && !text.slice(0, 2).includes("#"));
-    for (const keyOf of [keyItemKey, onceKey])
-      expect(keyOf(text.slice(0, one), text.slice(one)).pk).not.toBe(
-        keyOf(text.slice(0, other), text.slice(other)).pk,
-      );
-    expect(onceKey(text.slice(0, 1), text).pk).not.toBe(onceKey(text.slice(0, 1), text.slice(1)).pk);
-  });
+  property(
+    "differ if the same text is divided otherwise into topic and name",
+    [word, end, end],
+    (text, one, other) => {
+      fc.pre(one !== other && !text.slice(0, 2).includes("#"));
+      for (const keyOf of [keyItemKey, onceKey])
+        expect(keyOf(text.slice(0, one), text.slice(one)).pk).not.toBe(
+          keyOf(text.slice(0, other), text.slice(other)).pk,
+        );
+      expect(onceKey(text.slice(0, 1), text).pk).not.toBe(onceKey(text.slice(0, 1), text.slice(1)).pk);
+    },
+  );
 
   property(
     "of dead jobs lie in their own day and sort by time",

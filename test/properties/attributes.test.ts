@@ -10,7 +10,7 @@ import type { Change, Expected } from "../../protocol/ports.ts";
 import { anyText, homeDueAt, time } from "./kinds.ts";
 import { property } from "./property.ts";
 
-/** What the pool's items hold: no null, no sets, no binaries, and numbers that the SDK's marshaller takes too. */
+/** Values of the pool's items: no null, no sets, no binaries, and only numbers that the SDK's marshaller accepts. */
 const value: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
@@ -25,7 +25,7 @@ const value: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })).value;
 
-/** Names of attributes: our own, so letters only. Some are reserved words. */
+/** Names of attributes. They consist of letters only, as all names in the pool do. Some are DynamoDB's reserved words. */
 const name = fc.oneof(
   fc.constantFrom("state", "token", "body", "v"),
   fc.stringMatching(/^[a-z][A-Za-z]{2,9}$/),
@@ -43,7 +43,7 @@ const present = (members: object): object =>
   Object.fromEntries(Object.entries(members).filter(([, member]) => member !== undefined));
 
 describe("an item", () => {
-  // The SDK's marshaller loses what a caller named `__proto__`.
+  // The SDK's marshaller loses attributes with the name `__proto__`.
   const ordinary = item.filter((given) => !JSON.stringify(given).includes("__proto__"));
   property("becomes what the SDK's marshaller makes of it", [ordinary], (given) => {
     expect(toAttributes(given)).toEqual(marshall(given, { removeUndefinedValues: true }));
@@ -72,15 +72,11 @@ describe("an item", () => {
     fc.bigInt(),
     fc.func(fc.nat()),
   );
-  property(
-    "that holds what DynamoDB could not give back is refused",
-    [strange, fc.nat(3)],
-    (given, depth) => {
-      let held: unknown = given;
-      for (let i = 0; i < depth; i++) held = [held];
-      expect(() => toAttribute(held)).toThrow(TypeError);
-    },
-  );
+  property("with a value that DynamoDB could not return is refused", [strange, fc.nat(3)], (given, depth) => {
+    let held: unknown = given;
+    for (let i = 0; i < depth; i++) held = [held];
+    expect(() => toAttribute(held)).toThrow(TypeError);
+  });
 });
 
 const scalar = fc.oneof(anyText, fc.maxSafeInteger());
@@ -140,7 +136,7 @@ describe("an update", () => {
   });
 
   property(
-    "of nothing at all is checked alike",
+    "without any change has the same conditions",
     [fc.oneof(expected, fc.constant("absent" as const))],
     (wanted) => {
       const expression = checkExpression(wanted);
@@ -150,7 +146,7 @@ describe("an update", () => {
   );
 });
 
-/** A statement with its parameters in the places of its question marks; none may be left over. */
+/** A statement with its parameters in place of its question marks. Fails if a parameter is left over. */
 function filled({
   Statement = "",
   Parameters = [],

@@ -14,7 +14,7 @@ const count = fc.integer({ min: 1, max: 12 });
 
 describe("chunks", () => {
   property(
-    "hold every item once, in order, all but the last full",
+    "hold every item once, in order, and all except the last are full",
     [fc.array(fc.nat(), { maxLength: 60 }), count],
     (items, size) => {
       const chunks = chunksOf(items, size);
@@ -35,7 +35,7 @@ describe("batches", () => {
   });
 
   property(
-    "keep both limits, but for one item that is too large for any",
+    "keep both limits, except if a single item is larger than the limit",
     [sizes, count, bytes],
     (items, most, limit) => {
       for (const batch of batchesOf(items, (size) => size, { count: most, bytes: limit })) {
@@ -65,7 +65,7 @@ describe("packs", () => {
     .map(
       ([home, size]): Home => (size === 0 ? home : { ...home, body: JSON.stringify("é".repeat(size / 2)) }),
     );
-  /** Of one second and no group. */
+  /** Jobs of one second, without a group. */
   const burst = homeDueAt(fc.integer({ min: NOW, max: NOW + 500 })).map(
     ({ group: _, ...home }): Home => home,
   );
@@ -75,10 +75,10 @@ describe("packs", () => {
   );
   const policy = fc.integer({ min: 1, max: 10 }).map((pack) => topicPolicy({ pack }));
   const bytesOf = ({ body }: Pack): number => Buffer.byteLength(body);
-  /** What a message's own words may take beside its jobs'. */
+  /** The most bytes of a message beside those of its jobs. */
   const ENVELOPE = 200;
 
-  property("hold every job once, as its message says", [homes, policy], (due, rules) => {
+  property("hold every job once, and their messages hold the same jobs", [homes, policy], (due, rules) => {
     const packs = packsOf("t", rules, due, NOW);
     expect(packs.flatMap(({ homes }) => homes.map(({ id }) => id)).sort()).toEqual(
       due.map(({ id }) => id).sort(),
@@ -90,7 +90,7 @@ describe("packs", () => {
   });
 
   property(
-    "hold jobs of one second and one group, and say the first one's time",
+    "hold jobs of one second and one group, and start with the first of them",
     [homes, policy],
     (due, rules) => {
       for (const { homes, group, start: dueAt } of packsOf("t", rules, due, NOW)) {
@@ -102,7 +102,7 @@ describe("packs", () => {
   );
 
   property(
-    "keep the topic's number and 60 KB, but for one job that is larger",
+    "have at most the topic's number of jobs and 60 KB, except if a single job is larger",
     [homes, policy],
     (due, rules) => {
       for (const pack of packsOf("t", rules, due, NOW)) {
@@ -119,7 +119,7 @@ describe("packs", () => {
 });
 
 describe("work in parallel", () => {
-  /** How many turns of the event loop each call takes, and which fail. */
+  /** Calls: how many turns of the event loop each takes, and whether it fails. */
   const calls = fc.array(
     fc.record({ turns: fc.integer({ min: 1, max: 4 }), fails: fc.nat(4).map((n) => n === 0) }),
     { maxLength: 12 },

@@ -8,7 +8,7 @@ import { property } from "./property.ts";
 
 const STRICT = { allowHttp: false, allowHosts: [], ports: [80, 443] };
 
-/** "IANA IPv4 Special-Purpose Address Registry" and multicast, by Node's own judge of subnets. */
+/** The subnets of the "IANA IPv4 Special-Purpose Address Registry", and multicast. Node's own `BlockList` checks them. */
 const SPECIAL = new BlockList();
 for (const subnet of [
   "0.0.0.0/8",
@@ -35,7 +35,7 @@ for (const subnet of [
 
 type Octets = [number, number, number, number];
 const octet = fc.integer({ min: 0, max: 255 });
-/** Half of them in the subnets that matter. */
+/** Four octets. Half of the addresses begin with a number of the subnets above. */
 const octets: fc.Arbitrary<Octets> = fc
   .tuple(
     fc.oneof(octet, fc.constantFrom(0, 10, 100, 127, 169, 172, 192, 198, 203, 224, 255)),
@@ -49,7 +49,7 @@ const hex = (value: number, digits = 0) => value.toString(16).padStart(digits, "
 const wholeOf = ([a, b, c, d]: Octets) => ((a * 256 + b) * 256 + c) * 256 + d;
 const groupsOf = ([a, b, c, d]: Octets) => `${hex(a)}${hex(b, 2)}:${hex(c)}${hex(d, 2)}`;
 
-/** All ways in which URLs can write one IPv4 address. */
+/** The ways in which a URL can write one IPv4 address. */
 const SPELLINGS: ((parts: Octets) => string)[] = [
   (parts) => parts.join("."),
   (parts) => `${parts.join(".")}.`,
@@ -67,7 +67,7 @@ const SPELLINGS: ((parts: Octets) => string)[] = [
 
 describe("a callback URL", () => {
   property(
-    "leads to an IPv4 address if that is one of the Internet's, however it is written",
+    "may have an IPv4 address only if the address is public, however it is written",
     [octets, fc.constantFrom(...SPELLINGS)],
     (parts, spell) => {
       const isSpecial = SPECIAL.check(parts.join("."));
@@ -80,15 +80,19 @@ describe("a callback URL", () => {
 
   const group = fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(0, 1, 0x64, 0xff9b, 0xffff));
   const groups = fc.array(group, { minLength: 8, maxLength: 8 });
-  property("leads to no IPv6 address outside of 2000::/3 that carries no IPv4 address", [groups], (parts) => {
-    const address = parts.map((part) => hex(part)).join(":");
-    const first = parts[0] ?? 0;
-    const carries = /^(0:0:0:0:0:ffff|64:ff9b:0:0:0:0):/.test(address);
-    if (first < 0x2000 || first > 0x3fff) if (!carries) expect(isPublicAddress(address)).toBe(false);
-    expect(callbackUrlError(`https://[${address}]/`, STRICT) === undefined).toBe(isPublicAddress(address));
-  });
+  property(
+    "may have an IPv6 address only in 2000::/3, or one that contains an IPv4 address",
+    [groups],
+    (parts) => {
+      const address = parts.map((part) => hex(part)).join(":");
+      const first = parts[0] ?? 0;
+      const carries = /^(0:0:0:0:0:ffff|64:ff9b:0:0:0:0):/.test(address);
+      if (first < 0x2000 || first > 0x3fff) if (!carries) expect(isPublicAddress(address)).toBe(false);
+      expect(callbackUrlError(`https://[${address}]/`, STRICT) === undefined).toBe(isPublicAddress(address));
+    },
+  );
 
-  property("is judged without a throw, whatever it says", [fc.string({ unit: "binary" })], (text) => {
+  property("is checked without an exception, whatever its text", [fc.string({ unit: "binary" })], (text) => {
     for (const url of [text, `https://${text}`, `https://[${text}]`]) {
       const error = callbackUrlError(url, STRICT);
       if (error === undefined) expect(new URL(url).protocol).toBe("https:");
@@ -98,10 +102,10 @@ describe("a callback URL", () => {
 });
 
 describe("headers that go with a call", () => {
-  // The one name that the API refuses on every topic.
+  // The API refuses this one name for every topic.
   const name = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/).filter((text) => text !== "__proto__");
   const value = fc.oneof(fc.string({ unit: "binary", maxLength: 9 }), fc.stringMatching(/^[ -~]{0,9}$/));
-  property("are such as the Fetch standard hands on unchanged", [name, value], (called, said) => {
+  property("are only those that the Fetch standard passes on unchanged", [name, value], (called, said) => {
     if (callbackHeadersError({ [called]: said }) !== undefined) return expect(true).toBe(true);
     expect([...new Headers({ [called]: said })]).toEqual([[called.toLowerCase(), said]]);
   });

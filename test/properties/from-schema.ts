@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { anyText, json } from "./kinds.ts";
 
-/** The part of JSON Schema that the requests of our OpenAPI document use. */
+/** The keywords of JSON Schema that the requests in our OpenAPI document use. */
 export type Schema = {
   $ref?: string;
   type?: "string" | "number" | "integer" | "boolean" | "array" | "object";
@@ -25,14 +25,14 @@ export type Schema = {
   if?: { required: [string]; properties: Record<string, { const: string }> };
   then?: { required: string[] };
   else?: { not: { required: string[] } };
-  /** Of an object: members of which one is there. Alone: objects that are told apart by a member. */
+  /** In an object with members: exactly one of these members must be present. Alone: alternatives that differ in one member. */
   oneOf?: (Schema & { required: string[] })[];
   not?: { required: string[] };
   default?: unknown;
   description?: string;
 };
 
-/** `$ref` to schema. */
+/** Finds the schema of a `$ref`. */
 type Resolve = (ref: string) => Schema;
 type Members = Record<string, unknown>;
 
@@ -43,7 +43,7 @@ const KNOWN = new Set<string>(
   ).split(" "),
 );
 
-/** A keyword that is not drawn from would be a rule that nobody tries. A format must have its pattern. */
+/** Throws for a keyword that is not supported here, because no test would try its rule. A format must have a pattern too. */
 function assertKnown(schema: Schema): void {
   const strange = Object.keys(schema).filter((keyword) => !KNOWN.has(keyword));
   if (strange.length > 0) throw new Error(`values cannot be drawn by ${strange.join(", ")} yet`);
@@ -53,7 +53,7 @@ function assertKnown(schema: Schema): void {
 
 const wellFormed = anyText.map((text) => text.toWellFormed());
 
-/** What callers might send. Drawn by their patterns alone, most times and durations would be out of all bounds. */
+/** Values that callers might send. If times and durations were drawn only by their patterns, most would be out of bounds. */
 const LIKELY = [
   ...["0", "90s", "1h30m", "7d", "2026-03-01T09:30:00.000Z", "2100-02-28T23:59:59+05:30", "a", "order-17"],
   ...["__proto__", "constructor", ".", "..", "\u0000", "a b", "a.b"],
@@ -61,7 +61,7 @@ const LIKELY = [
 
 function matching(pattern: string): fc.Arbitrary<string> {
   const whole = new RegExp(pattern, "u");
-  // fast-check draws by neither look-aheads nor classes of Unicode.
+  // fast-check supports neither look-aheads nor classes of Unicode in patterns.
   const drawn = /\\P\{/i.test(pattern)
     ? wellFormed
     : fc.stringMatching(new RegExp(pattern.replace(/\(\?![^)]*\)/g, "")));
@@ -94,7 +94,7 @@ function isAsked({ if: asked }: Schema, value: Members): boolean {
   return asked?.required.every((name) => value[name] === asked.properties[name]?.const) ?? false;
 }
 
-/** Whether an object has the members that go together, and not those that do not. */
+/** Whether the members of an object may occur together. */
 function goTogether(schema: Schema, value: Members): boolean {
   const has = ({ required }: { required: string[] }): boolean =>
     required.every((name) => Object.hasOwn(value, name));
@@ -177,7 +177,7 @@ export function allowedBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
 const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 
-/** Values that break one rule of `schema`, whichever; nothing when it has none. */
+/** Values that break one rule of `schema`, which may be any of its rules; `undefined` if it has no rules. */
 export function forbiddenBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown> | undefined {
   const breaks = breaksOf(schema, resolve);
   return breaks.length === 0 ? undefined : fc.oneof(...breaks);
@@ -188,7 +188,7 @@ function breaksOf(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
   if (schema.$ref !== undefined) return breaksOf(resolve(schema.$ref), resolve);
   if (schema.oneOf && schema.type === undefined) {
     const noObject = json.filter((value) => typeOf(value) !== "object");
-    // What tells them apart is not broken into another's, but by great chance.
+    // A broken value of one alternative is very unlikely to be a value of another.
     return [noObject, ...schema.oneOf.flatMap((one) => breaksWithinType(one, resolve))];
   }
   const alternatives = schema.anyOf ?? [schema];
@@ -197,7 +197,7 @@ function breaksOf(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
   if (new Set(types).size < types.length)
     throw new Error("alternatives of one type cannot be broken apart yet");
   const otherType = json.filter((value) => !types.includes(typeOf(value) as "string"));
-  // What breaks the only alternative of its type breaks them all.
+  // Each alternative has a type of its own, so a value of this type that breaks it breaks all of them.
   return [otherType, ...alternatives.flatMap((one) => breaksWithinType(one, resolve))];
 }
 
@@ -245,7 +245,7 @@ function breaksOfObject(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>
     dependentRequired = {},
   } = schema;
   const good = allowedBy(schema, resolve) as fc.Arbitrary<Members>;
-  /** A good object with these members too. */
+  /** Allowed objects with these members added. */
   const plus = (names: readonly string[]): fc.Arbitrary<unknown> =>
     fc
       .tuple(good, ...names.map((name) => allowedBy(properties[name] ?? {}, resolve)))
@@ -256,7 +256,7 @@ function breaksOfObject(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>
   const without = (names: readonly string[], value: Members): Members =>
     Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
   const withMember = (name: fc.Arbitrary<string>, member: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
-    // As JSON.parse would: `__proto__` is a member of its own.
+    // `fromEntries` makes `__proto__` an own member, as `JSON.parse` does.
     fc
       .tuple(good, name, member)
       .map(([value, at, one]) => Object.fromEntries([...Object.entries(value), [at, one]]));

@@ -18,13 +18,13 @@ function isSameNumber(one: string, other: string): boolean {
   const [a, b] = [decimalOf(one), decimalOf(other)];
   if (a.digits === 0n || b.digits === 0n) return a.digits === b.digits;
   const apart = a.exponent - b.exponent;
-  // No double needs more, and a larger power of ten is only slow.
+  // Two equal numbers of doubles are never so far apart, and such a power of ten would be slow.
   if (Math.abs(apart) > 1500) return false;
   const scale = 10n ** BigInt(Math.abs(apart));
   return apart > 0 ? a.digits * scale === b.digits : a.digits === b.digits * scale;
 }
 
-/** Any number that JSON can write, doubles' own text and its neighbours among them. */
+/** Any number in JSON, among them the text of doubles and numbers close to it. */
 const number = fc.oneof(
   fc.stringMatching(/^-?(?:0|[1-9]\d{0,24})(?:\.\d{1,24})?(?:[eE][+-]?\d{1,3})?$/),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
@@ -63,7 +63,7 @@ describe("JSON text", () => {
     else expect(() => parseJson(text)).toThrow("a number must be one that a double holds exactly as written");
   });
 
-  property("has the digits in its texts left alone", [number, anyText], (token, text) => {
+  property("keeps the digits in its strings unchanged", [number, anyText], (token, text) => {
     const value = { [`${token}"`]: `${text}\\"${token}`, [token]: [token] };
     expect(parseJson(JSON.stringify(value))).toEqual(value);
   });
@@ -89,7 +89,7 @@ describe("JSON text", () => {
     minLength: BODY_DEPTH - 3,
     maxLength: BODY_DEPTH + 3,
   });
-  property("is refused just when it is nested too deep", [brackets, anyText], (opening, text) => {
+  property("is refused if and only if it is nested too deep", [brackets, anyText], (opening, text) => {
     const closing = opening.map((open) => (open === "[" ? "]" : "}")).reverse();
     const nested = `${opening.join("")}${JSON.stringify(`[[${text}"[{`)}${closing.join("")}`;
     if (opening.length <= BODY_DEPTH) expect(JSON.stringify(parseJson(nested))).toBe(nested);
@@ -100,14 +100,14 @@ describe("JSON text", () => {
 describe("cut text", () => {
   const bytes = fc.nat(40);
 
-  property("is a start of the whole, in whole characters of UTF-8", [anyText, bytes], (text, most) => {
+  property("is the beginning of the text, in whole characters of UTF-8", [anyText, bytes], (text, most) => {
     const cut = truncate(text, most);
     expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(most);
     expect(cut.isWellFormed()).toBe(true);
     expect(text.toWellFormed().startsWith(cut)).toBe(true);
   });
 
-  property("has no room for one character more", [anyText, bytes], (text, most) => {
+  property("is so long that one character more would be too long", [anyText, bytes], (text, most) => {
     const cut = truncate(text, most);
     const [next] = text.toWellFormed().slice(cut.length);
     expect(next === undefined || Buffer.byteLength(cut + next) > most).toBe(true);

@@ -4,7 +4,7 @@ import { homeKey } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 import { toJson } from "../../core/json.ts";
 
-/** Kinds of values that several properties are about. */
+/** Kinds of values that several tests of properties use. */
 
 /** The last instant that fits the pool's 13 digits of milliseconds. */
 export const LAST = 9_999_999_999_999;
@@ -18,7 +18,7 @@ export const key = fc
   .stringMatching(/^[A-Za-z0-9._~:@=+,-]{1,256}$/)
   .filter((text) => !/^\.{1,2}$/.test(text));
 
-/** As `RandomBytes`, but always these. */
+/** A `RandomBytes` that always answers the same bytes. */
 export const randomBytes = fc
   .uint8Array({ minLength: 16, maxLength: 16 })
   .map((bytes) => (count: number) => bytes.slice(0, count));
@@ -30,7 +30,7 @@ export function idAt(times: fc.Arbitrary<number>, most = 1024): fc.Arbitrary<str
     .map(([at, count, random]) => drawJobId(at, count, random));
 }
 
-/** Any UTF-16: halves of surrogate pairs, what XML lacks, controls and quotes among them. */
+/** Any UTF-16 text, also with halves of surrogate pairs, characters that XML does not allow, controls and quotes. */
 export const anyText = fc
   .array(
     fc.oneof(
@@ -43,12 +43,12 @@ export const anyText = fc
   )
   .map((units) => String.fromCharCode(...units));
 
-/** What SQS takes in a message: the characters of XML 1.0 ("SendMessage", SQS API Reference). */
+/** Text that SQS accepts in a message: the characters of XML 1.0 ("SendMessage", SQS API Reference). */
 export const SQS_TEXT = /^[\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u;
 
 const names = fc.oneof(fc.constantFrom("__proto__", "constructor", "toString", ""), anyText);
 
-/** What JSON text can say; objects have own members of any name. */
+/** Any value of JSON. Its objects have own members of any name. */
 export const json: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },

@@ -14,7 +14,7 @@ const limits = fc.oneof(
   fc.integer({ min: 2, max: 60 }).map((seconds) => 1 / seconds),
   fc.double({ min: 1 / 60, max: 1, noNaN: true }),
 );
-/** ms from now, past ones too, often in the same minutes. */
+/** ms from now, also negative, and often in the same minutes. */
 const wanted = fc.array(fc.integer({ min: -100_000, max: 300_000 }), { maxLength: 60 });
 
 const countsOf = (starts: readonly number[], period: Period): number[] =>
@@ -24,11 +24,11 @@ describe("a limit", () => {
   property("allows what it says and no more", [limits], (maxPerSecond) => {
     const { ms, starts } = periodOf(maxPerSecond);
     expect((starts * 1000) / ms).toBeLessThanOrEqual(maxPerSecond * (1 + 1e-9));
-    // No more than a second is lost to whole seconds.
+    // The rounding to whole seconds adds less than a second.
     expect(ms - 1000).toBeLessThan(1000 / maxPerSecond);
   });
 
-  /** Many may book at the same time; those that get no start wait for the next release. */
+  /** Books starts for several batches at the same time. A job that gets no start (`undefined`) waits for the next release. */
   const bookAll = (
     ctx: Context,
     maxPerSecond: number,
@@ -44,7 +44,7 @@ describe("a limit", () => {
     starts.filter((start) => start !== undefined);
 
   property(
-    "gives no period more than it has, and each job none before its own, whoever else books at the same time",
+    "books no more starts in a period than it has, and none before a job's own time, even if several book at the same time",
     [limits, fc.array(wanted, { minLength: 1, maxLength: 4 })],
     async (maxPerSecond, batches) => {
       const { ctx } = createWorld();
@@ -60,7 +60,7 @@ describe("a limit", () => {
   );
 
   property(
-    "leaves no start before its bound that a job could have had, whoever books at the same time",
+    "leaves no start free that a job could have had before its bound, even if several book at the same time",
     [limits, fc.array(fc.array(fc.integer({ min: 0, max: 70_000 }), { maxLength: 60 }), { maxLength: 4 })],
     async (maxPerSecond, batches) => {
       const { ctx } = createWorld();
@@ -77,7 +77,7 @@ describe("a limit", () => {
   );
 
   property(
-    "gives a job no start that it cannot use, and leaves none that it could",
+    "gives a job no start that it cannot use, and leaves no start free that it could use",
     [limits, fc.array(fc.integer({ min: 0, max: 70_000 }), { maxLength: 120 }), fc.nat(60_000)],
     async (maxPerSecond, ms, life) => {
       const { ctx } = createWorld();
@@ -96,7 +96,7 @@ describe("a limit", () => {
   );
 
   property(
-    "gives far ahead a job's own period or none, and half of a minute's starts",
+    "far ahead gives a job its own period or no start, and at most half of a minute's starts",
     [limits, fc.array(fc.integer({ min: 120_000, max: 179_999 }), { maxLength: 200 })],
     async (maxPerSecond, ms) => {
       const { ctx } = createWorld();
@@ -126,7 +126,7 @@ describe("a limit", () => {
     for (const [i, start = until] of starts.entries()) {
       if (start < until) expect(start).toBe(nextOpening(open, start));
       expect(start).toBeGreaterThanOrEqual(Math.min(times[i] ?? 0, until));
-      // Nor was one left free while it was open first.
+      // No earlier start was left free while the window was open.
       for (let begin = beginOf(times[i] ?? 0, period); begin < beginOf(start, period); begin += period.ms)
         if (nextOpening(open, begin) === begin) expect(taken.get(begin)?.length).toBe(period.starts);
     }

@@ -69,18 +69,22 @@ describe("a list's cursor", () => {
   const altered = fc
     .tuple(fc.oneof(given, encoded), fc.constantFrom("", "=", " ", "!", "A"))
     .map(([text, end]) => text + end);
-  property("is what a page answered, or a bad request", [fc.oneof(anyText, encoded, altered)], (text) => {
-    const read = [
-      [decodeListCursor, encodeListCursor],
-      [decodeDeadCursor, encodeDeadCursor],
-      [decodeBulkCursor, encodeBulkCursor],
-    ] as const;
-    for (const [decode, encode] of read) {
-      try {
-        expect((encode as (read: unknown) => string)(decode(text))).toBe(text);
-      } catch (error) {
-        expect(error).toMatchObject({ name: "MinutehandError", code: "bad-request" });
+  property(
+    "is accepted only as a page answered it, or is a bad request",
+    [fc.oneof(anyText, encoded, altered)],
+    (text) => {
+      const read = [
+        [decodeListCursor, encodeListCursor],
+        [decodeDeadCursor, encodeDeadCursor],
+        [decodeBulkCursor, encodeBulkCursor],
+      ] as const;
+      for (const [decode, encode] of read) {
+        try {
+          expect((encode as (read: unknown) => string)(decode(text))).toBe(text);
+        } catch (error) {
+          expect(error).toMatchObject({ name: "MinutehandError", code: "bad-request" });
+        }
       }
-    }
-  });
+    },
+  );
 });

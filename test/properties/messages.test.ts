@@ -11,7 +11,7 @@ import { property } from "./property.ts";
 const home = homeDueAt(time);
 const group = fc.option(fc.stringMatching(/^[!-~]{1,128}$/), { nil: undefined });
 
-/** What a consumer must read of a job whose run is number `attempt`. */
+/** What a message must say of a job whose next run is number `attempt`. */
 function jobOf(stored: Home, attempt: number): object {
   const { id, revision, dueAt, headers, expiresAfter, wantedAt, maxAttempts, key, body } = stored;
   return {
@@ -29,7 +29,7 @@ function jobOf(stored: Home, attempt: number): object {
 
 describe("a message", () => {
   property(
-    "says of each job what its home says",
+    "has for each job the values of its home",
     [topic, group, fc.array(home, { maxLength: 4 })],
     (name, mates, homes) => {
       const text = messageText(
@@ -43,7 +43,7 @@ describe("a message", () => {
     },
   );
 
-  property("carries bodies to the letter", [home], (stored) => {
+  property("contains bodies unchanged", [home], (stored) => {
     expect(jobText(stored).endsWith(`,"body":${stored.body}}`)).toBe(true);
   });
 
@@ -56,7 +56,7 @@ describe("a message", () => {
 
   const member = fc.constantFrom("v", "topic", "jobs");
   property(
-    "that lacks or alters what every consumer needs is none",
+    "is not accepted if a member that every consumer needs is missing or changed",
     [home, member, json],
     (stored, name, value) => {
       const message = JSON.parse(messageText("t", undefined, [jobText(stored)]));
@@ -72,22 +72,31 @@ describe("a message", () => {
   const wrong = json.filter(
     (value) => !Number.isInteger(value) && !(typeof value === "string" && isWhole(value)),
   );
-  property("with a job that no consumer could claim is none", [home, part, wrong], (stored, name, value) => {
-    const job = JSON.parse(jobText(stored));
-    const message = (altered: unknown): string => JSON.stringify({ v: 1, topic: "t", jobs: [job, altered] });
-    expect(parseMessage(message(job))).toBeDefined();
-    expect(parseMessage(message({ ...job, [name]: value }))).toBeUndefined();
-    expect(parseMessage(message({ ...job, [name]: undefined }))).toBeUndefined();
-    expect(parseMessage(message(value))).toBeUndefined();
-  });
+  property(
+    "is not accepted with a job that no consumer could claim",
+    [home, part, wrong],
+    (stored, name, value) => {
+      const job = JSON.parse(jobText(stored));
+      const message = (altered: unknown): string =>
+        JSON.stringify({ v: 1, topic: "t", jobs: [job, altered] });
+      expect(parseMessage(message(job))).toBeDefined();
+      expect(parseMessage(message({ ...job, [name]: value }))).toBeUndefined();
+      expect(parseMessage(message({ ...job, [name]: undefined }))).toBeUndefined();
+      expect(parseMessage(message(value))).toBeUndefined();
+    },
+  );
 
-  property("is read without a throw, whatever it is", [fc.oneof(anyText, json.map(toJson))], (text) => {
-    const message = parseMessage(text);
-    expect(message === undefined || Array.isArray(message.jobs)).toBe(true);
-  });
+  property(
+    "is read without an exception, whatever its text",
+    [fc.oneof(anyText, json.map(toJson))],
+    (text) => {
+      const message = parseMessage(text);
+      expect(message === undefined || Array.isArray(message.jobs)).toBe(true);
+    },
+  );
 });
 
-/** Text that would pass for an id or a time. */
+/** Whether a text would be accepted as an id or a time. */
 function isWhole(text: string): boolean {
   return isJobId(text) || Number.isFinite(Date.parse(text));
 }
@@ -98,14 +107,14 @@ describe("of many messages", () => {
     .array(fc.record({ id: fc.constantFrom(...ids), revision: fc.nat(3) }))
     .map((jobs) => jobs.map((job) => ({ job: { ...job, attempt: 1, dueAt: "", body: null } })));
 
-  property("each job's newest counts, the first of several, and once", [carried], (messages) => {
+  property("each job counts once, with the first message of its newest revision", [carried], (messages) => {
     const newest = newestRevisions(messages);
     const expected = ids.flatMap((id) => {
       const own = messages.filter(({ job }) => job.id === id);
       const last = Math.max(...own.map(({ job }) => job.revision));
       return own.find(({ job }) => job.revision === last) ?? [];
     });
-    // Two messages of one revision look the same.
+    // Messages of one revision have equal values, so their places are compared.
     const placesOf = (these: typeof messages): number[] => these.map((one) => messages.indexOf(one)).sort();
     expect(placesOf(newest)).toEqual(placesOf(expected));
     const firsts = [...new Set(messages.map(({ job }) => job.id))];
@@ -124,7 +133,7 @@ describe("a receipt", () => {
     })
     .map(({ token, ...rest }) => ({ v: 1, ...rest, ...(token === undefined ? {} : { token }) }));
 
-  property("comes back as it was given, as text that the API takes", [receipt], (given) => {
+  property("comes back as it was given, and is text that the API accepts", [receipt], (given) => {
     expect(encodeReceipt(given)).toMatch(/^[\w-]+$/);
     expect(decodeReceipt(encodeReceipt(given))).toEqual(given);
   });
@@ -133,7 +142,7 @@ describe("a receipt", () => {
   const strange = fc
     .oneof(json, anyText)
     .filter((value) => !Number.isInteger(value) && !(typeof value === "string" && /^[!-~]+$/.test(value)));
-  property("that was altered by hand is none", [receipt, member, strange], (given, name, value) => {
+  property("is not accepted if it was changed", [receipt, member, strange], (given, name, value) => {
     const made = Buffer.from(JSON.stringify({ ...given, [name]: value })).toString("base64url");
     expect(decodeReceipt(made)).toBeUndefined();
   });
@@ -142,7 +151,7 @@ describe("a receipt", () => {
     anyText,
     fc.oneof(anyText, json.map(toJson)).map((text) => Buffer.from(text).toString("base64url")),
   );
-  property("of garbage is none, without a throw", [made], (text) => {
+  property("is not accepted if it is garbage, and causes no exception", [made], (text) => {
     expect(decodeReceipt(text)).toBeUndefined();
   });
 });

@@ -39,7 +39,7 @@ const scheduleOf = (template: Schedule["job"]): Schedule => ({
   job: template,
 });
 
-/** As Scheduler hands an input over. */
+/** An input as Scheduler passes it to its target. */
 function replaced(input: string, at: number): string {
   return input
     .replaceAll("<aws.scheduler.scheduled-time>", new Date(at).toISOString())
@@ -47,12 +47,12 @@ function replaced(input: string, at: number): string {
 }
 
 describe("a schedule's input", () => {
-  property("brings back the time and the job, whatever stands in it", [job, time], (template, at) => {
+  property("comes back with the time and the job, whatever the job contains", [job, time], (template, at) => {
     const event: unknown = JSON.parse(replaced(occurrenceInput(scheduleOf(template)), at));
     expect(parseOccurrence(event)).toEqual({ name: "a", time: at, job: template });
   });
 
-  property("keeps what the schedule has", [job], (template) => {
+  property("keeps the values of its schedule", [job], (template) => {
     const { start, anchor, createdAt } = scheduleOf(template);
     expect(storedInput(occurrenceInput(scheduleOf(template)))).toEqual({
       start,
@@ -62,11 +62,11 @@ describe("a schedule's input", () => {
     });
   });
 
-  property("holds Scheduler's words once", [job], (template) => {
+  property("contains Scheduler's placeholder once", [job], (template) => {
     expect(occurrenceInput(scheduleOf(template)).match(/</g)).toHaveLength(1);
   });
 
-  property("of any other text is none", [anyText], (other) => {
+  property("is not recognised in any other text", [anyText], (other) => {
     expect(storedInput(other)).toBeUndefined();
     expect(storedInput(JSON.stringify({ v: 2, other }))).toBeUndefined();
   });

@@ -34,16 +34,16 @@ import { homeDueAt, LAST, NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 
 const SHARDS = 2;
-/** Within some minutes of each other, many in the same millisecond. */
+/** Times within some minutes of each other, many of them in the same millisecond. */
 const near = fc.oneof(
   fc.integer({ min: NOW, max: NOW + 40 * BUCKET }),
   fc.integer({ min: NOW, max: NOW + 50 }),
   fc.constantFrom(NOW, NOW + 1, NOW + 20 * BUCKET, NOW - (NOW % BUCKET) + BUCKET),
 );
-/** How many entries a read answers at most, as DynamoDB's 1 MB might. */
+/** The most entries that one read answers, in place of DynamoDB's limit of 1 MB. */
 const cut = fc.integer({ min: 1, max: 5 });
 
-/** More reads than any of these ranges needs: a reader that never ends fails rather than hangs. */
+/** More reads than any of these ranges needs. A reader that never ends fails after them, rather than hangs. */
 const READS = 20_000;
 
 function shortened(pool: Pool, most: number): Pool {
@@ -57,14 +57,14 @@ function shortened(pool: Pool, most: number): Pool {
   };
 }
 
-/** Over these items, with reads of at most `most` entries. */
+/** A context whose pool has these items, and reads at most `most` entries at once. */
 function contextOf(items: readonly Item[], most: number): Context {
   const { ctx, pool } = createWorld({ shards: SHARDS });
   for (const item of items) pool.put(item);
   return { ...ctx, pool: shortened(pool, most) };
 }
 
-/** Jobs, most of them moved: with a look at their due time, and some looks left behind. */
+/** Jobs. Many were moved, so they have a look at their new due time. Some have old looks too. */
 const filed = fc.uniqueArray(
   fc.record({
     home: homeDueAt(near, SHARDS),
@@ -74,7 +74,7 @@ const filed = fc.uniqueArray(
   { selector: ({ home }) => home.id, maxLength: 25, size: "max" },
 );
 
-/** The homes as they stand, and everything filed for them. */
+/** The present homes, and all items of these jobs: homes and looks. */
 function itemsOf(jobs: typeof filed extends fc.Arbitrary<infer T> ? T : never): {
   homes: Home[];
   items: Item[];
@@ -86,7 +86,7 @@ function itemsOf(jobs: typeof filed extends fc.Arbitrary<infer T> ? T : never): 
   return { homes, items: [...homes, ...looks] };
 }
 
-/** A position: a time, an entry's place, or between two. */
+/** A position: before a time, just after an entry, or after all entries of a job at one time. */
 const positionIn = (items: readonly Item[], [kind, at, index]: [number, number, number]): Position => {
   const sk = items[index % Math.max(items.length, 1)]?.sk;
   if (kind === 0 || sk === undefined) return beforeTime(at);
@@ -103,7 +103,7 @@ async function read(
   const entries: Entry[] = [];
   const reached: Position[] = [];
   for await (const page of pages(ctx, shard, from, before)) {
-    // What lies before a page's position is never read again.
+    // A page has only entries after the position of the page before.
     const last = reached.at(-1) ?? from;
     for (const { sk } of page.entries) expect(last < sk && sk < page.position).toBe(true);
     entries.push(...page.entries);
@@ -114,7 +114,7 @@ async function read(
 
 describe("reading a shard page by page", () => {
   property(
-    "sees every entry between two positions once, in order, and none outside",
+    "reads every entry between two positions once, in order, and no other entry",
     [filed, cut, position, position],
     async (jobs, most, one, other) => {
       const { items } = itemsOf(jobs);
@@ -128,7 +128,7 @@ describe("reading a shard page by page", () => {
         const expected = [...new Set(inside.map(({ sk }) => sk))].sort(byBytes);
         const { entries, reached } = await read(ctx, shard, from, before);
         expect(entries.map(({ sk }) => sk)).toEqual(expected);
-        // The last page ends at the bound: nothing is left that the next sweep would not see.
+        // The last page ends at the bound, so the next sweep misses no entry.
         expect(reached).toEqual([...reached].sort(byBytes));
         expect(reached.at(-1) ?? before).toBe(before);
         expect(reached.length > 0).toBe(from < before);
@@ -136,7 +136,7 @@ describe("reading a shard page by page", () => {
     },
   );
 
-  property("shows each job as it stands now", [filed, cut], async (jobs, most) => {
+  property("reads each job as it is now", [filed, cut], async (jobs, most) => {
     const { homes, items } = itemsOf(jobs);
     const ctx = contextOf(items, most);
     const { entries } = await read(ctx, 0, beforeTime(NOW - BUCKET), beforeTime(NOW + 41 * BUCKET));
@@ -145,7 +145,7 @@ describe("reading a shard page by page", () => {
   });
 
   property(
-    "goes on from any page's position, or before any entry, where it was left",
+    "continues without a gap from any page's position, or from before any entry",
     [filed, cut, fc.nat(60), near],
     async (jobs, most, index, end) => {
       const { items } = itemsOf(jobs);
@@ -179,7 +179,7 @@ describe("a list", () => {
         const page = await listJobs(ctx, { from, to, limit: size, ...(cursor ? { cursor } : {}) });
         expect(page.homes.length).toBeLessThanOrEqual(size);
         listed.push(...page.homes.map(place));
-        // As over HTTP.
+        // The cursor is encoded and decoded, as it is over HTTP.
         cursor = page.cursor && decodeListCursor(encodeListCursor({ place: page.cursor, from, to })).place;
       } while (cursor !== undefined && listed.length < 1000);
       const due = homes.filter(({ dueAt }) => dueAt >= from && dueAt < to);
@@ -197,21 +197,25 @@ describe("a list", () => {
     });
   });
 
-  property("of what falls due counts as many", [filed, cut, near, near], async (jobs, most, one, other) => {
-    const { homes, items } = itemsOf(jobs);
-    const ctx = contextOf(items, most);
-    const [from, to] = [Math.min(one, other), Math.max(one, other) + 1];
-    const due = homes.filter(({ dueAt }) => dueAt >= from && dueAt < to);
-    const minutes = Map.groupBy(due, ({ dueAt }) => dueAt - (dueAt % BUCKET));
-    const expected = [...minutes].map(([minute, these]) => ({ minute, count: these.length }));
-    expected.sort((a, b) => a.minute - b.minute);
-    expect(await forecast(ctx, { from, to })).toEqual({ minutes: expected });
-  });
+  property(
+    "has as many jobs in each minute as the forecast counts",
+    [filed, cut, near, near],
+    async (jobs, most, one, other) => {
+      const { homes, items } = itemsOf(jobs);
+      const ctx = contextOf(items, most);
+      const [from, to] = [Math.min(one, other), Math.max(one, other) + 1];
+      const due = homes.filter(({ dueAt }) => dueAt >= from && dueAt < to);
+      const minutes = Map.groupBy(due, ({ dueAt }) => dueAt - (dueAt % BUCKET));
+      const expected = [...minutes].map(([minute, these]) => ({ minute, count: these.length }));
+      expected.sort((a, b) => a.minute - b.minute);
+      expect(await forecast(ctx, { from, to })).toEqual({ minutes: expected });
+    },
+  );
 });
 
 describe("a bulk", () => {
   const rate = fc.constantFrom(undefined, 0.01, 1, 1000);
-  /** A part has so many pages, and a page little more than two jobs: 2 MiB are half of what it may read. */
+  /** Limits each part of a bulk to `pages` pages. A page has hardly more than two jobs, because it may read 4 MiB. */
   const LARGE = JSON.stringify("x".repeat(2 * 1024 * 1024));
   const inShortParts = (ctx: Context, pages: number): Context => {
     const large = (item: Item): Item => ("state" in item ? ({ ...item, body: LARGE } as Item) : item);
@@ -230,7 +234,7 @@ describe("a bulk", () => {
     };
   };
   property(
-    "moves and counts each job due in its range once, wherever to and at any rate, each part of it called twice, once for longer",
+    "moves and counts each job in its range once, to any time and at any rate, even if each part is called twice and is longer once",
     [filed, cut, near, near, near, rate, fc.boolean()],
     async (jobs, most, one, other, target, ratePerSecond, isFirstLost) => {
       const { homes, items } = itemsOf(jobs.map((job) => ({ ...job, home: { ...job.home, createdAt: 0 } })));
@@ -274,7 +278,7 @@ describe("the list of the dead", () => {
     { selector: ({ home }) => home.id, maxLength: 20 },
   );
   property(
-    "answers each dead job once, oldest first, from any place on",
+    "answers each dead job once, oldest first, and continues from any place",
     [deaths, cut, fc.nat(20)],
     async (jobs, most, index) => {
       const entries = jobs.map(({ home, daysAgo, ms, redriven }) => {

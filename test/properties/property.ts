@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-/** One seed for every run, so that a build that passed passes again; `PROPERTY_SEED` looks elsewhere. */
+/** All runs have the same seed, so a build that has passed passes again. `PROPERTY_SEED` sets another seed. */
 const SEED = wholeNumber("PROPERTY_SEED", 20_260_301);
-/** How many values each property is tried on; `PROPERTY_RUNS` looks longer. */
+/** How many values each property is tried with. `PROPERTY_RUNS` sets another number. */
 const RUNS = wholeNumber("PROPERTY_RUNS", 100);
 
 function wholeNumber(name: string, otherwise: number): number {
@@ -17,8 +17,8 @@ function wholeNumber(name: string, otherwise: number): number {
 type Values = [unknown, ...unknown[]];
 
 /**
- * A test that a rule holds for any values of these kinds. A failure tells the seed and the smallest values that
- * break the rule.
+ * Declares a test that a rule holds for any values of these kinds. A failure prints the seed and the smallest values that break the
+ * rule.
  */
 export function property<Ts extends Values>(
   rule: string,

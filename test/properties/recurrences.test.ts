@@ -71,13 +71,17 @@ const ever = (recurrence: Recurrence, after: number): number =>
   recurrence.next(after) ?? Number.POSITIVE_INFINITY;
 
 describe("a recurrence", () => {
-  property("comes next strictly after, on a whole minute", [cron, timezone, instant], (text, zone, after) => {
-    const next = parseExpression(text, { timezone: zone }).next(after);
-    expect(next === undefined || (next > after && next % 60_000 === 0)).toBe(true);
-  });
+  property(
+    "has its next time strictly after an instant, on a whole minute",
+    [cron, timezone, instant],
+    (text, zone, after) => {
+      const next = parseExpression(text, { timezone: zone }).next(after);
+      expect(next === undefined || (next > after && next % 60_000 === 0)).toBe(true);
+    },
+  );
 
   property(
-    "comes no earlier for a later instant, and skips nothing between",
+    "has no earlier next time for a later instant, and skips no time between them",
     [expression, timezone, instant, fc.integer({ min: 0, max: 40 * 86_400_000 })],
     (text, zone, after, more) => {
       const recurrence = parseExpression(text, { timezone: zone, anchor: FROM });
@@ -89,7 +93,7 @@ describe("a recurrence", () => {
   );
 
   property(
-    "stays between start and end, and is the same there",
+    "stays between start and end, and has the same times there as without them",
     [expression, timezone, instant, instant, instant],
     (text, zone, start, end, after) => {
       const free = parseExpression(text, { timezone: zone, anchor: FROM });
@@ -100,18 +104,22 @@ describe("a recurrence", () => {
     },
   );
 
-  property("counts the same day by day in UTC as without a time zone", [cron, instant], (text, after) => {
+  property("has the same times in UTC as without a time zone", [cron, instant], (text, after) => {
     expect(parseExpression(text, { timezone: "UTC" }).next(after)).toBe(parseExpression(text).next(after));
   });
 
-  property("of any text is one, or is refused by name", [fc.string({ maxLength: 40 })], (text) => {
-    for (const written of [text, `cron(${text})`, `rate(${text})`, `at(${text})`]) {
-      try {
-        parseExpression(written);
-      } catch (error) {
-        expect(error).toBeInstanceOf(RangeError);
-        expect((error as RangeError).message).toMatch(/^expression must .*, got /s);
+  property(
+    "is parsed from any text, or refused with an error that names the text",
+    [fc.string({ maxLength: 40 })],
+    (text) => {
+      for (const written of [text, `cron(${text})`, `rate(${text})`, `at(${text})`]) {
+        try {
+          parseExpression(written);
+        } catch (error) {
+          expect(error).toBeInstanceOf(RangeError);
+          expect((error as RangeError).message).toMatch(/^expression must .*, got /s);
+        }
       }
-    }
-  });
+    },
+  );
 });

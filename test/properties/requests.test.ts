@@ -13,11 +13,11 @@ type Sent = {
   url: string;
   headers?: Record<string, string>;
   body?: Buffer;
-  /** The gateway hands the path on as it was sent; API Gateway decodes it. */
+  /** Whether the gateway passes the path on as it was sent. API Gateway decodes the path. */
   asSent?: boolean;
 };
 
-/** What an application is asked when a client sends this to the gateway. */
+/** The request that the application gets when a client sends this request to the gateway. */
 async function arrived({
   method = "POST",
   url,
@@ -39,7 +39,7 @@ async function arrived({
   return request;
 }
 
-/** A path's segment as clients may write it: any of its bytes percent-encoded, in either case. */
+/** A segment of a path as a client may write it: any of its bytes may be percent-encoded, in upper or lower case. */
 const encodedBy = (text: string, choices: readonly number[]): string =>
   [...text]
     .map((char, i) => {
@@ -53,7 +53,7 @@ const encodedBy = (text: string, choices: readonly number[]): string =>
     .join("");
 const choices = fc.array(fc.nat(2), { minLength: 1, maxLength: 9 });
 
-/** Text with what URLs are made of. */
+/** Text with characters that have a meaning in URLs. */
 const text = fc
   .array(
     fc.oneof(
@@ -66,7 +66,7 @@ const text = fc
   )
   .map((parts) => parts.join("").toWellFormed());
 
-/** Text that clients can name in a path. Dots alone they resolve themselves, and %41 is taken for an encoded A. */
+/** Text that a client can send in a path. A client itself resolves segments of dots, and %41 would mean an encoded A. */
 const segment = text.filter(
   (one) => one !== "" && !/(^|\/)\.{1,2}(\/|$)/.test(one) && !/%[0-9a-f]{2}/i.test(one),
 );
@@ -83,7 +83,7 @@ describe("a request", () => {
   );
 
   property(
-    "names the text that its client named, of any letters",
+    "names the text that its client named, whatever its characters",
     [segment, choices, fc.boolean()],
     async (named, how, asSent) => {
       const { pathname } = new URL((await arrived({ url: `/jobs/${encodedBy(named, how)}`, asSent })).url);
@@ -109,7 +109,7 @@ describe("a request", () => {
   });
 
   const name = fc.stringMatching(/^x-[a-z0-9_-]{0,10}$/);
-  // As Node's server hands them on: visible characters and Latin-1, no blanks at the ends.
+  // Values as Node's server passes them on: visible characters and Latin-1, without spaces at the ends.
   const value = fc.stringMatching(/^[!-~\u00a1-\u00ff](?:[ -~\u00a1-\u00ff]{0,20}[!-~\u00a1-\u00ff])?$/);
   property("keeps its headers", [fc.dictionary(name, value, { maxKeys: 4 })], async (headers) => {
     const request = await arrived({ url: "/jobs", headers: { ...headers } });

@@ -25,9 +25,9 @@ function schemaOf(name: string): Schema {
   return schema;
 }
 
-/** Rules for which JSON Schema has no words, as it has none for bytes, which what is drawn here is too short for. */
+/** Rules that JSON Schema cannot express. It cannot limit bytes either, but the values here are too short to break such a limit. */
 const UNSAYABLE = [
-  // Of texts: of numbers it is a maximum.
+  // JSON Schema cannot express this rule for text. For numbers it is a `maximum`.
   /^must be seconds \(0 or more\) or a string such as .* days$/,
   /^must be a duration longer than 0$/,
   /^must lie between 1970 and 2286$/,
@@ -36,7 +36,7 @@ const UNSAYABLE = [
   /^end must not be before start$/,
 ];
 
-/** What validation has against a body: its schema, then each entry of a batch by itself, as the handlers do. */
+/** The messages with which validation refuses a body: first the whole body, then each entry of a batch, as the handlers do. */
 function refusalsOf(name: string, body: z.ZodMiniType, value: unknown): string[] {
   const issues = (schema: z.ZodMiniType, one: unknown): string[] =>
     (z.safeParse(schema, one).error?.issues ?? []).map(({ message }) => message);
@@ -46,7 +46,7 @@ function refusalsOf(name: string, body: z.ZodMiniType, value: unknown): string[]
   const entries = members.jobs ?? members.ids ?? [];
   if (entries.length > BATCH_JOBS) return ["has too many entries"];
   if (name === "NewJobs") return entries.flatMap((entry) => issues(bodies.newJob, entry));
-  // The document asks for any text, as an id that is none is answered in its own result.
+  // The document allows any text as an id, because each malformed id is refused in its own result.
   return entries.flatMap((entry) => (typeof entry === "string" ? [] : issues(jobId, entry)));
 }
 
@@ -96,7 +96,7 @@ describe.each(places)("$place parameters of $call", ({ place, these, schema }) =
     type: "object",
     properties: Object.fromEntries(these.map((one) => [one.name, one.schema])),
     required: these.filter(({ required }) => required).map(({ name }) => name),
-    // Any header may come along.
+    // A request may have other headers too.
     ...(place === "header" ? {} : { additionalProperties: false }),
   };
 
@@ -107,7 +107,7 @@ describe.each(places)("$place parameters of $call", ({ place, these, schema }) =
   });
 
   const broken = forbiddenBy(whole, resolve) ?? fc.constant({});
-  // A number, an object or null is some text too, in a URL, and text may be a number.
+  // In a URL all values are text. So a number, an object or null may be allowed as text, and text may be a number.
   const readable = broken.filter(
     (values): values is Record<string, unknown> =>
       typeof values === "object" &&

@@ -48,7 +48,7 @@ describe("a topic's policy", () => {
   });
 
   property(
-    "is the same after a deploy, which writes down only what differs",
+    "is the same after a deployment, which writes only the values that differ from the defaults",
     [topic, configured],
     (name, { ttr, ...given }) => {
       const props = { ...given, ...(ttr && { ttr: { toSeconds: () => ttr } }) } as unknown as TopicProps;

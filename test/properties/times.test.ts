@@ -19,7 +19,7 @@ import { instant, iso } from "../../http/instants.ts";
 import { anyText, NOW, time } from "./kinds.ts";
 import { property } from "./property.ts";
 
-// Doubles of any size would be next to 0 mostly.
+// Doubles of any size would mostly be close to 0.
 const fraction = (most: number, steps: number): fc.Arbitrary<number> =>
   fc.nat(most * steps).map((parts) => parts / steps);
 
@@ -70,7 +70,7 @@ describe("a duration", () => {
   );
 });
 
-/** All that `infra/validate.ts` lets through. */
+/** All backoffs that `infra/validate.ts` allows. */
 const wait = fc.oneof(fraction(100, 10_000), fraction(LONGEST_DELAY / 1000, 1));
 const ladder = fc
   .integer({ min: 1, max: 100 })
@@ -89,7 +89,7 @@ const random = fc.nat(255).map((byte) => byte / 256);
 
 describe("a backoff", () => {
   property(
-    "waits whole ms, never less than none, never more than its longest",
+    "waits whole ms, at least 0, and at most its longest wait",
     [backoff, attempt, random],
     (policy, n, drawn) => {
       const ms = backoffMs(policy, n, drawn);
@@ -101,7 +101,7 @@ describe("a backoff", () => {
   );
 
   property(
-    "of a ladder takes its steps in turn and repeats the last",
+    "with a list of waits takes them in turn and repeats the last",
     [ladder, attempt, random],
     (policy, n, drawn) => {
       const step = policy.waits[n - 1] ?? policy.waits.at(-1) ?? Number.NaN;
@@ -110,7 +110,7 @@ describe("a backoff", () => {
   );
 
   property(
-    "without jitter never shortens, up to its cap",
+    "without jitter never becomes shorter, up to its cap",
     [exponential, attempt, random],
     (policy, n, drawn) => {
       const steady = { ...policy, jitter: 0 };
@@ -128,13 +128,17 @@ describe("a backoff", () => {
     expect(next / one / policy.factor).toBeCloseTo(1, 4);
   });
 
-  property("gives away at most its jitter's part", [exponential, attempt, random], (policy, n, drawn) => {
-    const full = backoffMs({ ...policy, jitter: 0 }, n, drawn);
-    const jittered = backoffMs(policy, n, drawn);
-    expect(jittered).toBeLessThanOrEqual(full);
-    expect(jittered).toBeGreaterThanOrEqual(Math.floor(full * (1 - policy.jitter)) - 1);
-    expect(Math.abs(full - jittered - full * policy.jitter * drawn)).toBeLessThanOrEqual(1);
-  });
+  property(
+    "is shortened at most by its share of jitter",
+    [exponential, attempt, random],
+    (policy, n, drawn) => {
+      const full = backoffMs({ ...policy, jitter: 0 }, n, drawn);
+      const jittered = backoffMs(policy, n, drawn);
+      expect(jittered).toBeLessThanOrEqual(full);
+      expect(jittered).toBeGreaterThanOrEqual(Math.floor(full * (1 - policy.jitter)) - 1);
+      expect(Math.abs(full - jittered - full * policy.jitter * drawn)).toBeLessThanOrEqual(1);
+    },
+  );
 
   property("allows as many attempts as a policy may have", [backoff], (policy) => {
     const attempts = attemptsOf(policy);
@@ -161,7 +165,7 @@ describe("a second look", () => {
   });
 
   property(
-    "is at one of the job's own times, and those of long waits are among them",
+    "is at one of the job's own times, and the times for long waits are also times for short waits",
     [from, wait, fc.nat(12)],
     (at, ms, k) => {
       const onFinest = lookAgainAt(ID, NOW, 1);
@@ -171,12 +175,16 @@ describe("a second look", () => {
     },
   );
 
-  property("never comes before that of who looked earlier", [from, wait, fc.nat(DAY)], (at, ms, later) => {
-    expect(lookAgainAt(ID, at + later, ms)).toBeGreaterThanOrEqual(lookAgainAt(ID, at, ms));
-  });
+  property(
+    "never comes before the second look of an earlier reader",
+    [from, wait, fc.nat(DAY)],
+    (at, ms, later) => {
+      expect(lookAgainAt(ID, at + later, ms)).toBeGreaterThanOrEqual(lookAgainAt(ID, at, ms));
+    },
+  );
 
   property(
-    "is one of two for all who look within an eighth of the wait",
+    "is at one of two times for all readers within an eighth of the wait",
     [from, wait, fc.array(fraction(1, 1000), { minLength: 3 })],
     (at, ms, parts) => {
       const looks = parts.map((part) => lookAgainAt(ID, at + Math.floor((part * ms) / 8), ms));
@@ -188,15 +196,19 @@ describe("a second look", () => {
 describe("a message", () => {
   const left = fc.integer({ min: -SQS_MAX_DELAY, max: SQS_MAX_DELAY });
 
-  property("to the second is never released early, and within a second", [time, left], (now, ms) => {
-    const seconds = delaySecondsOf(now + ms, now, "second");
-    expect(Number.isInteger(seconds) && seconds >= 0).toBe(true);
-    expect(seconds * 1000).toBeGreaterThanOrEqual(ms);
-    expect(seconds * 1000).toBeLessThan(Math.max(ms, 0) + 1000);
-  });
+  property(
+    "with precision `second` is never visible early, and less than a second late",
+    [time, left],
+    (now, ms) => {
+      const seconds = delaySecondsOf(now + ms, now, "second");
+      expect(Number.isInteger(seconds) && seconds >= 0).toBe(true);
+      expect(seconds * 1000).toBeGreaterThanOrEqual(ms);
+      expect(seconds * 1000).toBeLessThan(Math.max(ms, 0) + 1000);
+    },
+  );
 
   property(
-    "to the millisecond is released 0.2 to 1.2 s early, where there is time",
+    "with precision `millisecond` is visible 0.2 to 1.2 s early, if there is time",
     [time, left],
     (now, ms) => {
       const seconds = delaySecondsOf(now + ms, now, "millisecond");
@@ -208,13 +220,13 @@ describe("a message", () => {
   );
 
   const any = fc.constantFrom("second" as const, "millisecond" as const);
-  property("is delayed by what SQS takes", [time, time, any], (dueAt, now, precision) => {
+  property("has a delay that SQS accepts", [time, time, any], (dueAt, now, precision) => {
     const seconds = delaySecondsOf(dueAt, now, precision);
     expect(Number.isInteger(seconds) && seconds >= 0 && seconds <= 900).toBe(true);
   });
 
   const hidden = fc.integer({ min: -DAY, max: 2 * DAY });
-  property("is hidden for whole seconds, no shorter than asked where SQS allows", [hidden], (ms) => {
+  property("is hidden for whole seconds, and for as long as asked if SQS allows it", [hidden], (ms) => {
     const seconds = hideSecondsOf(ms);
     expect(Number.isInteger(seconds) && seconds >= 0 && seconds <= 43_200).toBe(true);
     expect(seconds * 1000).toBeGreaterThanOrEqual(Math.min(ms, LONGEST_HIDE));
@@ -222,7 +234,7 @@ describe("a message", () => {
   });
 });
 
-/** Some of it no instant, by a day, an hour or an offset that does not exist. */
+/** Text of instants. Some is not an instant, because a day, an hour or an offset does not exist. */
 const mostlyInstant = fc
   .tuple(
     ...[9999, 13, 32, 25, 61, 61, 999, 25, 61].map((most) => fc.nat(most)),

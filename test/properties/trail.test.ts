@@ -28,7 +28,7 @@ describe("a trail", () => {
     entries.reduce<TrailEntry[]>((trail, entry) => trailAfter(trail, entry, TRAIL_STEP), []);
   const moment = fc.integer({ min: NOW - 1000, max: NOW + 40 * 90_000 });
 
-  property("never tells a position that was reached later", [advances, moment], (entries, at) => {
+  property("never answers a position that was reached later", [advances, moment], (entries, at) => {
     const { position } = positionReachedBy(trailOf(entries), at);
     const reached = entries.filter(({ reachedAt }) => reachedAt <= at).map((entry) => entry.position);
     expect(position === undefined || reached.includes(position)).toBe(true);
@@ -49,7 +49,7 @@ describe("a trail", () => {
   });
 
   property(
-    "tells the same when what is no longer needed is gone",
+    "answers the same after the entries that are no longer needed are removed",
     [advances, moment, fc.nat(3_600_000)],
     (entries, at, later) => {
       const trail = trailOf(entries);

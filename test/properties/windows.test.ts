@@ -6,7 +6,7 @@ import { property } from "./property.ts";
 const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;
 
-/** Where clocks are changed, and how: by an hour, half an hour, at midnight, a day, and not at all. */
+/** Changes of local clocks: by an hour, by half an hour, at midnight, by a day, and a zone without any change. */
 const CHANGES: readonly (readonly [zone: string, at: string])[] = [
   ["America/New_York", "2026-03-08T07:00Z"],
   ["America/New_York", "2026-11-01T06:00Z"],
@@ -38,7 +38,7 @@ const written = (minutes: number): string =>
 
 describe("a window's next opening", () => {
   property(
-    "is the first time from then on at which the clock shows one in it",
+    "is the first time from then on at which the local time lies in the window",
     [place, around, ends],
     ([zone, change], offset, [opens, closes]) => {
       const isOpen = (time: number): boolean => {

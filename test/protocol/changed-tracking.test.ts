@@ -13,14 +13,14 @@ import { createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.
 
 const BACKOFF = { backoff: { waits: [15] } };
 
-/** A world whose topic `t` is so, and what everybody knows of it after a deploy. */
+/** A world whose topic `t` has the settings `before`, and a context with the settings of the next deployment. */
 function changing(before: Partial<TopicPolicy>, after: Partial<TopicPolicy>): { world: World; ctx: Context } {
   const world = createWorld({ topics: { t: { ...BACKOFF, ...before } } });
   const policy = { ...world.ctx.policy, topics: { t: { ...BACKOFF, ...after } } };
   return { world, ctx: { ...world.ctx, policy } };
 }
 
-/** Time passes with ticks of the new deploy. */
+/** Lets time pass, with ticks of the new deployment. */
 async function pass(world: World, ctx: Context, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= MINUTE) {
     await world.pass(Math.min(left, MINUTE), { ticks: false });
@@ -61,7 +61,7 @@ describe("a topic that becomes tracked", () => {
     expect(await world.home(stored.id)).toMatchObject({ state: "scheduled", revision: 0 });
   });
 
-  test("runs a job whose first call died unsent, as its request is repeated", async () => {
+  test("runs a job whose first call died before it sent the job, when the request is repeated", async () => {
     const { world, ctx } = changing({ tracking: "none" }, {});
     await world.tick();
     const job = { topic: "t", body: "1", dueAt: world.now(), once: { token: "k", hash: "h" } };
@@ -84,7 +84,7 @@ describe("a topic that becomes tracked", () => {
     expect(await consume(world, "t", { ctx })).toEqual([]);
   });
 
-  test("gives pulled untracked jobs out, and takes their receipts", async () => {
+  test("hands out untracked jobs, and accepts their receipts", async () => {
     const { world, ctx } = changing({ tracking: "none", consumer: "pull" }, { consumer: "pull" });
     await world.file({ topic: "t" });
     await world.file({ topic: "t" });
@@ -95,7 +95,7 @@ describe("a topic that becomes tracked", () => {
     expect(world.queues.messages({ topic: "t" })).toEqual([]);
   });
 
-  test("drops what comes of a tracked job that was done and is not stored any more", async () => {
+  test("drops messages of a tracked job that is done and not stored any more", async () => {
     const { world, ctx } = changing({}, {});
     const job = await world.file({ topic: "t" });
     const [message] = world.queues.messages({ topic: "t" });
@@ -152,7 +152,7 @@ describe("a topic that becomes untracked", () => {
     ]);
   });
 
-  test("takes the receipts of tracked jobs", async () => {
+  test("accepts the receipts of tracked jobs", async () => {
     const { world, ctx } = changing({ consumer: "pull" }, { consumer: "pull", tracking: "none" });
     const { id } = await world.file({ topic: "t" });
     const [job] = await pullAll(world, world.ctx);
@@ -204,7 +204,7 @@ describe("a topic that gets a consumer of its own instead of pullers", () => {
   });
 });
 
-test("a repeat knows a job that was sent untracked, though its topic is tracked by now", async () => {
+test("a repeat recognises a job that was sent untracked, although its topic is now tracked", async () => {
   const { world, ctx } = changing({ tracking: "none" }, {});
   await world.tick();
   const asked = { topic: "t", body: "1", dueAt: world.now() + MINUTE, once: { token: "k", hash: "h" } };

@@ -7,7 +7,7 @@ import { settleDone } from "../../protocol/run/settle.ts";
 import { consume, crashWhileRunning } from "../support/consume.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 
-/** One directed scenario per hole that a naive delay queue falls into. */
+/** One scenario for each fault in which a naive delay queue would lose, double or delay jobs. */
 describe("holes", () => {
   const isLook = (call: { keys: readonly { sk: string }[] }): boolean =>
     call.keys.some(({ sk }) => sk.endsWith("#look"));
@@ -37,7 +37,7 @@ describe("holes", () => {
     expect(await consume(world, "orders")).toMatchObject([{ revision: 1 }]);
   });
 
-  it("a mover that dies before it sends is made up for by the old message", async () => {
+  it("if a mover dies before it sends, the old message leads to the new revision", async () => {
     const world = createWorld();
     const job = await world.file({ delay: 30 * SECOND });
     breakOnce(world, "after", ({ operation }) => operation === "change");
@@ -75,7 +75,7 @@ describe("holes", () => {
     expect(await world.home(job.id)).toMatchObject({ revision: 0 });
   });
 
-  it("a lost message and a purged queue heal by themselves, again and again", async () => {
+  it("the jobs of lost messages and purged queues are sent again, each time", async () => {
     const world = createWorld();
     await world.tick();
     const job = await world.file({ delay: SECOND });
@@ -118,7 +118,7 @@ describe("holes", () => {
     expect(runs).toHaveLength(20);
   });
 
-  it("ticks that are missing for a day cost time, not jobs", async () => {
+  it("ticks that are missing for a day delay jobs, but lose none", async () => {
     const world = createWorld();
     await world.tick();
     for (let i = 0; i < 10; i++) await world.file({ delay: i * HOUR + 10 * MINUTE });
@@ -174,7 +174,7 @@ describe("holes", () => {
     expect(await cancel(world.ctx, job.id)).toMatchObject({ state: "cancelled" });
   });
 
-  it("a settle needs the token of the claim, and knows its own repeat", async () => {
+  it("a settle needs the token of the claim, and recognises its own repeat", async () => {
     const world = createWorld();
     const job = await world.file({ delay: 0 });
     const message = {
@@ -193,7 +193,7 @@ describe("holes", () => {
     expect(await settleDone(world.ctx, [held], by)).toEqual(["settled"]);
   });
 
-  it("a job whose look SQS refuses for now is looked at again past the limit, and others go on", async () => {
+  it("a job that SQS refuses for now gets a look after the sweep's limit, and other jobs are sent", async () => {
     const world = createWorld();
     const held = await world.file({ delay: 10 * MINUTE });
     const other = await world.file({ topic: "precise", delay: 10 * MINUTE });
@@ -240,7 +240,7 @@ describe("holes", () => {
     });
   });
 
-  it("a failing look cannot end the innocents of a pack: each is claimed just before it runs", async () => {
+  it("a crash cannot use up attempts of other jobs in its pack: each is claimed just before it runs", async () => {
     const world = createWorld();
     for (let i = 0; i < 10; i++) await world.file({ delay: HOUR });
     await world.pass(HOUR);

@@ -118,7 +118,7 @@ describe("a job's way", () => {
     for (const group of ["a", "a", "b", "b"]) await world.file({ delay: HOUR, group });
     await world.pass(58 * MINUTE);
     const messages = world.queues.messages({ topic: "orders" });
-    // Two shards sweep on their own, so that each group may come in two messages.
+    // Each of two shards is swept separately, so a group may come in two messages.
     expect(messages.map(({ group }) => group).sort()).toEqual(expect.arrayContaining(["a", "b"]));
     for (const { body, group } of messages)
       expect([body.includes("jobs"), group]).toEqual([true, expect.any(String)]);
@@ -144,7 +144,7 @@ describe("a job's way", () => {
     expect(await consume(world, "orders")).toMatchObject([{ at: world.now() }]);
   });
 
-  it("a job later than its own bound expires and is not run", async () => {
+  it("a job that is later than its expiresAfter allows expires and is not run", async () => {
     const world = createWorld();
     const job = await world.file({ delay: SECOND, expiresAfter: MINUTE });
     await world.pass(2 * MINUTE);
@@ -152,7 +152,7 @@ describe("a job's way", () => {
     expect(await world.home(job.id)).toMatchObject({ state: "expired" });
   });
 
-  it("retries wait by the ladder, then the job is dead", async () => {
+  it("retries wait by the topic's list of waits, then the job is dead", async () => {
     const world = createWorld();
     const job = await world.file({ delay: 0 });
     const run = (): { end: "failed"; error: string } => ({ end: "failed", error: "no" });

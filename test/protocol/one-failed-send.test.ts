@@ -7,7 +7,7 @@ import { createWorld, MINUTE, SECOND, type World } from "../support/world.ts";
 
 const IF_LATE = { ifLate: { after: 60, do: "skip" } } as const;
 
-/** The next send to topic `t` takes `takes` ms and reaches nobody. */
+/** The next send to topic `t` takes `takes` ms and fails. */
 function failOnce(world: World, takes: number): void {
   const { send } = world.queues;
   world.queues.send = async (queue, messages) => {
@@ -38,11 +38,11 @@ async function skippedAfter(world: World, ms: number): Promise<number> {
   return world.pool.items().filter((item) => "state" in item && item.state === "cancelled").length;
 }
 
-/** Those that one step of each lane of a release had in hand may have lost their starts. */
+/** The jobs in the current step of each lane of a release may lose their starts. */
 const IN_HAND = 2 * 16;
 
 test.each([0, 15 * SECOND])(
-  "a release gives no starts to a queue that has failed, which are then lost (after %i ms)",
+  "a release gives no more starts to a queue after a send has failed, because they would be lost (after %i ms)",
   async (takes) => {
     const world = createWorld({ shards: 1, topics: { t: { maxPerSecond: 10, ...IF_LATE } } });
     await world.tick();
@@ -53,7 +53,7 @@ test.each([0, 15 * SECOND])(
   },
 );
 
-test("nor does a resume, and the next tick goes on", async () => {
+test("nor does a resume, and the next tick continues", async () => {
   const world = createWorld({ shards: 1, topics: { t: IF_LATE } });
   await world.tick();
   await pauseTopic(world.ctx, "t");

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { consume } from "../support/consume.ts";
 import { createWorld, MINUTE, type World } from "../support/world.ts";
 
-/** What is asked of the pool and of SQS while `work` runs, in order. */
+/** The requests to the pool and to SQS while `work` runs, in order. */
 async function callsOf(world: World, work: () => Promise<unknown>): Promise<string[]> {
   const calls: string[] = [];
   world.pool.hooks.before = ({ operation, keys }) => {
     const [first] = keys;
-    // Nothing is asked of DynamoDB for no key.
+    // A call without keys makes no request to DynamoDB.
     if (first) calls.push(`${operation} ${/^\d/.test(first.pk) ? "bucket" : first.pk.split("#")[0]}`);
   };
   world.queues.hooks.before = ({ operation }) => void calls.push(operation);
@@ -43,6 +43,6 @@ test("a plain job that is due later costs one write until a sweep sends it, and 
   const countOf = (calls: readonly string[], call: string): number =>
     calls.filter((one) => one === call).length;
   const more = [...new Set(sweep)].filter((call) => countOf(sweep, call) > countOf(idle, call));
-  // Nothing is read or written for the job: its message goes, by the topic's pause.
+  // Nothing is read or written for the job. Only the topic's pause is read before its message is sent.
   expect(more).toEqual(["read pause", "send"]);
 });

@@ -22,7 +22,7 @@ test("a plain job goes through the files that protocol/README.md names, and no m
   expect(path.length).toBeGreaterThan(0);
   expect(path.length).toBeLessThanOrEqual(25);
   expect(new Set(path).size).toBe(path.length);
-  // Rules without I/O, whose names say what they answer.
+  // These files have rules without I/O, whose names say what they answer, so they need not be opened.
   const rules = /^(?:core|general)\//;
   expect(ran.filter((file) => !rules.test(file))).toEqual([...path, ...asides].sort());
 });

@@ -24,7 +24,7 @@ const messageOf = (job: { id: string; dueAt: number; revision?: number }) => ({
   body: {},
 });
 
-/** The first pool call that `matches` is not answered by DynamoDB until its deadline. */
+/** DynamoDB does not answer the first pool call that `matches` until the call's deadline. */
 function refuseOnce(world: World, matches: (call: PoolCall) => boolean): void {
   world.pool.hooks.before = (call) => {
     if (!matches(call)) return;
@@ -33,9 +33,9 @@ function refuseOnce(world: World, matches: (call: PoolCall) => boolean): void {
   };
 }
 
-/** Where one job's trouble could spoil its mates, or a repeat could answer for what was not done. */
+/** Cases in which the trouble of one job could affect other jobs of its batch, or a repeat could report a change that was not made. */
 describe("edges", () => {
-  it("a stored untracked job whose put lands behind the sweep is handed over all the same", async () => {
+  it("a stored untracked job is sent even if its write takes effect after the sweep has passed", async () => {
     const world = createWorld();
     await world.tick();
     world.pool.hooks.before = async ({ operation }) => {
@@ -49,7 +49,7 @@ describe("edges", () => {
     expect(world.visible("events").map(({ id }) => id)).toContain(job.id);
   });
 
-  it("the same with an Idempotency-Key", async () => {
+  it("so is one with an Idempotency-Key", async () => {
     const world = createWorld();
     await world.tick();
     world.pool.hooks.before = async ({ operation }) => {
@@ -63,7 +63,7 @@ describe("edges", () => {
     expect(world.visible("events").map(({ id }) => id)).toContain(job.id);
   });
 
-  it("an untracked job may wait longer for its retry than SQS can hide a message, and spoils no other", async () => {
+  it("an untracked job may wait longer for its retry than SQS can hide a message, without delaying others", async () => {
     const world = createWorld(bulk);
     const slow = await world.file({ topic: "bulk" });
     await consume(world, "bulk", { run: () => ({ end: "retry-in", wait: 20 * HOUR }) });
@@ -78,7 +78,7 @@ describe("edges", () => {
     expect(ran).toEqual([slow.id]);
   });
 
-  it("a replace that was refused is not answered as done when it is repeated with its Idempotency-Key", async () => {
+  it("a refused replace is not answered as done when it is repeated with its Idempotency-Key", async () => {
     const world = createWorld();
     await world.file({ key, body: '"old"' });
     await crashWhileRunning(world, "orders");
@@ -88,7 +88,7 @@ describe("edges", () => {
     expect((await world.fileAll(replace)).home.body).toBe('"new"');
   });
 
-  it("a replace that died half-way is done by its repeat with the same Idempotency-Key", async () => {
+  it("a replace that died half-way is finished by its repeat with the same Idempotency-Key", async () => {
     const world = createWorld();
     await world.file({ key, body: '"old"', delay: HOUR });
     const replace = { key, body: '"new"', delay: MINUTE, onDuplicate: "replace", once } as const;
@@ -97,7 +97,7 @@ describe("edges", () => {
     expect((await world.fileAll(replace)).home.body).toBe('"new"');
   });
 
-  it("a replace that its repeat has overtaken asks what became of that once it sees it", async () => {
+  it("a replace that its repeat has overtaken answers what the repeat did", async () => {
     const world = createWorld();
     await world.file({ key, body: '"old"', delay: HOUR });
     const replace = { key, body: '"new"', delay: MINUTE, onDuplicate: "replace", once } as const;
@@ -108,11 +108,11 @@ describe("edges", () => {
       await world.fileAll(replace);
     };
     expect(await world.fileAll(replace)).toMatchObject({ outcome: "replayed", home: { revision: 1 } });
-    // Its own, and that of the repeat.
+    // One by the first call, and one by the repeat.
     expect(transactions).toBe(2);
   });
 
-  it("a replace to a time long past is answered by its Idempotency-Key all the same", async () => {
+  it("a repeated replace to a time long past is answered by its Idempotency-Key", async () => {
     const world = createWorld();
     await world.file({ key, delay: HOUR });
     const replace = { key, dueAt: world.now() - 40 * HOUR, onDuplicate: "replace", once } as const;
@@ -120,7 +120,7 @@ describe("edges", () => {
     expect(await world.fileAll(replace)).toMatchObject({ outcome: "replayed", home: { revision: 1 } });
   });
 
-  it("a repeat of a retry by its receipt sends what the first call died before sending", async () => {
+  it("a repeat of a retry by its receipt sends the job if the first call died before it sent it", async () => {
     const world = createWorld();
     await world.tick();
     const { id } = await world.file({ topic: "work" });
@@ -133,7 +133,7 @@ describe("edges", () => {
     expect(await pull(world)).toMatchObject([{ id, attempt: 2 }]);
   });
 
-  it("what receive has claimed is handed out although a void message could not be deleted", async () => {
+  it("claimed jobs are handed out even if a void message could not be deleted", async () => {
     const world = createWorld();
     const gone = await world.file({ topic: "work" });
     const live = await world.file({ topic: "work" });
@@ -144,7 +144,7 @@ describe("edges", () => {
     expect((await pull(world)).map(({ id }) => id)).toEqual([live.id]);
   });
 
-  it("the key of an expired job that cannot be let go does not keep its pack mates from running", async () => {
+  it("a key of an expired job that cannot be released does not keep other jobs of its pack from running", async () => {
     const world = createWorld();
     await world.file({ key, expiresAfter: SECOND });
     const mate = await world.file({});
@@ -153,7 +153,7 @@ describe("edges", () => {
     expect((await consume(world, "orders")).map(({ id }) => id)).toEqual([mate.id]);
   });
 
-  it("the key of one cancelled job that cannot be let go does not fail the others' answers", async () => {
+  it("a key of one cancelled job that cannot be released does not change the answers for the others", async () => {
     const world = createWorld();
     const jobs = [await world.file({ key, delay: HOUR }), await world.file({ delay: HOUR })];
     refuseOnce(world, isKeyItem);
@@ -164,7 +164,7 @@ describe("edges", () => {
     expect(results).toMatchObject([{ state: "cancelled" }, { state: "cancelled" }]);
   });
 
-  it("the look at one cancelled job's key that cannot be filed does not fail the others' answers", async () => {
+  it("a look for one cancelled job's key that cannot be filed does not change the answers for the others", async () => {
     const world = createWorld();
     const jobs = [await world.file({ key, delay: HOUR }), await world.file({ delay: HOUR })];
     refuseOnce(world, isLook);
@@ -176,7 +176,7 @@ describe("edges", () => {
     expect(world.events).toContainEqual(expect.objectContaining({ type: "trouble" }));
   });
 
-  it("a claim whose answer was lost runs although a crashed mate cannot be settled", async () => {
+  it("a claim whose answer was lost runs even if a crashed job of its pack cannot be settled", async () => {
     const world = createWorld();
     const crashed = await world.file({ maxAttempts: 1 });
     await crashWhileRunning(world, "orders");
@@ -250,7 +250,7 @@ describe("edges", () => {
     expect(ran.map(({ id }) => id).sort()).toEqual([a.id, b.id, c.id].sort());
   });
 
-  it("an untracked job that is later than its own bound does not run", async () => {
+  it("an untracked job that is later than its expiresAfter allows does not run", async () => {
     const world = createWorld(bulk);
     await world.file({ topic: "bulk", expiresAfter: MINUTE });
     await world.pass(2 * MINUTE);

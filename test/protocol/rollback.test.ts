@@ -14,7 +14,7 @@ import { createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.
 
 type Row = Record<string, unknown> & Item;
 
-/** What version 2 makes of an item: it says its layout, and a home's state has another name. */
+/** An item as version 2 writes it: `v` is 2, and a home's state has another name. */
 function newer({ state, ...row }: Row): Item {
   const named = "dueAt" in row ? { phase: state } : state === undefined ? {} : { state };
   return { ...row, ...named, v: 2, colour: "red" } as unknown as Item;
@@ -26,7 +26,7 @@ function older({ phase, state = phase, colour: _, ...row }: Row): Item {
 
 const places = (world: World): Map<string, string> =>
   new Map(world.pool.items().map((item) => [`${item.pk} ${item.sk}`, JSON.stringify(item)]));
-/** Neither changes its layout, by the rule of `core/items.ts`. */
+/** The layouts of `meta` and of cursors never change, by the rule of `core/items.ts`. */
 const isFixed = ({ pk }: Item): boolean => pk === "meta" || pk.startsWith("cursor#");
 
 /** Messages of version 2 have another name for their jobs. */
@@ -53,7 +53,7 @@ function newerQueues(queues: Queues): Queues {
 
 type Done = { id: string; at: number };
 
-/** A deployment that goes from version to version, over one pool and one set of queues. */
+/** A deployment that changes between two versions, with one pool and one set of queues. */
 function deployment() {
   const world = createWorld({
     shards: 2,
@@ -84,13 +84,13 @@ function deployment() {
     runs,
     failing,
     version: () => current,
-    /** From now on version 2 is at work: it reads what either has written. */
+    /** From now on version 2 runs. It can read the items of both versions. */
     forward() {
       for (const item of world.pool.items()) if (item.v === 2) world.pool.put(older(item as Row));
       before = places(world);
       current = second;
     },
-    /** Back to version 1. What version 2 has written or changed is of its layout. */
+    /** From now on version 1 runs again. All that version 2 has written or changed has its layout. */
     back() {
       for (const item of world.pool.items())
         if (!isFixed(item) && before.get(`${item.pk} ${item.sk}`) !== JSON.stringify(item))
@@ -99,7 +99,7 @@ function deployment() {
     },
     /** All items of version 2. */
     newerItems: (): Item[] => world.pool.items().filter(({ v }) => v === 2),
-    /** Lets time pass, with a tick a minute and consumers that are always there. */
+    /** Lets time pass, with a tick each minute and consumers that always work. */
     async pass(ms: number): Promise<void> {
       for (const end = world.now() + ms; world.now() < end; ) {
         await world.pass(30 * SECOND, { ticks: false });

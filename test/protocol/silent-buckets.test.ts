@@ -6,7 +6,7 @@ import { resume } from "../../protocol/hand-over/release.ts";
 import { consume } from "../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../support/world.ts";
 
-/** DynamoDB answers no read of this partition, and its client gives up after `takes` ms. Answers how often that happened. */
+/** DynamoDB answers no read of this partition, and its client gives up after `takes` ms. Returns a function that counts such reads. */
 function hideReads(world: World, partition: string, takes = 0): () => number {
   const { read } = world.pool;
   let calls = 0;
@@ -22,7 +22,7 @@ function hideReads(world: World, partition: string, takes = 0): () => number {
 const homesOf = (outcomes: readonly unknown[]): Home[] =>
   outcomes.flatMap((one) => (one instanceof Error ? [] : (one as { home: Home }).home));
 
-/** As many jobs of topic `t`, due half a minute apart: in several buckets. */
+/** Files `count` jobs of topic `t`, due half a minute apart, so that they are in several buckets. */
 const fileSpread = async (world: World, count: number, from: number): Promise<Home[]> =>
   homesOf(
     await enqueueMany(
@@ -35,7 +35,7 @@ const fileSpread = async (world: World, count: number, from: number): Promise<Ho
     ),
   );
 
-test("a release lets all jobs go but those whose homes cannot be read, and says so", async () => {
+test("a release sends all jobs except those whose homes cannot be read, and reports those", async () => {
   const world = createWorld({ shards: 1, topics: { t: {} } });
   await pauseTopic(world.ctx, "t");
   const jobs = await fileSpread(world, 40, 5 * MINUTE);
@@ -51,7 +51,7 @@ test("a release lets all jobs go but those whose homes cannot be read, and says 
   expect(new Set(world.visible("t").map(({ id }) => id)).size).toBe(40);
 });
 
-test("a consumer starts its other jobs while it looks at claims of which nothing is known", async () => {
+test("a consumer starts its other jobs while it reads the homes of claims without an answer", async () => {
   const world = createWorld({ shards: 1, topics: { t: {}, other: {} } });
   await world.tick();
   const [sick, ...well] = await fileSpread(world, 6, 0);
@@ -79,7 +79,7 @@ test("a consumer starts its other jobs while it looks at claims of which nothing
   );
 });
 
-test("a claim that was applied though nothing was known of it is given back, and no attempt counts", async () => {
+test("a claim that was applied but not answered is given back, and counts as no attempt", async () => {
   const world = createWorld({ shards: 1, topics: { t: {} } });
   const [job] = await fileSpread(world, 1, 0);
   const { changeMany } = world.pool;
@@ -93,7 +93,7 @@ test("a claim that was applied though nothing was known of it is given back, and
   expect(await consume(world, "t")).toMatchObject([{ id: job?.id, attempt: 1 }]);
 });
 
-test("of a paused topic no job runs whose home cannot be read, and the others are parked", async () => {
+test("jobs of a paused topic whose homes cannot be read do not run, and the others are parked", async () => {
   const world = createWorld({ shards: 1, topics: { t: {}, other: {} } });
   await world.tick();
   const jobs = await fileSpread(world, 6, 0);
@@ -108,7 +108,7 @@ test("of a paused topic no job runs whose home cannot be read, and the others ar
   expect(left).toEqual(new Set(sick.map(({ id }) => id)));
 });
 
-test("of a batch of untracked jobs only those are refused whose bucket gives no answer, in true words", async () => {
+test("of a batch of untracked jobs only those in a bucket without answers are refused, with a true message", async () => {
   const world = createWorld({
     shards: 2,
     topics: { t: { tracking: "none", consumer: "pull", maxPerSecond: 1 }, other: {} },
@@ -124,7 +124,7 @@ test("of a batch of untracked jobs only those are refused whose bucket gives no 
     expect(message).toMatch(/^the job was filed, but may not have been sent to SQS: /);
 });
 
-test("who takes a key whose job lies in a silent bucket asks that bucket once a minute", async () => {
+test("callers that want the key of a job in a bucket without answers cause one read of that bucket a minute", async () => {
   const world = createWorld({ shards: 1, topics: { t: {} } });
   const { pk } = await world.file({ topic: "t", key: "k", delay: 30 * MINUTE });
   const calls = hideReads(world, pk, 15 * SECOND);

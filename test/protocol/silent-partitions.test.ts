@@ -22,7 +22,7 @@ const JOBS = 60;
 
 type Silence = { readonly partition: string; readonly of: "reads" | "writes"; readonly takes?: number };
 
-/** DynamoDB answers no reads, or no writes, of one partition. `takes`: ms until its client gives up. Answers how to end that. */
+/** DynamoDB answers no reads, or no writes, of one partition. `takes`: ms until its client gives up. Returns what ends this. */
 function silence(world: World, { partition, of, takes = 0 }: Silence): () => void {
   const before = { ...world.pool } as Pool;
   const isIts = ({ pk }: { pk: string }): boolean => pk === partition;
@@ -64,7 +64,7 @@ function silence(world: World, { partition, of, takes = 0 }: Silence): () => voi
   return () => void Object.assign(world.pool, before);
 }
 
-/** Of one topic and of `well`, every ten seconds from five minutes ahead on. */
+/** Files jobs of one topic and of `well`, due ten seconds apart, from `from` ms ahead on. */
 const fileBoth = (world: World, topic: string, from = 5 * MINUTE) =>
   enqueueMany(
     world.ctx,
@@ -97,7 +97,7 @@ const resumeSick = async (world: World): Promise<void> => {
 const pauseLoose = (world: World) => pauseTopic(world.ctx, "loose");
 const nothing = async (): Promise<void> => {};
 
-describe("while one partition gives no answer, a tick hands other topics' jobs over:", () => {
+describe("while one partition gives no answer to the following, a tick sends other topics' jobs:", () => {
   test.each([
     ["writes of a paused topic's notes", "sick", "writes", pauseSick, parkedIn("sick", 0)],
     ["reads of the notes of a topic that is being resumed", "sick", "reads", resumeSick, parkedIn("sick", 0)],
@@ -123,7 +123,7 @@ describe("while one partition gives no answer, a tick hands other topics' jobs o
     expect(new Set(sent(world, topic)).size).toBe(JOBS);
   });
 
-  test("page by page, though writes of a paused topic's notes take 50 s", async () => {
+  test("writes of a paused topic's notes, after 50 s each, and over several pages", async () => {
     const world = createWorld({ shards: 1, topics: TOPICS }, { ...SIZES, page: 20 });
     await world.tick();
     const dueAt = world.now() + 5 * MINUTE;
@@ -138,7 +138,7 @@ describe("while one partition gives no answer, a tick hands other topics' jobs o
     expect(new Set(sent(world, "well")).size).toBe(150);
   });
 
-  test("so does a call that files both", async () => {
+  test("so does a call that files jobs of both topics", async () => {
     const world = createWorld({ shards: 1, topics: TOPICS });
     await world.tick();
     await pauseSick(world);
@@ -149,8 +149,8 @@ describe("while one partition gives no answer, a tick hands other topics' jobs o
   });
 });
 
-describe("while one partition gives no answer, an audit sends what was lost:", () => {
-  test("that of a key which its finished job has left, and which goes afterwards", async () => {
+describe("while one partition gives no answer, an audit sends lost jobs:", () => {
+  test("the partition of a key that a finished job has not released, and that is released later", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
     await world.file({ key: "order-1" });
@@ -169,7 +169,7 @@ describe("while one partition gives no answer, an audit sends what was lost:", (
     expect((await world.pool.read([key]))[0]).toHaveProperty("expiresAt");
   });
 
-  test("that of an Idempotency-Key whose job is late", async () => {
+  test("the partition of an Idempotency-Key whose job is late", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
     const { id } = await world.file({ once: { token: "t", hash: "h" } });
@@ -184,7 +184,7 @@ describe("while one partition gives no answer, an audit sends what was lost:", (
   });
 });
 
-test("a partition that is slow to give no answer is asked once a minute", async () => {
+test("a partition whose reads fail slowly is read once a minute", async () => {
   const world = createWorld({ shards: 1, topics: TOPICS });
   const [own, other] = [parkedIn("sick", 0), parkedIn("slow", 0)];
   silence(world, { partition: own, of: "reads", takes: 15 * SECOND });
@@ -200,7 +200,7 @@ test("a partition that is slow to give no answer is asked once a minute", async 
   expect(await ask()).toBe(30 * SECOND);
 });
 
-test("so is one that was asked alone", async () => {
+test("so is one that was read alone", async () => {
   const world = createWorld({ shards: 1, topics: TOPICS });
   const own = parkedIn("sick", 0);
   silence(world, { partition: own, of: "reads", takes: 15 * SECOND });
@@ -211,7 +211,7 @@ test("so is one that was asked alone", async () => {
   }
 });
 
-test("a job of a topic that no policy names does not die of a note that cannot be read", async () => {
+test("a job of a removed topic is not made dead because its note cannot be read", async () => {
   const world = createWorld({ shards: 1, topics: TOPICS });
   await world.tick();
   await pauseSick(world);

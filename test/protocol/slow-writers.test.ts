@@ -20,7 +20,7 @@ import {
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 
 describe("writers", () => {
-  it("no writer outlives the audit: the sum that the constants must keep", () => {
+  it("the constants are such that no write can take effect after the audit has passed", () => {
     expect(WRITER_DEADLINE + 5 * MINUTE + CLOCK_MARGIN).toBeLessThan(AUDIT_AFTER - LOOKAHEAD);
   });
 
@@ -59,7 +59,7 @@ describe("writers", () => {
     expect(await world.home(moved.id)).toMatchObject({ state: "cancelled" });
   });
 
-  it("a writer looks at the clock after its write: the sweep may have passed meanwhile", async () => {
+  it("a writer reads the clock after its write, because the sweep may have passed in the meantime", async () => {
     for (const more of [{}, { key }, { once: { token: "t", hash: "h" } }]) {
       const world = createWorld();
       await world.tick();
@@ -70,7 +70,7 @@ describe("writers", () => {
     }
   });
 
-  it("a mover looks at the clock after its write", async () => {
+  it("a mover reads the clock after its write", async () => {
     const world = createWorld();
     await world.tick();
     const job = await world.file({ delay: HOUR });
@@ -79,7 +79,7 @@ describe("writers", () => {
     expect(world.queues.messages(orders)).toHaveLength(1);
   });
 
-  it("a move into the past is a move to now, its look too", async () => {
+  it("a move into the past is a move to now, also for its look", async () => {
     const world = createWorld();
     await world.tick();
     const job = await world.file({ delay: HOUR });
@@ -98,7 +98,7 @@ describe("writers", () => {
     expect(await reschedule(world.ctx, job.id, { body: "2" })).toMatchObject({ revision: 2, body: "2" });
   });
 
-  it("a cancel of many beside a move answers the job as it was cancelled", async () => {
+  it("a cancel of many jobs, during a move of one, answers the job as it was cancelled", async () => {
     const world = createWorld();
     const job = await world.file({ delay: HOUR });
     meanwhile(
@@ -110,7 +110,7 @@ describe("writers", () => {
     expect(await world.home(job.id)).toMatchObject({ state: "cancelled", body: "1" });
   });
 
-  it("an untracked job that the sweep passed while it was cancelled counts as handed off", async () => {
+  it("an untracked job counts as handed off if the sweep passed during its cancel", async () => {
     const world = createWorld();
     const job = await world.file({ topic: "events", delay: 215 * SECOND });
     meanwhile(
@@ -154,7 +154,7 @@ describe("writers", () => {
 
   describe("two cancels of an untracked job that is almost near", () => {
     const lateBy = { code: "job-handed-off" };
-    /** Something happens just after the first cancel is written. */
+    /** Runs `act` just after the first cancel is written. */
     const whenWritten = (world: World, act: () => Promise<unknown>): void => {
       world.pool.hooks.after = async ({ operation }) => {
         if (operation !== "changeMany") return;
@@ -163,7 +163,7 @@ describe("writers", () => {
       };
     };
 
-    /** A job whose first cancel will be written when a sweep has sent the job. */
+    /** A job whose first cancel will be written only after a sweep has sent the job. */
     const cancelledBehindTheSweep = async (whenSent = (_: World): void => {}) => {
       const world = createWorld();
       await world.pass(80 * SECOND);
@@ -179,7 +179,7 @@ describe("writers", () => {
       return { world, id };
     };
 
-    it("are both answered by the one that comes in time", async () => {
+    it("both succeed if one of them comes in time", async () => {
       const world = createWorld();
       const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
       whenWritten(world, async () => {
@@ -203,7 +203,7 @@ describe("writers", () => {
       expect(await consume(world, "events")).toMatchObject([{ id }]);
     });
 
-    it("are refused when the first one died after a write that came behind the sweep", async () => {
+    it("are refused when the first one was written after the sweep had passed, and then died", async () => {
       const { world, id } = await cancelledBehindTheSweep();
       whenWritten(world, () => Promise.reject(new Error("crash")));
       await expect(cancel(world.ctx, id)).rejects.toThrow("crash");
@@ -212,7 +212,7 @@ describe("writers", () => {
       expect(await consume(world, "events")).toMatchObject([{ id }]);
     });
 
-    it("lose no job when the process of a late one dies before it sends the job", async () => {
+    it("lose no job when the process of a late cancel dies before it sends the job", async () => {
       const { world, id } = await cancelledBehindTheSweep((world) =>
         breakOnce(world, "after", ({ operation }) => operation === "change"),
       );
@@ -223,7 +223,7 @@ describe("writers", () => {
       expect(await consume(world, "events")).toMatchObject([{ id }]);
     });
 
-    it("are answered truly though the look of an undone one stays", async () => {
+    it("have true answers even if the look of an undone cancel stays", async () => {
       const { world, id } = await cancelledBehindTheSweep((world) =>
         breakOnce(world, "before", ({ operation }) => operation === "remove"),
       );
@@ -233,7 +233,7 @@ describe("writers", () => {
       );
     });
 
-    it("let no job run an hour late when the first one died, its cancel in time", async () => {
+    it("do not let the job run an hour late if the first one came in time and died", async () => {
       const world = createWorld();
       const { id } = await world.file({ topic: "events", delay: NEAR + MINUTE });
       whenWritten(world, () => Promise.reject(new Error("crash")));
@@ -244,7 +244,7 @@ describe("writers", () => {
       expect(await consume(world, "events")).toEqual([]);
     });
 
-    it("are answered as the first one was, however near the job is by then", async () => {
+    it("are both answered as the first one was, however soon the job is due by then", async () => {
       const world = createWorld();
       const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
       await cancel(world.ctx, id);
@@ -255,12 +255,12 @@ describe("writers", () => {
     });
   });
 
-  it("a look outlives an outage of weeks: what TTL removes is far past its time", async () => {
+  it("a look outlives an outage of weeks, because TTL deletes looks only long after their time", async () => {
     const world = createWorld();
     await world.tick();
     const job = await world.file({ delay: HOUR });
     await reschedule(world.ctx, job.id, { dueAt: world.now() + 2 * HOUR });
-    // Sweep and audit pass the home's own place; only the look is left.
+    // Sweep and audit pass the home's own time, so only the look can lead to the job.
     await world.pass(80 * MINUTE);
     await world.pass(30 * 24 * HOUR, { ticks: false });
     const gone = world.pool
@@ -290,12 +290,12 @@ describe("writers", () => {
     expect((await world.fileAll({ key, onDuplicate: "replace" })).home).toMatchObject({ attempt: 0 });
   });
 
-  it("expiresAfter counts from the due time a user set last", async () => {
+  it("expiresAfter counts from the due time that a user last set", async () => {
     const world = createWorld();
     const job = await world.file({ delay: SECOND, expiresAfter: MINUTE });
     await reschedule(world.ctx, job.id, { dueAt: world.now() + 10 * MINUTE });
     await world.pass(2 * MINUTE);
-    // The old message, by whose word the job would have expired, is void.
+    // The old message, which says an earlier expiry, is void.
     expect(await consume(world, "orders")).toEqual([]);
     expect(await world.home(job.id)).toMatchObject({ state: "scheduled" });
     await world.pass(8 * MINUTE);
@@ -303,21 +303,21 @@ describe("writers", () => {
   });
 
   it.each([0, 100, 1_500, 5_000, 14_000])(
-    "an untracked job runs once, though it has come near while its put took %i ms",
+    "an untracked job runs once even if it became due soon while its write took %i ms",
     async (slow) => {
       const world = createWorld({ topics: { loose: { tracking: "none" } } });
       await world.pass(MINUTE + SECOND);
       world.pool.hooks.before = async ({ operation }) => {
         if (operation !== "insert") return;
         delete world.pool.hooks.before;
-        // Ticks sweep meanwhile, without the job.
+        // In the meantime ticks sweep, but the job is not written yet.
         await world.pass(slow);
       };
       const job = await world.file({ topic: "loose", delay: NEAR + slow / 2 + 50 });
       const runs: string[] = [];
       for (let i = 0; i < 8; i++) {
         await world.pass(MINUTE);
-        // One message at a time: of two in one batch only one runs.
+        // One message for each receive, because of two messages in one batch only one would run.
         for (let j = 0; j < 3; j++)
           runs.push(...(await consume(world, "loose", { max: 1 })).map(({ id }) => id));
       }

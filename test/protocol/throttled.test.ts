@@ -14,7 +14,7 @@ import { fail, pull, pullOne } from "../support/scenes.ts";
 import { undecidedPool, whileTimePasses } from "../support/undecided.ts";
 import { createWorld, MINUTE, SECOND, START, type World } from "../support/world.ts";
 
-/** DynamoDB throttles every change of this job for `ms`; what it decides of others is told at once. */
+/** DynamoDB throttles every change of this job for `ms`. The outcomes of other changes are reported at once. */
 function throttle(world: World, id: string, ms: number): void {
   const original = world.pool.changeMany;
   const until = world.now() + ms;
@@ -37,7 +37,7 @@ function throttle(world: World, id: string, ms: number): void {
   };
 }
 
-/** A pool that repeats writes of one bucket until their deadlines, as nothing is let through. */
+/** A pool that repeats writes of one bucket until their deadlines, because DynamoDB throttles all of them. */
 function throttledWrites(world: World, bucket: string): Pool {
   const until = async (by: number): Promise<never> => {
     await world.pass(Math.max(by - world.now(), 0), { ticks: false });
@@ -49,7 +49,7 @@ function throttledWrites(world: World, bucket: string): Pool {
   return Object.assign(Object.create(world.pool), { change, transact });
 }
 
-/** A process whose writes of one bucket DynamoDB does not decide, while writes of others go on beside them. */
+/** A process whose writes of one bucket get no outcome, while writes of other buckets in the same call succeed. */
 function throttledBucket(world: World, bucket: string): Context {
   return { ...world.ctx, pool: undecidedPool(world, (pk) => pk === bucket) };
 }
@@ -92,7 +92,7 @@ test("starts of a limit are used while a partition of the topic's notes is throt
   const jobs = Array.from({ length: 200 }, () => ({ topic: "t", body: "{}", dueAt: START + 10 * SECOND }));
   const ctx = throttledBucket(world, "paused#t#0");
   const outcomes = await whileTimePasses(world, enqueueMany(ctx, jobs));
-  // They are filed: those without a note have a look.
+  // All jobs are filed: those without a note have a look.
   expect(outcomes.filter((one) => one instanceof Error)).toEqual([]);
   const sent = world.queues.messages({ topic: "t" }).flatMap(({ body }) => parseMessage(body)?.jobs ?? []);
   expect(sent.length).toBeGreaterThan(50);
@@ -100,7 +100,7 @@ test("starts of a limit are used while a partition of the topic's notes is throt
 });
 
 describe("while DynamoDB throttles one job of a batch,", () => {
-  test("the others start at once, and it runs from its message later, no attempt lost", async () => {
+  test("the other jobs start at once, and the throttled one runs later from its message, without losing an attempt", async () => {
     const world = createWorld();
     const quick = await world.file({ maxAttempts: 1 });
     const slow = await world.file({ maxAttempts: 1 });
@@ -113,7 +113,7 @@ describe("while DynamoDB throttles one job of a batch,", () => {
     expect(await world.home(quick.id)).toMatchObject({ state: "done" });
   });
 
-  test("pulled ones are handed out with most of their leases left", async () => {
+  test("other pulled jobs are handed out with most of their leases left", async () => {
     const world = createWorld();
     const quick = await world.file({ topic: "work", maxAttempts: 1 });
     const slow = await world.file({ topic: "work", maxAttempts: 1 });
@@ -123,7 +123,7 @@ describe("while DynamoDB throttles one job of a batch,", () => {
   });
 
   test.each(["orders", "work"])(
-    "a dead letter of its bucket that SQS has redriven holds up no job of %s",
+    "a dead letter of its bucket that SQS has redriven delays no job of %s",
     async (topic) => {
       const world = createWorld({
         topics: { orders: { maxAttempts: 1 }, work: { maxAttempts: 1, consumer: "pull" } },
@@ -147,14 +147,14 @@ describe("while DynamoDB throttles one job of a batch,", () => {
         expect(pulled.map(({ id }) => id)).toEqual([mate.id]);
       }
       expect(world.now() - begun).toBeLessThanOrEqual(2 * SECOND);
-      // The letter has stayed.
+      // The letter is still in the queue.
       await world.pass(2 * MINUTE);
       await consume(world, topic);
       expect(await world.home(first.id)).toMatchObject({ state: "scheduled", revision: 1 });
     },
   );
 
-  test("the ends of others are recorded before their leases end", async () => {
+  test("the ends of other runs are recorded before their leases end", async () => {
     const world = createWorld();
     const slow = await world.file({});
     const quick = await world.file({});
@@ -184,7 +184,7 @@ describe("while DynamoDB throttles one job of a batch,", () => {
         () => settler.record(held, { end: "done" }),
         () => {},
       );
-      // The first one's call is in flight then.
+      // After that, the call of the first job is in flight.
       for (let i = 0; i < 3; i++) await null;
     }
     await settler.idle();
@@ -195,7 +195,7 @@ describe("while DynamoDB throttles one job of a batch,", () => {
     await running;
   });
 
-  test("a claim that is known too late for a run is given back, and no attempt counts", async () => {
+  test("a claim that is confirmed too late for a run is given back, and counts as no attempt", async () => {
     const world = createWorld();
     const { id } = await world.file({ maxAttempts: 1 });
     world.pool.hooks.after = async ({ operation }) => {
@@ -208,7 +208,7 @@ describe("while DynamoDB throttles one job of a batch,", () => {
   });
 });
 
-/** Calls for this partition fail as their client gives up, `ms` later by the clock of who asks. */
+/** Calls for this partition fail after `ms`, by the caller's clock, when their client gives up. */
 function silence(
   world: World,
   isIts: (key: Key) => boolean,
@@ -228,7 +228,7 @@ function silence(
 }
 
 describe("while a limit's counters do not answer,", () => {
-  test("they are asked once in a tick, and other topics' jobs are handed over", async () => {
+  test("they are called once in a tick, and other topics' jobs are sent", async () => {
     const world = createWorld({ shards: 1, topics: { slow: { maxPerSecond: 5 }, well: {} } });
     await world.tick();
     const dueAt = world.now() + 10 * MINUTE;
@@ -249,8 +249,8 @@ describe("while a limit's counters do not answer,", () => {
   });
 });
 
-describe("while nobody can read which topics have limits,", () => {
-  test.each(["limited", "paused"])("all jobs are handed over, and limits go on (%s)", async (partition) => {
+describe("while the list of limited or of paused topics cannot be read,", () => {
+  test.each(["limited", "paused"])("all jobs are sent, and limits still apply (%s)", async (partition) => {
     const world = createWorld({ shards: 1, topics: { slow: { maxPerSecond: 5 }, well: {} } });
     await world.tick();
     const due = { body: "{}", dueAt: world.now() };
@@ -273,7 +273,7 @@ describe("while nobody can read which topics have limits,", () => {
 
 describe("a receive that cannot read its topic's pause after it has waited for messages", () => {
   test.each(["full", "none"] as const)(
-    "leaves them to the next one (tracking %s), whatever the topic's ttr is",
+    "leaves them to the next receive (tracking %s), whatever the topic's ttr is",
     async (tracking) => {
       const world = createWorld({ topics: { work: { consumer: "pull", ttr: 12 * 3600, tracking } } });
       await world.tick();
@@ -299,10 +299,10 @@ describe("a receive that cannot read its topic's pause after it has waited for m
   );
 });
 
-describe("while nobody can read one topic's pause,", () => {
+describe("while one topic's pause cannot be read,", () => {
   const TOPICS = { sick: {}, well: {}, slow: { maxPerSecond: 5 } } as const;
   const isSick = ({ pk }: Key) => pk === "pause#sick";
-  /** Reads that name it fail as its client gives up, 15 s later by the clock of who asks. */
+  /** Reads of this pause fail after 15 s, by the caller's clock, when their client gives up. */
   function sicken(world: World): Context {
     let lost = 0;
     const read: Pool["read"] = async (keys) => {
@@ -314,7 +314,7 @@ describe("while nobody can read one topic's pause,", () => {
     return { ...world.ctx, clock: () => world.now() + lost, pool };
   }
 
-  test("the tick hands over other topics' jobs, and its own once it can be read again", async () => {
+  test("the tick sends other topics' jobs, and those of this topic when the pause can be read again", async () => {
     const world = createWorld({ shards: 1, topics: TOPICS });
     await world.tick();
     const jobs = ["sick", "well", "slow"].map((topic) => ({
@@ -331,7 +331,7 @@ describe("while nobody can read one topic's pause,", () => {
     expect(world.visible("sick")).toHaveLength(1);
   });
 
-  test("the tick gives starts to what waits for other topics' limits", async () => {
+  test("the tick gives starts to jobs that wait for other topics' limits", async () => {
     const world = createWorld({ shards: 1, topics: TOPICS });
     await world.tick();
     const jobs = Array.from({ length: 500 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() }));
@@ -346,7 +346,7 @@ describe("while nobody can read one topic's pause,", () => {
     expect(released).toBeGreaterThan(100);
   });
 
-  test("who asks for another topic alone meanwhile is told of that one", async () => {
+  test("a call that reads only another topic's pause at the same time gets it", async () => {
     const world = createWorld({ topics: { orders: {}, other: {} } });
     const { read } = world.pool;
     const answers = Promise.withResolvers<void>();
@@ -372,7 +372,7 @@ describe("while nobody can read one topic's pause,", () => {
     expect(ctx.clock()).toBe(after);
   });
 
-  test("neither are they where nothing is asked beside it", async () => {
+  test("neither are they if no other pause is read with it", async () => {
     const ctx = sicken(createWorld({ shards: 1, topics: TOPICS }));
     const unknown = async () => [...(await unknownPauses(ctx, ["sick"])).keys()];
     expect(await unknown()).toEqual(["sick"]);
@@ -381,7 +381,7 @@ describe("while nobody can read one topic's pause,", () => {
     expect(ctx.clock()).toBe(after);
   });
 
-  test("a function's messages come again in seconds, whatever its timeout is", async () => {
+  test("a function's messages are visible again within seconds, whatever its timeout is", async () => {
     const world = createWorld();
     const { id } = await world.file({});
     world.pool.hooks.before = ({ operation, keys }) => {

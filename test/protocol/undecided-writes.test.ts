@@ -10,7 +10,7 @@ import { consume } from "../support/consume.ts";
 import { undecidedPool, whileTimePasses } from "../support/undecided.ts";
 import { createWorld, MINUTE, SECOND, START, type World } from "../support/world.ts";
 
-/** Jobs that are due at once, filed in batches. */
+/** Files jobs that are due at once, in batches. */
 async function fileMany(ctx: Context, topic: string, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 500)
     await enqueueMany(
@@ -19,7 +19,7 @@ async function fileMany(ctx: Context, topic: string, count: number): Promise<voi
     );
 }
 
-/** How many jobs are sent in each of the next minutes, whose ticks use this pool. */
+/** Runs a tick in each of the next minutes, with the pool of `ctx`. Answers how many jobs each minute sent. */
 async function sentPerMinute(world: World, ctx: Context, topic: string, minutes: number): Promise<number[]> {
   const seen = new Set<string>();
   const counts: number[] = [];
@@ -38,7 +38,7 @@ async function sentPerMinute(world: World, ctx: Context, topic: string, minutes:
   return counts;
 }
 
-test("a limit holds while DynamoDB decides no update of one bucket of a batch", async () => {
+test("a limit applies while DynamoDB decides no update of one bucket of a batch", async () => {
   const world = createWorld({ shards: 8, topics: { t: { maxPerSecond: 10 } } });
   await world.tick();
   const end = world.now() + 30 * SECOND;
@@ -56,7 +56,7 @@ test("a limit holds while DynamoDB decides no update of one bucket of a batch", 
       starts.push(...runs.map(({ at }) => at));
   });
   const seconds = Map.groupBy(starts, (at) => Math.floor((at - START) / SECOND));
-  // The starts of the two seconds that such a write takes, and those of the second in which it ends.
+  // These are the starts of the two seconds that such a write takes, and of the second in which it ends.
   expect(Math.max(...[...seconds.values()].map(({ length }) => length))).toBeLessThanOrEqual(30);
 });
 
@@ -72,7 +72,7 @@ test("a limit's starts are used while no note of one shard can be deleted", asyn
   for (const count of await sentPerMinute(world, isRemoved, "t", 4)) expect(count).toBeGreaterThan(500);
 });
 
-test("a resume goes on while one shard takes no looks", async () => {
+test("a resume continues while no looks can be written to one shard", async () => {
   const world = createWorld({ shards: 8, topics: { t: { consumer: "pull" } } });
   await world.tick();
   await pauseTopic(world.ctx, "t");
@@ -87,7 +87,7 @@ test("a resume goes on while one shard takes no looks", async () => {
   for (const count of others) expect(count).toBeGreaterThan(450);
 });
 
-test("untracked jobs are sent once by a tick that stands still before it parks them", async () => {
+test("untracked jobs are sent once, even by a tick that freezes before it parks them", async () => {
   const topics = { u: { consumer: "pull", tracking: "none", maxPerSecond: 1 } } as const;
   const world = createWorld({ shards: 1, topics });
   await world.tick();
@@ -116,11 +116,11 @@ test("untracked jobs are sent once by a tick that stands still before it parks t
   await frozen.catch(() => {});
   await sentPerMinute(world, world.ctx, "u", 4);
   expect(new Set(sent).size).toBe(60);
-  // The frozen tick had sent one page's job before it stood still.
+  // The frozen tick had sent one job before it froze.
   expect(sent.length).toBeLessThanOrEqual(61);
 });
 
-test("a partition that decides nothing is not asked again for a minute, and others are", async () => {
+test("a partition that decides no write is not tried again for a minute, and others are", async () => {
   const world = createWorld({ shards: 8 });
   const jobs = await Promise.all(Array.from({ length: 40 }, () => world.file({ delay: MINUTE })));
   const buckets = [...new Set(jobs.map(({ id }) => homeKey(id).pk))];
@@ -149,7 +149,7 @@ test("a partition that decides nothing is not asked again for a minute, and othe
   expect(world.now() - begun).toBeGreaterThanOrEqual(5 * SECOND);
 });
 
-test("a sweep goes on though one bucket takes no look", async () => {
+test("a sweep continues although no look can be written to one bucket", async () => {
   const world = createWorld({ shards: 1, topics: { sick: {}, well: {} } });
   await world.tick();
   const sick = await world.file({ topic: "sick", delay: 10 * MINUTE });

@@ -1,92 +1,92 @@
-/** A call of the API or of the client, as far as its cost depends on it. */
+/** The properties of a call of the API or of the client on which the call's cost depends. */
 export type Asked = {
-  /** Such as `POST /jobs`. */
+  /** Method and path, such as `POST /jobs`. */
   what: string;
-  /** Jobs that it names, and how many of them by a key. */
+  /** How many jobs it files or names, and how many of them have a key. */
   jobs: number;
   keyed: number;
   /** It has an `Idempotency-Key`. */
   isOnce: boolean;
   /** Its topic has a limit or a window. */
   isHeld: boolean;
-  /** Jobs that it names by their ids and whose topics are untracked. */
+  /** How many jobs of untracked topics it names by their ids. */
   untracked: number;
 };
 
-/** Statements of one batch. */
+/** The most statements of one batch. */
 const BATCH = 25;
-/** How many shards there are, which a process reads once a minute, and the topic's pause, every five seconds. */
+/** Two reads: the number of shards, which a process reads again after a minute, and the topic's pause, after five seconds. */
 const KNOWN = 2;
-/** The key's item, the job that it names, a look, and the home; or in place of the last two a transaction. */
+/** The key's item, the job that the key names, a look, and the home. A transaction can replace the last two. */
 const KEYED = 4;
-/** The once item, its job where it may be over, and the once item or job again that answers. */
+/** The once item, its job if the job may have ended, and a second read of the once item or of the job, for the answer. */
 const ONCE = 3;
-/** What a limit or a window asks for: what is left of the next minutes, the counters of two, a look, and the home. */
+/** For a limit or a window: a read of the next minutes' counters, bookings in the counters of two minutes, a look, and the home. */
 const HELD = 5;
-/** Where a job is moved, the once item that must be stored longer is read and changed. */
+/** If a job is moved, its once item must be stored longer: the item is read and changed. */
 const PROLONGED = 2;
 
 const batchesOf = ({ jobs }: Asked): number => Math.ceil(jobs / BATCH);
 const heldOf = (asked: Asked): number => (asked.isHeld ? HELD * batchesOf(asked) : 0);
 const onceOf = ({ isOnce }: Asked): number => (isOnce ? ONCE : 0);
 
-/** Requests to the pool by kind of call. */
+/** The most requests to the pool that each kind of call may make. */
 const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
   [/^POST \/jobs(\/batch)?$/, (asked) => KNOWN + filed(asked) + heldOf(asked) + onceOf(asked)],
   [/^PUT \/topics\/[^/]+\/jobs\//, (asked) => KNOWN + KEYED + PROLONGED + heldOf(asked) + onceOf(asked)],
   // Home, look, home again, and the pause.
   [/^PATCH \/jobs\//, (asked) => 4 + PROLONGED + heldOf(asked)],
-  // The home alone. Where its condition does not hold, a lost race is counted.
+  // The home only. If the condition of this write fails, the budget counts a lost race.
   [/^DELETE \/jobs\//, () => 1],
-  // Homes, looks where there are keys, homes again, and keys. Where an untracked job is soon due, that its cancel came in time.
+  // Homes, looks of keyed jobs, homes again, and keys. For an untracked job that is due soon, a note that the cancel came in time.
   [/^POST \/jobs\/cancel$/, (asked) => 4 * batchesOf(asked) + asked.untracked],
-  // Each bucket of its reach, and all jobs of a history.
+  // Each bucket of its range, and all jobs of a history.
   [/^POST \/jobs\/bulk$/, () => 360],
-  // Each day of the dead jobs' retention, twice, and ten jobs.
+  // Each day of the dead jobs' retention twice, and ten jobs.
   [/^POST .*\/redrive$/, () => 72],
-  // The pause, claims, and homes where a claim was refused, which may be sent once more.
+  // The pause, claims, and the homes of refused claims, whose jobs may be sent once more.
   [/^POST .*\/receive$/, () => 5],
-  // The home, as it ends, its key, and the answer.
+  // The read of the home, its end, its key, and the read for the answer.
   [/^POST .*\/finish$/, () => 4],
-  // Home, look or dead entry, home again, key, pause, and the answer.
+  // The home, a look or a dead entry, the home again, the key, the pause, and the read for the answer.
   [/^POST .*\/(retry|bury)$/, (asked) => 6 + heldOf(asked)],
   [/^POST .*\/extend$/, () => 2],
-  // The pause as it was and as it is, until it is as it should be; to whom it is known.
+  // A read of the pause, the item that tells ticks to read this pause, the write of the pause, and a read that checks the write.
   [/^POST \/topics\/[^/]+\/pause$/, () => 4],
-  // The same, and of each shard what is parked. What is let go is counted apart.
+  // The same, and what is parked in each shard. The budget counts released jobs separately.
   [/^POST \/topics\/[^/]+\/resume$/, () => 16],
-  // Shards, cursors, pause, and of each shard what is parked.
+  // The number of shards, the cursors, the pause, and what is parked in each shard.
   [/^GET \/topics\//, () => 6],
-  // EventBridge Scheduler has them.
+  // EventBridge Scheduler stores schedules, not the pool.
   [/ \/schedules\//, () => 0],
 ];
 
-/** A batch of statements, and each keyed job by itself. */
+/** Requests that file jobs: batches of statements for jobs without keys, and single requests for each keyed job. */
 function filed(asked: Asked): number {
   return (asked.keyed < asked.jobs ? batchesOf(asked) : 0) + asked.keyed * (KEYED + PROLONGED);
 }
 
 /**
- * How many requests to the pool one call makes at most, when nobody else changes the same jobs, no pause or limit parks them
- * and SQS takes all that is sent.
+ * The most requests to the pool that one call may make if nobody else changes the same jobs, no pause or limit parks them, and
+ * SQS accepts every message.
  */
 export function allowanceOf(asked: Asked): number {
   const kind = KINDS.find(([pattern]) => pattern.test(asked.what));
-  if (!kind) throw new Error(`nobody has said what ${asked.what} may cost`);
+  if (!kind) throw new Error(`KINDS does not say what ${asked.what} may cost`);
   return kind[1](asked);
 }
 
 type Body = { topic?: string; key?: unknown; jobs?: readonly Body[]; ids?: readonly unknown[] };
 
 type About = {
-  /** Of a job, by its id. */
+  /** The topic of a job, by the job's id. */
   topicOf(id: string): string;
   /** Whether a topic has a limit or a window. */
   isHeld(topic: string): boolean;
   isUntracked(topic: string): boolean;
 };
 
-/** A call by its request. */
+/** Derives a call's cost properties from its request. */
 export function askedBy(
   method: string,
   path: string,

@@ -5,16 +5,16 @@ import type { World } from "./world.ts";
 
 const SECOND = 1000;
 
-/** What a request says of a job. */
+/** The fields of a request that say how its job should be. */
 export type Wish = { delay?: number; dueAt?: string; body?: unknown; spread?: number; maxDelay?: number };
 
-/** Outcomes that give a job what its request said. */
+/** With these outcomes, the job has the values of the request. */
 const GRANTED = new Set(["created", "replaced", "postponed"]);
 
-/** Between which times a request's clock was looked at, in ms, and how many seconds later a job may be due. */
+/** Between which times, in ms, the code under test read its clock for a request; and how many seconds later a job may be due. */
 type Looked = { from: number; to: number; spread: number };
 
-/** When a job may be due by a request. */
+/** The body, and the range of due times, that a request allows. */
 function askedBy({ delay, dueAt, body, maxDelay }: Wish, { from, to, spread }: Looked): Asked {
   const later = spread * SECOND;
   const time = dueAt === undefined ? undefined : Date.parse(dueAt);
@@ -26,7 +26,10 @@ function askedBy({ delay, dueAt, body, maxDelay }: Wish, { from, to, spread }: L
   };
 }
 
-/** Tells the witness what answers to requests about one topic promise. `changed`: it is no other's job, kept or found again. */
+/**
+ * Makes a function that tells the witness what an answer promises about a job of `topic`. `changed`: if the answer names no
+ * outcome, whether the call changed the job, rather than found it unchanged.
+ */
 export function noterOf(world: World, topic: string) {
   const { timeline, witness } = world;
   return (

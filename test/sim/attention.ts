@@ -3,18 +3,18 @@ import type { Row } from "./services/expressions.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** Before an entry's time sweeps hand it over, and after it the audit comes by. */
+/** From so long before an entry's time a sweep may hand the job over. Until so long after it the audit may read the entry. */
 const AROUND = { before: 5 * MINUTE, after: 30 * MINUTE };
-/** So long after a pause has changed ticks repeat to Lambda what was wished of its queue. */
+/** For so long after a pause has changed, ticks repeat their request to Lambda to poll the topic's queue, or to stop. */
 const PAUSE_SETTLES = 15 * MINUTE;
 const BUCKET = /^\d{4}-/;
-/** Items that wait for no tick. What is not named here does, until it is deleted. */
+/** Items that wait for no tick. All other items wait for ticks until they are deleted. */
 const IDLE = /^(key|once|tombstone|dead|starts|redrive|bulk)#|^(meta|limited|paused)$/;
 
 /**
- * Knows by each write to the pool in which minutes a tick has something to do. In the others it would read empty
- * buckets and move its cursor; the next one does that for all of them at once, so that a history of weeks need not play
- * each of its ticks.
+ * Learns from each write to the pool in which minutes a tick has work. In all other minutes a tick would only read empty
+ * buckets and advance its cursor. The next tick does that for all left-out ticks at once, so a history of weeks need not play
+ * each tick.
  */
 export function attentionOf(clock: () => number) {
   const minutes = new Set<number>();
@@ -49,7 +49,7 @@ export function attentionOf(clock: () => number) {
       else if (kind === "pause") pauseChanged(topic, after ?? {});
       else if (!IDLE.test(partition)) setWaiting(topic, `${partition} ${place}`, after !== undefined);
     },
-    /** Whether a tick has something to do now: something is due, waits for each tick, or the last one is an hour ago. */
+    /** Whether a tick has work now: an entry is due, an item waits for ticks, or a shard's cursor is an hour behind. */
     isNeeded(now: number): boolean {
       const isBehind = swept.size === 0 || [...swept.values()].some((time) => time < now - HOUR);
       const isWaitedFor = [...waiting].some(([topic, names]) => names.size > 0 && !paused.has(topic));

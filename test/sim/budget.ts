@@ -1,9 +1,9 @@
 import type { Call } from "./network.ts";
 
-/** Who calls: a tick's calls are many, and would hide what the others' cost. */
+/** Calls are counted by the caller's role, because the many calls of ticks would hide the cost of the others. */
 const ROLES = ["api", "producer", "consumer", "tick"] as const;
 
-/** What is counted of a call: whose it is, and of which service; DLQs apart. */
+/** The kind under which a call is counted: the caller's role, and the service. Calls to DLQs are counted separately. */
 export function kindOf({ machine, service, input }: Call): string {
   const role = ROLES.find((name) => machine.name.startsWith(name)) ?? "nobody";
   if (service === "dynamodb") return `${role} pool`;
@@ -18,27 +18,27 @@ export type Done = {
   calls: ReadonlyMap<string, number>;
   ticks: number;
   shards: number;
-  /** Letters that each tracked topic's DLQ has had at most. */
+  /** The most letters that each tracked topic's DLQ has had. */
   letters: readonly number[];
-  /** Users' and pullers' calls of the API and of the client; a redrive is several. */
+  /** Users' and pullers' calls of the API and of the client. A redrive counts as several. */
   requests: number;
-  /** What these calls may ask of the pool, by their kinds (allowance.ts). */
+  /** How many requests to the pool these calls may make, by their kinds (allowance.ts). */
   allowance: number;
-  /** Of consumers; the jobs that their messages brought, again or not; and those that they ran. */
+  /** Invocations of consumers, the jobs in their messages (each time that a message came), and the runs of jobs. */
   invocations: number;
   deliveries: number;
   runs: number;
-  /** Messages that SQS took for no text that it knows. */
+  /** How often SQS refused a message for good, because of its text. */
   refusals: number;
-  /** Writes of callers whose condition did not hold, as another caller was faster. */
+  /** Writes of callers whose condition failed, because another caller was faster. */
   lostRaces: number;
-  /** Revisions that jobs had, and messages that carried one. */
+  /** Revisions that jobs had, and how often a message carried one. */
   revisions: number;
   messages: number;
-  /** Jobs that a pause or a limit had parked, and starts of others that their limit made later. */
+  /** Jobs that a pause or a limit parked, and jobs whose start a limit made later without parking them. */
   parked: number;
   held: number;
-  /** Limits and pauses that ticks look after. */
+  /** Topics whose limit or pause each tick must read. */
   tendedTopics: number;
 };
 
@@ -65,7 +65,7 @@ export function since(before: Done, after: Done): Done {
   };
 }
 
-/** How often letters are received, ten at a time. */
+/** How many receives it takes to read these letters, ten at a time. */
 function batchesOf(letters: readonly number[]): number {
   return letters.reduce((sum, count) => sum + Math.ceil(count / 10), 0);
 }
@@ -84,39 +84,43 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of ticks to the pool",
       spent: spent("tick pool"),
-      // The number of shards, topics with limits, paused ones, and their pauses; of a shard two cursors, read and written, the
-      // minutes that have come up for the sweep and for the audit, and the jobs of looks; jobs of dead letters; what is parked.
-      // A parked job that is let go: its look, its home, its start, and the note that goes.
+      // Once for each tick: the number of shards, the limited topics, the paused topics, and their pauses. For each shard: the
+      // reads and writes of two positions, the minutes that sweep and audit read, and the jobs of looks. Then the jobs of dead
+      // letters, and the parked jobs of each topic and shard. For each released job: its look, its home, its start, and the
+      // delete of its note.
       most: ticked * (4 + 10 * shards + batchesOf(letters) + tendedTopics * shards) + 4 * parked,
     },
     {
       what: "requests of ticks to DLQs",
       spent: spent("tick DLQ"),
-      // Each DLQ's depth; of ten letters the letters, those that go, and those that stay; that there are no more.
+      // The depth of each DLQ. For each ten letters: a receive, a delete, and a change of visibility for those that stay. Then a
+      // last receive, which is empty.
       most: ticked * (letters.length + 3 * batchesOf(letters) + letters.filter((count) => count > 0).length),
     },
     {
       what: "requests of callers to the pool",
       spent: spent("api pool", "producer pool"),
-      // What SQS refuses gets a look. Who loses a race reads key and job again, and files another look before the next try. A
-      // parked job has its topic listed, and a note, which goes when the caller lets the job go with a look and its home.
+      // A job that SQS refuses gets a look. A caller that loses a race reads the key and the job again, and files another look
+      // before its next try. For a parked job a caller lists the topic and writes a note. When it releases the job, it writes a
+      // look and the home, and deletes the note.
       most: allowance + refusals + 4 * lostRaces + 5 * parked,
     },
     { what: "requests of callers to SQS", spent: spent("api queue", "producer queue"), most: 2 * requests },
     {
       what: "requests of consumers to the pool",
       spent: spent("consumer pool"),
-      // An invocation looks at its topic's pause and claims. Of what it does not run it reads the home; if that is late for
-      // its topic, it has been read before, and tried to end; if another revision waits, that gets a start, and notes it.
-      // A run's end reads the home, files a look or a dead entry, writes the home, and takes a start or lets the key go. Where the
-      // second of that start is full, the others are read, one is taken, and it is noted.
+      // An invocation reads its topic's pause, and claims. For each job that it does not run, it reads the home. If the job is too
+      // late for its topic, the invocation has read the home before, and has tried to end the job. If another revision waits, the
+      // invocation books a start for that revision and notes it. The end of a run reads the home, files a look or a dead entry,
+      // writes the home, and books a start or releases the key. If the second of that start is full, it reads the counters, books
+      // another second, and notes the start.
       most: 2 * invocations + 3 * (deliveries - runs) + 4 * runs + refusals + 3 * parked + 3 * held,
     },
     { what: "messages", spent: messages, most: 2 * revisions + 2 },
   ];
 }
 
-/** What was spent beyond the budget, in words; by all but those who are `excused`. */
+/** Describes a line of the budget that was exceeded, if there is one. Lines that name one of `excused` do not count. */
 export function beyondBudget(done: Done, excused: readonly string[] = []): string | undefined {
   const line = linesOf(done).find(
     ({ what, spent, most }) => spent > most && !excused.some((who) => what.includes(who)),

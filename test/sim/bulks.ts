@@ -4,7 +4,7 @@ import type { Home } from "../../core/items.ts";
 /** The jobs that a bulk is for. ms since the epoch. */
 export type Range = { topic: string; group: string | undefined; from: number; to: number };
 
-/** Judges what bulks do to jobs. `skew`: ms that a clock may be off. `broken`: told of what must not be. */
+/** Judges what bulks do to jobs. `skew`: ms that a clock may be off. `broken`: told of each broken promise. */
 export function bulksOf({
   clock,
   skew,
@@ -17,7 +17,7 @@ export function bulksOf({
   const cancelling: (Range & { begunBy: number })[] = [];
   const moved = new Map<number, Set<string>>();
   return {
-    /** A bulk is to cancel these. The callback: it has begun by now, if ever. */
+    /** A call asks for a bulk that cancels these jobs. Answers a callback for the end of the call: the bulk cannot begin later. */
     cancels(range: Range): () => void {
       const asked = { ...range, begunBy: Number.POSITIVE_INFINITY };
       cancelling.push(asked);
@@ -25,7 +25,7 @@ export function bulksOf({
         asked.begunBy = clock();
       };
     },
-    /** Whether a bulk may be cancelling a job that was due at these times: one that it is for, as it was when it began. */
+    /** Whether a bulk may cancel a job that has had these due times: the bulk's range had the job when the bulk began. */
     mayCancel({ topic, group, createdAt, askedAt = createdAt }: Home, due: readonly number[]): boolean {
       return cancelling.some(
         (bulk) =>
@@ -36,7 +36,7 @@ export function bulksOf({
       );
     },
 
-    /** A bulk moves jobs to about this time, ms since the epoch: answers one that no other moves anything to. */
+    /** A bulk will move jobs to about this time, ms since the epoch. Answers a time near it that no other bulk uses. */
     begun(about: number): number {
       let time = about;
       while (moved.has(time)) time += 1;
@@ -44,14 +44,14 @@ export function bulksOf({
       return time;
     },
 
-    /** Whether a bulk moved jobs to this time: it may be hours ahead, when ticks are rare. */
+    /** Whether a bulk moved jobs to this time. Such jobs may be late: the time can be hours ahead, when ticks are rare. */
     isMark: (time: number): boolean => moved.has(time),
 
-    /** A job has another revision. */
+    /** A job got a new revision. */
     changed(before: Home, after: Home): void {
       const jobs = moved.get(after.dueAt);
       if (!jobs) return;
-      // Who edits it, or holds it, leaves the time as it is.
+      // A new revision with another body or another hold leaves the time as it is.
       const stays =
         before.dueAt === after.dueAt && (before.body !== after.body || after.heldUntil !== undefined);
       if (!stays && jobs.has(after.id)) broken(after.id, `moved to ${after.dueAt} again by the same bulk`);

@@ -10,29 +10,32 @@ import { EVENTS_QUEUE, type World } from "./world.ts";
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const SOURCE = "shop";
-/** Seconds that an event cancels what is filed after it. */
+/** For so many seconds, an event also cancels jobs that are filed after it. */
 const TOMBSTONES = [0, 20, 300, 900];
 const DELAYS = [0, 5, 60, 300];
-/** ms till an event comes again that was applied already. */
+/** ms until an event is delivered again. */
 const AGAIN = [0, SECOND, 20 * SECOND, 8 * MINUTE];
-/** ms that the second of two events happens later, or a few times as many. */
+/** The unit, in ms, of the time between two events: they are 1 to 9 units apart. */
 const APART = [10, SECOND, 10 * SECOND];
-/** ms that an event is told late, so that others overtake it. */
+/** ms by which an event is delivered late, so that later events overtake it. */
 const LATE = [0, 0, 0, SECOND, 20 * SECOND, 3 * MINUTE];
 
-/** ms after a job is due that an event happens, and after that the next. */
+/** At most so many ms after a job is due an event happens, and at most so many ms after that event the next one. */
 const RUNS_SINCE = [100, SECOND, 20 * SECOND];
 
-/** Which share of events cancels, in one history or another; the others file jobs. */
+/** The share of events that cancel jobs: each history has one of these shares. The other events file jobs. */
 const CANCELS = [0.7, 0.2];
 
-/** A topic's users of the bus: whoever puts events there, and the function that they reach. */
+/** The event bus of one topic: it makes events, and delivers them to the function that applies them. */
 export type Bus = {
-  /** Something happens to a job's key about when a user files or replaces it: resolves when that is to be. `n`: names it. */
+  /**
+   * An event about a job's key happens shortly before or after a user files or replaces the job. The promise resolves when the
+   * user is to make that call. `n`: the name of the event.
+   */
   around(n: string, key: string): Promise<void>;
-  /** Something happens to a job's key, and soon after the contrary, at times while the job runs. `dueAt`: ms since the epoch. */
+  /** Sometimes an event cancels a job's key just after `dueAt` (ms since the epoch), and soon after it another event files a job. */
   whileItRuns(n: string, key: string, dueAt: number): void;
-  /** Whether all events are through. */
+  /** Whether all events have been delivered, and their queue is empty. */
   through(): boolean;
 };
 
@@ -77,7 +80,7 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
     );
   }
 
-  /** `times`: how often each is told; an event that was applied comes again. */
+  /** `times`: how often each event is delivered. */
   function tell(
     n: string,
     events: readonly SentEvent[],
@@ -105,7 +108,7 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
       const times = draws.chance(0.4) ? draws.whole(2, 3) : 1;
       const own = world.draws(`more events ${n}`);
       const events = [{ id: `event-${n}`, at, key, rule }];
-      // Shortly after, the job that runs meanwhile or not.
+      // A second event does the opposite shortly after. The job may have begun to run between them.
       const other = rule === rules.cancels ? rules.files : rules.cancels;
       if (own.chance(0.4))
         events.push({ id: `event-${n}-2`, at: at + own.whole(1, 9) * own.pick(APART), key, rule: other });
@@ -127,7 +130,7 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
   };
 }
 
-/** What the topic says about events: paid ones cancel, placed ones file. */
+/** The topic's two rules: a `Paid` event cancels the key's job, and a `Placed` event files one. */
 function rulesOf(draws: Draws, topic: string): { cancels: EventRule; files: EventRule } {
   const matched = { topic, source: SOURCE, key: "$.detail.order" };
   const tombstone = draws.pick(TOMBSTONES);

@@ -7,18 +7,18 @@ import type { World } from "./world.ts";
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const ACTIONS = ["move", "move", "cancel", "run", "redrive"] as const;
-/** Mostly topics where there is more to do than to cancel. */
+/** Mostly tracked topics, whose jobs a bulk can also move, run and redrive. */
 const CHOICE = ["orders", "orders", "orders", "work", "rush", "hooks", "logs"];
-/** ms before and after now that jobs are due which a clerk deals with. */
+/** A clerk's bulk is for jobs that are due from `before` ms ago until `after` ms ahead. `cancelled`: `after` of bulks that cancel. */
 const REACH = { before: 2 * MINUTE, after: 20 * MINUTE, cancelled: [3 * MINUTE, 20 * MINUTE] };
 const DELAYS = [MINUTE, 5 * MINUTE, 15 * MINUTE];
-/** So far that one page does not read it all, and what was moved is met again. */
+/** A range so long that one page cannot read all of it, and that the bulk meets the jobs that it has moved. */
 const FAR = { delay: 516 * MINUTE, after: 540 * MINUTE };
-/** A part reads each bucket of its reach, and moves a history's jobs. */
+/** One call reads each bucket of its range, and moves a history's jobs: it counts as this many requests. */
 const STEPS = 60;
 const TRIES = 4;
 
-/** Those who cancel, move, run and redrive many jobs at once. Answers whether all are through. */
+/** Users who cancel, move, run and redrive jobs in bulk. Answers a function that tells whether all have finished. */
 export function clerks(
   world: World,
   api: Api,
@@ -44,13 +44,13 @@ export function clerks(
 }
 
 /**
- * Goes through with one bulk, and repeats a part now and then. Where its first answer is lost it begins another, unless a
- * token says that it is the same.
+ * Makes the calls of one bulk until it is finished, and sometimes repeats a call. If the first answer is lost, a call without an
+ * `Idempotency-Key` begins another bulk.
  */
 async function deal(world: World, api: Api, draws: Draws, topic: string, token?: string): Promise<void> {
   const { timeline, witness, plan, stretch } = world;
   const action = draws.pick(ACTIONS);
-  // Where much goes wrong a thousand calls come to no end, and where nothing does they are counted.
+  // Such a bulk makes a thousand calls. With many faults it would never finish, and without faults the budget counts the calls.
   const far = draws.chance(0.6) && action === "move" && plan.weather === "one fault";
   const near = pickFrom(draws, action === "cancel" ? REACH.cancelled : [REACH.after], stretch.reaches);
   const after = far ? FAR.after : near;
@@ -91,7 +91,7 @@ async function deal(world: World, api: Api, draws: Draws, topic: string, token?:
       }
     } else if (answer && answer.status < 500) return;
     tries -= 1;
-    // Nobody knows the bulk that was begun: the next is another.
+    // Without a cursor or a token the next call cannot continue the bulk that may have begun: it begins another.
     if (cursor === undefined && token === undefined) request = undefined;
     if (answer?.status === 200) continue;
     await timeline.wait(draws.whole(1, 30) * SECOND);

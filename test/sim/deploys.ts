@@ -6,14 +6,14 @@ import type { World } from "./world.ts";
 
 const MINUTE = 60_000;
 const MOST = 3;
-/** How long a topic is gone: less than the hour after which its jobs may be given up. ms. */
+/** How long a topic is removed at most: less than the hour after which its jobs may be given up. ms. */
 const LONGEST_ABSENCE = 20 * MINUTE;
 const LIMITS = [0.1, 0.5, 1, 5, 50];
 const BACKOFFS = [[1], [5, 30], [60, 300]];
 
 /**
- * In some histories where much goes wrong the topics' settings change while jobs wait: limits come, go and change as
- * attempts and backoffs do, and a topic is removed and added again. Answers whether all topics are there.
+ * In some histories with many faults, deployments change settings of topics while jobs wait. They add, change and remove limits,
+ * change attempts and backoffs, and remove a topic and add it again. Answers a function that tells whether all topics exist.
  */
 export function deploys(
   world: World,
@@ -28,11 +28,11 @@ export function deploys(
     const time = timeline.now() + own.next() * span;
     const topic = crowdedTopic(world.seed) ?? own.pick(Object.keys(TOPICS));
     if (suppressed.has(`deploy:${n}`)) continue;
-    // A rule of events names its topic: both would be removed.
+    // A rule for events names its topic, so a deployment that removes the topic would have to remove the rule too.
     const isRemoved = own.chance(0.25) && world.habit.kind !== "events";
     timeline.at(time, () => {
       const before = world.policy.topics[topic];
-      // Another deploy has removed it, and will add it again as it was.
+      // Another deployment has removed the topic, and will add it again with its old settings.
       if (before === undefined) return;
       if (!isRemoved) return set(world, topic, changeOf(own, before));
       missing += 1;

@@ -9,11 +9,11 @@ export type Draws = {
 };
 
 /**
- * Draws that depend on nothing but the seed and the name: taking one decision away leaves the draws of all others
- * as they were, which is what makes a history shrink.
+ * Draws that depend only on the seed and the name. If one decision is left out, all others draw the same values as before. That
+ * is why a history can be shrunk.
  */
 export function drawsOf(seed: number, name: string): Draws {
-  // sfc32, begun from a hash of the name (FNV-1a); both are in the public domain.
+  // sfc32, seeded with a hash of the name (FNV-1a). Both algorithms are in the public domain.
   let a = 2_166_136_261 ^ seed;
   for (let i = 0; i < name.length; i++) a = Math.imul(a ^ name.charCodeAt(i), 16_777_619);
   let b = Math.imul(seed ^ 0x9e37_79b9, 0x85eb_ca6b);

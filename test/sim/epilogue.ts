@@ -11,17 +11,17 @@ import type { World } from "./world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/** Seconds. The writer sends one job of a topic, the sweep the other. */
+/** Seconds. For each topic, the writer itself sends the job with the short delay, and the sweep sends the other. */
 const DELAYS = [30, 260];
-/** Till a request that was sent in the last faulty moment has landed or is refused for its age. ms. */
+/** By then, a request that was sent at the last moment with faults has taken effect, or is refused as too old. ms. */
 const LANDS_WITHIN = 6 * MINUTE;
-/** Ticks that have to be on time before anybody counts on them. ms. */
+/** For so long ticks must have been on time before the epilogue relies on them. ms. */
 const SETTLED = 3 * MINUTE;
-/** How long a sweep may take to make up for what it has missed. ms. */
+/** How long a sweep may take to catch up. ms. */
 const CATCHES_UP_WITHIN = 60 * MINUTE;
 /** How far the audit is behind the clock at most when each tick is on time: ten minutes of the sweep's time. ms. */
 const AUDIT_TRAILS = 13 * MINUTE;
-/** Of the last job, and of the calls after its run. ms. */
+/** Time for the last job's run, and for the calls after it. ms. */
 const LAST_CALLS = 30 * SECOND;
 
 /**
@@ -35,9 +35,9 @@ export function isWaitedFor({ visibleAt }: { visibleAt: number }, now: number, o
 type Filed = { id: string; topic: string; dueAt: number };
 
 /**
- * What comes when all faults are over and all jobs have ended: users file a few jobs of each topic. Nothing in a history is
- * an excuse any more, so these are on time, and cost what jobs cost in calm weather. So no history may leave anything behind
- * that makes later jobs late or dear.
+ * The epilogue follows when all faults are over and all jobs have ended: users file two jobs of each topic. No earlier fault
+ * excuses anything now. These jobs must be on time, and may cost no more than jobs of a history without faults. So this shows
+ * whether the history left something behind that makes later jobs late or expensive.
  */
 export function epilogueOf(
   world: World,
@@ -59,7 +59,7 @@ export function epilogueOf(
     else witness.punctual("", `a job of ${topic} was refused when all was calm`);
   }
 
-  /** Ticks come each minute again, requests under way have landed, nothing waits in a queue or parked, and sweeps have caught up. */
+  /** Waits until requests on their way have taken effect, no job waits in a queue or is parked, and sweep and audit have caught up. */
   async function settle(): Promise<void> {
     const calm = Math.max(plan.calmFrom + LANDS_WITHIN, ...plan.spells.map(({ to }) => to));
     await run(Math.ceil(Math.max(timeline.now(), plan.weather === "hurt" ? calm : 0)) + SETTLED);
@@ -70,7 +70,7 @@ export function epilogueOf(
     if (what) witness.punctual("", `${what} ${patience} ms after all was over`);
   }
 
-  /** How long a topic's limit, which a deploy may have made low, takes for the jobs that wait for it now. ms. */
+  /** How long the jobs that wait now need to start at their topic's limit, which a deployment may have lowered. ms. */
   function limitTakes(topic: string): number {
     const { maxPerSecond } = world.policy.topics[topic] ?? {};
     if (maxPerSecond === undefined) return 0;
@@ -79,7 +79,7 @@ export function epilogueOf(
     return ((parked + world.sqs.messages(topic).length) * ms) / starts;
   }
 
-  /** What has not come to rest yet. */
+  /** Says what has not settled yet; `undefined` if all has. */
   function behind(): string | undefined {
     const now = timeline.now();
     const cursors = world.dynamo.rows().filter(({ swept }) => swept !== undefined);
@@ -90,8 +90,8 @@ export function epilogueOf(
     if (waiting.length > 0) return `${waiting.length} messages wait in their queues: ${waiting[0]?.body}`;
     const isNear = ({ swept, audited }: Row): boolean =>
       timeOf(swept?.S ?? "") > now + MINUTE && timeOf(audited?.S ?? "") > now - AUDIT_TRAILS;
-    // Of untracked jobs whose callers have died, too: nobody else waits for those.
-    // A window may be shut for days.
+    // Parked jobs count even if they are untracked and their callers have died, because no other check waits for those. Jobs of a
+    // topic whose window is closed do not count, because it may stay closed for days.
     const parked = notes().find(({ topic }) => witness.freeAt(topic, now) === now);
     if (parked) return `job ${parked.id} is still parked`;
     return cursors.every(isNear) ? undefined : "sweep or audit have not caught up";
@@ -107,7 +107,7 @@ export function epilogueOf(
 
   function judge({ id, topic, dueAt }: Filed): void {
     const startedAt = witness.startedAt(id);
-    // SQS counts from one clock, a consumer starts by another.
+    // The sender computes SQS's delay by one clock, and the consumer starts the job by another.
     const latest = witness.freeAt(topic, dueAt) + ON_TIME + 2 * plan.skew;
     if (startedAt === undefined) witness.punctual(id, `due at ${dueAt} when all was calm, and did not start`);
     else if (startedAt > latest)
@@ -120,15 +120,15 @@ export function epilogueOf(
   return async (): Promise<void> => {
     await settle();
     const { parked, revisions, ...rest } = done();
-    // A window may open meanwhile, for which jobs of before wait.
+    // Jobs of before may wait for a window that opens during the epilogue. The budget must allow for them.
     const waiting = notes().length;
     const before = { ...rest, parked: parked - waiting, revisions: revisions - waiting };
     world.isOver = true;
     const now = timeline.now();
-    // A window may be shut for the rest of the day.
+    // A window may be closed for the rest of the day.
     const isFree = (topic: string): boolean =>
       DELAYS.every((delay) => witness.freeAt(topic, now + delay * SECOND) === now + delay * SECOND);
-    // A job that is as late as it may be when all is calm can be too late for its topic.
+    // Without faults a job may still be a little late. That can be too late for a topic with a small `ifLate.after`.
     const mayBeLate = (topic: string): boolean =>
       (world.policy.topics[topic]?.ifLate?.after ?? Number.POSITIVE_INFINITY) * SECOND >
       ON_TIME + 2 * plan.skew;
@@ -140,7 +140,7 @@ export function epilogueOf(
     const spread = Math.max(...open.map((topic) => world.policy.topics[topic]?.spread ?? 0), 0);
     await run(now + (Math.max(...DELAYS) + spread) * SECOND + ON_TIME + 2 * plan.skew + LAST_CALLS);
     for (const job of filed) judge(job);
-    // Where pages are small a tick reads many.
+    // With small pages a tick makes more calls than the budget allows.
     const isUsual = sizes === SIZES && plan.pageItems > 1000;
     const spent = beyondBudget(since(before, done()), isUsual ? [] : ["tick"]);
     if (spent) witness.overspent(`when all was calm: ${spent}`);

@@ -7,18 +7,18 @@ import { problem } from "./services/service.ts";
 
 /** What happens to one try of a call. Times are ms. */
 export type Fate = {
-  /** How long the request takes; older than its signature's life it never takes effect; infinite when it is lost. */
+  /** How long the request takes. If it takes longer than its signature is valid, it has no effect. Infinite: it is lost. */
   request: number;
-  /** How long the answer takes; infinite when it is lost. */
+  /** How long the answer takes. Infinite: it is lost. */
   answer: number;
-  /** The caller dies before it is sent, while it is on its way, or when it took effect. */
+  /** The caller dies before the request is sent, while the request is on its way, or after it took effect. */
   crash?: "before" | "under way" | "after";
   /** The caller freezes while it waits. */
   freeze: number;
-  /** The service refuses, without an effect or after one. */
+  /** The service answers with this error, without an effect (`refusal`) or after the effect (`refusalAfter`). */
   refusal?: Error | undefined;
   refusalAfter?: Error;
-  /** The code that one entry of a batch fails with. `item`: the sort key that it writes. */
+  /** The code with which one entry of a batch fails, if it fails. `item`: the sort key that it writes. */
   entryFails(draws: Draws, item?: string): string | undefined;
 };
 
@@ -45,7 +45,7 @@ const SPELLS = [
   "scheduler-down",
   "no-ticks",
 ] as const;
-/** What does not answer for a while, until its callers give up: one queue, or one shard's part of the pool. */
+/** For a while, calls to one queue, or to the buckets of one shard, get no answer until their callers give up. */
 const HANGS = ["queue-hangs", "shard-hangs"] as const;
 type SpellKind = (typeof SPELLS)[number] | (typeof HANGS)[number];
 export type Spell = { kind: SpellKind; from: number; to: number; topic: string; shard: number };
@@ -64,22 +64,22 @@ const BLOWS = [
 ] as const;
 export type Blow = { key: string; kind: (typeof BLOWS)[number]; time: number };
 
-/** Those after which messages are gone that SQS had taken. */
+/** The blows that lose messages which SQS had accepted. */
 export const LOSING = new Set<Blow["kind"]>(["purge", "lose-message"]);
 
 /**
- * `calm`: nothing goes wrong, so that punctuality and cost can be told. `one fault`: nothing else. `hurt`: a mixture
- * that differs by seed, since faults hide each other when all come at once.
+ * `calm`: nothing goes wrong, so the witness can judge punctuality and cost. `one fault`: one fault, and nothing else goes wrong.
+ * `hurt`: each seed has another mixture of faults, because all faults at once would hide each other.
  */
 export type Weather = "calm" | "one fault" | "hurt";
 
-/** How long a request takes at most that no fault strikes, and its answer. ms. */
+/** The longest time that a request without a fault takes, and also the longest that its answer takes. ms. */
 export const ON_ITS_WAY = 8;
 
-/** What goes wrong alone: which call of whose. */
+/** Whose call a single fault can strike. */
 const ROLES = ["api", "producer", "consumer", "tick"] as const;
 type Role = (typeof ROLES)[number] | "event";
-/** Which call: the how many-th of an operation, of a role's machines. */
+/** A single fault. `call`: which call of this operation it strikes, counted from 0 over all machines of the role. */
 type OneFault = { fault: CallFault | "hot-job"; role: Role; operation: string; call: number };
 /** `hot-job`: DynamoDB throttles the claims of one job for a while, and not those of the other jobs of its batch. */
 const LONE_FAULTS = [
@@ -95,30 +95,30 @@ const LONE_FAULTS = [
 
 export type Plan = {
   readonly weather: Weather;
-  /** Faults are over then, ms since the epoch. */
+  /** When all faults are over, ms since the epoch. */
   readonly calmFrom: number;
-  /** ms that clocks are apart at most, from true time. */
+  /** ms by which a clock may differ from the true time. */
   readonly skew: number;
   /** Whether messages come in any order. */
   readonly shuffled: boolean;
-  /** How many messages of one queue may be in flight. */
+  /** How many messages of one queue may be in flight at a time. */
   inFlight(now: number): number;
   /** How many items DynamoDB reads at most in one page. */
   readonly pageItems: number;
   readonly spells: readonly Spell[];
   readonly blows: readonly Blow[];
-  /** Of one receive of Lambda's, or of its deletes, to come to nothing. */
+  /** The probability that the answer of a receive by Lambda is lost, or that its delete has no effect. */
   readonly lostReceive: number;
   readonly lateTicks: boolean;
   /** ms after which a tick begins no further page. */
   readonly tickTime: number;
-  /** Which part of DynamoDB's capacity there is; infinite where it has no end. */
+  /** The share of DynamoDB's real capacity that the history has. Infinite: capacity is unlimited. */
   readonly capacity: number;
   /** Whether handlers crash, outlast their lease and so on. */
   readonly badHandlers: boolean;
-  /** Whether attempts can be lost that never ran. */
+  /** Whether an attempt can be used up although its job never ran. */
   readonly burns: boolean;
-  /** ms from its due time at most that a run of a job may start; without a bound where much goes wrong. */
+  /** How many ms after its due time a job may start. Infinite in `hurt` weather. */
   latest(id: string): number;
   fateOf(call: Call, draws: Draws, now: number): Fate;
   /** How often EventBridge Scheduler fires an occurrence, and how late. */
@@ -127,12 +127,12 @@ export type Plan = {
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** SQS's own bound for one queue, and the one of some histories. */
+/** SQS's own limit for one queue, and the limit of some histories. */
 const MOST_IN_FLIGHT = 120_000;
 const FEW_IN_FLIGHT = 3;
-/** From 5 writes of a partition in a second to 50. */
+/** They allow 5 to 50 writes a second for one partition. */
 const CAPACITIES = [0.005, 0.02, 0.05];
-/** From about one page of each shard to all that a usual minute has. ms. */
+/** The shortest is enough for about one page of each shard, the longest for all the work of a usual minute. ms. */
 const TICK_TIMES = [30, 60, 120, 300, 1000];
 
 export function weatherOf(seed: number): Weather {
@@ -141,24 +141,24 @@ export function weatherOf(seed: number): Weather {
 }
 
 /**
- * The faults of a seed. `suppressed` names some that do not happen; `onFault` is told of each that does, with the name
- * to suppress it by.
+ * The faults of a seed. `suppressed`: names of faults that must not happen. `onFault` is called for each fault that happens, with
+ * the name that suppresses it.
  */
 export function planOf(
   seed: number,
   settings: {
     start: number;
-    /** ms that things go wrong for. */
+    /** For how many ms faults happen. */
     span: number;
-    /** ms that a spell lasts at most: an outage, and an unlucky moment. */
+    /** The longest duration of a spell, in ms: `long` in histories with outages, `short` in the others. */
     longest: { long: number; short: number };
-    /** How often a call meets a fault: one of these. */
+    /** The probabilities, one of which is drawn for each kind of fault, that a call meets the fault. */
     rates: readonly number[];
     topics: readonly string[];
     shards: number;
-    /** When a topic opens for some minutes: its messages lie in their queue then, and may be lost. */
+    /** When a topic with a short window opens. Messages are also lost just before, while they wait in their queue for the opening. */
     opening?: number | undefined;
-    /** Whose calls are struck beside those of the usual ones. */
+    /** More roles, beside those of `ROLES`, whose calls faults can strike. */
     roles: readonly Role[];
     suppressed: ReadonlySet<string>;
     onFault: (key: string, what: string) => void;
@@ -188,7 +188,7 @@ export function planOf(
   for (const kind of SPELLS) {
     const from = start + draws.next() * span;
     const end = from + draws.next() * longest;
-    // Ticks may be missing for hours, as nobody but the table's jobs waits for them.
+    // Ticks may be missing for hours, even after the other faults: only the jobs in the table wait for ticks.
     const to = kind === "no-ticks" ? from + (end - from) * 6 : Math.min(end, calmFrom);
     const topic = draws.pick(topics);
     if (some(0.25) && happens(`spell:${kind}`, `${kind} for ${Math.round((to - from) / 1000)} s (${topic})`))
@@ -234,7 +234,7 @@ export function planOf(
     call: draws.whole(0, 7),
   };
   let calls = 0;
-  // Their own draws, so that the other faults stay as they were.
+  // These faults have draws of their own, so that they do not change the other faults of a seed.
   const strays = hurt && drawsOf(seed, "strays").chance(0.15);
   const heat = heatOf(drawsOf(seed, "heat").pick(["api", "consumer"]));
   const badScheduler = some(0.5);
@@ -278,7 +278,7 @@ export function planOf(
       fate.crash = "under way";
       return fate;
     }
-    // Ticks make most of the calls: without a victim they would have most of the faults too.
+    // Ticks make most of the calls, so with equal rates they would get most of the faults. One role is struck eight times as often.
     const roll = own.next() / (call.machine.name.startsWith(victim) ? 8 : 1);
     let upTo = 0;
     for (const [fault, rate] of rates) {
@@ -308,7 +308,7 @@ export function planOf(
     firingsOf(target, own, now) {
       const onTime = own.whole(0, PUNCTUAL);
       if (now >= calmFrom || !badScheduler) return [onTime];
-      // What promotes may never come: the sweep carries every job.
+      // The schedule that promotes a far job may never fire, because the sweep sends every job anyway.
       if (target === "promote" && own.chance(0.3)) return [];
       if (own.chance(0.3)) return [onTime, own.whole(0, 2 * PUNCTUAL)];
       return [own.chance(0.3) ? own.whole(0, 10 * PUNCTUAL) : onTime];
@@ -323,29 +323,29 @@ export function planOf(
   };
 }
 
-/** How long before it is due a job's message is sent. */
+/** A job's message is sent so long before the job is due. */
 const SENT_AHEAD = 3 * MINUTE;
 /** EventBridge Scheduler fires within a minute. */
 const PUNCTUAL = MINUTE;
-/** SQS's whole seconds, and a puller's own pace. */
+/** A job may be this late without any fault: SQS delays by whole seconds, and a puller takes its time. */
 export const ON_TIME = 2000;
-/** Till a call that got no answer has been repeated; a receive's messages are hidden so long. */
+/** How late one call without an answer can make a job: until it is repeated, or until a lost receive's messages are visible. */
 const REPEATED = 65_000;
-/** Jobs of the same batch wait until their claims have given up the one that is throttled, at most twice. */
+/** Jobs of the same batch wait until the batch gives up its throttled claim, which can happen twice. */
 const BESIDE_HOT = ON_TIME + 2 * BATCH_PATIENCE;
-/** In some histories so many changes lose their caller while they are on their way, and land so late at most. */
+/** In some histories, this share of changes lose their caller while they are on their way, and take effect at most so late. */
 const STRAYING = 0.1;
 const LATEST_STRAY = 4 * MINUTE;
 /** How long one job's claims are throttled. */
 const HEAT = 30_000;
-/** A run's lease, the rest of its message's visibility and a round more. */
+/** How late a crashed run can make a job: its lease, the rest of its message's visibility timeout, and one more receive. */
 const CRASHED = 250_000;
-/** Till the audit comes by. */
+/** Within this time the audit reads a job whose message was never sent. */
 const AUDITED = 16 * MINUTE;
 
 /**
- * How late one fault may make a job. The tick works minutes ahead, so that nothing of its own is late. A run's message
- * comes back. Only what a producer did not live to send waits for the audit.
+ * How late one fault may make a job. A fault in a tick makes no job late, because the tick works minutes ahead. After a crash of
+ * a consumer, the message becomes visible again. Only if a producer dies before it sends a message, the job waits for the audit.
  */
 function boundOf({ fault, role }: OneFault): number {
   if (role === "tick") return ON_TIME;
@@ -353,7 +353,7 @@ function boundOf({ fault, role }: OneFault): number {
   return role === "consumer" ? CRASHED : AUDITED;
 }
 
-/** Throttles the claims of one job: the first of the first batch of several that a machine of the role claims. */
+/** Throttles the claims of one job: the first job of the first batch with several claims that a machine of the role makes. */
 function heatOf(role: Role) {
   let hot: { item: string; until: number } | undefined;
   return {
@@ -381,7 +381,7 @@ function reaches({ kind, topic, shard }: Spell, { service, input }: Call): boole
   return service === "dynamodb";
 }
 
-/** Whether a request names a bucket of a shard, whatever operation it is of. */
+/** Whether a request, of any operation, names a bucket of this shard. */
 function namesBucketOf(shard: number, input: object): boolean {
   return new RegExp(`T\\d\\d:\\d\\d#${shard}"`).test(JSON.stringify(input));
 }
@@ -403,11 +403,11 @@ function strike(fault: CallFault, fate: Fate, call: Call, own: Draws): void {
       fate.answer = Number.POSITIVE_INFINITY;
       break;
     case "slow-request":
-      // Some land as late as a signature lives, some never.
+      // Some requests take longer than their signature is valid, and never take effect.
       fate.request = own.next() * own.pick([4000, 60_000, 360_000]);
       break;
     case "freeze":
-      // A producer of a user's own may freeze for an hour, a function for its life.
+      // A user's own process may freeze for an hour, and a function for as long as it lives.
       fate.freeze =
         own.next() *
         own.pick(call.machine.name.startsWith("producer") ? [5000, HOUR, HOUR] : [5000, 29_000, 170_000]);

@@ -5,14 +5,14 @@ import { TOPICS, UNTRACKED } from "./topics.ts";
 import { wallClockOf } from "./windows.ts";
 
 /**
- * What one topic of a history is told beside its kind, so that each such rule meets each kind of consumer, pauses and
- * limits, without a topic more in every history.
+ * An additional setting of one topic of a history. So each such setting is tried with each kind of consumer, with pauses and with
+ * limits, although histories need no additional topic for it.
  */
 export type Habit = {
   kind: "none" | "events" | "window" | "late" | "spread";
   topic: string;
   policy: Partial<TopicPolicy>;
-  /** When its window opens first, if that is open for minutes only, each day: ms since the epoch. */
+  /** When its window opens first, if the window is open for only some minutes a day. ms since the epoch. */
   opening?: number;
   /** When the history begins, ms since the epoch. */
   start: number;
@@ -32,7 +32,7 @@ const KINDS: readonly Habit["kind"][] = [
   "spread",
 ];
 const START = Date.UTC(2026, 2, 1, 9, 0, 0);
-/** Where wall clocks are, and two moments shortly before they are put forward and back. */
+/** Time zones of windows. Two histories of Berlin begin shortly before its clocks are put forward or back. */
 const PLACES = [
   { zone: "UTC", start: START },
   { zone: "Pacific/Kiritimati", start: START },
@@ -40,14 +40,14 @@ const PLACES = [
   { zone: "Europe/Berlin", start: Date.UTC(2026, 9, 25, 0, 40) },
 ] as const;
 /**
- * Minutes that a topic is open each day, where that is not long. What the sweep sends as it opens, the audit finds seven
- * minutes later, if it was lost.
+ * How many minutes a day a topic with a short window is open. If a message that the sweep sent for the opening is lost, the audit
+ * notices seven minutes later: that is after the shorter of these windows, and within the longer.
  */
 const BRIEF = [5, 50];
 /** Seconds. */
 const BOUNDS = [1, 10, 60];
 
-/** In some histories one topic has all that users without a rival file, and those who pause. */
+/** In some histories one topic gets all jobs of the users who do not compete for one key, and all pauses. */
 export function crowdedTopic(seed: number): string | undefined {
   const draws = drawsOf(seed, "crowd");
   return draws.chance(0.25) ? draws.pick(Object.keys(TOPICS)) : undefined;
@@ -70,7 +70,7 @@ export function habitOf(seed: number, weather: Weather): Habit {
     const clock = wallClockOf(place.zone);
     return { window: `${clock(from)}-${clock(to)} ${place.zone}` };
   };
-  // What misses a brief window waits for the next day.
+  // A job that misses a short window waits until the next day, which only `hurt` weather allows.
   if (!brief.chance(0.4) || weather !== "hurt") return { kind, topic, start, policy: windowOf(opens, shuts) };
   const policy = windowOf(shuts, shuts + brief.pick(BRIEF) * MINUTE);
   return { kind, topic, start, opening: shuts, policy };
@@ -78,13 +78,13 @@ export function habitOf(seed: number, weather: Weather): Habit {
 
 /** How consumers work in one history while things go wrong. */
 export type Pace = {
-  /** Those who pull take one job at a time, and the next when they are through with it. */
+  /** Pullers take one job at a time, and the next one when they have finished it. */
   pullsOne: boolean;
-  /** The topic whose function runs once at a time, with a slow handler. */
+  /** The topic whose function has one invocation at a time, with a slow handler. */
   slow: string | undefined;
 };
 
-/** Slow consumers make jobs late, so that they are there where nobody judges that: where much goes wrong. */
+/** Slow consumers make jobs late, so only `hurt` weather has them: there the witness does not judge lateness. */
 export function paceOf(seed: number, weather: Weather): Pace {
   const draws = drawsOf(seed, "pace");
   const hurt = weather === "hurt";
@@ -93,7 +93,7 @@ export function paceOf(seed: number, weather: Weather): Pace {
   return { pullsOne, slow: draws.chance(0.2) && hurt ? topic : undefined };
 }
 
-/** The topic that is told something, if one is. */
+/** The topic that has the additional setting, if the history has one. */
 export function toldTopic({ kind, topic }: Habit): string | undefined {
   return kind === "none" ? undefined : topic;
 }

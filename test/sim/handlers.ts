@@ -3,7 +3,7 @@ import type { Machine } from "./machine.ts";
 import type { Run } from "./witness.ts";
 import type { World } from "./world.ts";
 
-/** What a run of a job does. */
+/** How a run of a job goes. The first ones are what well-behaved handlers do. */
 const FATES = [
   "done",
   "done",
@@ -17,21 +17,21 @@ const FATES = [
   "dies",
 ] as const;
 export type Fate = (typeof FATES)[number];
-/** Of them, what well-behaved handlers do. */
+/** How many of `FATES`, from the first on, are what well-behaved handlers do. */
 const GOOD = 6;
-/** One job of so many waits for somebody else, and asks that often whether it may go on, each time seconds later. */
+/** This share of jobs poll: they ask for a retry this many times, each at most so many seconds later. */
 const POLLERS = 0.02;
 const POLLS = 24;
 const POLL_SECONDS = 10;
 
-/** Decides how each run of a job goes: by the seed, the job and how often it has run. */
+/** Decides how each run of a job goes, by the seed, the job, and how often the job has run. */
 export function fatesOf(world: World): (id: string) => Fate {
   const runs = new Map<string, number>();
   return (id) => {
     const run = (runs.get(id) ?? 0) + 1;
     runs.set(id, run);
     if (world.isOver) return "done";
-    // Faults end; and so do handlers that ask again and again.
+    // After some runs every job succeeds, so that each history ends.
     if (run > 6 || (world.timeline.now() >= world.plan.calmFrom && run > 2)) return "done";
     const draws = world.draws(`handler ${id} ${run}`);
     return FATES[draws.whole(0, world.plan.badHandlers ? FATES.length - 1 : GOOD - 1)] ?? "done";
@@ -52,7 +52,7 @@ export function handlerOf(world: World, fateOf: (id: string) => Fate) {
     return count <= POLLS;
   };
   return async (job: Job, machine: Machine): Promise<void> => {
-    // A mate may have ended this very process.
+    // Another job of this invocation may have killed the process.
     if (!machine.alive()) return new Promise(() => {});
     const run = runOf(job);
     world.witness.started(run, machine.clock());

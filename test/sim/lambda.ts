@@ -6,16 +6,16 @@ import type { World } from "./world.ts";
 
 export type LambdaHandler<E, R> = (event: E, context: LambdaContext) => Promise<R>;
 
-/** How an invocation ended. One that crashed or ran out of time says nothing. */
+/** How an invocation ended. If it crashed or reached its timeout, nothing else is known. */
 export type Invoked<R> = { returned: R } | { failed: unknown } | { crashed: true };
 
-/** A Lambda function: each environment runs one invocation at a time, is used again until a deploy, and is killed at the timeout. */
+/** A Lambda function. An environment runs one invocation at a time, serves until a deployment, and is killed at the timeout. */
 export type SimulatedLambda<E, R> = {
-  /** `chain`: how many invocations led to what it is invoked with. */
+  /** `chain`: how many invocations, one after another, led to this event. */
   invoke(event: E, chain?: number): Promise<Invoked<R>>;
 };
 
-/** `timeout`: ms. `build`: the function's module, run once in each environment. */
+/** `timeout`: ms. `build`: makes the handler, once in each environment, as a function's module does. */
 export function lambdaOf<E, R>(
   world: World,
   name: string,

@@ -3,21 +3,22 @@ import { beginOf, type Period, periodOf } from "../../core/limit.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
 
-/** Spans that are looked at, in periods: a limit may be broken in a moment or in the long run. */
+/** The lengths of time for which the limit is checked, in periods: a limit may be broken at once or only in the long run. */
 const SPANS = [1, 2, 5, 20, 60];
 
 /**
- * ms that a job of a limited topic may wait though no other runs: till the next tick, whose starts may all have been given
- * to jobs that were cancelled or moved since, and till the next one, which gives starts so far ahead.
+ * ms for which a job of a limited topic may wait although no other job runs. It waits for the next tick, but that tick may give
+ * all starts to jobs that are then cancelled or moved. So it may wait for one more tick, and then for a start up to
+ * `STARTS_AHEAD` later.
  */
 const GIVEN_WITHIN = 2 * BUCKET + STARTS_AHEAD;
 
-/** A run as its message had it: when it was due, and when its message let it start. */
+/** A run, with the due time and the earliest start that its message says. */
 type Started = { id: string; topic: string; dueAt: number; start: number };
 
 /**
- * Judges the messages and the runs of topics that have a limit: in no span may more jobs become visible or run than it lets
- * start, but for the periods beside the span: a delay is a whole second, which spills into the next.
+ * Judges the messages and the runs of topics that have a limit. In no span may more jobs become visible, or run, than the limit
+ * allows. One or two more periods are allowed, because delays are rounded to whole seconds and so reach into the next period.
  */
 export function limitsOf({
   clock,
@@ -39,22 +40,22 @@ export function limitsOf({
     void counts.set(begin, (counts.get(begin) ?? 0) + 1);
 
   const known = new Set<string>();
-  /** The start that messages gave a revision last, which its home says too. ms since the epoch. */
+  /** For each revision the start in its last message, which its home says too. ms since the epoch. */
   const given = new Map<string, number>();
   const started = new Map<string, Started[]>([...periods.keys()].map((topic) => [topic, []]));
 
   return {
-    /** Jobs of a message that is visible from `time` on. */
+    /** A message with these jobs becomes visible at `time`. */
     sent(topic: string, jobs: readonly MessageJob[], time: number): void {
       const period = periods.get(topic);
       const counts = begun.get(topic);
       if (!period || !counts) return;
       for (const job of jobs) {
         const begins = Math.max(startOf(job), time);
-        // It has expired, and does not start.
+        // The job will have expired, so it does not start.
         if (job.expiresAt !== undefined && begins > Date.parse(job.expiresAt) + skew) continue;
         const begin = beginOf(begins, period);
-        // Of a job's messages of the same start one runs: it keeps its start when its body is changed.
+        // Of several messages with the same job and start only one runs the job. So a job whose body is changed keeps its start.
         const start = `${job.id} ${startOf(job)}`;
         if (known.has(start)) continue;
         known.add(start);
@@ -62,15 +63,15 @@ export function limitsOf({
       }
     },
 
-    /** A handler begins with a job of a topic now. Its message may have been visible for long, as nobody polled the queue. */
+    /** A handler starts a job of this topic now. Its message may have been visible for long, because Lambda did not poll the queue. */
     ran(topic: string): void {
       const [period, counts] = [periods.get(topic), ran.get(topic)];
       if (period && counts) count(counts, beginOf(clock(), period));
     },
 
     /**
-     * The jobs of a message whose earlier message gave them another start that is still ahead. A start that a home says
-     * stays: another one would take a start of the limit from other jobs.
+     * Those of a message's jobs to which an earlier message gave another start that is still ahead. A job must keep the start that
+     * its home says, because a second start would take one from the other jobs.
      */
     startedAnew(topic: string, jobs: readonly MessageJob[]): MessageJob[] {
       if (!periods.has(topic)) return [];
@@ -79,7 +80,7 @@ export function limitsOf({
         const revision = `${job.id} ${job.revision}`;
         const before = given.get(revision);
         given.set(revision, startOf(job));
-        // To a clock that is fast it may have passed.
+        // By a fast clock the earlier start may have passed.
         return before !== undefined && before > clock() + skew && before !== startOf(job);
       });
     },
@@ -87,8 +88,8 @@ export function limitsOf({
     started: (run: Started): void => void started.get(run.topic)?.push(run),
 
     /**
-     * Jobs that waited for a limit for longer than those took that really ran meanwhile. `openFor`: when ms of a topic's
-     * window have passed since a time.
+     * Jobs that waited for a limit longer than the runs of other jobs in that time can explain. `openFor`: when the topic's window
+     * has been open for `ms` since `time`.
      */
     waitedTooLong(openFor: (topic: string, time: number, ms: number) => number): Started[] {
       return [...started].flatMap(([topic, runs]) => {
@@ -100,9 +101,9 @@ export function limitsOf({
       });
     },
 
-    /** How the limits were broken, if they were: by the messages, or by the runs. */
+    /** Says how a limit was broken, by messages or by runs; `undefined` if none was. */
     broken(): string | undefined {
-      // A run is a whole second later than it may be, as its delay was rounded up, or its consumer's clock is ahead a little.
+      // Runs may need one period more: a delay is rounded up to a second, or the consumer's clock is a little ahead.
       return brokenBy(begun, "shown", 1) ?? brokenBy(ran, "run", 2);
     },
   };

@@ -3,19 +3,19 @@ import type { Timers } from "../../protocol/ports.ts";
 import { drawsOf } from "./draws.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** A process: it has a clock of its own, can freeze, and dies without a word. */
+/** A process. It has a clock of its own, can freeze, and can die without any clean-up. */
 export type Machine = {
   readonly name: string;
-  /** ms since the epoch, as this machine believes. */
+  /** ms since the epoch, by this machine's clock, which may be wrong. */
   readonly clock: () => number;
   readonly random: RandomBytes;
   readonly timers: Timers;
-  /** How many invocations in a chain led to what it does now, its own included: Lambda's lineage. */
+  /** How many invocations, one after another, led to its present work, its own included: Lambda's lineage. */
   chain: number;
-  /** How many calls it has made, the next one's number. */
+  /** The number of its next call, from 0 on. Each read counts one call. */
   nextCall(): number;
   alive(): boolean;
-  /** Lets something happen inside the machine: now, when it thaws, or never. */
+  /** Runs `act` inside the machine: at once, when it is no longer frozen, or never if it is dead. */
   deliver(act: () => void): void;
   /** ms. */
   freeze(ms: number): void;

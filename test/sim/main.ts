@@ -33,14 +33,14 @@ async function run({ seeds, from, weeks, trace }: Options): Promise<boolean> {
     sum.add(history);
     if (history.violation) {
       broken.push(history);
-      // At once, as what is left may take long; the whole stories come at the end.
+      // Printed at once, because the other histories may take long. The full report comes at the end.
       console.error(`seed ${history.seed} breaks ${history.violation.promise}: ${history.violation.text}`);
     }
     if (Date.now() - told < EVERY) return;
     told = Date.now();
     console.error(`${sum.share.histories} of ${seeds} histories, ${sum.share.broken} broken`);
   };
-  // Known even if this process does not live to the end.
+  // Printed first, so that the seed is known even if this process is killed.
   console.log(`${seeds} histories from seed ${from}`);
   if (trace) await playTraced(from, seeds, weeks, add);
   else await playInThreads({ from, seeds, weeks }, add);
@@ -65,7 +65,7 @@ async function playTraced(
   }
 }
 
-/** Tells the shortest story that breaks the same promise, and how to see it again. */
+/** Prints the shortest history that breaks the same promise, and the command that plays it again. */
 async function explain(seed: number, weeks: boolean): Promise<void> {
   console.error(`seed ${seed} is played again, with fewer and fewer users and faults`);
   const { history, suppressed } = await shrink(seed, SHRINKING, weeks);

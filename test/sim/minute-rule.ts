@@ -5,12 +5,12 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** How often it comes when faults are over and nothing is near. ms. */
+/** The time between two ticks when faults are over and no job is due soon. ms. */
 const SELDOM = 10 * MINUTE;
 
 /**
- * The minute rule: on time, late, or silent in a spell. When faults are over and nothing is near, rarer. A history of
- * weeks leaves out the ticks that have nothing to do.
+ * EventBridge's minute rule. It fires on time or late, and not at all in a `no-ticks` spell. It fires less often when faults are
+ * over and no job is due soon. A history of weeks leaves out the ticks without work.
  */
 export function minuteRule(world: World, fire: () => void) {
   const { timeline, plan, stretch, attention, habit } = world;
@@ -30,9 +30,9 @@ export function minuteRule(world: World, fire: () => void) {
       timeline.at(now + late, fire);
     }
     const isSoonFree = (topic: string): boolean => world.witness.freeAt(topic, now) < now + 2 * SELDOM;
-    // A tick lets go a minute's share of what is parked, once its window is open.
+    // Each tick releases only a minute's share of the parked jobs, so ticks must come each minute once the topic's window is open.
     const isParked = (): boolean => parkedTopics(world.dynamo).some(isSoonFree);
-    // Nor may what waits for a few minutes of each day miss them.
+    // Jobs that wait for a window of a few minutes a day must not miss it.
     const isOpening = (): boolean => habit.opening !== undefined && isSoonFree(habit.topic);
     const quiet =
       now > habit.start + 2 * HOUR && !stretch.isOfWeeks && !hurried && !isParked() && !isOpening();
@@ -42,11 +42,11 @@ export function minuteRule(world: World, fire: () => void) {
   return {
     fire,
     count: () => count,
-    /** Each minute from the next one on. */
+    /** From the next tick on, a tick each minute. */
     hurry() {
       hurried = true;
     },
-    /** As before `hurry`, from the next one on. */
+    /** Ends `hurry`, from the next tick on. */
     ease() {
       hurried = false;
     },
@@ -62,11 +62,11 @@ function parkedTopics(dynamo: Dynamo): string[] {
   return [...new Set(topics)].filter((topic) => topic !== undefined);
 }
 
-/** How late DynamoDB's TTL deletes an item at most ("Time to Live", DynamoDB Developer Guide): by the seed. ms. */
+/** How late DynamoDB's TTL deletes an item at most ("Time to Live", DynamoDB Developer Guide). Each seed draws one. ms. */
 const LATEST = [0, 6 * HOUR, 48 * HOUR];
 const EVERY = 7 * HOUR;
 
-/** DynamoDB's TTL comes by now and then for as long as the history lasts, and deletes each item late. */
+/** Plays DynamoDB's TTL until the history ends: every seven hours it deletes expired items, each with a delay of its own. */
 export function deleteExpired({ timeline, dynamo, draws }: World): void {
   const latest = draws("ttl").pick(LATEST);
   const lateOf = (pk: string, sk: string): number => draws(`ttl ${pk} ${sk}`).whole(0, latest);

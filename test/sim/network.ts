@@ -15,7 +15,7 @@ type Handler = (args: Args) => Promise<{ output: unknown }>;
 type Middleware = (next: Handler) => Handler;
 type Place = { readonly name: string; readonly step: string; readonly priority: string };
 
-/** As much of an SDK's command as a client needs. */
+/** The part of an SDK's command that a client needs. */
 type Command = {
   readonly input: object;
   readonly constructor: { readonly name: string };
@@ -25,7 +25,7 @@ type Command = {
   };
 };
 
-/** `chain`: how many invocations led to it, by the trace header of its request. */
+/** `chain`: how many invocations, one after another, led to this call, by the trace header of its request. */
 export type Call = {
   machine: Machine;
   index: number;
@@ -38,15 +38,15 @@ export type Call = {
 export type Network = {
   readonly timeline: Timeline;
   readonly seed: number;
-  /** What happens to one try of a call. */
+  /** Decides what happens to one try of a call. */
   fateOf(call: Call, draws: Draws): Fate;
-  /** Told of each try just before it takes effect, and whether its caller will be told how it ended. */
+  /** Called just before a try takes effect. `isAnswered`: whether the caller will get the answer. */
   beforeEffect(call: Call, isAnswered: boolean): void;
-  /** Told of each try that a service was reached by. */
+  /** Called for each try that reached a service. */
   onArrival(call: Call, outcome: "answered" | Error): void;
 };
 
-/** AWS refuses a request whose signature is older: it never takes effect. ms. */
+/** AWS refuses a request with an older signature, so the request never takes effect. ms. */
 const SIGNATURE_LIFE = 300_000;
 /** The SDK's standard retry mode. */
 const TRIES = 3;
@@ -54,8 +54,8 @@ const FIRST_PAUSE = 100;
 const TRACE = "X-Amzn-Trace-Id";
 
 /**
- * An SDK client whose requests cross this network. Commands, their middleware (the deadline) and the SDK's order of
- * things are real: each try passes the middleware anew.
+ * An SDK client whose requests cross this network. It uses real commands and their middleware (the deadline), and calls them in
+ * the SDK's order: each try passes the middleware again.
  */
 export function clientOn<C extends DynamoDBClient | SQSClient | LambdaClient | SchedulerClient>(
   network: Network,
@@ -102,18 +102,18 @@ function isRetried(thrown: unknown): boolean {
   const { name, $metadata } = thrown as { name: string; $metadata?: { httpStatusCode?: number } };
   return (
     name === "TimeoutError" ||
-    // The SDK takes it for a clock that is off: a process may have frozen between signing and sending.
+    // The SDK retries this error, because it takes the clock for wrong: a process may have frozen between signing and sending.
     name === "RequestExpired" ||
     name === "ProvisionedThroughputExceededException" ||
     ($metadata?.httpStatusCode ?? 0) >= 500
   );
 }
 
-/** One request over the network. Who dies on the way never learns how it ended. */
+/** Sends one request over the network. A caller that dies in the meantime never gets the answer. */
 function tryOnce(network: Network, call: Call, service: Service, timeout: number): Promise<unknown> {
   const { timeline } = network;
   const { machine, operation, input } = call;
-  // What the dead had begun in this very moment.
+  // The machine died at this very moment, so its request is not sent.
   if (!machine.alive()) return new Promise(() => {});
   const draws = drawsOf(network.seed, `${machine.name}#${call.index}`);
   const fate = network.fateOf(call, draws);
@@ -135,7 +135,7 @@ function tryOnce(network: Network, call: Call, service: Service, timeout: number
       const late = Object.assign(new Error(`no answer within ${timeout} ms`), { name: "TimeoutError" });
       tell(issued + timeout, () => reject(late));
     }
-    // At the next moment: nothing dies amid its own call.
+    // Killed by a later event, because a machine cannot die inside its own synchronous call.
     if (fate.crash === "under way") timeline.at(issued, () => machine.kill());
     if (fate.request === Number.POSITIVE_INFINITY) return;
     timeline.at(issued + fate.request, () => {

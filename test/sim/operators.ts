@@ -7,17 +7,17 @@ import type { World } from "./world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/** A blink, within what is known of a pause, past the near horizon, past the audit. */
+/** Seconds: a moment, shorter than processes use a known pause, longer than jobs are near, and longer than the audit waits. */
 const PAUSES = [1, 3, 20, 90, 240, 600, 900];
-/** Jobs a second; mostly all at once. */
+/** Jobs a second. Without a rate all jobs are released at once. */
 const RATES = [undefined, undefined, 0.1, 1, 20];
-/** Till no request of before can take effect any more. */
+/** By then, no earlier request can still take effect. */
 const SETTLED = 7 * MINUTE;
 const TRIES = 3;
-/** A resume reads and moves what is parked in each shard. */
+/** A resume reads and releases the parked jobs of each shard: it counts as this many requests more. */
 const RESUME_STEPS = 3;
 
-/** Those who pause topics and resume them. In the end all is resumed. Answers whether all are through. */
+/** Users who pause and resume topics. In the end all topics are resumed. Answers a function that tells whether all have finished. */
 export function operators(
   world: World,
   api: Api,
@@ -26,7 +26,7 @@ export function operators(
   const { timeline, plan } = world;
   const draws = world.draws("operators");
   const crowded = crowdedTopic(world.seed);
-  // What a pause makes late is no lateness: where that is judged, there are more pauses.
+  // `ifLate` does not count the time of a pause. To test this, histories with `ifLate` have more pauses.
   const isOften = crowded !== undefined || world.habit.kind === "late";
   const count = draws.chance(isOften ? 0.8 : 0.4) ? draws.whole(1, 2) : 0;
   const paused = new Set<string>();
@@ -37,7 +37,7 @@ export function operators(
   };
   for (let n = 1; n <= count; n++) {
     const own = world.draws(`operator ${n}`);
-    // Where many of the jobs are, and some are elsewhere.
+    // Mostly the topic with many jobs, sometimes another.
     const told = own.chance(0.7) ? toldTopic(world.habit) : undefined;
     const topic = crowded ?? told ?? own.pick(Object.keys(TOPICS));
     const time = timeline.now() + own.next() * span * 0.8;
@@ -54,7 +54,7 @@ export function operators(
   return () => busy === 0;
 }
 
-/** Pauses and resumes, again and again, now and then what is paused already. */
+/** Pauses and resumes a topic several times. Sometimes it pauses a topic that is paused already. */
 async function operate(world: World, api: Api, draws: Draws, topic: string): Promise<void> {
   const { timeline, stretch } = world;
   for (let i = draws.whole(1, 3); i > 0; i--) {
@@ -96,7 +96,7 @@ async function letGo(
   }
 }
 
-/** Resumes a topic that is still paused. What is being resumed comes to its end by itself. */
+/** Resumes a topic that is still paused. A resume that has begun ends by itself. */
 async function letGoAtLast(world: World, api: Api, topic: string): Promise<void> {
   for (;;) {
     const askedAt = world.timeline.now();

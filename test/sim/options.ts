@@ -6,11 +6,11 @@ export const HELP = `Plays histories of Minutehand against simulated services wi
   npm run sim -- [--seeds N] [--from S] [--weeks] [--trace]
 
   --seeds N   how many histories, 1 or more (1000)
-  --from S    the first one's seed, 1 or more (drawn anew each time, and printed)
+  --from S    the seed of the first history, 1 or more (drawn anew each time, and printed)
   --weeks     lets each history last weeks; without it one in a hundred does
-  --trace     prints all that happened in each; for one or a few seeds
+  --trace     prints all events of each history; use it for few seeds
 
-A seed is a history: played again it is the same, call by call. Exits with 1 when a promise was broken.`;
+The same seed always plays the same history, call by call. Exits with 1 if a history breaks a promise.`;
 
 export type Options = { seeds: number; from: number; weeks: boolean; trace: boolean; help: boolean };
 

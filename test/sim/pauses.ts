@@ -1,34 +1,37 @@
 import { NEAR, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
 
-/** What users were told of one topic's pauses. Times are ms since the epoch. */
+/** What the witness knows of one topic's pauses, from calls and their answers. Times are ms since the epoch. */
 type Told = {
-  /** From when on nothing starts: a pause was acknowledged and nobody has asked for a resume since. */
+  /** Since when no job may start: since then a pause is acknowledged, and no resume has been requested. */
   heldFrom: number | undefined;
   pauseAskedAt: number;
   resumeAskedAt: number;
-  /** Until when a resume that got no clean answer may still take effect. */
+  /** Until when a resume that was not answered with 200 may still take effect. */
   resumesUntil: number;
-  /** When each resume was asked for that has no answer. */
+  /** The request times of the resumes that have no answer. */
   open: number[];
-  /** Spans in which jobs may be late, the open one's end being infinite. `runs`: starts of its jobs since `to`. */
+  /** Spans in which jobs may be late. The open span has an infinite `to`. `runs`: starts of the topic's jobs since `to`. */
   disturbed: { from: number; to: number; ratePerSecond: number; runs: number }[];
-  /** Spans in which nothing could start, the open one left out. */
+  /** Past spans in which no job could start. The present one, since `heldFrom`, is not among them. */
   held: { from: number; to: number }[];
 };
 
-/** Till a request of the API's function that was given up lands or is refused for its age. ms. */
+/** Within this time, a request that the API's function gave up takes effect, or is refused as too old. ms. */
 const LANDS_WITHIN = 29_000 + 300_000;
-/** Lambda's own minute, and when its wish was refused at first as it followed an earlier one, that's minute and a tick's. ms. */
+/**
+ * Lambda takes a minute to poll again. It refuses this request while it carries out an earlier one: then a minute for the earlier
+ * one comes first, and a minute until a tick repeats the request. ms.
+ */
 const RELEASED_WITHIN = 190_000;
-/** How long Lambda may go on polling, and then its last invocation. ms. */
+/** How long Lambda may still poll a paused topic's queue, and how long the last invocation may then take. ms. */
 const POLLED_FOR = 60_000 + 60_000;
-/** How long Lambda may be at work on a wish: it refuses another meanwhile, which the next tick repeats. ms. */
+/** How long Lambda may carry out one request to poll, or not to poll. It refuses others meanwhile; the next tick repeats them. ms. */
 const WISH_LASTS = 60_000;
 const NEXT_TICK = 61_000;
 
 const UNENDED = { to: Number.POSITIVE_INFINITY, ratePerSecond: Number.POSITIVE_INFINITY, runs: 0 };
 
-/** Of each topic: when it was held, and since when its jobs may go. `claims`: ms that a claim takes at most. */
+/** Knows for each topic when it was paused, and from when on its jobs may start. `claims`: ms that a claim takes at most. */
 export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: number; claims: number }) {
   const topics = new Map<string, Told>();
   const told = (topic: string): Told => {
@@ -44,10 +47,10 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
       found.pauseAskedAt = clock();
       if (disturbed.at(-1)?.to !== Number.POSITIVE_INFINITY) disturbed.push({ from: clock(), ...UNENDED });
     },
-    /** A call of `askedAt` was answered; who asked otherwise meanwhile may have had the last word. */
+    /** A pause requested at `askedAt` was acknowledged. It may have been undone by a resume that was requested in the meantime. */
     paused(topic: string, askedAt: number): void {
       const found = told(topic);
-      // A resume without an answer may still be on its way, and have the last word.
+      // A resume without an answer may still be on its way, and take effect after the pause.
       if (found.resumeAskedAt < askedAt && found.resumesUntil <= clock()) found.heldFrom ??= clock();
     },
     resumeAsked(topic: string): void {
@@ -58,13 +61,13 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
       found.resumesUntil = clock() + LANDS_WITHIN;
       found.open.push(clock());
     },
-    /** `ratePerSecond`: at which the topic is resumed now; without it as before. */
+    /** A resume requested at `askedAt` was acknowledged. `ratePerSecond`: its rate; if absent, the rate of the last resume stays. */
     resumed(topic: string, askedAt: number, ratePerSecond?: number): void {
       const found = told(topic);
       found.open = found.open.filter((other) => other !== askedAt);
-      // It was on its way as a pause was acknowledged, and either may have had the last word.
+      // If a pause was acknowledged while the resume was on its way, either of the two may have taken effect last.
       found.heldFrom = undefined;
-      // Another one may be on its way still.
+      // Another resume may still be on its way.
       const last = Math.max(...found.open.map((other) => other + LANDS_WITHIN));
       found.resumesUntil = Math.max(clock(), last);
       const disturbed = found.disturbed.at(-1);
@@ -77,7 +80,7 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
       for (const span of told(topic).disturbed) if (span.to <= clock()) span.runs += 1;
     },
 
-    /** ms that a run which starts now starts too late after its topic was paused, if it does. */
+    /** For a run that starts now although its topic is paused: how many ms after the last allowed moment it starts, if it does. */
     tooLate(topic: string, polled: boolean): number | undefined {
       const { heldFrom, resumeAskedAt } = told(topic);
       if (heldFrom === undefined) return undefined;
@@ -86,11 +89,11 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
       return late > 0 ? late : undefined;
     },
 
-    /** ms from `start` to `end` that pauses took, at the least. */
+    /** For at least how many ms from `start` to `end` the topic was paused. */
     heldFor(topic: string, start: number, end = clock()): number {
       const { held, heldFrom = clock() } = told(topic);
       const spans = [...held, { from: heldFrom, to: clock() }];
-      // Each end is by the clock of whoever wrote it.
+      // Both ends of a span were written by clocks that may be off.
       const least = spans.map(({ from, to }) => Math.min(to, end) - Math.max(from, start) - 2 * skew);
       return least.reduce((sum, ms) => sum + Math.max(ms, 0), 0);
     },
@@ -99,12 +102,12 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
     disturb: (topic: string): boolean => told(topic).disturbed.length > 0,
 
     /**
-     * When at the latest a job that may start at `start` is let go, for all its topic's pauses. Waiting for the rate of a
-     * resume is excused by those alone that have started since.
+     * When a job that would start at `start` without pauses must have been released at the latest. The rate of a resume excuses a wait
+     * only as far as other jobs have started since the resume.
      */
     freeAt(topic: string, start: number): number {
       const ends = told(topic).disturbed.map(({ to, ratePerSecond, runs }) => {
-        // What was near was parked with the late, and is let go in its turn.
+        // A job that was due soon after the resume was parked like the late ones, and is released in its turn.
         const turns = start <= to + NEAR ? (runs * 1000) / ratePerSecond : 0;
         return to + RELEASED_WITHIN + turns;
       });

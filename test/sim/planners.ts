@@ -9,10 +9,10 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const NAMES = ["a", "b"];
 const DOINGS = ["put", "pause", "resume", "delete"] as const;
-/** Till no request of before can take effect any more. */
+/** By then, no earlier request can still take effect. */
 const SETTLED = 7 * MINUTE;
 
-/** Those who keep recurring schedules. In the end all are deleted. Answers whether all are through. */
+/** Users who manage recurring schedules. In the end all are deleted. Answers a function that tells whether all have finished. */
 export function planners(
   world: World,
   api: Api,

@@ -26,9 +26,9 @@ import type { World } from "./world.ts";
 
 /** ms. */
 const TIMEOUT = { api: 29_000, consumer: 60_000, tick: 180_000, scheduled: 60_000 };
-/** What functions/tick.ts leaves of its time. */
+/** The margin before its timeout at which functions/tick.ts stops working. ms. */
 const TICK_MARGIN = 20_000;
-/** ms before each try of an asynchronous invocation ("Asynchronous invocation", Lambda Developer Guide). */
+/** ms to wait before each try of an asynchronous invocation ("Asynchronous invocation", Lambda Developer Guide). */
 const ASYNC_PAUSES = [0, 60_000, 120_000];
 const VISIBILITY_SECONDS = TIMEOUT.consumer / 1000 + 30;
 const BATCH = 10;
@@ -40,7 +40,7 @@ type BuildConsumer = (ctx: Context, machine: Machine) => ConsumerFunction;
 
 export type Answer = { status: number; body: Record<string, unknown> };
 
-/** The HTTP API as its callers see it: `undefined` when no answer came. */
+/** The HTTP API as its callers see it. Answers `undefined` if no answer came. */
 export type Api = (
   method: string,
   path: string,
@@ -58,7 +58,7 @@ export function apiOf(world: World): Api {
       const log = {
         info: () => {},
         warn: (message: string, extra: object) => world.trace(() => `${message} ${JSON.stringify(extra)}`),
-        // An answer 500 is a defect, whatever goes wrong around it.
+        // An answer with status 500 is a defect even while faults happen.
         error(message: string, error: Error) {
           if (machine.alive()) world.witness.defect(`${message}: ${error.stack}`);
         },
@@ -88,7 +88,7 @@ export function apiOf(world: World): Api {
   };
 }
 
-/** The function of a topic whose jobs a user's handler runs. */
+/** Builds the function of a topic whose jobs run in a user's handler. */
 export function handledBy(handle: (job: Job, machine: Machine) => Promise<void>): BuildConsumer {
   return (ctx, machine) =>
     consumeOn(
@@ -99,7 +99,7 @@ export function handledBy(handle: (job: Job, machine: Machine) => Promise<void>)
     );
 }
 
-/** The function of a webhook topic. */
+/** Builds the function of a webhook topic. */
 export function calling(topic: string, post: (machine: Machine) => Post): BuildConsumer {
   return (ctx, machine) => {
     const secrets = async () => [SECRET];
@@ -107,7 +107,7 @@ export function calling(topic: string, post: (machine: Machine) => Post): BuildC
   };
 }
 
-/** A topic's function. */
+/** Connects a topic's function to the topic's ready queue. */
 export function consumeTopic(world: World, topic: string, build: BuildConsumer): void {
   pollQueue(world, topic, {
     name: `consumer-${topic}`,
@@ -121,7 +121,7 @@ export function consumeTopic(world: World, topic: string, build: BuildConsumer):
   });
 }
 
-/** Lambda's own pollers of a queue, before its function. */
+/** Plays Lambda's pollers: they receive from a queue, and invoke the function with the messages. */
 export function pollQueue(
   world: World,
   queue: string,
@@ -134,7 +134,7 @@ export function pollQueue(
     name: string;
     build: BuildConsumer;
     polls: () => boolean;
-    /** Told of each invocation's messages; calls what it answers with those that are done. */
+    /** Called with the messages of each invocation. The function that it answers is called with those that are done. */
     invoked: (messages: readonly Received[]) => (done: readonly Received[]) => void;
   },
 ): void {
@@ -147,11 +147,11 @@ export function pollQueue(
     if (running >= most || !polls()) return;
     const asked = { QueueUrl: queue, MaxNumberOfMessages: BATCH, VisibilityTimeout: VISIBILITY_SECONDS };
     const received = sqs.perform("ReceiveMessage", asked, NO_TROUBLE) as { Messages: Received[] };
-    // What Lambda takes for a loop it leaves in the queue, whose own redrive puts it into the DLQ in the end.
+    // Lambda leaves a message in the queue if it detects a loop. In the end SQS moves that message to the DLQ.
     const Messages = received.Messages.filter(({ Chain }) => Chain < LONGEST_CHAIN);
     if (Messages.length === 0) return;
     const faulty = timeline.now() < plan.calmFrom;
-    // A receive can be counted that nobody saw.
+    // The answer of this receive is lost, but SQS has counted the receive.
     if (faulty && draws.chance(plan.lostReceive)) return;
     running += 1;
     const ended = invoked(Messages);
@@ -167,7 +167,7 @@ export function pollQueue(
     });
     poll();
   };
-  // A poller's own round trip.
+  // The delay is a poller's round trip.
   world.watch(queue, () => timeline.at(timeline.now() + draws.whole(1, 10), poll));
 }
 
@@ -195,7 +195,7 @@ function isDone(ended: Invoked<SQSBatchResponse>, id: string): boolean {
   return !ended.returned.batchItemFailures.some(({ itemIdentifier }) => itemIdentifier === id);
 }
 
-/** EventBridge's minute rule before the tick's function: `run` makes it fire now. */
+/** Builds the tick's function. Answers what invokes it, as EventBridge's minute rule does. */
 export function tickOf(world: World): () => void {
   const lambda = lambdaOf<undefined, void>(
     world,
@@ -217,13 +217,13 @@ export function tickOf(world: World): () => void {
   };
 }
 
-/** ms that a tick may take: while things go wrong some histories have ticks that come to no end, as in a backlog. */
+/** For how many ms a tick may work. While faults last, some histories give ticks too little time, as a backlog would. */
 function timeOfTick({ timeline, plan, stretch }: World): number {
-  // In weeks they would never come to the end of what the ticks that were left out have not read.
+  // In weeks a tick must also read the minutes of the left-out ticks. With little time it would never catch up.
   return timeline.now() < plan.calmFrom && !stretch.isOfWeeks ? plan.tickTime : TIMEOUT.tick;
 }
 
-/** What EventBridge Scheduler reaches: it invokes asynchronously, and Lambda tries again after one minute and two. */
+/** The functions that EventBridge Scheduler invokes asynchronously: Lambda tries again after one minute, then after two. */
 export function scheduleTargets(world: World): void {
   const { timeline, targets, witness } = world;
   const promoted = lambdaOf<string, void>(

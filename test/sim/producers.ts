@@ -5,7 +5,7 @@ import type { Machine } from "./machine.ts";
 import type { Answer, Api } from "./platform.ts";
 import type { World } from "./world.ts";
 
-/** A process of a user's own with the TypeScript client: it may live and freeze as long as it likes. */
+/** A user's own process with the TypeScript client. It has no timeout, so it may freeze for any time. */
 export function producersOf(world: World): Api {
   let started = 0;
   let current: { machine: Machine; ctx: Context } | undefined;
@@ -15,7 +15,7 @@ export function producersOf(world: World): Api {
     const log = {
       info: () => {},
       warn: () => {},
-      // An answer 500 is a defect, whatever goes wrong around it.
+      // An error that the client would answer with status 500 is a defect even while faults happen.
       error(message: string, error: Error) {
         if (machine.alive()) world.witness.defect(`${message}: ${error.stack}`);
       },

@@ -7,14 +7,14 @@ import type { World } from "./world.ts";
 
 const SECOND = 1000;
 /**
- * What one receive may take. From `MANY` waiting messages on everybody takes that, and `PULLERS` ask at a time: or a burst,
- * whose jobs may have two messages each, would be late for its pullers alone.
+ * `MOST_AT_ONCE` is the most jobs of one receive. While more than `MANY` messages wait, each puller asks for that many, and up to
+ * `PULLERS` ask at the same time. Otherwise a burst, whose jobs may have two messages each, would be late because of its pullers.
  */
 const MOST_AT_ONCE = 10;
 const MANY = 50;
 const PULLERS = 4;
 
-/** Somebody who empties a pull topic over HTTP: asks when there is something, as a long poll would be answered. */
+/** Empties a pull topic over HTTP. It asks as soon as a message is visible, as if it used long polling. */
 export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnType<typeof fatesOf>): void {
   const { timeline, sqs, stretch } = world;
   const draws = world.draws(`puller-${topic}`);
@@ -39,11 +39,13 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
     if (jobs.length > 0) misses = 0;
     const working = jobs.map(work);
     if (pullsOne) await Promise.all(working);
-    // Another one asks beside this one, as far as there may be one. Of a paused topic nobody gets any.
+    // While many messages wait, another puller starts, if there may be one more. A receive without jobs starts none, because a
+    // paused topic gives no jobs.
     if (areMany && jobs.length > 0) void ask();
     asking -= 1;
     const left = countVisible() > 0;
-    // No answer, or none while the topic is paused or the claim of one job is throttled; or more to come, or it has.
+    // Asks again after a while if there was no answer, or no job because of a pause or a throttled claim. Asks again at once if more
+    // messages are visible.
     if (answer?.status !== 200 || (left && jobs.length === 0 && !cameMeanwhile))
       timeline.at(timeline.now() + waitAfter(misses++), () => void ask());
     else if (left) void ask();

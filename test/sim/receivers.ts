@@ -5,14 +5,14 @@ import type { Machine } from "./machine.ts";
 import type { Run } from "./witness.ts";
 import type { World } from "./world.ts";
 
-/** Letters of a job id: what follows it in a `webhook-id` tells redrives apart. */
+/** The length of a job id. In a `webhook-id`, the text after the job id tells redrives apart. */
 const ID_CHARS = 26;
 
-/** Merchants' servers, and the network between: what they answer is the job's fate. */
+/** The servers that receive webhooks, and the network to them. The job's fate decides what they answer. */
 export function receiversOf(world: World, fateOf: ReturnType<typeof fatesOf>) {
   return (machine: Machine): Post => {
     return async (call, signal) => {
-      // A mate may have ended this very process.
+      // Another job of this invocation may have killed the process.
       if (!machine.alive()) return new Promise(() => {});
       const run = runOf(world, call);
       world.witness.started(run, machine.clock());
@@ -41,7 +41,7 @@ export function receiversOf(world: World, fateOf: ReturnType<typeof fatesOf>) {
       const [status, retryAfter] = replyOf(fate, draws);
       const silent = fate === "outlasts" || takes >= timeout;
       await machine.timers.wait(silent ? timeout : takes);
-      // Whatever becomes of the answer, its sender holds the job for done.
+      // Even if the answer gets lost, the receiver has decided whether the job is done.
       world.witness.ended(run, !silent && status < 300);
       if (fate === "dies") {
         machine.kill();
@@ -59,7 +59,7 @@ function replyOf(fate: Fate, draws: Draws): [status: number, retryAfter?: string
   return [fate === "buries" ? 410 : draws.pick([200, 204])];
 }
 
-/** A call names its job; when that is due only the pool knows. */
+/** A call names its job, but not when the job is due: only the pool knows that. */
 function runOf(world: World, { headers, body }: Call): Run {
   const id = (headers["webhook-id"] ?? "").slice(0, ID_CHARS);
   const topic = headers["minutehand-topic"] ?? "";

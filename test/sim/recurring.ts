@@ -1,7 +1,7 @@
 /** A field of the body of each job that a schedule files: its name. */
 export const SCHEDULE = "schedule";
 
-/** What schedules fired, and which jobs came of it. `broken`: told of what must not be. */
+/** Compares the occurrences of schedules with the jobs that they filed. `broken`: told of each broken promise. */
 export function recurringOf(broken: (id: string, text: string) => void) {
   const fired = new Map<string, Set<number>>();
   const filed = new Map<string, Set<number>>();
@@ -13,12 +13,12 @@ export function recurringOf(broken: (id: string, text: string) => void) {
     return set;
   };
   return {
-    /** An occurrence reaches its target, perhaps again. */
+    /** An occurrence reaches its target, perhaps not for the first time. */
     fired: (name: string, time: number): void => void of(fired, name).add(time),
     /** Its target said that it has filed the job. */
     filed: (name: string, time: number): void => void of(filed, name).add(time),
 
-    /** A job is there. Tracked ones of a schedule are never more than its occurrences. */
+    /** A job exists. A schedule must never have more tracked jobs than occurrences. */
     created(id: string, body: string, isTracked: boolean): void {
       const name = nameOf(body);
       if (name === undefined) return;
@@ -29,7 +29,7 @@ export function recurringOf(broken: (id: string, text: string) => void) {
         broken(id, `schedule ${name} filed ${some.size} jobs, and came round ${of(fired, name).size} times`);
     },
 
-    /** In the end: each occurrence whose target did not fail has its job. */
+    /** Called in the end: each occurrence whose target has not failed must have its job. */
     judge(): void {
       for (const [name, times] of filed)
         if (of(jobs, name).size < times.size)

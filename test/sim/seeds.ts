@@ -2,19 +2,19 @@ import { createHash, randomInt } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Seeds are 32 bits to what draws by them; behind the first there is room for a million. */
+/** Draws use 32 bits of a seed. After the largest first seed there is room for a million more. */
 const MOST = 2 ** 31 - 1_000_000;
 const ROOT = join(import.meta.dirname, "../..");
-/** What comes and goes without a commit; hidden files are left out too. */
+/** Folders whose files change without a commit. Hidden files are ignored too. */
 const NOT_OURS = new Set(["node_modules", "dist", "cdk.out", "coverage"]);
 
-/** A first seed that nobody has played yet, most likely. */
+/** A random first seed, which very likely was never played before. */
 export function freshSeed(): number {
   return randomInt(1, MOST);
 }
 
 /**
- * The first seed of `npm test`: another one with every commit, and the same one for all who have the same files, with or
+ * The first seed of `npm test`. It changes with every commit. All copies of the same files have the same first seed, with or
  * without git.
  */
 export function seedOfTree(): number {

@@ -23,7 +23,7 @@ import { timelineFrom } from "./timeline.ts";
 
 const FATE: Fate = { request: 1, answer: 1, freeze: 0, entryFails: () => undefined };
 
-/** A client of a service on a network where nothing goes wrong, whose time passes as fast as it is needed. */
+/** A client of a service on a network without faults, whose virtual time passes as soon as a call waits. */
 function directly<C extends DynamoDBClient | SQSClient | SchedulerClient | LambdaClient>(
   service: Service,
 ): C {

@@ -1,6 +1,6 @@
 import type { History } from "./simulate.ts";
 
-/** What many histories came to. */
+/** The sum of many histories. */
 export type Share = {
   histories: number;
   jobs: number;
@@ -8,7 +8,7 @@ export type Share = {
   calls: number;
   faults: number;
   broken: number;
-  /** ms that the latest run of the calm ones started after its due time. */
+  /** In histories without faults, how many ms after its due time the latest run started. */
   latest: number | undefined;
 };
 

@@ -1,6 +1,6 @@
 import { type History, simulate } from "./simulate.ts";
 
-/** What is left of a history when faults and users that it does not need are taken out. */
+/** A history without the faults and users that are not needed to break the promise, and the names of those (`suppressed`). */
 export type Shrunk = { history: History; suppressed: Set<string> };
 
 const MOST_USERS = 14;
@@ -10,12 +10,12 @@ const MOST_PLANNERS = 2;
 const MOST_CLERKS = 2;
 const MOST_STRANGERS = 4;
 const MOST_DEPLOYS = 3;
-/** Of all histories that are played to shrink one. One of weeks may make a million calls, and an ordinary one 4,000. */
+/** The most calls of all histories that are played to shrink one. A history of weeks may make a million calls, others make 4,000. */
 const MOST_CALLS = 5_000_000;
 
 /**
- * Leaves out, as long as the same promise breaks: first half of what is left, then a quarter, in the end one by one.
- * `tries`: how many histories it may play.
+ * Leaves out faults and users as long as the same promise still breaks: first half of them at a time, then a quarter, in the end
+ * each one alone. `tries`: how many histories it may play.
  */
 export async function shrink(seed: number, tries: number, weeks = false): Promise<Shrunk> {
   let best = await simulate(seed, { traced: true, weeks });
@@ -66,7 +66,7 @@ function callsOf({ calls }: History): number {
   return [...calls.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** What is worth reading of a trace: what names the job, faults, deaths and ticks' troubles. */
+/** The lines of a trace that explain a violation: those that name the job, a fault, the death of a machine, or trouble of a tick. */
 export function storyOf({ trace, violation }: History, width: number): string[] {
   const id = violation?.id ?? "";
   const telling = /FAULT|BLOW|dies|VIOLATION|"type":"trouble"/;

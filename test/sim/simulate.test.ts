@@ -10,7 +10,7 @@ import { seedOfTree } from "./seeds.ts";
 import { simulate } from "./simulate.ts";
 import { sizesOf } from "./sizes.ts";
 
-/** Others with each commit: a failure prints its own. */
+/** Each commit has another first seed. A failure prints the seed of its history. */
 const FIRST = seedOfTree();
 const HISTORIES = 400;
 const PORTION = 50;
@@ -64,14 +64,14 @@ describe("the simulator", () => {
     }
   });
 
-  it("has slow consumers where much goes wrong, and nowhere else", () => {
+  it("has slow consumers only in hurt weather", () => {
     const paces = Array.from({ length: 200 }, (_, seed) => paceOf(seed, weatherOf(seed)));
     expect(paces.filter(({ pullsOne }) => pullsOne).length).toBeGreaterThan(10);
     expect(paces.filter(({ slow }) => slow !== undefined).length).toBeGreaterThan(10);
     expect(paceOf(10, "calm")).toEqual({ pullsOne: false, slow: undefined });
   });
 
-  it("has calm seeds, seeds with one fault and many that hurt", () => {
+  it("has calm seeds, seeds with one fault, and many hurt seeds", () => {
     const weathers = Array.from({ length: 100 }, (_, seed) => weatherOf(seed));
     expect(weathers.filter((weather) => weather === "calm")).toHaveLength(10);
     expect(weathers.filter((weather) => weather === "one fault")).toHaveLength(30);
@@ -96,7 +96,7 @@ describe("the command line", () => {
     expect(parseCommandLine(["--seeds", "5", "--from", "7"])).toMatchObject({ seeds: 5, from: 7 });
   });
 
-  it("begins somewhere else each time that nobody says where", () => {
+  it("begins at another seed each time, unless one is given", () => {
     const starts = Array.from({ length: 5 }, () => parseCommandLine([]).from);
     expect(new Set(starts).size).toBeGreaterThan(1);
     expect(parseCommandLine(["--from", String(starts[0])]).from).toBe(starts[0]);

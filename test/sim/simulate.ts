@@ -36,17 +36,17 @@ export type History = {
   seed: number;
   weather: Weather;
   violation: Violation | undefined;
-  /** Faults that happened, by the name that suppresses each. */
+  /** Faults that happened, by the names that suppress them. */
   faults: Map<string, string>;
-  /** Calls that reached a service, by who called which. */
+  /** How many calls reached a service, by kind: the caller's role and the service. */
   calls: Map<string, number>;
   jobs: number;
   runs: number;
   /** ms from the due time of each run to its start, in the order of their starts. */
   lateness: number[];
-  /** Equal for two histories that are the same call by call. */
+  /** A hash of all calls: two histories with the same calls have the same. */
   digest: number;
-  /** What happened, one line each, when asked for. */
+  /** A line for each event, if `traced` asked for them. */
   trace: string[];
 };
 
@@ -56,14 +56,17 @@ const HOUR = 60 * MINUTE;
 
 const TRACKED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
 
-/** Of looks and untracked homes, with a day for the time they are filed at. */
+/** The longest TTL of looks and untracked homes, plus a day because it counts from the time that they are filed for. */
 const LONGEST_TTL = 91 * 24 * HOUR;
-/** Of a topic that opens once a day: each of its attempts may wait for the next, and a slow resume lets some 30 go a day. */
+/**
+ * The patience with a topic that opens once a day. Each attempt may wait for the next opening, and a slow resume releases only
+ * about 30 jobs a day.
+ */
 const LONG_PATIENCE = 480 * HOUR;
 
 /**
- * Plays one history. `suppressed`: faults and users that are left out; `traced`: keeps what happened; `weeks`: it lasts
- * weeks, as some do anyway.
+ * Plays one history. `suppressed`: faults and users to leave out. `traced`: whether to keep a trace. `weeks`: makes it last weeks,
+ * as a few histories do anyway.
  */
 export async function simulate(
   seed: number,
@@ -184,7 +187,7 @@ export async function simulate(
     lostRaces: world.lostRaces,
     ...witness.sent(),
   });
-  // Ticks go on until all has ended.
+  // Time goes on, with ticks, until all users have finished and all jobs have ended.
   const patience = habit.kind === "window" ? Math.max(LONG_PATIENCE, stretch.patience) : stretch.patience;
   for (let end = start + span; end <= start + span + patience; end += stretch.isOfWeeks ? HOUR : MINUTE) {
     await timeline.run(end, enough);
@@ -194,8 +197,8 @@ export async function simulate(
     witness.judge(mayLose(plan), (dead) => isLetterThere(world, dead));
     const burst = plan.weather === "calm" && witness.limits.broken();
     if (burst) witness.overspent(burst);
-    // The budget counts calls of pages and batches as large as production's.
-    // In weeks a tick reads all the minutes of those that were left out, and a caller's list those of days.
+    // The budget holds only for the page and batch sizes of production. In weeks two kinds of calls are excused: a tick also reads
+    // the minutes of the left-out ticks, and a caller's list reads the minutes of days.
     const excused = stretch.isOfWeeks ? ["tick", "callers to the pool"] : [];
     const spent = plan.weather === "calm" && sizes === SIZES && beyondBudget(done(), excused);
     if (spent) witness.overspent(spent);
@@ -204,7 +207,7 @@ export async function simulate(
       await epilogueOf(world, api, { sizes, run: (until) => timeline.run(until, enough), done })();
       ticks.ease();
     }
-    // What a process did not live to clear away, the audit does when it comes to the job's last look.
+    // If a process died before it removed items of an ended job, the audit removes them when it reads the job's last look.
     const end = timeline.now() + patience;
     while (staying(world.dynamo, timeline.now(), start).length > 0 && timeline.now() < end && !enough())
       await timeline.run(timeline.now() + 10 * MINUTE, enough);
@@ -229,18 +232,19 @@ export async function simulate(
   };
 }
 
-/** What TTL will never delete, and no shard needs. `start`: when the history began. */
+/** The items that TTL will not delete in time, and that no shard needs. `start`: when the history began. */
 function staying(dynamo: Dynamo, now: number, start: number): Row[] {
-  // The audit looks again at a job that is held after as long as the job has been held, which is the whole history at most.
+  // The longer a job has been held, the further ahead the audit files its next look: at most by the length of the history.
   const longestLook = LONGEST_TTL + now - start;
-  // A pause may last as long as a delay, and a writer may die over what it parks.
+  // A pause may last as long as the longest delay, and a writer may die while it parks an untracked job.
   const longest = ({ untracked, sk }: Row): number =>
     untracked ? LONGEST_DELAY : sk?.S?.endsWith("#look") ? longestLook : LONGEST_TTL;
   const stays = (row: Row): boolean => !(Number(row.expiresAt?.N) * 1000 < now + longest(row));
   const left = dynamo
     .rows()
     .filter((row) => stays(row) && !/^(cursor#|meta$|limited$|paused$)/.test(row.pk?.S ?? ""));
-  // TTL comes before the audit where retention is minutes, which no deployment may say (docs/reference/configuration.md).
+  // A retention of minutes lets TTL delete a home before the audit releases its key. No deployment can have such a retention
+  // (docs/reference/configuration.md), so the key's item is excused.
   return left.filter(({ pk, id }) => !pk?.S?.startsWith("key#") || isStored(dynamo, id?.S ?? ""));
 }
 
@@ -249,12 +253,12 @@ function isStored(dynamo: Dynamo, id: string): boolean {
   return dynamo.row(pk, sk) !== undefined;
 }
 
-/** Whether messages can be lost after SQS has taken them, which an untracked topic does not survive. */
+/** Whether messages can be lost after SQS has accepted them. Jobs of untracked topics are then lost too. */
 function mayLose({ weather, blows, lostReceive, badHandlers }: Plan): boolean {
   return weather !== "calm" && (badHandlers || lostReceive > 0 || blows.some(({ kind }) => LOSING.has(kind)));
 }
 
-/** Whether a dead job's envelope lies in its DLQ, or where SQS's own redrive has put it and it is still to be met. */
+/** Whether a dead job's envelope is in its DLQ, or still in the ready queue to which SQS's own redrive has moved it. */
 function isLetterThere(
   { sqs }: World,
   { topic, id, revision }: { topic: string; id: string; revision: number },
@@ -265,7 +269,7 @@ function isLetterThere(
   });
 }
 
-/** Throws messages of a ready queue away. Envelopes may be among them, which no code brings back. */
+/** Deletes messages of a ready queue. Dead letters may be among them, and no code can restore those. */
 function destroy(world: World, topic: string, messages: readonly Message[]): void {
   const { sqs, witness } = world;
   for (const message of [...messages]) {
@@ -280,7 +284,7 @@ function strikeBlow(world: World, { kind, key }: Blow, tick: () => void): void {
   const { sqs, timeline } = world;
   const draws = world.draws(key);
   const drawn = draws.pick(Object.keys(TOPICS));
-  // What hits one topic of many would seldom hit the one whose rules a history is about.
+  // Half of the blows strike the crowded topic or the topic with the additional setting: otherwise they would rarely strike it.
   const topic =
     (draws.chance(0.5) ? (crowdedTopic(world.seed) ?? toldTopic(world.habit)) : undefined) ?? drawn;
   const message = () => {

@@ -9,9 +9,9 @@ import type { World } from "./world.ts";
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 /**
- * `heartbeat`: somebody replaces the job of one key each second, as a dead man's switch does. `debounce`: several
- * callers postpone the job of one key at the same time, again and again. `backlog`: somebody files many jobs at once.
- * `cancelled backlog`: the same, and they are cancelled before they are due.
+ * `heartbeat`: one caller replaces the job of one key each second, as a dead man's switch does. `debounce`: several callers
+ * repeatedly postpone the job of one key at the same time. `backlog`: one caller files many jobs at once. `cancelled backlog`:
+ * the same, and the caller then cancels most of them.
  */
 const KINDS = [
   "heartbeat",
@@ -22,25 +22,28 @@ const KINDS = [
   "cancelled backlog",
 ] as const;
 type Kind = (typeof KINDS)[number];
-/** Where a backlog waits for its limit more often. */
+/** The topics of backlogs. Those with a limit are drawn more often. */
 const BACKLOGGED = ["rush", "rush", "drip", ...Object.keys(TOPICS)];
 const KEYED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
 /** Seconds. */
 const DELAYS = { heartbeat: [2, 5, 30, 240], debounce: [1, 3, 10], backlog: [0, 60, 200, 300, 420, 600] };
-/** s after which a debounced job is due at the latest, and ms between two calls at most. Fast calls soon pass the bound. */
+/**
+ * `maxDelay`: s after which a debounced job is due at the latest. `pace`: the most ms between two calls. Fast calls soon reach
+ * `maxDelay`.
+ */
 const DEBOUNCES = [
   { maxDelay: 30, pace: 2 * SECOND },
   { maxDelay: 120, pace: 2 * SECOND },
   { maxDelay: 2, pace: 200 },
 ] as const;
-/** How many times the one key is asked for, by one caller. */
+/** How many calls one caller makes for the key. */
 const REPEATS = { least: 20, most: 120 };
 /** Jobs of a backlog. One in ten is as large as a request may be. */
 const BACKLOG = { least: 10, most: 60, largest: 500 };
-/** What SQS takes at once: a request with many jobs makes more calls than one with a single job. */
+/** The most messages of one call to SQS. So a request counts as one call of a user for each ten jobs. */
 const JOBS_A_CALL = 10;
 
-/** Those who file far more than others. Answers whether all are through. */
+/** Users who file far more than others. Answers a function that tells whether all have finished. */
 export function storms(
   world: World,
   api: Api,
@@ -115,7 +118,8 @@ async function file(
   const { timeline, witness } = world;
   const note = noterOf(world, topic);
   const spread = topicsOf(world.habit)[topic]?.spread ?? 0;
-  // So many calls of receivers at once take their time, and would be late for that alone where lateness is judged.
+  // So many webhook calls at once take long, which would make jobs late. So a huge backlog is for webhooks only in `hurt` weather,
+  // where the witness does not judge lateness.
   const isSlow = WEBHOOK_TOPICS.includes(topic) && world.plan.weather !== "hurt";
   const huge = draws.chance(0.1) && !LIMITED.has(topic) && !isSlow;
   const count = huge ? BACKLOG.largest : draws.whole(BACKLOG.least, BACKLOG.most);

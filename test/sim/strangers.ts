@@ -5,7 +5,7 @@ import type { Row } from "./services/expressions.ts";
 import type { World } from "./world.ts";
 
 const MINUTE = 60_000;
-/** Around when it is put there such an item is due. */
+/** The due time of such an item lies between `before` ms ago and `after` ms ahead. */
 const DUE = { before: 2 * MINUTE, after: 15 * MINUTE };
 const MOST = 4;
 const KINDS = [
@@ -18,7 +18,7 @@ const KINDS = [
   "newer look",
 ] as const;
 
-/** Marks such an item, for the world alone. */
+/** An attribute by which the simulator recognises such an item. */
 const MARK = "stranger";
 
 export function isStranger(row: Row | undefined): boolean {
@@ -26,9 +26,9 @@ export function isStranger(row: Row | undefined): boolean {
 }
 
 /**
- * In some histories items lie among the others that the code under test cannot read: a newer version wrote them, or they
- * are malformed. Everything else must keep its promises, and nothing may change them. When faults end they are gone, as
- * if the newer version had come back.
+ * Adds, in some histories, items to the table that the code under test cannot read: a newer version wrote them, or they are
+ * malformed. All other jobs must keep their promises, and no process may change these items. When faults end, they are removed,
+ * as if the newer version had been deployed again.
  */
 export function strangers(
   world: World,
@@ -36,7 +36,7 @@ export function strangers(
 ): void {
   const { timeline, plan, dynamo, trace } = world;
   const draws = world.draws("strangers");
-  // Where nothing goes wrong calls are counted.
+  // None without faults, because there the budget counts calls.
   const count = plan.weather !== "calm" && draws.chance(0.15) ? draws.whole(1, MOST) : 0;
   for (let n = 1; n <= count; n++) {
     const own = world.draws(`stranger ${n}`);

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { History } from "./simulate.ts";
 
-/** Plays `seeds` histories in a thread for each processor. Each is told when it is over, in any order. */
+/** Plays `seeds` histories, in one thread for each processor. `each` is called for each history when it ends, in any order. */
 export async function playInThreads(
   { from, seeds, weeks }: { from: number; seeds: number; weeks: boolean },
   each: (history: History) => void,

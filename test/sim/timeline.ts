@@ -1,7 +1,7 @@
-/** Virtual time: nothing passes but from one event to the next. Times are ms since the epoch. */
+/** Virtual time: it jumps from one event to the next. Times are ms since the epoch. */
 export type Timeline = {
   now(): number;
-  /** Calls back at a time; in the past means now. */
+  /** Calls `act` at a time. A time in the past means now. */
   at(time: number, act: () => void): void;
   wait(ms: number): Promise<void>;
   /** Lets events happen up to a time, or until `enough` says so. */
@@ -19,7 +19,7 @@ export function timelineFrom(start: number): Timeline {
     now: () => time,
     at(when, act) {
       seq += 1;
-      // Clocks tell whole ms.
+      // Clocks have whole ms.
       push(heap, { time: Math.max(Math.round(when), time), seq, act });
     },
     wait: (ms) => new Promise((resolve) => timeline.at(time + ms, resolve)),
@@ -44,8 +44,8 @@ export function timelineFrom(start: number): Timeline {
             reject(thrown);
           }
         };
-        // All that follows from an event happens before the next: the code under test waits for promises only, and Node
-        // empties their queue between two immediates. Many of them share one turn of Node's loop, which costs more.
+        // All work that follows from an event must be done before the next event. The code under test waits only for promises, and
+        // Node empties their queue between two immediates. Many events share one turn of Node's loop, because a turn is expensive.
         const turn = (): void => {
           for (let i = 0; i < EVENTS_A_TURN; i++) setImmediate(step);
           setImmediate(() => over || turn());
@@ -62,7 +62,7 @@ function before(a: Event, b: Event): boolean {
   return a.time < b.time || (a.time === b.time && a.seq < b.seq);
 }
 
-// A binary heap: the package registry's are no smaller than these lines.
+// A binary heap. The packages that offer one are no smaller than these lines.
 function push(heap: Event[], event: Event): void {
   let at = heap.push(event) - 1;
   while (at > 0) {

@@ -3,10 +3,10 @@ import { LOG_ENTRIES } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
 import { timelineOf } from "../../core/timeline.ts";
 
-/** A claim as it was written: which run it began, and when by its machine's clock. */
+/** A claim as it was written: the attempt that it began, and its time by its machine's clock. */
 export type Claim = { attempt: number; at: number };
 
-/** What a finished job's timeline says that was not so. `claims`: all there were. `skew`: ms that clocks may be off. */
+/** Says what is wrong in a finished job's timeline. `claims`: all claims of the job. `skew`: ms that clocks may be off. */
 export function wrongIn(home: Home, claims: readonly Claim[], skew: number): string | undefined {
   const told = timelineOf(home);
   if (told.length > LOG_ENTRIES) return `${told.length} entries`;

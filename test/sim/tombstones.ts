@@ -4,7 +4,7 @@ import { isFinished } from "../../core/home.ts";
 import type { Home, Tombstone } from "../../core/items.ts";
 import { ON_ITS_WAY, type Weather } from "./faults.ts";
 
-/** An event that somebody puts on the bus, and what its topic's rule makes of it. `at`: ms since the epoch. */
+/** An event on the bus, and the rule that its topic applies to it. `at`: when it happened, ms since the epoch. */
 export type SentEvent = { id: string; at: number; key: string; rule: EventRule };
 
 /** A field of the body of each job that an event files: the event's id. */
@@ -13,28 +13,31 @@ export const EVENT = "event";
 type Job = {
   filedAt: number;
   createdAt: number;
-  /** When the latest event happened that has ever filed or replaced it. */
+  /** The time of the latest event that has ever filed or replaced the job. */
   eventAt: number;
-  /** When the event happened whose job it is; 0: it is a caller's, who has filed or replaced it. */
+  /** The time of the event that last filed or replaced the job; 0 if a caller did. */
   ownEventAt: number;
   state: Home["state"];
-  /** It runs, and an event has cancelled it: it may end, and not run again. */
+  /** The job runs, and an event has cancelled it: the run may end, but the job must not run again. */
   isAsked: boolean;
   finishedAt: number;
   endedAt: number;
   revivedAt: number;
-  /** When the latest event happened that was applied while it lived, from before on: it was asked for again. */
+  /** The time of the latest event that asked for the job again: it was applied while the job lived, and kept the job. */
   askedAt: number;
 };
-/** `to`: when the last of its requests has taken effect, if it may. */
+/** One invocation of the function with an event. `to`: by then the last of its requests has taken effect, or never will. */
 type Invocation = { event: SentEvent; from: number; to: number };
-/** An event that has cancelled what it could, when it happened, and until when. `since`: when it had. */
+/**
+ * An event that was applied as a cancel. `at`: when it happened. `reach`: until when it cancels jobs that are filed. `since`: when
+ * its tombstone was written.
+ */
 type Cancel = { id: string; at: number; reach: number; since: number };
 type Key = {
   jobs: Map<string, Job>;
   invocations: Invocation[];
   cancels: Cancel[];
-  /** When a caller last called for a job of the key, to keep one. */
+  /** When a caller last filed a job of the key with `onDuplicate: "keep"`. */
   keptAt: number;
   /** Spans in which no job of the key may be filed alive. */
   inForce: { from: number; until: number }[];
@@ -42,15 +45,15 @@ type Key = {
 };
 
 /**
- * Till a request of an invocation that is over takes effect or is too old. ms. Where one fault alone is a crash, a request that
- * was sent beside the one it struck may still be on its way.
+ * Within this time after an invocation ended, its requests take effect or are too old. ms. With one fault, which may be a crash,
+ * another request of the invocation may still be on its way.
  */
 const LANDS_WITHIN: Record<Weather, number> = { calm: 0, "one fault": ON_ITS_WAY, hurt: 360_000 };
 /** How long a caller's call lasts, with all of its tries. ms. */
 const CALL = 120_000;
 
 /**
- * Judges what events do to the jobs of their keys. `broken`: told of what must not be.
+ * Judges what events do to the jobs of their keys. `broken`: told of each broken promise.
  */
 export function tombstonesOf(settings: {
   clock: () => number;
@@ -78,23 +81,26 @@ export function tombstonesOf(settings: {
     return fresh;
   };
   const ofEvent = ({ rule, key }: SentEvent): Key => of(rule.topic, key);
-  /** What may still do something of events that cancel, or that file jobs. */
+  /** The invocations for events that cancel, or for events that file jobs, whose requests may still take effect. */
   const inEffect = ({ invocations }: Key, what: EventRule["do"]): Invocation[] =>
     invocations.filter(({ event, to }) => event.rule.do === what && to >= clock());
   const isLive = ({ state }: Job): boolean => state === "scheduled" || state === "running";
-  /** Whether a job of the key has ended since an event: it did its work then, or came too late for it. */
+  /** Whether a job of the key has ended since an event happened: the event has cancelled it, or came too late to cancel it. */
   const isDone = ({ jobs }: Key, at: number): boolean =>
     [...jobs.values()].some((job) => !isLive(job) && job.finishedAt >= at);
   const surely = 2 * skew;
-  /** Whether a later event has asked for a job that was there before, or has when an event did not reach it any more. */
+  /**
+   * Whether an event after `at` has asked for a job that existed by `at`; or whether an event asked for the job after `reach`, when
+   * the cancel did not apply any more.
+   */
   const isAskedFor = ({ createdAt, askedAt, eventAt }: Job, at: number, reach: number): boolean => {
     const last = Math.max(askedAt, eventAt);
     return last > at - surely && (createdAt <= at + surely || last >= reach - surely);
   };
-  /** Whether an event leaves a job alone: one has asked for it, later than that or than it reached. */
+  /** Whether a cancel must leave a job alone, because a later event asked for it. The same as `isAskedFor`, but without doubt. */
   const isSpared = ({ createdAt, askedAt }: Job, { at, reach }: Pick<Cancel, "at" | "reach">): boolean =>
     askedAt > at + surely && (createdAt < at - surely || askedAt > reach + surely);
-  /** An event that is over as this one happened, and has cancelled the key's jobs by now. */
+  /** An event that happened after `at` and has already cancelled the key's jobs. */
   const laterCancel = ({ cancels }: Key, at: number): Cancel | undefined =>
     cancels.find((cancel) => cancel.at - surely > at && cancel.since < clock());
 
@@ -111,7 +117,7 @@ export function tombstonesOf(settings: {
       broken(home.id, `filed alive at ${clock()} under a tombstone till ${rule.until}`);
   }
 
-  /** What an event has cancelled, no event that happened before it files or changes. */
+  /** An event must not file or change a job that a later event has already cancelled. */
   function byEvent(key: Key, before: Home | undefined, { id, eventAt, state }: Home): void {
     if (eventAt === undefined || eventAt === before?.eventAt || state === "cancelled") return;
     const later = laterCancel(key, eventAt);
@@ -119,7 +125,7 @@ export function tombstonesOf(settings: {
       broken(id, `asked for by an event of ${eventAt}, though ${later.id} of ${later.at} cancelled it`);
   }
 
-  /** An event that is being applied notes when it happened, and no other; a caller notes of what he replaces when that did. */
+  /** A home's `keptAt` must be the time of an event that is being applied, or that of the event whose job a caller has replaced. */
   function kept(key: Key, before: Home | undefined, { id, keptAt = 0, eventAt, createdAt }: Home): void {
     if (keptAt < (before?.keptAt ?? 0))
       broken(id, `kept by an event of ${before?.keptAt}, and says ${keptAt} now`);
@@ -127,19 +133,19 @@ export function tombstonesOf(settings: {
     const isSaid = inEffect(key, "enqueue").some(
       ({ event: { at } }) => at - surely <= keptAt && keptAt <= at,
     );
-    // An event that cancels may mean a caller's job that was filed up to so much later.
+    // An event that cancels may also cancel a caller's job that was filed up to `CLOCK_MARGIN` later.
     if (!isSaid || keptAt <= (eventAt ?? createdAt - CLOCK_MARGIN))
       broken(id, `kept by no event of ${keptAt}`);
   }
 
-  /** A run that a later event has kept is not the last. */
+  /** A cancelled run must not end the job if a later event has kept the job. */
   function endedAsked({ jobs, cancels }: Key, id: string): void {
     const job = jobs.get(id);
     if (job && cancels.every((cancel) => isSpared(job, cancel)))
       broken(id, `cancelled by an event, though one of ${job.askedAt} has kept it`);
   }
 
-  /** A run that an event has cancelled lives on for those alone who keep the job since. */
+  /** The cancel of a running job may be taken back only for an event or a caller that has kept the job since. */
   function unmarked(key: Key, id: string): void {
     const last = Math.max(...key.cancels.map(({ at }) => at));
     const isKept = inEffect(key, "enqueue").some(({ event }) => event.at + surely > last);
@@ -147,7 +153,7 @@ export function tombstonesOf(settings: {
   }
 
   return {
-    /** A keyed job's home changes. */
+    /** The home of a job with a key changes. */
     filed(before: Home | undefined, after: Home | undefined): void {
       const { id, topic, key: name = "" } = (after ?? before) as Home;
       const key = of(topic, name);
@@ -179,7 +185,7 @@ export function tombstonesOf(settings: {
         ...(ended && { endedAt: clock() }),
         ...(revived && { revivedAt: clock() }),
       } as Job);
-      // A user's change begins its attempts anew, once the run's lease is over.
+      // Only a user's change may make it scheduled again: that resets its attempts, and comes after the run's lease.
       const repeated = before && isAsked(before) && after.state === "scheduled";
       if (repeated && (after.attempt > 0 || clock() < (before.leaseEnd ?? 0)))
         broken(id, `to be run again though an event cancelled it at ${before.cancelAskedAt}`);
@@ -187,7 +193,7 @@ export function tombstonesOf(settings: {
       if (mark !== undefined) seen.add(mark);
     },
 
-    /** A tombstone is left, or goes. */
+    /** A tombstone is written or deleted. */
     left(before: Tombstone | undefined, after: Tombstone | undefined): void {
       const [, topic = "", ...rest] = ((after ?? before) as Tombstone).pk.split("#");
       const key = of(topic, rest.join("#"));
@@ -201,13 +207,16 @@ export function tombstonesOf(settings: {
       else broken("", `a tombstone of no event of its key: ${JSON.stringify(after)}`);
     },
 
-    /** Whether a job may be cancelled as it is filed. */
+    /** Whether a tombstone allows that a job is filed as cancelled. */
     standsFor({ topic, key, createdAt, eventAt = Number.POSITIVE_INFINITY }: Home): boolean {
       const { tombstone } = key === undefined ? {} : of(topic, key);
       return tombstone !== undefined && (tombstone.until > createdAt || tombstone.eventAt >= eventAt);
     },
 
-    /** Whether an event may be cancelling a job: none that was told before, or that a later one has been since. */
+    /**
+     * Whether an event that is being applied may cancel a job. It may not if it was applied before, or if a later event has asked for
+     * the job.
+     */
     mayCancel({ id, topic, key: name = "" }: Home): boolean {
       const key = of(topic, name);
       const job = key.jobs.get(id);
@@ -218,8 +227,8 @@ export function tombstonesOf(settings: {
     },
 
     /**
-     * A once item names a job. One of an event that keeps a live job says that it was applied: its function may die then, and
-     * the job may not be stored any more when it is told again.
+     * A once item names a job. If an event kept a live job, its once item says that the event was applied. The function may die after
+     * that, and the job may be deleted before the event is delivered again.
      */
     noted(pk: string, id: string): void {
       const [, topic = "", ...token] = pk.split("#");
@@ -231,12 +240,12 @@ export function tombstonesOf(settings: {
       if (event && job && isLive(job) && mayKeep(key, event, job)) seen.add(event.id);
     },
 
-    /** A caller asks for a job of a key, and keeps one that is there. */
+    /** A caller files a job of a key, and keeps the job that has the key. */
     keeps(topic: string, key: string): void {
       of(topic, key).keptAt = clock();
     },
 
-    /** The function is given an event. Answers what to call when that is over, and whether it was applied. */
+    /** The function gets an event. Answers a callback for the end of the invocation, with whether the event was applied. */
     began(event: SentEvent): (applied: boolean) => void {
       const key = ofEvent(event);
       const invocation = { event, from: clock(), to: Number.POSITIVE_INFINITY };
@@ -249,13 +258,13 @@ export function tombstonesOf(settings: {
     },
   };
 
-  /** That it was told is known from then on, or that a later one was. */
+  /** A tombstone must record that this event, or a later one, was applied. */
   function leftTombstone({ cancels }: Key, { id, at }: SentEvent): void {
     if (!cancels.some((cancel) => cancel.id === id || cancel.at > at - surely))
       broken("", `event ${id} of ${at} was applied, and left no tombstone`);
   }
 
-  /** Nothing that was there before waits any more, and nothing that is filed while the tombstone lives will run. */
+  /** After a tombstone is written, no earlier job of its key may still wait, and no job filed under it may run. */
   function cancelledBy(key: Key, event: SentEvent, { eventAt, until }: Tombstone, before: number): void {
     const { id, at } = event;
     const reach = reachOf(event);
@@ -265,13 +274,13 @@ export function tombstonesOf(settings: {
     key.cancels.push({ id, at, reach, since: clock() });
     const isAhead = until > Math.max(eventAt, before);
     const first = Math.min(...inEffect(key, "cancel").map(({ from }) => from));
-    // All that an event can know of is the job that took the key last, as it stood when it was read.
+    // An event knows only the job that took the key last, in the state in which the event read it.
     const takenAt = ({ filedAt, revivedAt }: Job): number => Math.max(filedAt, revivedAt);
     const [last, held] = [...key.jobs].sort(([, a], [, b]) => takenAt(a) - takenAt(b)).at(-1) ?? [];
-    // A job says by its own machine's clock when it ended.
+    // `finishedAt` comes from the clock of the machine that ended the job.
     const isOver = held && !isLive(held) && held.finishedAt >= eventAt + skew && held.endedAt < first;
     if (isAhead && last && isOver) broken(last, `event ${id} had done its work, and cancels till ${until}`);
-    // One that runs, and does not run again.
+    // A cancelled job may still run, if it does not run again.
     if (!job?.isAsked && job && !isAskedFor(job, at, reach)) {
       const isFiled = job.createdAt <= reach && job.filedAt < reach - surely;
       const isEarlier = job.ownEventAt > 0 && job.ownEventAt < at - surely;
@@ -280,13 +289,13 @@ export function tombstonesOf(settings: {
     if (!job && !isDone(key, at - surely)) key.inForce.push({ from: clock(), until: reach });
   }
 
-  /** Whether an event that files a job may leave a live one as it is instead. */
+  /** Whether an event that files a job may keep a live job instead. */
   function mayKeep({ cancels }: Key, { at, rule }: SentEvent, job: Job): boolean {
     const isLate = cancels.some((cancel) => cancel.at >= at - surely);
     return isLate || job.eventAt > at || (rule.do === "enqueue" && rule.onDuplicate === "keep");
   }
 
-  /** Its job is there, or another lived that was kept instead. */
+  /** An event that was applied must have filed its job, or kept a live one instead. */
   function filedByEvent(key: Key, event: SentEvent): void {
     const { id, at } = event;
     const first = key.invocations.find(({ event }) => event.id === id)?.from ?? 0;
@@ -298,12 +307,12 @@ export function tombstonesOf(settings: {
       (job) => (isLive(job) || job.endedAt >= first) && mayKeep(key, event, job),
     );
     if (!kept) broken("", `event ${id} was applied, and filed nothing`);
-    // Told again when its job is not stored any more, it needs nothing.
+    // If the event is delivered again after its job is deleted, it need not file another.
     seen.add(id);
   }
 }
 
-/** Until when an event cancels what is filed. */
+/** Until when an event cancels jobs that are filed. */
 function reachOf({ at, rule }: SentEvent): number {
   return at + (rule.do === "cancel" ? rule.tombstone : 0) * 1000;
 }

@@ -1,6 +1,6 @@
 import type { Policy } from "../../core/policy.ts";
 
-/** Where a webhook topic's jobs go that say nothing else. */
+/** The receiver of a webhook topic's jobs that have no `callbackUrl`. */
 export const RECEIVER = "https://receiver.example/hook";
 
 /** The topics of every history: each kind of consumer, tracked and not, limited and not. */

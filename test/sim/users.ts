@@ -8,12 +8,12 @@ import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import type { Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
-/** How users reach the queue; over the bus in some histories. */
+/** The ways in which users reach the queue. Some histories have the bus too. */
 export type Callers = { api: Api; producers: Api; bus: Bus | undefined };
 
 const SECOND = 1000;
 const MINUTE = 60_000;
-/** The usual ones more often. */
+/** The usual topics are listed more often. */
 const CHOICE = [
   "orders",
   "orders",
@@ -31,24 +31,27 @@ const CHOICE = [
 ];
 const CHANGES = ["cancel", "cancel", "cancel many", "move", "move", "edit", "replace", "redrive"];
 const RIVALRY = ["redrive", "redrive", "replace", "replace", "cancel", "cancel many", "move", "edit"];
-/** A redrive looks through each day of the dead jobs' retention, twice. */
+/** A redrive reads each day of the dead jobs' retention twice: it counts as this many requests more. */
 const REDRIVE_STEPS = 12;
-/** Jobs at once, of topics that have a limit. */
+/** The most jobs that one user files at once in a topic with a limit. */
 const BURST = 40;
-/** Delays around all that decides a job's way, in seconds. */
+/** Delays just below and above each bound that decides how a job is sent, in seconds. */
 const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420, 600, 899, 901, 1200];
 const SOON = [0, 1, 5];
-/** ms between what one user does and what he does next. */
+/** ms between two calls of one user. */
 const WAITS = [2 * SECOND, 4 * MINUTE, 10 * MINUTE];
 const KEYS = ["a", "b"];
 /** Seconds. */
 export const BOUNDS = [5, 60, 300, 900];
 const SPREADS = [1, 30];
-/** What users of one history have in common: nothing, or that all of them want one key of one topic. */
+/** Users of a history do different things, or all of them compete for one key of one topic. */
 const THEMES = ["mixed", "mixed", "mixed", "one key"] as const;
 type Theme = (typeof THEMES)[number];
 
-/** What users do in one history: file jobs, and change their mind. All of it by the seed. Answers whether all are through. */
+/**
+ * Users file jobs, and then cancel or change some of them. The seed decides all of this. Answers a function that tells whether
+ * all have finished.
+ */
 export function users(
   world: World,
   callers: Callers,
@@ -78,7 +81,7 @@ export function users(
   return () => busy === 0;
 }
 
-/** Rivals act in the same moments, a few round trips long, so that they meet. */
+/** The users that compete for one key act at almost the same time, a few round trips apart, so that their calls overlap. */
 function rushAfter(time: number, draws: Draws): number {
   return Math.ceil(time / (2 * MINUTE)) * 2 * MINUTE + draws.whole(0, 60);
 }
@@ -94,7 +97,7 @@ async function user(
 ): Promise<void> {
   const { timeline, witness, stretch } = world;
   const rivals = theme === "one key";
-  // What came later draws for itself, so that the rest stays as it was.
+  // Behaviour that was added later has draws of its own, so that the other draws of a seed stay as they were.
   const own = world.draws(`user ${n} too`);
   const usual = own.chance(0.6) ? toldTopic(world.habit) : undefined;
   const topic = rivals ? arena : (crowdedTopic(world.seed) ?? usual ?? draws.pick(CHOICE));
@@ -110,7 +113,7 @@ async function user(
   const caller = direct ? producers : api;
   const time = () => {
     const delay = pickFrom(draws, rivals ? SOON : DELAYS, stretch.delays);
-    // Now and then a time that is long past.
+    // Sometimes a time in the past.
     return draws.chance(0.15)
       ? { dueAt: new Date(timeline.now() - 2 * delay * SECOND).toISOString() }
       : { delay };
@@ -131,7 +134,7 @@ async function user(
     ...(draws.chance(0.1) && { group: draws.pick(["g", "h"]) }),
   };
 
-  // A deploy may have removed the topic just now, for a while.
+  // Not from `world.policy`, because a deployment may have removed the topic for a while.
   const usualSpread = topicsOf(world.habit)[topic]?.spread ?? 0;
   const spread = job.spread ?? usualSpread;
 
@@ -147,7 +150,7 @@ async function user(
       const answer = await caller("POST", "/jobs", job, headers);
       const told = note(answer, job, sentAt, { changed: key === undefined, request: once, spread });
       if (told) return told;
-      // Without a token a repeat would be another job.
+      // Without a token or a key, a repeated call would file another job.
       const repeatable = once !== undefined || (key !== undefined && onDuplicate !== "reject");
       if (!repeatable || (answer && answer.status < 500)) return undefined;
       await timeline.wait(draws.whole(1, 30) * SECOND);
@@ -199,7 +202,7 @@ async function user(
     if (what === "replace") await happens(`${n}:${i}`);
     await change(what, when);
   }
-  // Long after its once item's first end, where histories are long.
+  // In long histories this repeat comes after the first `expiresAt` of the once item.
   if (once !== undefined && own.chance(0.5)) {
     await timeline.wait(own.next() * pickFrom(own, [5 * MINUTE], stretch.waits));
     await file();
@@ -212,7 +215,7 @@ async function user(
       const answer = await caller("DELETE", `/jobs/${id}`);
       over();
       if (answer?.status === 200) witness.cancelled(answer.body as unknown as Told);
-      // Who gets no answer may want something else by now, while the first request is still on its way.
+      // Without an answer the user may ask for something else while the first request is still on its way.
       if (!answer && tracked && own.chance(0.7)) await patch(id, when);
     } else if (what === "cancel many") {
       const answer = await api("POST", "/jobs/cancel", { ids: [id] });
@@ -242,7 +245,7 @@ async function user(
     const hasToken = token !== undefined;
     note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: true, hasToken });
     if (token === undefined || own.chance(0.4)) return;
-    // Somebody else changes the job before the call comes again.
+    // Another call changes the job before this call is repeated.
     if (own.chance(0.5)) await patch(id, { body: bodyNow() });
     await timeline.wait(own.next() * pickFrom(own, WAITS, stretch.waits));
     note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: false });

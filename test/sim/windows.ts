@@ -3,7 +3,7 @@ import type { Policy } from "../../core/policy.ts";
 const MINUTE = 60_000;
 const MINUTES_A_WEEK = 7 * 24 * 60;
 
-/** What a clock on a zone's walls shows, such as `09:30`. `time`: ms since the epoch. */
+/** The local time of day in a time zone, such as `09:30`. `time`: ms since the epoch. */
 export function wallClockOf(zone: string): (time: number) => string {
   const format = new Intl.DateTimeFormat("en-GB", {
     timeZone: zone,
@@ -14,7 +14,7 @@ export function wallClockOf(zone: string): (time: number) => string {
   return (time) => format.format(time);
 }
 
-/** When the jobs of topics with a window may start, by a look at the wall's clock each minute. */
+/** When the jobs of topics with a window may start. It compares the local time of each minute with the window. */
 export function windowsOf(topics: Policy["topics"]) {
   const doors = new Map<string, (time: number) => boolean>();
   for (const [topic, { window }] of Object.entries(topics))
@@ -28,11 +28,11 @@ export function windowsOf(topics: Policy["topics"]) {
     throw new Error(`the window of ${topic} does not open within a week of ${time}`);
   };
   return {
-    /** Whether it was open at some time in a span. */
+    /** Whether the topic's window was open at some time from `from` to `to`. */
     wasOpen: (topic: string, from: number, to: number): boolean => opensAt(topic, from) <= to,
     /** The first moment from `time` on at which a topic's jobs may start. */
     opensAt,
-    /** When `ms` of such moments have passed. */
+    /** When, from `time` on, the window has been open for `ms`. */
     openFor(topic: string, time: number, ms: number): number {
       let at = opensAt(topic, time);
       for (let left = ms; left > 0; ) {

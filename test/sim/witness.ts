@@ -26,10 +26,10 @@ import { type Claim, wrongIn } from "./told-timeline.ts";
 import { tombstonesOf } from "./tombstones.ts";
 import { windowsOf } from "./windows.ts";
 
-/** A promise that was broken, and how. `P1` to `P6` are the README's; the others say what holds them up. */
+/** A promise that was broken, and how. `P1` to `P6` are the README's promises. The others are rules on which those rest. */
 export type Violation = { promise: string; id: string; text: string; time: number };
 
-/** A job as a user was told it is. */
+/** A job as an answer describes it. */
 export type Told = {
   id: string;
   topic: string;
@@ -40,19 +40,19 @@ export type Told = {
   outcome?: string;
 };
 
-/** What a user asked for: the body, if it was said, and a time from `from` to `to` by anybody's clock. */
+/** What a user asked for: the body, if the request had one, and a due time from `from` to `to`, by any clock that may be off. */
 export type Asked = {
   body?: unknown;
   from?: number;
   to?: number;
-  /** ms after the first job of its key was filed, by somebody's clock, that postponing may put it off. */
+  /** `maxDelay`: ms after the first request by which the job may be postponed at most. The request came from `from` to `to`. */
   postponing?: { maxDelay: number; from: number; to: number };
 };
 
-/** When a job's messages let it start, at the earliest and the latest. */
+/** The earliest and the latest start that a job's messages say. */
 type Starts = { from: number; to: number };
 
-/** `askedAt`: when a caller asked for it, or for an earlier one. `since`: when the pool stored it. ms since the epoch. */
+/** `askedAt`: when a caller last asked for the job to be as it is. `since`: when the pool stored the revision. ms since the epoch. */
 type Revision = {
   dueAt: number;
   body: string;
@@ -62,102 +62,102 @@ type Revision = {
   since: number;
 };
 
-/** What is known of one job. */
+/** What the witness knows of one job. */
 type Known = {
   home: Home | undefined;
   revisions: Revision[];
-  /** Runs that began, by what their message said. */
+  /** How many runs began, by the attempt, due time and body in their message. */
   starts: Map<string, number>;
-  /** Runs whose handler ended, and those that it ended well, likewise. */
+  /** Runs whose handler ended, and runs whose handler succeeded, by the same values. */
   ends: Set<string>;
   successes: Set<string>;
   claims: Claim[];
   acknowledged: boolean;
-  /** Calls that cancel it, and when each was over: ms since the epoch. */
+  /** The calls that cancel the job, and when each ended: ms since the epoch. */
   cancels: { until: number }[];
-  /** No older revision may start. */
+  /** The oldest revision that may still start. */
   oldest: number;
   cancelled: boolean;
   looks: Set<string>;
-  /** When it was parked, by its revision and the start that it had then: of notes that stand. ms since the epoch. */
+  /** For each note that exists, when it was written, by the job's revision and its start at that time. ms since the epoch. */
   parkedAt: Map<string, number>;
-  /** When messages that SQS took let it start, by their revision and by their due time. */
+  /** The starts in messages that SQS accepted, by revision and by due time. */
   handedOff: Map<string, Starts>;
-  /** A message said until when it may run. */
+  /** Whether a message said when the job expires. */
   expires: boolean;
-  /** TTL took its untracked home before a sweep came to it. */
+  /** Whether TTL deleted the untracked job's home before a sweep read it. */
   outlived: boolean;
-  /** Revisions that the DLQ was given, and those whose envelope somebody destroyed. */
+  /** Revisions whose envelope was sent to the DLQ, and those whose envelope a fault destroyed. */
   envelopes: Set<number>;
   destroyed: Set<number>;
-  /** When it died, of each dead entry that lists it. ms since the epoch. */
+  /** The time in each dead entry that lists the job. ms since the epoch. */
   listed: Set<number>;
-  /** Handlers that run it now. */
+  /** How many handlers run the job now. */
   running: number;
-  /** Messages that SQS took for it. Of those: what a puller has given back out of a pack, and what was sent merely to be sure. */
+  /** How often SQS accepted a message with the job. `givenBack`: sends of a job split from a pulled pack. `spares`: spare sends. */
   sends: number;
   givenBack: number;
   spares: number;
-  /** When the messages of its revisions were made. */
+  /** Revision and `sentAt` of each message, to recognise one that is sent again. */
   madeAt: Set<string>;
-  /** How often a call or an event found it again: each has its message sent once more, to be sure. */
+  /** How often a repeated call or an event found the job again. Each time its message may be sent once more as a precaution. */
   finds: number;
   /** When a handler first began with it, ms since the epoch. */
   startedAt: number | undefined;
-  /** The `webhook-id` of its calls, by how often it had been redriven. */
+  /** The `webhook-id` of its webhook calls, by the number of `restarts`. */
   callIds: Map<number, string>;
   restarts: number;
 };
 
 /**
- * Of its writer, or of the later look that the writer files when SQS takes nothing; of the sweep that passes its own look; and
- * of the message before it.
+ * Up to three processes may send a revision: its writer, or a sweep by the look that the writer files if SQS is unavailable; the
+ * sweep that reads the revision's own look; and the consumer that receives a message of the revision before.
  */
 const SENDS_A_REVISION = 3;
-/** Of audits, whose looks come ever more seldom, and of consumers that give a job back. */
+/** More sends for each job: by audits, whose looks become ever rarer, and by consumers that give a job back. */
 const MORE_SENDS = 5;
 
-/** ms that a look must outlast its time, since ticks may be missing so long (docs/internals/crash-table.md). */
+/** ms that a look must stay after its time, because ticks may be missing for so long (docs/internals/crash-table.md). */
 const OUTAGE = 89 * DAY;
-/** ms past its start that an untracked job waits for a tick (docs/reference/tracking.md). */
+/** ms after its start for which an untracked job waits for a tick (docs/reference/tracking.md). */
 const UNTRACKED_OUTAGE = 10 * DAY;
 
-/** ms from looking at a pause to the run: an invocation's life, or till a caller of `receive` gave up. */
+/** The most ms from the read of a pause to the run: until an invocation reaches its timeout, or a caller of `receive` gives up. */
 const LONGEST_CLAIM = 60_000;
 
-/** ms that one tick which dies can make a job late whose start a release gives: the next tick sends it. */
+/** ms by which one tick that dies can delay a job whose start a release gives: the next tick sends the job. */
 const TICK_MISSED = 62_000;
 
-/** ms for which a sender that was under way may know nothing of a pause, or that its job was parked. */
+/** ms for which a sender that has begun may not know that a topic is paused, or that its job is parked. */
 const UNKNOWING = PAUSE_KNOWN_FOR + WRITER_DEADLINE;
 
-/** ms from choosing a write's times to its landing. */
+/** The most ms from the moment at which a writer chose the times that it writes to the moment at which the write takes effect. */
 const LATEST_WRITE = WRITER_DEADLINE + 300_000;
 
-/** A run as its message had it. */
+/** A run, with the values in its message. */
 export type Run = { id: string; topic: string; attempt: number; dueAt: number; body: string };
 
-/** ms from looking at a topic's window to the message: a call that is repeated, or a function that freezes. */
+/** The most ms from the check of a topic's window to the send: a call may be repeated, or a function may freeze. */
 const LONGEST_SEND = { hurt: 200_000, else: 65_000 };
 
 export type Witness = ReturnType<typeof witnessOf>;
 
 /**
- * Sees every write, every run and every answer from outside, and says when a promise is broken. It trusts nothing
- * that the code under test says of itself but its answers to users.
+ * Sees every write, every run and every answer from outside, and reports broken promises. Of what the code under test says of
+ * itself, it relies only on the answers to users.
  */
 export function witnessOf(settings: {
   clock: () => number;
   weather: Weather;
   topics: Policy["topics"];
-  /** ms that the writer's clock may be off. */
+  /** ms that a clock may be off. */
   skew: number;
   untracked: ReadonlySet<string>;
-  /** ms that a run of a job may start after its due time. */
+  /** How many ms after its due time a job may start. */
   latest: (id: string) => number;
-  /** Text that SQS takes no message with. */
+  /** SQS refuses each message that contains this text. */
   unwanted: string;
-  /** Whether an attempt may be lost without a run. */
+  /** Whether an attempt can be used up although its job never ran. */
   burns: boolean;
   onViolation: (violation: Violation) => void;
 }) {
@@ -169,25 +169,25 @@ export function witnessOf(settings: {
   const jobs = new Map<string, Known>();
   const holders = new Map<string, Set<string>>();
   const requests = new Map<string, string>();
-  /** When a request is over that was answered with a job that it kept. */
+  /** For each request that kept a job: from when on a repeat may file another job. */
   const keptUntil = new Map<string, number>();
-  /** Jobs with their starts, in messages of those who did not know the topic. */
+  /** Jobs and starts in messages that were sent while the sender's deployment did not have the topic. */
   const sentUnknowing = new Set<string>();
-  /** Bodies that a job is given once, however often the call is sent that gives it. */
+  /** Bodies that one call with a token gives to a job: a repeat of the call must not give the body again. */
   const givenOnce = new Set<string>();
   const lateness: number[] = [];
   let messages = 0;
   let parked = 0;
   const parkedRevisions = new Set<string>();
-  /** Starts of a limit that were noted later than asked for, of jobs that nobody had parked. */
+  /** How many starts were delayed, by a limit or a window, for jobs that were not parked. */
   let held = 0;
   let repeats = 0;
-  /** Letters that each DLQ was given. */
+  /** How many letters were sent to each DLQ. */
   const letters = new Map<string, number>();
-  /** Topics that ticks look after for their limit or their pause. */
+  /** Topics whose limit or pause each tick must read. */
   const tendedTopics = new Set<string>();
   let runsByFunctions = 0;
-  /** How far each shard was audited. */
+  /** The positions of audit and sweep in each shard. */
   const audits = new Map<number, string>();
   const sweeps = new Map<number, string>();
 
@@ -203,7 +203,7 @@ export function witnessOf(settings: {
     broken: (id, text) => violate("events", id, text),
   });
 
-  /** Rows never change once they are stored: each is read once. */
+  /** Caches the home of each row, because a stored row never changes. */
   const homes = new WeakMap<Row, Home>();
   const homeOf = (row: Row): Home => {
     const home = homes.get(row) ?? (fromAttributes(row) as Home);
@@ -249,7 +249,7 @@ export function witnessOf(settings: {
 
   const wordsOf = ({ attempt, dueAt, body }: Pick<Run, "attempt" | "dueAt" | "body">): string =>
     `${attempt} ${dueAt} ${body}`;
-  /** The revisions that a message with these words may be of. */
+  /** The revisions to which a message with this attempt, due time and body may belong. */
   const revisionsOf = (job: Known, words: string): number[] =>
     job.revisions.flatMap((revision, i) =>
       revision && wordsOf({ ...revision, attempt: revision.attempt + 1 }) === words ? [i] : [],
@@ -267,7 +267,7 @@ export function witnessOf(settings: {
       if (!before) recurring.created(id, after.body, !after.untracked);
       const wrong = transition(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
-      // Where much goes wrong, a sender may stand still for an hour, and then give a start to a job that was parked meanwhile.
+      // A sender may freeze, and then give a start to a job that was parked in the meantime.
       const overstated = before ? overstatedLoss(job, before, after) : 0;
       if (overstated > 0)
         violate("ifLate", id, `${overstated} ms of its hold count as lateness: ${JSON.stringify(after)}`);
@@ -294,14 +294,14 @@ export function witnessOf(settings: {
     }
   }
 
-  /** An untracked job has no revisions: each time that it asks again it gets a message of its own. */
+  /** How many revisions all jobs had. An untracked job has no revisions, so its runs count: each retry sends a message. */
   const revisionsOfAll = (): number =>
     [...jobs.values()].reduce(
       (sum, job) => sum + Math.max(job.revisions.length, job.starts.get("") ?? 0, 1),
       0,
     );
 
-  /** What the state machine of `core/home.ts` does not allow. */
+  /** Says why a change of a home is not allowed by the state machine of `core/home.ts`; `undefined` if it is allowed. */
   function transition(job: Known, before: Home | undefined, after: Home): string | undefined {
     const change = `${before?.state ?? "nothing"} → ${after.state}`;
     if (isFinished(after) !== (after.expiresAt !== undefined) && !after.untracked)
@@ -346,7 +346,7 @@ export function witnessOf(settings: {
         return job.successes.has(words) ? undefined : `${change}, but no handler succeeded`;
       }
       case "scheduled → scheduled": {
-        // A start that is noted, a TTL put off for a pause's sake, or an event or a call that keeps it or sends it again.
+        // Such a change may note a start, make the TTL later because of a pause, or note that an event or a call kept or sent the job.
         const { heldFrom, heldUntil, expiresAt, keptAt, once, sentFor, uncounted } = after;
         const may = { heldFrom, heldUntil, expiresAt, keptAt, once, sentFor, uncounted };
         return isDeepStrictEqual(after, dropUndefined({ ...before, ...may })) ? undefined : change;
@@ -369,7 +369,7 @@ export function witnessOf(settings: {
       case "cancelled → scheduled":
         return before.untracked && before.inTimeAt === undefined ? undefined : change;
       case "cancelled → cancelled":
-        // Its cancel is seen to have come in time.
+        // The change may only note that the cancel came in time.
         return before.untracked && isDeepStrictEqual(after, { ...before, inTimeAt: after.inTimeAt })
           ? undefined
           : change;
@@ -386,7 +386,7 @@ export function witnessOf(settings: {
     job.madeAt.add(made);
   }
 
-  /** A claim that came too late for a run is given back, and counts no attempt: no run of it may start from then on. */
+  /** Whether a claim that came too late for a run is given back, and so counts as no attempt. No run of it may start after that. */
   function isGivenBack(job: Known, before: Home, after: Home): boolean {
     const words = wordsOf(before);
     if (before.state !== "running" || job.starts.has(words)) return false;
@@ -395,7 +395,7 @@ export function witnessOf(settings: {
     return true;
   }
 
-  /** The same of a job that is cancelled meanwhile: it ends, and no run of the claim may start from then on. */
+  /** Whether such a claim is given up because the job was cancelled in the meantime. No run of it may start after that. */
   function isGivenUp(job: Known, before: Home): boolean {
     const words = wordsOf(before);
     if (job.starts.has(words)) return false;
@@ -403,13 +403,13 @@ export function witnessOf(settings: {
     return true;
   }
 
-  /** A redrive brings no request back that was forgotten as its job had been over for a day. */
+  /** When a job is redriven a day or more after it ended, repeats of its requests need not find it any more. */
   function forgetRequests({ id, finishedAt = 0 }: Home): void {
     if (finishedAt + DAY > clock() + skew) return;
     for (const [request, named] of requests) if (named === id) requests.delete(request);
   }
 
-  /** A run ends by its own handler's word, or by its lease. */
+  /** Says why a run must not have ended: it may end only when its handler has ended, or after its lease. */
   function endOf(job: Known, before: Home): string | undefined {
     if (job.ends.has(wordsOf(before))) return undefined;
     if (!burns) return "an attempt was lost without a run";
@@ -417,8 +417,8 @@ export function witnessOf(settings: {
   }
 
   /**
-   * Whether anybody wants it cancelled. A request of a call that is over may land late, but it leaves a job alone that was
-   * moved since.
+   * Whether a call, a bulk or an event may have cancelled the job. A request may take effect after its call has ended, but then it
+   * must not cancel a job that was moved since.
    */
   function isCancelled({ cancels, revisions }: Known, home: Home): boolean {
     const since = revisions[home.revision]?.since ?? 0;
@@ -428,28 +428,28 @@ export function witnessOf(settings: {
     return isAsked || bulks.mayCancel(home, due) || mayEvent;
   }
 
-  /** Whether a job is later than its own bound. */
+  /** Whether a job is later than its own `expiresAfter` allows. */
   function isOverdue({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Home): boolean {
     return clock() + skew > wantedAt + expiresAfter;
   }
 
-  /** Whether a job is later than its topic's bound, which counts from when it may start, without its topic's pauses. */
+  /** Whether a job is later than its topic's `ifLate` allows, counted from its start and without the time of the topic's pauses. */
   function isLate({ handedOff }: Known, home: Home, then: "skip" | "expire"): boolean {
     const { ifLate } = topics[home.topic] ?? {};
-    // Of two messages at once the claim meets the one that was sent before the home said a later start.
+    // If the job got a later start after its first message was sent, a consumer may claim it by that first message.
     const start = Math.min(
       startsAt(home),
       handedOff.get(`revision ${home.revision}`)?.from ?? startsAt(home),
     );
-    // What it had lost before its hold is lateness, too.
+    // The time by which the job was late before its hold counts too.
     const before = Math.max((home.heldFrom ?? home.dueAt) - home.dueAt, 0);
     const late = clock() + skew - start - pauses.heldFor(home.topic, start) + before;
     return ifLate?.do === then && late > ifLate.after * 1000;
   }
 
   /**
-   * By how much a job that is given a new start seems to have lost more than it has, in ms. What a pause took, and what has passed
-   * since it was parked, is not lost.
+   * When a job gets a new start, its `heldFrom` records how late the job was without that hold. Answers by how many ms this record
+   * is too large. Time of a pause, and time since the job was parked, must not be in it.
    */
   function overstatedLoss({ parkedAt }: Known, before: Home, after: Home): number {
     const lost = ({ dueAt, heldFrom = dueAt }: Home): number => Math.max(heldFrom - dueAt, 0);
@@ -460,7 +460,7 @@ export function witnessOf(settings: {
     return lost(after) - lost(before) - most;
   }
 
-  /** Whether an untracked job waits in the pool for its start, acknowledged or not. */
+  /** Whether an untracked job, acknowledged or not, waits in the pool for its start. */
   function isToCome({ home, handedOff }: Known): boolean {
     return (
       home?.untracked === true &&
@@ -470,7 +470,7 @@ export function witnessOf(settings: {
     );
   }
 
-  /** A job is dead when everybody can know: it is listed, and its envelope lies in the DLQ, if SQS takes it. */
+  /** Says what is missing when a job becomes dead: it must be listed, and its envelope must be in the DLQ unless SQS refuses it. */
   function recorded(
     { envelopes, listed }: Known,
     { revision, body, finishedAt = 0 }: Home,
@@ -481,7 +481,7 @@ export function witnessOf(settings: {
       : "dead without an envelope";
   }
 
-  /** Whether a lease is over by every clock. */
+  /** Whether a lease has ended by every clock. */
   function released({ leaseEnd = 0 }: Home): boolean {
     return clock() + skew >= leaseEnd + CLOCK_MARGIN;
   }
@@ -491,29 +491,32 @@ export function witnessOf(settings: {
     return finishedAt + DEAD_RETENTION <= clock() + skew;
   }
 
-  /** Whether a job has been over for as long as a repeat of its request must find it: a day. */
+  /** Whether a job ended a day ago or earlier, so that a repeat of its request need not find it. */
   function isOnceOver(id: string): boolean {
     const { home, handedOff } = known(id);
-    // Of an untracked job nobody knows when it ends: a day counts from when it was due.
+    // Nothing records when an untracked job ends, so the day counts from its due time.
     const untrackedEnd = home ? home.dueAt : Math.max(...[...handedOff.values()].map(({ to }) => to));
     const end = home && !home.untracked ? home.finishedAt : untrackedEnd;
     return end !== undefined && end + DAY <= clock() + skew;
   }
 
-  /** Whether no tick has come to an untracked job for so long that it may be lost (docs/reference/tracking.md). */
+  /** Whether ticks have missed an untracked job for so long that it may be lost (docs/reference/tracking.md). */
   function isOutlived(home: Home): boolean {
     const swept = sweeps.get(addressOf(home.id).shard);
     const start = startsAt(home);
     return swept !== undefined && timeOf(swept) <= start && start + UNTRACKED_OUTAGE <= clock() + skew;
   }
 
-  /** Whether no audit has come to a job's shard for so long that TTL may have taken its once item (docs/internals/decisions/once-items.md). */
+  /**
+   * Whether the audit of a job's shard is so far behind that TTL may have deleted the job's once item
+   * (docs/internals/decisions/once-items.md).
+   */
   function isAuditOut(id: string): boolean {
     const audit = audits.get(addressOf(id).shard);
     return audit !== undefined && timeOf(audit) + 2 * DAY <= clock() + skew;
   }
 
-  /** The invariant everything rests on (docs/internals/overview.md): the audit never passes the last look. */
+  /** Checks the invariant on which everything rests (docs/internals/overview.md): the audit never passes a job's last look. */
   function audited(shard: number, position: string): void {
     audits.set(shard, position);
     for (const job of jobs.values())
@@ -534,7 +537,7 @@ export function witnessOf(settings: {
     recurring,
     tombstones,
     bulks,
-    /** Every item that changes. */
+    /** An item of the pool was written or deleted. */
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;
       if (row.id && row.state) {
@@ -581,7 +584,7 @@ export function witnessOf(settings: {
       }
     },
 
-    /** An answer that promises that the job will run as told. `request` names what must become one job. */
+    /** An answer promises that the job will run as it says. `request`: an `Idempotency-Key`, whose calls must all name one job. */
     acknowledged(told: Told, request: string | undefined): void {
       const job = known(told.id);
       if (!job.home && !untracked.has(told.topic))
@@ -602,8 +605,8 @@ export function witnessOf(settings: {
     },
 
     /**
-     * An answer to a call that changed the job to what was asked, and nothing else. `hasToken`: when its first answer is lost
-     * the call is repeated, and may find that others have changed the job after it.
+     * An answer says that its call gave the job exactly the values that it asked for. `hasToken`: if the first answer is lost, the
+     * call is repeated, and others may have changed the job between the two calls.
      */
     granted(told: Told, asked: Asked, hasToken = false): void {
       const dueAt = Date.parse(told.dueAt);
@@ -626,7 +629,7 @@ export function witnessOf(settings: {
         violate("P1", told.id, `asked to be ${JSON.stringify(body)}, stored as ${stored?.body}`);
     },
 
-    /** An answer that says that only this revision, or a later one, may start from now on. */
+    /** An answer says that from now on only this revision, or a later one, may start. */
     moved(told: Told): void {
       const job = known(told.id);
       job.oldest = Math.max(job.oldest, told.revision);
@@ -634,12 +637,12 @@ export function witnessOf(settings: {
         violate("P1", told.id, `revision ${told.revision} was told`);
     },
 
-    /** A call with a token gives a job this body, which no other does. */
+    /** A call with a token will give a job this body. No other call has the same body. */
     gives(body: unknown): void {
       givenOnce.add(JSON.stringify(body));
     },
 
-    /** A user calls to cancel a job. Answers what to call when that call is over, answered or not. */
+    /** A user calls to cancel a job. Answers a callback for the end of that call, whether it is answered or not. */
     cancelAsked(id: string): () => void {
       const cancel = { until: Number.POSITIVE_INFINITY };
       known(id).cancels.push(cancel);
@@ -653,8 +656,9 @@ export function witnessOf(settings: {
     },
 
     /**
-     * Jobs of a message that SQS took, and when it shows it. Who is not answered cannot know, and sends again. Who does not know
-     * the topic, as a deploy has removed it for a while, does not know its window either: such a message may be taken apart later.
+     * SQS accepted a message with these jobs, which is visible from `visibleAt` on. `isAnswered`: whether the sender gets the answer;
+     * otherwise it sends the message again. `knowsTopic`: whether the sender's deployment has the topic. If a deployment has removed
+     * it for a while, the sender does not know its window, and a puller may still send single jobs of that message later.
      */
     handedOff(
       topic: string,
@@ -665,7 +669,7 @@ export function witnessOf(settings: {
       for (const job of carried) {
         const [{ handedOff, home }, start] = [known(job.id), startOf(job)];
         if (isAnswered) countSend(known(job.id), job);
-        // A crashed run is sent to be settled.
+        // The message of a crashed run only makes a consumer settle the run.
         const isToRun =
           untracked.has(topic) || (home?.state === "scheduled" && home.revision === job.revision);
         const begins = Math.max(start, Date.parse(job.sentAt ?? job.dueAt));
@@ -675,7 +679,7 @@ export function witnessOf(settings: {
         if (isHeld && !windows.wasOpen(topic, begins - longestSend, begins))
           violate("window", job.id, `handed over to start at ${begins}, out of its window`);
         if (job.expiresAt !== undefined) known(job.id).expires = true;
-        // A near untracked one was never stored.
+        // An untracked job that is due soon is never stored, so only its message shows that it was filed.
         recurring.created(job.id, JSON.stringify(job.body), !untracked.has(topic));
         for (const name of [`revision ${job.revision}`, `due ${Date.parse(job.dueAt)}`]) {
           const { from, to } = handedOff.get(name) ?? { from: start, to: start };
@@ -684,8 +688,8 @@ export function witnessOf(settings: {
       }
       messages += carried.length;
       limits.sent(topic, carried, visibleAt);
-      // Who is slow sends a start that its job's home does not say any more. And a repeated request whose first call may have
-      // died sends an untracked job that was never stored: nothing can say which start that one took.
+      // A slow sender may send a start that the job's home does not have any more. A repeated request, whose first call may have
+      // died, may send an untracked job that was never stored: nothing says which start the first call booked.
       const asNoted = carried.filter(({ id, ...job }) => {
         const { home } = known(id);
         return home ? startOf(job) === (home.heldUntil ?? startOf(job)) : weather === "calm";
@@ -694,7 +698,7 @@ export function witnessOf(settings: {
         violate("P6", id, `given a second start of its limit, at ${heldUntil}, while the first is ahead`);
     },
 
-    /** How many revisions jobs had, untracked ones that were never stored too, how often one was handed off and parked, and runs by functions. */
+    /** Counts for the budget: revisions (also of untracked jobs that were never stored), sends, parked jobs, and runs by functions. */
     sent: () => ({
       revisions: revisionsOfAll(),
       messages,
@@ -704,26 +708,26 @@ export function witnessOf(settings: {
       tendedTopics: tendedTopics.size,
     }),
 
-    /** How many letters a DLQ was given by name; SQS puts some there itself. */
+    /** How many dead letters the code sent to a DLQ. SQS itself may have moved more messages there. */
     lettersTo: (queue: string): number => letters.get(queue) ?? 0,
 
-    /** A dead job's envelope that its DLQ took. */
+    /** A DLQ accepted a dead job's envelope. */
     enveloped(queue: string, id: string, revision: number): void {
       known(id).envelopes.add(revision);
       letters.set(queue, (letters.get(queue) ?? 0) + 1);
     },
 
-    /** A tick died, failed or ran beside another one: what it had sent may be sent again. */
+    /** A tick died, failed, or ran at the same time as another tick. Its messages may be sent again. */
     repeated(): void {
       repeats += 1;
     },
 
-    /** Somebody threw a dead job's envelope away, which lay in a ready queue after SQS's own redrive. */
+    /** A fault destroyed a dead job's envelope, which SQS's own redrive had moved to a ready queue. */
     destroyed(id: string, revision: number): void {
       known(id).destroyed.add(revision);
     },
 
-    /** A handler runs a job until the callback: two at once are one too many, as a function dies with its lease. */
+    /** A handler runs a job until the callback. Two must not run it at once, because a function is killed before its lease ends. */
     running({ id, topic }: Run): () => void {
       const job = known(id);
       if (untracked.has(topic)) return () => {};
@@ -736,38 +740,38 @@ export function witnessOf(settings: {
       };
     },
 
-    /** More was spent than growth may cost. */
+    /** The history made more calls than its budget allows. */
     overspent: (text: string): void => violate("P6", "", text),
 
-    /** A handler begins. `now`: by the clock of its machine. */
+    /** A handler starts a job. `now`: the time by its machine's clock. */
     started(run: Run, now: number): void {
       const job = known(run.id);
       pauses.started(run.topic);
-      // SQS alone knows when an untracked job that was given back is due again.
+      // Only SQS knows when an untracked job that asked for a retry is due again, so its later runs are not judged.
       const again = untracked.has(run.topic) && job.starts.size > 0;
-      // Of an untracked job's run nobody else knows the revision.
+      // The run of an untracked job does not say its revision, so the due time finds its messages.
       const name = untracked.has(run.topic) ? `due ${run.dueAt}` : `revision ${job.home?.revision}`;
       const { from, to } = job.handedOff.get(name) ?? { from: run.dueAt, to: run.dueAt };
       const late = clock() - windows.opensAt(run.topic, pauses.freeAt(run.topic, to));
       job.startedAt ??= clock();
-      // No message came of a revision with such a text. A message of another revision may run the job, as late as that one comes.
+      // SQS refused the messages of a revision with such a text. If the job is changed later, another message can start it late.
       const isRefused = job.revisions.some(({ body }) => body.includes(settings.unwanted));
       if (!again && !isRefused) lateness.push(late);
       if (topics[run.topic]?.consumer !== "pull") runsByFunctions += 1;
-      // A release gives starts for a limit, and for the rate of a resume.
+      // Releases give the starts of a limit, and those of a resume with a rate.
       const isReleased =
         topics[run.topic]?.maxPerSecond !== undefined || (to > run.dueAt && pauses.disturb(run.topic));
       const most = Math.max(latest(run.id), isReleased && weather === "one fault" ? TICK_MISSED : 0);
       if (!again && late > most && !isRefused && !bulks.isMark(run.dueAt))
         violate("P3", run.id, `started ${late} ms late`);
-      // What SQS has of an untracked topic when a pause begins comes at once after the resume.
+      // Untracked jobs that SQS had when a pause began all start at once after the resume, whatever the limit.
       if (!untracked.has(run.topic)) limits.ran(run.topic);
       if (!again) limits.started({ id: run.id, topic: run.topic, dueAt: run.dueAt, start: to });
       if (now < from) violate("P2", run.id, `started ${from - now} ms early`);
       const { ifLate } = topics[run.topic] ?? {};
       if (ifLate && late > ifLate.after * 1000 + LONGEST_CLAIM + skew)
         violate("ifLate", run.id, `ran ${late} ms late`);
-      // Lambda's pollers alone hold what is not claimed.
+      // Untracked jobs are not claimed: a pause holds them only because Lambda's pollers stop.
       const polled = untracked.has(run.topic) && topics[run.topic]?.consumer !== "pull";
       const after = polled && weather !== "calm" ? undefined : pauses.tooLate(run.topic, polled);
       if (after !== undefined)
@@ -796,19 +800,19 @@ export function witnessOf(settings: {
     /** When a job first started, ms since the epoch. */
     startedAt: (id: string): number | undefined => known(id).startedAt,
 
-    /** When a topic's jobs may start that may by themselves at a time, for all its pauses and its window. */
+    /** When a topic's job that would start at `time` may start at the latest, given the topic's pauses and its window. */
     freeAt: (topic: string, time: number): number => windows.opensAt(topic, pauses.freeAt(topic, time)),
 
-    /** A job was late that nothing excuses. */
+    /** A job was late without an excuse. */
     punctual: (id: string, text: string): void => violate("P3", id, text),
 
     /** The topic of a job that was stored. */
     topicOf: (id: string): string => jobs.get(id)?.home?.topic ?? "",
 
-    /** When a job is due as the pool has it. */
+    /** The due time of a job in the pool. */
     dueAt: (id: string): number => known(id).home?.dueAt ?? 0,
 
-    /** A receiver is called: one `webhook-id` for all attempts, a new one after each redrive. */
+    /** A receiver is called. All attempts must have the same `webhook-id`, and each redrive a new one. */
     called(id: string, { url, headers }: Call): void {
       const { home, callIds, restarts } = known(id);
       const callId = headers["webhook-id"] ?? "";
@@ -821,35 +825,35 @@ export function witnessOf(settings: {
       callIds.set(restarts, callId);
     },
 
-    /** A handler has ended, or whoever pulled the job says so. */
+    /** A handler or a puller has ended a run. `well`: whether it succeeded. */
     ended(run: Run, well: boolean): void {
       const job = known(run.id);
       job.ends.add(wordsOf(run));
       if (well) job.successes.add(wordsOf(run));
     },
 
-    /** Something that must not happen, whatever goes wrong around it. */
+    /** Something happened that no fault excuses. */
     defect: (text: string): void => violate("defect", "", text),
 
     /** An item that nothing will ever delete. */
     rubbish: (id: string, pk: string): void => violate("rubbish", id, `${pk} stays for ever`),
 
-    /** Jobs that are known of. */
+    /** How many jobs the witness knows. */
     count: () => jobs.size,
 
-    /** Jobs that have not ended. `mayLose`: whether messages that SQS took can be lost. */
+    /** The ids of jobs that have not ended. `mayLose`: whether messages that SQS accepted can be lost. */
     unfinished: (mayLose: boolean): string[] =>
       [...jobs].flatMap(([id, job]) =>
         isOpen(job) || isToCome(job) || !cameUntracked(job, mayLose) ? [id] : [],
       ),
 
-    /** When all faults are long over: what was promised and did not happen. `lies`: whether a DLQ has its envelope. */
+    /** Called long after all faults: reports promises that were not kept. `lies`: whether a dead job's envelope is in its DLQ. */
     judge(mayLose: boolean, lies: (dead: Home) => boolean): void {
       recurring.judge();
       for (const [id, { sends, givenBack, spares, finds, revisions, starts }] of jobs) {
-        // The retries of an untracked job have no revision.
+        // The runs of an untracked job have no revisions, so each run counts as one.
         const counted = Math.max(revisions.length, 1) + (starts.get("") ?? 0);
-        // What a tick sends again may come in a pack that a puller takes apart, and be void when it is opened.
+        // A repeated message may be a pack that a puller splits, and its jobs may be void. Both can cause one more send.
         const again = repeats + Math.min(repeats, givenBack) + Math.min(repeats, spares);
         const most = SENDS_A_REVISION * counted + MORE_SENDS + finds + again;
         if (sends > most)
@@ -859,7 +863,8 @@ export function witnessOf(settings: {
             `${sends} messages for ${revisions.length} revisions, at most ${most} are allowed`,
           );
       }
-      // A resume's own rate holds jobs too, and an outage's end may be long after they were due.
+      // Not judged if the topic was ever paused, because the rate of a resume holds jobs too. Not judged with faults either, because
+      // an outage may last long.
       const waited = weather === "calm" ? limits.waitedTooLong(windows.openFor) : [];
       for (const { id, topic, dueAt, start } of waited)
         if (!pauses.disturb(topic)) violate("P3", id, `was held for ${start - dueAt} ms`);
@@ -877,7 +882,7 @@ export function witnessOf(settings: {
   };
 }
 
-/** A postponed job is due when it was asked for, but no later than its bound, which counts from its last change before. */
+/** The due times that a postponing call allows: those that it asked for, but none after the bound of the key's first request. */
 function boundedBy({ revisions }: Known, { outcome, revision }: Told, asked: Asked): Asked {
   const { from = 0, to = 0, postponing } = asked;
   if (!postponing) return asked;
@@ -886,7 +891,7 @@ function boundedBy({ revisions }: Known, { outcome, revision }: Told, asked: Ask
   const first = postponeUntil ?? askedAt + maxDelay;
   const kept = outcome === "postponed" ? first : undefined;
   const most = { from: kept ?? postponing.from + maxDelay, to: kept ?? postponing.to + maxDelay };
-  // A time that has passed becomes now.
+  // A time in the past becomes the present time.
   return {
     ...asked,
     from: Math.min(from, most.from),
@@ -899,8 +904,8 @@ function dropUndefined<T extends object>(values: T): T {
 }
 
 /**
- * Whether a home still names the once items that it named, none of them for a shorter time. A call that meets a keyed job may
- * have added its own, for which the oldest of ten goes.
+ * Whether a home still names the once items that it named before, and none of them with an earlier `expiresAt`. A call that finds a
+ * job by its key may have added its own once item, in place of the oldest of ten.
  */
 function remembers(before: Home, after: Home): boolean {
   const [known, notes] = [onceNotesOf(before.once), onceNotesOf(after.once)];
@@ -912,7 +917,7 @@ function remembers(before: Home, after: Home): boolean {
   );
 }
 
-/** Of a cursor's row. */
+/** The shard of a cursor's row. */
 function shardOf({ pk }: Row): number {
   return Number(pk?.S?.slice("cursor#".length));
 }
@@ -921,7 +926,7 @@ function isOpen({ home }: Known): boolean {
   return home !== undefined && !home.untracked && !isFinished(home);
 }
 
-/** Whether an untracked job went the way it was promised: to SQS, and from there too unless messages get lost. */
+/** Whether an untracked job was sent to SQS and has run. If messages can be lost, it need not have run. */
 function cameUntracked(
   { home, acknowledged, cancelled, handedOff, expires, outlived, starts }: Known,
   mayLose: boolean,

@@ -28,16 +28,16 @@ import type { Timeline } from "./timeline.ts";
 import { LAMBDA_TOPICS } from "./topics.ts";
 import type { Witness } from "./witness.ts";
 
-/** A word in a body that makes SQS refuse the message for good. */
+/** SQS refuses a message for good if a body in it contains this word. */
 export const UNWANTED = "unwanted";
 
-/** Virtual time, the services, and all who use them. */
+/** Virtual time, the services, and the machines that use them. */
 export type World = {
   readonly seed: number;
   readonly plan: Plan;
   readonly habit: Habit;
   readonly stretch: Stretch;
-  /** How consumers work now. */
+  /** How consumers work at present. */
   pace(): Pace;
   readonly attention: Attention;
   readonly timeline: Timeline;
@@ -45,36 +45,36 @@ export type World = {
   readonly sqs: Sqs;
   readonly sources: EventSources;
   readonly scheduler: Scheduler;
-  /** Lambda as its functions' owner sees it: which functions have no concurrency left, and how each invocation ended. */
+  /** Lambda: whether it throttles a function, and a callback for the end of each invocation. */
   readonly lambda: {
     isThrottled(name: string): boolean;
     ended(name: string, how: "returned" | "failed" | "crashed" | "throttled"): void;
   };
-  /** The functions that schedules reach, by their ARNs. */
+  /** The functions that schedules invoke, by their ARNs. */
   readonly targets: Map<string, (name: string, input: string) => void>;
   readonly witness: Witness;
-  /** What a machine started now is configured with: a deploy may change it. */
+  /** The configuration of machines that start now. A deployment may change it. */
   policy: Policy;
   readonly machines: Set<Machine>;
-  /** How many calls of the API and of the client there were, and what they may ask of the pool. */
+  /** How many calls users and pullers have made, and how many requests to the pool these calls may make. */
   requests: number;
   allowance: number;
-  /** How many invocations of consumers, and jobs that their messages brought. */
+  /** How many invocations of consumers there were, and how many jobs were in their messages. */
   invocations: number;
   deliveries: number;
-  /** All that users and faults had in mind has happened. */
+  /** Whether the epilogue has begun: users have finished and faults are over. */
   isOver: boolean;
-  /** Messages that SQS refused for their text. */
+  /** How many messages SQS refused because of their text. */
   refusals: number;
-  /** Writes of callers whose condition did not hold. */
+  /** How many writes of callers had a condition that failed. */
   lostRaces: number;
   start(name: string): { machine: Machine; ctx: Context };
-  /** A user's or a puller's call is made. */
+  /** Counts a call that a user or a puller makes. */
   called(method: string, path: string, body: object, isOnce: boolean): void;
   draws(name: string): Draws;
-  /** Calls back when a queue may have something to receive. */
+  /** Sets what to call when a message of the queue may be visible. */
   watch(queue: string, act: () => void): void;
-  /** Calls those back who watch a queue. */
+  /** Calls the function that watches a queue. */
   poke(queue: string): void;
   trace(line: () => string): void;
 };
@@ -83,11 +83,11 @@ export const EVENTS_QUEUE = "_events";
 
 const MINUTE = 60_000;
 const USUAL_PACE: Pace = { pullsOne: false, slow: undefined };
-/** Who files schedules: the machines' names. */
+/** The names of machines that use EventBridge Scheduler, and whose lost races count as those of callers. */
 const CALLERS = /^(api|producer|event)-/;
-/** What DynamoDB calls a write whose condition does not hold. */
+/** DynamoDB's exceptions for a write whose condition fails. */
 const LOST_RACE = /^(ConditionalCheckFailed|TransactionCanceled)Exception$/;
-/** How long Lambda takes to follow a mapping. */
+/** The longest time that Lambda takes to start or stop polling after a change of a mapping. */
 const LONGEST_LAG = MINUTE;
 
 export function worldOf(settings: {
@@ -99,11 +99,11 @@ export function worldOf(settings: {
   policy: Policy;
   sizes: Sizes;
   stretch: Stretch;
-  /** Whether the code's own messages carry Lambda's lineage, as what a handler sends through its own clients does. */
+  /** Whether messages that the code itself sends carry Lambda's lineage, as messages of a handler's own clients do. */
   carriesLineage?: boolean;
   trace: (line: () => string) => void;
   onCall: (call: Call, outcome: "answered" | Error) => void;
-  /** Told of what the protocol reports. */
+  /** Called for each event that the protocol reports. */
   onEvent?: (event: ProtocolEvent) => void;
   lambda?: World["lambda"];
 }): World {
@@ -279,14 +279,14 @@ export function worldOf(settings: {
   return world;
 }
 
-/** What DynamoDB lets through while things go wrong; without an end when they do not. */
+/** DynamoDB's capacity: scarce while faults last, if the plan says so, and unlimited after that. */
 function capacityUntil({ capacity, calmFrom }: Plan, clock: () => number): Capacity | undefined {
   if (capacity === Number.POSITIVE_INFINITY) return undefined;
   const scarce = tokenBuckets(clock, capacity);
   return { admits: (...asked) => clock() >= calmFrom || scarce.admits(...asked) };
 }
 
-/** An item without DynamoDB's types, to be read. */
+/** An item without DynamoDB's types, for the trace. */
 function plain(row: object | undefined): Record<string, unknown> | undefined {
   return (
     row && Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Object.values(value)[0]]))

@@ -20,15 +20,15 @@ type Answered = { status: number; headers: Headers; json: Json };
 export type Api = {
   world: World;
   app: ReturnType<typeof createApp>;
-  /** What the API logged, as text. */
+  /** The lines that the API logged. */
   logged: string[];
-  /** Calls the API, and holds each answer to the schema that the document promises for it. */
+  /** Calls the API, and checks each answer against its schema in the OpenAPI document. */
   call: (method: string, path: string, sent?: Sent) => Promise<Answered>;
-  /** Files a job over HTTP and answers it. */
+  /** Files a job over HTTP, and answers the filed job. */
   file: (job?: Json, headers?: Record<string, string>) => Promise<Json>;
   /** Pulls a job that is due. */
   receive: (topic?: string) => Promise<Pulled>;
-  /** Files a job that is due, lets its run die of `error`, and answers its id. */
+  /** Files a job that is due, pulls it, buries it with `error`, and answers its id. */
   bury: (job?: Json, error?: string) => Promise<string>;
 };
 
@@ -108,7 +108,7 @@ function routeOf(method: string, path: string): Route | undefined {
     .sort((a, b) => a.path.split("{").length - b.path.split("{").length)[0];
 }
 
-/** The headers that the document promises for an answer. */
+/** The headers that the OpenAPI document declares for an answer. */
 function headersOf(method: string, path: string, status: number): Record<string, { required?: boolean }> {
   type Promised = Record<string, Record<string, { responses: Record<string, { headers?: object }> }>>;
   const { paths } = document as unknown as { paths: Promised };

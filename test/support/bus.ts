@@ -12,14 +12,14 @@ export const paid: EventRule = {
   tombstone: 300,
 };
 
-/** What EventBridge puts into the events' queue. `at`: ms since the epoch, told in whole seconds. */
+/** A message that EventBridge puts into the queue of events. `at`: ms since the epoch, which the message has in whole seconds. */
 export function busEvent(at: number, more: object = {}): string {
   const time = new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
   const detail = { orderId: "order-1" };
   return JSON.stringify({ id: "e1", source: "shop", "detail-type": "OrderPaid", time, detail, ...more });
 }
 
-/** The function that the events reach, invoked with messages of these bodies; answers the places of those that stay. */
+/** Invokes the function that applies events, with these bodies of messages. Answers the indices of the messages that stay. */
 export async function deliver(
   world: World,
   rules: readonly EventRule[],

@@ -7,8 +7,8 @@ import type { World } from "./world.ts";
 export type Run = { id: string; revision: number; attempt: number; at: number };
 
 /**
- * One invocation of a Lambda consumer on what is visible of a topic: receives once, runs, deletes what SQS
- * need not keep. Waiting moves the world's clock. `crash` ends the process when a handler is reached.
+ * One invocation of a Lambda consumer with the visible messages of a topic. It receives once, runs the jobs, and deletes the
+ * messages that are done. Waiting moves the world's clock.
  */
 export async function consume(
   world: World,
@@ -41,7 +41,7 @@ export async function consume(
   return runs;
 }
 
-/** An invocation that claims what is visible and dies in its first handler: nothing is settled or deleted. */
+/** An invocation that claims the visible jobs and dies in its first handler, so it settles and deletes nothing. */
 export async function crashWhileRunning(world: World, topic: string, timeout = 30_000): Promise<Run[]> {
   const runs: Run[] = [];
   const messages = await world.queues.receive(

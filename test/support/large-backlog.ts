@@ -11,22 +11,22 @@ import type { Context, Pool } from "../../protocol/ports.ts";
 import { createWorld, MINUTE } from "./world.ts";
 
 /**
- * One tick over a backlog that no machine could store: its jobs are made as they are read. A program of its own, so that it
- * can be given the memory of the deployed function. Its arguments: what lies in the buckets, `homes` or `looks`, or `parked`:
- * looks, while the jobs of many topics are parked that are resumed or have a limit; and how many ms of work the tick has. It
- * prints how many messages it sent, how many parked jobs it let go, and the most memory that it took.
+ * Runs one tick over a backlog that is too large for this machine's memory: jobs are made when they are read. It is a separate
+ * program, so that it can have the memory of the deployed function. The first argument says what the buckets contain: `homes` or
+ * `looks`; with `parked` they contain looks, and many topics with a resume or a limit have parked jobs. The second argument is
+ * how many ms the tick may work. Prints how many messages the tick sent, how many parked jobs it released, and its peak memory.
  */
 const [kind, time] = [process.argv[2], Number(process.argv[3])];
 
 const SHARDS = 64;
 const OUTAGE = 20 * MINUTE;
 const JOBS_A_MINUTE = 500;
-/** Of one answer, as DynamoDB has it. */
+/** DynamoDB's limit for one answer. */
 const PAGE_BYTES = 1024 * 1024;
 const ANSWER_AFTER = 5;
-/** Of the deployed function (infra/tick.ts). */
+/** The memory of the deployed function (infra/tick.ts). */
 const MEMORY = 1024 * 1024 * 1024;
-/** Not Latin, so that its text takes two bytes a character. */
+/** It has a character outside of Latin-1, so the engine stores each of its characters in two bytes. */
 const LARGEST = JSON.stringify(`€${"x".repeat(BODY_BYTES - 8)}`);
 const BODIES = [LARGEST, JSON.stringify("x".repeat(2_000)), JSON.stringify("x".repeat(20_000))];
 
@@ -49,7 +49,7 @@ const sweptBefore = sweptOf();
 await world.pass(OUTAGE, { ticks: false });
 for (const topic of PARKED) await resumeTopic(world.ctx, topic, undefined);
 const before = process.cpuUsage();
-/** Goes on as this process works, so that a busy machine does not take its time away. */
+/** Goes on only while this process works, so the tick has the same time on a busy machine. */
 const clock = (): number => {
   const { user, system } = process.cpuUsage(before);
   return world.now() + (user + system) / 1000;
@@ -59,11 +59,11 @@ function sweptOf(): string[] {
   return world.pool.items().flatMap((item) => ("swept" in item ? item.swept : []));
 }
 
-/** An answer as the network brings it: bytes first, then text, then items. */
+/** Makes an answer as a real client does: from bytes to text, then to items. */
 async function answered<T>(value: T): Promise<T> {
   const bytes = Buffer.from(JSON.stringify(value));
   await wait(ANSWER_AFTER);
-  if (process.memoryUsage.rss() > MEMORY) throw new Error("the tick takes more memory than its function has");
+  if (process.memoryUsage.rss() > MEMORY) throw new Error("the tick uses more memory than its function has");
   return JSON.parse(bytes.toString());
 }
 
@@ -81,14 +81,14 @@ function idOf(shard: number, time: number, i: number): string {
 
 function entryOf(shard: number, minute: number, i: number): Item {
   const dueAt = minute + 1 + i * 97;
-  // A look's home lies where it was filed, half an hour before.
+  // The home of a look was filed half an hour earlier.
   const filedAt = kind === "homes" ? dueAt : dueAt - OUTAGE - 10 * MINUTE;
   const id = idOf(shard, filedAt, i);
   const body = BODIES[(minute / MINUTE) % BODIES.length] ?? LARGEST;
   return kind === "homes" ? homeOf(id, dueAt, body) : lookAt(id, dueAt);
 }
 
-/** Parked jobs lie 97 ms apart, those of each topic in a place of their own between. */
+/** A topic's parked jobs are 97 ms apart. Each topic has its own ms in these intervals, by which a job's topic is found again. */
 const parkedFrom = world.now() - OUTAGE;
 
 function noteOf(pk: string, i: number): Parked {
@@ -130,7 +130,7 @@ const pool: Pool = {
         return homeOf(id, addressOf(id).time + OUTAGE + 10 * MINUTE, LARGEST);
       });
     if (!keys.every(({ pk }) => isBucket(pk))) return world.pool.read(keys);
-    // DynamoDB's answers have 16 MB at most, and eight are read at once (aws/read.ts).
+    // DynamoDB's answers have at most 16 MB, so a part has 80 large jobs. All parts are read at once, as in aws/read.ts.
     const parts: (readonly Key[])[] = [];
     for (let i = 0; i < keys.length; i += 80) parts.push(keys.slice(i, i + 80));
     return (await Promise.all(parts.map((part) => answered(homes(part))))).flat();

@@ -9,7 +9,7 @@ import { sweepShard } from "../../protocol/hand-over/sweep.ts";
 import { createWorld, MINUTE } from "./world.ts";
 
 /**
- * Prints the files of which a function runs on the way of one plain job, from `POST /jobs` to `done`, as JSON. It is a program of its own
+ * Prints as JSON the files that have a function which runs for one plain job, from `POST /jobs` to `done`. It is a separate program
  * because a test runner changes the sources before it runs them.
  */
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -17,14 +17,14 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const world = createWorld({ shards: 1, topics: { orders: {} } });
 const log = { info: () => {}, warn: () => {}, error: () => {} };
 const app = createApp({ ctx: world.ctx, version: "1", timers: world.timers, log }, routes);
-// Its table has cursors, as after the first tick.
+// After this first tick the table has its cursors.
 await world.tick();
 
 const session = new Session();
 session.connect();
 await session.post("Profiler.enable");
 await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
-// What has run until now is not counted.
+// Calls until now are not counted.
 await session.post("Profiler.takePreciseCoverage");
 
 const { status } = await app.fetch(

@@ -16,7 +16,7 @@ export const isAt = (prefix: string, operation?: string) => (call: Call) =>
   (operation === undefined || call.operation === operation) &&
   call.keys.some(({ pk }) => pk.startsWith(prefix));
 
-/** Something happens just before the first pool call that `matches`: another process is faster. */
+/** Runs `act` just before the first pool call that `matches`, as if another process were faster. */
 export function meanwhile(world: World, matches: (call: Call) => boolean, act: () => Promise<unknown>): void {
   world.pool.hooks.before = async (call) => {
     if (!matches(call)) return;

@@ -4,8 +4,9 @@ import { type Api, createApi } from "./api.ts";
 import { type Received, startReceiver } from "./receiver.ts";
 
 /**
- * What goes wrong with a call: the API is not reached (`cut before`), or its answer is lost (`cut after`), breaks off
- * (`cut midway`), never comes (`hang`), or is somebody else's; or something happens before it is served.
+ * What goes wrong with a call. The call does not reach the API (`cut before`). Or its answer is lost (`cut after`), breaks off
+ * (`cut midway`), or never comes (`hang`). Or the caller gets this other answer (an object). Or the function runs before the API
+ * gets the call.
  */
 export type Trouble =
   | "cut before"
@@ -17,7 +18,7 @@ export type Trouble =
 
 export type TroubledApi = AsyncDisposable & { url: string; api: Api; received: Received[] };
 
-/** The API in memory on a port of this machine, its first calls in trouble, but for those that have none. */
+/** Serves the API in memory on a port of this machine. `troubles`: one for each of the first calls; `undefined`: none. */
 export async function serveInTrouble(
   troubles: readonly (Trouble | undefined)[],
   api: Api = createApi(),

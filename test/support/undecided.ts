@@ -4,8 +4,8 @@ import type { Pool } from "../../protocol/ports.ts";
 import { SECOND, type World } from "./world.ts";
 
 /**
- * The world's pool, but DynamoDB decides no write of some partitions: each is tried again until its deadline. Writes of other
- * partitions go through, though they are in the same call. Time must pass meanwhile.
+ * The world's pool, but DynamoDB throttles all writes to some partitions: each is tried again until its deadline. Writes to other
+ * partitions succeed, even in the same call. The test must let time pass while a write waits.
  */
 export function undecidedPool(world: World, isUndecided: (pk: string) => boolean): Pool {
   const refusal = new MinutehandError("unavailable", "throttled");
@@ -59,7 +59,7 @@ export function undecidedPool(world: World, isUndecided: (pk: string) => boolean
   return Object.assign(Object.create(world.pool), own);
 }
 
-/** Lets time pass without ticks until `work` has ended, and answers what `work` does. `each`: called each tenth of a second. */
+/** Lets time pass without ticks until `work` has ended, and answers the result of `work`. `each`: called each tenth of a second. */
 export async function whileTimePasses<T>(
   world: World,
   work: Promise<T>,

@@ -30,13 +30,13 @@ export type World = {
   now: () => number;
   /** Lets time pass, with a tick at each whole minute on the way unless told otherwise. */
   pass: (ms: number, options?: { ticks?: false }) => Promise<void>;
-  /** Whoever waits lets time pass; nothing is called back. */
+  /** `wait` lets the world's time pass; `after` never calls back. */
   timers: Timers;
   tick: () => Promise<void>;
   file: (job: Partial<NewJob> & { delay?: number }) => Promise<Home>;
   fileAll: (job: Partial<NewJob> & { delay?: number }) => Promise<Enqueued>;
   home: (id: string) => Promise<Home>;
-  /** The jobs of all messages of a topic that are visible now, not received. */
+  /** The jobs in all messages of a topic that are visible now. The messages are not received. */
   visible: (topic: string) => { id: string; revision: number; attempt: number }[];
   /** Another writer or consumer on the same services, whose clock is `skew` ms ahead. */
   skewed: (skew: number) => Context;
@@ -54,7 +54,7 @@ const POLICY: Policy = {
   },
 };
 
-/** The protocol over the in-memory services, on a clock that only moves when told. */
+/** The protocol over the in-memory services, with a clock that only tests move. */
 export function createWorld(policy: Partial<Policy> = {}, sizes: Sizes = SIZES): World {
   let time = START;
   const now = (): number => time;
@@ -109,7 +109,7 @@ type BreakArguments = [
   matches: (call: { operation: string; keys: readonly { pk: string; sk: string }[] }) => boolean,
 ];
 
-/** Makes the first pool call that `matches` fail with `where`: before its effect, or after it (a lost answer). */
+/** Makes the first pool call that `matches` fail. `where`: before its effect, or after its effect (a lost answer). */
 export function breakOnce(world: World, ...[where, matches]: BreakArguments): void {
   world.pool.hooks[where] = (call) => {
     if (!matches(call)) return;
@@ -118,7 +118,7 @@ export function breakOnce(world: World, ...[where, matches]: BreakArguments): vo
   };
 }
 
-/** Each such call fails from now on, as of a process that has died. Answers what ends that. */
+/** Makes each such call fail from now on, as the calls of a dead process. Answers a function that ends this. */
 export function breakAll(world: World, ...[where, matches]: BreakArguments): () => void {
   world.pool.hooks[where] = (call) => {
     if (matches(call)) throw new Error("crash");

@@ -25,7 +25,7 @@ describe("the plan of faults", () => {
     );
   });
 
-  it("lies within the time, in order, and freezes for a minute at most", () => {
+  it("has all faults in order and within the run, and no freeze longer than a minute", () => {
     const plan = planFaults(seededRandom(4), FIVE_MINUTES, ALL);
     const times = plan.map(({ at }) => at);
     expect(times).toEqual([...times].sort((a, b) => a - b));
@@ -35,14 +35,14 @@ describe("the plan of faults", () => {
     expect(longestFreeze(90_000)).toBe(18_000);
   });
 
-  it("has only the families asked for", () => {
+  it("has only the requested families of faults", () => {
     const faults = planFaults(seededRandom(5), FIVE_MINUTES, new Set<Family>(["network"]));
     expect(faults.length).toBeGreaterThan(0);
     expect(faults.every((fault) => "service" in fault)).toBe(true);
     expect(planFaults(seededRandom(5), FIVE_MINUTES, new Set())).toEqual([]);
   });
 
-  it("doubles one tick of three in a row and leaves one out", () => {
+  it("doubles one of three successive ticks, and leaves one out", () => {
     const ticks = planTicks(seededRandom(6), FIVE_MINUTES, ALL);
     for (let i = 0; i < 5; i++) {
       const times = [ticks.next(), ticks.next(), ticks.next()].map(({ value }) => value.times);
@@ -50,7 +50,7 @@ describe("the plan of faults", () => {
     }
   });
 
-  it("leaves ticks alone when not asked to hurt them", () => {
+  it("doubles and leaves out no tick without the family `ticks`", () => {
     const ticks = planTicks(seededRandom(6), FIVE_MINUTES, new Set());
     for (let i = 0; i < 5; i++) expect(ticks.next().value).toEqual({ times: 1 });
   });

@@ -65,26 +65,26 @@ describe("the ledger's judgement", () => {
       expect(violationsOf(...CREATED, started(), ended(), ...events)).toEqual(["lost"]);
     });
 
-    it("not before everything has had its time: until then it waits", () => {
+    it("nothing while jobs may still run: an acknowledged job counts as waiting until then", () => {
       const verdict = judge(CREATED, false);
       expect(verdict).toMatchObject({ waiting: [{ n: 1, id: ID, untracked: false }], violations: [] });
     });
 
-    it("not what was never acknowledged", () => {
+    it("no job that was never acknowledged", () => {
       expect(kindsOf(judge([asked(0, "create")], false))).toEqual([]);
       expect(violationsOf(asked(0, "create"))).toEqual(["never answered"]);
     });
 
-    it("not what was cancelled, or may have been", () => {
+    it("no job that was cancelled, or may have been", () => {
       expect(violationsOf(...CREATED, asked(1, "cancel"), answered(1, "applied"))).toEqual([]);
       expect(violationsOf(...CREATED, asked(1, "cancel"))).toEqual(["never answered"]);
     });
 
-    it("what a refused cancel left", () => {
+    it("a job that never runs although its cancel was refused", () => {
       expect(violationsOf(...CREATED, asked(1, "cancel"), answered(1, "refused"))).toEqual(["lost"]);
     });
 
-    it("not what either version of a refused or unanswered change has done", () => {
+    it("no job whose change was refused or not answered, if one of its versions has run", () => {
       const change = asked(1, "reschedule");
       expect(violationsOf(...CREATED, change, answered(1, "refused"), started(), ended())).toEqual([]);
       expect(violationsOf(...CREATED, change, started({ version: 1 }), ended({ version: 1 }))).toEqual([
@@ -92,19 +92,19 @@ describe("the ledger's judgement", () => {
       ]);
     });
 
-    it("each of two jobs, where a replace came after the first had ended", () => {
+    it("the second job that never runs, when a replace came after the first job had ended", () => {
       const second = [asked(1, "replace"), answered(1, "created", { id: "job-b" })];
       expect(violationsOf(...CREATED, started(), ended(), ...second)).toEqual(["lost"]);
       const ran = { id: "job-b", version: 1 };
       expect(violationsOf(...CREATED, started(), ended(), ...second, started(ran), ended(ran))).toEqual([]);
     });
 
-    it("not what is recorded dead", () => {
+    it("no job that is recorded as dead", () => {
       const dead: LedgerEvent = { event: "state", n: 1, id: ID, state: "dead", at: DUE };
       expect(judge([...CREATED, dead], true)).toMatchObject({ dead: 1, violations: [] });
     });
 
-    it("counts an untracked job apart", () => {
+    it("an untracked job, but it is counted separately", () => {
       const verdict = judge([asked(0, "create", { topic: "events" }), answered(0, "created")], true);
       expect(verdict).toMatchObject({ untracked: { acknowledged: 1, lost: 1, ranAgain: 0 }, violations: [] });
     });
@@ -115,7 +115,7 @@ describe("the ledger's judgement", () => {
       expect(violationsOf(...CREATED, started({ at: DUE - 1 }), ended())).toEqual(["early"]);
     });
 
-    it("a run before the time that was asked for, whatever the system says of it", () => {
+    it("a run before the requested time, whatever due time its message says", () => {
       const run = started({ dueAt: DUE - 50, at: DUE - 20 });
       expect(violationsOf(...CREATED, run, ended())).toEqual(["early"]);
     });
@@ -138,12 +138,12 @@ describe("the ledger's judgement", () => {
       expect(violationsOf(...CREATED, ...change, ...runs)).toEqual(["ran after its cancel or change"]);
     });
 
-    it("not a start before that, whose lease had run out", () => {
+    it("no start before the cancel was acknowledged", () => {
       const cancel = [asked(1, "cancel"), answered(1, "applied", { at: DUE + 40_000 })];
       expect(violationsOf(...CREATED, started(), ...cancel)).toEqual([]);
     });
 
-    it("not another job of the same key", () => {
+    it("no run of another job with the same key", () => {
       const second = { id: "job-b", version: 1 };
       const change = [asked(1, "replace"), answered(1, "created", { id: "job-b" })];
       const cancel = [asked(2, "cancel"), answered(2, "applied", { id: "job-b", at: DUE - 1 })];
@@ -168,7 +168,7 @@ describe("the ledger's judgement", () => {
       expect(violationsOf(...CREATED, ...runs)).toContain("ran twice in one attempt");
     });
 
-    it("in a second attempt before the first one's lease can have been known to be over", () => {
+    it("in a second attempt, before any process could know that the lease of the first had ended", () => {
       const soon = { ...again, at: DUE + 14_999, dueAt: DUE + 14_999 };
       expect(violationsOf(...CREATED, started(), started(soon), secondEnd)).toEqual([
         "ran again under a live lease",
@@ -179,7 +179,7 @@ describe("the ledger's judgement", () => {
       ]);
     });
 
-    it("after a failure: wanted, and no matter how soon", () => {
+    it("after a failure: allowed, however soon", () => {
       const verdict = judge(
         [
           ...CREATED,
@@ -202,13 +202,16 @@ describe("the ledger's judgement", () => {
       ],
       ["its stack was killed", [{ event: "fault", fault: "kill stack", ms: 1, at: DUE + 5 }]],
       ["its end was not recorded in time", [{ event: "fault", fault: "kill consumer", pid: 9, at: DUE + 5 }]],
-    ] satisfies [string, LedgerEvent[]][])("when %s: told as the cause", (cause, faults) => {
-      const verdict = judge([...CREATED, ...faults, started(), started(again), secondEnd], true);
-      expect(verdict.violations).toEqual([]);
-      expect(verdict.ranAgain).toMatchObject({ [cause]: 1 });
-    });
+    ] satisfies [string, LedgerEvent[]][])(
+      "because %s: allowed, and counted by this cause",
+      (cause, faults) => {
+        const verdict = judge([...CREATED, ...faults, started(), started(again), secondEnd], true);
+        expect(verdict.violations).toEqual([]);
+        expect(verdict.ranAgain).toMatchObject({ [cause]: 1 });
+      },
+    );
 
-    it("of an untracked job is counted apart", () => {
+    it("of an untracked job: allowed, and counted separately", () => {
       const events = [
         asked(0, "create", { topic: "events" }),
         answered(0, "created"),
@@ -220,27 +223,27 @@ describe("the ledger's judgement", () => {
     });
   });
 
-  it("accuses two jobs that one request brought about", () => {
+  it("reports two jobs of one request", () => {
     const twin = { id: "job-b", at: DUE + 100 };
     expect(violationsOf(...CREATED, started(), ended(), started(twin), ended(twin))).toEqual([
       "two jobs of one request",
     ]);
   });
 
-  it("accuses a cancelled job that is something else at the end", () => {
+  it("reports a cancelled job that has another state at the end", () => {
     const cancel = [...CREATED, asked(1, "cancel"), answered(1, "applied")];
     const state: LedgerEvent = { event: "state", n: 1, id: ID, state: "done", at: DUE };
     expect(violationsOf(...cancel, state)).toEqual(["not settled"]);
     expect(violationsOf(...cancel, { ...state, state: "cancelled" })).toEqual([]);
   });
 
-  it("accuses a job that ran, but that the API calls scheduled at the end", () => {
+  it("reports a job that ran but is still scheduled at the end", () => {
     const state: LedgerEvent = { event: "state", n: 1, id: ID, state: "scheduled", at: DUE };
     expect(violationsOf(...CREATED, started(), ended(), state)).toEqual(["not settled"]);
     expect(violationsOf(...CREATED, started(), ended(), state, { ...state, state: "done" })).toEqual([]);
   });
 
-  it("accuses an answer that no rule allows", () => {
+  it("reports an answer that no rule allows", () => {
     const event: LedgerEvent = { event: "unexpected", n: 1, what: "404", at: 1 };
     expect(judge([asked(0, "create"), event], true).violations).toEqual([
       { kind: "unexpected answer", n: 1, why: "404" },

@@ -23,7 +23,7 @@ describe("the ledger", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("is empty before anything happens, and tells each event once", () => {
+  it("is empty at first, and answers each event once", () => {
     const follow = followLedger(file);
     expect(follow()).toEqual([]);
     record(file, { event: "fault", fault: "one", at: 1 });

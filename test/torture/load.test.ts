@@ -33,7 +33,7 @@ describe("the plan of the load", () => {
     expect([...versions.keys()].sort((a, b) => a - b)).toEqual(Array.from({ length: 2_000 }, (_, n) => n));
   });
 
-  it("meets every path: near and swept, single and batched, keyed, failing, each topic, each change", () => {
+  it("has every kind of job: near and swept, single and batched, keyed, failing, of each topic, with each change", () => {
     const requests = plan(3).flat();
     const jobs = requests.flatMap((request) => (request.kind === "create" ? request.jobs : []));
     expect(jobs.some(({ delay }) => delay === 0)).toBe(true);

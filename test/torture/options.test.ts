@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseCommandLine } from "../../torture/options.ts";
 
 describe("the command line", () => {
-  it("has defaults, and takes what it is told", () => {
+  it("has defaults, and accepts each option", () => {
     expect(parseCommandLine([], 17)).toMatchObject({ jobs: 10_000, minutes: 5, seed: 17, soak: false });
     expect(parseCommandLine(["--jobs", "5", "--minutes", "0.5", "--faults", "kills"], 0)).toMatchObject({
       jobs: 5,

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { descendants, readProcess, signal } from "../../torture/process-tree.ts";
 
 describe("the process tree", () => {
-  it("finds children and grandchildren, kills the one that is meant, and knows it from a later one", async () => {
+  it("finds children and grandchildren, and kills a process only if its id is not reused by a later one", async () => {
     const parent = spawn("sh", ["-c", `"${process.execPath}" -e "setTimeout(() => {}, 61000)" & wait`]);
     const pid = parent.pid ?? -1;
     await expect
@@ -14,7 +14,7 @@ describe("the process tree", () => {
       expect.arrayContaining([pid, descendants(pid)[0]?.pid]),
     );
     const [child] = descendants(pid);
-    if (!child) throw new Error("it has no child");
+    if (!child) throw new Error("the parent has no child");
 
     expect(signal({ ...child, startTime: child.startTime - 1 }, "SIGKILL")).toBe(false);
     expect(readProcess(child.pid)).toEqual(child);

@@ -8,7 +8,7 @@ describe("the proxy", () => {
   let server: Server;
   let proxy: FaultyProxy;
   const served: string[] = [];
-  /** What the proxy draws: below every share above 0. */
+  /** The random number that the proxy draws. 0 is less than each share of faults above 0, so these faults happen. */
   let drawn = 0;
 
   beforeEach(async () => {
@@ -40,19 +40,19 @@ describe("the proxy", () => {
     expect(await post("x".repeat(3_000_000))).toBe("heard 3000000");
   });
 
-  it("cut instead of a request: the service hears nothing", async () => {
+  it("cuts instead of a request: the service does not get the request", async () => {
     proxy.setWeather({ ...CALM, cutRequests: 0.1 });
     await expect(post("lost")).rejects.toThrow("fetch failed");
     expect(served).toEqual([]);
   });
 
-  it("cut instead of an answer: the service has done it all the same", async () => {
+  it("cuts instead of an answer: the service has served the request", async () => {
     proxy.setWeather({ ...CALM, cutAnswers: 0.1 });
     await expect(post("done")).rejects.toThrow("fetch failed");
     expect(served).toEqual(["done"]);
   });
 
-  it("a swallowed request gets no answer, and the connection stays", async () => {
+  it("swallows a request: no answer comes, and the connection stays open", async () => {
     proxy.setWeather({ ...CALM, swallow: 0.1 });
     await expect(post("into the void", 300)).rejects.toThrow("timeout");
     expect(served).toEqual([]);
@@ -63,11 +63,11 @@ describe("the proxy", () => {
     proxy.setWeather({ ...CALM, delay: 200 });
     const began = performance.now();
     expect(await post("slow")).toBe("heard 4");
-    // Once on the way there, once on the way back; timers may be a moment early.
+    // The request is delayed once, and the answer once. Timers may fire a little early.
     expect(performance.now() - began).toBeGreaterThan(190);
   });
 
-  it("cuts what there is, and serves the next connection", async () => {
+  it("cuts all open connections, and serves the next one", async () => {
     proxy.setWeather({ ...CALM, swallow: 0.1 });
     const waiting = expect(post("cut")).rejects.toThrow("fetch failed");
     await expect.poll(() => proxy.connections()).toBe(1);

@@ -36,7 +36,7 @@ function begin(
   return beginBulk(ctx, action, { from, to }, dueAt === undefined ? {} : { dueAt });
 }
 
-/** All parts of a bulk; `between` happens after each. */
+/** Calls all parts of a bulk, and `between` after each. */
 async function whole(world: World, asked: Asked, between = async () => {}): Promise<BulkPart[]> {
   const parts: BulkPart[] = [];
   let at: Bulk | undefined = begin(world, asked);
@@ -67,7 +67,7 @@ async function filed(
 
 const now = (world: World, homes: readonly Home[]): Promise<Home[]> =>
   Promise.all(homes.map(({ id }) => world.home(id)));
-/** Its home is read alone, not among a minute's. */
+/** Whether a call reads the home by itself, not as one entry of a page. */
 const isReadOf =
   (home: Home | undefined) =>
   ({ operation, keys }: { operation: string; keys: readonly Key[] }): boolean =>
@@ -192,7 +192,7 @@ describe("a bulk", () => {
     });
   });
 
-  it("leaves alone what others have filed or moved since it began, but for what clocks may differ by", async () => {
+  it("leaves alone jobs that others filed or moved after it began, later by more than clocks may differ", async () => {
     const world = createWorld();
     const [early, moved, retried] = await filed(world, 3);
     const asked = {};
@@ -222,19 +222,22 @@ describe("a part of a bulk that is sent again", () => {
     ["run", { ratePerSecond: 1 }],
     ["move", { dueAt: START + 90 * MINUTE }],
     ["move", { dueAt: START + HOUR }],
-  ] as const)("to %s %j answers what it has changed, and what its last try found", async (action, more) => {
-    const world = createWorld();
-    const homes = await filed(world, 9, (i) => (i % 3 === 0 ? { key: `${i}` } : {}));
-    // Some have other places before and after, where they are not due any more.
-    await reschedule(world.ctx, homes[1]?.id ?? "", { dueAt: START + HOUR + 30 * MINUTE });
-    await reschedule(world.ctx, homes[2]?.id ?? "", { dueAt: START + 10 * MINUTE });
-    const asked = { action, ...more };
-    const at = begin(world, asked);
-    const first = await runBulk(world.ctx, requestOf(asked), at);
-    expect(first).toMatchObject({ matched: 9, changed: 9, skipped: {} });
-    await world.file({ delay: HOUR });
-    expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({ matched: 10, changed: 10 });
-  });
+  ] as const)(
+    "to %s %j answers the jobs that it changed, and those that its last try found",
+    async (action, more) => {
+      const world = createWorld();
+      const homes = await filed(world, 9, (i) => (i % 3 === 0 ? { key: `${i}` } : {}));
+      // Two jobs also have their home in the range, although they are not due there any more.
+      await reschedule(world.ctx, homes[1]?.id ?? "", { dueAt: START + HOUR + 30 * MINUTE });
+      await reschedule(world.ctx, homes[2]?.id ?? "", { dueAt: START + 10 * MINUTE });
+      const asked = { action, ...more };
+      const at = begin(world, asked);
+      const first = await runBulk(world.ctx, requestOf(asked), at);
+      expect(first).toMatchObject({ matched: 9, changed: 9, skipped: {} });
+      await world.file({ delay: HOUR });
+      expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({ matched: 10, changed: 10 });
+    },
+  );
 
   const actions = [
     ["run", {}],
@@ -244,21 +247,24 @@ describe("a part of a bulk that is sent again", () => {
     ["redrive", { key }],
   ] as const;
 
-  it.each(actions)("to %s %j sends what its last try has moved and not sent", async (action, more) => {
-    const { world, asked, ids } = await twoFor(action, more);
-    const at = begin(world, asked);
-    breakOnce(world, "after", isChangeOf(ids[1]));
-    await expect(runBulk(world.ctx, requestOf(asked), at)).rejects.toThrow("crash");
-    expect(sentIds(world)).toEqual([ids[0]]);
-    await runBulk(world.ctx, requestOf({ ...asked, dryRun: true }), at);
-    expect(sentIds(world)).toEqual([ids[0]]);
-    await runBulk(world.ctx, requestOf(asked), at);
-    expect(sent(world).filter(({ id }) => id === ids[1])).toMatchObject([{ revision: 1, spare: true }]);
-    await world.pass(20 * SECOND, { ticks: false });
-    expect((await consume(world, "orders")).map(({ id }) => id).sort()).toEqual([...ids].sort());
-  });
+  it.each(actions)(
+    "to %s %j sends the jobs that its last try moved but did not send",
+    async (action, more) => {
+      const { world, asked, ids } = await twoFor(action, more);
+      const at = begin(world, asked);
+      breakOnce(world, "after", isChangeOf(ids[1]));
+      await expect(runBulk(world.ctx, requestOf(asked), at)).rejects.toThrow("crash");
+      expect(sentIds(world)).toEqual([ids[0]]);
+      await runBulk(world.ctx, requestOf({ ...asked, dryRun: true }), at);
+      expect(sentIds(world)).toEqual([ids[0]]);
+      await runBulk(world.ctx, requestOf(asked), at);
+      expect(sent(world).filter(({ id }) => id === ids[1])).toMatchObject([{ revision: 1, spare: true }]);
+      await world.pass(20 * SECOND, { ticks: false });
+      expect((await consume(world, "orders")).map(({ id }) => id).sort()).toEqual([...ids].sort());
+    },
+  );
 
-  /** A first call that moves two jobs of three; what the second answers. */
+  /** Makes a first call that moves two of each three jobs, and a second call. Answers the second answer. */
   const twice = async (
     world: World,
     asked: Asked,
@@ -282,19 +288,22 @@ describe("a part of a bulk that is sent again", () => {
   it.each([
     { action: "run", ratePerSecond: 1 },
     { action: "move", ratePerSecond: 1, dueAt: START + 5 * MINUTE },
-  ] as const)("starts what is left, and those behind, where nothing does: %j", async (asked) => {
-    const world = createWorld();
-    const homes = await filed(world, 600);
-    const { next } = await twice(world, asked, homes, () => world.pass(2500, { ticks: false }));
-    expect(await runBulk(world.ctx, requestOf(asked), next as Bulk)).not.toHaveProperty("next");
-    const moved = await now(world, homes);
-    for (const { revision } of moved) expect(revision).toBe(1);
-    const starts = moved.map(({ wantedAt }) => wantedAt).sort((a, b) => a - b);
-    const intervals = starts.slice(1).map((start, i) => start - (starts[i] ?? 0));
-    expect(Math.min(...intervals)).toBe(SECOND);
-  });
+  ] as const)(
+    "gives free starts to the jobs that are left, and to those of later parts: %j",
+    async (asked) => {
+      const world = createWorld();
+      const homes = await filed(world, 600);
+      const { next } = await twice(world, asked, homes, () => world.pass(2500, { ticks: false }));
+      expect(await runBulk(world.ctx, requestOf(asked), next as Bulk)).not.toHaveProperty("next");
+      const moved = await now(world, homes);
+      for (const { revision } of moved) expect(revision).toBe(1);
+      const starts = moved.map(({ wantedAt }) => wantedAt).sort((a, b) => a - b);
+      const intervals = starts.slice(1).map((start, i) => start - (starts[i] ?? 0));
+      expect(Math.min(...intervals)).toBe(SECOND);
+    },
+  );
 
-  it("starts those behind in time though a job has been moved far ahead since", async () => {
+  it("starts the jobs of later parts in time, although a job has been moved far ahead since", async () => {
     const world = createWorld();
     const homes = await filed(world, 600);
     const asked = { action: "run", ratePerSecond: 1 } as const;
@@ -338,7 +347,7 @@ describe("a part of a bulk that is sent again", () => {
       expect(Math.min(...intervals)).toBeGreaterThanOrEqual(10 * SECOND - 1);
     });
 
-    it("where a page of jobs was filed since", async () => {
+    it("when a page of jobs has been filed since", async () => {
       const world = createWorld();
       const ids = await each(world, 400, HOUR + MINUTE, SECOND);
       const at = beginBulk(world.ctx, "run", asked, { id: "abcdefgh" });
@@ -350,7 +359,7 @@ describe("a part of a bulk that is sent again", () => {
       expect(await mostInASecond(world, ids)).toBe(10);
     });
 
-    it("where DynamoDB throttled some hundred jobs before, and gives those the starts that are free", async () => {
+    it("when DynamoDB throttled some hundred jobs before, and gives those jobs the free starts", async () => {
       const world = createWorld();
       const ids = await each(world, 500, HOUR + MINUTE, SECOND);
       const at = begin(world, asked);
@@ -369,7 +378,7 @@ describe("a part of a bulk that is sent again", () => {
     });
   });
 
-  it("counts what another bulk has done not as its own", async () => {
+  it("does not count jobs that another bulk has changed", async () => {
     const world = createWorld();
     await filed(world, 5);
     await only(world, {});
@@ -471,7 +480,7 @@ function loseAnswerOf(world: World, id: string | undefined, then = () => {}): vo
   };
 }
 
-it("a repeated bulk counts no cancel that may have come too late, its first try being dead", async () => {
+it("a repeated bulk counts no cancel that may have come too late, after its first try died", async () => {
   const world = createWorld();
   await world.pass(80 * SECOND);
   const { id } = await world.file({ topic: "events", delay: 215 * SECOND });
@@ -492,7 +501,7 @@ it("a repeated bulk counts no cancel that may have come too late, its first try 
   expect(await consume(world, "events")).toMatchObject([{ id }]);
 });
 
-describe("a bulk leaves alone what", () => {
+describe("a bulk leaves alone a job that", () => {
   const anew = { cancel: {}, move: { dueAt: START + 3 * HOUR } } as const;
   const atEachCall = (world: World): void => {
     world.pool.hooks.before = () => world.pass(1, { ticks: false });
@@ -525,7 +534,7 @@ describe("a bulk leaves alone what", () => {
     ["move", 0],
     ["move", 4],
   ] as const)(
-    "somebody asks for between its reading and its writing, when it is to %s: by a clock that is %i s behind",
+    "another caller asks for between the read and the write of a bulk to %s, by a clock that is %i s behind",
     async (action, behind) => {
       const world = createWorld();
       const [moved, other] = await filed(world, 2);
@@ -566,7 +575,7 @@ describe("a bulk that moves", () => {
     for (const start of starts) expect(Math.abs(start - target)).toBeLessThanOrEqual(parts.length);
   });
 
-  it("sends nothing twice that its later pages and parts meet again where it has moved it", async () => {
+  it("sends no job twice although its later pages and parts meet the job again at its new time", async () => {
     const world = createWorld();
     const homes = await filed(world, 600, (i) => ({ delay: MINUTE + i }));
     // Near, and ahead of its place.
@@ -575,7 +584,7 @@ describe("a bulk that moves", () => {
     expect(sent(world).filter(({ revision }) => revision === 1)).toHaveLength(homes.length);
   });
 
-  it("moves nothing twice when a part of it is repeated, after it or beside it", async () => {
+  it("moves nothing twice when a part is repeated, after that part or at the same time", async () => {
     const world = createWorld();
     const homes = await filed(world, 60);
     const asked: Asked = { action: "move", dueAt: target, ratePerSecond: 1 };
@@ -614,7 +623,7 @@ describe("a bulk that moves", () => {
     },
   );
 
-  it("moves nothing twice when the same part, begun later, is faster", async () => {
+  it("moves nothing twice when a repeat of a part begins later and overtakes it", async () => {
     const world = createWorld();
     const homes = await filed(world, 60);
     const asked = { action: "run", ratePerSecond: 10 } as const;
@@ -634,7 +643,7 @@ describe("a bulk that moves", () => {
     ["run", false],
     ["cancel", false],
   ] as const)(
-    "revives no crashed run that an event has cancelled: %s, as it comes: %s",
+    "revives no crashed run that an event has cancelled: %s, during the bulk: %s",
     async (action, late) => {
       const world = createWorld();
       const { id } = await world.file({ key });
@@ -651,7 +660,7 @@ describe("a bulk that moves", () => {
       await world.pass(MINUTE, { ticks: false });
       if (late) meanwhile(world, isLook, mark);
       const asked = { action, from: START, to: START + HOUR, dueAt: world.now() + HOUR };
-      // A run begins with what is due from now on.
+      // A bulk that runs jobs begins with those that are due from now on, so the range is set here.
       const bulk = { ...begin(world, asked), from: START, position: beforeTime(START) };
       const dry = await runBulk(world.ctx, requestOf({ ...asked, dryRun: true }), bulk);
       const part = await runBulk(world.ctx, requestOf(asked), bulk);
@@ -678,7 +687,7 @@ describe("a bulk that moves", () => {
     expect(await only(world, {})).toMatchObject({ changed: 1 });
   });
 
-  it("goes on with the same part where it has crashed", async () => {
+  it("continues with the same part after a crash", async () => {
     const world = createWorld();
     const homes = await filed(world, 60);
     const asked: Asked = { action: "move", dueAt: target };
@@ -695,7 +704,7 @@ describe("a bulk that moves", () => {
     for (const home of await now(world, homes)) expect(home).toMatchObject({ revision: 1, dueAt: target });
   });
 
-  it("leaves a job that it has moved to its own retries", async () => {
+  it("does not move a job again that it has moved and that now waits for its retry", async () => {
     const world = createWorld();
     const homes = await filed(world, 600, (i) => ({ delay: 4 * MINUTE + 5 * i }));
     const asked = { action: "run" } as const;
@@ -715,7 +724,7 @@ describe("a bulk that moves", () => {
     expect(await now(world, failed)).toEqual(failed);
   });
 
-  it("gives starts at its rate over its parts, and none that has passed while nobody went on", async () => {
+  it("gives starts at its rate over all parts, and none that has passed while no call continued it", async () => {
     const world = createWorld();
     const homes = await filed(world, 1000);
     const asked = { action: "run", ratePerSecond: 10 } as const;
@@ -736,7 +745,7 @@ describe("a bulk that moves", () => {
     expect(Math.max(...starts)).toBe(START + 3660 * 24 * HOUR);
   });
 
-  it("to now leaves alone what is due already", async () => {
+  it("to now leaves alone jobs that are due already", async () => {
     const world = createWorld();
     const due = await world.file({});
     const [later] = await filed(world, 1);
@@ -764,7 +773,7 @@ describe("a bulk that redrives", () => {
     expect((await world.home(early.id)).state).toBe("dead");
   });
 
-  it("leaves alone who died since it began, though it was its own doing, or after its range", async () => {
+  it("leaves alone jobs that died since it began, even jobs that it redrove itself, or that died after its range", async () => {
     const world = createWorld();
     const homes = [await dead(world), await dead(world)];
     await world.pass(SECOND, { ticks: false });
@@ -780,7 +789,7 @@ describe("a bulk that redrives", () => {
     expect((await only(world, asked)).matched).toBe(3);
   });
 
-  it("skips a job whose key names another by now, and takes for done what another has redriven", async () => {
+  it("skips a job whose key now names another job, and counts as done a job that another call has redriven", async () => {
     const world = createWorld();
     const old = await dead(world, { key });
     const other = await dead(world);
@@ -800,7 +809,7 @@ describe("a bulk that redrives", () => {
     expect(await world.home(other.id)).toMatchObject({ revision: 1 });
   });
 
-  it("goes on over its parts at its rate", async () => {
+  it("keeps its rate over all parts", async () => {
     const world = createWorld();
     const homes: Home[] = [];
     for (let i = 0; i < 510; i++) homes.push(await dead(world));

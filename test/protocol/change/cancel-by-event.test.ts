@@ -29,12 +29,12 @@ const eventWorld = (): World =>
     longDelay: 7200,
     topics: { orders: { cancelledByEvents: true, maxAttempts: 3, backoff: { waits: [15, 180] } }, plain: {} },
   });
-/** What an event that happened at `at` cancels. */
+/** Applies an event that happened at `at` and cancels the job of the key. */
 const paid = (world: World, at = world.now(), lasts = LASTS, id = `paid ${at}`) =>
   cancelByEvent(world.ctx, { id, topic: "orders", key, at, until: at + lasts });
 const isTombstone = (item: Item): item is Tombstone => item.pk.startsWith("tombstone#");
 const tombstones = (world: World): Tombstone[] => world.pool.items().filter(isTombstone);
-/** Those that cancel what is filed after their events too. */
+/** The tombstones that also cancel jobs which are filed after their events. */
 const ahead = (world: World): Tombstone[] =>
   tombstones(world).filter(({ eventAt, until }) => eventAt < until);
 const keyItem = (world: World): KeyItem | undefined =>
@@ -54,7 +54,7 @@ describe("an event", () => {
     expect(keyItem(world)).toHaveProperty("expiresAt");
   });
 
-  it("takes the promoting schedule of the job it cancels along", async () => {
+  it("deletes the promoting schedule of the job that it cancels", async () => {
     const world = eventWorld();
     await world.file({ key, delay: 3 * HOUR });
     expect(world.promotions.filed.size).toBe(1);
@@ -141,7 +141,7 @@ describe("an event", () => {
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
   });
 
-  it("for a running job is over with a user's change of the job", async () => {
+  it("for a running job has no effect after a user changes the job", async () => {
     const world = eventWorld();
     const { id } = await world.file({ key });
     await crashWhileRunning(world, "orders");
@@ -152,7 +152,7 @@ describe("an event", () => {
     expect(await world.home(id)).toMatchObject({ state: "scheduled", attempt: 1 });
   });
 
-  it("leaves alone a job that was filed when its tombstone would have been over", async () => {
+  it("leaves alone a job that was filed after its tombstone would have ended", async () => {
     const world = eventWorld();
     const at = world.now();
     await world.pass(LASTS + CLOCK_MARGIN + 1, { ticks: false });
@@ -161,7 +161,7 @@ describe("an event", () => {
     expect(await world.home(id)).toMatchObject({ state: "scheduled" });
   });
 
-  it("without a tombstone cancels a job that was filed just before by a clock ahead, and none ahead", async () => {
+  it("without a tombstone cancels a job that was filed just before by a fast clock, and no job that is filed later", async () => {
     const world = eventWorld();
     const at = world.now();
     await world.pass(CLOCK_MARGIN, { ticks: false });
@@ -175,7 +175,7 @@ describe("an event", () => {
 });
 
 describe("an event before its job", () => {
-  it("leaves a tombstone that TTL takes 15 days after it is over", async () => {
+  it("leaves a tombstone that TTL deletes 15 days after it ends", async () => {
     const world = eventWorld();
     const at = world.now();
     const until = at + LASTS;
@@ -256,7 +256,7 @@ describe("an event before its job", () => {
       expect(await world.file({ ...other, delay: HOUR })).toMatchObject({ state: "scheduled" });
   });
 
-  it("cancels nothing that is filed when its tombstone is over, though TTL is late", async () => {
+  it("cancels no job that is filed after its tombstone has ended, even if TTL is late", async () => {
     const world = eventWorld();
     await paid(world);
     await world.pass(LASTS, { ticks: false });
@@ -264,7 +264,7 @@ describe("an event before its job", () => {
     expect(tombstones(world)).toHaveLength(1);
   });
 
-  it("lets a key go on as before when its job that was filed in time is over", async () => {
+  it("has no more effect on a key after the key's job, which was filed in time, has ended", async () => {
     const world = eventWorld();
     await paid(world);
     await world.file({ key, delay: HOUR });
@@ -299,7 +299,7 @@ describe("an event told again", () => {
     expect(world.events.filter(({ type }) => type === "tombstone")).toHaveLength(1);
   });
 
-  it("for the first time when its tombstone is over cancels what other events before it file, and no more", async () => {
+  it("only after its tombstone would have ended cancels jobs that earlier events file, and no others", async () => {
     const world = eventWorld();
     await world.file({ key });
     await consume(world, "orders");
@@ -316,14 +316,14 @@ describe("an event told again", () => {
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
   });
 
-  it("after another with a longer tombstone leaves that one, and replaces a shorter", async () => {
+  it("after another event leaves that event's longer tombstone, and replaces a shorter one", async () => {
     const world = eventWorld();
     const at = world.now();
     for (const [i, lasts] of [MINUTE, HOUR, LASTS].entries()) await paid(world, at, lasts, `e${i}`);
     expect(tombstones(world)).toMatchObject([{ until: at + HOUR }]);
   });
 
-  it("for a dead job leaves a tombstone, under which a redrive runs all the same", async () => {
+  it("for a dead job leaves a tombstone, which does not stop a redrive of the job", async () => {
     const world = eventWorld();
     const { id } = await dead(world, { key });
     await world.pass(SECOND, { ticks: false });
@@ -335,21 +335,21 @@ describe("an event told again", () => {
 });
 
 describe("an event and an enqueue at once", () => {
-  it("a job filed after the event looked for it and before its tombstone stands is cancelled", async () => {
+  it("a job filed after the event looked for it and before the tombstone is written is cancelled", async () => {
     const world = eventWorld();
     meanwhile(world, isAt("tombstone#", "transact"), () => world.file({ key, delay: HOUR }));
     await paid(world);
     expect(liveHomes(world)).toEqual([]);
   });
 
-  it("a job whose key was read before the tombstone stood is cancelled from the start", async () => {
+  it("a job whose key was read before the tombstone was written is cancelled from the start", async () => {
     const world = eventWorld();
     meanwhile(world, isTransaction, () => paid(world));
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
     expect(liveHomes(world)).toEqual([]);
   });
 
-  it("a job that read a tombstone which is over sees the one that takes its place", async () => {
+  it("an enqueue that read a tombstone which has ended notices the one that replaces it", async () => {
     const world = eventWorld();
     await paid(world);
     await world.pass(LASTS, { ticks: false });
@@ -357,7 +357,7 @@ describe("an event and an enqueue at once", () => {
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
   });
 
-  it("a tombstone that TTL takes while a job is being filed does not keep it from that", async () => {
+  it("a job is filed although TTL deletes a tombstone at the same time", async () => {
     const world = eventWorld();
     await paid(world);
     await world.pass(LASTS, { ticks: false });
@@ -367,7 +367,7 @@ describe("an event and an enqueue at once", () => {
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
   });
 
-  it("an event whose tombstone's answer was lost takes it for its own", async () => {
+  it("an event recognises its own tombstone if the answer to the write was lost", async () => {
     const world = eventWorld();
     breakOnce(world, "after", isAt("tombstone#", "transact"));
     await expect(paid(world)).rejects.toThrow("crash");
@@ -375,7 +375,7 @@ describe("an event and an enqueue at once", () => {
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
   });
 
-  it("a cancelled job whose transaction's answer was lost is answered as it was filed", async () => {
+  it("a job filed as cancelled is answered as it was filed, even if the transaction's answer was lost", async () => {
     const world = eventWorld();
     await paid(world);
     const once = { token: "t", hash: "h" };
@@ -385,7 +385,7 @@ describe("an event and an enqueue at once", () => {
     expect(world.queues.messages({ topic: "orders" })).toEqual([]);
   });
 
-  it("a cancelled job that meets itself under its key is answered as it was filed", async () => {
+  it("a job filed as cancelled is answered as it was filed, even if the call finds that job under its key", async () => {
     const world = eventWorld();
     await paid(world);
     const { pool } = world;
@@ -399,7 +399,7 @@ describe("an event and an enqueue at once", () => {
     expect(world.queues.messages({ topic: "orders" })).toEqual([]);
   });
 
-  it("of two events at once, after a tombstone that is over, the longer one's stands", async () => {
+  it("of two events at once, after a tombstone that has ended, the longer tombstone stays", async () => {
     const world = eventWorld();
     await paid(world);
     await world.pass(HOUR, { ticks: false });
@@ -409,7 +409,7 @@ describe("an event and an enqueue at once", () => {
     expect(tombstones(world)).toMatchObject([{ until: at + HOUR }]);
   });
 
-  it("of two events at once under a longer tombstone, the later one's time stands", async () => {
+  it("of two events at once under a longer tombstone, the time of the later event stays", async () => {
     const world = eventWorld();
     const at = world.now();
     await paid(world, at);
@@ -421,7 +421,7 @@ describe("an event and an enqueue at once", () => {
     ]);
   });
 
-  it("a job that ends while the event cancels it stands for what the event did", async () => {
+  it("an event whose job ends while the event cancels it has done its work, and cancels no later job", async () => {
     const world = eventWorld();
     await world.file({ key });
     meanwhile(world, isTransaction, () => consume(world, "orders"));

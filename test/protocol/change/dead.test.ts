@@ -9,7 +9,7 @@ import { consume } from "../../support/consume.ts";
 import { callsOf, isAt, meanwhile } from "../../support/scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 
-/** Lets all that is visible fail. */
+/** Lets all visible jobs fail. */
 const failAll = async (world: World): Promise<void> => {
   while ((await consume(world, "orders", { run: fail })).length > 0);
 };
@@ -62,7 +62,7 @@ describe("dead jobs", () => {
   it("a death that stops after the envelope leaves the job alive, and it dies when its lease has ended", async () => {
     const world = createWorld();
     const job = await world.file({ maxAttempts: 1 });
-    // The process dies there: no try of it gets further.
+    // The process dies here, so each of its tries ends here.
     world.pool.hooks.before = ({ keys }) => {
       if (keys[0]?.pk.startsWith("dead#")) throw new Error("crash");
     };
@@ -78,7 +78,7 @@ describe("dead jobs", () => {
     expect(await deadIds(world)).toEqual([job.id]);
   });
 
-  it("buried is dead, whatever attempts are left", async () => {
+  it("a buried job is dead, however many attempts are left", async () => {
     const world = createWorld();
     const job = await world.file({});
     await consume(world, "orders", { run: () => ({ end: "buried", error: "closed account" }) });
@@ -102,7 +102,7 @@ describe("dead jobs", () => {
     expect(world.queues.messages({ topic: "orders", dead: true })).toEqual([]);
   });
 
-  it("redrive takes the oldest first, some only, later, and no more than so many a second", async () => {
+  it("redrive takes the oldest jobs first, at most `max`, with a delay, and at its rate", async () => {
     const world = createWorld();
     const ids = await die(world, 4);
     const start = world.now() + HOUR;
@@ -165,7 +165,7 @@ describe("dead jobs", () => {
     expect(await consume(world, "orders")).toMatchObject([{ id, attempt: 1, revision: 1 }]);
   });
 
-  it("SQS's own redrive of a letter leaves alone a job that is far, or runs", async () => {
+  it("SQS's own redrive of a letter leaves alone a job that is due far ahead, or runs", async () => {
     const world = createWorld();
     const [far = "", running = ""] = await die(world, 2);
     await redrive(world.ctx, "orders", { ids: [far], max: 1, delay: HOUR });
@@ -229,7 +229,7 @@ describe("dead jobs", () => {
       expect(await world.home(id)).toMatchObject({ state: "scheduled", revision: 1 });
   });
 
-  it("a job that SQS refuses for good dies alone: its pack mates run", async () => {
+  it("of a pack, only the job that SQS refuses for good dies, and the others run", async () => {
     const world = createWorld();
     const delay = 5 * MINUTE;
     const bad = await world.file({ delay, body: '"unwanted"' });
@@ -252,7 +252,7 @@ describe("dead jobs", () => {
     });
   });
 
-  it("a page of those with a tag ends after so many entries, and the next goes on behind them", async () => {
+  it("a page of the dead jobs with a tag ends after so many entries, and the next page continues after them", async () => {
     const world = createWorld();
     await putDead(world, ENTRIES_A_PAGE + 1, (i) => (i === ENTRIES_A_PAGE ? { tag: "spring" } : {}));
     const asked = { topic: "orders", tag: "spring", limit: 10 };
@@ -263,7 +263,7 @@ describe("dead jobs", () => {
     expect([...homes, ...rest.homes]).toHaveLength(1);
   });
 
-  it("a page ends after so many bytes, of bodies or whatever else they have", async () => {
+  it("a page ends after so many bytes, of bodies or of other attributes", async () => {
     const large = { body: "x".repeat(150_000), headers: { h: "x".repeat(150_000) } };
     for (const name of ["body", "headers"] as const) {
       const world = createWorld();
@@ -276,7 +276,7 @@ describe("dead jobs", () => {
     }
   });
 
-  it("a job whose deadRetention is over is dead no more, though TTL has not deleted it yet", async () => {
+  it("a job counts as dead no longer than its deadRetention, even if TTL has not deleted it yet", async () => {
     const world = createWorld({ deadRetention: 14 * 86_400 });
     const [id = ""] = await die(world);
     await world.pass(14 * DAY - MINUTE, { ticks: false });
@@ -287,7 +287,7 @@ describe("dead jobs", () => {
     expect(await world.home(id)).toMatchObject({ state: "dead" });
   });
 
-  it("what is over is not read again and again while TTL is late with it", async () => {
+  it("entries past their retention are not read repeatedly while TTL is late", async () => {
     const world = createWorld({ deadRetention: 14 * 86_400 });
     await putDead(world, 5000, () => ({ expiresAt: (START + 14 * DAY) / 1000 }));
     await world.pass(14 * DAY + 2 * SECOND, { ticks: false });
@@ -300,7 +300,7 @@ describe("dead jobs", () => {
     }
   });
 
-  it("a page ends after so many entries, also of jobs that TTL has taken before their entries", async () => {
+  it("a page ends after so many entries, even if TTL has deleted their jobs first", async () => {
     const world = createWorld();
     await putDead(world, ENTRIES_A_PAGE + 1, () => ({}));
     const homes = world.pool.items().filter((item) => "state" in item && item.state === "dead");
@@ -313,7 +313,7 @@ describe("dead jobs", () => {
     expect(rest).not.toHaveProperty("cursor");
   });
 
-  it("a page ends after so many entries, also of those that list nothing any more", async () => {
+  it("a page ends after so many entries, even if their jobs are not dead any more", async () => {
     const world = createWorld();
     await putDead(world, 3 * ENTRIES_A_PAGE, (index) => ({ state: index % 6 === 0 ? "dead" : "done" }));
     let cursor: Position | undefined;

@@ -12,7 +12,7 @@ import { createWorld, HOUR, SECOND, START, type World } from "../../support/worl
 
 type Duplicates = Pick<EnqueueRule, "onDuplicate" | "maxDelay">;
 
-/** What becomes of a live job: as it is, replaced, or replaced within a bound. */
+/** What an event that files does to a live job: keeps it, replaces it, or postpones it within a bound. */
 const WAYS: [string, Duplicates][] = [
   ["keep", { onDuplicate: "keep" }],
   ["replace", { onDuplicate: "replace" }],
@@ -30,13 +30,13 @@ const placedBy = (ways: Duplicates, delay: number): EnqueueRule => ({
   delay,
   ...ways,
 });
-/** An event such as `P10`: of so many seconds after the start, which files a job of its own name, or cancels (`D`). */
+/** An event such as `P10` or `D10`: it happened 10 s after the start. `P` files a job with the event's name, and `D` cancels. */
 function eventOf(name: string): string {
   const detail = { orderId: key, n: name };
   const kind = name.startsWith("P") ? { "detail-type": "OrderPlaced" } : {};
   return busEvent(START + Number(name.slice(1)) * SECOND, { id: name, detail, ...kind });
 }
-/** Which of an event's messages stay. */
+/** Delivers an event. Answers the indices of the messages that stay in the queue. */
 const tell = (world: World, rules: readonly EventRule[], name: string, receives = 1) =>
   deliver(world, rules, [eventOf(name)], receives);
 const isLive = (item: Item): item is Home =>
@@ -50,7 +50,7 @@ function orders<T>(things: readonly T[]): T[][] {
 }
 
 it.each(WAYS.slice(1))(
-  "an event leaves a caller's job with %s that a later one has cancelled just then",
+  "an event with %s leaves a caller's job that a later event cancels at the same time",
   async (_, ways) => {
     const world = shop();
     await world.pass(HOUR, { ticks: false });
@@ -63,7 +63,7 @@ it.each(WAYS.slice(1))(
 );
 
 it.each(WAYS.slice(1))(
-  "an event cancels a caller's job that an earlier one makes its own with %s just then",
+  "an event cancels a caller's job that an earlier event with %s changes at the same time",
   async (_, ways) => {
     const world = shop();
     await world.pass(HOUR, { ticks: false });
@@ -76,7 +76,7 @@ it.each(WAYS.slice(1))(
 );
 
 it.each(WAYS.slice(1))(
-  "an event changes a job with %s though an old rule has left a tombstone",
+  "an event with %s changes a job even if an old rule has left a tombstone",
   async (_, ways) => {
     const world = shop();
     await tell(world, [paid], "D0");
@@ -94,7 +94,7 @@ it.each(WAYS.slice(1))(
 );
 
 it.each(WAYS.slice(1))(
-  "an event told twice at once changes a job with %s, and tries it once each",
+  "an event with %s, delivered twice at once, changes a job once, with one try for each delivery",
   async (_, ways) => {
     const world = shop();
     await enqueue(world.ctx, { topic: "orders", key, body: '"caller"', dueAt: world.now() + 60 * SECOND });
@@ -123,7 +123,7 @@ describe.each(WAYS)("events of one key, which meet a live job with %s", (_, ways
     ["filed, cancelled, filed, cancelled", 0, ["P0", "D5", "P10", "D15"], undefined],
     ["filed, cancelled, filed, asked for again", 0, ["P0", "D5", "P10", "P15"], "P15"],
   ])(
-    "leave the same in whatever order they are told, and told again: %s",
+    "leave the same job in any order of delivery, and after a second delivery: %s",
     async (__, tombstone, names, last) => {
       const rules = [placedBy(ways, 86_400), { ...paid, tombstone }];
       for (const order of orders(names)) {
@@ -161,7 +161,7 @@ const runs = (world: World, act: () => Promise<unknown>, ending: Ending = fail()
 
 describe("an event that has to wait for a run", () => {
   it.each(["done", "failed", "crash"] as const)(
-    "does nothing more when a later one has cancelled that meanwhile: %s",
+    "does nothing after a later event has cancelled the run in the meantime: %s",
     async (end) => {
       const { world, rules } = await begun({ onDuplicate: "postpone", maxDelay: 600 });
       const meet = async () => {
@@ -182,7 +182,7 @@ describe("an event that has to wait for a run", () => {
     },
   );
 
-  it("files its job when an earlier one has cancelled the run meanwhile", async () => {
+  it("files its job after an earlier event has cancelled the run in the meantime", async () => {
     const { world, rules } = await begun({ onDuplicate: "replace" });
     await runs(world, async () => {
       await pass(world, 9);
@@ -196,11 +196,11 @@ describe("an event that has to wait for a run", () => {
 
 describe("a running job that an event has cancelled", () => {
   it.each<[string, number, (world: World, rules: EventRule[]) => Promise<unknown>]>([
-    ["a later event keeps", 1, (world, rules) => tell(world, rules, "P9")],
-    ["a caller keeps", 1, (world) => world.file({ key, onDuplicate: "keep" })],
-    ["an earlier event meets", 0, (world, rules) => tell(world, rules, "P3")],
+    ["a later event keeps the job", 1, (world, rules) => tell(world, rules, "P9")],
+    ["a caller keeps the job", 1, (world) => world.file({ key, onDuplicate: "keep" })],
+    ["an earlier event is applied", 0, (world, rules) => tell(world, rules, "P3")],
     [
-      "is cancelled again by a later one after it was kept",
+      "a later event cancels the job again after one has kept it",
       0,
       async (world, rules) => {
         await tell(world, rules, "P9");
@@ -208,7 +208,7 @@ describe("a running job that an event has cancelled", () => {
         await tell(world, rules, "D12");
       },
     ],
-  ])("runs again, or not, as %s it", async (_, left, act) => {
+  ])("runs again or does not: %s", async (_, left, act) => {
     const { world, rules } = await begun({ onDuplicate: "keep" });
     await runs(world, async () => {
       await pass(world, 9);
@@ -231,7 +231,7 @@ describe("a running job that an event has cancelled", () => {
     expect(await consume(world, "orders")).toMatchObject([{ attempt: 2 }]);
   });
 
-  it("runs again though it is kept between the reading and the record of its end", async () => {
+  it("runs again if an event keeps it between the read and the write at its end", async () => {
     const { world, rules } = await begun({ onDuplicate: "keep" });
     const isEnd = ({ operation, keys }: Call) =>
       operation === "change" && keys.some(({ sk }) => sk.length > 20);
@@ -245,7 +245,7 @@ describe("a running job that an event has cancelled", () => {
   });
 
   it.each([[["D6"]], [[]]])(
-    "does not run again when a later one cancels it as one keeps it, after %j",
+    "does not run again if a later event cancels it while another keeps it, after %j",
     async (before) => {
       const { world, rules } = await begun({ onDuplicate: "keep" });
       await runs(world, async () => {
@@ -260,7 +260,7 @@ describe("a running job that an event has cancelled", () => {
 });
 
 describe("an event that replaces a job whose run has crashed", () => {
-  it("sees a later one cancel that by a clock which is behind", async () => {
+  it("notices that a later event, on a machine with a slow clock, cancels that job", async () => {
     const { world, rules } = await begun({ onDuplicate: "replace" });
     await crashWhileRunning(world, "orders");
     await afterLease(world);
@@ -274,7 +274,7 @@ describe("an event that replaces a job whose run has crashed", () => {
 });
 
 describe("an event that keeps a job", () => {
-  it("lets an earlier one replace it all the same", async () => {
+  it("does not keep an earlier event from replacing the job", async () => {
     const { world, rules } = await begun({ onDuplicate: "replace" });
     const seen: EnqueueRule = { ...placedBy({ onDuplicate: "keep" }, 0), detailType: "OrderSeen" };
     await pass(world, 20);
@@ -289,7 +289,7 @@ describe("an event that keeps a job", () => {
     expect(bodies(world)).toEqual(["P9"]);
   });
 
-  it("files one when the job is cancelled as it comes", async () => {
+  it("files a job if its job is cancelled at the same time", async () => {
     const { world, rules } = await begun({ onDuplicate: "keep" });
     await pass(world, 9);
     meanwhile(world, isAt("once#", "transact"), () => tell(world, rules, "D6"));
@@ -298,7 +298,7 @@ describe("an event that keeps a job", () => {
   });
 
   it.each([false, true])(
-    "is seen by an earlier one that cancels the job as it comes, running: %s",
+    "is noticed by an earlier event that cancels the job at the same time, running: %s",
     async (running) => {
       const { world, rules } = await begun({ onDuplicate: "keep" });
       const meet = async () => {
@@ -314,7 +314,7 @@ describe("an event that keeps a job", () => {
 });
 
 describe("an event that cancels, told again", () => {
-  it("leaves what a caller has filed since, within its tombstone", async () => {
+  it("leaves alone a job that a caller has filed since, before the tombstone ends", async () => {
     const { world, rules } = await begun({ onDuplicate: "keep" });
     await pass(world, 9);
     await tell(world, rules, "D6");
@@ -323,7 +323,7 @@ describe("an event that cancels, told again", () => {
     expect(live(world)).toHaveLength(1);
   });
 
-  it("is known among others of its second", async () => {
+  it("is recognised among other events of the same second", async () => {
     const { world, rules } = await begun({ onDuplicate: "keep" });
     await pass(world, 9);
     const closed = busEvent(START + 6 * SECOND, { id: "closed", detail: { orderId: key, n: "closed" } });
@@ -335,19 +335,22 @@ describe("an event that cancels, told again", () => {
     expect(live(world)).toHaveLength(1);
   });
 
-  it.each(["D24", "D3600"])("is known behind a later one though its time was to come: %s", async (toCome) => {
-    const { world, rules } = await begun({ onDuplicate: "keep" });
-    await pass(world, 8);
-    for (const name of [toCome, "D9"]) {
-      await tell(world, rules, name);
-      await world.file({ key, delay: HOUR });
-      await pass(world, 1);
-    }
-    for (const name of [toCome, "D9"]) await tell(world, rules, name, 2);
-    expect(live(world)).toHaveLength(1);
-  });
+  it.each(["D24", "D3600"])(
+    "is recognised after a later event, even if its time was in the future: %s",
+    async (toCome) => {
+      const { world, rules } = await begun({ onDuplicate: "keep" });
+      await pass(world, 8);
+      for (const name of [toCome, "D9"]) {
+        await tell(world, rules, name);
+        await world.file({ key, delay: HOUR });
+        await pass(world, 1);
+      }
+      for (const name of [toCome, "D9"]) await tell(world, rules, name, 2);
+      expect(live(world)).toHaveLength(1);
+    },
+  );
 
-  it("is known though a clock that was behind told it first", async () => {
+  it("is recognised even if a machine with a slow clock applied it first", async () => {
     const { world, rules } = await begun({ onDuplicate: "keep" });
     await pass(world, 9);
     await deliver({ ...world, ctx: world.skewed(-2 * SECOND) }, rules, [eventOf("D9")]);
@@ -357,7 +360,7 @@ describe("an event that cancels, told again", () => {
     expect(live(world)).toHaveLength(1);
   });
 
-  it("leaves a dead job that is redriven since", async () => {
+  it("leaves alone a dead job that was redriven since", async () => {
     const world = shop();
     const { id } = await dead(world, { key });
     await pass(world, 9);
@@ -367,7 +370,7 @@ describe("an event that cancels, told again", () => {
     expect(live(world)).toMatchObject([{ id }]);
   });
 
-  it("leaves a job that was filed after its tombstone by a clock that is behind", async () => {
+  it("leaves alone a job that a machine with a slow clock filed after the tombstone ended", async () => {
     const { world, rules } = await begun({ onDuplicate: "keep" });
     await pass(world, 9);
     await tell(world, rules, "D9");
@@ -379,7 +382,7 @@ describe("an event that cancels, told again", () => {
   });
 });
 
-it("an event cancels a dead job that a redrive brings back to life just then", async () => {
+it("an event cancels a dead job that is redriven at the same time", async () => {
   const world = shop();
   await dead(world, { key });
   await pass(world, 9);
@@ -389,7 +392,7 @@ it("an event cancels a dead job that a redrive brings back to life just then", a
 });
 
 it.each([[["P5", "D3"]], [["D3", "P5"]]])(
-  "of two events that happened just before a caller filed, by his clock, the later one stands: %j",
+  "of two events that happened just before a caller filed a job, by the caller's clock, the later one decides: %j",
   async (order) => {
     const world = shop();
     const rules = [placedBy({ onDuplicate: "keep" }, 86_400), { ...paid, tombstone: 0 }];
@@ -401,7 +404,7 @@ it.each([[["P5", "D3"]], [["D3", "P5"]]])(
   },
 );
 
-it("what a caller makes of a later event's job is none of an earlier one that cancels", async () => {
+it("an event that cancels leaves alone a job of a later event that a caller has replaced", async () => {
   const { world, rules } = await begun({ onDuplicate: "replace" });
   await pass(world, 20);
   await tell(world, rules, "P15");
@@ -410,7 +413,7 @@ it("what a caller makes of a later event's job is none of an earlier one that ca
   expect(bodies(world)).toEqual(["new"]);
 });
 
-it("what a caller replaces while a later event keeps it is none of an earlier one that cancels", async () => {
+it("an event that cancels leaves alone a job that a caller replaced while a later event kept it", async () => {
   const { world, rules } = await begun({ onDuplicate: "keep" });
   await pass(world, 20);
   meanwhile(world, isLook, () => tell(world, rules, "P15"));
@@ -420,7 +423,7 @@ it("what a caller replaces while a later event keeps it is none of an earlier on
 });
 
 it.each([[["D10", "X12"]], [["X12", "D10"]]])(
-  "a longer tombstone holds beside a later event's shorter one: %j",
+  "a longer tombstone stays in force beside a later event's shorter one: %j",
   async (order) => {
     const world = shop();
     const closed = { ...paid, detailType: "OrderClosed", tombstone: 0 };

@@ -34,7 +34,7 @@ const sweepShards = (world: World) =>
   Promise.all(
     [0, 1].map((shard) => sweepShard(world.ctx, shard, world.now() + MINUTE, backlogsOf(world.ctx))),
   );
-/** What is visible, run as a consumer does; several rounds, with ticks. */
+/** Runs all visible jobs as a consumer does, in several rounds with ticks. */
 const runFor = async (world: World, ms: number, topic = "orders") => {
   const runs = [];
   for (const end = world.now() + ms; world.now() < end; ) {
@@ -44,7 +44,7 @@ const runFor = async (world: World, ms: number, topic = "orders") => {
   return runs;
 };
 
-/** What is run, one message a receive: two of one job in the same receive run once. */
+/** Runs the visible jobs with one message for each receive, because two messages of one job in one receive would run once. */
 const runOneByOne = async (world: World, ms: number) => {
   const runs = [];
   for (const end = world.now() + ms; world.now() < end; ) {
@@ -58,7 +58,7 @@ const runOneByOne = async (world: World, ms: number) => {
 };
 
 describe("a paused topic's jobs", () => {
-  test("are parked as they become due, hold up no other topic, and start when it is resumed", async () => {
+  test("are parked when they become due, delay no other topic, and start when the topic is resumed", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "orders");
     const near = await world.file({ delay: MINUTE });
@@ -85,7 +85,7 @@ describe("a paused topic's jobs", () => {
     );
   });
 
-  test("start when it is resumed though whoever moved them to another time has died before sending", async () => {
+  test("start when the topic is resumed, even if a process died after it moved them and before it sent them", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "orders");
     const home = await world.file({ delay: 0 });
@@ -123,9 +123,9 @@ describe("a paused topic's jobs", () => {
     for (const [i, { at }] of runs.entries()) expect(at).toBeGreaterThanOrEqual(start + i * 100 * SECOND);
   });
 
-  test("keep to the resume's rate though SQS had their messages before, and new ones do not wait for them", async () => {
+  test("keep to the resume's rate although SQS had their messages before, and new jobs do not wait for them", async () => {
     const world = createWorld();
-    // The sweep has passed the place of what is filed now.
+    // The sweep has passed the due time of jobs that are filed now.
     await world.tick();
     for (let i = 0; i < 4; i++) await world.file({ delay: MINUTE });
     await pauseTopic(world.ctx, "orders");
@@ -158,7 +158,7 @@ describe("a paused topic's jobs", () => {
     expect((await runFor(world, 3 * HOUR)).map(({ id }) => id)).toEqual([moved.id]);
   });
 
-  test("that SQS has already are parked where a consumer meets them, and run once", async () => {
+  test("that SQS has already are parked when a consumer receives them, and run once", async () => {
     const world = createWorld();
     const { id } = await world.file({ delay: MINUTE });
     await pauseTopic(world.ctx, "orders");
@@ -170,11 +170,11 @@ describe("a paused topic's jobs", () => {
     expect(await runFor(world, HOUR)).toHaveLength(1);
   });
 
-  test("are held from consumers that knew no pause after five seconds", async () => {
+  test("are held, after five seconds, by consumers that did not know the pause", async () => {
     const world = createWorld();
     await world.file({ delay: 0 });
     expect(await consume(world, "orders")).toHaveLength(1);
-    // Another process pauses it: this one's knowledge is as old as its last look.
+    // Another process pauses the topic, so this process knows only what it read last.
     const others = { ...world.ctx, pool: { ...world.pool } };
     await pauseTopic(others, "orders");
     await world.pass(PAUSE_KNOWN_FOR);
@@ -214,7 +214,7 @@ describe("a pause", () => {
     const { id } = await world.file({ delay: 0 });
     for (let day = 0; day < 366; day += 6) {
       await world.pass(6 * DAY, { ticks: false });
-      // What the ticks of six days would do.
+      // This stands for the ticks of six days.
       await world.tick();
       await world.pass(11 * MINUTE, { ticks: false });
       await world.tick();
@@ -225,7 +225,7 @@ describe("a pause", () => {
     expect(await consume(world, "orders")).toMatchObject([{ id }]);
   });
 
-  test("is the same when it is paused again, and resuming what is not paused does nothing", async () => {
+  test("is the same when the topic is paused again, and a resume of a topic that is not paused does nothing", async () => {
     const world = createWorld();
     expect(await resume(world.ctx, "orders", undefined)).toEqual({ released: 0, left: 0 });
     expect(pauseItem(world)).toBeUndefined();
@@ -234,7 +234,7 @@ describe("a pause", () => {
     expect((await pauseTopic(world.ctx, "orders")).since).toBe(since);
   });
 
-  test("whose answer is lost is paused all the same, and so is its resume resumed", async () => {
+  test("takes effect even if its answer is lost, and so does its resume", async () => {
     const world = createWorld();
     breakOnce(world, "after", isAt("pause#", "insert"));
     await expect(pauseTopic(world.ctx, "orders")).rejects.toThrow("crash");
@@ -245,7 +245,7 @@ describe("a pause", () => {
     expect(await runFor(world, 2 * MINUTE)).toHaveLength(1);
   });
 
-  test("that comes while the topic is being resumed holds what is not yet let go", async () => {
+  test("during a resume of the topic holds the jobs that are not yet released", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "orders");
     for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
@@ -258,7 +258,7 @@ describe("a pause", () => {
     expect(await runFor(world, MINUTE)).toHaveLength(2);
   });
 
-  test("that ends while a sweep parks a job lets that job go on at once", async () => {
+  test("that ends while a sweep parks a job does not delay that job", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "orders");
     meanwhile(world, isAt("paused#orders", "insert"), () => resume(world.ctx, "orders", undefined));
@@ -267,7 +267,7 @@ describe("a pause", () => {
     expect(await consume(world, "orders")).toHaveLength(1);
   });
 
-  test("is forgotten once nobody can have met it unseen, its queue polled again", async () => {
+  test("is forgotten when the queue is polled again and no process can still use it", async () => {
     const asked: [string, boolean][] = [];
     const world = createWorld();
     const eventSources = { enable: async (topic: string, on: boolean) => void asked.push([topic, on]) };
@@ -307,7 +307,7 @@ describe("a pause", () => {
     expect(enabled).toBe(false);
   });
 
-  test("has its queue polled again in the course of a long resume, though Lambda refused at first and no tick came", async () => {
+  test("has its queue polled again during a long resume, even if Lambda refused at first and no tick came", async () => {
     const world = createWorld();
     let failing = false;
     let enabled = true;
@@ -328,7 +328,7 @@ describe("a pause", () => {
     expect(enabled).toBe(true);
   });
 
-  test("tells in a topic's report since when, and how many jobs it holds", async () => {
+  test("is in the topic's report, with its beginning and the number of jobs that it holds", async () => {
     const world = createWorld();
     const { since } = await pauseTopic(world.ctx, "orders");
     for (let i = 0; i < 3; i++) await world.file({ delay: 0 });
@@ -338,7 +338,7 @@ describe("a pause", () => {
 });
 
 test.each([0.01, undefined])(
-  "a resume, at a rate of %s, goes on though a deploy removes its topic: its jobs are sent to its queue",
+  "a resume at a rate of %s continues after a deployment removes its topic: the jobs are sent to its queue",
   async (rate) => {
     const world = createWorld();
     await pauseTopic(world.ctx, "orders");
@@ -357,7 +357,7 @@ test.each([0.01, undefined])(
   },
 );
 
-test("a tick lists a pause that a version of before has begun", async () => {
+test("a tick lists a pause that an earlier version has begun", async () => {
   const world = createWorld();
   await pauseTopic(world.ctx, "orders");
   const { pk, sk } = pausedTopicKey("orders");
@@ -367,7 +367,7 @@ test("a tick lists a pause that a version of before has begun", async () => {
 });
 
 test.each([0, 5000])(
-  "a pause that is said again holds against a resume of before that is still on its way, with clocks %i ms apart",
+  "a repeated pause is not undone by an earlier resume that is still on its way, with clocks %i ms apart",
   async (skew) => {
     const world = createWorld();
     const since = world.now() + skew;
@@ -402,7 +402,7 @@ test("a resume that dies after moving jobs leaves notes that move none twice", a
   expect(await runFor(world, 10 * MINUTE)).toHaveLength(3);
 });
 
-test("what is parked is counted by its jobs, not by the calls that changed them", async () => {
+test("the count of parked jobs counts each job once, not each call that changed it", async () => {
   const world = createWorld();
   await pauseTopic(world.ctx, "orders");
   for (let i = 0; i < 30; i++) {
@@ -436,7 +436,7 @@ test("a job that was parked, moved and parked again is sent when it is resumed",
   expect(world.visible("orders")).toMatchObject([{ id, revision: 2 }]);
 });
 
-test("jobs that are parked ahead of their due time keep to the resume's rate from then on", async () => {
+test("jobs that are parked ahead of their due time start at the resume's rate from their due time on", async () => {
   const world = createWorld();
   await pauseTopic(world.ctx, "orders");
   const ids: string[] = [];
@@ -447,7 +447,7 @@ test("jobs that are parked ahead of their due time keep to the resume's rate fro
   expect(starts.sort()).toEqual([0, 10, 20].map((seconds) => START + 2 * MINUTE + seconds * SECOND));
 });
 
-test("a job parked for a resume's rate just when that is over is let go all the same", async () => {
+test("a job that is parked for a resume's rate just when the resume ends is released", async () => {
   const world = createWorld();
   await world.tick();
   await pauseTopic(world.ctx, "events");
@@ -465,7 +465,7 @@ test("a job parked for a resume's rate just when that is over is let go all the 
   expect(pauseItem(world, "events")?.expiresAt).toBeDefined();
 });
 
-test("a resume is not over before Lambda took the wish to poll, however long that takes", async () => {
+test("a resume does not end before Lambda accepts the request to poll, however long that takes", async () => {
   const world = createWorld();
   let asked: boolean | undefined;
   const enable = async (_: string, on: boolean): Promise<void> => {
@@ -479,7 +479,7 @@ test("a resume is not over before Lambda took the wish to poll, however long tha
   expect(asked).toBe(true);
 });
 
-test("a resume that dies after moving an untracked job, whose queue fails next, loses nothing", async () => {
+test("a resume that dies after moving an untracked job loses nothing, even if the queue then fails", async () => {
   const world = createWorld();
   await pauseTopic(world.ctx, "events");
   const { id } = await world.file({ topic: "events" });
@@ -493,7 +493,7 @@ test("a resume that dies after moving an untracked job, whose queue fails next, 
   expect(world.visible("events").map((job) => job.id)).toContain(id);
 });
 
-test("a second resume at the same rate goes on where the first has given starts", async () => {
+test("a second resume at the same rate continues after the starts that the first has given", async () => {
   const world = createWorld();
   const file = (count: number) => Promise.all(Array.from({ length: count }, () => world.file({ delay: 0 })));
   await pauseTopic(world.ctx, "orders");
@@ -522,7 +522,7 @@ test("a held job's new body keeps its time and its start", async () => {
   expect(await runFor(world, 10 * MINUTE)).toMatchObject([{ id: second.id, revision: 2 }]);
 });
 
-test("what a caller's resume has no time for the ticks let go", async () => {
+test("ticks release the jobs for which a caller's resume has no time", async () => {
   const world = createWorld();
   await pauseTopic(world.ctx, "orders");
   for (let i = 0; i < 250; i++) await world.file({ delay: 0 });
@@ -539,7 +539,7 @@ test("what a caller's resume has no time for the ticks let go", async () => {
   expect(parked(world)).toEqual([]);
 });
 
-test("a limit holds for jobs that lay in the queue during a pause, when it is resumed without a rate", async () => {
+test("a limit applies to jobs that were in the queue during a pause, when the topic is resumed without a rate", async () => {
   const world = createWorld({ topics: { slow: { consumer: "pull", maxPerSecond: 1 } } });
   for (let i = 0; i < 200; i++) await world.file({ topic: "slow", delay: 5 * MINUTE + i * SECOND });
   await world.pass(5 * MINUTE - 5 * SECOND);
@@ -559,7 +559,7 @@ test("a limit holds for jobs that lay in the queue during a pause, when it is re
   expect(most).toBe(1);
 });
 
-test("a window holds for jobs that lay in the queue during a pause", async () => {
+test("a window applies to jobs that were in the queue during a pause", async () => {
   const world = createWorld({ topics: { shop: { consumer: "pull", window: "09:00-09:05 UTC" } } });
   for (let i = 0; i < 3; i++) await world.file({ topic: "shop", delay: 4 * MINUTE });
   await world.pass(4 * MINUTE - 5 * SECOND);
@@ -577,7 +577,7 @@ test.each([
   ["of an untracked topic with a limit", { tracking: "none", maxPerSecond: 1 }],
   ["of a tracked topic with a limit", { maxPerSecond: 1 }],
 ] as const)(
-  "a parked job %s is sent by the third to let it go when two in a row have died before they sent it",
+  "a parked job %s is sent by the third process that releases it, after two have died before they sent it",
   async (_, topic) => {
     const world = createWorld({ topics: { events: topic } });
     const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
@@ -616,12 +616,12 @@ describe("an untracked topic's parked jobs", () => {
     ["with a limit, at once", { maxPerSecond: 1 }, undefined],
     ["with a limit, at its rate", { maxPerSecond: 1 }, 1],
     ["without a limit, slowly", {}, 0.05],
-  ])("run once when sweeps meet them before their release does: %s", async (_, limit, rate) => {
+  ])("run once if sweeps read them before their release does: %s", async (_, limit, rate) => {
     const world = createWorld({ topics: { events: { tracking: "none", ...limit } } });
     await world.pass(30 * SECOND);
     await pauseTopic(world.ctx, "events");
     await world.pass(40 * SECOND);
-    // Parked by their writer, where no sweep has been yet.
+    // Their writer parks them, at times that no sweep has reached yet.
     for (let i = 0; i < 10; i++) await world.file({ topic: "events", delay: (190 + i) * SECOND });
     await world.pass(5 * SECOND);
     await resume(world.ctx, "events", rate);
@@ -638,7 +638,7 @@ describe("an untracked topic's parked jobs", () => {
     expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(3);
   });
 
-  test("run though SQS does not take their messages when they are let go", async () => {
+  test("run even if SQS does not accept their messages when they are released", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "events");
     await world.file({ topic: "events", delay: 2 * MINUTE });
@@ -649,7 +649,7 @@ describe("an untracked topic's parked jobs", () => {
     expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(1);
   });
 
-  test("run though whoever lets them go dies before it sends them", async () => {
+  test("run even if the process that releases them dies before it sends them", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "events");
     await world.file({ topic: "events", delay: 2 * MINUTE });
@@ -669,7 +669,7 @@ describe("an untracked topic's parked jobs", () => {
   test.each([
     ["", {}],
     [" with a limit", { maxPerSecond: 50 }],
-  ])("run once though a resume and two ticks let them go at the same time%s", async (_, limit) => {
+  ])("run once even if a resume and two ticks release them at the same time%s", async (_, limit) => {
     const world = createWorld({ topics: { events: { tracking: "none", ...limit } } });
     const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
     await pauseTopic(world.ctx, "events");
@@ -685,7 +685,7 @@ describe("an untracked topic's parked jobs", () => {
     expect(runs).toHaveLength(200);
   });
 
-  test("run though a tick leaves one to the note of another tick, which dies before it sends", async () => {
+  test("run even if a tick leaves a job to another tick, which parks it again and dies before it sends", async () => {
     const world = createWorld({ shards: 1 });
     /** Another process, with its own memory of pauses. */
     const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
@@ -698,7 +698,7 @@ describe("an untracked topic's parked jobs", () => {
     world.pool.hooks.after = ({ operation, keys }) => {
       isNoted ||= operation === "insert" && keys.some(({ pk }) => pk.startsWith("paused#"));
     };
-    // It looks at the pause again.
+    // It reads the pause again.
     meanwhile(
       world,
       ({ operation }) => isNoted && operation === "read",
@@ -718,7 +718,7 @@ describe("an untracked topic's parked jobs", () => {
     expect(await runOneByOne(world, HOUR)).toHaveLength(1);
   });
 
-  test("wait on though an older deletion of their note comes late", async () => {
+  test("go on waiting even if an earlier deletion of their note takes effect late", async () => {
     const world = createWorld({ topics: { events: { tracking: "none", consumer: "pull" } } });
     await pauseTopic(world.ctx, "events");
     const { id } = await world.file({ topic: "events", delay: 2 * MINUTE });
@@ -730,7 +730,7 @@ describe("an untracked topic's parked jobs", () => {
     expect(parked(world, "events")).toHaveLength(1);
   });
 
-  test("wait on though whoever parked them first deletes its note", async () => {
+  test("go on waiting even if the process that parked them first deletes its note", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "events");
     const { id } = await world.file({ topic: "events", delay: 2 * MINUTE });
@@ -743,7 +743,7 @@ describe("an untracked topic's parked jobs", () => {
 });
 
 describe("a paused pull topic", () => {
-  test("hands nothing out, and waits as long as it was asked to for its end", async () => {
+  test("hands nothing out, and a receive waits for the end of the pause as long as it was asked to", async () => {
     const world = createWorld();
     await world.file({ topic: "work", delay: 0 });
     await pauseTopic(world.ctx, "work");
@@ -754,7 +754,7 @@ describe("a paused pull topic", () => {
     expect(await receive(world.ctx, "work", { max: 10, waitSeconds: 0 }, world.timers)).toHaveLength(1);
   });
 
-  test("that is untracked keeps its jobs too: those that come are stored meanwhile", async () => {
+  test("that is untracked keeps its jobs too: jobs that are filed during the pause are stored", async () => {
     const world = createWorld();
     const early = await world.file({ topic: "events", delay: 0 });
     await pauseTopic(world.ctx, "events");

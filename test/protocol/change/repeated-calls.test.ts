@@ -20,7 +20,7 @@ async function bury(world: World, count: number): Promise<string[]> {
 }
 
 describe("a repeated reschedule with its Idempotency-Key", () => {
-  it("leaves what another caller has changed since", async () => {
+  it("leaves unchanged what another caller has changed since", async () => {
     const world = createWorld();
     const { id } = await world.file({ delay: HOUR });
     const first = { dueAt: world.now() + 2 * HOUR, body: '"first"', call };
@@ -30,7 +30,7 @@ describe("a repeated reschedule with its Idempotency-Key", () => {
     expect(await world.home(id)).toEqual(later);
   });
 
-  it("is answered with the job though that runs or is done", async () => {
+  it("is answered with the job even if the job runs or is done", async () => {
     const world = createWorld();
     const { id } = await world.file({ delay: HOUR });
     const change = { dueAt: world.now(), call };
@@ -68,7 +68,7 @@ describe("a repeated reschedule with its Idempotency-Key", () => {
     );
   });
 
-  it("is known until ten others have changed the job", async () => {
+  it("is recognised until ten other calls have changed the job", async () => {
     const world = createWorld();
     const { id } = await world.file({ delay: HOUR });
     await reschedule(world.ctx, id, { body: '"first"', call });
@@ -83,7 +83,7 @@ describe("a repeated reschedule with its Idempotency-Key", () => {
 describe("a repeated redrive with its Idempotency-Key", () => {
   const request = { max: 2, delay: HOUR, call };
 
-  it("of ids counts those that it redrove, and leaves what became of them", async () => {
+  it("of ids counts the jobs that it redrove, and leaves them as they are now", async () => {
     const world = createWorld();
     const ids = await bury(world, 3);
     expect(await redrive(world.ctx, "orders", { ...request, ids })).toEqual({ redriven: 3, left: 0 });
@@ -92,7 +92,7 @@ describe("a repeated redrive with its Idempotency-Key", () => {
     expect(await world.home(moved.id)).toEqual(moved);
   });
 
-  it("of the oldest takes no others, and those that the first try did not reach", async () => {
+  it("of the oldest jobs takes no other jobs, and redrives those that the first try did not reach", async () => {
     const world = createWorld();
     const ids = await bury(world, 4);
     breakOnce(
@@ -120,7 +120,7 @@ describe("a repeated redrive with its Idempotency-Key", () => {
     expect(await world.home(id)).toMatchObject({ state: "dead", lastError: "again" });
   });
 
-  it("whose first try chose at the same time takes the same jobs as that", async () => {
+  it("takes the same jobs as its first try, even if both choose them at the same time", async () => {
     const world = createWorld();
     const ids = await bury(world, 2);
     world.pool.hooks.before = async ({ operation, keys }) => {

@@ -40,7 +40,7 @@ describe("keys", () => {
     expect(liveHomes(world)).toHaveLength(1);
   });
 
-  it("a freed key goes to one of two who take it at once", async () => {
+  it("a freed key goes to one of two callers that take it at once", async () => {
     const world = createWorld();
     await world.file({ key });
     await consume(world, "orders");
@@ -53,7 +53,7 @@ describe("keys", () => {
     expect(liveHomes(world)).toHaveLength(1);
   });
 
-  it("a settle lets only its own job's key go", async () => {
+  it("a settle releases only the key of its own job", async () => {
     const world = createWorld();
     await world.file({ key });
     meanwhile(world, isAt("key#", "change"), () => world.file({ key, delay: HOUR }));
@@ -62,14 +62,14 @@ describe("keys", () => {
     expect(keyItem(world)).not.toHaveProperty("expiresAt");
   });
 
-  it("a death lets no key go whose job was redriven meanwhile", async () => {
+  it("a death does not release the key of a job that was redriven in the meantime", async () => {
     const world = createWorld();
     await world.file({ key, maxAttempts: 1 });
     const isRelease = ({ operation, keys }: Call) =>
       operation === "transact" && isAt("key#")({ operation, keys });
     let redriven = 0;
     world.pool.hooks.before = async (call) => {
-      // The redrive itself is a transaction of the key and the home too.
+      // The redrive also writes key and home in one transaction. It is not the release of the key.
       if (!isRelease(call) || liveOrRunning(world).length > 0) return;
       delete world.pool.hooks.before;
       redriven = (await redrive(world.ctx, "orders", { max: 1, delay: HOUR })).redriven;
@@ -80,7 +80,7 @@ describe("keys", () => {
     expect(keyItem(world)).not.toHaveProperty("expiresAt");
   });
 
-  it("the audit lets a key go whose job's process died before it did", async () => {
+  it("the audit releases a key if the process that ended its job died before it released the key", async () => {
     const world = createWorld();
     await world.file({ key, delay: 20 * MINUTE });
     const died = new Error("died");
@@ -94,7 +94,7 @@ describe("keys", () => {
     expect(keyItem(world)).toHaveProperty("expiresAt");
   });
 
-  it("the key of a cancelled and of a dead job goes with it", async () => {
+  it("a cancelled job and a dead job release their keys", async () => {
     const world = createWorld();
     await cancel(world.ctx, (await world.file({ key, delay: HOUR })).id);
     expect(keyItem(world)).toHaveProperty("expiresAt");

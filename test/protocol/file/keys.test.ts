@@ -20,7 +20,7 @@ describe("keys", () => {
     expect(homes(world)).toHaveLength(1);
   });
 
-  it("keep answers the job that is there", async () => {
+  it("keep answers the job that has the key", async () => {
     const world = createWorld();
     const first = await world.file({ key, delay: HOUR });
     const second = await world.fileAll({ key, delay: 2 * HOUR, onDuplicate: "keep" });
@@ -35,7 +35,7 @@ describe("keys", () => {
     expect(world.queues.messages({ topic: "orders" })).toHaveLength(1);
   });
 
-  it("replace gives the same job another body and time, and forgets what the new one does not say", async () => {
+  it("replace gives the same job another body and time, and removes options that the new request does not have", async () => {
     const world = createWorld();
     const first = await world.file({ key, delay: HOUR, tag: "old", maxAttempts: 2 });
     const second = await world.fileAll({ key, delay: MINUTE, body: '"new"', onDuplicate: "replace" });
@@ -67,7 +67,7 @@ describe("keys", () => {
     expect(homes(world)).toHaveLength(3);
   });
 
-  it("the key item of a finished job goes with it, that of a live one stays", async () => {
+  it("the key item of a finished job is deleted by TTL with the job, and that of a live job stays", async () => {
     const world = createWorld();
     await world.file({ key });
     const item = (): object | undefined => world.pool.items().find(({ pk }) => pk.startsWith("key#"));
@@ -158,7 +158,7 @@ describe("Idempotency-Key", () => {
     expect(homes(world)).toHaveLength(1);
   });
 
-  it("a day after the due time of a job that is done the token is free", async () => {
+  it("a day after the due time of a done job, its token can be used again", async () => {
     const world = createWorld();
     const first = await world.file({ once });
     await consume(world, "orders");

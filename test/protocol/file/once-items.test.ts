@@ -15,7 +15,7 @@ import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/wor
 const once = { token: "t", hash: "h" };
 const key = "k";
 
-/** What TTL deletes as soon as it may. */
+/** Deletes all items whose TTL has passed. */
 async function deleteExpired(world: World): Promise<void> {
   const over = world.pool
     .items()
@@ -23,13 +23,13 @@ async function deleteExpired(world: World): Promise<void> {
   await world.pool.remove(over, world.now() + HOUR);
 }
 
-/** Time without anybody, and TTL at once. */
+/** Lets time pass without ticks. Then TTL deletes without delay. */
 async function leap(world: World, ms: number): Promise<void> {
   await world.pass(ms, { ticks: false });
   await deleteExpired(world);
 }
 
-/** Days with a tick an hour, and TTL at once. */
+/** Lets days pass with a tick each hour, and TTL without delay. */
 async function live(world: World, days: number): Promise<void> {
   for (let hour = 0; hour < days * 24; hour++) {
     await leap(world, HOUR);
@@ -49,8 +49,8 @@ async function expectRepeatIs(
   expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed", home: { id } });
 }
 
-describe("an Idempotency-Key names its job as long as that lives, and a day longer", () => {
-  it("when the job is moved by just so much that its item lasts, runs late and for long", async () => {
+describe("an Idempotency-Key names its job as long as the job lives, and a day longer", () => {
+  it("when the job is moved just so little that its item need not change, and then runs late", async () => {
     const world = createWorld();
     const { id } = await world.file({ once });
     await reschedule(world.ctx, id, { dueAt: world.now() + DAY - MINUTE });
@@ -62,7 +62,7 @@ describe("an Idempotency-Key names its job as long as that lives, and a day long
     await expectRepeatIs(world, { once }, id);
   });
 
-  it("when the job is moved so, and no tick comes for two days then", async () => {
+  it("when the job is moved so little, and no tick comes for two days after that", async () => {
     const world = createWorld();
     const { id } = await world.file({ once });
     await reschedule(world.ctx, id, { dueAt: world.now() + DAY - MINUTE });
@@ -79,7 +79,7 @@ describe("an Idempotency-Key names its job as long as that lives, and a day long
     expect(homes(world)).toHaveLength(1);
   });
 
-  it("when the job's own replacement is replaced by another caller, and is not replaced again", async () => {
+  it("when the call replaced a job and another caller then replaced it, so that a repeat replaces nothing", async () => {
     const world = createWorld();
     const { id } = await world.file({ key, delay: HOUR });
     const first = { key, body: '"first"', delay: 2 * HOUR, onDuplicate: "replace", once } as const;
@@ -91,7 +91,7 @@ describe("an Idempotency-Key names its job as long as that lives, and a day long
     expect(await world.home(id)).toMatchObject({ body: '"later"', revision: 2 });
   });
 
-  it("when the job is postponed again and again, for each of the last ten calls", async () => {
+  it("when many calls postpone the job, for each of the last ten calls", async () => {
     const world = createWorld();
     const call = (n: number) =>
       ({
@@ -168,7 +168,7 @@ describe("an Idempotency-Key names its job as long as that lives, and a day long
     await expectRepeatIs(world, { once }, id);
   });
 
-  it("when two move it at once, whichever move holds", async () => {
+  it("when two callers move the job at once, whichever move wins", async () => {
     const world = createWorld();
     const { id } = await world.file({ delay: HOUR, once });
     let isMet = false;
@@ -182,7 +182,7 @@ describe("an Idempotency-Key names its job as long as that lives, and a day long
     expect(onceItems(world)[0]?.expiresAt).toBeGreaterThanOrEqual((world.now() + 31 * DAY) / SECOND);
   });
 
-  it("and then names another", async () => {
+  it("and then can name another job", async () => {
     const world = createWorld();
     const first = await world.file({ once });
     await consume(world, "orders");
@@ -192,7 +192,7 @@ describe("an Idempotency-Key names its job as long as that lives, and a day long
     expect((await world.file({ once })).id).not.toBe(first.id);
   });
 
-  it("and a day from when it ended, if it ran late", async () => {
+  it("and a day after its end, if it ran late", async () => {
     const world = createWorld();
     const { id } = await world.file({ once });
     await live(world, 3);
@@ -206,7 +206,7 @@ describe("an Idempotency-Key names its job as long as that lives, and a day long
 
 describe("a call that kept a job is remembered with its Idempotency-Key", () => {
   const kept = { key, delay: HOUR, onDuplicate: "keep", once } as const;
-  /** A job runs, and half a day later TTL has deleted what it may. */
+  /** Runs the job. Half a day later TTL deletes all items that it may delete. */
   const runToday = async (world: World): Promise<void> => {
     await world.tick();
     expect(await consume(world, "orders")).toHaveLength(1);
@@ -225,7 +225,7 @@ describe("a call that kept a job is remembered with its Idempotency-Key", () => 
     expect(homes(world)).toHaveLength(1);
   });
 
-  it("though the job runs as it is kept, and asks to run again much later", async () => {
+  it("even if the job runs while it is kept, and asks to run again much later", async () => {
     const world = createWorld();
     const { id } = await world.file({ key });
     const run = async () => {
@@ -245,7 +245,7 @@ describe("a call that kept a job is remembered with its Idempotency-Key", () => 
       (world: World) =>
         world.file({ key, delay: 30 * DAY, onDuplicate: "replace", once: { ...once, token: "u" } }),
     ],
-  ])("though the job is being %s by somebody who has not read of it", async (_, change) => {
+  ])("even if the job is %s at the same time by a caller that has not read this note", async (_, change) => {
     const world = createWorld();
     const { id } = await world.file({ key, delay: HOUR });
     meanwhile(world, isLook, () => world.fileAll(kept));
@@ -255,7 +255,7 @@ describe("a call that kept a job is remembered with its Idempotency-Key", () => 
     await expectRepeatIs(world, kept, id);
   });
 
-  it("though the end of its run is being recorded by somebody who has not read of it", async () => {
+  it("even if the end of a run is recorded at the same time by a process that has not read this note", async () => {
     const world = createWorld();
     const { id } = await world.file({ key });
     const run = () => {
@@ -269,7 +269,7 @@ describe("a call that kept a job is remembered with its Idempotency-Key", () => 
     await expectRepeatIs(world, kept, id);
   });
 
-  it("though its topic has been paused for long, and goes on to be", async () => {
+  it("even if its topic has been paused for long, and stays paused", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "orders");
     const { id } = await world.file({ key, delay: HOUR });
@@ -281,7 +281,7 @@ describe("a call that kept a job is remembered with its Idempotency-Key", () => 
     await expectRepeatIs(world, kept, id);
   });
 
-  it("also when many keep the job at once: each is answered", async () => {
+  it("even if many calls keep the job at once: each is answered", async () => {
     const world = createWorld();
     const { id } = await world.file({ key, delay: HOUR });
     const calls = Array.from({ length: 40 }, (__, n) => ({ ...kept, once: { ...once, token: `${n}` } }));
@@ -290,7 +290,7 @@ describe("a call that kept a job is remembered with its Idempotency-Key", () => 
     expect((await world.home(id)).once?.split("\n")).toHaveLength(10);
   });
 
-  it("and costs a call without one, or an event, no write to the job", async () => {
+  it("but a call without an Idempotency-Key, or an event, writes nothing to the job", async () => {
     const world = createWorld();
     await world.file({ key, delay: HOUR });
     const { once: _, ...plain } = kept;
@@ -305,7 +305,7 @@ describe("a call that kept a job is remembered with its Idempotency-Key", () => 
 });
 
 describe("a once item", () => {
-  it("is over with its time though its job was cancelled long before it was due", async () => {
+  it("ends at its own time even if its job was cancelled long before it was due", async () => {
     const world = createWorld();
     const { id } = await world.file({ delay: 3 * DAY, once });
     await cancel(world.ctx, id);
@@ -322,7 +322,7 @@ describe("a once item", () => {
     expect(calls).not.toContain("once");
   });
 
-  it("that names another job by now is left alone by a redrive of the first", async () => {
+  it("that names another job by now is not changed by a redrive of the first job", async () => {
     const world = createWorld();
     const { id } = await world.file({ once });
     await consume(world, "orders", { run: () => ({ end: "buried", error: "x" }) });
@@ -335,7 +335,7 @@ describe("a once item", () => {
   });
 });
 
-describe("of an untracked job whose write came too late for the sweep, its writer dead,", () => {
+describe("of an untracked job that was written too late for the sweep and whose writer has died,", () => {
   const unsent = async () => {
     const world = createWorld();
     await world.pass(80 * SECOND);
@@ -345,7 +345,7 @@ describe("of an untracked job whose write came too late for the sweep, its write
       ({ operation }) => operation === "transact",
       () => world.pass(40 * SECOND),
     );
-    // It dies as soon as that is written.
+    // The writer dies as soon as the job is written.
     await new Promise<void>((resolve) => {
       world.pool.hooks.after = ({ operation }) => {
         if (operation !== "transact") return;
@@ -358,7 +358,7 @@ describe("of an untracked job whose write came too late for the sweep, its write
     return { world, job };
   };
 
-  it.each([0, HOUR])("one repeat sends it, %i ms later, and no further one", async (later) => {
+  it.each([0, HOUR])("one repeat sends it, %i ms later, and later repeats do not", async (later) => {
     const { world, job } = await unsent();
     await world.pass(later);
     for (let i = 0; i < 5; i++)
@@ -411,7 +411,7 @@ describe("of an untracked job that goes straight to SQS", () => {
     expect(new Set(ids)).toEqual(new Set([first.home.id]));
   });
 
-  it("one repeat sends it whose writer has died, and no later one", async () => {
+  it("one repeat sends it after its writer has died, and later repeats do not", async () => {
     const { world, job } = await soon();
     world.pool.hooks.after = async (call) => {
       if (isName(call)) throw new Error("crash");
@@ -425,7 +425,7 @@ describe("of an untracked job that goes straight to SQS", () => {
     expect(await consume(world, "events")).toHaveLength(1);
   });
 
-  it("a call whose name cannot be written is refused, and files nothing", async () => {
+  it("a call whose once item cannot be written is refused, and files nothing", async () => {
     const { world, job } = await soon();
     world.pool.hooks.before = async (call) => {
       if (isName(call)) throw new Error("throttled");
@@ -437,7 +437,7 @@ describe("of an untracked job that goes straight to SQS", () => {
   });
 });
 
-it("a repeat says that an untracked job which was cancelled long before it is due is stored no more", async () => {
+it("a repeat is refused if its untracked job was cancelled long before it was due and is not stored any more", async () => {
   const world = createWorld();
   await world.tick();
   const asked = {
@@ -452,7 +452,7 @@ it("a repeat says that an untracked job which was cancelled long before it is du
   await expect(enqueue(world.ctx, asked)).rejects.toMatchObject({ code: "job-not-found" });
 });
 
-it("a repeat sends no unsent job that was stored and cancelled, though TTL has taken its home", async () => {
+it("a repeat does not send a job that was stored and cancelled unsent, even if TTL has deleted its home", async () => {
   const world = createWorld({ retention: DAY / SECOND });
   await world.tick();
   const asked = {
@@ -477,7 +477,7 @@ it("a repeat sends no unsent job that was stored and cancelled, though TTL has t
   expect(world.queues.messages({ topic: "events" })).toEqual([]);
 });
 
-it("says that it cannot keep an item for longer that a newer version wrote, and moves the job", async () => {
+it("a move reports that it cannot keep a newer version's once item for longer, and moves the job", async () => {
   const world = createWorld();
   const { id } = await world.file({ once });
   const written = { ...onceItems(world)[0], v: 2 } as OnceItem;

@@ -15,7 +15,7 @@ const postpone = (world: World, more: object = {}) =>
 const pass = (world: World, ms: number) => world.pass(ms, { ticks: false });
 
 describe("a job that is postponed", () => {
-  it("is found by lists and bulks where it was due, however late it is postponed again", async () => {
+  it("is found by lists and bulks at its due time, however late it is postponed again", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "orders");
     const asked = { delay: 5 * SECOND, maxDelay: MINUTE };
@@ -39,7 +39,7 @@ describe("a job that is postponed", () => {
     expect(await world.home(home.id)).toEqual(home);
   });
 
-  it("is due by its bound though it was filed for later", async () => {
+  it("is due by its bound even if it was filed for later", async () => {
     const world = createWorld();
     expect((await postpone(world, { delay: 2 * HOUR })).home).toMatchObject({
       dueAt: BOUND,
@@ -47,7 +47,7 @@ describe("a job that is postponed", () => {
     });
   });
 
-  it("is put off with the newest body and options, and all attempts, until nobody calls for so long", async () => {
+  it("gets the newest body and options and all attempts with each call, until no call comes for its delay", async () => {
     const world = createWorld();
     const first = (await postpone(world, { tag: "old", maxAttempts: 2 })).home;
     await pass(world, 5 * MINUTE);
@@ -68,7 +68,7 @@ describe("a job that is postponed", () => {
     expect(await consume(world, "orders")).toMatchObject([{ id: home.id, revision: 1, at: home.dueAt }]);
   });
 
-  it("is put off no further than the first bound, whatever later calls allow, and runs there once", async () => {
+  it("is postponed at most to its first bound, whatever later calls allow, and runs then, once", async () => {
     const world = createWorld();
     await postpone(world);
     for (let i = 1; i < 12; i++) {
@@ -111,7 +111,7 @@ describe("a job that is postponed", () => {
     await expect(postpone(world)).rejects.toMatchObject({ code: "job-running" });
   });
 
-  it("is bounded by when it was filed if it was filed otherwise", async () => {
+  it("has a bound that counts from its filing, if it was filed without one", async () => {
     const world = createWorld();
     await world.file({ key, delay: 10 * MINUTE });
     await pass(world, 5 * MINUTE);
@@ -121,7 +121,7 @@ describe("a job that is postponed", () => {
     });
   });
 
-  it("is bounded by when it was replaced last, as that has ended its bound", async () => {
+  it("has a bound that counts from its last replacement, because that ended its earlier bound", async () => {
     const world = createWorld();
     await postpone(world);
     await pass(world, MINUTE);
@@ -160,7 +160,7 @@ describe("a job that is postponed", () => {
 describe("a call that postpones", () => {
   const once = { token: "t", hash: "h" };
 
-  it("is answered again with the job as it is, and puts nothing off", async () => {
+  it("postpones nothing when it is repeated, and is answered with the job as it is now", async () => {
     const world = createWorld();
     const first = await postpone(world);
     await pass(world, 5 * MINUTE);
@@ -191,7 +191,7 @@ describe("a call that postpones", () => {
     expect(await consume(world, "orders")).toMatchObject([{ id: home.id, revision: 0 }]);
   });
 
-  it("while another postpones goes on from where that one left the job", async () => {
+  it("starts again from the job's new state if another call postpones it at the same time", async () => {
     const world = createWorld();
     await postpone(world);
     meanwhile(world, isLook, () => postpone(world, { body: '"theirs"', delay: 30 * MINUTE }));
@@ -204,8 +204,8 @@ describe("a call that postpones", () => {
   });
 });
 
-describe("a job that is postponed beyond its bound, again and again, starts all the same", () => {
-  it("though each of its messages is void when a consumer comes to it, and with the newest body", async () => {
+describe("a job that many calls postpone beyond its bound starts at its bound", () => {
+  it("even if each of its messages is void when a consumer receives it, and with the newest body", async () => {
     const world = createWorld();
     const asked = { delay: 2 * SECOND, maxDelay: 5 * SECOND };
     await postpone(world, asked);
@@ -213,7 +213,7 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
     let calls = 0;
     for (let i = 0; i < 20 && bodies.length === 0; i++) {
       await pass(world, SECOND);
-      // Between the delivery of the newest message and its claim somebody calls once more.
+      // Another call comes between the delivery of the newest message and its claim.
       meanwhile(
         world,
         ({ operation }) => operation === "changeMany",
@@ -230,7 +230,7 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
     expect(bodies).toEqual([calls]);
   });
 
-  it("when it is pulled, too, and the lease of its run holds", async () => {
+  it("when it is pulled, too, and the lease of its run stays valid", async () => {
     const world = createWorld();
     const asked = { topic: "work", delay: 0, maxDelay: SECOND };
     await postpone(world, asked);
@@ -246,7 +246,7 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
     expect(await world.home(job.id)).toMatchObject({ state: "done", revision: 1 });
   });
 
-  it.each([5, 10])("though %i others want five starts of its limit, too", async (others) => {
+  it.each([5, 10])("even if %i other jobs want five starts of its limit, too", async (others) => {
     const world = createWorld({ topics: { slow: { maxPerSecond: 1 } } });
     const runs: { id: string; at: number }[] = [];
     const { id } = (await postpone(world, { topic: "slow", delay: 10 * SECOND, maxDelay: MINUTE })).home;
@@ -276,7 +276,7 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
   it("before the jobs that came after its bound, while it is parked for its limit", async () => {
     const world = createWorld({ shards: 1, topics: { slow: { maxPerSecond: 1 } } });
     for (let i = 0; i < 200; i++) await world.file({ topic: "slow" });
-    // A tick says that jobs wait: nobody takes a start beside them from then on.
+    // A tick records that jobs wait. From then on no caller takes a start before them.
     await world.pass(MINUTE);
     const asked = { topic: "slow", delay: 0, maxDelay: SECOND };
     const { id } = (await postpone(world, asked)).home;
@@ -336,7 +336,7 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
     expect(started).toBeLessThan(START + MINUTE + 5 * SECOND);
   });
 
-  it("at the rate of a resume, though all are called once more after it", async () => {
+  it("at the rate of a resume, even if all jobs are postponed once more after it", async () => {
     const world = createWorld();
     const keys = Array.from({ length: 20 }, (_, i) => `k${i}`);
     const callAll = async (): Promise<void> => {
@@ -352,12 +352,12 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
     for (const end = world.now() + 5 * MINUTE; world.now() < end; await world.pass(SECOND))
       starts.push(...(await consume(world, "orders")).map(({ at }) => at));
     expect(starts.length).toBe(20);
-    // The first one goes at once, the others in step with the rate.
+    // The first job starts at once, and the others follow at the rate.
     const gaps = starts.slice(2).map((at, i) => at - (starts[i + 1] ?? 0));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(9 * SECOND);
   });
 
-  it("but not within a window that has shut", async () => {
+  it("but not while its window is closed", async () => {
     const world = createWorld({ topics: { orders: { window: "10:00-11:00 UTC" } } });
     await postpone(world, { delay: 0, maxDelay: SECOND });
     await pass(world, MINUTE);
@@ -365,7 +365,7 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
     expect(await consume(world, "orders")).toEqual([]);
   });
 
-  it("late by none of the time for which its limit held it", async () => {
+  it("and the time for which its limit held it does not count as lateness", async () => {
     const world = createWorld({
       topics: { slow: { maxPerSecond: 1, ifLate: { after: 120, do: "skip" } } },
     });
@@ -389,7 +389,7 @@ describe("a job that is postponed beyond its bound, again and again, starts all 
   });
 
   it.each([{ window: "08:00-18:00 UTC" }, { maxPerSecond: 100 }])(
-    "in a topic with %j, though each of its messages is void when it is met",
+    "in a topic with %j, even if each of its messages is void when it is received",
     async (settings) => {
       const world = createWorld({ topics: { orders: settings } });
       const asked = { delay: 2 * SECOND, maxDelay: 5 * SECOND };

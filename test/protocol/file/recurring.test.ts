@@ -29,12 +29,12 @@ const BAD_REQUEST = (rule: string) =>
   expect.objectContaining({ code: "bad-request", message: expect.stringContaining(rule) });
 const NOT_FOUND = expect.objectContaining({ code: "schedule-not-found" });
 
-/** What Scheduler does at `time`. */
+/** Invokes the schedule's target for an occurrence at `time`, as Scheduler does. */
 async function comesRound(world: World, name: string, time: number) {
   return fileOccurrence(world.ctx, parseOccurrence(world.schedules.inputOf(name, time)));
 }
 
-test("an occurrence that is told again from its DLQ, days later, files no second job", async () => {
+test("an occurrence that is delivered again from its DLQ days later files no second job", async () => {
   const world = createWorld({ retention: 30 * 86_400 });
   await put(world);
   const time = START + HOUR;
@@ -96,7 +96,7 @@ describe("an occurrence", () => {
     expect(second).toMatchObject({ outcome: "replayed", home: { id: first.home.id, topic: "orders" } });
   });
 
-  test("that fires again after its job is done is no second one", async () => {
+  test("that fires again after its job is done files no second job", async () => {
     const world = createWorld();
     await put(world);
     const { home } = await comesRound(world, "hourly", TEN);
@@ -116,7 +116,7 @@ describe("an occurrence", () => {
     expect(new Set(ids.map(({ home }) => home.id)).size).toBe(2);
   });
 
-  test("is named by nothing that a caller's Idempotency-Key can be", async () => {
+  test("has a once token that no caller's Idempotency-Key can equal", async () => {
     const world = createWorld();
     await put(world);
     await comesRound(world, "hourly", TEN);
@@ -124,7 +124,7 @@ describe("an occurrence", () => {
     expect(once?.pk.slice("once##".length)).not.toMatch(/^[ -~]*$/);
   });
 
-  test("of a topic that is gone is refused", async () => {
+  test("of a removed topic is refused", async () => {
     const world = createWorld();
     await put(world, { job: { ...hourly.job, topic: "gone" } });
     await expect(comesRound(world, "hourly", TEN)).rejects.toMatchObject({ code: "unknown-topic" });
@@ -145,7 +145,7 @@ describe("an occurrence", () => {
     { v: 2 },
     { ...occurrence, time: "<aws.scheduler.scheduled-time>" },
     ...[-1, 0.5, DAY + 1, "1"].map((spread) => ({ ...occurrence, job: { ...occurrence.job, spread } })),
-  ])("that is none is refused: %j", (event) => {
+  ])("with a malformed event is refused: %j", (event) => {
     expect(parseOccurrence(occurrence)).toMatchObject({ time: TEN });
     expect(() => parseOccurrence(event)).toThrow("must be an occurrence of version 1");
   });
@@ -169,7 +169,7 @@ describe("a schedule that is put", () => {
     expect(read).not.toHaveProperty("end");
   });
 
-  test("with all fields that it has is not written, though its last occurrence is past", async () => {
+  test("with unchanged fields is not written, even if its last occurrence is past", async () => {
     const world = createWorld();
     const full = {
       flexibleWindow: HOUR,
@@ -187,7 +187,7 @@ describe("a schedule that is put", () => {
     expect(update).toHaveBeenCalledTimes(1);
   });
 
-  test("with all fields that it has is written if it invokes another function", async () => {
+  test("with unchanged fields is written if it invokes another function", async () => {
     const world = createWorld();
     await put(world);
     const { read } = world.schedules;
@@ -200,7 +200,7 @@ describe("a schedule that is put", () => {
     expect(update).toHaveBeenCalledTimes(1);
   });
 
-  test("at once by two is one of them", async () => {
+  test("by two callers at once has all fields from one of them", async () => {
     const world = createWorld();
     const outcomes = await Promise.all([put(world), put(world)]);
     expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(["created", "replaced"]);
@@ -240,7 +240,7 @@ describe("a rate", () => {
       (time) => (time - NINE) / MINUTE,
     );
 
-  test("counts from the minute after it was put, and so again when it is put the same", async () => {
+  test("counts from the minute after it was put, and still does when the same schedule is put again", async () => {
     const world = createWorld();
     await put(world, rate);
     expect(await nextOfHourly(world)).toEqual([1, 91]);
@@ -252,7 +252,7 @@ describe("a rate", () => {
     expect(world.schedules.fromOf("hourly")).toBe(NINE + 91 * MINUTE);
   });
 
-  test("begins anew when it becomes another", async () => {
+  test("counts anew when it changes to another rate", async () => {
     const world = createWorld();
     await put(world, rate);
     await world.pass(10 * MINUTE, { ticks: false });
@@ -260,7 +260,7 @@ describe("a rate", () => {
     expect(await nextOfHourly(world)).toEqual([11, 131]);
   });
 
-  test("counts from its start, though that is long past when it is put or resumed", async () => {
+  test("counts from its start, even if the start is long past when it is put or resumed", async () => {
     const world = createWorld();
     const start = NINE - 30 * MINUTE;
     await put(world, { ...rate, start });
@@ -275,7 +275,7 @@ describe("a rate", () => {
 });
 
 describe("a cron", () => {
-  test("tells Scheduler of a start that lies ahead, and of no other", async () => {
+  test("passes a start to Scheduler only if it lies in the future", async () => {
     const world = createWorld();
     await put(world, { start: NINE + DAY });
     expect(world.schedules.fromOf("hourly")).toBe(NINE + DAY);
@@ -286,7 +286,7 @@ describe("a cron", () => {
 });
 
 describe("schedules", () => {
-  test("are paused and resumed, again and again", async () => {
+  test("can be paused and resumed, and both calls can be repeated", async () => {
     const world = createWorld();
     await put(world);
     for (const paused of [true, true, false, false]) {
@@ -307,7 +307,7 @@ describe("schedules", () => {
     expect(await consume(world, "orders")).toHaveLength(2);
   });
 
-  test("are listed page by page, but for one that goes meanwhile", async () => {
+  test("are listed page by page, except one that is deleted in the meantime", async () => {
     const world = createWorld();
     for (const name of ["a", "b", "c"]) await put(world, { name });
     const first = await listSchedules(world.ctx, 2, undefined);
@@ -317,7 +317,7 @@ describe("schedules", () => {
     expect(await listSchedules(world.ctx, 2, first.cursor)).toEqual({ schedules: [] });
   });
 
-  test("that are not there are not found", async () => {
+  test("that do not exist are not found", async () => {
     const { ctx } = createWorld();
     const calls = [
       () => readSchedule(ctx, "nobody"),
@@ -328,7 +328,7 @@ describe("schedules", () => {
     for (const call of calls) await expect(call()).rejects.toEqual(NOT_FOUND);
   });
 
-  test("go, and their jobs stay", async () => {
+  test("can be deleted, and their jobs stay", async () => {
     const world = createWorld();
     await put(world);
     const { home } = await comesRound(world, "hourly", TEN);

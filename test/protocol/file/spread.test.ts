@@ -11,7 +11,7 @@ import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../supp
 const TEN = START + HOUR;
 const JOB: NewJob = { topic: "orders", body: "{}", dueAt: TEN };
 
-/** Draws nothing but this byte for a spread; `spread`: the topics', in seconds. */
+/** A world that draws only this byte for a spread. `spread`: the setting of its topics, in seconds. */
 function drawing(byte: number, spread?: number): World {
   const own = spread === undefined ? {} : { spread };
   const world = createWorld({ topics: { orders: own, events: { ...own, tracking: "none" } } });
@@ -21,20 +21,20 @@ function drawing(byte: number, spread?: number): World {
 const filed = async (world: World, more: Partial<NewJob> = {}): Promise<Home> =>
   (await enqueue(world.ctx, { ...JOB, ...more })).home;
 
-test("what is drawn is whole, not less than nothing, and less than the spread", () => {
+test("a drawn delay is whole ms, at least 0, and less than the spread", () => {
   const draw = (byte: number) => drawWithin(DAY, (count) => new Uint8Array(count).fill(byte));
   expect([draw(0), draw(128), draw(255)]).toEqual([0, 43_369_411, DAY - 1]);
 });
 
 describe("a spread", () => {
-  it("makes a job due later, by what is drawn, and it is filed there", async () => {
+  it("makes a job due later by the drawn delay, and the job is filed at that time", async () => {
     const home = await filed(drawing(128), { spread: HOUR });
     const dueAt = TEN + 1_807_058;
     expect(home).toMatchObject({ dueAt, wantedAt: dueAt, sk: `${dueAt}#${home.id}` });
     expect(home).not.toHaveProperty("spread");
   });
 
-  it("of the topic is for jobs that have none of their own", async () => {
+  it("of the topic applies to jobs that have none of their own", async () => {
     const world = drawing(255, 60);
     expect(await filed(world)).toMatchObject({ dueAt: TEN + MINUTE - 1 });
     expect(await filed(world, { topic: "events" })).toMatchObject({ dueAt: TEN + MINUTE - 1 });
@@ -42,7 +42,7 @@ describe("a spread", () => {
     expect(await filed(world, { spread: 0 })).toMatchObject({ dueAt: TEN });
   });
 
-  it("of none draws nothing", async () => {
+  it("of 0 draws nothing", async () => {
     const counts: number[] = [];
     const { ctx } = createWorld();
     const random = (count: number) => {
@@ -68,7 +68,7 @@ describe("a spread", () => {
       expect(Number(time) - TEN).toSatisfy((late: number) => late >= 0 && late < MINUTE);
   });
 
-  it("is for jobs that replace and postpone others too, within the bound", async () => {
+  it("applies to jobs that replace and postpone others too, within the bound", async () => {
     const world = drawing(255);
     await filed(world, { key });
     expect(await filed(world, { key, onDuplicate: "replace", spread: MINUTE })).toMatchObject({
@@ -90,7 +90,7 @@ describe("a spread", () => {
     expect(await filed(world, again)).toMatchObject({ id: first.id, dueAt: first.dueAt });
   });
 
-  it("of a schedule spreads its occurrences, each once, and no job that is filed by hand", async () => {
+  it("of a schedule applies to each occurrence once, and not to a job that is filed by hand", async () => {
     const world = drawing(255);
     const job = { topic: "orders", body: "{}", spread: MINUTE };
     await putSchedule(world.ctx, { name: "s", expression: "cron(0 * * * ? *)", timezone: "UTC", job });

@@ -26,12 +26,12 @@ const picky = (): World =>
 const whyOf = (seconds: number): string =>
   `it would have started ${seconds} s late, and its topic allows 60 s`;
 
-describe("what a pause says of those before", () => {
+describe("what a pause records of earlier pauses", () => {
   const over = (earlier: Pause["earlier"], since: number, changedAt: number): Pause => {
     return { pk: "", sk: "", v: 1, state: "resuming", since, changedAt, ...(earlier && { earlier }) };
   };
 
-  test("is when the last twenty were, those before them taken together with the time between", () => {
+  test("is the last twenty spans, of which the first spans all earlier pauses with the time between them", () => {
     let last = over(undefined, 0, 5);
     for (let i = 1; i < 20; i++) last = over(spansAfter(last, i * 10), i * 10, i * 10 + 5);
     expect(pausedFor(last, 0, 300)).toBe(100);
@@ -41,7 +41,7 @@ describe("what a pause says of those before", () => {
     expect(pausedFor(last, 0, 300)).toBe(23 * 5 + 2 * 5);
   });
 
-  test("is of a resume that is paused again when its consumers had followed, and for jobs of before that it goes on at its rate", () => {
+  test("is, if a topic is paused again during a resume, when consumers had followed that resume, and that it held earlier jobs at its rate", () => {
     const paced = { ...over(undefined, 10, 20), rate: 1, followedAt: 25 };
     expect(spansAfter(paced, 60)).toEqual([
       { since: 10, until: 25 },
@@ -51,19 +51,19 @@ describe("what a pause says of those before", () => {
     expect([pausedFor(paced, 5, 60), pausedFor(paced, 19, 60), pausedFor(paced, 20, 60)]).toEqual([
       50, 41, 5,
     ]);
-    // No start was given after the one before `nextAt`, but for those of the next tick.
+    // The resume has given no starts from `nextAt` on, except those that the next tick may give.
     expect(pausedFor({ ...paced, nextAt: 30 }, 19, HOUR)).toBe(11 + 2 * MINUTE);
     const { rate: _, ...unpaced } = { ...paced, changedAt: 40, liftedAt: 20 };
     expect([pausedFor(unpaced, 19, 60), pausedFor(unpaced, 20, 60)]).toEqual([21, 5]);
   });
 
-  test("is nothing of when no message of then is left", () => {
+  test("has no spans so old that no message of that time is left", () => {
     const last = over([{ since: 0, until: 5 }], 10, 15);
     expect(spansAfter(last, READY_RETENTION + 4)).toHaveLength(2);
     expect(spansAfter(last, READY_RETENTION + 5)).toEqual([{ since: 10, until: 15 }]);
   });
 
-  test("stays as long as a message may lie in the ready queue", async () => {
+  test("stays stored as long as the ready queue keeps a message", async () => {
     const world = picky();
     await pauseTopic(world.ctx, "skipped");
     await resume(world.ctx, "skipped", undefined);
@@ -101,7 +101,7 @@ describe("a job that comes late to its start", () => {
     expect(await consume(world, "skipped")).toMatchObject([{ id: job.id }]);
   });
 
-  test("is judged when it is pulled, too", async () => {
+  test("is skipped or expired when it is pulled, too", async () => {
     const world = picky();
     const job = await world.file({ topic: "pulled" });
     await world.pass(2 * MINUTE, { ticks: false });
@@ -109,7 +109,7 @@ describe("a job that comes late to its start", () => {
     expect(await world.home(job.id)).toMatchObject({ state: "cancelled" });
   });
 
-  test("is judged in each attempt, by when that was due", async () => {
+  test("is judged in each attempt, by that attempt's due time", async () => {
     const world = picky();
     const job = await world.file({ topic: "skipped" });
     await consume(world, "skipped", { run: fail });
@@ -127,7 +127,7 @@ describe("a job that comes late to its start", () => {
     expect(await world.home(job.id)).toMatchObject({ state: "done" });
   });
 
-  test("by a limit or a window is not late", async () => {
+  test("because of a limit or a window does not count as late", async () => {
     const world = picky();
     await Promise.all([1, 2, 3, 4, 5].map(() => world.file({ topic: "limited" })));
     let pulled = 0;
@@ -141,7 +141,7 @@ describe("a job that comes late to its start", () => {
     expect(await consume(world, "windowed")).toMatchObject([{ id: held.id }]);
   });
 
-  test("by a pause is not late, whether a look parked it or its message lay in the queue", async () => {
+  test("because of a pause does not count as late, whether it was parked or its message was in the queue", async () => {
     for (const [filed, ticks] of [
       [10 * MINUTE, undefined],
       [0, false as const],
@@ -157,7 +157,7 @@ describe("a job that comes late to its start", () => {
     }
   });
 
-  test("by a pause that goes on before its resume is over is not late", async () => {
+  test("because of a pause does not count as late when the topic is paused again before the resume is over", async () => {
     const world = picky();
     const { id } = await world.file({ topic: "skipped", delay: 10 * SECOND });
     for (const paused of [HOUR, SECOND]) {
@@ -168,7 +168,7 @@ describe("a job that comes late to its start", () => {
     expect(await consume(world, "skipped")).toMatchObject([{ id }]);
   });
 
-  test("by one pause after the other is not late, be the first over or not", async () => {
+  test("because of two pauses does not count as late, whether the resume of the first is over or not", async () => {
     for (const between of [MINUTE, 12 * MINUTE]) {
       const world = createWorld({ topics: { skipped: { ifLate: { after: 1800, do: "skip" } } } });
       const { id } = await world.file({ topic: "skipped", delay: 10 * SECOND });
@@ -184,7 +184,7 @@ describe("a job that comes late to its start", () => {
     }
   });
 
-  test("beside a pause is late by what came before and after it", async () => {
+  test("is late by the time that it lost before and after a pause", async () => {
     const world = picky();
     const before = await world.file({ topic: "skipped" });
     const during = await world.file({ topic: "skipped", delay: 100 * SECOND });
@@ -198,7 +198,7 @@ describe("a job that comes late to its start", () => {
     expect(await world.home(during.id)).toMatchObject({ state: "cancelled", lastError: whyOf(61) });
   });
 
-  test("is late by what it waited since a resume at a rate, long as that takes", async () => {
+  test("is late by its wait after a resume at a rate, however long that resume takes", async () => {
     const world = picky();
     await pauseTopic(world.ctx, "skipped");
     await world.pass(MINUTE);
@@ -211,7 +211,7 @@ describe("a job that comes late to its start", () => {
     expect(await world.home(id)).toMatchObject({ state: "cancelled", attempt: 0 });
   });
 
-  test("is left as it is when it was moved, cancelled or is running meanwhile", async () => {
+  test("is left as it is if it was moved or cancelled, or runs, in the meantime", async () => {
     const world = picky();
     const [moved, gone, running] = await Promise.all(
       [1, 2, 3].map((group) => world.file({ topic: "skipped", group: `${group}` })),
@@ -233,7 +233,7 @@ describe("a job that comes late to its start", () => {
     expect(await world.home(running.id)).toMatchObject({ state: "running" });
   });
 
-  test("does not run when nobody knows whether its end was written, but comes again", async () => {
+  test("does not run if it is unknown whether its end was written, and its message comes again", async () => {
     for (const where of ["before", "after"] as const) {
       const world = picky();
       const job = await world.file({ topic: "skipped" });

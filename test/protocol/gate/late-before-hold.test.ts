@@ -26,7 +26,7 @@ async function statesAfter(trouble: (world: World) => Promise<void>): Promise<st
   return statesAfterRuns(world, ids, 30 * MINUTE);
 }
 
-/** The states of these jobs when consumers have run them for so many ms. */
+/** Runs consumers for `ms`. Answers the states of these jobs. */
 async function statesAfterRuns(world: World, ids: readonly string[], ms: number): Promise<string[]> {
   for (const end = world.now() + ms; world.now() < end; ) {
     await world.pass(SECOND);
@@ -38,7 +38,7 @@ async function statesAfterRuns(world: World, ids: readonly string[], ms: number)
 test.each<[string, (world: World) => Promise<void>]>([
   ["no tick has come", (world) => world.pass(2 * HOUR, { ticks: false })],
   [
-    "its queue took nothing",
+    "its queue accepted nothing",
     async (world) => {
       world.queues.trouble({ topic: "t" }, "failing");
       await world.pass(HOUR);
@@ -56,11 +56,14 @@ test.each<[string, (world: World) => Promise<void>]>([
       await world.pass(40 * MINUTE);
     },
   ],
-])("a job of a limited topic is as late as it was before its start, when %s", async (_, trouble) => {
-  expect(await statesAfter(trouble)).toEqual(["cancelled", "cancelled", "cancelled"]);
-});
+])(
+  "the time that a job of a limited topic lost before its start counts as lateness, when %s",
+  async (_, trouble) => {
+    expect(await statesAfter(trouble)).toEqual(["cancelled", "cancelled", "cancelled"]);
+  },
+);
 
-test("a job that waited for its limit is no later by the note of a writer that was slow", async () => {
+test("the late note of a slow writer makes a job that waited for its limit no later", async () => {
   const world = createWorld({ topics: { t: { maxPerSecond: 1 } }, shards: 1 });
   await world.tick();
   const jobs = [];
@@ -69,16 +72,16 @@ test("a job that waited for its limit is no later by the note of a writer that w
   const parked = await Promise.all(jobs.map(({ id }) => world.home(id)));
   const stale = parked.findLast(({ heldUntil }) => heldUntil === undefined);
   if (!stale) throw new Error("no job waits");
-  // It has its start by now, and the writer has read its home before.
+  // By now the job has its start, but the slow writer read the home before that.
   await world.pass(5 * MINUTE);
   const { heldUntil = 0 } = await world.home(stale.id);
   await parkForLimit(world.ctx, "t", [stale], world.now() + MINUTE);
   await world.pass(MINUTE);
-  // It had lost its start by then, as nobody consumes, and nothing before that.
+  // No consumer works, so the job has lost only the time since its start.
   expect(await world.home(stale.id)).toMatchObject({ heldFrom: stale.dueAt + (world.now() - heldUntil) });
 });
 
-test("a sender that stood still for an hour gives no start to a job that others have parked", async () => {
+test("a sender that was frozen for an hour gives no start to a job that others have parked", async () => {
   const world = createWorld({
     topics: { t: { maxPerSecond: 1, ifLate: { after: 600, do: "skip" } } },
     shards: 1,
@@ -105,7 +108,7 @@ test("a sender that stood still for an hour gives no start to a job that others 
   expect(state).toBe("done");
 });
 
-test("a pause is no lateness of the first jobs that a topic parks for its limit", async () => {
+test("the time of a pause does not count as lateness of the first jobs that a topic parks for its limit", async () => {
   const world = createWorld({
     topics: { t: { maxPerSecond: 1, ifLate: { after: 1800, do: "skip" } } },
     shards: 1,
@@ -118,13 +121,13 @@ test("a pause is no lateness of the first jobs that a topic parks for its limit"
   await pauseTopic(world.ctx, "t");
   await world.pass(65 * MINUTE, { ticks: false });
   await resume(world.ctx, "t", undefined);
-  // No tick has come until the resume is over: the first one parks what it gives no start.
+  // No tick comes until the resume is over. The first tick parks the jobs to which it gives no start.
   await world.pass(15 * MINUTE, { ticks: false });
   const states = await statesAfterRuns(world, ids, 5 * MINUTE);
   expect(states.filter((state) => state !== "done")).toEqual([]);
 });
 
-test("a job is as late as it was when a release died before it sent the job, and no tick came for an hour", async () => {
+test("the time after a release died before it sent a job, and no tick came for an hour, counts as lateness", async () => {
   const world = createWorld({
     topics: { t: { maxPerSecond: 1, ifLate: { after: 60, do: "skip" } } },
     shards: 1,
@@ -149,12 +152,12 @@ test("a job is as late as it was when a release died before it sent the job, and
   expect(new Set(states)).toEqual(new Set(["cancelled"]));
 });
 
-test("a job that was parked twice has lost none of the time since, whichever note a release meets first", async () => {
+test("for a job that was parked twice, the time since then does not count as lateness, whichever note a release reads first", async () => {
   const topics = { t: { maxPerSecond: 1, ifLate: { after: 600, do: "skip" } } } as const;
   const world = createWorld({ topics, shards: 1 }, { ...SIZES, released: 1 });
   await world.tick();
   const home = await world.file({ topic: "t" });
-  // The first note stayed, as its release died. The second one is of the start that this release gave.
+  // The first note stayed because its release died. The second note has the start that this release gave.
   await parkForLimit(world.ctx, "t", [home], world.now() + MINUTE);
   const moved = { revision: 1, heldFrom: home.dueAt, heldUntil: home.dueAt + SECOND };
   await world.pool.change({ key: homeKey(home.id), expect: {}, set: moved }, Number.POSITIVE_INFINITY);
@@ -164,7 +167,7 @@ test("a job that was parked twice has lost none of the time since, whichever not
   expect(await statesAfterRuns(world, [home.id], 30 * MINUTE)).toEqual(["done"]);
 });
 
-test("a parked job whose message a dead consumer has left is given no start but that of its release", async () => {
+test("a parked job whose message is left by a dead consumer gets its start only from a release", async () => {
   const topics = { t: { maxPerSecond: 1, ifLate: { after: 60, do: "skip" } } } as const;
   const world = createWorld({ topics, shards: 1 });
   await world.tick();
@@ -178,7 +181,7 @@ test("a parked job whose message a dead consumer has left is given no start but 
   expect(await statesAfterRuns(world, [id], 10 * MINUTE)).toEqual(["done"]);
 });
 
-test("a parked job that is sent once more to be sure, outside its window, waits for its release", async () => {
+test("a parked job whose spare message is sent outside of its window waits for its release", async () => {
   const world = punctual(60, { window: "09:00-09:05 UTC" });
   await pauseTopic(world.ctx, "t");
   const [, , id = ""] = await fileMany(world, 3, 2 * MINUTE);
@@ -194,7 +197,7 @@ test("a parked job that is sent once more to be sure, outside its window, waits 
   expect(await world.home(home.id)).toMatchObject({ heldFrom: home.dueAt });
 });
 
-test("what a job had lost before a pause is lateness after a resume at a rate, too", async () => {
+test("the time that a job lost before a pause counts as lateness after a resume at a rate, too", async () => {
   const world = createWorld({ topics: { orders: { ifLate: { after: 3600, do: "skip" } } } });
   const jobs = Array.from({ length: 5 }, () => ({ topic: "orders", body: "{}", dueAt: world.now() }));
   await enqueueMany(world.ctx, jobs);
@@ -209,7 +212,7 @@ test("what a job had lost before a pause is lateness after a resume at a rate, t
   expect(states).toEqual(jobs.map(() => "cancelled"));
 });
 
-/** A topic whose jobs may be a minute late, or `after` seconds. */
+/** A world with a topic whose jobs may be `after` seconds late. */
 const punctual = (after = 60, more: object = {}): World =>
   createWorld({ topics: { t: { ifLate: { after, do: "skip" }, ...more } }, shards: 1 });
 
@@ -219,7 +222,7 @@ const fileMany = async (world: World, count: number, delay: number): Promise<str
   return ids;
 };
 
-test("jobs that wait for the rate of a resume are no later for that", async () => {
+test("the wait for the rate of a resume does not count as lateness", async () => {
   const world = punctual();
   await pauseTopic(world.ctx, "t");
   const ids = await fileMany(world, 20, 5 * MINUTE);
@@ -228,7 +231,7 @@ test("jobs that wait for the rate of a resume are no later for that", async () =
   expect(new Set(await statesAfterRuns(world, ids, 20 * MINUTE))).toEqual(new Set(["done"]));
 });
 
-test("nor are those that SQS had before the pause, and that consumers meet two minutes after the resume", async () => {
+test("nor does it for jobs that SQS had before the pause, and that consumers receive two minutes after the resume", async () => {
   const world = punctual();
   const ids = await fileMany(world, 20, 5 * MINUTE);
   await world.pass(4 * MINUTE);
@@ -239,17 +242,17 @@ test("nor are those that SQS had before the pause, and that consumers meet two m
   expect(new Set(await statesAfterRuns(world, ids, 25 * MINUTE))).toEqual(new Set(["done"]));
 });
 
-test("jobs that are parked are no later while a tick has not come to them after the resume", async () => {
+test("the wait of parked jobs for a tick after the resume does not count as lateness", async () => {
   const world = punctual(5);
   await pauseTopic(world.ctx, "t");
   const ids = await fileMany(world, 20, 5 * MINUTE);
   await world.pass(10 * MINUTE + 10 * SECOND);
-  // Whoever resumes dies before letting any of them go.
+  // The process that resumes dies before it releases any of them.
   await resumeTopic(world.ctx, "t", undefined);
   expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["done"]));
 });
 
-test("jobs that wait for their limit as their topic is paused and resumed are no later for that", async () => {
+test("a pause during the wait for a limit does not count as lateness", async () => {
   const world = punctual(60, { maxPerSecond: 1 });
   await world.tick();
   const ids = await fileMany(world, 900, 5 * MINUTE);
@@ -260,14 +263,14 @@ test("jobs that wait for their limit as their topic is paused and resumed are no
   expect(new Set(await statesAfterRuns(world, ids, 15 * MINUTE))).toEqual(new Set(["done"]));
 });
 
-test("a second pause excuses nothing of the time since the first was lifted", async () => {
+test("the time between the end of a pause and the next pause counts as lateness", async () => {
   const world = punctual();
   const ids = await fileMany(world, 3, 5 * MINUTE);
   await world.pass(4 * MINUTE);
   await pauseTopic(world.ctx, "t");
   await world.pass(10 * MINUTE);
   await resume(world.ctx, "t", undefined);
-  // Nobody consumes.
+  // No consumer works.
   await world.pass(5 * MINUTE);
   await pauseTopic(world.ctx, "t");
   await world.pass(MINUTE);
@@ -275,10 +278,10 @@ test("a second pause excuses nothing of the time since the first was lifted", as
   expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["cancelled"]));
 });
 
-test("jobs that were parked for their limit as they were filed wait for a release, when a sweep comes late", async () => {
+test("jobs that were parked for their limit when they were filed wait for a release, even if a sweep comes late", async () => {
   const world = punctual(60, { maxPerSecond: 1 });
   await world.tick();
-  // No sweep comes to the jobs' minutes before the jobs are due. Some got starts as they were filed.
+  // No sweep reads the jobs' minutes before the jobs are due. Some jobs get starts when they are filed.
   await world.pass(20 * MINUTE, { ticks: false });
   await enqueueMany(
     world.ctx,
@@ -291,7 +294,7 @@ test("jobs that were parked for their limit as they were filed wait for a releas
   expect(new Set(states)).toEqual(new Set(["done"]));
 });
 
-test("a resume at a rate holds nothing while ticks are missing", async () => {
+test("a resume at a rate delays no job while ticks are missing", async () => {
   const world = punctual();
   await world.tick();
   await pauseTopic(world.ctx, "t");
@@ -302,7 +305,7 @@ test("a resume at a rate holds nothing while ticks are missing", async () => {
   expect(new Set(await statesAfterRuns(world, ids, 5 * MINUTE))).toEqual(new Set(["cancelled"]));
 });
 
-test("a job that is parked is left to the release by a process that learns of the resume only as it parks the job again", async () => {
+test("a process that learns of a resume only when it parks a job again leaves the job to the release", async () => {
   const world = createWorld({ topics: { t: { window: "08:00-09:30 UTC" } }, shards: 1 });
   await world.tick();
   const home = await world.file({ topic: "t", delay: 10 * MINUTE });

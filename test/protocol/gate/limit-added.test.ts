@@ -14,10 +14,10 @@ test.each([
   ["full", MINUTE, false],
   ["none", 10 * MINUTE, false],
   ["none", 10 * MINUTE, true],
-  // So near that its writer holds it itself.
+  // The job is due so soon that its writer itself holds it.
   ["none", MINUTE, false],
 ] as const)(
-  "a limit that a deploy adds holds for jobs that wait for their window: tracking %s, delay %s ms, paused before: %s",
+  "a limit that a deployment adds applies to jobs that wait for their window: tracking %s, delay %s ms, paused before: %s",
   async (tracking, delay, isPaused) => {
     const world = createWorld({ topics: { t: { window, tracking } }, shards: 2 });
     await world.tick();

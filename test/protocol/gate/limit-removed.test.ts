@@ -9,7 +9,7 @@ import { createWorld, MINUTE, SECOND } from "../../support/world.ts";
 const IF_LATE = { ifLate: { after: 60, do: "skip" } } as const;
 type Change = { before: Partial<TopicPolicy>; jobs: number; putOff: boolean; minute: number; eager: boolean };
 
-/** The states of jobs that a limit has parked, half an hour after a deploy has taken it away. */
+/** The states of jobs that a limit has parked, half an hour after a deployment has removed the limit. */
 async function statesAfter({ before, jobs, putOff, minute, eager }: Change): Promise<Set<string>> {
   const world = createWorld({ topics: { t: { ...before, ...IF_LATE } } });
   let ctx: Context = world.ctx;
@@ -46,7 +46,10 @@ const SHUT = { maxPerSecond: 1, window: "11:30-12:00 UTC" };
 test.each([
   ["and its audit comes in the same tick", { before: SLOW, jobs: 400, putOff: false, minute: 13 }],
   ["though they had been put off", { before: SHUT, jobs: 100, putOff: true, minute: 10 }],
-])("what a limit has held is not late when a deploy removes it, %s", async (_, change) => {
-  expect(await statesAfter({ ...change, eager: false })).toEqual(new Set(["done"]));
-  expect(await statesAfter({ ...change, eager: true })).toEqual(new Set(["done"]));
-});
+])(
+  "jobs that a limit held do not count as late when a deployment removes the limit, %s",
+  async (_, change) => {
+    expect(await statesAfter({ ...change, eager: false })).toEqual(new Set(["done"]));
+    expect(await statesAfter({ ...change, eager: true })).toEqual(new Set(["done"]));
+  },
+);

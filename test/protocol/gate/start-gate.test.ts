@@ -34,14 +34,14 @@ const fileMany = (world: World, topic: string, count: number, delay = 0) =>
     world.ctx,
     Array.from({ length: count }, () => ({ topic, body: "{}", dueAt: world.now() + delay })),
   );
-/** A job that whoever asks for it again keeps. */
+/** A job that repeated calls keep. */
 const kept = (world: World) =>
   ({ topic: "slow", key: "a", body: "{}", dueAt: world.now() + MINUTE, onDuplicate: "keep" }) as const;
-/** How many starts are counted in each second. */
+/** The counters of booked starts. */
 const starts = (world: World): Item[] => world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
-/** A start that a job wants which never expires. */
+/** The start that a job wants if the job never expires. */
 const wanted = (start: number) => ({ start, last: Number.POSITIVE_INFINITY });
-/** Books starts at two a second, as whoever hands jobs over does. */
+/** Books starts of a limit of two a second, as processes do that hand jobs over. */
 const limitOfTwo = () => {
   const world = limited();
   const now = world.now();
@@ -49,7 +49,7 @@ const limitOfTwo = () => {
   const book = (starts: number[]) => bookStarts(world.ctx, "slow", limit, starts.map(wanted));
   return { world, now, book };
 };
-/** When each job in a topic's queue starts by its message, and when SQS lets it go. */
+/** For each job in a topic's queue the start that its message says, and when SQS makes the message visible. */
 const sent = (world: World, topic: string) =>
   world.queues
     .messages({ topic })
@@ -63,7 +63,7 @@ const mostInASecond = (times: readonly number[]): number =>
   );
 
 describe("a limited topic", () => {
-  test("starts no more jobs in a second than its limit, the others in the seconds after, saying so", async () => {
+  test("starts at most as many jobs in a second as its limit, and notes later starts for the others", async () => {
     const world = limited();
     await fileMany(world, "slow", 7, MINUTE);
     const starts = sent(world, "slow");
@@ -85,14 +85,14 @@ describe("a limited topic", () => {
     });
   });
 
-  test("spreads what an outage has left behind, part of it by later looks, each job booked once", async () => {
+  test("spreads the backlog of an outage, partly by later looks, and books each job once", async () => {
     const world = limited();
     await world.tick();
     await fileMany(world, "slow", 1000, 10 * MINUTE);
     await world.pass(HOUR, { ticks: false });
     await world.tick();
     const recovered = world.now();
-    // What SQS can hold for now; the rest has its looks ahead.
+    // SQS has these jobs now. The others have looks in the future.
     const near = sent(world, "slow");
     expect(near.length).toBeLessThan(450);
     expect(mostInASecond(near.map(({ start }) => start))).toBe(2);
@@ -102,7 +102,7 @@ describe("a limited topic", () => {
       await world.pass(SECOND);
     }
     expect(started).toHaveLength(1000);
-    // At two a second and no slower.
+    // They start at two a second, not slower.
     expect(mostInASecond(started)).toBe(2);
     expect(world.now() - recovered).toBeLessThan(520 * SECOND);
     const counted = world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
@@ -124,7 +124,7 @@ describe("a limited topic", () => {
     expect(mostInASecond(sent(world, "slow").map(({ start }) => start))).toBe(2);
   });
 
-  test("parks what finds no start within about a minute, cancellable till then, its home as it was", async () => {
+  test("parks jobs that get no start within about a minute: they can be cancelled, and their homes do not change", async () => {
     const world = limited();
     await fileMany(world, "slow", 500);
     const ids = new Set(sent(world, "slow").map(({ id }) => id));
@@ -141,7 +141,7 @@ describe("a limited topic", () => {
     expect(runs).toBe(499);
   });
 
-  test("of untracked jobs stores what it parks", async () => {
+  test("of untracked jobs stores the jobs that it parks", async () => {
     const world = limited();
     const filed = await fileMany(world, "loose", 500);
     expect(filed.every((result) => "home" in result)).toBe(true);
@@ -162,7 +162,7 @@ describe("a limited topic", () => {
     expect(mostInASecond(sent(world, "slow").map(({ start }) => start))).toBe(2);
   });
 
-  test("does not count what has a start already, when the audit or a second sweep sends it again", async () => {
+  test("does not book a second start for a job when the audit or a second sweep sends it again", async () => {
     const world = limited();
     await world.tick();
     await fileMany(world, "slow", 100, 5 * MINUTE);
@@ -179,7 +179,7 @@ describe("a limited topic", () => {
     );
   });
 
-  test("gives one start more at most to a job that callers keep again and again", async () => {
+  test("gives at most one more start to a job that many calls keep", async () => {
     const world = limited();
     const job = kept(world);
     for (let i = 0; i < 10; i++) await enqueue(world.ctx, job);
@@ -188,7 +188,7 @@ describe("a limited topic", () => {
     expect(booked.map(([, count]) => count)).toEqual([2]);
   });
 
-  test("marks each message as spare that is sent to be sure", async () => {
+  test("marks each message as spare that is sent only as a precaution", async () => {
     const world = limited();
     const job = kept(world);
     await enqueue(world.ctx, job);
@@ -199,7 +199,7 @@ describe("a limited topic", () => {
     expect(spare).toEqual([undefined, ...Array(10).fill(true)]);
   });
 
-  test("whose counter is throttled keeps no other topic's jobs from being sent", async () => {
+  test("whose counter is throttled does not keep other topics' jobs from being sent", async () => {
     const world = limited();
     const jobs = [
       await world.file({ topic: "slow", delay: HOUR }),
@@ -229,7 +229,7 @@ describe("a limited topic", () => {
     expect(sent(world, "bare")).toHaveLength(1);
   });
 
-  test("passes over no second before those that are full", async () => {
+  test("leaves no free second before a full one", async () => {
     const { now, book } = limitOfTwo();
     const ahead = now + MINUTE;
     expect(await book([ahead, ahead, ahead])).toEqual([ahead, ahead, ahead + SECOND]);
@@ -237,7 +237,7 @@ describe("a limited topic", () => {
     expect(await book([now])).toEqual([now]);
   });
 
-  test("gives no start behind its bound but a job's own, and no more than half of a minute's so far ahead", async () => {
+  test("beyond its bound gives a job only its own second, and at most half of a minute's starts", async () => {
     const { now, book } = limitOfTwo();
     const far = Array.from({ length: 180 }, (_, i) => now + 2 * MINUTE + Math.floor(i / 3) * SECOND);
     const given = (await book(far)).filter((start) => start !== undefined);
@@ -247,7 +247,7 @@ describe("a limited topic", () => {
     expect(near.filter((start) => start !== undefined)).toHaveLength((2 * STARTS_AHEAD) / SECOND);
   });
 
-  test("touches the counters of three minutes, however many jobs wait, and only adds where nobody waits", async () => {
+  test("uses the counters of at most three minutes, however many jobs wait, and reads none if no job waits", async () => {
     const { world, now, book } = limitOfTwo();
     expect(await callsOf(world, () => book([now]))).toMatchObject([{ operation: "count" }]);
     await book(Array.from({ length: 10_000 }, () => now));
@@ -311,7 +311,7 @@ describe("a limited topic", () => {
   test.each([
     ["keyed", (i: number) => ({ key: `key ${i}` })],
     ["with an Idempotency-Key each", (i: number) => ({ once: { token: `t${i}`, hash: "h", lasts: MINUTE } })],
-  ])("books the starts of a batch's jobs together that are filed one by one (%s)", async (_, more) => {
+  ])("books starts together for jobs of a batch that are filed one by one (%s)", async (_, more) => {
     const world = createWorld({ topics: { t: { maxPerSecond: 10 } } });
     await world.tick();
     const calls: string[] = [];
@@ -345,7 +345,7 @@ describe("a limited topic", () => {
     expect(sent(world, "slow")).toHaveLength(5);
   });
 
-  test("moves no job that its schedule sends four minutes ahead and the limit does not hold", async () => {
+  test("does not move a job that its schedule sends four minutes ahead if the limit does not hold it", async () => {
     const world = limited();
     const { id } = await world.file({ topic: "slow", delay: 4 * MINUTE });
     await promote(world.ctx, id);
@@ -373,7 +373,7 @@ describe("a limited topic", () => {
     expect(await consume(world, "slow")).toMatchObject([{ id: home?.id }]);
   });
 
-  test("that cannot be counted is looked at later and told of, keeps no other topic, and is not acknowledged unfiled", async () => {
+  test("whose counters fail gets looks for its jobs and a report, delays no other topic, and acknowledges no job that is not filed", async () => {
     const world = limited();
     world.pool.hooks.before = (call) => {
       if (isAt("starts#", "count")(call)) throw new Error("down");
@@ -395,7 +395,7 @@ describe("a limited topic", () => {
 });
 
 describe("an untracked topic's held job", () => {
-  test("is sent by the second of two sweeps though the first dies after noting its start", async () => {
+  test("is sent by the second of two sweeps if the first dies after noting its start", async () => {
     const world = createWorld({ shards: 1, topics: TOPICS });
     await world.pass(MINUTE);
     await fileMany(world, "loose", 400, 4 * MINUTE + 50 * SECOND);

@@ -36,7 +36,7 @@ const windowed = (): World =>
     },
   });
 
-/** When each message of a topic lets its job start. */
+/** For each message of a topic, the start of its job. */
 const sent = (world: World, topic: string): number[] =>
   world.queues.messages({ topic }).flatMap(({ body }) => (parseMessage(body)?.jobs ?? []).map(startOf));
 const writesOf = async (world: World, act: () => Promise<unknown>): Promise<string[]> => {
@@ -49,7 +49,7 @@ const held = async (world: World, { id }: Home) => {
 };
 
 describe("a topic with a window", () => {
-  test("runs what is due inside it as any other does, with no write more", async () => {
+  test("runs jobs that are due inside it like any other topic, without an additional write", async () => {
     const world = windowed();
     const job = await world.file({ topic: "day", delay: HOUR - 1 });
     await world.pass(58 * MINUTE, { ticks: false });
@@ -58,7 +58,7 @@ describe("a topic with a window", () => {
     expect(await held(world, job)).toEqual({ dueAt: CLOSES - 1, revision: 0 });
   });
 
-  test("holds what is due outside it till it opens, due when it was, with two writes and never again", async () => {
+  test("holds a job that is due outside of it until it opens, with an unchanged due time and two writes in all", async () => {
     const world = windowed();
     const job = await world.file({ topic: "day", delay: 90 * MINUTE });
     await world.pass(87 * MINUTE);
@@ -100,7 +100,7 @@ describe("a topic with a window", () => {
     expect(await lifeOf(90 * MINUTE, 2 * HOUR)).toEqual(["insert", "changeMany", ...any]);
   });
 
-  test("runs what an audit has noted to start soon, and died before sending", async () => {
+  test("runs a job for which an audit has noted a start and died before sending it", async () => {
     const world = windowed();
     const job = await world.file({ topic: "short", delay: 3 * MINUTE });
     await world.pass(5 * MINUTE);
@@ -116,7 +116,7 @@ describe("a topic with a window", () => {
     expect(await consume(world, "short")).toMatchObject([{ id: job.id }]);
   });
 
-  test("keeps what opens soon in SQS, noted once however often it is handed over", async () => {
+  test("keeps jobs in SQS if it opens soon, and notes their start once however often they are sent", async () => {
     const world = windowed();
     await world.pass(2 * HOUR - 2 * MINUTE, { ticks: false });
     const job = await world.file({ topic: "day" });
@@ -127,7 +127,7 @@ describe("a topic with a window", () => {
     expect(await held(world, job)).toEqual(hold);
   });
 
-  test("hands over what it opens for between two looks at the clock", async () => {
+  test("sends a job even if it opens between two reads of the clock", async () => {
     const world = windowed();
     const job = await world.file({ topic: "day", delay: 90 * MINUTE });
     await world.pass(2 * HOUR - 1, { ticks: false });
@@ -146,7 +146,7 @@ describe("a topic with a window", () => {
     expect((await consume(world, "precise")).map(({ at }) => at)).toEqual([OPENS]);
   });
 
-  test("lets what it has handed over start late, and what is looked at again wait for the next opening", async () => {
+  test("lets jobs that were sent start late, and jobs that are looked at again wait for the next opening", async () => {
     const world = windowed();
     const slow = await world.file({ topic: "day", delay: HOUR - 2 * SECOND });
     const lost = await world.file({ topic: "day", delay: HOUR - SECOND });
@@ -168,14 +168,14 @@ describe("a topic with a window", () => {
     await reschedule(world.ctx, waiting.id, { dueAt: world.now() });
     expect(await held(world, retried)).toMatchObject({ dueAt: CLOSES + 15 * SECOND, heldUntil: OPENS });
     expect(await held(world, waiting)).toMatchObject({ dueAt: CLOSES, heldUntil: OPENS });
-    // A new body alone changes nothing of that.
+    // A new body alone changes no time.
     await reschedule(world.ctx, waiting.id, { body: "1" });
     expect(await held(world, waiting)).toMatchObject({ dueAt: CLOSES, heldUntil: OPENS });
     await world.pass(HOUR);
     expect((await consume(world, "day")).map(({ at }) => at)).toEqual([OPENS, OPENS]);
   });
 
-  test("books no start of a limited topic outside, however many wait", async () => {
+  test("books no start of a limited topic while it is closed, however many jobs wait", async () => {
     const world = windowed();
     await world.pass(HOUR - 10 * SECOND, { ticks: false });
     await enqueueMany(
@@ -196,7 +196,7 @@ describe("a topic with a window", () => {
     ]);
   });
 
-  test("parks what its limit does not start before it closes, and looks for nothing till it opens", async () => {
+  test("parks jobs that its limit does not start before it closes, and reads nothing until it opens", async () => {
     const world = windowed();
     await world.pass(HOUR - 10 * SECOND, { ticks: false });
     await enqueueMany(
@@ -208,7 +208,7 @@ describe("a topic with a window", () => {
     expect(calls.filter(({ keys }) => keys.some(({ pk }) => pk.startsWith("paused#")))).toEqual([]);
   });
 
-  test("keeps what a limit has parked, though a deploy takes the limit away", async () => {
+  test("holds jobs that a limit has parked, even if a deployment removes the limit", async () => {
     const world = windowed();
     await world.pass(HOUR);
     const topic = "slow";
@@ -248,7 +248,7 @@ describe("a topic with a window", () => {
   });
 
   test.for(["day", "slow"])(
-    "lets nothing of topic %s go outside it when a release stands still",
+    "starts no job of topic %s while it is closed, even if a release freezes",
     async (topic) => {
       const world = windowed();
       await pauseTopic(world.ctx, topic);
@@ -295,13 +295,13 @@ describe("a topic with a window", () => {
     }
     expect(runs).toHaveLength(2 * jobs);
     expect(runs.filter((time) => time >= CLOSES && time < OPENS)).toEqual([]);
-    // Two a second: one of each.
+    // Two starts a second: one of each rate.
     expect(runs.filter((time) => time < OPENS).length).toBeGreaterThan(200);
     for (let second = OPENS; second < OPENS + 3 * MINUTE; second += SECOND)
       expect(runs.filter((time) => time >= second && time < second + SECOND).length).toBeLessThanOrEqual(4);
   });
 
-  test("leaves an untracked job in the pool whose note is met again after it was given its opening", async () => {
+  test("leaves an untracked job in the pool if its note is read again after the job got its opening as start", async () => {
     const world = windowed();
     await pauseTopic(world.ctx, "free");
     const { id } = await world.file({ topic: "free" });
@@ -316,7 +316,7 @@ describe("a topic with a window", () => {
     expect(sent(world, "free")).toEqual([]);
   });
 
-  test("of untracked jobs stores what waits for it, cancellable till then, and holds their retries", async () => {
+  test("of untracked jobs stores jobs that wait for it, which can be cancelled until then, and holds their retries", async () => {
     const world = windowed();
     await world.pass(HOUR - SECOND);
     const early = await world.file({ topic: "loose" });
@@ -351,7 +351,7 @@ describe("a topic with a window", () => {
   });
 
   test.for(["free", "day"])(
-    "sends nothing of topic %s by what it knew before it stood still",
+    "sends no job of topic %s by what a process read before it froze",
     async (topic) => {
       const world = windowed();
       await world.pass(HOUR - MINUTE);
@@ -381,7 +381,7 @@ describe("a topic with a window", () => {
     expect(await world.home(job.id)).toMatchObject({ state: "scheduled", heldUntil: OPENS });
   });
 
-  test("holds what somebody else let start just before it closed, and did not send", async () => {
+  test("holds a job to which another process gave a start just before it closed, and did not send", async () => {
     const world = windowed();
     await world.pass(HOUR - 30 * SECOND);
     world.pool.hooks.before = async ({ operation, keys: [key] }) => {
@@ -397,7 +397,7 @@ describe("a topic with a window", () => {
     expect(sent(world, "day")).toEqual([OPENS]);
   });
 
-  test("has its jobs run by a bulk that looks back, which leaves alone what may start already", async () => {
+  test("lets a bulk run its waiting jobs of the past, but not those that may start already", async () => {
     const world = createWorld({ topics: { calls: { window: "20:00-21:00 UTC" }, orders: {} } });
     const held = await world.file({ topic: "calls", delay: 0 });
     const due = await world.file({ topic: "orders", delay: 0 });
@@ -413,7 +413,7 @@ describe("a topic with a window", () => {
     expect((await world.home(due.id)).revision).toBe(0);
   });
 
-  test("gives pulled jobs out inside it", async () => {
+  test("hands out pulled jobs only while it is open", async () => {
     const world = windowed();
     await world.file({ topic: "pulled", delay: 90 * MINUTE });
     await world.pass(2 * HOUR - 10 * SECOND);
@@ -422,7 +422,7 @@ describe("a topic with a window", () => {
     expect(await pull(world, "pulled")).toHaveLength(1);
   });
 
-  test("in a zone that this runtime does not know keeps its jobs, and no other topic from its own", async () => {
+  test("in a zone that this runtime does not know holds its own jobs, and no jobs of other topics", async () => {
     const world = windowed();
     const job = await world.file({ topic: "gone", delay: 10 * MINUTE });
     const other = await world.file({ topic: "day", delay: 10 * MINUTE });

@@ -26,7 +26,7 @@ async function consumeAll(world: World): Promise<string[]> {
   return ids;
 }
 
-/** Lets minutes pass: `busy` files just before each tick, and just after it consumers take all. Answers what ran. */
+/** Lets minutes pass. `busy` files jobs just before each tick, and consumers run all jobs just after it. Answers which jobs ran. */
 async function passBusily(world: World, minutes: number, busy: () => Promise<unknown>): Promise<string[]> {
   const ids: string[] = [];
   for (let i = 0; i < minutes; i++) {
@@ -46,7 +46,7 @@ test("while a ready queue shows a backlog, a job less than an hour late gets no 
   expect(world.queues.messages(orders)).toHaveLength(BACKLOG);
 });
 
-test("the jobs of a purged queue come back in a quarter of an hour though a message lies ready at each audit", async () => {
+test("the jobs of a purged queue are sent again within a quarter of an hour, even if a message is visible at each audit", async () => {
   const world = createWorld();
   await world.tick();
   const lost = await fileMany(world, 20);
@@ -55,7 +55,7 @@ test("the jobs of a purged queue come back in a quarter of an hour though a mess
   expect(ran).toEqual(expect.arrayContaining(lost));
 });
 
-test("so they do where many lie ready at each audit, as the next minutes bring more", async () => {
+test("so are they if many messages are visible at each audit, because the next minutes bring more", async () => {
   const world = createWorld();
   await world.tick();
   const lost = await fileMany(world, 20);
@@ -67,7 +67,7 @@ test("so they do where many lie ready at each audit, as the next minutes bring m
   expect(ran).toEqual(expect.arrayContaining(lost));
 });
 
-test("what an audit sends again is no backlog for the shards that are audited after it", async () => {
+test("messages that an audit sends again do not count as a backlog for the shards that are audited next", async () => {
   const world = createWorld({ shards: 32 });
   await world.tick();
   const lost = await fileMany(world, 500);
@@ -76,7 +76,7 @@ test("what an audit sends again is no backlog for the shards that are audited af
   expect(new Set(world.visible("orders").map(({ id }) => id))).toEqual(new Set(lost));
 });
 
-test("what a sweep sends after an outage is no backlog for the audits that follow it", async () => {
+test("messages that a sweep sends after an outage do not count as a backlog for the next audits", async () => {
   const world = createWorld({}, { ...SIZES, healthyReady: 10 });
   await world.tick();
   const lost = await fileMany(world, 20);

@@ -18,7 +18,7 @@ import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from 
 const slow = { topic: "slow" } as const;
 const limited = (maxPerSecond = 1, more: object = {}): World =>
   createWorld({ shards: 2, topics: { slow: { maxPerSecond, ...more }, free: {} } });
-/** The same deployment with another policy, as a deploy makes it. */
+/** Changes the policy of the world, as a deployment does. */
 const deploy = (world: World, more: object): void => {
   Object.assign(world.ctx, { policy: { ...world.ctx.policy, topics: { slow: more, free: {} } } });
 };
@@ -36,7 +36,7 @@ const fileMany = async (world: World, count: number, delay = 0): Promise<string[
 };
 const parked = (world: World): Item[] => world.pool.items().filter(({ pk }) => pk.startsWith("paused#slow#"));
 const isParked = (world: World, id: string): boolean => parked(world).some(({ sk }) => sk.includes(id));
-/** When each job that is in the topic's queue starts, by its id. */
+/** The start of each job in the topic's queue, by the job's id. */
 const startsOf = (world: World): Map<string, number> =>
   new Map(
     world.queues
@@ -49,7 +49,7 @@ const mostInASecond = (times: Iterable<number>): number =>
     0,
     ...[...Map.groupBy(times, (time) => Math.floor(time / SECOND)).values()].map((at) => at.length),
   );
-/** When each job runs, by its id, as time passes with enough consumers. */
+/** Lets time pass with enough consumers. Answers when each job ran, by its id. */
 const runFor = async (world: World, ms: number): Promise<Map<string, number>> => {
   const runs = new Map<string, number>();
   for (const end = world.now() + ms; world.now() < end; ) {
@@ -79,7 +79,7 @@ describe("jobs that wait for their topic's limit", () => {
     expect(runs.size).toBe(77);
   });
 
-  test("get starts from a release in whose middle a tick ends the resume of their topic", async () => {
+  test("get starts from a release even if a tick ends their topic's resume during that release", async () => {
     const world = limited(2);
     await world.tick();
     await pauseTopic(world.ctx, "slow");
@@ -91,7 +91,7 @@ describe("jobs that wait for their topic's limit", () => {
     expect(await release(world.ctx, "slow", lifted, world.now() + MINUTE)).toBeGreaterThan(100);
   });
 
-  test("start though others before them wait for the opening of a window that a deploy has taken away", async () => {
+  test("start even if jobs before them wait for the opening of a window that a deployment has removed", async () => {
     const world = createWorld({ shards: 2, topics: { slow: { window: "09:30-08:30 UTC" }, free: {} } });
     await world.tick();
     await fileMany(world, 400);
@@ -105,7 +105,7 @@ describe("jobs that wait for their topic's limit", () => {
       expect(minutes.get(minute)?.length).toBeGreaterThanOrEqual(0.98 * 600);
   });
 
-  test("free it within about a minute when they are cancelled", async () => {
+  test("leave the limit to others within about a minute after they are cancelled", async () => {
     const world = limited();
     await world.tick();
     await cancelMany(world.ctx, await fileMany(world, 3600));
@@ -125,7 +125,7 @@ describe("jobs that wait for their topic's limit", () => {
     await cancelMany(world.ctx, ids);
     const calls = await callsOf(world, () => carryOutPauses(world.ctx, world.now() + MINUTE));
     expect(parked(world)).toEqual([]);
-    // Pages of notes, their homes and their deletion: a million cost a hundred times this, and block nobody.
+    // Pages of notes, their homes and their deletion. A million jobs cost a hundred times as many, and delay no others.
     expect(keysOf(calls, "read")).toBeLessThan(10_000 + 20);
     expect(keysOf(calls, "page")).toBeLessThan(10_000 / world.ctx.sizes.parkedPage + 10);
     expect(keysOf(calls, "remove")).toBe(10_000 - STARTS_AHEAD / SECOND);
@@ -150,7 +150,7 @@ describe("jobs that wait for their topic's limit", () => {
     expect(Math.max(...counts)).toBe(5);
   });
 
-  test("do not keep a new job from its second while a release goes through a backlog that was cancelled", async () => {
+  test("do not delay a new job while a release reads a backlog that was cancelled", async () => {
     const world = limited();
     await world.tick();
     await cancelMany(world.ctx, await fileMany(world, 2000));
@@ -186,7 +186,7 @@ describe("jobs that wait for their topic's limit", () => {
     }
   });
 
-  test("are found by a deployment that knows no limit, parked by a process that knows it still", async () => {
+  test("are found by a deployment without the limit, even if a process of the old deployment parks them", async () => {
     const world = limited(1, { consumer: "pull", tracking: "none" });
     const old: Context = { ...world.ctx };
     await world.tick();
@@ -199,7 +199,7 @@ describe("jobs that wait for their topic's limit", () => {
     expect(startsOf(world).size).toBe(100);
   });
 
-  test("stay parked when a second sweep meets them in a pause which ends just then", async () => {
+  test("stay parked if a second sweep reads them just when a pause ends", async () => {
     const world = limited(1, { consumer: "pull", tracking: "none" });
     await world.tick();
     const ids = await fileMany(world, 200);
@@ -208,7 +208,7 @@ describe("jobs that wait for their topic's limit", () => {
     const homes = await Promise.all(ids.flatMap((id) => (isParked(world, id) ? world.home(id) : [])));
     await pauseTopic(world.ctx, "slow");
     meanwhile(world, isAt("paused#slow#", "insert"), () => resumeTopic(world.ctx, "slow", undefined));
-    // Their notes were there before, and say since when they wait.
+    // Their earlier notes say since when they wait.
     const { parked: left, spare } = await park(world.ctx, "slow", homes);
     expect(left).toEqual(new Set(homes.map(({ id }) => id)));
     expect(spare.size).toBe(0);
@@ -217,7 +217,7 @@ describe("jobs that wait for their topic's limit", () => {
     expect(new Set(startsOf(world).keys())).toEqual(new Set(ids));
   });
 
-  test("are let go when the window opens, though a pause has parked them and is over", async () => {
+  test("are released when the window opens, if a pause that has ended had parked them", async () => {
     const world = limited(1, { window: "09:30-10:00 UTC" });
     await pauseTopic(world.ctx, "slow");
     const [id = ""] = await fileMany(world, 1, 4 * MINUTE);
@@ -244,7 +244,7 @@ describe("jobs that wait for their topic's limit", () => {
     const first = await fileMany(world, 300);
     await world.pass(MINUTE);
     const second: string[] = [];
-    // As many again as the limit lets start.
+    // These are as many jobs as the limit lets start in the same time.
     for (let i = 0; i < 60; i++) {
       second.push(...(await fileMany(world, 1)));
       await world.pass(SECOND);
@@ -256,7 +256,7 @@ describe("jobs that wait for their topic's limit", () => {
     expect(last).toBe(START + 299 * SECOND);
   });
 
-  test("cost each a note, its end and a noted start more, and no more behind a long backlog", async () => {
+  test("each cost three more writes (a note, its deletion, and a noted start), and no more after a long backlog", async () => {
     const costOf = async (backlog: number): Promise<number> => {
       const world = limited();
       await world.tick();
@@ -281,7 +281,7 @@ describe("jobs that wait for their topic's limit", () => {
     expect([keysOf(writes, "changeMany"), keysOf(writes, "remove")]).toEqual([20, 20]);
   });
 
-  test("say since when they wait, and pass the audit without another message", async () => {
+  test("say since when they wait, and the audit sends them no other message", async () => {
     const world = limited();
     await world.tick();
     const [, ...ids] = await fileMany(world, 3000);
@@ -312,7 +312,7 @@ describe("jobs that wait for their topic's limit", () => {
 });
 
 describe("a limited topic", () => {
-  test("that nobody waits for starts each job on its second, noting nothing, whoever hands it over", async () => {
+  test("without waiting jobs starts each job in its own second and notes no start, whoever sends it", async () => {
     const world = limited(2);
     await world.tick();
     const delays = [0, 30 * SECOND, 100 * SECOND, 170 * SECOND, 5 * MINUTE, 9 * MINUTE];
@@ -324,11 +324,11 @@ describe("a limited topic", () => {
     expect(starts.sort((a, b) => a - b)).toEqual(delays);
     expect(parked(world)).toEqual([]);
     const homes = calls.filter(({ keys: [key] }) => /^2026-.*[^k]$/.test(`${key?.pk}${key?.sk}`));
-    // One is noted: a sweep comes to it that does not know that its writer has sent it.
+    // One start is noted: a sweep reads a job without knowing that the writer has sent it.
     expect(homes.filter(({ operation }) => operation === "changeMany")).toHaveLength(1);
   });
 
-  test("keeps a job from its second by no tick that is missing, while half of its starts are free", async () => {
+  test("delays no job because of a missing tick, while half of its starts are free", async () => {
     const world = limited(2);
     await world.tick();
     const { id } = await world.file({ topic: "slow", delay: 10 * MINUTE });
@@ -345,13 +345,13 @@ describe("a limited topic", () => {
     // The topics that ever had parked jobs, those that were ever paused, and the pauses.
     expect(await calls()).toHaveLength(3);
     await fileMany(world, 100);
-    // Just after a tick again, whose sweeps have read the topic's pause and limit.
+    // Again just after a tick, whose sweeps have read the topic's pause and limit.
     await world.pass(5 * MINUTE - 10 * SECOND);
     expect((await calls()).length).toBeLessThanOrEqual(5);
   });
 
   test.each([2, 20, 0.2])(
-    "uses a busy minute and never more, at %d a second",
+    "uses all starts of a busy minute and never more, at %d a second",
     async (rate) => {
       const world = limited(rate);
       await world.tick();
@@ -369,7 +369,7 @@ describe("a limited topic", () => {
           // Each up to ten seconds late.
           tickAt = START + Math.floor((world.now() - START) / MINUTE + 1) * MINUTE + drawn(10) * SECOND;
         }
-        // More than it lets start, due now or soon, by sweeps and writers; one run in ten fails and comes again.
+        // More jobs than the limit lets start, due now or soon, sent by sweeps and by writers. One run in ten fails and is retried.
         if (second % period === 0) await fileMany(world, Math.ceil(rate * 1.2), drawn(4) * MINUTE);
         const run = failOften(drawn);
         for (let some = await consume(world, "slow", { run }); some.length > 0; ) {
@@ -411,13 +411,13 @@ describe("a limited topic", () => {
 
 describe("a release that dies", () => {
   const STEPS: [string, "before" | "after", (call: Call) => boolean][] = [
-    ["before it counts", "before", isAt("starts#", "count")],
-    ["after it has counted", "after", isAt("starts#", "count")],
+    ["before it books starts", "before", isAt("starts#", "count")],
+    ["after it has booked starts", "after", isAt("starts#", "count")],
     ["before it notes a start", "before", isAt("2026-", "changeMany")],
     ["after it has noted a start", "after", isAt("2026-", "changeMany")],
     ["before it deletes a note", "before", isAt("paused#", "remove")],
     ["after it has deleted a note", "after", isAt("paused#", "remove")],
-    ["before it says how far it came", "before", isAt("limited", "change")],
+    ["before it records how far it came", "before", isAt("limited", "change")],
   ];
   for (const tracking of ["full", "none"] as const)
     test.each(STEPS)(`%s loses no job (tracking: ${tracking})`, async (_, where, matches) => {
@@ -434,7 +434,7 @@ describe("a release that dies", () => {
     });
 
   test.each([50 * SECOND, 4 * MINUTE])(
-    "before it sends gives its jobs other starts when theirs have passed, as they have after %i ms",
+    "before it sends gives its jobs other starts, because theirs have passed after %i ms",
     async (ms) => {
       const world = limited(1);
       await world.tick();
@@ -456,7 +456,7 @@ describe("a release that dies", () => {
   );
 });
 
-test("a sweep that dies before it sends late jobs gives them other starts when theirs have passed", async () => {
+test("late jobs get other starts when theirs have passed, after a sweep died before it sent them", async () => {
   const world = limited(1);
   await world.tick();
   await fileMany(world, 60, 10 * MINUTE);
@@ -482,7 +482,7 @@ describe("a resume at a rate", () => {
     return { world, ids };
   };
 
-  test("gives starts for the next minute only, and none to what was cancelled", async () => {
+  test("gives starts only for the next minute, and none to cancelled jobs", async () => {
     const { world, ids } = await paused();
     expect(await resume(world.ctx, "slow", 1)).toEqual({ released: STARTS_AHEAD / SECOND, left: 525 });
     await cancelMany(world.ctx, ids);
@@ -492,7 +492,7 @@ describe("a resume at a rate", () => {
     expect(parked(world)).toEqual([]);
   });
 
-  test("acts by another rate within a minute", async () => {
+  test("uses a new rate within a minute", async () => {
     const { world } = await paused();
     await resume(world.ctx, "slow", 0.1);
     await resume(world.ctx, "slow", 10);
@@ -502,7 +502,7 @@ describe("a resume at a rate", () => {
 
   test.each([
     ["slower", [10, 9]],
-    ["hardly faster, again and again", [10, 10.1, 10.2, 10.3, 10.4, 10.5]],
+    ["hardly faster, several times", [10, 10.1, 10.2, 10.3, 10.4, 10.5]],
     ["slower and faster again", [10, 2, 10]],
   ])("whose rate is changed gives no more starts than the fastest: %s", async (_, rates) => {
     const world = limited();
@@ -550,7 +550,7 @@ function failOften(drawn: (below: number) => number) {
 }
 
 describe("after SQS took none of a limited topic's messages for three minutes", () => {
-  test("no second starts more than two seconds' starts, though the tick's own messages fill the queue", async () => {
+  test("no second has more starts than two seconds allow, although the tick's own messages fill the queue", async () => {
     const world = createWorld({ shards: 8, topics: { slow: { maxPerSecond: 100 }, free: {} } });
     const from = world.now() + 8 * MINUTE;
     // A minute of 40 a second.
@@ -566,7 +566,7 @@ describe("after SQS took none of a limited topic's messages for three minutes", 
     world.queues.send = send;
     const runs = await runFor(world, 20 * MINUTE);
     expect(runs.size).toBe(2400);
-    // DelaySeconds are whole seconds: those of two may come in one.
+    // DelaySeconds are whole seconds, so the starts of two seconds may come in one.
     expect(mostInASecond(runs.values())).toBeLessThanOrEqual(200);
   });
 });

@@ -7,7 +7,7 @@ import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/wor
 
 const COUNT = 400;
 
-/** What runs from now on, with the consumer always at work. */
+/** The runs from now on, with a consumer that always works. */
 async function runsWithin(world: World, ms: number): Promise<Run[]> {
   const runs: Run[] = [];
   for (const end = world.now() + ms; world.now() < end; await world.pass(SECOND))
@@ -25,7 +25,7 @@ async function withExpired(topic: object): Promise<World> {
   return world;
 }
 
-/** What runs beside jobs that have expired while they waited: a job that is filed when they have. */
+/** Jobs expire while they wait. Answers when a job runs that is filed after that. */
 async function startsOfLater(world: World): Promise<number> {
   const later = await world.file({ topic: "t", delay: SECOND });
   const runs = await runsWithin(world, 4 * MINUTE);
@@ -46,7 +46,7 @@ describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that 
 
   test("take no turns of a resume's rate", async () => {
     const world = await withExpired(how);
-    // It waits behind them, and has not expired.
+    // This job waits after them, and does not expire.
     const last = await world.file({ topic: "t", delay: 4 * MINUTE });
     await world.pass(6 * MINUTE);
     await resume(world.ctx, "t", 1);
@@ -67,7 +67,7 @@ describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that 
     for (const minute of [1, 2, 3, 4]) expect(minutes.get(minute)?.length).toBeGreaterThanOrEqual(0.98 * 120);
   });
 
-  test("are ended without a message when ticks come again", async () => {
+  test("are ended without a message by the next ticks", async () => {
     const world = createWorld({ topics: { t: { ...how, maxPerSecond: 1 }, free: how } });
     await world.tick();
     for (const topic of ["t", "free"])
@@ -80,7 +80,7 @@ describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that 
     expect(world.pool.items().filter((item) => "state" in item && item.state === "expired")).toHaveLength(50);
   });
 
-  test("are ended once where a page has several looks at them", async () => {
+  test("are ended once if a page has several looks of them", async () => {
     const world = createWorld({ shards: 1, topics: { t: { ...how, maxPerSecond: 1 } } });
     await world.tick();
     const { id } = await world.file({ topic: "t", delay: 10 * MINUTE, expiresAfter: MINUTE });
@@ -91,7 +91,7 @@ describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that 
     expect(world.events.filter(({ type }) => type === "trouble")).toEqual([]);
   });
 
-  test("leave the starts to others that a writer would give them too late", async () => {
+  test("leave to other jobs the starts that a writer would give them too late", async () => {
     const world = createWorld({ topics: { t: { ...how, maxPerSecond: 1 } } });
     for (let i = 0; i < 60; i++) await world.file({ topic: "t", delay: 0, expiresAfter: 10 * SECOND });
     const last = await world.file({ topic: "t", delay: 0 });
@@ -100,7 +100,7 @@ describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that 
     expect(runs.length).toBeLessThan(12);
   });
 
-  test("leave the turns of a resume's rate to others that would come too late for them", async () => {
+  test("leave to other jobs the turns of a resume's rate that would come too late for them", async () => {
     const world = createWorld({ topics: { t: how } });
     await pauseTopic(world.ctx, "t");
     for (let i = 0; i < 60; i++) await world.file({ topic: "t", delay: 0, expiresAfter: 10 * SECOND });
@@ -112,7 +112,7 @@ describe.each([{ tracking: "full" }, { tracking: "none" }] as const)("jobs that 
   });
 });
 
-test("the key of a job that an audit has ended goes with the job, though its write failed at first", async () => {
+test("the key of a job that an audit has ended is released, even if that write failed at first", async () => {
   const world = createWorld({ shards: 1, topics: { t: { maxPerSecond: 50 } } });
   await world.file({ topic: "t", key: "cart", delay: 10 * MINUTE, expiresAfter: 5 * MINUTE });
   await pauseTopic(world.ctx, "t");

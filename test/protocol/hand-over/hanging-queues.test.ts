@@ -20,14 +20,14 @@ type Stage = { world: World; hung: Set<string>; sent: Map<string, number>; runTi
 
 /**
  * A world whose calls to `hung` queues take as long as their client waits, and whose ticks are killed at their function's
- * timeout. `runTick` answers how long one took.
+ * timeout. `runTick` answers how long a tick took.
  */
 function stage(topics: readonly string[], shards = 1): Stage {
   const policy = { shards, topics: Object.fromEntries(topics.map((topic) => [topic, {}])) };
   const world = createWorld(policy, { ...SIZES, page: 100 });
   const hung = new Set<string>();
   const sent = new Map<string, number>();
-  // Calls that hang at once overlap.
+  // Calls that hang at the same time overlap, so only the longest counts.
   let lost = 0;
   let killedAt = Number.POSITIVE_INFINITY;
   const clock = (): number => world.now() + lost;
@@ -57,7 +57,7 @@ function stage(topics: readonly string[], shards = 1): Stage {
       clock() < killedAt ? call(...asked) : Promise.reject(new Error("killed"));
   const { pool } = world;
   const mortal: Pool = { ...pool, page: alive(pool.page), read: alive(pool.read) };
-  // The world's own clock stands still in a tick, so that its deadlines are those of the tick's begin.
+  // The world's own clock stands still during a tick, so writes here have no deadline.
   mortal.change = alive((change) => pool.change(change, Number.POSITIVE_INFINITY));
   mortal.insert = alive((items) => pool.insert(items, Number.POSITIVE_INFINITY));
   return {
@@ -96,7 +96,7 @@ async function fileJobs(
 }
 
 describe("one queue whose calls hang", () => {
-  it("keeps no job of another topic waiting, and each tick goes on", async () => {
+  it("delays no job of another topic, and each tick advances the cursor", async () => {
     const scene = stage(["hung", "well"]);
     const { world, hung, sent, runTick } = scene;
     await world.tick();
@@ -119,7 +119,7 @@ describe("one queue whose calls hang", () => {
     expect([...sick].filter((id) => !sent.has(id))).toEqual([]);
   });
 
-  it("keeps the audit and the DLQs of others from nothing", async () => {
+  it("does not disturb the audit and the DLQs of other topics", async () => {
     const scene = stage(["hung", "well"]);
     const { world, hung, sent, runTick } = scene;
     await world.tick();
@@ -131,11 +131,11 @@ describe("one queue whose calls hang", () => {
       expect(await runTick()).toBeLessThan(4 * HANGS);
       await world.pass(MINUTE, { ticks: false });
     }
-    // Nobody ran them, so that the audit sends them again.
+    // No consumer ran these jobs, so the audit sends them again.
     expect([...healthy].filter((id) => sent.has(id))).toHaveLength(300);
   });
 
-  it("stops no sweep of a topic that is being resumed at a rate, though no third topic can be asked", async () => {
+  it("stops no sweep if the only other topic with jobs is being resumed at a rate", async () => {
     const world = createWorld({ shards: 1, topics: { sick: {}, well: {} } });
     const sick = await world.file({ topic: "sick", delay: 10 * MINUTE });
     const parked = await world.file({ topic: "well", delay: 10 * MINUTE });
@@ -145,7 +145,7 @@ describe("one queue whose calls hang", () => {
     world.queues.trouble({ topic: "sick" }, "unreachable");
     await world.pass(6 * MINUTE);
     await resume(world.ctx, "well", 0.001);
-    // A page with looks at a job of each topic: one cannot be sent, and a release will send the other.
+    // A page with looks of a job of each topic. One job cannot be sent, and a release will send the other.
     const time = world.now() + 10 * MINUTE;
     const looks = [sick, parked].map(({ id }, i) => ({ id, time: time + i }));
     await fileLooks(world.ctx, looks, world.now() + MINUTE);
@@ -154,7 +154,7 @@ describe("one queue whose calls hang", () => {
     expect((await consume(world, "well")).map(({ id }) => id)).toContain(later.id);
   });
 
-  it("is told from an SQS that nobody reaches even if another hangs too", async () => {
+  it("is distinguished from an unreachable SQS even if another queue hangs too", async () => {
     const scene = stage(["hung", "hung-too", "well"]);
     const { world, hung, sent, runTick } = scene;
     await world.tick();
@@ -162,12 +162,12 @@ describe("one queue whose calls hang", () => {
     const healthy = await fileJobs(scene, ["well"], 200, 10 * MINUTE + 20 * SECOND);
     await world.pass(8 * MINUTE, { ticks: false });
     for (const topic of ["hung", "hung-too"]) hung.add(topic);
-    // The first pages hold the jobs of one topic alone.
+    // The first pages have jobs of only one topic.
     await runTick();
     expect([...healthy].filter((id) => !sent.has(id))).toEqual([]);
   });
 
-  it("is told from an SQS that nobody reaches though dozens hang", async () => {
+  it("is distinguished from an unreachable SQS even if dozens of queues hang", async () => {
     const sick = Array.from({ length: 40 }, (_, i) => `hung-${i}`);
     const scene = stage([...sick, "well"]);
     const { world, hung, sent, runTick } = scene;
@@ -180,7 +180,7 @@ describe("one queue whose calls hang", () => {
     expect([...healthy].filter((id) => !sent.has(id))).toEqual([]);
   });
 
-  it("repeats, when it is slow and its tick killed, no more than some seconds' work", async () => {
+  it("makes the next tick repeat only some seconds of work after a slow tick was killed", async () => {
     const world = createWorld({ shards: 1 }, { ...SIZES, page: 20 });
     await world.tick();
     await fileJobs({ world }, ["orders"], 1_000);

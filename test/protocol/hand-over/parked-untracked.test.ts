@@ -8,7 +8,7 @@ import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts"
 
 const LIMITED: Partial<TopicPolicy> = { tracking: "none", maxPerSecond: 1 };
 
-/** Ten minutes with ticks and consumers of a deploy; answers how often each job ran. */
+/** Lets ten minutes pass, with ticks and consumers that have the policy of `ctx`. Answers how often each job ran. */
 async function runs(world: World, ctx: Context): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (let second = 0; second < 600; second++) {
@@ -19,25 +19,25 @@ async function runs(world: World, ctx: Context): Promise<Map<string, number>> {
   return counts;
 }
 
-test("an untracked job that was parked is sent once when nobody waits any more", async () => {
+test("an untracked job that was parked is sent once when no other job waits any more", async () => {
   const world = createWorld({ topics: { t: LIMITED } });
-  // Another process has a memory of its own.
+  // Another process, with its own memory of the topic.
   const api: Context = { ...world.ctx, pool: Object.create(world.pool) };
   await world.tick();
   for (let i = 0; i < 160; i++) await world.file({ topic: "t" });
   await world.pass(118 * SECOND);
   await enqueue(api, { topic: "t", body: "{}", dueAt: world.now() });
-  // This tick lets the last ones go, and the API believes for five seconds that some are left.
+  // This tick releases the last jobs, but for five seconds the API still uses what it read before.
   await world.pass(4 * SECOND);
   const { home } = await enqueue(api, { topic: "t", body: "{}", dueAt: world.now() + 200 * SECOND });
   expect((await runs(world, world.ctx)).get(home.id)).toBe(1);
 });
 
 test.each<[string, Partial<TopicPolicy>, Partial<TopicPolicy>]>([
-  ["its window", { ...LIMITED, window: "10:00-12:00 UTC" }, LIMITED],
+  ["its topic's window", { ...LIMITED, window: "10:00-12:00 UTC" }, LIMITED],
   ["window and limit", { ...LIMITED, window: "10:00-12:00 UTC" }, { tracking: "none" }],
-  ["window, to be tracked", { ...LIMITED, window: "10:00-12:00 UTC" }, { maxPerSecond: 1 }],
-])("an untracked job that was parked is sent once when a deploy removes %s", async (_, before, after) => {
+  ["the window and makes the topic tracked", { ...LIMITED, window: "10:00-12:00 UTC" }, { maxPerSecond: 1 }],
+])("an untracked job that was parked is sent once when a deployment removes %s", async (_, before, after) => {
   const world = createWorld({ topics: { t: before } });
   await world.tick();
   await world.pass(20 * SECOND);

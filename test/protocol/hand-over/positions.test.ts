@@ -38,7 +38,7 @@ function dyingPool(world: World, die: () => void): Pool {
   return { ...world.pool, page };
 }
 
-describe("the place that a sweep has written down", () => {
+describe("the position that a sweep has written inside a minute", () => {
   it.each([3, 7, 20])("is audited too: all of %i jobs run after their queue is purged", async (count) => {
     const world = await busyWorld(count);
     await world.pass(9 * MINUTE);
@@ -78,13 +78,13 @@ describe("the place that a sweep has written down", () => {
     expect(ran.size).toBe(20);
   });
 
-  it("is audited too when it lies before what SQS did not take", async () => {
+  it("is audited too when it lies before jobs that SQS did not accept", async () => {
     const world = createWorld({ shards: 1, topics: { work: { consumer: "pull", ttr: 1200 }, other: {} } });
     await world.tick();
     const crashed = await world.file({ topic: "work" });
     await receive(world.ctx, "work", { max: 1, waitSeconds: 0 }, world.timers);
     world.queues.purge({ topic: "work" });
-    // Its first look after the lease's end is the entry before the other job's.
+    // The job's first look after its lease's end is the entry just before the other job's.
     await world.file({ topic: "other", delay: 20 * MINUTE + 20 * SECOND });
     await world.pass(17 * MINUTE + 30 * SECOND);
     world.queues.trouble("all", "unreachable");
@@ -102,7 +102,7 @@ describe("a cursor that an earlier version has written, with sort keys for posit
     return { world, homes: homes.sort((a, b) => (a.sk < b.sk ? -1 : 1)) };
   }
 
-  it("is swept from behind the entry that it names, which is done", async () => {
+  it("is swept from after the entry that it names, which is done", async () => {
     const { world, homes } = await stored();
     world.pool.put({ ...cursorOf(world), swept: homes[3]?.sk ?? "" });
     await world.pass(8 * MINUTE, { ticks: false });
@@ -111,7 +111,7 @@ describe("a cursor that an earlier version has written, with sort keys for posit
     expect(sent.map(({ id }: { id: string }) => id).sort()).toEqual(homes.slice(4).map(({ id }) => id));
   });
 
-  it("is audited from the entry that it names on, which its audit may have left out, to behind the trail's", async () => {
+  it("is audited from the entry that it names, which may not be audited yet, until after the entry that the trail names", async () => {
     const { world, homes } = await stored();
     await world.pass(8 * MINUTE);
     world.queues.purge(orders);
@@ -127,7 +127,7 @@ describe("a cursor that an earlier version has written, with sort keys for posit
     expect((await readCursor(world.ctx, 0)).audited).toBe(`${to} `);
   });
 
-  it("is as that version would have written it: what sorts after its text is what is left", async () => {
+  it("is compatible with that version: exactly the entries that sort after its text are left", async () => {
     const { world, homes } = await stored();
     await world.pass(8 * MINUTE - SECOND, { ticks: false });
     const pool = dyingPool(world, () => {

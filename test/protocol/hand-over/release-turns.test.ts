@@ -12,9 +12,9 @@ const FUNCTION_TIMEOUT = 180 * SECOND;
 const HANGS = 15 * SECOND;
 
 /**
- * A tick whose changes and reads of the pool, and whose calls to Lambda, take so long. The pauses of `silent` topics cannot be read again.
- * Answers how long it took, how many jobs
- * each topic let go, and when its first ones.
+ * Runs a tick in which each change and read of the pool, and each call to Lambda, takes so many ms. After their turns, the pauses of
+ * `silent` topics cannot be read again. Answers how long the tick took, how many jobs it released for each topic, and when it released
+ * each topic's first ones.
  */
 async function slowTick(
   world: World,
@@ -22,7 +22,7 @@ async function slowTick(
 ) {
   let lost = 0;
   const clock = (): number => world.now() + lost;
-  // Calls at once overlap.
+  // Calls at the same time overlap, so only the longest counts.
   const takes = async (ms: number): Promise<void> => {
     const until = lost + ms;
     await new Promise(setImmediate);
@@ -65,7 +65,7 @@ const fileMany = (world: World, topic: string, count: number, more: object = {})
     Array.from({ length: count }, () => ({ topic, body: "{}", dueAt: world.now(), ...more })),
   );
 
-test("a limited topic's jobs start though others that are resumed have more jobs than a tick has time for", async () => {
+test("a limited topic's jobs start even if resumed topics have more jobs than a tick has time for", async () => {
   const world = createWorld({ shards: 1, topics: { first: {}, second: {}, slow: { maxPerSecond: 2 } } });
   await world.tick();
   for (const topic of ["first", "second"]) {
@@ -108,7 +108,7 @@ test("a limited topic's jobs start though thousands before them have expired", a
   expect(released.get("slow")).toBeGreaterThan(60);
 });
 
-test("a limited topic's jobs start though Lambda hangs when it is told of many topics' pauses", async () => {
+test("a limited topic's jobs start even if Lambda hangs when ticks report many topics' pauses to it", async () => {
   const paused = Array.from({ length: 60 }, (_, i) => `paused-${i}`);
   const topics = { ...Object.fromEntries(paused.map((topic) => [topic, {}])), slow: { maxPerSecond: 2 } };
   const world = createWorld({ shards: 1, topics });
@@ -121,7 +121,7 @@ test("a limited topic's jobs start though Lambda hangs when it is told of many t
   expect(took).toBeLessThan(FUNCTION_TIMEOUT);
 });
 
-test("a tick lets jobs go until shortly before the next one, which would send untracked ones again", async () => {
+test("a tick stops releasing jobs shortly before the next tick, which would send untracked jobs again", async () => {
   const world = createWorld({ shards: 1, topics: { events: { tracking: "none" } } });
   await world.tick();
   await pauseTopic(world.ctx, "events");
@@ -133,7 +133,7 @@ test("a tick lets jobs go until shortly before the next one, which would send un
   expect(took).toBeLessThan(MINUTE + 5 * SECOND);
 });
 
-test("no topic's turn comes later than its starts reach, however many topics have limits and are busy", async () => {
+test("each topic gets its turn before its starts are used up, however many topics have limits and are busy", async () => {
   const names = Array.from({ length: 21 }, (_, i) => `busy-${i}`);
   const topics = Object.fromEntries(names.map((topic) => [topic, { maxPerSecond: 1 }]));
   const world = createWorld({ shards: 1, topics });
@@ -152,7 +152,7 @@ test("no topic's turn comes later than its starts reach, however many topics hav
   }
 });
 
-test("a shard whose notes cannot be read keeps no other shard's jobs from their starts", async () => {
+test("a shard whose notes cannot be read does not delay other shards' jobs", async () => {
   const world = createWorld({ shards: 2, topics: { slow: { maxPerSecond: 5 } } });
   await world.tick();
   for (let i = 0; i < 3; i++) await fileMany(world, "slow", 500);
@@ -168,10 +168,10 @@ test("a shard whose notes cannot be read keeps no other shard's jobs from their 
   expect(world.events).toContainEqual(expect.objectContaining({ what: "reading the notes of parked jobs" }));
 });
 
-test("jobs whose homes cannot be written keep no others from their starts", async () => {
+test("jobs whose homes cannot be written do not delay other jobs", async () => {
   const world = createWorld({ shards: 2, topics: { slow: { maxPerSecond: 5 } } });
   await world.tick();
-  // Their homes lie where the minute does that they are due in.
+  // Their homes are in the bucket of the minute in which they are due.
   await fileMany(world, "slow", 500);
   const minute = "T09:00#";
   await world.pass(MINUTE, { ticks: false });
@@ -185,7 +185,7 @@ test("jobs whose homes cannot be written keep no others from their starts", asyn
       changes.filter((_, i) => !isSick[i]),
       by,
     );
-    // What is unknown is tried again until the deadline.
+    // A write without an answer is tried again until its deadline.
     if (isSick.includes(true)) lost = Math.max(lost, by - world.now());
     return isSick.map((sick) => (sick ? new Error("throttled") : (well.shift() ?? new Error("no answer"))));
   };

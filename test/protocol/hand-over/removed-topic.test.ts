@@ -5,7 +5,7 @@ import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/wor
 
 const SLOW = { maxPerSecond: 1 / 30 };
 
-/** Jobs that wait for a slow limit, in a topic that a deploy then takes away: nobody may send to its queue. */
+/** Jobs wait for a slow limit. Then a deployment removes their topic, so no process may send to its queue. */
 async function withoutTopic(waited: number, gone: number): Promise<World> {
   const world = createWorld({ shards: 1, topics: { t: SLOW, other: {} } });
   await world.tick();
@@ -24,7 +24,7 @@ async function withoutTopic(waited: number, gone: number): Promise<World> {
 const dead = (world: World): number =>
   world.pool.items().filter((item) => "state" in item && item.state === "dead").length;
 
-test("a topic that is away for five minutes kills no job, however long the jobs have waited before", async () => {
+test("a topic that is removed for five minutes makes no job dead, however long the jobs have waited before", async () => {
   const world = await withoutTopic(90 * MINUTE, 5 * MINUTE);
   expect(dead(world)).toBe(0);
   const ids = (): Set<string> => new Set(world.visible("t").map(({ id }) => id));
@@ -33,7 +33,7 @@ test("a topic that is away for five minutes kills no job, however long the jobs 
   expect(ids().size).toBeGreaterThan(before.size);
 });
 
-test("a job is dead when its topic has been away for an hour", async () => {
+test("a job is dead when its topic has been removed for an hour", async () => {
   const world = createWorld({ shards: 1, topics: { t: {}, other: {} } });
   await world.tick();
   const { id } = await world.file({ topic: "t", delay: 20 * MINUTE });
@@ -45,7 +45,7 @@ test("a job is dead when its topic has been away for an hour", async () => {
   expect(await world.home(id)).toMatchObject({ state: "dead" });
 });
 
-test("jobs that wait for a limit lose nothing while their topic is away for minutes", async () => {
+test("no job that waits for a limit is lost while its topic is removed for minutes", async () => {
   const limited = { maxPerSecond: 1 / 10, ifLate: { after: 120, do: "skip" } } as const;
   const world = createWorld({ shards: 1, topics: { t: limited, other: {} } });
   await world.tick();
@@ -66,11 +66,11 @@ test("jobs that wait for a limit lose nothing while their topic is away for minu
   world.queues.trouble({ topic: "t" }, undefined);
   await run(20 * MINUTE);
   const states = world.pool.items().flatMap((item) => ("state" in item ? [item.state] : []));
-  // Those that had a start already as the topic went, for the next minute, may have lost it.
+  // Jobs that already had a start in the next minute when the topic was removed may have lost that start.
   expect(states.filter((state) => state === "done").length).toBeGreaterThanOrEqual(jobs.length - 8);
 });
 
-test("parked jobs of a topic that stays away are dead in the end", async () => {
+test("parked jobs of a topic that is not added again are dead in the end", async () => {
   const world = await withoutTopic(MINUTE, 12 * HOUR);
   expect(world.pool.items().filter((item) => "state" in item && item.state === "scheduled")).toEqual([]);
   expect(dead(world)).toBeGreaterThan(200);

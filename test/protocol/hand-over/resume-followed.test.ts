@@ -9,7 +9,7 @@ import { consume } from "../../support/consume.ts";
 import { pull } from "../../support/scenes.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
 
-/** Lambda follows its mapping a minute later: until then consumers leave the queue alone. */
+/** Lambda starts to poll a minute after a resume. Until then consumers receive nothing. */
 function onLambda(topic: object): World {
   const world = createWorld({ topics: { t: topic } });
   Object.assign(world.ctx, { eventSources: { enable: async () => {} } });
@@ -27,7 +27,7 @@ async function begun(world: World): Promise<World> {
   return world;
 }
 
-/** How many start in each second, from `after` ms from now on. */
+/** How many jobs start in each second, beginning `after` ms from now. */
 async function startsOf(world: World, after: number, run: () => Promise<unknown[]>): Promise<number[]> {
   await world.pass(after);
   const starts: number[] = [];
@@ -44,17 +44,17 @@ test.each([
   ["a limit", { maxPerSecond: 2 }, undefined],
   ["a limit, untracked", { maxPerSecond: 2, tracking: "none" }, undefined],
   ["the rate of the resume", {}, 2],
-])("%s holds though Lambda polls a minute after the resume", async (_, topic, rate) => {
+])("%s applies although Lambda polls only a minute after the resume", async (_, topic, rate) => {
   const world = await paused(topic);
   await resume(world.ctx, "t", rate);
-  // Of a job that is due in that minute, too.
+  // A job that is due in that minute is released too.
   await world.file({ topic: "t", delay: 30 * SECOND });
   const starts = await startsOf(world, MINUTE - SECOND, () => consume(world, "t"));
   expect(Math.max(...starts)).toBeLessThanOrEqual(3);
   expect(sum(starts)).toBe(101);
 });
 
-test("a limit holds though pullers look again ten seconds after the resume", async () => {
+test("a limit applies although pullers receive again only ten seconds after the resume", async () => {
   const world = await paused({ maxPerSecond: 2, consumer: "pull", ttr: 600 });
   await resume(world.ctx, "t", undefined);
   const starts = await startsOf(world, 10 * SECOND, () => pull(world, "t"));
@@ -62,7 +62,7 @@ test("a limit holds though pullers look again ten seconds after the resume", asy
   expect(sum(starts)).toBe(100);
 });
 
-test("starts that were given before a pause are given anew when Lambda comes back after them", async () => {
+test("jobs get new starts when Lambda polls again after the starts that they got before a pause", async () => {
   const world = limitedOnLambda();
   await world.tick();
   for (let i = 0; i < 150; i++) await world.file({ topic: "t", delay: 1 });
@@ -74,8 +74,8 @@ test("starts that were given before a pause are given anew when Lambda comes bac
   expect(sum(starts)).toBe(150);
 });
 
-/** Lambda refuses a wish while it follows another one, and the next tick repeats what was refused. */
-test("a limit holds though Lambda was at work on the pause as the topic was resumed", async () => {
+/** Lambda refuses a request while it carries out another one, and the next tick repeats the refused request. */
+test("a limit applies although Lambda still carried out the pause when the topic was resumed", async () => {
   const world = limitedOnLambda();
   await world.tick();
   for (let i = 0; i < 300; i++) await world.file({ topic: "t", delay: MINUTE });
@@ -90,7 +90,7 @@ test("a limit holds though Lambda was at work on the pause as the topic was resu
   expect(sum(starts)).toBe(300);
 });
 
-test("a limit holds though Lambda refuses the resume of a topic that was paused for long", async () => {
+test("a limit applies although Lambda refuses the resume of a topic that was paused for long", async () => {
   const world = await paused({ maxPerSecond: 2 });
   Object.assign(world.ctx, {
     eventSources: { enable: () => Promise.reject(new Error("too many requests")) },
@@ -101,8 +101,8 @@ test("a limit holds though Lambda refuses the resume of a topic that was paused 
   expect(sum(starts)).toBe(100);
 });
 
-/** Until a tick tells Lambda, which follows a minute later. */
-test("a limit holds though a resume dies before it has told Lambda", async () => {
+/** Then the next tick asks Lambda to poll, and Lambda polls a minute after that. */
+test("a limit applies although a resume dies before it asks Lambda to poll", async () => {
   const world = await paused({ maxPerSecond: 2 });
   Object.assign(world.ctx, { eventSources: { enable: () => new Promise(() => {}) } });
   void resume(world.ctx, "t", undefined);
@@ -113,7 +113,7 @@ test("a limit holds though a resume dies before it has told Lambda", async () =>
   expect(sum(starts)).toBe(100);
 });
 
-test("a rate holds though a tick comes before Lambda's refusal of the resume", async () => {
+test("a rate applies although a tick comes before Lambda refuses the resume", async () => {
   const world = await paused({});
   const refuse = async () => Promise.reject(new Error("too many requests"));
   let isFirst = true;
@@ -131,7 +131,7 @@ test("a rate holds though a tick comes before Lambda's refusal of the resume", a
   expect(sum(starts)).toBe(100);
 });
 
-test("a topic is followed in a minute though its pause was short, as Lambda was through with that", async () => {
+test("Lambda polls a minute after the resume of a short pause, if it had carried out the pause by then", async () => {
   const world = limitedOnLambda();
   await world.tick();
   await pauseTopic(world.ctx, "t");
@@ -141,29 +141,32 @@ test("a topic is followed in a minute though its pause was short, as Lambda was 
   expect(sum((await startsOf(world, MINUTE, () => consume(world, "t"))).slice(0, 2))).toBe(1);
 });
 
-test.each(["redrive", "bulk"])("the rate of a %s in that minute holds, too", async (how) => {
-  const world = onLambda({ maxAttempts: 1 });
-  await world.tick();
-  for (let i = 0; i < 100; i++) await world.file({ topic: "t", delay: 0 });
-  while (world.visible("t").length > 0)
-    await consume(world, "t", { run: () => ({ end: "failed", error: "no bank" }) });
-  await pauseTopic(world.ctx, "t");
-  await world.pass(5 * MINUTE);
-  await resume(world.ctx, "t", undefined);
-  await world.pass(3 * SECOND);
-  const ratePerSecond = 2;
-  if (how === "redrive") await redrive(world.ctx, "t", { max: 100, delay: 0, ratePerSecond });
-  else {
-    const range = { from: 0, to: world.now() };
-    const request = { action: "redrive", topic: "t", dryRun: false, ratePerSecond } as const;
-    await runBulk(world.ctx, request, beginBulk(world.ctx, "redrive", range));
-  }
-  const starts = await startsOf(world, MINUTE - 4 * SECOND, () => consume(world, "t"));
-  expect(Math.max(...starts)).toBeLessThanOrEqual(3);
-  expect(sum(starts)).toBe(100);
-});
+test.each(["redrive", "bulk"])(
+  "the rate of a %s in the minute after the resume applies, too",
+  async (how) => {
+    const world = onLambda({ maxAttempts: 1 });
+    await world.tick();
+    for (let i = 0; i < 100; i++) await world.file({ topic: "t", delay: 0 });
+    while (world.visible("t").length > 0)
+      await consume(world, "t", { run: () => ({ end: "failed", error: "no bank" }) });
+    await pauseTopic(world.ctx, "t");
+    await world.pass(5 * MINUTE);
+    await resume(world.ctx, "t", undefined);
+    await world.pass(3 * SECOND);
+    const ratePerSecond = 2;
+    if (how === "redrive") await redrive(world.ctx, "t", { max: 100, delay: 0, ratePerSecond });
+    else {
+      const range = { from: 0, to: world.now() };
+      const request = { action: "redrive", topic: "t", dryRun: false, ratePerSecond } as const;
+      await runBulk(world.ctx, request, beginBulk(world.ctx, "redrive", range));
+    }
+    const starts = await startsOf(world, MINUTE - 4 * SECOND, () => consume(world, "t"));
+    expect(Math.max(...starts)).toBeLessThanOrEqual(3);
+    expect(sum(starts)).toBe(100);
+  },
+);
 
-test("what a dead resume gave a start and did not send is left to the next release", async () => {
+test("jobs to which a resume gave a start before it died unsent are left to the next release", async () => {
   const world = await paused({});
   const dying = { ...world.ctx, queues: { ...world.queues, send: () => new Promise<never>(() => {}) } };
   void resume(dying, "t", 1);
@@ -175,13 +178,13 @@ test("what a dead resume gave a start and did not send is left to the next relea
   expect([...left].sort()).toEqual(homes.map(({ id }) => id).sort());
 });
 
-test("a job is not late for the minute in which Lambda follows a resume", async () => {
+test("the minute that Lambda takes to poll after a resume does not count as lateness", async () => {
   const world = await paused({ ifLate: { after: 30, do: "skip" } });
   await resume(world.ctx, "t", undefined);
   expect(sum(await startsOf(world, MINUTE, () => consume(world, "t")))).toBe(100);
 });
 
-test("a job that is late beside that minute is skipped", async () => {
+test("a job that is late without that minute is skipped", async () => {
   const world = await paused({ ifLate: { after: 30, do: "skip" } });
   await resume(world.ctx, "t", undefined);
   expect(sum(await startsOf(world, MINUTE + 31 * SECOND, () => consume(world, "t")))).toBe(0);

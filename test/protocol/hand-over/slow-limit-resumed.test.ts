@@ -4,7 +4,7 @@ import { resume } from "../../../protocol/hand-over/release.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";
 
-// At other seconds of the minute the periods of the limit and the turns of the rate would be aligned by chance.
+// At other seconds of the minute, the limit's periods and the rate's turns could coincide by chance.
 test.each([
   [1 / 60, 1 / 60, 20, undefined],
   [1 / 60, 10, 30, undefined],
@@ -23,7 +23,7 @@ test.each([
     for (let i = 0; i < 10; i++) old.add((await world.file({ topic: "t", delay: MINUTE })).id);
     await world.pass(10 * MINUTE + second * SECOND);
     await resume(world.ctx, "t", rate);
-    // A little more than the topic may start.
+    // These are a few more jobs than the topic may start.
     for (let i = 0; i < HOUR / SECOND; i += 0.9 / maxPerSecond)
       await world.file({ topic: "t", delay: 20 * SECOND + i * SECOND });
     const runs = { old: 0, newer: 0 };
@@ -37,7 +37,7 @@ test.each([
 );
 
 test.each([false, true])(
-  "a resume that is asked for again when its rate has ended holds nothing (again: %s)",
+  "a resume that is repeated after its rate has ended delays no job (again: %s)",
   async (again) => {
     const world = createWorld({ topics: { t: {} }, shards: 1 });
     await world.tick();
@@ -67,19 +67,22 @@ test.each([
   [1 / 2, 0.45],
   [1 / 10, 0.09],
   [1 / 60, 1 / 61],
-])("a limit of %f that is resumed at a little less, %f a second, keeps up with that", async (limit, rate) => {
-  const world = createWorld({ topics: { t: { maxPerSecond: limit } }, shards: 1 });
-  await world.tick();
-  await pauseTopic(world.ctx, "t");
-  const count = Math.ceil(1.2 * rate * (HOUR / SECOND));
-  for (let i = 0; i < count; i++) await world.file({ topic: "t", delay: MINUTE });
-  await world.pass(10 * MINUTE);
-  await resume(world.ctx, "t", rate);
-  let runs = 0;
-  for (const end = world.now() + HOUR; world.now() < end; ) {
-    await world.pass(SECOND);
-    runs += (await consume(world, "t")).length;
-  }
-  expect(runs / (rate * (HOUR / SECOND))).toBeGreaterThan(0.95);
-  expect(runs).toBeLessThanOrEqual(rate * (HOUR / SECOND) + 2);
-});
+])(
+  "a topic with a limit of %f that is resumed at a slightly lower rate, %f a second, starts jobs at that rate",
+  async (limit, rate) => {
+    const world = createWorld({ topics: { t: { maxPerSecond: limit } }, shards: 1 });
+    await world.tick();
+    await pauseTopic(world.ctx, "t");
+    const count = Math.ceil(1.2 * rate * (HOUR / SECOND));
+    for (let i = 0; i < count; i++) await world.file({ topic: "t", delay: MINUTE });
+    await world.pass(10 * MINUTE);
+    await resume(world.ctx, "t", rate);
+    let runs = 0;
+    for (const end = world.now() + HOUR; world.now() < end; ) {
+      await world.pass(SECOND);
+      runs += (await consume(world, "t")).length;
+    }
+    expect(runs / (rate * (HOUR / SECOND))).toBeGreaterThan(0.95);
+    expect(runs).toBeLessThanOrEqual(rate * (HOUR / SECOND) + 2);
+  },
+);

@@ -98,7 +98,7 @@ describe("sweep and audit", () => {
     expect(Number(cursors(world)[0]?.swept.slice(0, 13))).toBeLessThanOrEqual(limit);
   });
 
-  it("the old place of a job that was moved later sends nothing", async () => {
+  it("a sweep sends nothing at the old time of a job that was moved to a later one", async () => {
     const world = createWorld();
     const job = await world.file({ delay: 10 * MINUTE });
     await reschedule(world.ctx, job.id, { dueAt: world.now() + 2 * HOUR });
@@ -118,7 +118,7 @@ describe("sweep and audit", () => {
     expect(world.visible("orders")).toHaveLength(1);
   });
 
-  it("a queue that fails for long is tried less and less often", async () => {
+  it("a queue that fails for long is tried ever less often", async () => {
     const world = createWorld();
     await world.file({ delay: 10 * MINUTE });
     await world.pass(6 * MINUTE);
@@ -140,7 +140,7 @@ describe("sweep and audit", () => {
     expect(await world.home(job.id)).toMatchObject({ state: "scheduled", revision: 1 });
   });
 
-  it("writers learn of a new shard only when its cursor stands", async () => {
+  it("writers use a new shard only after its cursor is written", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
     let standing = 0;
@@ -151,7 +151,7 @@ describe("sweep and audit", () => {
     expect(standing).toBe(4);
   });
 
-  it("one shard's failure does not keep the others from their work", async () => {
+  it("the failure of one shard does not stop the others", async () => {
     const world = createWorld({ shards: 4 });
     await world.pass(MINUTE);
     const jobs = await Promise.all(Array.from({ length: 40 }, () => world.file({ delay: 10 * MINUTE })));
@@ -183,7 +183,7 @@ describe("sweep and audit", () => {
     expect(marks.filter((position) => position.includes("#")).length).toBe(1);
   });
 
-  it("a sweep that fails, or whose turn does not come, tells how far behind it is all the same", async () => {
+  it("a sweep that fails, or does not get its turn, still reports how far behind it is", async () => {
     const world = createWorld({ shards: 2 });
     await world.tick();
     await world.pass(20 * MINUTE, { ticks: false });
@@ -195,7 +195,7 @@ describe("sweep and audit", () => {
     expect(lags).toEqual(Array.from({ length: 4 }, () => 20 * MINUTE));
   });
 
-  it("an audit that fails at one place for hours leaves the cursor small, and goes on from there", async () => {
+  it("an audit that fails at one place for hours keeps the cursor's item small, and then continues from there", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
     await world.pass(5 * MINUTE);
@@ -213,7 +213,7 @@ describe("sweep and audit", () => {
     expect(world.visible("orders")).toMatchObject([{ id }]);
   });
 
-  it("ticks that have time for one shard alone come to each in turn", async () => {
+  it("ticks that have time for only one shard serve the shards in turn", async () => {
     const world = createWorld({ shards: 5 }, { ...SIZES, shards: 1 });
     await world.tick();
     await world.pass(20 * MINUTE, { ticks: false });

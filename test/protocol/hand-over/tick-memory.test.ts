@@ -4,14 +4,14 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const BACKLOG = fileURLToPath(new URL("../../support/large-backlog.ts", import.meta.url));
-/** MiB, of the deployed function (infra/tick.ts), and what Lambda lets Node have of it as its heap, about. */
+/** MiB: the memory of the deployed function (infra/tick.ts), and about the part that Lambda gives to Node's heap. */
 const MEMORY = 1024;
 const HEAP = 900;
 
 test.each([
   ["homes", "20 minutes without ticks, of 500 jobs a shard and minute with bodies up to the largest"],
   ["looks", "as many looks at jobs with the largest bodies"],
-  ["parked", "as many looks, while as large jobs of 40 topics wait to be let go"],
+  ["parked", "as many looks, while jobs of 40 topics, as large as those, wait for a release"],
 ])("a tick of 64 shards has memory for a backlog of %s: %s", async (kind) => {
   const child = spawn(process.execPath, [`--max-old-space-size=${HEAP}`, BACKLOG, kind, "4000"]);
   let said = "";
@@ -25,7 +25,7 @@ test.each([
   expect(await once(child, "close"), wrong.slice(0, 2000)).toEqual([0, null]);
   const { peakMiB, messages, moved, released } = JSON.parse(said);
   expect(peakMiB).toBeLessThan(MEMORY);
-  // What it has done is written down, so that the next tick goes on.
+  // The tick has recorded its progress, so the next tick continues from there.
   expect(messages).toBeGreaterThan(0);
   expect(moved).toBeGreaterThan(0);
   if (kind === "parked") expect(released).toBeGreaterThan(0);

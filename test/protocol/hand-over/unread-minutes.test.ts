@@ -11,7 +11,7 @@ import { createWorld, MINUTE, SECOND, START, type World } from "../../support/wo
 
 const SICK = minuteOf(START + 10 * MINUTE);
 
-/** DynamoDB answers no read of this bucket. Answers how it is mended. */
+/** DynamoDB answers no read of this bucket. Returns a function that ends this. */
 function silence(world: World, bucket: string): () => void {
   const { page, read } = world.pool;
   const fail = () => Promise.reject(new Error("DynamoDB throttles the partition"));
@@ -25,7 +25,7 @@ function silence(world: World, bucket: string): () => void {
   };
 }
 
-/** Ticks as each minute begins; one that fails is told of. Answers how many did. */
+/** Runs a tick at the beginning of each minute. Answers how many ticks failed. */
 async function tickFor(world: World, minutes: number): Promise<number> {
   let failed = 0;
   for (let i = 0; i < minutes; i++) {
@@ -43,7 +43,7 @@ const sentOf = (world: World): string[] =>
     .flatMap(({ body }) => parseMessage(body)?.jobs.map(({ id }) => id) ?? []);
 
 describe("while one minute of a shard cannot be read,", () => {
-  it("the later minutes are handed over in time and once, and its jobs when it can be read", async () => {
+  it("the jobs of later minutes are sent in time and once, and its own jobs when it can be read again", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
     const jobs = Array.from({ length: 40 }, (_, i) => ({
@@ -98,7 +98,7 @@ describe("while one minute of a shard cannot be read,", () => {
     let before = "";
     for (let i = 0; i < 24; i++) {
       await world.pass(MINUTE, { ticks: false });
-      // Two pages of that minute at times.
+      // At times two pages of that minute can be read.
       left = i % 3 === 2 ? 2 : 0;
       const pool = pools[Math.floor(i / 2) % 2] as Pool;
       await tick({ ...world.ctx, sizes, pool }, world.now() + MINUTE).catch(() => {});
@@ -129,7 +129,7 @@ describe("while one minute of a shard cannot be read,", () => {
     expect(sentOf(world).sort()).toEqual(homes.map(({ id }) => id).sort());
   });
 
-  it("neither do looks at its jobs hold up others", async () => {
+  it("looks of its jobs do not delay other jobs either", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
     const far = START + 60 * MINUTE;
@@ -147,7 +147,7 @@ describe("while one minute of a shard cannot be read,", () => {
     expect(sentOf(world)).toContain(id);
   });
 
-  it("where no minute can be read the sweep ends, and nothing is passed over", async () => {
+  it("if no minute can be read, the sweep ends, and no job is passed over", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
     await enqueueMany(world.ctx, [{ topic: "orders", body: "{}", dueAt: START + 10 * MINUTE }]);

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 
 const run = promisify(execFile);
 const CALL = join(import.meta.dirname, "../../support/large/call.ts");
-/** Less than 500 bodies take. The function of the API has 1024 MiB, of which the SDK's copies of answers need most. */
+/** Less than 500 bodies need. The API's function has 1024 MiB, but the SDK's copies of answers need most of it. */
 const HEAP_MIB = 96;
 
 describe("a call over jobs whose bodies have 200 KiB each keeps few of them in memory:", () => {

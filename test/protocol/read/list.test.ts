@@ -12,7 +12,7 @@ const COUNT = 5000;
 
 type Read = { buckets: number; entries: number; atOnce: number; looked: number };
 
-/** What its pages read, added up. */
+/** A context that adds up what the reads of its pages answer. */
 function counting({ ctx, pool }: World): { ctx: Context; read: Read } {
   const read = { buckets: 0, entries: 0, atOnce: 0, looked: 0 };
   let inFlight = 0;
@@ -32,7 +32,7 @@ function counting({ ctx, pool }: World): { ctx: Context; read: Read } {
   return { ctx: { ...ctx, pool: { ...pool, page, read: readHomes } }, read };
 }
 
-/** Many jobs in one minute. */
+/** A world with many jobs in one minute. */
 async function busyWorld(): Promise<World> {
   const world = createWorld({ shards: SHARDS });
   for (let i = 0; i < COUNT; i++) await world.file({ delay: HOUR + (i % 30_000) });
@@ -62,7 +62,7 @@ describe("a page of a list", () => {
     expect(read.buckets).toBeLessThanOrEqual(2 * SHARDS);
   });
 
-  it("that finds nothing ends after so many entries, and the next goes on behind them", async () => {
+  it("that finds nothing ends after so many entries, and the next page continues after them", async () => {
     const { ctx, read } = counting(await busyWorld());
     const pages: JobPage[] = [];
     let cursor: Position | undefined;
@@ -79,7 +79,7 @@ describe("a page of a list", () => {
     expect(pages.length).toBeLessThanOrEqual(COUNT / 1000);
   });
 
-  it("that finds nothing ends after so many buckets, several minutes read at once", async () => {
+  it("that finds nothing ends after so many buckets, and reads several minutes at once", async () => {
     const { ctx, read } = counting(createWorld({ shards: SHARDS }));
     const empty = { from: START, to: START + 1000 * MINUTE, limit: 100 };
     expect((await listJobs(ctx, empty)).cursor).toBe(String(START + (BUCKETS_A_PAGE / SHARDS) * MINUTE));
@@ -114,7 +114,7 @@ describe("a page of a list", () => {
     expect(read.looked).toBe(120 + pages.length);
   });
 
-  it("has a job once whose home and look are of one time, wherever a read is cut", async () => {
+  it("has a job once if its home and its look have the same time, wherever a read ends", async () => {
     const world = createWorld({ shards: 1 });
     await world.file({ delay: HOUR });
     for (let i = 1; i <= 60; i++) {
@@ -150,7 +150,7 @@ describe("a page of a list", () => {
     expect(pages.flatMap(({ homes }) => homes.map(({ id }) => id))).toEqual(wanted);
   });
 
-  it("has a moved job that a pause holds for longer than TTL keeps its look", async () => {
+  it("has a moved job even if a pause holds it for longer than TTL keeps its look", async () => {
     const world = createWorld({ shards: 1 });
     const { id } = await world.file({ delay: HOUR });
     await reschedule(world.ctx, id, { dueAt: START + 2 * HOUR });

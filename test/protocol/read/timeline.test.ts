@@ -11,7 +11,7 @@ import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { callsOf, fail, key } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 
-/** What its timeline tells of a job, each event with its seconds since the start. */
+/** The events of a job's timeline, each with its seconds since the start. */
 async function told(world: World, { id }: Home): Promise<string[]> {
   return jobJson(world.ctx, await world.home(id)).timeline.map(
     ({ event, at, attempt, dueAt, lateness, error }) =>
@@ -25,7 +25,7 @@ async function told(world: World, { id }: Home): Promise<string[]> {
   );
 }
 
-/** What `act` does to the pool. */
+/** The operations of the pool that `act` calls. */
 async function operationsOf(world: World, act: () => Promise<unknown>): Promise<string[]> {
   const calls = await callsOf(world, act);
   return calls.filter(({ keys }) => keys.length > 0).map(({ operation }) => operation);
@@ -34,13 +34,13 @@ async function operationsOf(world: World, act: () => Promise<unknown>): Promise<
 const bytesOf = (home: Home): number => Buffer.byteLength(JSON.stringify(home));
 
 describe("a timeline", () => {
-  test("tells of a first run from filing to its end, and its home keeps no more for it than when it was sent", async () => {
+  test("has a first run from filing to its end, and for that the home stores only when the job was sent", async () => {
     const world = createWorld();
     const filed = await world.file({ delay: 10 * SECOND });
     expect(await told(world, filed)).toEqual(["0 filed, due 10"]);
     await world.pass(10.5 * SECOND);
     const calls = await operationsOf(world, () => consume(world, "orders"));
-    // Whether it is paused, the claim, the settle.
+    // The read of the pause, the claim, and the settle.
     expect(calls).toEqual(["read", "changeMany", "changeMany"]);
     expect(await told(world, filed)).toEqual([
       "0 filed, due 10",
@@ -53,7 +53,7 @@ describe("a timeline", () => {
     expect(added.sort()).toEqual(["claimedAt", "expiresAt", "finishedAt", "leaseEnd", "sentAt", "token"]);
   });
 
-  test("tells of each run that failed or asked for another, with what is written anyway", async () => {
+  test("has each run that failed or asked for a retry, without additional writes", async () => {
     const world = createWorld();
     const job = await world.file({});
     const calls = await operationsOf(world, () => consume(world, "orders", { run: fail }));
@@ -77,7 +77,7 @@ describe("a timeline", () => {
     ]);
   });
 
-  test("goes on after a death, a redrive and a second death", async () => {
+  test("continues after a death, a redrive and a second death", async () => {
     const world = createWorld();
     const job = await world.file({ maxAttempts: 1 });
     await consume(world, "orders", { run: fail });
@@ -102,7 +102,7 @@ describe("a timeline", () => {
     ]);
   });
 
-  test("says of a run that crashed that it did, whoever meets it", async () => {
+  test("says that a run has crashed, whichever process notices the crash", async () => {
     for (const meet of ["message", "reschedule", "cancel"]) {
       const world = createWorld();
       const job = await world.file({});
@@ -119,7 +119,7 @@ describe("a timeline", () => {
     }
   });
 
-  test("says why a job was not run that came too late, and nothing of a job that its caller cancelled", async () => {
+  test("says why a late job was not run, and gives no reason for a job that its caller cancelled", async () => {
     const world = createWorld();
     const late = await world.file({ expiresAfter: 10 * SECOND });
     const gone = await world.file({});
@@ -131,7 +131,7 @@ describe("a timeline", () => {
     expect(await told(world, gone)).toEqual(["0 filed, due 0", "11 cancelled"]);
   });
 
-  test("of a job that failed before and is cancelled shows the error where it was", async () => {
+  test("of a job that failed and then is cancelled shows the error with the failed run", async () => {
     const world = createWorld();
     const job = await world.file({});
     await consume(world, "orders", { run: fail });
@@ -144,7 +144,7 @@ describe("a timeline", () => {
   });
 
   test.each(["a caller", "an event", "an event while it ran, and a caller"])(
-    "of a job that %s cancels when its run has crashed says that it did, and nothing of a run before",
+    "of a job that %s cancels after a crash says that the run crashed, without the error of an earlier run",
     async (who) => {
       const world = createWorld();
       const job = await world.file({ key });
@@ -167,9 +167,9 @@ describe("a timeline", () => {
     },
   );
 
-  test("counts no pause as lateness of a job that waited in its queue, nor does the metric", async () => {
+  test("does not count a pause as lateness of a job that waited in its queue, and neither does the metric", async () => {
     const world = createWorld();
-    // No sweep comes to the job, and parks it.
+    // No sweep reads the job, so no sweep parks it.
     await world.tick();
     const job = await world.file({ delay: MINUTE });
     await world.pass(30 * SECOND);
@@ -188,13 +188,13 @@ describe("a timeline", () => {
     expect(world.events).toContainEqual(
       expect.objectContaining({ type: "started", lateMs: 94 * SECOND, heldMs: 90 * SECOND }),
     );
-    // Its next run has waited for nothing.
+    // The next run was not held.
     await world.pass(15 * SECOND);
     await consume(world, "orders");
     expect((await told(world, job)).slice(-2)).toEqual(["169 claimed, run 2, late 0", "169 done, run 2"]);
   });
 
-  test("counts what a job had lost before a pause held it", async () => {
+  test("counts as lateness the time that a job lost before a pause held it", async () => {
     const world = createWorld();
     const job = await world.file({});
     await world.pass(2 * HOUR);
@@ -210,7 +210,7 @@ describe("a timeline", () => {
     expect(claimed).toMatch(/late 720\d/);
   });
 
-  test("says why a job expired that a release ended without a message", async () => {
+  test("says why a job expired, if a release ended it without a message", async () => {
     const world = createWorld();
     const job = await world.file({ delay: 20 * MINUTE, expiresAfter: MINUTE });
     await pauseTopic(world.ctx, "orders");
@@ -220,7 +220,7 @@ describe("a timeline", () => {
     expect((await told(world, job)).at(-1)).toBe(`1800 expired, it was to start by ${startBy}`);
   });
 
-  test("of a job that asked to be repeated and was cancelled meanwhile says that, and nothing of a run before", async () => {
+  test("of a job that asked for a retry and was cancelled during that run says so, without the error of an earlier run", async () => {
     const world = createWorld();
     const job = await world.file({ key });
     await consume(world, "orders", { run: fail });

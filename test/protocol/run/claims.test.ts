@@ -61,7 +61,7 @@ describe("claims", () => {
     }
   });
 
-  it("a stale message stays while the revision that waits cannot be sent", async () => {
+  it("a stale message stays in its queue while the waiting revision cannot be sent", async () => {
     const world = createWorld();
     const job = await world.file({ delay: SECOND });
     breakOnce(world, "after", ({ operation }) => operation === "change");
@@ -74,7 +74,7 @@ describe("claims", () => {
     expect(world.queues.messages(orders)).toHaveLength(1);
   });
 
-  it("a job whose text SQS does not take, and that crashes when a stale message has run it, comes to its end", async () => {
+  it("a job whose text SQS refuses, and that crashes after a stale message ran it, still ends", async () => {
     const world = createWorld();
     await world.tick();
     const postponed = { key: "a", onDuplicate: "postpone", delay: 0, maxDelay: 1, maxAttempts: 2 } as const;
@@ -108,7 +108,7 @@ describe("claims", () => {
     expect((await consume(world, "precise")).map(({ at }) => at)).toEqual(due);
   });
 
-  it("a message that comes much too early is put back, not held", async () => {
+  it("a message that comes much too early is hidden again, and not held", async () => {
     const world = createWorld();
     for (const topic of ["orders", "work"]) {
       await world.file({ topic, delay: 20 * SECOND });
@@ -120,7 +120,7 @@ describe("claims", () => {
     }
   });
 
-  it("what cannot be started before the deadline goes out in a new message, or its old one stays", async () => {
+  it("a job that cannot start before the deadline is sent in a new message, or its old message stays", async () => {
     for (const broken of [false, true]) {
       const world = createWorld();
       const job = await world.file({});
@@ -136,7 +136,7 @@ describe("claims", () => {
     }
   });
 
-  it("a message that is none of ours stays", async () => {
+  it("a message that Minutehand did not send stays", async () => {
     const world = createWorld();
     await world.queues.send(orders, [{ body: '{"v":2}', delaySeconds: 0 }]);
     await consume(world, "orders");

@@ -8,7 +8,7 @@ import { crashWhileRunning } from "../../support/consume.ts";
 import { isAt, pullOne } from "../../support/scenes.ts";
 import { createWorld, SECOND, type World } from "../../support/world.ts";
 
-/** DynamoDB does not write this job's home, and does not say so either. */
+/** DynamoDB neither writes this job's home nor answers. */
 function hang(world: World, id: string): void {
   const { pk } = homeKey(id);
   const isHome = isAt(pk, "change");
@@ -32,7 +32,7 @@ it("jobs of a Lambda topic do not wait for a crashed job that cannot be settled,
   const runs: string[] = [];
   const timers: Timers = {
     wait: world.timers.wait,
-    // The last word comes when all that could run has run.
+    // The time for settling ends after all jobs that could run have run.
     after(ms, act) {
       if (ms < 59 * SECOND) return () => {};
       void expect
@@ -72,7 +72,7 @@ it("pulled jobs are handed out though a crashed job among them cannot be settled
   };
   const asked = { max: 10, waitSeconds: 0 };
   expect(await receive(world.ctx, "work", asked, soon)).toMatchObject([{ id: good.id }]);
-  // It comes again soon.
+  // Its message becomes visible again soon.
   const [left] = world.queues.messages({ topic: "work" }).filter(({ body }) => body.includes(bad.id));
   expect(left?.visibleAt).toBeLessThan(world.now() + 30 * SECOND);
 });

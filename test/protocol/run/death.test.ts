@@ -22,7 +22,7 @@ describe("death", () => {
     expect(world.queues.messages(dlq)).toHaveLength(1);
   });
 
-  it("a dead letter whose home is not dead yet stays", async () => {
+  it("a dead letter stays while its home is not dead yet", async () => {
     const world = createWorld();
     const job = await world.file({ maxAttempts: 1 });
     meanwhile(world, isAt("dead#", "insert"), () => world.tick());
@@ -31,7 +31,7 @@ describe("death", () => {
     expect(world.queues.messages(dlq)).toHaveLength(1);
   });
 
-  it("a dead letter goes when its job was redriven, though it has not run yet", async () => {
+  it("a dead letter is deleted when its job was redriven, even before the job runs", async () => {
     const world = createWorld();
     await dead(world);
     await redrive(world.ctx, "orders", { max: 1, delay: HOUR });
@@ -39,7 +39,7 @@ describe("death", () => {
     expect(world.queues.messages(dlq)).toEqual([]);
   });
 
-  it("a dead letter goes when its job ended otherwise", async () => {
+  it("a dead letter is deleted when its job ended otherwise", async () => {
     const world = createWorld();
     const job = await world.file({ maxAttempts: 1 });
     world.pool.hooks.before = (call) => {

@@ -6,7 +6,7 @@ import { pull, pullOne } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";
 
 describe("pull", () => {
-  it("a received job is leased, and finished by its receipt, again and again", async () => {
+  it("a received job is leased, and finished by its receipt, also by a repeated call", async () => {
     const world = createWorld();
     const { id } = await world.file({ topic: "work", body: '{"n":1}' });
     const job = await pullOne(world);
@@ -23,7 +23,7 @@ describe("pull", () => {
     expect(world.queues.messages({ topic: "work" })).toEqual([]);
   });
 
-  it("a job whose lease ended while other messages were put away waits again, and no attempt is counted", async () => {
+  it("a job whose lease ended while void messages were deleted waits again, and no attempt is counted", async () => {
     const world = createWorld();
     const { id } = await world.file({ topic: "work", maxAttempts: 1 });
     await world.file({ topic: "work" });
@@ -45,7 +45,7 @@ describe("pull", () => {
     const [message] = world.queues.messages({ topic: "work" });
     world.queues.duplicate({ topic: "work" }, message?.id ?? "");
     for (let minute = 0; minute < 120; minute++) {
-      // Another worker meets the message, whose handle the first one has lost.
+      // Another worker receives the message, so the first worker's handle is not valid any more.
       expect(await pull(world)).toEqual([]);
       await extend(world.ctx, "work", job.receipt, 2 * MINUTE);
       await world.pass(MINUTE);
@@ -89,7 +89,7 @@ describe("pull", () => {
     expect(await pull(world)).toMatchObject([{ id }]);
   });
 
-  it("jobs of a `millisecond` topic do not wait for each other, though one call may take ten", async () => {
+  it("jobs of a `millisecond` topic do not wait for each other, although one call may receive ten", async () => {
     const world = createWorld({ topics: { exact: { consumer: "pull", precision: "millisecond" } } });
     for (let i = 0; i < 5; i++) await world.file({ topic: "exact", delay: 5 * SECOND + i * 200 });
     await world.pass(4.9 * SECOND);
@@ -99,7 +99,7 @@ describe("pull", () => {
     }
   });
 
-  it("no job is handed out early where a timer fires a millisecond too soon", async () => {
+  it("no job is handed out early when a timer fires a millisecond too soon", async () => {
     const world = createWorld({ topics: { exact: { consumer: "pull", precision: "millisecond" } } });
     const { dueAt } = await world.file({ topic: "exact", delay: 5 * SECOND });
     await world.pass(4.5 * SECOND);
@@ -108,7 +108,7 @@ describe("pull", () => {
     expect(world.now()).toBe(dueAt);
   });
 
-  it("jobs of a `millisecond` topic that is late are taken ten at a time, or one where the second call fails", async () => {
+  it("late jobs of a `millisecond` topic are received ten at a time, or one if the second call fails", async () => {
     const world = createWorld({ topics: { exact: { consumer: "pull", precision: "millisecond" } } });
     for (let i = 0; i < 14; i++) await world.file({ topic: "exact" });
     await world.pass(3 * SECOND);
@@ -138,7 +138,7 @@ describe("pull", () => {
     expect(await pullOne(world)).toMatchObject({ id, attempt: 2 });
   });
 
-  it("an ended lease is a failed attempt, and its receipt is worth nothing", async () => {
+  it("an ended lease is a failed attempt, and its receipt is not accepted any more", async () => {
     const world = createWorld();
     const { id } = await world.file({ topic: "work" });
     const job = await pullOne(world);
@@ -207,7 +207,7 @@ describe("pull", () => {
     expect(world.queues.messages({ topic: "work" })).toEqual([]);
   });
 
-  it("what lies behind void messages is handed to who does not wait, too", async () => {
+  it("jobs whose messages come after void ones are handed out, even to a receive that does not wait", async () => {
     const world = createWorld();
     const cancelled = await world.file({ topic: "work" });
     const { id } = await world.file({ topic: "work" });
@@ -234,7 +234,7 @@ describe("untracked topics", () => {
     expect(world.queues.messages({ topic: "events" })).toHaveLength(1);
   });
 
-  it("what SQS does not take is not acknowledged", async () => {
+  it("a job that SQS does not accept is not acknowledged", async () => {
     const world = createWorld();
     world.queues.trouble({ topic: "events" }, "failing");
     await expect(world.file({ topic: "events" })).rejects.toMatchObject({ code: "unavailable" });
@@ -252,7 +252,7 @@ describe("untracked topics", () => {
     await expect(bury).rejects.toMatchObject({ code: "untracked-topic" });
   });
 
-  it("a stored one can be cancelled until it is handed off", async () => {
+  it("a stored job can be cancelled until it is handed off", async () => {
     const world = createWorld();
     const first = await world.file({ topic: "events", delay: HOUR });
     const second = await world.file({ topic: "events", delay: HOUR });

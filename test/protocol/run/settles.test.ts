@@ -26,7 +26,7 @@ describe("settles", () => {
     expect(await world.home(id)).toMatchObject({ state: "dead" });
   });
 
-  it("a done job is not another claim's", async () => {
+  it("a job that is done by one claim is refused to another claim", async () => {
     const world = createWorld();
     const { id } = await world.file({});
     await consume(world, "orders");
@@ -66,11 +66,11 @@ describe("settles", () => {
     await expect(settlePulled(world.ctx, "work", receipt, { end: "done" })).rejects.toMatchObject({
       code: "claim-lost",
     });
-    // The old one is still there beside the new revision's.
+    // The old message is still there beside that of the new revision.
     expect(world.queues.messages({ topic: "work" })).toHaveLength(2);
   });
 
-  it("a run whose lease was prolonged meanwhile has not crashed", async () => {
+  it("a run whose lease was prolonged in the meantime has not crashed", async () => {
     const world = createWorld();
     const { id } = await world.file({ topic: "work" });
     const { receipt } = await pullOne(world);
@@ -80,7 +80,7 @@ describe("settles", () => {
     expect(await world.home(id)).toMatchObject({ state: "running" });
   });
 
-  it("a settle that DynamoDB does not answer is repeated, and else its message stays", async () => {
+  it("a settle that DynamoDB does not answer is repeated, and if that fails too, its message stays", async () => {
     const world = createWorld();
     const { id } = await world.file({});
     let refused = 0;
@@ -124,13 +124,13 @@ describe("settles", () => {
     },
   );
 
-  it("a run that an event has cancelled ends its job once, though the answer to that is lost", async () => {
+  it("a run that an event has cancelled ends its job once, even if the answer to that write is lost", async () => {
     const world = createWorld();
     const { id } = await world.file({ key });
     const { pool } = world;
     const change: Pool["change"] = async (wanted, by) => {
       const { item } = await pool.change(wanted, by);
-      // The repeat of it meets its own effect.
+      // The repeated write finds its own effect.
       return "state" in wanted.set ? { changed: false, item } : { changed: true, item: item as Item };
     };
     const ctx = { ...world.ctx, pool: { ...pool, change } };

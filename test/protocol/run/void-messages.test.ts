@@ -5,7 +5,7 @@ import { receive } from "../../../protocol/run/pull.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
 
-/** All messages that were sent so far. */
+/** A function that answers how many messages were sent so far. */
 function countingSends(world: World): () => number {
   let sends = 0;
   world.queues.hooks.after = ({ operation, count }) => {
@@ -23,7 +23,7 @@ describe("the number of messages grows with the calls, not with their square,", 
     "a puller of one": (world: World) =>
       receive(world.ctx, "orders", { max: 1, waitSeconds: 0 }, world.timers),
   };
-  test.each(Object.entries(consumers))("where a key is replaced each second, with %s", async (name, take) => {
+  test.each(Object.entries(consumers))("if a key is replaced each second, with %s", async (name, take) => {
     const world = createWorld({
       topics: { orders: name.startsWith("a puller") ? { consumer: "pull" } : {} },
     });
@@ -38,7 +38,7 @@ describe("the number of messages grows with the calls, not with their square,", 
     expect(sent()).toBeLessThanOrEqual(CALLS + 10);
   });
 
-  test("where what follows a void message can never be sent, while no tick comes", async () => {
+  test("if the revision after a void message can never be sent, while no tick comes", async () => {
     const world = createWorld();
     const { id } = await world.file({ topic: "orders", key: "a", delay: 30 * SECOND });
     await world.fileAll({
@@ -59,7 +59,7 @@ describe("the number of messages grows with the calls, not with their square,", 
     expect(await world.home(id)).toMatchObject({ state: "dead", attempt: 0 });
   });
 
-  test("where each message meets the very next revision", async () => {
+  test("if each message comes when only the next revision exists", async () => {
     const world = createWorld();
     const sent = countingSends(world);
     const CALLS = 100;
@@ -73,7 +73,7 @@ describe("the number of messages grows with the calls, not with their square,", 
     expect(sent()).toBeLessThanOrEqual(2 * CALLS + 10);
   });
 
-  test("where a job is kept again and again, and then fails", async () => {
+  test("if many calls keep a job, and it then fails", async () => {
     const world = createWorld();
     const sent = countingSends(world);
     const CALLS = 50;
@@ -90,7 +90,7 @@ describe("the number of messages grows with the calls, not with their square,", 
     expect(sent()).toBeLessThanOrEqual(CALLS + 2);
   });
 
-  test("where a paused topic's key is replaced each second, and then the topic is resumed", async () => {
+  test("if a paused topic's key is replaced each second, and then the topic is resumed", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "orders");
     const CALLS = 600;
@@ -107,7 +107,7 @@ describe("the number of messages grows with the calls, not with their square,", 
     expect(sent()).toBeLessThanOrEqual(4);
   });
 
-  test("where a key is replaced each second while no tick comes, and what was sent is lost", async () => {
+  test("if a key is replaced each second while no tick comes, and the sent messages are lost", async () => {
     const world = createWorld();
     for (let i = 0; i < 600; i++) {
       await world.fileAll({ ...KEYED, delay: 60 * SECOND });
@@ -115,10 +115,10 @@ describe("the number of messages grows with the calls, not with their square,", 
     }
     const sent = countingSends(world);
     await world.tick();
-    // Of the sweep, which meets a look of each revision.
+    // One message by the sweep, although it reads a look of each revision.
     expect(sent()).toBe(1);
     world.queues.purge({ topic: "orders" });
-    // Of the audit, which meets them too.
+    // One more by the audit, which reads these looks too.
     await world.pass(20 * MINUTE);
     expect(sent()).toBe(2);
   });

@@ -4,13 +4,13 @@ import { cancel } from "../../../protocol/change/cancel.ts";
 import { fileOccurrence } from "../../../protocol/file/recurring.ts";
 import { createWorld, MINUTE } from "../../support/world.ts";
 
-it("an untracked job that a window held, and that was cancelled, stays so when its occurrence is told again from its DLQ", async () => {
+it("an untracked job that a window held stays cancelled when its occurrence is delivered again from the DLQ", async () => {
   const world = createWorld({
     topics: { events: { consumer: "pull", tracking: "none", window: "20:00-21:00 UTC" } },
   });
   const stored = () => world.pool.items().find((item) => "state" in item) as { id: string } | undefined;
   const occurrence = { name: "s", time: world.now(), job: { topic: "events", body: "1" } };
-  // The pool is out of reach from the job's own write on, which it has applied.
+  // The pool applies the job's own write, and is unreachable after that.
   world.pool.hooks.after = () => {
     if (stored()) throw new Error("out of reach");
   };

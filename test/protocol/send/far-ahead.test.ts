@@ -13,7 +13,7 @@ const LONG = 2 * HOUR;
 const FAR = LONG + 1;
 const farWorld = () => createWorld({ longDelay: LONG / SECOND });
 
-/** A world whose schedules never fire, or whose ticks never come. */
+/** Lets time pass until a job is due, with ticks only or with schedules only. */
 async function passTo(world: World, home: Home, { ticks }: { ticks: boolean }): Promise<void> {
   if (ticks) return world.pass(home.dueAt - world.now());
   while (world.now() < home.dueAt) {
@@ -24,7 +24,7 @@ async function passTo(world: World, home: Home, { ticks }: { ticks: boolean }): 
 
 const firesBefore = ({ dueAt }: Home) => dueAt - PROMOTE_BEFORE - ((dueAt - PROMOTE_BEFORE) % SECOND);
 
-describe("a schedule stands beside", () => {
+describe("there is a schedule for", () => {
   test("a job due later than longDelay, four minutes ahead, and none due just then", async () => {
     const world = farWorld();
     const far = await world.file({ delay: FAR });
@@ -46,7 +46,7 @@ describe("a schedule stands beside", () => {
     expect(world.promotions.filed).toEqual(new Map([[far.id, firesBefore(far)]]));
   });
 
-  test("no job at all where longDelay is off, or the process has no Scheduler", async () => {
+  test("no job if longDelay is off, or the process has no Scheduler", async () => {
     const off = createWorld();
     await off.file({ delay: 400 * DAY });
     expect(off.promotions.calls).toEqual({ put: 0, remove: 0 });
@@ -58,7 +58,7 @@ describe("a schedule stands beside", () => {
     expect(filed).not.toHaveProperty("home.hasSchedule");
   });
 
-  test("no untracked one, which a second message would run twice", async () => {
+  test("no untracked job, because a second message would run it twice", async () => {
     const world = farWorld();
     const home = await world.file({ topic: "events", delay: FAR });
     expect(home).not.toHaveProperty("hasSchedule");
@@ -91,7 +91,7 @@ describe("a schedule is kept in step", () => {
     expect(world.promotions.filed).toEqual(new Map([[far.id, firesBefore(far)]]));
   });
 
-  test("a replaced job's moves too, far and near", async () => {
+  test("a replaced job's schedule moves too, or is deleted if the job is near", async () => {
     const world = farWorld();
     const first = await world.file({ key: "k", delay: HOUR });
     const replace = { key: "k", onDuplicate: "replace" } as const;
@@ -106,7 +106,7 @@ describe("a schedule is kept in step", () => {
     ["by its id", (world, { id }) => cancel(world.ctx, id)],
     ["by its key", (world) => cancelByKey(world.ctx, "orders", "k")],
     ["with others", (world, { id }) => cancelMany(world.ctx, [id, id])],
-  ])("a job cancelled %s loses its own", async (_, act) => {
+  ])("a job cancelled %s loses its schedule", async (_, act) => {
     const world = farWorld();
     const home = await world.file({ delay: FAR, key: "k" });
     const other = await world.file({ delay: FAR });
@@ -114,14 +114,14 @@ describe("a schedule is kept in step", () => {
     expect([...world.promotions.filed.keys()]).toEqual([other.id]);
   });
 
-  test("a job without a key cancelled by its id loses its own", async () => {
+  test("a job without a key cancelled by its id loses its schedule", async () => {
     const world = farWorld();
     const home = await world.file({ delay: FAR });
     await cancel(world.ctx, home.id);
     expect(world.promotions.filed.size).toBe(0);
   });
 
-  test("a job that never had one is none of Scheduler's business", async () => {
+  test("a job that never had a schedule causes no call to Scheduler", async () => {
     const world = farWorld();
     const near = await world.file({ delay: HOUR });
     await reschedule(world.ctx, near.id, { dueAt: world.now() + 2 * HOUR });
@@ -129,7 +129,7 @@ describe("a schedule is kept in step", () => {
     expect(world.promotions.calls).toEqual({ put: 0, remove: 0 });
   });
 
-  test("a refused enqueue has none", async () => {
+  test("a refused enqueue creates no schedule", async () => {
     const world = farWorld();
     breakOnce(world, "before", ({ operation }) => operation === "insert");
     await expect(world.file({ delay: FAR })).rejects.toThrow();
@@ -138,7 +138,7 @@ describe("a schedule is kept in step", () => {
 });
 
 describe("a Scheduler that fails", () => {
-  test("is reported once and spoils no call: a batch leaves it alone after its first failures", async () => {
+  test("is reported once and fails no call: a batch stops calling it after its first failures", async () => {
     const world = farWorld();
     world.promotions.trouble = new Error("Rate exceeded");
     const dueAt = world.now() + FAR;
@@ -151,7 +151,7 @@ describe("a Scheduler that fails", () => {
     ]);
   });
 
-  test("or is slow holds a batch up for some seconds, not for each job", async () => {
+  test("or is slow delays a batch by some seconds, not by some seconds for each job", async () => {
     const world = farWorld();
     const { put } = world.promotions;
     world.promotions.put = async (id, time) => {
@@ -177,8 +177,8 @@ describe("a Scheduler that fails", () => {
   });
 });
 
-describe("either mover alone carries a job", () => {
-  test("the sweep, where schedules never fire", async () => {
+describe("a job runs in time", () => {
+  test("by the sweep alone, if schedules never fire", async () => {
     const world = farWorld();
     const home = await world.file({ delay: 4 * HOUR });
     await passTo(world, home, { ticks: true });
@@ -186,14 +186,14 @@ describe("either mover alone carries a job", () => {
     expect(await consume(world, "orders")).toMatchObject([{ id: home.id, at: home.dueAt }]);
   });
 
-  test("its schedule, where ticks never come", async () => {
+  test("by its schedule alone, if ticks never come", async () => {
     const world = farWorld();
     const home = await world.file({ delay: 4 * HOUR });
     await passTo(world, home, { ticks: false });
     expect(await consume(world, "orders")).toMatchObject([{ id: home.id, at: home.dueAt }]);
   });
 
-  test("and both together run it once", async () => {
+  test("and once, if both send it", async () => {
     const world = farWorld();
     const home = await world.file({ delay: 4 * HOUR });
     await world.pass(4 * HOUR - PROMOTE_BEFORE);
@@ -219,7 +219,7 @@ describe("a schedule that fires", () => {
     expect(world.visible("orders")).toEqual([]);
   });
 
-  test("goes by when a hold lets the job start, not by when it is due", async () => {
+  test("uses the job's start after a hold, not its due time", async () => {
     const world = farWorld();
     const home = await world.file({ delay: 10 * MINUTE });
     const { pk, sk } = home;
@@ -251,7 +251,7 @@ describe("a schedule that fires", () => {
     expect(Math.max(...homes.map((home) => startsAt(home) - home.dueAt))).toBeLessThan(SECOND);
   });
 
-  test("passes over a job that is cancelled, or gone", async () => {
+  test("ignores a job that is cancelled or deleted", async () => {
     const world = farWorld();
     const home = await world.file({ delay: 10 * MINUTE });
     await cancel(world.ctx, home.id);

@@ -19,7 +19,7 @@ function untracked(): World {
   });
 }
 
-/** The runs of `days`, of which the first ends so. */
+/** All runs within `days` of a job whose first run ends with `first`. */
 async function runsOf(world: World, days: number, first: Ending): Promise<Run[]> {
   const runs: Run[] = [];
   for (const end = world.now() + days * DAY; world.now() < end; ) {
@@ -31,11 +31,11 @@ async function runsOf(world: World, days: number, first: Ending): Promise<Run[]>
 }
 
 describe("an untracked job", () => {
-  test("is stored for ten days past its time and no longer, as nobody takes it away when it has been sent", async () => {
+  test("is stored for ten days past its time and no longer, because nothing deletes it after it is sent", async () => {
     const world = untracked();
     const { id, dueAt, expiresAt = 0 } = await world.file({ topic: "loose", delay: DAY });
     expect(expiresAt).toBe((dueAt + 10 * DAY) / 1000);
-    // An outage of nine days: it still runs.
+    // After an outage of ten days from the filing it still runs.
     await world.pass(10 * DAY, { ticks: false });
     await world.tick();
     expect(await consume(world, "loose")).toMatchObject([{ id }]);
@@ -54,7 +54,7 @@ describe("an untracked job", () => {
     expect(runs[1]?.at).toBeLessThan(start + LONGEST_UNTRACKED_WAIT + HOUR);
   });
 
-  test("whose run says when it is to run again at the earliest waits that long", async () => {
+  test("whose failed run says a time before which it must not run again waits until then", async () => {
     const world = createWorld({ topics: { loose: { tracking: "none", backoff: { waits: [15] } } } });
     await world.file({ topic: "loose" });
     const start = world.now();
@@ -63,7 +63,7 @@ describe("an untracked job", () => {
     expect(runs[1]?.at).toBeGreaterThanOrEqual(start + 2 * HOUR);
   });
 
-  test("that is pulled is refused a retry later than SQS can hide its message", async () => {
+  test("that is pulled cannot be retried later than SQS can hide its message", async () => {
     const world = untracked();
     await world.file({ topic: "pulled" });
     const { receipt } = await pullOne(world, "pulled");
@@ -93,7 +93,7 @@ describe("an untracked job", () => {
       return world.now();
     }
 
-    test("is refused a retry that ends 12 hours after its receive, and comes back after a shorter one", async () => {
+    test("cannot be retried 12 hours after its receive or later, but can be retried sooner", async () => {
       const { world, receipt } = await afterThreeHours("pulled");
       const retry = (retryAfter: number) =>
         settlePulled(world.ctx, "pulled", receipt, { end: "failed", error: "", retryAfter });
@@ -103,7 +103,7 @@ describe("an untracked job", () => {
       expect(await backAt(world, "pulled")).toBe(asked + 8 * HOUR);
     });
 
-    test("comes back near 12 hours after its receive where its window opens later", async () => {
+    test("comes back almost 12 hours after its receive if its window opens later", async () => {
       const { world, receipt, until } = await afterThreeHours("day");
       await settlePulled(world.ctx, "day", receipt, { end: "failed", error: "" });
       const back = await backAt(world, "day");
@@ -111,7 +111,7 @@ describe("an untracked job", () => {
       expect(back).toBeLessThanOrEqual(until);
     });
 
-    test("comes to nobody else before its prolonged lease ends", async () => {
+    test("is handed to no other puller before its prolonged lease ends", async () => {
       const { world, receipt, until } = await afterThreeHours("pulled");
       const { leaseUntil } = await extend(world.ctx, "pulled", receipt, 12 * HOUR);
       expect(leaseUntil).toBeGreaterThan(until - 2 * MINUTE);

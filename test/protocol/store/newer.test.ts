@@ -8,10 +8,10 @@ import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/wor
 
 type Place = { pk: string; sk: string };
 
-/** A newer version writes an item that stands somewhere: its id has another name then. */
+/** Rewrites a stored item as a newer version would: with another `v`, and another name for its id. */
 function rewrite(world: World, { pk, sk }: Place): Item {
   const found = world.pool.items().find((item) => item.pk === pk && item.sk === sk);
-  if (!found) throw new Error(`nothing stands at ${pk} ${sk}`);
+  if (!found) throw new Error(`there is no item at ${pk} ${sk}`);
   const { id, ...row } = found as Item & { id?: string };
   const item = { ...row, v: 2, ...(id === undefined ? {} : { name: id }) } as unknown as Item;
   world.pool.put(item);
@@ -22,7 +22,7 @@ const at = (world: World, { pk, sk }: Place): Item | undefined =>
   world.pool.items().find((item) => item.pk === pk && item.sk === sk);
 
 describe("a job that a newer version has written", () => {
-  test("is unavailable to whoever names it, and stays as it is", async () => {
+  test("is answered as unavailable to all callers, and stays as it is", async () => {
     const api = createApi();
     const { world, call, file } = api;
     const job = await file({ delay: "30m", key: "order-1" });
@@ -41,7 +41,7 @@ describe("a job that a newer version has written", () => {
     for (const item of written) expect(at(world, item)).toEqual(item);
   });
 
-  test("is passed over and reported by lists, forecasts and bulks, which tell of the others", async () => {
+  test("is left out and reported by lists, forecasts and bulks, which answer the others", async () => {
     const { world, call, file } = createApi();
     const newer = await file({ delay: "30m" });
     const other = await file({ delay: "30m" });
@@ -77,13 +77,13 @@ describe("a job that a newer version has written", () => {
     await world.pass(2 * MINUTE);
     expect(world.queues.messages(dlq)).toHaveLength(1);
     expect(at(world, written)).toEqual(written);
-    // SQS's own redrive of it is for the newer version.
+    // If SQS redrives its letter, only the newer version can handle it.
     const letter = { v: 1, topic: "orders", dead: true as const };
     const jobs = [{ id: newer.id, revision: 0, attempt: 1, dueAt: new Date().toISOString(), body: {} }];
     expect(await redriveEnvelope(world.ctx, { ...letter, jobs })).toBe(false);
   });
 
-  test("stays in its queue when an older consumer meets its message, and its mates run", async () => {
+  test("stays in its queue when an older consumer receives its message, and the other jobs of the pack run", async () => {
     const world = createWorld();
     const newer = await world.file({ delay: 0 });
     const written = rewrite(world, homeKey(newer.id));
@@ -125,8 +125,8 @@ describe("a message that a newer version has sent", () => {
   });
 });
 
-describe("what a newer version has written beside its jobs", () => {
-  test("is not answered by: a key and an Idempotency-Key are unavailable", async () => {
+describe("items of a newer version that are not jobs", () => {
+  test("are not used for answers: calls with such a key or Idempotency-Key are unavailable", async () => {
     const { world, call, file } = createApi();
     await file({ delay: "30m", key: "order-1" }, { "idempotency-key": "t" });
     const written = [rewrite(world, keyItemKey("orders", "order-1"))];
@@ -139,7 +139,7 @@ describe("what a newer version has written beside its jobs", () => {
     for (const item of written) expect(at(world, item)).toEqual(item);
   });
 
-  test("a pause holds its topic, and no other, until it can be read", async () => {
+  test("such as a pause hold their topic, and no other, until they can be read", async () => {
     const world = createWorld();
     const pause = { ...pauseKey("orders"), v: 2, mode: "off" } as unknown as Item;
     world.pool.put(pause);
@@ -157,7 +157,7 @@ describe("what a newer version has written beside its jobs", () => {
     expect(await consume(world, "orders")).toMatchObject([{ id: job.id }]);
   });
 
-  test("counters of a limit stay as they are, and the limit's jobs wait for later ones", async () => {
+  test("such as counters of a limit are not changed, and the limit's jobs wait for later counters", async () => {
     const world = createWorld({ topics: { slow: { maxPerSecond: 2 } } });
     const minute = world.now() + MINUTE;
     const starts = { ...startsKey("slow", minute), v: 2, counts: "of another shape" } as unknown as Item;
@@ -174,7 +174,7 @@ describe("what a newer version has written beside its jobs", () => {
     );
   });
 
-  test("a cursor stops its shard with words, and no write", async () => {
+  test("such as a cursor stop their shard with an error, and are not written", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
     const written = rewrite(world, { pk: "cursor#0", sk: "cursor" });

@@ -23,7 +23,7 @@ describe("shards", () => {
     expect(await consume(world, "orders")).toHaveLength(1);
   });
 
-  it("a shard that comes later starts AUDIT_AFTER ago, and writers use it only then", async () => {
+  it("a shard that is added later starts AUDIT_AFTER ago, and writers use it only after that", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
     const more = { ...world.ctx, policy: { ...world.ctx.policy, shards: 4 } };
@@ -44,7 +44,7 @@ describe("shards", () => {
     expect(runs).toHaveLength(60);
   });
 
-  it("fewer shards in the configuration than the table has orphan no job", async () => {
+  it("a configuration with fewer shards than the table has loses no job", async () => {
     const world = createWorld({ shards: 4 });
     await world.tick();
     for (let i = 0; i < 20; i++) await world.file({ delay: HOUR });
@@ -91,7 +91,7 @@ describe("lists", () => {
     expect((await list(world, { limit: 1 })).homes).toHaveLength(1);
   });
 
-  it("can be narrowed by topic and state, the end excluded", async () => {
+  it("can be filtered by topic and state, and exclude the end of the range", async () => {
     const world = createWorld();
     const first = await world.file({ delay: MINUTE });
     await world.file({ delay: MINUTE, topic: "precise" });
@@ -103,7 +103,7 @@ describe("lists", () => {
     expect((await list(world, { to: START + 2 * HOUR + 1 })).homes).toHaveLength(3);
   });
 
-  it("a minute with more jobs than a read holds is told whole", async () => {
+  it("a minute with more jobs than one read answers is listed completely", async () => {
     const world = createWorld({ shards: 2 });
     for (let i = 0; i < 1300; i++) await world.file({ delay: HOUR + (i % 50) * SECOND });
     const seen = new Set<string>();
@@ -116,7 +116,7 @@ describe("lists", () => {
     expect(seen.size).toBe(1300);
   });
 
-  it("a forecast counts what is pending in each minute", async () => {
+  it("a forecast counts the waiting jobs of each minute", async () => {
     const world = createWorld();
     for (let i = 0; i < 5; i++) await world.file({ delay: 10 * MINUTE + i * SECOND });
     const moved = await world.file({ delay: 10 * MINUTE });

@@ -9,10 +9,10 @@ import { listJobs } from "../../../protocol/read/list.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 
-/** Another process over the same services: it knows nothing yet. */
+/** Another process with the same services, which has read nothing yet. */
 const processOf = (world: World): Context => ({ ...world.ctx, pool: Object.create(world.pool) });
 
-/** DynamoDB does not say how many shards there are. */
+/** DynamoDB does not answer reads of the number of shards. */
 function hideMeta(world: World): void {
   world.pool.hooks.before = ({ keys }) => {
     if (keys.some(({ pk }) => pk === META_KEY.pk)) throw new Error("throttled");
@@ -37,7 +37,7 @@ test.each([
   ["a limit", { maxPerSecond: 1 }, undefined],
   ["a resume at a rate", {}, 1],
 ] as const)(
-  "what %s has parked is let go while the number of shards cannot be read",
+  "jobs that %s has parked are released while the number of shards cannot be read",
   async (_, policy, rate) => {
     const world = createWorld({ shards: 4, topics: { t: policy, other: {} } });
     await world.tick();
@@ -55,7 +55,7 @@ test.each([
   },
 );
 
-test("a list says that it cannot be made then, where it would miss jobs", async () => {
+test("a list that might miss jobs is refused while the number of shards cannot be read", async () => {
   const world = createWorld({ shards: 4 });
   await world.tick();
   hideMeta(world);
@@ -66,7 +66,7 @@ test("a list says that it cannot be made then, where it would miss jobs", async 
 test("lists and bulks find what others have filed since the shards were raised a moment ago", async () => {
   const world = createWorld({ shards: 2 });
   await world.tick();
-  // Of the new deploy, but it has read the number before the first tick of that.
+  // This process has the new configuration, but it read the number of shards before the first tick with it.
   const api = processOf(world);
   (world.ctx.policy as { shards: number }).shards = 8;
   const range = { topic: "orders", from: world.now(), to: world.now() + 2 * HOUR };

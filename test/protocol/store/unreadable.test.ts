@@ -8,7 +8,7 @@ import { createWorld, HOUR, MINUTE, type World } from "../../support/world.ts";
 
 const TOPICS = { bad: {}, good: {} } as const;
 
-/** What a newer version, or a hand in the table, may have made of a home. */
+/** Faults of a home that a newer version, or a manual change of the table, may have caused. */
 const SPOILT: [string, (home: Home) => object][] = [
   ["is of a newer layout", (home) => ({ ...home, v: 2 })],
   ["is of a newer layout and has no state", ({ state, ...home }) => ({ ...home, v: 2, phase: state })],
@@ -30,7 +30,7 @@ const SPOILT: [string, (home: Home) => object][] = [
   ["is held until a map", (home) => ({ ...home, heldUntil: {} })],
 ];
 
-/** One job of topic `bad`, spoilt, among those of topic `good`; all due in ten minutes. */
+/** A world with one spoilt job of topic `bad`, and jobs of topic `good`. All are due in ten minutes. */
 async function scene(spoil: (home: Home) => object): Promise<{ world: World; bad: Home }> {
   const world = createWorld({ shards: 1, topics: TOPICS });
   await world.tick();
@@ -42,7 +42,7 @@ async function scene(spoil: (home: Home) => object): Promise<{ world: World; bad
   return { world, bad };
 }
 
-/** Whose jobs' messages lie in a queue, once or more often. */
+/** The ids of the jobs that have messages in a queue. */
 const sent = (world: World, topic: string): Set<string> =>
   new Set(
     world.queues
@@ -55,7 +55,7 @@ const storedAt = (world: World, id: string): Item | undefined =>
 const reports = (world: World) => world.events.filter(({ type }) => type === "unreadable");
 
 describe("a home that cannot be read, as it", () => {
-  test.each(SPOILT)("%s, blocks nobody and is left alone", async (_, spoil) => {
+  test.each(SPOILT)("%s, delays no other job and is left alone", async (_, spoil) => {
     const { world, bad } = await scene(spoil);
     const stands = storedAt(world, bad.id);
     await world.pass(40 * MINUTE);
@@ -77,7 +77,7 @@ test("a job that cannot be read runs when the code that can read it is back", as
   expect(sent(world, "bad")).toEqual(new Set([bad.id]));
 });
 
-test("a job that cannot be read is looked at the more seldom the longer that lasts", async () => {
+test("the longer a job cannot be read, the less often it is looked at", async () => {
   const { world, bad } = await scene((home) => ({ ...home, v: 2 }));
   const looksIn = async (hours: number): Promise<number> => {
     const before = reports(world).length;
@@ -86,7 +86,7 @@ test("a job that cannot be read is looked at the more seldom the longer that las
   };
   expect(await looksIn(1)).toBeLessThanOrEqual(2 * 13);
   await looksIn(22);
-  // Twice each, by a sweep and an audit.
+  // Each look is read twice: by a sweep and by an audit.
   expect(await looksIn(24)).toBeLessThanOrEqual(2 * 7);
   const looks = world.pool.items().filter(({ sk }) => sk.endsWith(`${bad.id}#look`));
   expect(looks.length).toBeLessThan(60);
@@ -109,7 +109,7 @@ test("a job that an audit cannot read is looked at again, and counts as found", 
   expect(sent(world, "bad")).toContain(bad.id);
 });
 
-test("an entry that names no job is reported and passed over", async () => {
+test("an entry that names no job is reported and skipped", async () => {
   const world = createWorld({ shards: 1, topics: TOPICS });
   await world.tick();
   const good = await world.file({ topic: "good", delay: 10 * MINUTE });
@@ -129,7 +129,7 @@ test("an entry that names no job is reported and passed over", async () => {
   );
 });
 
-test("a topic whose settings throw is its own trouble", async () => {
+test("a topic whose settings throw delays no other topic", async () => {
   const settings = Object.defineProperty({}, "pack", {
     enumerable: true,
     get() {
@@ -169,7 +169,7 @@ test("a death that cannot be recorded keeps no other job waiting", async () => {
   expect(world.events.filter(({ type }) => type === "dead")).toHaveLength(1);
 });
 
-test("a page stops while the pool takes no look at a job that cannot be read", async () => {
+test("a page stops while no look of a job that cannot be read can be filed", async () => {
   const { world, bad } = await scene((home) => ({ ...home, v: 2 }));
   world.pool.hooks.before = ({ operation, keys }) => {
     if (operation === "insert" && keys.some(({ sk }) => sk.endsWith("#look"))) throw new Error("no pool");

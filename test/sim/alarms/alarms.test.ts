@@ -17,7 +17,7 @@ const refused = (which: (call: Call) => boolean, name: string): Failure => ({
   refusalOf: (call) => (which(call) ? problem(name, "simulated") : undefined),
 });
 
-/** Each failure, and the alarms that it has ring, with the most minutes that each takes. The first tells what is wrong. */
+/** Each failure, and the alarms that must ring, each within so many minutes. The first alarm says what is wrong. */
 const FAILURES: [string, Failure, Record<string, number>][] = [
   [
     "a consumer crashes before it claims",
@@ -71,10 +71,10 @@ test.each(FAILURES)("when %s, its alarms ring and no others", async (_, failure,
   for (const [alarm, most] of Object.entries(rings)) expect(rang.get(alarm)).toBeLessThanOrEqual(most);
 });
 
-test("each alarm rings for some failure, or says the same as another at another time", () => {
+test("each alarm rings for some failure, except four that repeat what another alarm says", () => {
   const rung = FAILURES.flatMap(([, , rings]) => Object.keys(rings));
   const silent = specs.map(({ id }) => id).filter((id) => !rung.includes(id));
-  // The other queues' `Backlog` is as that of `orders`, and a cursor that is a day behind has had `SweepLag` ring for a day.
+  // The other `Backlog` alarms have the rule of `ordersBacklog`. When a cursor is a day behind, `SweepLag` has rung for a day.
   const known = ["CursorDayBehind", "EventsBacklog", "hooksBacklog", "logsBacklog"];
   expect(silent.sort()).toEqual(known);
 });

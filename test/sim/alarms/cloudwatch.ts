@@ -1,11 +1,11 @@
 const MINUTE = 60_000;
-/** How many datapoints more than its evaluation periods an alarm looks back for, where some are missing. */
+/** When datapoints are missing, an alarm looks this many periods further back than its evaluation periods. */
 const LOOKED_BACK = 2;
 
-/** A metric: its namespace, its name, and what it is of, such as a function's name. */
+/** A metric: its namespace, its name, and the name of what it measures, such as a function. */
 export type MetricName = { namespace: string; name: string; of: string };
 
-/** An alarm as a template has it. `period`: s. */
+/** An alarm as a template declares it. `period`: s. */
 export type AlarmSpec = {
   id: string;
   metric: MetricName;
@@ -18,9 +18,9 @@ export type AlarmSpec = {
   missing: "breaching" | "notBreaching";
 };
 
-/** CloudWatch's metrics and alarms, by "Evaluating an alarm" and "Configuring how alarms treat missing data" of its user guide. */
+/** CloudWatch's metrics and alarms, after "Evaluating an alarm" and "Configuring how alarms treat missing data" in its user guide. */
 export function cloudWatch(alarms: readonly AlarmSpec[]) {
-  /** Values by metric, then by the minute that they were put in. */
+  /** The values of each metric, by the minute in which they were reported. */
   const metrics = new Map<string, Map<number, number[]>>();
   const rang = new Map<string, number>();
 
@@ -42,20 +42,20 @@ export function cloudWatch(alarms: readonly AlarmSpec[]) {
     const breaches = (value: number): boolean => (isBelow ? value < threshold : value >= threshold);
     const real = range.filter((value) => value !== undefined).slice(0, evaluationPeriods);
     const breaching = real.filter(breaches).length;
-    // Real datapoints come first, also those from before; what is still missing is filled in.
+    // Real datapoints count first, also those older than the evaluation periods. Only then are missing ones filled in.
     const filled = evaluationPeriods - real.length;
     return breaching + (missing === "breaching" ? filled : 0) >= datapointsToAlarm;
   };
 
   return {
-    /** A value of a metric at a time, ms since the epoch. */
+    /** Records a metric's value. `time`: ms since the epoch. */
     put(metric: MetricName, value: number, time: number): void {
       const minutes = metrics.get(nameOf(metric)) ?? new Map<number, number[]>();
       metrics.set(nameOf(metric), minutes);
       const minute = time - (time % MINUTE);
       minutes.set(minute, [...(minutes.get(minute) ?? []), value]);
     },
-    /** Looks at all alarms; each minute. */
+    /** Evaluates all alarms. To be called each minute. */
     evaluate(now: number): void {
       for (const alarm of alarms) if (!rang.has(alarm.id) && rings(alarm, now)) rang.set(alarm.id, now);
     },

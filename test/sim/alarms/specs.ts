@@ -5,7 +5,7 @@ import type { AlarmSpec } from "./cloudwatch.ts";
 
 type Dimension = { Name: string; Value: string | { Ref: string } | { "Fn::GetAtt": [string, string] } };
 
-/** What the simulation calls the functions of the template, by the beginning of their ids. */
+/** The simulation's name for each function of the template, by the beginning of the function's logical id. */
 const FUNCTIONS: [RegExp, string][] = [
   [/^JobsTickSweeper/, "tick"],
   [/^JobsWebhookhooks/, "consumer-hooks"],
@@ -32,7 +32,7 @@ export function alarmSpecs(): AlarmSpec[] {
 function specOf(template: StackTemplate, id: string, { Properties: p }: Resource): AlarmSpec {
   const below = String(p.ComparisonOperator) === "LessThanThreshold";
   if (!below && p.ComparisonOperator !== "GreaterThanOrEqualToThreshold")
-    throw new Error(`${id} compares by ${p.ComparisonOperator}, which is not played here`);
+    throw new Error(`${id} compares by ${p.ComparisonOperator}, which is not simulated`);
   const of = (p.Dimensions as Dimension[]).map(({ Value }) => nameOf(template, Value)).join(" ");
   return {
     id: id.replace(/^JobsAlarms/, "").replace(/[0-9A-F]{8}$/, ""),
@@ -47,7 +47,7 @@ function specOf(template: StackTemplate, id: string, { Properties: p }: Resource
   };
 }
 
-/** A queue by its name without the prefix, a function by the simulation's, the table as `jobs`, a rule as `rule`. */
+/** The name of a dimension: of a queue without its prefix, of a function as the simulation names it, else `jobs` or `rule`. */
 function nameOf(template: StackTemplate, value: Dimension["Value"]): string {
   if (typeof value === "string") return value;
   const id = "Ref" in value ? value.Ref : value["Fn::GetAtt"][0];

@@ -25,28 +25,31 @@ const PAID: EventRule = {
   ...{ topic: "orders", do: "cancel", source: "shop", detailType: "Paid" },
   ...{ key: "$.detail.order", tombstone: 60 },
 };
-/** As often SQS hands a message over before `ApproximateAgeOfOldestMessage` passes over it (SQS Developer Guide, "Available CloudWatch metrics"). */
+/**
+ * `ApproximateAgeOfOldestMessage` ignores a message that was received this often (SQS Developer Guide, "Available CloudWatch
+ * metrics").
+ */
 const RECEIVES_THAT_COUNT = 3;
 
-/** What goes wrong, from ten minutes after the beginning on. */
+/** What goes wrong. It begins ten minutes after the start. */
 export type Failure = {
-  /** How a topic's function ends each invocation, before it claims anything, or while a job runs. */
+  /** How `topic`'s function fails: it crashes before it claims a job, or its handler fails while a job runs. */
   consumer?: "crashes" | "hangs" | "throws" | "is slow" | "has no secret";
   topic?: (typeof TOPICS)[number];
-  /** Functions for which there is no concurrency left. */
+  /** The function that Lambda throttles, because there is no concurrency left for it. */
   throttled?: string;
-  /** What becomes of calls. */
+  /** The error with which a service refuses a call, if it refuses the call. */
   refusalOf?: (call: Call) => Error | undefined;
   /** ms after which each tick is killed. */
   tickLives?: number;
-  /** What becomes of events on their way to their topic, and of a schedule's occurrences. */
+  /** What goes wrong with events on the way to their topic, and with the occurrences of a schedule. */
   events?: "their rule has no queue" | "their function crashes";
   occurrences?: "are given up";
 };
 
 /**
- * Plays a stack with three topics that gets a job of each and an event every 20 s. Answers how many minutes after things began to
- * go wrong each alarm rang.
+ * Plays a stack with three topics. Every 20 s it gets one job of each topic, and one event. Answers for each alarm that rang how
+ * many minutes after the failure began it rang.
  */
 export async function play(
   alarms: readonly AlarmSpec[],
@@ -94,7 +97,7 @@ export async function play(
   };
   const world = worldOf({
     ...{ seed, plan, habit, timeline, policy, stretch },
-    // Promises are judged elsewhere.
+    // This witness reports nothing: simulate.test.ts checks the promises.
     witness: witnessOf({
       ...{ clock: timeline.now, weather: "hurt", skew: 0, latest: plan.latest, burns: true, unwanted: "" },
       ...{ untracked: new Set(["logs"]), topics: policy.topics, onViolation: () => {} },
@@ -170,16 +173,16 @@ export async function play(
     await timeline.run(start + minute * MINUTE, () => false);
     const queues = [...TOPICS, EVENTS_QUEUE].flatMap((name) => [name, `${name}_dlq`]);
     for (const queue of queues) sample(world, queue, put);
-    // What Lambda has tried three times lies in the DLQ of the function.
+    // After three failed tries, Lambda sends an occurrence to the DLQ of the function that files occurrences.
     const givenUp = fails() && failure.occurrences === "are given up" ? 1 : 0;
     put("AWS/SQS", "ApproximateNumberOfMessagesVisible", "_schedules_dlq", givenUp);
-    // A new stack has no ticks yet, and alarms that miss them ring until it has.
+    // A new stack has had no ticks yet, so alarms for missing ticks would ring at first.
     if (timeline.now() >= failsFrom) watch.evaluate(timeline.now());
   }
   return new Map([...watch.rang()].map(([id, time]) => [id, Math.round((time - failsFrom) / MINUTE)]));
 }
 
-/** The minute rule. Ticks are killed after `tickLives` ms while that fails. */
+/** Starts a tick each minute. While the failure lasts, it kills each tick after `tickLives` ms. */
 function eachMinute(
   { timeline, machines }: World,
   tick: () => void,
@@ -196,7 +199,7 @@ function eachMinute(
   timeline.at(timeline.now() + 17 * SECOND, next);
 }
 
-/** A job of each of these topics every so many ms, due 5 minutes later. */
+/** Files a job of each topic every `every` ms. Each job is due 5 minutes later. */
 async function file(world: World, topics: readonly string[], every: number): Promise<void> {
   const { machine, ctx } = world.start("producer-1");
   for (;;) {
@@ -207,7 +210,7 @@ async function file(world: World, topics: readonly string[], every: number): Pro
   }
 }
 
-/** An event every 20 s, about a key that no job has. `reaches`: whether its rule has a queue. */
+/** Sends an event every 20 s, about a key that no job has. `reaches`: whether its rule can deliver it to a queue. */
 async function tell({ timeline, sqs }: World, reaches: () => boolean): Promise<void> {
   for (let n = 1; ; n++) {
     await timeline.wait(EVERY);
@@ -225,7 +228,7 @@ async function tell({ timeline, sqs }: World, reaches: () => boolean): Promise<v
   }
 }
 
-/** A queue's own metrics, as SQS tells them each minute. */
+/** Records a queue's own metrics, as SQS reports them each minute. */
 function sample(
   { sqs, timeline }: World,
   queue: string,

@@ -20,7 +20,7 @@ describe("a mutant's catch", () => {
     expect(await firstCatch([2, 4, 6], plays)).toEqual({ promise: "P2", seed: 6, after: 3 });
   });
 
-  it("is not an exception of the defect's own", async () => {
+  it("is not an exception that the defect itself throws", async () => {
     const plays = { damaged: playing({ 2: "defect" }), whole: playing({}) };
     expect(await firstCatch([2, 4], plays)).toBe(undefined);
   });

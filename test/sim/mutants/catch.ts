@@ -8,8 +8,8 @@ type Play = (seed: number) => Promise<Pick<History, "violation">>;
 
 /**
  * Plays these seeds with a defect until one breaks a promise that holds without the defect. A seed that breaks a promise
- * without the defect too proves nothing, so the hunt goes on. A defect that merely throws proves nothing either. `promise`: the
- * only one that is hunted for.
+ * without the defect too proves nothing, so the hunt goes on. A defect that merely throws proves nothing either. `promise`: if
+ * given, only this promise counts.
  */
 export async function firstCatch(
   seeds: Iterable<number>,

@@ -7,7 +7,7 @@ import type {
 } from "oxc-parser";
 import { type Marked, nodesOf } from "./marked.ts";
 
-/** This text instead of what stands there. */
+/** Replaces the source from `start` to `end` with `text`. */
 export type Edit = { readonly start: number; readonly end: number; readonly text: string };
 /** Says how a marked node is damaged. `marked` finds the node of another marker. Throws where the node is not of the right kind. */
 export type Change = (at: Marked, marked: (rule: string) => Marked) => Edit[];
@@ -77,7 +77,7 @@ export function before(code: string): Change {
   return ({ node: { start } }) => [{ start, end: start, text: `${code}\n` }];
 }
 
-/** Moves the statement behind that of another marker. */
+/** Moves the statement to just after the statement below another marker. */
 export function moveAfter(rule: string): Change {
   return (at, marked) => {
     const { end } = marked(rule).node;
@@ -85,12 +85,15 @@ export function moveAfter(rule: string): Change {
   };
 }
 
-/** Moves the statement ahead of that of another marker. */
+/** Moves the statement to just before the statement below another marker. */
 export function moveBefore(rule: string): Change {
   return (at, marked) => [...remove(at, marked), ...before(textOf(at.source, at.node))(marked(rule), marked)];
 }
 
-/** Replaces text of the node, where nothing above serves. `pattern` fits once, and catches names rather than says them. */
+/**
+ * Replaces text of the node, for cases in which none of the changes above fits. `pattern` must match once. It captures names in
+ * groups instead of spelling them.
+ */
 export function text(pattern: RegExp, code: string): Change {
   return ({ source, node }) => {
     const was = textOf(source, node);
@@ -115,7 +118,7 @@ function instead(source: string, node: Node, code: string): Edit {
   );
 }
 
-/** An empty statement stays of a statement, which may be the only one of its `if`; of an item goes its comma, too. */
+/** Leaves an empty statement in place of a statement, because an `if` may need one. Removes an item together with its comma. */
 function removal(source: string, node: Node): Edit {
   if (/(?:Statement|Declaration)$/.test(node.type)) return over(node, ";");
   const comma = /^\s*,/.exec(source.slice(node.end))?.[0] ?? "";

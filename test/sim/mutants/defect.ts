@@ -7,7 +7,7 @@ import { undeclaredNames } from "./names.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 
-/** Whoever imports the mutant's file from now on gets it with the defect. Throws as `damage`. */
+/** From now on, this thread loads the mutant's file with the defect. Throws as `damage` does. */
 export function plant(mutant: Mutant): void {
   const { file, damaged } = damage(mutant, markedNodes());
   const url = new URL(file, ROOT).href;
@@ -20,8 +20,9 @@ export function plant(mutant: Mutant): void {
 }
 
 /**
- * The source of a mutant's file with the defect. Throws when a marker is missing, or the change does not fit the marked node. Throws,
- * too, when the damaged code does not parse, is as before, or uses a name that nothing declares: that breaks promises by itself.
+ * The source of a mutant's file with the defect. Throws if a marker is missing, or if the change does not fit the marked node. It
+ * also throws if the damaged code does not parse, did not change, or uses an undeclared name, because the exception of such a
+ * name would break promises in place of the missing rule.
  */
 export function damage(
   { name, rule, change, and }: Mutant,

@@ -4,7 +4,7 @@ import { firstCatch } from "./catch.ts";
 import { plant } from "./defect.ts";
 import { MUTANTS } from "./mutants.ts";
 
-// One mutant in a process of its own: `node hunt.ts <name> <seeds> [story [promise]]` prints what caught it as JSON.
+// Hunts one mutant in a process of its own. `node hunt.ts <name> <seeds> [story [promise]]` prints the catch as JSON.
 const [, , name, seeds, story, promise] = process.argv;
 const mutant = MUTANTS.find((one) => one.name === name);
 if (!mutant) throw new Error(`there is no mutant ${name}`);

@@ -8,15 +8,15 @@ import { wholeOf } from "../options.ts";
 import { markedNodes } from "./marked.ts";
 import { MUTANTS, type Mutant } from "./mutants.ts";
 
-const HELP = `Takes the protocol's rules away, one at a time, and shows which promise notices and after how many histories.
+const HELP = `Removes or changes the protocol's rules, one at a time. Shows which promise then breaks, and after how many histories.
 
   npm run sim:mutants -- [--seeds N] [--only TEXT] [--story]
 
-  --seeds N    how many histories a mutant may survive before it is a survivor, 1 or more (3000)
-  --only TEXT  the mutants whose name, rule or file contains this
-  --story      tells the shortest history in which each breaks a promise
+  --seeds N    how many histories are played at most for each mutant, 1 or more (3000)
+  --only TEXT  only the mutants whose name, rule or file contains this
+  --story      prints for each mutant the shortest history that breaks a promise
 
-Exits with 1 when one survives.`;
+Exits with 1 if a mutant breaks no promise.`;
 
 const USAGE_ERROR = 2;
 const HUNT = fileURLToPath(new URL("hunt.ts", import.meta.url));

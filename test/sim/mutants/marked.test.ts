@@ -20,7 +20,7 @@ describe("a marker", () => {
     expect(below(source)).toBe(code);
   });
 
-  it("is no text in a string", () => {
+  it("is not found in the text of a string", () => {
     expect(below("f('// rule: a-rule');\ng();")).toBe(undefined);
   });
 

@@ -4,19 +4,19 @@ import { type Node, type Program, parseSync, visitorKeys } from "oxc-parser";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const ELSEWHERE = ["test/**", "node_modules/**", "dist/**", "cdk.out/**", ".minutehand/**"];
-/** A comment that means to be a marker, and one that is: `// rule: look-before-home`. */
+/** `MARKER_LIKE` finds comments that are meant as markers. `MARKER` matches well-formed ones: `// rule: look-before-home`. */
 const MARKER_LIKE = /\/\/ ?rule:/i;
 const MARKER = /^ rule: ([a-z0-9]+(?:-[a-z0-9]+)+)$/;
-/** All that may stand between a marker and its node. */
+/** What may stand between a marker and its node: space, comments and `else`. */
 const NO_CODE = /^(?:\s|\/\/.*|\/\*[\s\S]*?\*\/)*(?:else\s+)?$/;
 
 /** A statement, a property or a list item below a marker. */
 export type Marked = { readonly file: string; readonly source: string; readonly node: Node };
 
 /**
- * Finds the node below each marker, by the marker's rule. Throws for a marker that is doubled, malformed, or stands above nothing.
+ * Finds the node below each marker, by the marker's rule. Throws if a marker is doubled, malformed, or above no such node.
  *
- * @param sources the source of each file, by its path: those of the repository, but for its tests
+ * @param sources path and source of each file; by default the repository's files without the tests
  */
 export function markedNodes(sources: Iterable<[string, string]> = readSources()): Map<string, Marked> {
   const all = new Map<string, Marked>();
@@ -46,7 +46,7 @@ function markersIn(file: string, source: string): [string, Node][] {
       if (rule === undefined)
         throw new Error(`//${value} in ${file} must name its rule by small words and hyphens`);
       const start = Math.min(...nodes.map((node) => node.start).filter((at) => at >= end));
-      // A parent comes before its children: the first of those that begin here is the outermost.
+      // A parent comes before its children, so the first node that begins here is the outermost.
       const node = nodes.find((one) => one.start === start);
       if (!node || !NO_CODE.test(source.slice(end, start)))
         throw new Error(`// rule: ${rule} in ${file} stands above no statement, property or list item`);
@@ -54,14 +54,14 @@ function markersIn(file: string, source: string): [string, Node][] {
     });
 }
 
-/** Parses TypeScript. Throws for what is none. */
+/** Parses TypeScript. Throws if the source has a syntax error. */
 export function parse(file: string, source: string): Program {
   const { program, errors } = parseSync(file, source);
   if (errors[0]) throw new Error(`${file} cannot be parsed: ${errors[0].message}`);
   return program;
 }
 
-/** A node and all below it: each before its children, and these as they stand in the source. */
+/** A node and all nodes below it: each node before its children, and the children in the order of the source. */
 export function* nodesOf(node: Node): Generator<Node> {
   yield node;
   for (const child of childrenOf(node)) yield* nodesOf(child);

@@ -14,19 +14,19 @@ import {
   withoutOperand,
 } from "./changes.ts";
 
-/** A small deliberate defect: what stands below a marker is changed. */
+/** A small deliberate defect: a change of the code below a marker. */
 export type Mutant = {
   name: string;
-  /** That of the marker in the source: `// rule: look-before-home` stands above what must hold. */
+  /** The rule that a marker in the source names: `// rule: look-before-home` stands above the code that keeps the rule. */
   rule: string;
   change: Change;
   /** A second place in the same file. */
   and?: { rule: string; change: Change };
-  /** What one topic of a history must be told, or the damaged code does nothing: other histories are not played. */
+  /** The additional setting that a history must have, because the damaged code has no effect without it. Others are not played. */
   habit?: Habit["kind"];
 };
 
-/** The cursor's next step, whatever this page needs first. A number of entries that no page has makes it be written at once. */
+/** Advances the cursor before the page's work is done. No page has so many entries, so the cursor is written at once. */
 const ADVANCE = "progress.reach(page.position, 1_000_000)";
 const CLAIM_AGAIN = `{
   const mine = { token: tokens.get(job.id) ?? "", leaseEnd: now + 30_000, claimedAt: now };
@@ -35,17 +35,17 @@ const CLAIM_AGAIN = `{
   if (over.changed) take(job);
 }`;
 const STILL_WAITS = '(await readHomes(ctx, [before.item.id]))[0]?.state === "scheduled"';
-/** The budget of a run leaves room for four calls more than a run needs. */
+/** Five more reads for each run. The budget leaves room for only four. */
 const READ_OFTEN =
   "for (const { id } of held) for (let i = 0; i < 5; i++) await readReadableHomes(ctx, [id], 'settling jobs');";
 const STOPPED = '[...outcomes.values()].some(({ outcome }) => outcome === "held") ? entries[0] : $&';
 const NO_WAIT = "{ holds: $1.map((home) => ({ home, from: home.dueAt, until: home.dueAt })), left: [] }";
 const REMOVE_NOTES =
   "await ctx.pool.remove(given.flatMap(({ notes }) => notes), ctx.clock() + WRITER_DEADLINE);";
-/** The list whose method is called first. */
+/** Matches the list in the first call of a list's method. */
 const LIST = /[\w.]+(?=\.\w+\(\()/;
 
-/** Rules of the protocol, each taken away once. The first ones are those of the holes that naive versions fall into. */
+/** The mutants: each removes or changes a rule of the protocol. The first ones are mistakes that a naive version would make. */
 export const MUTANTS: readonly Mutant[] = [
   {
     name: "put without its condition",

@@ -1,7 +1,7 @@
 import type { Node, Program } from "oxc-parser";
 import { childrenOf } from "./marked.ts";
 
-/** The names that code uses where nothing declares them, but for globals. Types do not count. */
+/** The names that code uses without a declaration in scope. Globals and types do not count. */
 export function undeclaredNames(program: Program): string[] {
   return [...new Set(usedOutside(program, new Set()))].filter((name) => !(name in globalThis));
 }
@@ -14,7 +14,7 @@ function usedOutside(node: Node, outer: ReadonlySet<string>): string[] {
     .flatMap((child) => usedOutside(child, known));
 }
 
-/** What is visible everywhere below this node, by its own statements, its head or its parameters. */
+/** The names that a node declares for everything below it, in its statements, its head or its parameters. */
 function declaredBy(node: Node): string[] {
   if (node.type === "Program" || node.type === "BlockStatement") return node.body.flatMap(declaredIn);
   if (node.type === "SwitchStatement")
@@ -50,7 +50,7 @@ function namesOf(pattern: Node): string[] {
   return pattern.type === "RestElement" ? namesOf(pattern.argument) : [];
 }
 
-/** Names of members, of keys and of types are no names of values. */
+/** Whether `child` only names a member, a key or a type, and so uses no value. */
 function isNoUse(node: Node, child: Node): boolean {
   if (/^(?:TSType|TSInterface|Import|ExportSpecifier)/.test(child.type)) return true;
   if (node.type === "MemberExpression") return child === node.property && !node.computed;

@@ -1,6 +1,6 @@
-/** How much a table's partitions, and the table as a whole, let through. */
+/** The capacity of a table's partitions, and of the table as a whole. */
 export type Capacity = {
-  /** Whether a read or a write of so many bytes of one partition is let through; if so it is counted. */
+  /** Whether a read or a write of so many bytes in one partition is admitted. If it is, it uses up capacity. */
   admits(what: "read" | "write", partition: string, bytes: number): boolean;
 };
 
@@ -12,9 +12,9 @@ const BYTES_A_UNIT = { read: 4096, write: 1024 };
 type Bucket = { tokens: number; filledAt: number };
 
 /**
- * Token buckets of one second, without DynamoDB's burst, which is not promised. A request is let through while its
- * buckets hold anything, and may overdraw them, so that a large one is not refused for ever. `scale`: which part of the
- * units of production there are, so that a small history meets their end.
+ * Token buckets of one second, without DynamoDB's burst capacity, which is not guaranteed. A request is admitted while both of its
+ * buckets have tokens. It may overdraw them, because otherwise a large request would be refused for ever. `scale`: the share of
+ * the real units that the history has, so that a small history reaches the limit.
  */
 export function tokenBuckets(clock: () => number, scale: number): Capacity {
   const buckets = new Map<string, Bucket>();

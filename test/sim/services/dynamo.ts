@@ -23,30 +23,30 @@ import {
 import { problem, type Service, type Trouble } from "./service.ts";
 import { type Stored, storedTable } from "./stored-table.ts";
 
-/** How long DynamoDB knows a transaction's token ("TransactWriteItems", API reference). ms. */
+/** How long DynamoDB remembers a transaction's token ("TransactWriteItems", API reference). ms. */
 const TOKEN_LIFE = 600_000;
 const MOST = { statements: 25, keys: 100, writes: 100 };
 
-/** DynamoDB with one table. What it is asked and does not know is an error. */
+/** DynamoDB with one table. A request that it does not simulate is an error. */
 export type Dynamo = Service & {
-  /** All items as they are. */
+  /** All items as they are now. */
   rows(): Row[];
   row(pk: string, sk: string): Row | undefined;
-  /** Puts an item there of which nobody is told, and takes such items away. */
+  /** `plant` adds an item and `uproot` removes items, both without a call of `onWrite`. */
   plant(row: Row): void;
   uproot(which: (row: Row) => boolean): void;
-  /** Deletes what TTL has deleted by `time`, ms, each item so late as `lateOf` says. */
+  /** Deletes all items that TTL has deleted by `time`, ms. `lateOf`: how many ms after its `expiresAt` an item is deleted. */
   expire(time: number, lateOf?: (pk: string, sk: string) => number): void;
 };
 
 export function simulatedDynamo(settings: {
   clock: () => number;
   createdAt: number;
-  /** How many items are 1 MB here, where a page ends. */
+  /** The most items of a page, in place of DynamoDB's limit of 1 MB. */
   pageItems: number;
-  /** Absent: what it lets through has no end. */
+  /** If absent, the capacity is unlimited. */
   capacity?: Capacity | undefined;
-  /** Told of every item that changes. */
+  /** Called for every item that changes. */
   onWrite: (before: Row | undefined, after: Row | undefined) => void;
 }): Dynamo {
   const { clock, createdAt, pageItems, capacity, onWrite } = settings;
@@ -178,7 +178,7 @@ export function simulatedDynamo(settings: {
         "writes",
         parts.map(({ key }) => key),
       );
-      // Twice, as DynamoDB prepares the transaction and then commits it.
+      // Each item counts twice, because DynamoDB first prepares the transaction and then commits it.
       const throttled = parts.map(({ key }) => !admits("write", key, table.get(key), table.get(key)));
       if (throttled.includes(true))
         throw cancelled(
@@ -257,7 +257,7 @@ function cancelled(CancellationReasons: CancellationReason[]): TransactionCancel
   return new TransactionCanceledException({ message: "cancelled", $metadata: REFUSED, CancellationReasons });
 }
 
-/** About as DynamoDB counts an item's size: its names and its values. */
+/** The size of an item, about as DynamoDB counts it: names and values. */
 function bytesOf(row: Row | undefined): number {
   return row === undefined ? 0 : JSON.stringify(row).length;
 }

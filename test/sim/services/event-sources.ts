@@ -1,13 +1,13 @@
 import type { UpdateEventSourceMappingCommandInput } from "@aws-sdk/client-lambda";
 import { problem, type Service } from "./service.ts";
 
-/** Lambda's event source mappings, one a topic, named as it is. */
+/** Lambda's event source mappings: one for each topic, with the topic's name as its UUID. */
 export type EventSources = Service & {
   /** Whether Lambda polls this topic's queue now. */
   polls(topic: string): boolean;
 };
 
-/** `lag`: how long the next change takes, ms. `onEnabled`: told when Lambda will poll again. */
+/** `lag`: how long the next change takes, ms. `onEnabled`: called with the time from which on Lambda polls again. */
 export function simulatedEventSources(settings: {
   clock: () => number;
   topics: readonly string[];
@@ -26,7 +26,7 @@ export function simulatedEventSources(settings: {
       if (operation !== "UpdateEventSourceMapping") throw new Error(`no such operation here: ${operation}`);
       const { UUID = "", Enabled = true } = input as UpdateEventSourceMappingCommandInput;
       const { after, changesAt } = mapping(UUID);
-      // `Enabling` or `Disabling` ("UpdateEventSourceMapping", API reference).
+      // The mapping is still `Enabling` or `Disabling` ("UpdateEventSourceMapping", API reference).
       if (clock() < changesAt) throw problem("ResourceInUseException", `${UUID} is being changed`);
       const time = clock() + (after === Enabled ? 0 : lag());
       mappings.set(UUID, { before: after, after: Enabled, changesAt: time });

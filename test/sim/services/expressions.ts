@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 
-/** An item as DynamoDB has it. */
+/** An item with DynamoDB's attribute values. */
 export type Row = Record<string, AttributeValue>;
 
-/** A part of DynamoDB's expression language and of PartiQL: what is not understood is an error, never a guess. */
+/** A condition of a write. Only a part of DynamoDB's expressions and of PartiQL is understood here: all else is an error. */
 export type Condition = (row: Row | undefined) => boolean;
-/** `add`: what is added to numbers; one that is not there counts as 0. */
+/** `add`: amounts that are added to numbers. A missing number counts as 0. */
 export type Update = { set: Row; remove: string[]; add: Row };
 
 type Placeholders = {
@@ -20,7 +20,7 @@ function isSame(a: AttributeValue | undefined, b: AttributeValue | undefined): b
   return isDeepStrictEqual(a, b);
 }
 
-/** Terms joined by AND, and those by OR: `attribute_exists(#a)`, `attribute_not_exists(#a)`, `#a = :v`. */
+/** Parses a condition: groups joined by OR, of terms joined by AND: `attribute_exists(#a)`, `attribute_not_exists(#a)`, `#a = :v`. */
 export function conditionOf(expression: string | undefined, placeholders: Placeholders): Condition {
   if (expression === undefined) return () => true;
   const { name, value } = lookup(placeholders);
@@ -41,7 +41,7 @@ export function conditionOf(expression: string | undefined, placeholders: Placeh
   return (row) => either.some((terms) => terms.every((term) => term(row)));
 }
 
-/** `SET #a = :v, … REMOVE #b, … ADD #c :w, …`, each alone too. */
+/** Parses `SET #a = :v, … REMOVE #b, … ADD #c :w, …`, or only some of these three parts. */
 export function updateOf(expression: string, placeholders: Placeholders): Update {
   const { name, value } = lookup(placeholders);
   const parts = /^(?:SET (.+?))?(?:(?:^| )REMOVE (.+?))?(?:(?:^| )ADD (.+))?$/.exec(expression);
@@ -74,14 +74,14 @@ function lookup({ ExpressionAttributeNames = {}, ExpressionAttributeValues = {} 
   };
 }
 
-/** A PartiQL statement on one item: names of its parameters in their order. */
+/** A PartiQL statement on one item, with the names of its parameters in their order. */
 export type Statement =
   | { kind: "insert"; names: string[] }
   | { kind: "update"; set: string[]; where: { name: string; missing: boolean }[] };
 
 const parsed = new Map<string, Statement>();
 
-/** `INSERT INTO "t" VALUE {'a': ?, …}` or `UPDATE "t" SET "a" = ?, … WHERE "b" = ? AND "c" IS MISSING …`. */
+/** Parses `INSERT INTO "t" VALUE {'a': ?, …}` or `UPDATE "t" SET "a" = ?, … WHERE "b" = ? AND "c" IS MISSING …`. */
 export function statementOf(text: string): Statement {
   let statement = parsed.get(text);
   if (!statement) {
@@ -116,7 +116,7 @@ function within(part: string, pattern: RegExp): string {
   return name;
 }
 
-/** What an update statement asks for, its parameters filled in. */
+/** The key, the condition and the new values of an update statement, with its parameters filled in. */
 export function updateStatementOf(
   { set, where }: Extract<Statement, { kind: "update" }>,
   parameters: readonly AttributeValue[],

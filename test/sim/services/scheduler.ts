@@ -5,17 +5,17 @@ import {
 } from "@aws-sdk/client-scheduler";
 import type { Service } from "./service.ts";
 
-/** A schedule as it was put last. */
+/** A schedule as it was last created or updated. */
 type Schedule = CreateScheduleCommandInput & { readonly from: number };
 
 type Named = Pick<CreateScheduleCommandInput, "GroupName" | "Name">;
 
-/** When an occurrence reaches its target: ms after its time, each once; none: never. */
+/** For each time that an occurrence reaches its target, how many ms after the occurrence's time. An empty list: never. */
 export type Firings = readonly number[];
 
-/** EventBridge Scheduler, as far as `at` and `rate` in minutes go. */
+/** EventBridge Scheduler, but only with the expressions `at` and `rate` in minutes. */
 export type Scheduler = Service & {
-  /** One-time schedules that have fired and stay all the same. */
+  /** One-time schedules that have fired but still exist. */
   completed(): string[];
 };
 
@@ -39,7 +39,7 @@ export function simulatedScheduler(settings: {
     return schedule;
   };
 
-  /** Waits for the next occurrence from `time` on, as long as the schedule stays as it is. */
+  /** Waits for the occurrence at `time`, and then for the next ones, until the schedule is changed or deleted. */
   const waitFor = (schedule: Schedule, time: number): void => {
     at(time, () => {
       if (schedules.get(nameOf(schedule)) !== schedule) return;
@@ -92,7 +92,7 @@ export function simulatedScheduler(settings: {
   };
 }
 
-/** ms between occurrences; `undefined`: there is one only. */
+/** ms between occurrences; `undefined` if there is only one. */
 function everyOf({ ScheduleExpression = "" }: Schedule): number | undefined {
   const minutes = /^rate\((\d+) minutes?\)$/.exec(ScheduleExpression)?.[1];
   return minutes === undefined ? undefined : Number(minutes) * MINUTE;

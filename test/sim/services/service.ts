@@ -1,16 +1,16 @@
-/** What goes with a call beside its input, and what may go wrong inside it though it is answered. */
+/** Data that goes with a call beside its input, and faults inside a call that is answered. */
 export type Trouble = {
-  /** The code that one entry of a batch fails with, if it does: asked once for each. `item`: the sort key that it writes. */
+  /** The code with which one entry of a batch fails, if it fails. Called once for each entry. `item`: the sort key that it writes. */
   entryFails(item?: string): string | undefined;
-  /** How many invocations of functions in a chain led to the call. */
+  /** How many invocations of functions, one after another, led to the call. */
   readonly chain: number;
 };
 
 export const NO_TROUBLE: Trouble = { entryFails: () => undefined, chain: 0 };
 
-/** One of AWS's services, as its SDK's commands reach it. */
+/** A service of AWS, as the commands of its SDK call it. */
 export type Service = {
-  /** Takes effect at once. What it throws is an exception as the SDK raises it. */
+  /** Carries out an operation at once. Throws the exceptions that the SDK would throw. */
   perform(operation: string, input: object, trouble: Trouble): unknown;
 };
 

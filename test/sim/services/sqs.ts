@@ -14,7 +14,7 @@ export type Message = {
   readonly body: string;
   readonly group: string | undefined;
   readonly sentAt: number;
-  /** How many invocations in a chain led to its being sent: the SDK passes Lambda's lineage on. */
+  /** How many invocations, one after another, led to the send of this message. The SDK passes Lambda's lineage on. */
   readonly chain: number;
   visibleAt: number;
   receives: number;
@@ -28,31 +28,31 @@ export type Sqs = Service & {
   /** The queue's messages, in no order. */
   messages(queue: string): readonly Message[];
   lose(queue: string, message: Message): void;
-  /** Makes a message visible at once, in flight or not: SQS delivers twice now and then. */
+  /** Delivers a message twice, as SQS sometimes does. A message in flight becomes visible at once. */
   duplicate(queue: string, message: Message): void;
-  /** Moves all that a DLQ holds to its ready queue: SQS's own redrive. */
+  /** SQS's own redrive: moves all messages of a queue's DLQ back to the queue. */
   redrive(queue: string): void;
 };
 
 const BATCH_BYTES = 256 * 1024;
 const LONGEST_HIDE = 43_200;
-/** A batch of SQS's: 1 to 10 entries. */
+/** The most entries of a batch. */
 const ENTRIES = 10;
 
 export function simulatedSqs(settings: {
   clock: () => number;
   topics: readonly string[];
-  /** In flight at most, of one queue; 120,000 on AWS. */
+  /** The most messages of one queue that may be in flight: 120,000 on AWS. */
   inFlight: () => number;
   /** Which of `count` visible messages comes next. */
   pick: (count: number) => number;
-  /** Told when a queue may have something to receive. */
+  /** Called with the time at which a message of the queue becomes visible. */
   onVisible: (queue: string, time: number) => void;
-  /** Told of each message that is taken. */
+  /** Called for each message that is accepted. */
   onSent: (queue: string, body: string, visibleAt: number) => void;
-  /** Told of each message that is refused for its text. */
+  /** Called for each message that is refused because of its text. */
   onRefused: () => void;
-  /** Text that SQS takes no message with. */
+  /** SQS refuses each message that contains this text. */
   unwanted: string;
 }): Sqs {
   const { clock, topics, pick, onVisible } = settings;
@@ -82,7 +82,7 @@ export function simulatedSqs(settings: {
     for (const message of contents(queue)) {
       if (message.visibleAt > clock() || message.receives < MAX_RECEIVE_COUNT) continue;
       drop(queue, ({ id }) => id === message.id);
-      // Its timestamp stays, and so does its retention's end.
+      // The message keeps the time at which it was sent, so its retention ends at the same time.
       contents(`${queue}_dlq`).push({
         ...message,
         visibleAt: clock(),
@@ -93,7 +93,7 @@ export function simulatedSqs(settings: {
     }
   };
 
-  /** Entries that fail, by the code of each; the others have taken effect. */
+  /** Carries out each entry of a batch. Answers those that failed, with their codes. */
   const each = <E extends { Id: string | undefined }>(
     entries: readonly E[] | undefined,
     trouble: Trouble,
@@ -223,7 +223,7 @@ export function simulatedSqs(settings: {
     messages: (queue) => contents(queue),
     lose: (queue, { id }) => drop(queue, (message) => message.id === id),
     duplicate(queue, message) {
-      // One that was not received yet comes twice all the same, but not before its delay is over.
+      // A message that is not received yet is doubled, and both copies keep its delay.
       if (message.handle !== undefined) message.visibleAt = clock();
       else contents(queue).push({ ...message });
       onVisible(queue, message.visibleAt);

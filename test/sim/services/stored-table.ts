@@ -2,7 +2,7 @@ import type { Row } from "./expressions.ts";
 
 type Partition = { rows: Map<string, Row>; order: string[] | undefined };
 
-/** Items by key. Keys are ASCII, so that text sorts as its bytes do. */
+/** Items by key. Keys are ASCII, so their text sorts in the order of its bytes. */
 export type Stored = {
   get(key: Row): Row | undefined;
   put(row: Row): void;

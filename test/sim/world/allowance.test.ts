@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { allowanceOf, askedBy } from "../allowance.ts";
 
-/** What one call may ask of the pool. The topic `rush` has a limit, and so has the job `limited`. */
+/** How many requests to the pool one call may make. The topic `rush` has a limit. The job `limited` is of that topic. */
 function allowance(method: string, path: string, body: object = {}, isOnce = false): number {
   const about = {
     topicOf: (id: string) => ({ limited: "rush", note: "logs" })[id] ?? "orders",
@@ -25,6 +25,6 @@ it("a call may cost what its kind takes, and more with a key, a token, a limit o
   expect(allowance("PATCH", "/jobs/limited")).toBeGreaterThan(allowance("PATCH", "/jobs/any"));
 });
 
-it("a call of which nobody has said what it may cost is refused", () => {
-  expect(() => allowance("POST", "/jobs/unheard-of")).toThrow("nobody has said");
+it("a call whose kind has no declared cost is refused", () => {
+  expect(() => allowance("POST", "/jobs/unheard-of")).toThrow("KINDS does not say");
 });

@@ -26,7 +26,7 @@ it("a function that was deployed runs by the new policy from its next invocation
   expect(await lambda.invoke("c")).toEqual({ returned: 2 });
 });
 
-it("settings change while jobs wait, a topic is removed now and then, and in the end all are there", async () => {
+it("settings change while jobs wait, a topic is removed now and then, and in the end all topics exist", async () => {
   const changed = new Set<string>();
   for (let seed = 1; seed <= 100; seed++) {
     const timeline = timelineFrom(0);

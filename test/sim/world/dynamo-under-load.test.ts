@@ -24,7 +24,7 @@ function insertStatement(n: number) {
   return { Statement: `INSERT INTO "jobs" VALUE {'pk': ?, 'sk': ?}`, Parameters: Object.values(key(n)) };
 }
 
-/** A table whose partitions take five writes and fifteen reads a second, and twenty and sixty in all. */
+/** A table in which each partition admits five writes and fifteen reads a second, and the whole table twenty and sixty. */
 function scarceTable() {
   let now = NOW;
   const clock = () => now;
@@ -48,7 +48,7 @@ it("refuses the statements of a batch that come after a partition's last write u
   expect(dynamo.rows()).toHaveLength(5);
 });
 
-it("throws what is refused alone, and refuses a transaction as a whole with its reasons", () => {
+it("throws when a single write or read is refused, and refuses a transaction as a whole with its reasons", () => {
   const { perform, dynamo } = scarceTable();
   for (let n = 0; n < 5; n++) perform("PutItem", { Item: key(n) });
   expect(() => perform("PutItem", { Item: key(5) })).toThrow(
@@ -64,7 +64,7 @@ it("throws what is refused alone, and refuses a transaction as a whole with its 
   expect(dynamo.rows()).toHaveLength(5);
 });
 
-it("has as much again after a second, and never more than a second's", () => {
+it("has its full capacity again after a second, and never more than that of one second", () => {
   const { perform, pass, dynamo } = scarceTable();
   pass(60_000);
   for (const wait of [0, 1000]) {

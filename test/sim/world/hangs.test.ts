@@ -16,7 +16,7 @@ import { timelineFrom } from "../timeline.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 9);
 
-/** The first plan with a spell of a kind, and the spell. */
+/** The plan of the first seed that has a spell of this kind, and the spell. */
 function planWith(kind: Spell["kind"]): { plan: Plan; spell: Spell } {
   const settings = {
     start: NOW,
@@ -61,7 +61,7 @@ it("one shard's buckets hang, whatever operation asks for them, and no other sha
   expect(isUnanswered(found, "dynamodb", { Key: { pk: { S: "meta" } } })).toBe(false);
 });
 
-it("a call that hangs is given up by its client each time, and one that was lost had no effect", async () => {
+it("a client gives up each try of a call that hangs, and a lost request has no effect", async () => {
   const timeline = timelineFrom(NOW);
   const fate: Fate = {
     request: Number.POSITIVE_INFINITY,
@@ -94,7 +94,7 @@ it("a call that hangs is given up by its client each time, and one that was lost
   expect(sqs.messages("mail")).toEqual([]);
 });
 
-it("a request that comes when its signature is too old is sent again", async () => {
+it("a request that arrives with a signature that is too old is sent again", async () => {
   const timeline = timelineFrom(NOW);
   const sqs = simulatedSqs({
     ...{ clock: timeline.now, topics: ["mail"], inFlight: () => 10, unwanted: "\u0000", pick: () => 0 },

@@ -3,7 +3,7 @@ import { limitsOf } from "../limits.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 9, 0, 0);
 
-/** Jobs of a topic that lets two start in a second, all in the same one, which may have two more from the one before. */
+/** A topic with a limit of two starts a second, and these jobs in one second. Two jobs more may spill over from the second before. */
 function limitWith(jobs: readonly { id: string; revision: number }[]) {
   const limits = limitsOf({ clock: () => NOW, skew: 0, topics: { rush: { maxPerSecond: 2 } } });
   const start = { attempt: 1, dueAt: new Date(NOW).toISOString(), body: {} };
@@ -13,11 +13,11 @@ function limitWith(jobs: readonly { id: string; revision: number }[]) {
 
 const FOUR = ["a", "b", "c", "d"].map((id) => ({ id, revision: 0 }));
 
-it("a job starts once that was sent again with another body and the same start", () => {
+it("a job that was sent again with another body and the same start counts once", () => {
   expect(limitWith([...FOUR, { id: "a", revision: 1 }]).broken()).toBeUndefined();
 });
 
-it("a job more than its limit allows breaks it", () => {
+it("one job more than a limit allows breaks the limit", () => {
   expect(limitWith([...FOUR, { id: "e", revision: 0 }]).broken()).toContain(
     "5 jobs of rush were shown in 1 periods",
   );

@@ -22,7 +22,7 @@ const CALM = 10;
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** What goes wrong in the first minute of a seed's history. */
+/** The plan of a seed for a history of one minute. */
 function planFrom(seed: number, start: number) {
   const settings = { start, span: MINUTE, longest: { long: 1, short: 1 }, rates: [0], shards: 2 };
   return planOf(seed, {
@@ -31,7 +31,7 @@ function planFrom(seed: number, start: number) {
   });
 }
 
-/** A world without users, where nothing goes wrong. `carriesLineage`: see `worldOf`. `logs`: what that topic is told. */
+/** A world without users and without faults. `carriesLineage`: see `worldOf`. `logs`: settings of the topic `logs`. */
 function calmWorld(
   carriesLineage = false,
   logs: Partial<TopicPolicy> = {},
@@ -53,7 +53,7 @@ function calmWorld(
   });
 }
 
-/** A function that sends each message again, and how often it is invoked in two hours. */
+/** How often a function that sends each of its messages again is invoked in two hours. */
 async function invocationsOfLoop(carriesLineage: boolean) {
   const world = calmWorld(carriesLineage);
   let invocations = 0;
@@ -77,7 +77,7 @@ it("Lambda drops the message that would make the 17th invocation of a chain, and
   expect(await invocationsOfLoop(true)).toEqual({ invocations: 16, buried: ["again"] });
 });
 
-it("Lambda follows the queue's own messages for ever, which carry no lineage", async () => {
+it("Lambda never stops a loop of the code's own messages, because they carry no lineage", async () => {
   const { invocations, buried } = await invocationsOfLoop(false);
   expect(invocations).toBeGreaterThan(100);
   expect(buried).toEqual([]);
@@ -138,7 +138,7 @@ it("a queue has few messages in flight in some histories, and only until their f
   for (const plan of plans) expect(plan.inFlight(MINUTE)).toBe(120_000);
 });
 
-it("a job is handed over out of its topic's window only by who does not know the topic, as a deploy has removed it", async () => {
+it("only a sender whose deployment does not have the topic may send a job that starts outside of the topic's window", async () => {
   const violations: string[] = [];
   const window = "00:00-00:01 UTC";
   const world = calmWorld(false, { window }, ({ promise }) => violations.push(promise));
@@ -156,14 +156,14 @@ it("a job is handed over out of its topic's window only by who does not know the
   world.policy = { ...whole, topics: others };
   await handOver("tick-1", dueAt);
   world.policy = whole;
-  // A puller takes the message apart.
+  // A puller splits the message.
   await handOver("api-1", dueAt);
   expect(violations).toEqual([]);
   await handOver("tick-2", later);
   expect(violations).toEqual(["window"]);
 });
 
-it("a puller takes as much as a receive may where many messages wait", async () => {
+it("a puller asks for as many jobs as a receive may have while many messages wait", async () => {
   const world = calmWorld();
   const asked: unknown[] = [];
   const api = async (_: string, __: string, body?: object) => {
@@ -193,7 +193,7 @@ it("an untracked job is waited for until it is handed over, though its caller ha
   expect(world.witness.unfinished(false)).toEqual([]);
 });
 
-it("a call with a token is answered with what others made of the job since, and one that changed nothing breaks P1", () => {
+it("a repeated call with a token may answer what others changed since, but a call that changed nothing breaks P1", () => {
   const violations: string[] = [];
   const { witness, timeline } = calmWorld(false, {}, ({ promise }) => violations.push(promise));
   const now = timeline.now();

@@ -19,7 +19,7 @@ it("a stranger is an item that this code cannot read", () => {
   }
 });
 
-it("a stranger comes and goes without a word, and the others stay", () => {
+it("a stranger is added and removed without a report, and the other items stay", () => {
   const told: unknown[] = [];
   const dynamo = simulatedDynamo({
     ...{ clock: () => NOW, createdAt: NOW, pageItems: 100 },

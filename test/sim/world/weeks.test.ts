@@ -14,7 +14,7 @@ function entry(time: number) {
   return { pk: { S: bucketOf(time, 0) }, sk: { S: `${sortable(time)}#job` } };
 }
 
-/** What is known of a pool whose sweep has come to `NOW`. */
+/** The attention for a pool whose sweep is at `NOW`. */
 function attention() {
   const known = attentionOf(() => NOW);
   known.written(undefined, {

@@ -11,7 +11,7 @@ import { memoryQueues } from "../../../testing/memory-queues.ts";
 import { seededBytes } from "../../../testing/random.ts";
 import { idsOf, type LargeTable, largePool } from "./large-table.ts";
 
-/** A process of its own, with the heap that it is given, makes one call of the API over jobs with large bodies. */
+/** Makes one call of the API over jobs with large bodies. It is a separate process, so that a test can set the size of its heap. */
 
 const MINUTE = 60_000;
 const now = Date.UTC(2026, 2, 1, 9);
@@ -41,7 +41,7 @@ function contextOf(table: LargeTable): Context {
     send: async (_, messages) => messages.map(() => ({ outcome: "sent" })),
   };
   const pool = largePool(table);
-  // A bulk goes on page by page: more pages take time and no more memory.
+  // A bulk works page by page, so more pages would take more time but no more memory.
   const sizes = { ...SIZES, bulkJobs: 50 };
   return { pool, queues, clock, random: seededBytes(3), policy, sizes, report: () => {} };
 }

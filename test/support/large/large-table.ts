@@ -17,18 +17,18 @@ import type { Pool } from "../../../protocol/ports.ts";
 import { seededBytes } from "../../../testing/random.ts";
 
 const MINUTE = 60_000;
-/** "Query" and "BatchGetItem", DynamoDB API Reference: an answer is this long at most. */
+/** The longest answers of "Query" and "BatchGetItem" (DynamoDB API Reference). */
 const QUERY_BYTES = 1024 * 1024;
 const BATCH_GET_BYTES = 16 * 1024 * 1024;
 const LATENCY_MS = 2;
-/** A job that was filed for this time of a minute or later was moved by an hour. */
+/** A job that was filed for this ms of a minute, or a later one, was moved by an hour. */
 const MOVED_FROM = 30_000;
 
 export type LargeTable = {
   readonly now: number;
   readonly shards: number;
   readonly bodyBytes: number;
-  /** Of each minute and shard: homes of that minute, and looks at jobs that were filed an hour before. */
+  /** How many entries each minute of each shard has: homes, and looks of jobs that were filed for an hour earlier. */
   readonly homes: number;
   readonly looks: number;
   readonly state: Home["state"];
@@ -39,8 +39,8 @@ type Row = Record<string, AttributeValue>;
 type Input = Record<string, unknown> & { Key: Row; TableName: string };
 
 /**
- * A pool on a DynamoDB in which every key of a job has one, with a large body. Its answers are made as they are asked for,
- * come as text, and are as long as DynamoDB's at most, so that only the caller keeps anything of them.
+ * A pool on a DynamoDB in which every possible key of a job has a job with a large body. Each answer is made for its request, and
+ * is no longer than DynamoDB's longest. The answers are not stored, so all memory that they take is the caller's.
  */
 export function largePool(table: LargeTable): Pool {
   const { now } = table;
@@ -62,7 +62,7 @@ export function largePool(table: LargeTable): Pool {
     await wait(LATENCY_MS);
     return JSON.parse(bytes.toString());
   };
-  // Only `send` of a client is ever used.
+  // The pool uses only `send` of its client.
   const client = { send } as unknown as DynamoDBClient;
   return dynamoPool({ client, table: "large", clock: () => now });
 }
@@ -77,7 +77,7 @@ function keyOf({ pk, sk }: Row): Key {
   return { pk: pk?.S ?? "", sk: sk?.S ?? "" };
 }
 
-/** What an update sets. */
+/** The attributes that an update sets. */
 function valuesSet(input: Input): Row {
   const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = input as unknown as {
     UpdateExpression: string;
@@ -98,11 +98,11 @@ function itemAt(table: LargeTable, key: Key): Row | undefined {
 
 let made = 0;
 
-/** Each body is another text, or the engine would keep one for all. */
+/** Each home has a different body, because the engine would store equal ones once. */
 function homeAt({ bodyBytes, state, now }: LargeTable, { pk, sk }: Key): Home {
   const filedFor = timeOf(sk);
   const dueAt = filedFor % MINUTE < MOVED_FROM ? filedFor : filedFor + 60 * MINUTE;
-  // The JSON of a text. To look for characters to escape took a third of the time.
+  // This is the JSON of a text. It is made without `JSON.stringify`, whose search for characters to escape took a third of the time.
   const body = `${`"${made++} `.padEnd(bodyBytes - 1, "x")}"`;
   const job = { topic: "orders", body, state, dueAt, wantedAt: dueAt, revision: 0, attempt: 0 };
   const finishedAt = state === "dead" ? { finishedAt: now - MINUTE } : {};
