@@ -3,6 +3,7 @@ import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
 import { parseDuration } from "../general/durations.ts";
 import { parseInstant } from "../general/instant.ts";
+import { topic } from "../http/fields.ts";
 
 /** Parsers of arguments and options. An error states the rule, and commander adds the name of the option or argument. */
 
@@ -27,6 +28,13 @@ export function jobIds(text: string, before: readonly string[] = []): string[] {
   return [...before, jobId(text)];
 }
 
+/** Parses the name of one of several topics and adds it to the earlier names. */
+export function topicName(text: string, before: readonly string[] = []): string[] {
+  const { error } = topic.safeParse(text);
+  if (error === undefined) return [...before, text];
+  throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
+}
+
 /** A duration as the API takes it: seconds, or a text such as `30m`. */
 export function durationArgument(text: string): number | string {
   const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
@@ -34,6 +42,16 @@ export function durationArgument(text: string): number | string {
   throw new InvalidArgumentError(
     `It must be seconds (0 or more) or a text such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days.`,
   );
+}
+
+/** A duration from `least` to `most` ms. */
+export function durationFrom(least: number, most: number) {
+  return (text: string): number | string => {
+    const asked = durationArgument(text);
+    const ms = parseDuration(asked) ?? 0;
+    if (ms >= least && ms <= most) return asked;
+    throw new InvalidArgumentError(`It must be from ${least / 1000} to ${most / 1000} seconds.`);
+  };
 }
 
 /** An ISO 8601 time with its zone. Without a zone, the time would depend on the machine. */

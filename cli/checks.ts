@@ -62,12 +62,17 @@ export function judgeClock(skew: number): Check {
   return { check: "clock", result: Math.abs(skew) < SKEW_REFUSED ? "warning" : "failed", found, todo };
 }
 
-/** s. A tick runs each minute, and takes some time. */
-const USUAL_LAG = 90;
+/** s. A tick runs each minute, and takes some time, so on an idle queue the sweep is up to a minute behind. */
+export const USUAL_LAG = 90;
+
+/** How far the sweep is behind, in s. Up to a minute is no trouble, so it is not called a lag. */
+export function sweepText(lag: number): string {
+  return lag <= USUAL_LAG ? "on time" : `${Math.round(lag)} s behind`;
+}
 
 export function judgeSweep(topics: readonly TopicReport[]): Check {
   const lag = Math.max(0, ...topics.map(({ sweepLag }) => sweepLag));
-  const sweep = { check: "sweep", found: `${Math.round(lag)} s behind` };
+  const sweep = { check: "sweep", found: sweepText(lag) };
   if (lag <= USUAL_LAG) return { ...sweep, result: "ok" };
   const todo = "see the tick's log, and check that the tick's rule is enabled";
   // A sweep that is further behind sends jobs after they are due.

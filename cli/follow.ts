@@ -1,5 +1,5 @@
 import type { Client, JobSummary } from "../client/client.ts";
-import { CLOCK_MARGIN, LIST_JOBS } from "../core/constants.ts";
+import { CLOCK_MARGIN, DAY, LIST_JOBS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { allOf } from "./lists.ts";
 
@@ -8,7 +8,7 @@ export type Following = {
   readonly topic?: string;
   /** A followed job is due at most this long before or after now. */
   readonly around: number;
-  /** How long to wait between two looks, from 500 to 2^31 - 1. A value outside this range is replaced by the nearest bound. */
+  /** How long to wait between two looks, from `LEAST_WAIT` to `LONGEST_WAIT`. */
   readonly every: number;
   readonly clock: () => number;
   readonly wait: (ms: number) => Promise<void>;
@@ -18,9 +18,10 @@ export type Following = {
 
 type Jobs = ReadonlyMap<string, JobSummary>;
 
-const LEAST_WAIT = 500;
-/** Node fires a longer timer at once. */
-const LONGEST_WAIT = 2 ** 31 - 1;
+/** Half a second: more looks would only cost calls. */
+export const LEAST_WAIT = 500;
+/** Node fires a timer of more than 24 days at once. */
+export const LONGEST_WAIT = DAY;
 
 /** A followed job may leave the list of jobs that are due around now. One look reads at most this many of these jobs by their ids. */
 const LOOKED_UP = 50;
@@ -30,8 +31,7 @@ const LOOKED_UP = 50;
  * moved or ends. Never ends.
  */
 export async function* follow(api: Client, following: Following): AsyncIterable<JobSummary> {
-  const { clock, wait, onTrouble } = following;
-  const every = Math.min(Math.max(following.every, LEAST_WAIT), LONGEST_WAIT);
+  const { clock, wait, every, onTrouble } = following;
   let known: Jobs | undefined;
   let lookedAt = 0;
   for (;;) {

@@ -17,6 +17,7 @@ for (const stream of [process.stdout, process.stderr]) {
 
 const code = await run(process.argv.slice(2), {
   env: process.env,
+  folder: process.cwd(),
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,

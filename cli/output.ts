@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { printable } from "../local/printable.ts";
+import { USUAL_COLUMNS } from "./progress.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { type Column, tableOf } from "./table.ts";
 
@@ -38,13 +39,12 @@ export type Output = {
   readonly paint: Paint;
 };
 
-const DEFAULT_WIDTH = 80;
-
 export function createOutput(
   { stdout, stderr, env, endUnread }: Surroundings,
   { json, color }: { json: boolean; color: boolean },
 ): Output {
   const isTerminal = stdout.isTTY === true;
+  const width = stdout.columns || USUAL_COLUMNS;
   const isPainted = color && isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
   const paint: Paint = (style, text) =>
     isPainted && style !== undefined && text !== ""
@@ -57,7 +57,7 @@ export function createOutput(
   return {
     json,
     isTerminal,
-    width: stdout.columns ?? DEFAULT_WIDTH,
+    width,
     document,
     line,
     told: (value, text) => (json ? document(value) : line(printable(text))),
@@ -84,7 +84,8 @@ export function createOutput(
       }
       if (json) return;
       if (lines.length === 0) stderr.write(`${none}\n`);
-      else for (const text of tableOf(columns, lines, paint)) await line(text);
+      else
+        for (const text of tableOf(columns, lines, paint, isTerminal ? width : undefined)) await line(text);
     },
     note: (text) => void stderr.write(`${printable(text)}\n`),
     paint,

@@ -7,6 +7,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addEnqueue } from "./commands/enqueue.ts";
 import { addForecast } from "./commands/forecast.ts";
 import { addGet } from "./commands/get.ts";
+import { addInit } from "./commands/init.ts";
 import { addList } from "./commands/list.ts";
 import { addLocal } from "./commands/local.ts";
 import { addPauses } from "./commands/pauses.ts";
@@ -94,6 +95,7 @@ export function createProgram(
   program.commandsGroup("Webhooks:");
   addReceiverSecret(program, open);
   program.commandsGroup("Stacks:");
+  addInit(program, open);
   addLocal(program, surroundings);
   addDoctor(program, open);
   program.commandsGroup("This program:");

@@ -11,6 +11,8 @@ export type Progress = {
 const STEP = 100;
 /** ms between two lines of a log: often enough to see that the work goes on. */
 const LOG_STEP = 10_000;
+/** A terminal of unknown width says that it has 0 columns, or no number. */
+export const USUAL_COLUMNS = 80;
 const CLEAR_LINE = "\r\u001b[K";
 
 /** Shows progress on stderr: one line that is overwritten on a terminal, or a new line now and then in a log. */
@@ -21,7 +23,7 @@ export function createProgress({ stderr, clock }: Pick<Surroundings, "stderr" | 
     show(text) {
       if (shownAt !== undefined && clock() - shownAt < STEP) return;
       shownAt = clock();
-      stderr.write(`${CLEAR_LINE}${text.slice(0, (stderr.columns ?? 80) - 1)}`);
+      stderr.write(`${CLEAR_LINE}${text.slice(0, (stderr.columns || USUAL_COLUMNS) - 1)}`);
     },
     clear() {
       if (shownAt === undefined) return;

@@ -36,6 +36,8 @@ export type Session = {
   client(patience?: Patience): Promise<Client>;
   /** Whether a person can answer a question: stdin and stderr are terminals. */
   readonly isAttended: boolean;
+  /** Asks for a line of text; answers `""` at the end of the input. */
+  ask(question: string): Promise<string>;
   confirm(question: string): Promise<boolean>;
 };
 
@@ -57,6 +59,18 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     found ??= findTarget(options, env, timeout);
     return found;
   };
+  async function ask(question: string): Promise<string> {
+    stderr.write(`${question} `);
+    // In readline's terminal mode, Ctrl-C would not send a signal to the process.
+    const lines = createInterface({ input: stdin, terminal: false });
+    try {
+      for await (const line of lines) return line.trim();
+      return "";
+    } finally {
+      // The iterator leaves stdin open. Without this call the process would not end.
+      lines.close();
+    }
+  }
   return {
     options,
     surroundings,
@@ -73,17 +87,7 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
       }
     },
     isAttended: stdin.isTTY === true && stderr.isTTY === true,
-    async confirm(question) {
-      stderr.write(`${question} [y/N] `);
-      // In readline's terminal mode, Ctrl-C would not send a signal to the process.
-      const lines = createInterface({ input: stdin, terminal: false });
-      try {
-        for await (const line of lines) return /^y(es)?$/i.test(line.trim());
-        return false;
-      } finally {
-        // The iterator leaves stdin open. Without this call the process would not end.
-        lines.close();
-      }
-    },
+    ask,
+    confirm: async (question) => /^y(es)?$/i.test(await ask(`${question} [y/N]`)),
   };
 }

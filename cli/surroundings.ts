@@ -11,6 +11,8 @@ type Sink = {
 export type Surroundings = {
   /** The environment variables. The program also sets some, to pass `--region` and `--profile` to the AWS SDK. */
   readonly env: Record<string, string | undefined>;
+  /** The working directory. */
+  readonly folder: string;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Sink;
   readonly stderr: Sink;

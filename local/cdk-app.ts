@@ -70,6 +70,11 @@ async function waitForEnd(child: ChildProcess, signal: AbortSignal): Promise<num
   }
 }
 
+/** Throws `LocalError` if nothing names the app's command. */
+export function checkSettings(root: string, command: string | undefined): void {
+  readSettings(root, command);
+}
+
 function readSettings(
   root: string,
   command: string | undefined,
@@ -95,6 +100,8 @@ function readJson(path: string): { app?: unknown; context?: Record<string, unkno
 
 /** Finds the line that names the failure among stack traces and quoted source. Joins a reason of several lines into one line. */
 function failureIn(output: string): string {
+  if (/Cannot use import statement outside a module/.test(output))
+    return 'the app is an ES module, and package.json says that .ts files are CommonJS: run "npm pkg set type=module"';
   const lines = output
     .split("\n")
     .map((line) => line.trim())

@@ -4,6 +4,7 @@ import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { hashFolder, openAppFolder, watchAppFolder } from "./app-folder.ts";
 import { readAssembly } from "./assembly.ts";
+import { checkSettings } from "./cdk-app.ts";
 import { refusalText } from "./create-each.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { logDiskShortage } from "./disk.ts";
@@ -105,6 +106,8 @@ async function start(
   teardown: ReturnType<typeof createTeardown>,
 ): Promise<EmbeddedStack> {
   const { root = process.cwd(), signal, log, progress = () => {}, onLost = () => {} } = options;
+  // Before anything is written, so that a start in the wrong folder leaves nothing behind.
+  checkSettings(root, options.app);
   const folder = options.memory ? undefined : openDataFolder(options.dataDir, options.reset ?? false);
   if (folder) {
     teardown.add(folder.release);

@@ -19,8 +19,10 @@ mkdirSync(OUT, { recursive: true });
 compile([...entriesOf(manifest), ...PROGRAMS]);
 nameImportedTypes();
 // The code reads its version from this file. tsc has copied the whole manifest, whose paths would be wrong in this folder.
-const { name, version } = manifest;
-writeFileSync(join(OUT, "package.json"), JSON.stringify({ name, version, type: "module" }));
+// `init` reads from it which packages an app needs, and in which versions.
+const { name, version, dependencies, devDependencies } = manifest;
+const read = { name, version, type: "module", dependencies, devDependencies };
+writeFileSync(join(OUT, "package.json"), JSON.stringify(read));
 for (const fn of CONSTRUCT_FUNCTIONS)
   cpSync(buildFunction(entryOf(fn)), join(OUT, "functions", fn), { recursive: true });
 

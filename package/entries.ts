@@ -9,6 +9,8 @@ export type Manifest = {
   readonly name: string;
   readonly version: string;
   readonly exports: Readonly<Record<string, Target>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
   readonly bin?: Readonly<Record<string, string>>;
 };
 

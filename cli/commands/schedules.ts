@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { NewSchedule, Schedule, ScheduleSummary } from "../../client/client.ts";
 import { durationArgument, instant } from "../arguments.ts";
+import { UsageError } from "../cli-error.ts";
 import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { addJobOptions, type JobFlags, jobFromFlags } from "../job-options.ts";
@@ -23,14 +24,21 @@ export function addSchedules(program: Command, open: Open): void {
   const group = program.command("schedules").description("manage recurring jobs");
   examples(group, ["minutehand schedules list", "minutehand schedules put --help"]);
 
+  const listAll = async (): Promise<void> => {
+    const { output, client } = open();
+    const api = await client();
+    await output.entries(api.schedules(), COLUMNS, "no schedule");
+  };
+  // Without a subcommand it lists. Every other word that comes here is no subcommand.
+  group.allowExcessArguments().action(async () => {
+    const [word] = group.args;
+    if (word !== undefined) throw new UsageError(`unknown command 'schedules ${word}': ${known(group)}`);
+    await listAll();
+  });
   const list = group
-    .command("list", { isDefault: true })
-    .description("list schedules with their next occurrences")
-    .action(async () => {
-      const { output, client } = open();
-      const api = await client();
-      await output.entries(api.schedules(), COLUMNS, "no schedule");
-    });
+    .command("list")
+    .description("list schedules with their next occurrences; also without a subcommand")
+    .action(listAll);
   examples(list, ["minutehand schedules list"]);
 
   addPut(group, open);
@@ -69,6 +77,13 @@ export function addSchedules(program: Command, open: Open): void {
     const removed = await api.removeSchedule(name);
     await session.output.told(removed, `${name} is removed`);
   });
+}
+
+function known(group: Command): string {
+  return `it must be ${group.commands
+    .map((command) => command.name())
+    .join(", ")
+    .replace(/, (?=\w+$)/, " or ")}`;
 }
 
 type PutFlags = JobFlags &

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import type { JobSummary } from "../../client/client.ts";
 import { parseDuration } from "../../general/durations.ts";
 import { printable } from "../../local/printable.ts";
-import { durationArgument } from "../arguments.ts";
+import { durationArgument, durationFrom } from "../arguments.ts";
 import { brief, styleOf } from "../columns.ts";
 import { examples } from "../examples.ts";
-import { follow } from "../follow.ts";
+import { follow, LEAST_WAIT, LONGEST_WAIT } from "../follow.ts";
 import type { Output } from "../output.ts";
 import type { Open } from "../session.ts";
 
@@ -26,8 +26,8 @@ export function addTail(program: Command, open: Open): void {
     )
     .option(
       "--every <duration>",
-      "how long to wait before the jobs are read again, at least half a second",
-      durationArgument,
+      "how long to wait before the jobs are read again, from half a second to a day",
+      durationFrom(LEAST_WAIT, LONGEST_WAIT),
       "2s",
     )
     .action(async ({ topic, around, every }: Flags) => {

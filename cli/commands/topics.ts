@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { TopicReport } from "../../client/client.ts";
+import { sweepText, USUAL_LAG } from "../checks.ts";
 import { counted } from "../columns.ts";
 import { examples } from "../examples.ts";
 import type { Open } from "../session.ts";
@@ -20,7 +21,11 @@ const COLUMNS: Column<TopicReport>[] = [
     text: ({ depths }) => number(depths.dead),
     style: ({ depths }) => (depths.dead > 0 ? "red" : undefined),
   },
-  { head: "LAG", align: "right", text: ({ sweepLag }) => `${Math.round(sweepLag)} s` },
+  {
+    head: "SWEEP",
+    text: ({ sweepLag }) => sweepText(sweepLag),
+    style: ({ sweepLag }) => (sweepLag > USUAL_LAG ? "yellow" : undefined),
+  },
   {
     head: "PAUSE",
     text: ({ pause }) => pause && `${pause.state}, ${counted(pause.parked)} parked`,

@@ -95,7 +95,7 @@ def work(url, once):
             try:
                 make_thumbnail(job)
             except Exception as error:
-                settle(url, f"/topics/{TOPIC}/retry", {**receipt, "error": str(error)})
+                settle(url, f"/topics/{TOPIC}/retry", {**receipt, "error": f"{type(error).__name__}: {error}"})
             else:
                 settle(url, f"/topics/{TOPIC}/finish", receipt)
         if once and jobs:

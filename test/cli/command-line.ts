@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import { Readable } from "node:stream";
 import { run } from "../../cli/run.ts";
 import { START } from "../support/world.ts";
@@ -15,6 +16,8 @@ export type Typed = {
   /** When somebody presses Ctrl-C. */
   interrupted?: Promise<void>;
   nodeVersion?: string;
+  /** The working directory; else the temporary folder. */
+  folder?: string;
   /** Else it is the API's. */
   clock?: () => number;
 };
@@ -44,6 +47,7 @@ export async function type(
   });
   const code = await run(args, {
     env: typed.env ?? { MINUTEHAND_URL: api?.url ?? NOWHERE },
+    folder: typed.folder ?? tmpdir(),
     stdin: Object.assign(Readable.from(input === "" ? [] : [Buffer.from(input)]), { isTTY: terminal }),
     stdout: sink("out"),
     stderr: sink("err"),

@@ -28,7 +28,7 @@ describe("doctor", () => {
       "ok       clock: same time as the API",
       `ok       API: ${api.url}`,
       `warning  versions: this program ${packageJson.version}, the API 1.2.3; install the same version here and in the stack`,
-      "ok       sweep: 0 s behind",
+      "ok       sweep: on time",
       "ok       topics: 4 topics, no dead jobs",
       "",
     ]);

@@ -43,6 +43,10 @@ describe("a command line", () => {
     [["list", "--topics"], "unknown option '--topics' (Did you mean --topic?): see --help"],
     [["get", "--shard", "1"], "unknown option '--shard': see --help"],
     [["pause"], "missing required argument 'topic'"],
+    [
+      ["schedules", "nope"],
+      "unknown command 'schedules nope': it must be list, put, show, pause, resume, run or remove",
+    ],
     [["pause", "a", "b"], "too many arguments for 'pause'. Expected 1 argument but got 2: a, b."],
     [
       ["list", "--limit", "0"],

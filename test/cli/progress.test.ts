@@ -19,3 +19,14 @@ test("where nobody looks long work has a line each ten seconds, and short work n
   progress.clear();
   expect(written).toBe("10 s\n20 s\n");
 });
+
+test.each([undefined, 0])("on a terminal of %s columns a short text keeps its last letter", (columns) => {
+  let written = "";
+  const stderr = {
+    isTTY: true,
+    write: (text: string) => (written += text),
+    ...(columns === 0 ? { columns } : {}),
+  };
+  createProgress({ stderr, clock: () => 0 }).show("1,234 of 2,000 jobs");
+  expect(written.endsWith("jobs")).toBe(true);
+});

@@ -30,3 +30,27 @@ test("a table has as many lines as a list", () => {
   for (const _ of tableOf(COLUMNS.slice(0, 1), lines, plain)) count++;
   expect(count).toBe(150_001);
 });
+
+test("a table that is wider than the terminal continues each line, and loses nothing", () => {
+  const lines = [
+    ["a", "1000000", "long note"],
+    ["b", "2", ""],
+  ];
+  expect([...tableOf(COLUMNS, lines, plain, 20)]).toEqual([
+    "NAME  COUNT",
+    "    NOTE",
+    "a     1000000",
+    "    long note",
+    "b     2",
+  ]);
+  expect([...tableOf(COLUMNS, lines, plain, 24)]).toHaveLength(3);
+});
+
+test("a column that alone is wider than the terminal has a line of its own", () => {
+  expect([...tableOf(COLUMNS, [["a".repeat(30), "1", "x"]], plain, 20)]).toEqual([
+    "NAME",
+    "    COUNT  NOTE",
+    "a".repeat(30),
+    "    1      x",
+  ]);
+});

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sweepText } from "../../cli/checks.ts";
 import { counted } from "../../cli/columns.ts";
 import type { Json } from "../support/api.ts";
 import { createApi } from "../support/api.ts";
@@ -22,11 +23,19 @@ describe("topics", () => {
     const { code, out } = await type(api, ["topics"]);
     expect(code).toBe(0);
     expect(out.split("\n").slice(0, 3)).toEqual([
-      "TOPIC    CONSUMER  TRACKING  READY  DELAYED  IN FLIGHT  DEAD  LAG",
-      "orders   lambda    full          1        0          0     0  1 s",
-      "work     pull      full          0        0          0     1  1 s",
+      "TOPIC    CONSUMER  TRACKING  READY  DELAYED  IN FLIGHT  DEAD  SWEEP",
+      "orders   lambda    full          1        0          0     0  on time",
+      "work     pull      full          0        0          0     1  on time",
     ]);
     expect((await type(api, ["topics", "--names"])).out).toBe("orders\nwork\nevents\nprecise\n");
+  });
+
+  test.each([
+    [0, "on time"],
+    [57, "on time"],
+    [118.4, "118 s behind"],
+  ])("a sweep lag of %d s is shown as %s", (lag, text) => {
+    expect(sweepText(lag)).toBe(text);
   });
 
   test("tells a program of one alone, or of each", async () => {

@@ -33,7 +33,7 @@ test("the Python worker runs a job and finishes it", async () => {
 test("the Python worker has a job that fails repeated, with the reason", async () => {
   const { printed, status, job } = await workOnce({ image: "cat.png", width: 0 });
   expect({ printed, status }).toEqual({ printed: "", status: 0 });
-  expect(job).toMatchObject({ state: "scheduled", lastError: "width must be more than 0, is 0" });
+  expect(job).toMatchObject({ state: "scheduled", lastError: "ValueError: width must be more than 0, is 0" });
 });
 
 test("the Python worker goes on when the API is away for a while, and when a lease has ended", async () => {

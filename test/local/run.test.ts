@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -52,4 +52,11 @@ test("--app and --stack are used, and a failure is one line", async () => {
   const { said } = start("--stack", "Shop", "--app", app);
   expect(await once(runner, "close")).toEqual([1, null]);
   expect(said()).toContain('\nminutehand: --stack must name a stack of the app, got "Shop"; allowed: none\n');
+});
+
+test("a start in a folder without an app leaves no folder behind", async () => {
+  const { said } = start();
+  expect(await once(runner, "close")).toEqual([1, null]);
+  expect(said()).toMatch(/^minutehand: there is no .*cdk\.json that names the app/);
+  expect(readdirSync(root)).toEqual([]);
 });

@@ -129,6 +129,11 @@ test("the error names an app that writes no manifest.json", async () => {
   await expect(run()).rejects.toThrow(/wrote no manifest\.json/);
 });
 
+test("the error of an ES module in a CommonJS package says what to run", async () => {
+  app("node infra/app.cjs", 'import { App } from "aws-cdk-lib";');
+  await expect(run()).rejects.toThrow(/package\.json says .* CommonJS: run "npm pkg set type=module"$/);
+});
+
 test("the error names a missing cdk.json, and --app", async () => {
   await expect(run()).rejects.toThrow(/there is no .*cdk\.json that names the app; name the app with --app/);
 });

@@ -11,7 +11,7 @@ import { runSession, type Session } from "../deploy/session.ts";
 import { faultsIn } from "./contents.ts";
 import { playExamples } from "./examples.ts";
 import { logOf, said } from "./said.ts";
-import { playStart } from "./start.ts";
+import { playExistingApp, playStart } from "./start.ts";
 
 const LIMIT_MS = 10 * 60_000;
 const UP_MS = 120_000;
@@ -48,7 +48,8 @@ await runSession("test:package", noOptions, async (session) => {
     env: plainEnvironment(),
   });
   await play(session, app);
-  await playStart(session, app);
+  await playStart(session, tarball);
+  await playExistingApp(session, tarball);
   await playExamples(session, app);
 });
 

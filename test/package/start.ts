@@ -1,46 +1,83 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { LocalError } from "../../local/local-error.ts";
 import { plainEnvironment } from "../deploy/environment.ts";
 import type { Session } from "../deploy/session.ts";
-import { blocksOf, fileOf, readPage } from "../docs/blocks.ts";
+import { blocksOf, readPage } from "../docs/blocks.ts";
 import { said } from "./said.ts";
 
 const UP_MS = 120_000;
 const RUN_MS = 60_000;
 const NAME = "the first job";
 const PAGE = "docs/start.md";
+const EXISTING = "init in an app";
 
-/** What docs/start.md tells a user to do, on the package that is installed in `installed`: its job is seen to run. */
-export async function playStart(session: Session, installed: string): Promise<void> {
+/** What docs/start.md tells a user to do, in an empty folder: `init`, its test, its template, and its job that is seen to run. */
+export async function playStart(session: Session, tarball: string): Promise<void> {
   session.progress(NAME);
   const cwd = join(session.folder, "start");
   mkdirSync(cwd);
-  symlinkSync(join(installed, "node_modules"), join(cwd, "node_modules"));
-  writeFileSync(join(cwd, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const blocks = blocksOf(PAGE, readPage(PAGE));
-  for (const block of blocks) {
-    const file = fileOf(block);
-    if (file !== undefined) writeFileSync(join(cwd, file), block.text);
-  }
+  await initIn(session, cwd, tarball);
+  for (const script of ["test", "check", "synth"]) await npm(session, cwd, NAME, "run", script);
 
-  const commands = blocks.filter(({ kind }) => kind === "sh").map(({ text }) => text);
-  const local = commands.findIndex((text) => text.startsWith("npx minutehand local "));
+  const commands = blocksOf(PAGE, readPage(PAGE)).filter(({ kind }) => kind === "sh");
+  const local = commands.findIndex(({ text }) => text.startsWith("npm run local"));
   // The port of the page may be taken.
-  const started = `${commands[local]?.replace(/ +#.*/, "").trim()} --port 0`;
-  const env = { ...plainEnvironment(), npm_config_offline: "true" };
-  const stack = session.serve({ name: NAME, command: "bash", args: ["-c", `exec ${started}`], cwd, env });
+  const args = ["run", "local", "--", "--port", "0"];
+  const stack = session.serve({ name: NAME, command: "npm", args, cwd, env: plainEnvironment() });
   const [url = ""] = await said(session, NAME, stack, /http:\/\/127\.0\.0\.1:\d+/, UP_MS);
-  for (const [index, text] of commands.slice(local + 1).entries()) {
+  for (const [index, { text }] of commands.slice(local + 1).entries()) {
     const typed = `set -euo pipefail; curl() { command curl --silent --fail-with-body "$@"; }\n${text}`;
-    const name = `${NAME} ${index}`;
     await session.run({
-      name,
+      name: `${NAME} ${index}`,
       command: "bash",
       args: ["-c", typed],
       cwd,
-      env: { ...env, URL: url, MINUTEHAND_URL: url },
+      env: { ...plainEnvironment(), URL: url, MINUTEHAND_URL: url },
     });
   }
-  await said(session, NAME, stack, /nobody paid order 17: close it/, RUN_MS);
+  await said(session, NAME, stack, /order-timeout: job 17 runs/, RUN_MS);
   await stack.stop();
+}
+
+/** `init` in a CDK app, whose own script runs its tests, and the lines that `init` prints in the app's file. */
+export async function playExistingApp(session: Session, tarball: string): Promise<void> {
+  session.progress(EXISTING);
+  const cwd = join(session.folder, "existing");
+  mkdirSync(cwd);
+  const scripts = { test: "node --version" };
+  writeFileSync(join(cwd, "package.json"), JSON.stringify({ private: true, type: "module", scripts }));
+  writeFileSync(join(cwd, "cdk.json"), JSON.stringify({ app: "node main.ts" }));
+  const app = 'import { App, Stack } from "aws-cdk-lib";\nconst stack = new Stack(new App(), "Shop");\n';
+  writeFileSync(join(cwd, "main.ts"), app);
+  const { add } = await initIn(session, cwd, tarball);
+  const [{ lines } = { lines: [] }] = add.filter(({ to }) => to === "the stack of your app");
+  writeFileSync(join(cwd, "main.ts"), `${app}${lines.join("\n").replace("(this,", "(stack,")}\n`);
+  for (const script of ["test", "test:jobs", "synth"]) await npm(session, cwd, EXISTING, "run", script);
+  const template = readFileSync(join(cwd, "cdk.out", "Shop.template.json"), "utf8");
+  if (!template.includes("AWS::Lambda::EventSourceMapping"))
+    throw new LocalError("the lines that init printed made no consumer");
+}
+
+type Told = { readonly add: readonly { readonly to: string; readonly lines: readonly string[] }[] };
+
+/** Installs the package, writes the files of `init`, and installs what those need. */
+async function initIn(session: Session, cwd: string, tarball: string): Promise<Told> {
+  const name = cwd === join(session.folder, "start") ? NAME : EXISTING;
+  await npm(session, cwd, name, "install", "--no-audit", "--no-fund", tarball);
+  const init = "npx --no-install minutehand init --topic order-timeout --json > told.json";
+  await session.run({
+    name: `${name} init`,
+    command: "bash",
+    args: ["-c", init],
+    cwd,
+    env: plainEnvironment(),
+  });
+  await npm(session, cwd, name, "install", "--no-audit", "--no-fund");
+  return JSON.parse(readFileSync(join(cwd, "told.json"), "utf8"));
+}
+
+function npm(session: Session, cwd: string, name: string, ...args: readonly string[]): Promise<void> {
+  const log = `${name} npm ${args.slice(0, 2).join(" ")}`.replaceAll(":", "-");
+  return session.run({ name: log, command: "npm", args, cwd, env: plainEnvironment() });
 }
