@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { problem } from "./answers.ts";
 import { answers, refTo, requests } from "./named.ts";
+import { EXAMPLES, PATH_EXAMPLES } from "./openapi-examples.ts";
 import { type ProblemCode, STATUS } from "./problem.ts";
 import type { AnswerHeader, Route } from "./route.ts";
 
@@ -11,6 +12,43 @@ const ABOUT =
   "milliseconds. Durations are seconds, or a string such as 90s, 1h30m or 7d. The API refuses a request with an " +
   "unknown field. If a path does not support a method, the API answers 405, and the Allow header lists the methods " +
   "that the path supports.";
+
+/** The groups of calls, in the order of the document. */
+const TAGS = {
+  Jobs: "File, read, list, move and cancel jobs.",
+  Topics: "See, pause and resume topics.",
+  Pull: "Take jobs over HTTP, and settle them.",
+  "Dead jobs": "List dead jobs, and run them again.",
+  Schedules: "Manage recurring jobs.",
+  API: "Describe the API.",
+} as const;
+
+/** The addresses of an API. Region and id are those of the deployed stack's output. */
+const SERVERS = [
+  {
+    url: "https://{api}.execute-api.{region}.amazonaws.com",
+    description: "the API of a deployed stack",
+    variables: { api: { default: "a1b2c3d4e5" }, region: { default: "us-east-1" } },
+  },
+  { url: "http://127.0.0.1:4500", description: "minutehand local, which needs no signature" },
+];
+
+/** SigV4 in the words of API Gateway's own exports; a bearer token for an API with an authorizer of the user's; `{}` for the local stack. */
+const SECURITY_SCHEMES = {
+  sigv4: {
+    type: "apiKey",
+    name: "Authorization",
+    in: "header",
+    description: "AWS Signature Version 4 for the service execute-api.",
+    "x-amazon-apigateway-authtype": "awsSigv4",
+  },
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "For an API behind an authorizer that takes a token.",
+  },
+};
+const SECURITY = [{ sigv4: [] }, { bearer: [] }, {}];
 
 /** Makes the OpenAPI 3.1 document of these routes from the schemas that validate their requests. */
 export function openapiDocument(routes: readonly Route[], version: string): object {
@@ -27,9 +65,20 @@ export function openapiDocument(routes: readonly Route[], version: string): obje
       description: ABOUT,
       license: { name: "MIT", identifier: "MIT" },
     },
+    servers: SERVERS,
+    security: SECURITY,
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas },
+    components: { schemas, securitySchemes: SECURITY_SCHEMES },
   };
+}
+
+function tagOf({ path }: Route): keyof typeof TAGS {
+  if (/^\/(jobs|forecast)|\/jobs\//.test(path)) return "Jobs";
+  if (/\/(dead|redrive)$/.test(path)) return "Dead jobs";
+  if (/^\/topics(\/\{topic\}(\/(pause|resume))?)?$/.test(path)) return "Topics";
+  if (path.startsWith("/topics/")) return "Pull";
+  return path.startsWith("/schedules") ? "Schedules" : "API";
 }
 
 function operationOf(route: Route): object {
@@ -44,9 +93,12 @@ function operationOf(route: Route): object {
     ...parametersOf("header", route.headers),
   ];
   const { operationId, summary, body } = route;
-  const content = body && { "application/json": { schema: named(requests, body) } };
+  const content = body && {
+    "application/json": { schema: named(requests, body), example: EXAMPLES[operationId] },
+  };
   return {
     operationId,
+    tags: [tagOf(route)],
     summary,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(content ? { requestBody: { required: !route.bodyOptional, content } } : {}),
@@ -98,8 +150,13 @@ function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodTyp
     },
   });
   return Object.entries(properties).map(([name, property]) => {
-    return { name, in: place, required: required.includes(name), schema: property };
+    return { name, in: place, required: required.includes(name), schema: property, ...example(place, name) };
   });
+}
+
+function example(place: "path" | "query" | "header", name: string): { example?: string } {
+  const text = place === "path" ? PATH_EXAMPLES[name] : undefined;
+  return text === undefined ? {} : { example: text };
 }
 
 function named(registry: typeof requests, schema: z.core.$ZodType): JsonSchema {

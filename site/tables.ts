@@ -1,5 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { openapiDocument } from "../http/openapi.ts";
+import { routes } from "../http/route-table.ts";
+import packageJson from "../package.json" with { type: "json" };
 import { DOCS, pages } from "./docs.ts";
 import { fillTables } from "./markdown.ts";
 import { alarms } from "./tables/alarms.ts";
@@ -28,8 +31,16 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   "topic-settings": topicSettings,
 };
 
-/** Writes each table into its page. */
+/** The API's OpenAPI document, as the repository and the package have it. */
+export const OPENAPI = join(DOCS, "reference", "openapi.json");
+
+export function openapiText(): string {
+  return `${JSON.stringify(openapiDocument(routes, packageJson.version), undefined, 2)}\n`;
+}
+
+/** Writes each table into its page, and the OpenAPI document. */
 export function writeTables(): void {
+  writeFileSync(OPENAPI, openapiText());
   for (const page of pages()) {
     const path = join(DOCS, page);
     const text = readFileSync(path, "utf8");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DOCS, pages } from "../../site/docs.ts";
 import { fillTables, table, tablesIn } from "../../site/markdown.ts";
-import { TABLES } from "../../site/tables.ts";
+import { OPENAPI, openapiText, TABLES } from "../../site/tables.ts";
 
 const texts = pages().map((page) => ({ page, text: readFileSync(join(DOCS, page), "utf8") }));
 
@@ -17,6 +17,10 @@ test.each(texts.filter(({ text }) => tablesIn(text).length > 0))(
     expect(text).toBe(fillTables(text, TABLES));
   },
 );
+
+test("the OpenAPI document is that of the routes; `npm run docs` writes it", () => {
+  expect(readFileSync(OPENAPI, "utf8")).toBe(openapiText());
+});
 
 /** The names that begin the rows of a table, as code. */
 const namesIn = (text: string): string[] =>

@@ -1,5 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
+import { safeParse } from "zod/mini";
+import { EXAMPLES, PATH_EXAMPLES } from "../../http/openapi-examples.ts";
 import { routes } from "../../http/route-table.ts";
 import { createApi, type Json } from "../support/api.ts";
 
@@ -98,4 +100,34 @@ test("durations have the bounds that requests are held to, and patterns are ones
   expect(patterns.length).toBeGreaterThan(10);
   // A class by property needs a flag that JSON Schema has no place for.
   expect(patterns.filter((pattern) => /\\\\[pP]\{/.test(pattern))).toEqual([]);
+});
+
+test("each call has one of the document's tags, and each tag a call", () => {
+  const tags = (document.tags as Json[]).map(({ name }) => name);
+  const used = Object.values(paths).flatMap((operations) => Object.values(operations).map((one) => one.tags));
+  expect([...new Set(used.flat())].sort()).toEqual([...tags].sort());
+  expect(used.every((these) => (these as string[]).length === 1)).toBe(true);
+});
+
+test.each(
+  routes.filter(({ body }) => body !== undefined).map((route) => [route.operationId, route] as const),
+)("the example of %s is a body that the call takes", (operationId, { body, path, method }) => {
+  const operation = paths[path]?.[method.toLowerCase()] as { requestBody: { content: Json } };
+  const { example } = operation.requestBody.content["application/json"] as { example: unknown };
+  expect(example, operationId).toBeDefined();
+  expect(safeParse(body as never, example).error?.issues).toBeUndefined();
+});
+
+test("each parameter in a path has an example that the call takes", () => {
+  for (const { params, path } of routes) {
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+    if (names.length === 0) continue;
+    const examples = Object.fromEntries(names.map((name) => [name, PATH_EXAMPLES[name]]));
+    expect(safeParse(params as never, examples).error?.issues).toBeUndefined();
+  }
+});
+
+test("no example is of a call that there is not", () => {
+  const known = routes.map(({ operationId }) => operationId);
+  expect(Object.keys(EXAMPLES).filter((name) => !known.includes(name))).toEqual([]);
 });
