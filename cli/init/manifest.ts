@@ -51,11 +51,13 @@ function withScripts(
   jobs: string,
 ): Record<string, string> {
   const runsJobs = runner === "vitest" ? "vitest run" : `node --test "${jobs}/*.test.${ending}"`;
+  // Without a path, each runner finds the tests of all folders.
+  const runsAll = runner === "vitest" ? /\bvitest\b/ : /\bnode --test\b/;
   const isAbsent = test === undefined || isNpmDefault(test);
   // Another test script of the user's stays, and may use another runner.
   const tests = isAbsent
     ? { test: runsJobs }
-    : { test, ...(test.includes(runner) ? {} : { "test:jobs": runsJobs }) };
+    : { test, ...(runsAll.test(test) ? {} : { "test:jobs": runsJobs }) };
   const own = {
     local: "minutehand local",
     synth: "cdk synth --quiet",

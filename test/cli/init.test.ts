@@ -143,12 +143,15 @@ describe("in a folder with files", () => {
 describe("in a CDK app", () => {
   test("init adds handlers, tests and packages, and prints the lines for the app", async () => {
     write("cdk.json", '{"app":"node bin/app.ts"}');
-    write("package.json", JSON.stringify({ name: "x", type: "module", scripts: { test: "jest" } }));
+    write("package.json", JSON.stringify({ name: "x", type: "module", scripts: { test: "node old.js" } }));
     write("tsconfig.json", "{}");
     write(".gitignore", "node_modules\ncdk.out\n");
     const { out } = await init("refund");
     expect(existsSync(join(folder, "app.ts"))).toBe(false);
-    expect(manifest().scripts).toMatchObject({ test: "jest", "test:jobs": 'node --test "jobs/*.test.ts"' });
+    expect(manifest().scripts).toMatchObject({
+      test: "node old.js",
+      "test:jobs": 'node --test "jobs/*.test.ts"',
+    });
     expect(out).toContain('const queue = new DelayQueue(this, "Jobs", { topics: { "refund": {} } });');
     expect(out).toContain("Add to .gitignore:\n\n  .minutehand\n");
     expect(out).toContain('"rewriteRelativeImportExtensions": true');

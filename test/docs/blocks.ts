@@ -14,6 +14,8 @@ export type Block = {
 /** The pages that users read, by their paths from the root. */
 export const PAGES: readonly string[] = [
   "README.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
   "examples/README.md",
   ...globSync("docs/**/*.md", { cwd: ROOT }).sort(),
 ];
@@ -46,5 +48,5 @@ export function nameOf({ page, line }: Block): string {
 
 /** The file that a block of TypeScript is, if its first line says so. */
 export function fileOf({ text }: Block): string | undefined {
-  return /^\/\/ ([\w./-]+\.ts)\b/.exec(text)?.[1];
+  return /^\/\/ ([\w./[\]-]+\.ts)\b/.exec(text)?.[1];
 }

@@ -13,7 +13,7 @@ import { playExamples } from "./examples.ts";
 import { logOf, said } from "./said.ts";
 import { playExistingApp, playStart } from "./start.ts";
 
-const LIMIT_MS = 10 * 60_000;
+const LIMIT_MS = 15 * 60_000;
 const UP_MS = 120_000;
 const RUN_MS = 60_000;
 const LOCAL = "minutehand local";
