@@ -12,6 +12,7 @@ import {
   segment,
   type Transport,
 } from "./call.ts";
+import { withCheckedOptions } from "./check-options.ts";
 import type {
   BulkResult,
   Client,
@@ -56,7 +57,7 @@ export function clientOver<Topics = TopicBodies>({
   const topicPath = (topic: string) => `/topics/${segment(topic)}`;
   const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
   const schedulePath = (name: string) => `/schedules/${segment(name)}`;
-  return {
+  const calls: Client<Topics> = {
     enqueue(...job: unknown[]) {
       const [topic, body, { idempotencyKey = newKey?.(), signal, ...options } = {}] =
         job as Given<EnqueueArguments>;
@@ -158,6 +159,7 @@ export function clientOver<Topics = TopicBodies>({
 
     health: (options) => call("GET", "/health", { status: "string" }, options),
   };
+  return withCheckedOptions(calls);
 }
 
 /** Jobs whose bodies are trusted to have the type that the caller declared. */
