@@ -32,7 +32,7 @@ export function validate(path: string, props: DelayQueueProps): void {
   // The checks below read the props by their names.
   if (unknown.length > 0) throw invalid(path, unknown);
   const checks = [...queueChecks(props), ...apiChecks(props.api ?? {})];
-  for (const [name, topic] of Object.entries(props.topics)) {
+  for (const [name, topic] of Object.entries(props.topics ?? {})) {
     const at = `topics.${name}`;
     checks.push(
       ...topicChecks(name, inSeconds(topic, exact), windowFault),
@@ -63,7 +63,8 @@ function queueChecks(props: DelayQueueProps): Check[] {
   const { prefix, shards, retention, deadRetention, longDelay, topics, table, warmThroughput } = props;
   return [
     {
-      holds: Object.keys(topics).length > 0,
+      // Plain JavaScript may leave the prop out.
+      holds: Object.keys(topics ?? {}).length > 0,
       rule: "topics must name at least one topic",
       actual: topics,
       allowed: "1 or more",

@@ -69,6 +69,7 @@ describe("an unknown name", () => {
 });
 
 const REFUSED: readonly [DelayQueueProps, string][] = [
+  [{} as never, "topics must name at least one topic, is undefined; allowed: 1 or more"],
   [{ topics: {} }, "topics must name at least one topic, is {}; allowed: 1 or more"],
   [{ topics: { "Order.Timeout": {} } }, 'is "Order.Timeout"; allowed: 1 to 50 characters of a-z, 0-9 and -'],
   [
