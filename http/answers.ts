@@ -96,7 +96,6 @@ export type JobJson = z.output<typeof job>;
 
 /** The answer to a call with a receipt: the pulled job. Empty for an untracked job, because such a job is not stored. */
 export const settledJob = answer("SettledJob", z.partial(job));
-export type SettledJob = z.output<typeof settledJob>;
 
 export const problem = answer(
   "Problem",

@@ -34,12 +34,16 @@ export function esbuild(): typeof Esbuild {
   return createRequire(import.meta.url)("esbuild");
 }
 
-/** Bundles a file with everything that it imports, as ESM for Node 24. Throws esbuild's error if the file does not compile. */
-export function bundle(entry: string, root: string): Bundle {
+/**
+ * Bundles a file with everything that it imports, except `external` packages, as ESM for Node 24. Throws esbuild's error if the file does
+ * not compile.
+ */
+export function bundle(entry: string, root: string, external: readonly string[] = []): Bundle {
   const { outputFiles, metafile } = esbuild().buildSync({
     ...OPTIONS,
     entryPoints: [entry],
     absWorkingDir: root,
+    external: [...external],
   });
   const [file] = outputFiles;
   const [output] = Object.values(metafile.outputs);

@@ -1,30 +1,86 @@
 import { statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { AssetHashType, DockerImage, type Duration } from "aws-cdk-lib";
-import { Code } from "aws-cdk-lib/aws-lambda";
+import { Code, type FunctionOptions } from "aws-cdk-lib/aws-lambda";
+import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
+import type { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { unknownNames } from "../general/unknown-names.ts";
 import { bundle } from "./bundle.ts";
 import type { ConsumerOptions } from "./consumer.ts";
 
-export type HandlerOptions = ConsumerOptions & {
-  /**
-   * How long an invocation may take, 10 seconds to 15 minutes.
-   *
-   * @default 60 seconds
-   */
-  readonly timeout?: Duration;
-  /**
-   * The memory of the function in MiB, 128 to 10,240.
-   *
-   * @default 512
-   */
-  readonly memorySize?: number;
-  /**
-   * Environment variables of the function, in addition to those of the queue.
-   *
-   * @default none
-   */
-  readonly environment?: Readonly<Record<string, string>>;
+/** Options that go to the CDK's function unchanged. */
+const PASSED_ON = [
+  ...["description", "layers", "tracing", "ephemeralStorageSize", "filesystem", "initialPolicy"],
+  ...[
+    "vpc",
+    "vpcSubnets",
+    "securityGroups",
+    "allowAllOutbound",
+    "allowPublicSubnet",
+    "ipv6AllowedForDualStack",
+  ],
+  ...["reservedConcurrentExecutions", "environmentEncryption"],
+] as const satisfies (keyof FunctionOptions)[];
+export type PassedOn = Pick<FunctionOptions, (typeof PASSED_ON)[number]>;
+
+/**
+ * The options of a handler's function. Beside its own options it takes these of the CDK's `FunctionOptions`, with the CDK's types and
+ * meanings: `description`, `layers`, `tracing` (by default as the queue's `tracing`), `ephemeralStorageSize`, `filesystem`,
+ * `initialPolicy`, `vpc`, `vpcSubnets`, `securityGroups`, `allowAllOutbound`, `allowPublicSubnet`, `ipv6AllowedForDualStack`,
+ * `reservedConcurrentExecutions` and `environmentEncryption`.
+ */
+export type HandlerOptions = ConsumerOptions &
+  PassedOn & {
+    /**
+     * How long an invocation may take, 10 seconds to 15 minutes.
+     *
+     * @default 60 seconds
+     */
+    readonly timeout?: Duration;
+    /**
+     * The memory of the function in MiB, 128 to 10,240.
+     *
+     * @default 512
+     */
+    readonly memorySize?: number;
+    /**
+     * Environment variables of the function, in addition to those of the queue.
+     *
+     * @default none
+     */
+    readonly environment?: Readonly<Record<string, string>>;
+    /**
+     * How long CloudWatch keeps the log of the function.
+     *
+     * @default one month
+     */
+    readonly logRetention?: RetentionDays;
+    /**
+     * `externalModules`: packages that are not bundled, because a layer or the runtime has them, such as `["sharp", "@aws-sdk/*"]`.
+     *
+     * @default everything is bundled
+     */
+    readonly bundling?: Pick<BundlingOptions, "externalModules">;
+  };
+
+const OWN: { readonly [Name in Exclude<keyof HandlerOptions, keyof PassedOn>]-?: true } = {
+  ...{
+    batchSize: true,
+    timeout: true,
+    memorySize: true,
+    environment: true,
+    logRetention: true,
+    bundling: true,
+  },
 };
+
+/** Answers one line for each unknown option, which only plain JavaScript can give. */
+export function unknownHandlerOptions(options: HandlerOptions): string[] {
+  return [
+    ...unknownNames("addHandler", "option", options, [...Object.keys(OWN), ...PASSED_ON]),
+    ...unknownNames("bundling", "option", options.bundling, ["externalModules"]),
+  ];
+}
 
 const LONGEST_TIMEOUT_S = 900;
 const LEAST_MEMORY_MIB = 128;
@@ -44,11 +100,11 @@ export function handlerError(timeout: Duration, memorySize: number): string | un
  * of the last inputs cannot say whether an import would resolve to another file today. Throws if the file does not exist, does not
  * compile or is not an ES module that exports `handler`.
  */
-export function handlerCode(entry: string): Code {
+export function handlerCode(entry: string, { externalModules = [] }: HandlerOptions["bundling"] = {}): Code {
   const file = resolve(entry);
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
     throw new Error(`a handler must be a file, but there is no file "${entry}" in ${process.cwd()}`);
-  const { code, exports } = bundle(file, process.cwd());
+  const { code, exports } = bundle(file, process.cwd(), externalModules);
   if (!exports.includes("handler")) {
     const actual = exports.length > 0 ? exports.join(", ") : "nothing";
     throw new Error(

@@ -1,6 +1,6 @@
 /**
  * The package as a user gets it: packed, installed into an empty folder beside the CDK, type-checked, synthesised, and run
- * locally with a handler that is saved meanwhile; then the first job of the documentation, and the examples. Needs the npm registry, and takes some minutes.
+ * locally with a handler that is saved meanwhile; then the first job of the documentation, the examples, and a CommonJS project with Jest. Needs the npm registry, and takes some minutes.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { LocalError } from "../../local/local-error.ts";
 import { readManifest } from "../../package/entries.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import { runSession, type Session } from "../deploy/session.ts";
+import { playCommonJs } from "./commonjs.ts";
 import { faultsIn } from "./contents.ts";
 import { playExamples } from "./examples.ts";
 import { logOf, said } from "./said.ts";
@@ -50,6 +51,7 @@ await runSession("test:package", noOptions, async (session) => {
   await play(session, app);
   await playStart(session, app);
   await playExamples(session, app);
+  await playCommonJs(session, tarball);
 });
 
 function noOptions(args: readonly string[]): Record<string, never> {

@@ -69,6 +69,8 @@ const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   "@aws-sdk/client-secrets-manager": ["functions/webhook.ts"],
   // Which addresses may be called, judged where a job is filed and where it is sent.
   "ipaddr.js": ["functions/api.ts", "functions/webhook.ts", "client/direct-client.ts"],
+  // The nearest known name of an unknown option of a call.
+  "fastest-levenshtein": ["client/direct-client.ts"],
   // Signatures of calls.
   standardwebhooks: ["functions/webhook.ts"],
   "@stablelib/base64": ["functions/webhook.ts"],

@@ -67,6 +67,20 @@ describe("a job", () => {
     expect(queue.runs()[0]).toMatchObject({ topic: "orders", id, body: 1, error: "no bank" });
   });
 
+  test.each([{ waits: ["1m", 120] }, { initial: "1m", factor: 2, max: "1h", jitter: 0 }])(
+    "waits by a backoff with durations: %j",
+    async (backoff) => {
+      const queue = queueOf(fail, { maxAttempts: 3, backoff });
+      await queue.client.enqueue("orders", 1, { delay: 0 });
+      await queue.advance("5m");
+      expect(times(queue.runs())).toEqual([
+        "2026-01-01T00:00:00.000Z 1",
+        "2026-01-01T00:01:00.000Z 2",
+        "2026-01-01T00:03:00.000Z 3",
+      ]);
+    },
+  );
+
   test("that is dead runs again when it is redriven", async () => {
     let fails = true;
     const handler = () => {
