@@ -4,7 +4,7 @@ import type { Thrown } from "../core/thrown.ts";
 
 /** A longer path keeps only its last folders, because the error of a job is short. */
 const FILE_CHARS = 40;
-const FRAME = /^\s+at (?:.*\()?(file:\/\/\S.*|\/.*|[A-Za-z]:\\.*):(\d+):\d+\)?$/;
+const FRAME = /^\s+at (?:.*\(|async )?(file:\/\/\S.*|\/.*|[A-Za-z]:\\.*):(\d+):\d+\)?$/;
 
 /**
  * The place of the first frame that is neither of a package nor of Node, such as `close-order.ts:12`. If an error has no such frame, its
@@ -26,8 +26,8 @@ export function ownPlaceOf(
 
 /** The frames of a stack, without the message above them, which may look like a frame. */
 function framesOf({ stack = "", message }: Thrown): string[] {
-  const at = Math.max(stack.indexOf(message), 0);
-  return stack.slice(at + message.length).split("\n");
+  const found = stack.indexOf(message);
+  return (found === -1 ? stack : stack.slice(found + message.length)).split("\n");
 }
 
 function pathOf(file: string): string {

@@ -32,14 +32,12 @@ export function describeThrown(thrown: unknown, deeper = DEEPEST_CAUSE): Thrown 
   };
 }
 
-/** Cuts the message at the head of a stack, and the frames below. A message may contain lines that look like frames. */
+/** Cuts the message at the head of a stack as `message` is cut, and the frames below it. */
 function boundedStack(stack: string, message: string): string {
   const found = stack.indexOf(message);
-  const end = found === -1 ? 0 : found + message.length;
-  const frames = stack.slice(end).search(/\n\s+at /);
-  if (frames === -1) return truncate(stack, MESSAGE_BYTES);
-  const head = truncate(stack.slice(0, end + frames), MESSAGE_BYTES);
-  return head + truncate(stack.slice(end + frames), FRAMES_BYTES);
+  if (found === -1) return truncate(stack, FRAMES_BYTES);
+  const head = truncate(stack.slice(0, found), MESSAGE_BYTES) + truncate(message, MESSAGE_BYTES);
+  return head + truncate(stack.slice(found + message.length), FRAMES_BYTES);
 }
 
 function causeOf(thrown: unknown): unknown {

@@ -18,7 +18,7 @@ import {
 } from "./environment.ts";
 import { EventSourceControl } from "./event-source-control.ts";
 import { Events } from "./events.ts";
-import { type HandlerOptions, handlerCode, handlerError } from "./handler.ts";
+import { type HandlerOptions, handlerCode, handlerError, withSourceMaps } from "./handler.ts";
 import { JobApi } from "./http-api.ts";
 import { JobPool, type PoolTable } from "./job-pool.ts";
 import { encryptLogs } from "./log-key.ts";
@@ -182,6 +182,7 @@ export class DelayQueue extends Construct {
       timeout = HANDLER_TIMEOUT,
       memorySize = HANDLER_MEMORY_MIB,
       environment = {},
+      sourceMaps = true,
       ...consumerOptions
     } = options;
     const id = `Handler-${topic}`;
@@ -192,11 +193,11 @@ export class DelayQueue extends Construct {
       handlerError(timeout, memorySize);
     if (error !== undefined) throw new Error(`DelayQueue ${this.node.path}: ${error}`);
     const { fn } = new BundledFunction(this, id, {
-      code: handlerCode(entry),
+      code: handlerCode(entry, sourceMaps),
       description: `Runs the jobs of topic ${topic}`,
       timeout,
       memoryMiB: memorySize,
-      environment,
+      environment: sourceMaps ? withSourceMaps(environment) : environment,
       removable: this.removable,
       tracing: this.tracing,
     });

@@ -11,6 +11,7 @@ const placeOf = (...frames: string[]) =>
 test.each([
   ["a named function", "charge (/var/task/src/pay.ts:12:9)", "src/pay.ts:12"],
   ["an anonymous one", "/var/task/pay.ts:3:1", "pay.ts:3"],
+  ["an anonymous asynchronous one", "async file:///var/task/pay.ts:3:1", "pay.ts:3"],
   ["an asynchronous one", "async Object.handler (file:///var/task/my%20pay.ts:3:1)", "my pay.ts:3"],
   ["a function of another folder", "pay (/var/shared/pay.ts:3:1)", "../shared/pay.ts:3"],
   [
