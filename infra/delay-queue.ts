@@ -103,7 +103,7 @@ export class DelayQueue extends Construct {
     }
     let recurring: RecurringSchedules | undefined;
     if (api.auth !== "none") {
-      const jobApi = new JobApi(this, "Api", { ...parts, api });
+      const jobApi = new JobApi(this, "Api", { ...parts, api, consumers: this.consumers });
       for (const fn of jobApi.functions) this.equip(fn);
       this.api = jobApi.http;
       pausing.push(jobApi.handler);
@@ -131,7 +131,8 @@ export class DelayQueue extends Construct {
       new CfnOutput(this, "ApiUrl", { description: API_OUTPUT, value: this.api.apiEndpoint });
     if (encryptionKey !== undefined) encryptLogs(this, encryptionKey);
     new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
-    this.alarms = new Alarms(this, "Alarms", { ...parts, tick, recurring, events, alarmTopic });
+    const consumerOf = (topic: string) => this.consumers.get(topic);
+    this.alarms = new Alarms(this, "Alarms", { ...parts, tick, recurring, events, alarmTopic, consumerOf });
     for (const [topic, fn] of this.consumers) this.alarms.watchConsumer(topic, fn);
 
     this.node.addValidation({
