@@ -4,7 +4,9 @@ import type { Thrown } from "../core/thrown.ts";
 
 /** A longer path keeps only its last folders, because the error of a job is short. */
 const FILE_CHARS = 40;
-const FRAME = /^\s+at (?:.*\(|async )?(file:\/\/\S.*|\/.*|[A-Za-z]:\\.*):(\d+):\d+\)?$/;
+const FRAME = /^\s+at (?:.*\(|async )?(file:\/\/\S.*|\/.*|[A-Za-z]:\\.*):(\d+):(\d+)\)?$/;
+/** A frame beyond this column lies in a minified bundle without a source map, where a line says nothing. */
+const LONGEST_LINE = 500;
 
 /**
  * The place of the first frame that is neither of a package nor of Node, such as `close-order.ts:12`. If an error has no such frame, its
@@ -16,8 +18,9 @@ export function ownPlaceOf(
 ): string | undefined {
   for (let one: Thrown | undefined = thrown; one !== undefined; one = one.cause) {
     for (const line of framesOf(one)) {
-      const [, file, number] = FRAME.exec(line) ?? [];
-      if (file === undefined || /[\\/]node_modules[\\/]/.test(file)) continue;
+      const [, file, number, column] = FRAME.exec(line) ?? [];
+      if (file === undefined || Number(column) > LONGEST_LINE || /[\\/]node_modules[\\/]/.test(file))
+        continue;
       return `${shortened(relative(root, pathOf(file)).split(sep))}:${number}`;
     }
   }

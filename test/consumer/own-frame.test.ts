@@ -35,6 +35,10 @@ test("frames of Node, of packages and without a file are passed over", () => {
   expect(ownPlaceOf({ message: "7" }, ROOT)).toBeUndefined();
 });
 
+test("frames of a minified bundle without a source map give no place", () => {
+  expect(placeOf("gB (file:///var/task/index.mjs:55:24717)")).toBeUndefined();
+});
+
 test("an error of a package alone has the place of its cause", () => {
   const cause = { message: "b", stack: "Error: b\n    at charge (/var/task/pay.ts:12:9)" };
   expect(ownPlaceOf({ message: "a", stack: "Error: a\n    at node:net:1:2", cause }, ROOT)).toBe("pay.ts:12");
