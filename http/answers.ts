@@ -48,6 +48,14 @@ const jobSummary = answer(
     ),
     leaseUntil: z.exactOptional(time),
     lastError: z.exactOptional(text),
+    logUrl: z.exactOptional(
+      text.check(
+        z.meta({
+          description:
+            "The page of CloudWatch with the log of the job's runs. Only calls that read one job and the list of dead jobs answer it, if the job has run and the API knows the log group of the topic's function.",
+        }),
+      ),
+    ),
     outcome: z.exactOptional(z.enum(["created", "kept", "replaced", "postponed", "replayed"])),
   }),
 );

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import type * as Esbuild from "esbuild";
 
 export const OPTIONS = {
@@ -18,8 +19,19 @@ export const OPTIONS = {
   },
 } satisfies Esbuild.BuildOptions;
 
+/**
+ * A map with the names of the sources, but not with their text, which only makes it larger. The sources are named relative to the root, as
+ * if the bundle lay there: so a frame of a stack reads `<folder of the function>/src/close-order.ts:12`.
+ */
+const MAPPED = { sourcemap: "linked", sourcesContent: false } satisfies Esbuild.BuildOptions;
+
+/** The names of the files that are deployed. Lambda's handler is `index.handler`. */
+export const BUNDLE_FILE = "index.mjs";
+
 export type Bundle = {
   readonly code: Uint8Array;
+  /** The source map, if asked for. The code names it as `index.mjs.map`, in the same folder. */
+  readonly map: Uint8Array | undefined;
   /** The files that were bundled, relative to the root. */
   readonly inputs: readonly string[];
   /** The names that the entry exports. */
@@ -38,15 +50,23 @@ export function esbuild(): typeof Esbuild {
  * Bundles a file with everything that it imports, except `external` packages, as ESM for Node 24. Throws esbuild's error if the file does
  * not compile.
  */
-export function bundle(entry: string, root: string, external: readonly string[] = []): Bundle {
+export function bundle(
+  entry: string,
+  root: string,
+  { sourceMap = false, external = [] }: { sourceMap?: boolean; external?: readonly string[] } = {},
+): Bundle {
   const { outputFiles, metafile } = esbuild().buildSync({
     ...OPTIONS,
+    ...(sourceMap && MAPPED),
     entryPoints: [entry],
     absWorkingDir: root,
+    outfile: join(root, BUNDLE_FILE),
     external: [...external],
   });
-  const [file] = outputFiles;
-  const [output] = Object.values(metafile.outputs);
+  const file = outputFiles.find(({ path }) => path.endsWith(BUNDLE_FILE));
+  const map = outputFiles.find(({ path }) => path.endsWith(".map"));
+  const output = metafile.outputs[BUNDLE_FILE];
   if (file === undefined || output === undefined) throw new Error(`${entry} gave no bundle`);
-  return { code: file.contents, inputs: Object.keys(metafile.inputs).sort(), exports: output.exports };
+  const inputs = Object.keys(metafile.inputs).sort();
+  return { code: file.contents, map: map?.contents, inputs, exports: output.exports };
 }

@@ -19,7 +19,13 @@ import {
 } from "./environment.ts";
 import { EventSourceControl } from "./event-source-control.ts";
 import { Events } from "./events.ts";
-import { type HandlerOptions, handlerCode, handlerError, unknownHandlerOptions } from "./handler.ts";
+import {
+  type HandlerOptions,
+  handlerCode,
+  handlerError,
+  unknownHandlerOptions,
+  withSourceMaps,
+} from "./handler.ts";
 import { JobApi } from "./http-api.ts";
 import { JobPool, type PoolTable } from "./job-pool.ts";
 import { encryptLogs } from "./log-key.ts";
@@ -110,7 +116,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     }
     let recurring: RecurringSchedules | undefined;
     if (api.auth !== "none") {
-      const jobApi = new JobApi(this, "Api", { ...parts, api });
+      const jobApi = new JobApi(this, "Api", { ...parts, api, consumers: this.consumers });
       for (const fn of jobApi.functions) this.equip(fn);
       this.api = jobApi.http;
       pausing.push(jobApi.handler);
@@ -138,7 +144,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       new CfnOutput(this, "ApiUrl", { description: API_OUTPUT, value: this.api.apiEndpoint });
     if (encryptionKey !== undefined) encryptLogs(this, encryptionKey);
     new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
-    this.alarms = new Alarms(this, "Alarms", { ...parts, tick, recurring, events, alarmTopic });
+    const consumerOf = (topic: string) => this.consumers.get(topic);
+    this.alarms = new Alarms(this, "Alarms", { ...parts, tick, recurring, events, alarmTopic, consumerOf });
     for (const [topic, fn] of this.consumers) this.alarms.watchConsumer(topic, fn);
 
     this.node.addValidation({
@@ -194,6 +201,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       environment = {},
       batchSize,
       bundling,
+      sourceMaps = true,
       ...passedOn
     } = options;
     const consumerOptions = batchSize === undefined ? {} : { batchSize };
@@ -210,10 +218,10 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       tracing: this.tracing,
       description: `Runs the jobs of topic ${topic}`,
       ...passedOn,
-      code: handlerCode(entry, bundling),
+      code: handlerCode(entry, { ...(bundling && { bundling }), sourceMaps }),
       timeout,
       memoryMiB: memorySize,
-      environment,
+      environment: sourceMaps ? withSourceMaps(environment) : environment,
       removable: this.removable,
     });
     this.addConsumer(topic, fn, consumerOptions);

@@ -164,8 +164,8 @@ async function start(
   for (const line of stack.leftOut) log(`left out: ${line}`);
 
   const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
-  const say = (logicalId: string, line: string) => {
-    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, Date.now());
+  const say = (logicalId: string, line: string, codeDir: string) => {
+    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, Date.now(), codeDir);
     if (readable !== undefined) log(readable);
   };
   const variables = {
@@ -179,8 +179,10 @@ async function start(
   holdCode();
   const invoke = async (pool: FunctionPool, event: unknown): Promise<Outcome> => {
     const outcome = await pool.invoke(event);
-    if (outcome.outcome !== "returned")
-      say(pool.spec.logicalId, JSON.stringify({ level: "ERROR", message: outcome.error.errorMessage }));
+    if (outcome.outcome !== "returned") {
+      const { errorMessage: message, thrown } = outcome.error;
+      say(pool.spec.logicalId, JSON.stringify({ level: "ERROR", message, thrown }), pool.spec.codeDir);
+    }
     return outcome;
   };
   const { account } = platform;

@@ -33,8 +33,8 @@ export type EnvironmentHost = {
   readonly guard: Guard;
   /** Endpoints, region, credentials: environment variables beside those of the template. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Called with each line that a function writes. */
-  readonly onLine: (logicalId: string, line: string) => void;
+  /** Called with each line that a function writes, and with the folder of its code. */
+  readonly onLine: (logicalId: string, line: string, codeDir: string) => void;
 };
 
 /** Starts a process and loads the handler. Rejects if the start fails or takes longer than 10 s, as on Lambda. */
@@ -52,7 +52,7 @@ export async function startExecutionEnvironment(
   });
   host.guard.watch(child);
   for (const stream of [child.stdout, child.stderr])
-    if (stream) eachLine(stream, (line) => host.onLine(spec.logicalId, line));
+    if (stream) eachLine(stream, (line) => host.onLine(spec.logicalId, line, spec.codeDir));
 
   /** The invocation that is running. */
   let running: { requestId: string; settle: (outcome: Outcome) => void } | undefined;
@@ -103,7 +103,8 @@ export async function startExecutionEnvironment(
 async function waitUntilLoaded(child: ChildProcess, gone: Promise<string>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   child.once("message", (message: RuntimeMessage) => {
-    if (message.type === "unloadable") reject(new Error(message.error.errorMessage));
+    if (message.type === "unloadable")
+      reject(new Error(message.error.errorMessage, { cause: message.error.thrown }));
     else resolve();
   });
   void gone.then((how) =>

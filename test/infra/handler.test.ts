@@ -1,15 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { App, Duration, Size, Stack } from "aws-cdk-lib";
 import { Match, Template } from "aws-cdk-lib/assertions";
 import { type IVpc, SecurityGroup, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
-import { LayerVersion, Tracing } from "aws-cdk-lib/aws-lambda";
+import { type CfnFunction, LayerVersion, Tracing } from "aws-cdk-lib/aws-lambda";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { bundle } from "../../infra/bundle.ts";
 import { DelayQueue } from "../../infra/delay-queue.ts";
+import type { HandlerOptions } from "../../infra/handler.ts";
 import { INVARIANTS, offenders } from "./invariants.ts";
 import { type Resource, resourcesOf, type StackTemplate } from "./resources.ts";
 
@@ -175,6 +178,43 @@ describe("addHandler", () => {
       'addConsumer has an unknown option "batchsize" (did you mean "batchSize"?); allowed are batchSize',
     );
     expect(add({ memory: undefined })).not.toThrow();
+  });
+
+  it("maps stacks to the files and lines of the source, unless that is turned off", () => {
+    const throwing =
+      'interface Bank {}\n\nexport const handler = () => {\n  throw new Error("no bank");\n};\n';
+    /** Synthesises the handler, runs it in a new process as its function does, and answers the bundle's files and the stack. */
+    const run = (options?: HandlerOptions) => {
+      const { stack, queue } = shop();
+      const fn = queue.addHandler("mail", file("mail.ts", throwing), options);
+      const template = Template.fromStack(stack).toJSON() as StackTemplate;
+      const { Code, Environment } = (
+        template.Resources[stack.getLogicalId(fn.node.defaultChild as CfnFunction)] as Resource
+      ).Properties as { Code: { S3Key: string }; Environment: { Variables: Record<string, string> } };
+      const code = join(folder, "cdk.out", `asset.${Code.S3Key.replace(".zip", "")}`);
+      const index = JSON.stringify(join(code, "index.mjs"));
+      const program = `import(${index}).then(({ handler }) => handler()).catch((error) => console.log(error.stack))`;
+      const { NODE_OPTIONS } = Environment.Variables;
+      const env = NODE_OPTIONS === undefined ? {} : { NODE_OPTIONS };
+      const shown = execFileSync(process.execPath, ["-e", program], { env, encoding: "utf8" });
+      return { options: NODE_OPTIONS, files: readdirSync(code), stack: shown };
+    };
+    const mapped = run();
+    expect(mapped).toMatchObject({ options: "--enable-source-maps" });
+    expect(mapped.stack).toMatch(/mail\.ts:4:9/);
+    const environment = { NODE_OPTIONS: "--stack-trace-limit=20 --enable-source-maps" };
+    expect(run({ environment }).options).toBe("--stack-trace-limit=20 --enable-source-maps");
+    const plain = run({ sourceMaps: false });
+    expect(plain).toMatchObject({ options: undefined, files: ["index.mjs"] });
+    expect(plain.stack).toMatch(/index\.mjs:\d+/);
+  });
+
+  it("puts no text of the sources into the source map, and the same map whatever the folder of the app is", () => {
+    const entry = file("mail.ts", greeting("mail"));
+    const { map } = bundle(entry, folder, { sourceMap: true });
+    const { sources, sourcesContent } = JSON.parse(new TextDecoder().decode(map));
+    expect({ sources, sourcesContent }).toEqual({ sources: ["mail.ts"], sourcesContent: undefined });
+    expect(bundle(entry, folder).map).toBeUndefined();
   });
 
   it("refuses what cannot be, and says what is allowed", () => {
