@@ -18,6 +18,11 @@ export const OPTIONS = {
   },
 } satisfies Esbuild.BuildOptions;
 
+/** The options that bundle a file with everything that it imports. They are JSON, because a bundle's note has them. */
+export function optionsFor(entry: string, root: string): typeof OPTIONS & Esbuild.BuildOptions {
+  return { ...OPTIONS, entryPoints: [entry], absWorkingDir: root };
+}
+
 export type Bundle = {
   readonly code: Uint8Array;
   /** The files that were bundled, relative to the root. */
@@ -36,11 +41,7 @@ export function esbuild(): typeof Esbuild {
 
 /** Bundles a file with everything that it imports, as ESM for Node 24. Throws esbuild's error if the file does not compile. */
 export function bundle(entry: string, root: string): Bundle {
-  const { outputFiles, metafile } = esbuild().buildSync({
-    ...OPTIONS,
-    entryPoints: [entry],
-    absWorkingDir: root,
-  });
+  const { outputFiles, metafile } = esbuild().buildSync(optionsFor(entry, root));
   const [file] = outputFiles;
   const [output] = Object.values(metafile.outputs);
   if (file === undefined || output === undefined) throw new Error(`${entry} gave no bundle`);

@@ -10,6 +10,7 @@ import {
 } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import { type BundleNote, noteBundle } from "./bundle-note.ts";
 import { removalOf } from "./removal.ts";
 import { acknowledgeAll } from "./schedule-group.ts";
 
@@ -19,6 +20,8 @@ export type BundledFunctionProps = Pick<
 > & {
   /** A folder with an `index.mjs` that exports `handler`. */
   readonly code: Code;
+  /** How the code was bundled. Absent: the code is not bundled again when a file is saved. */
+  readonly bundle?: BundleNote;
   readonly environment?: Readonly<Record<string, string>>;
   readonly timeout: Duration;
   readonly memoryMiB: number;
@@ -33,7 +36,7 @@ export class BundledFunction extends Construct {
 
   constructor(scope: Construct, id: string, props: BundledFunctionProps) {
     super(scope, id);
-    const { memoryMiB, removable, tracing = false, environment, ...options } = props;
+    const { memoryMiB, removable, tracing = false, environment, bundle, ...options } = props;
     const logGroup = new LogGroup(this, "Log", {
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: removalOf(removable),
@@ -57,6 +60,7 @@ export class BundledFunction extends Construct {
       role,
       ...(tracing && { tracing: Tracing.ACTIVE }),
     });
+    noteBundle(this.fn, props.code, bundle);
     if (tracing)
       acknowledgeAll(
         this.fn,

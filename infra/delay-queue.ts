@@ -191,8 +191,10 @@ export class DelayQueue extends Construct {
       consumerError(topic, topics.get(topic), consumers.get(topic), path, timeout, consumerOptions) ??
       handlerError(timeout, memorySize);
     if (error !== undefined) throw new Error(`DelayQueue ${this.node.path}: ${error}`);
+    const { hasConsumer, ...code } = handlerCode(entry);
+    if (!hasConsumer) this.warnNotWrapped(topic, entry);
     const { fn } = new BundledFunction(this, id, {
-      code: handlerCode(entry),
+      ...code,
       description: `Runs the jobs of topic ${topic}`,
       timeout,
       memoryMiB: memorySize,
@@ -271,6 +273,14 @@ export class DelayQueue extends Construct {
         return [];
       },
     });
+  }
+
+  private warnNotWrapped(topic: string, entry: string): void {
+    Annotations.of(this).addWarningV2(
+      `minutehand:not-wrapped:${topic}`,
+      `the handler of topic "${topic}" in ${entry} is not wrapped with consumer(…), so it gets SQS's event and runs no job: ` +
+        "export const handler = consumer(async (job) => { … })",
+    );
   }
 
   private warnWithoutConsumer({ topic, settings }: TopicQueues): void {

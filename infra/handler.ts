@@ -2,7 +2,8 @@ import { statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { AssetHashType, DockerImage, type Duration } from "aws-cdk-lib";
 import { Code } from "aws-cdk-lib/aws-lambda";
-import { bundle } from "./bundle.ts";
+import { bundle, optionsFor } from "./bundle.ts";
+import { type BundleNote, withoutPackages } from "./bundle-note.ts";
 import type { ConsumerOptions } from "./consumer.ts";
 
 export type HandlerOptions = ConsumerOptions & {
@@ -39,23 +40,35 @@ export function handlerError(timeout: Duration, memorySize: number): string | un
   return undefined;
 }
 
+/** The bundle of a handler. */
+export type HandlerCode = {
+  readonly code: Code;
+  readonly bundle: BundleNote;
+  /** Whether the bundle contains `consumer`. A handler that is not wrapped with `consumer` runs no job. */
+  readonly hasConsumer: boolean;
+};
+
+/** A bundle with `consumer` contains this property of its result. If the package is external, the bundle names the import. */
+const MARKS_OF_CONSUMER = /\bjobHandler\b|minutehand\/consumer/;
+
 /**
  * Bundles the file of a handler. `entry`: its path from the working directory. Bundles at each synth and keeps no cache, because a list
  * of the last inputs cannot say whether an import would resolve to another file today. Throws if the file does not exist, does not
  * compile or is not an ES module that exports `handler`.
  */
-export function handlerCode(entry: string): Code {
+export function handlerCode(entry: string): HandlerCode {
   const file = resolve(entry);
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
     throw new Error(`a handler must be a file, but there is no file "${entry}" in ${process.cwd()}`);
-  const { code, exports } = bundle(file, process.cwd());
+  const root = process.cwd();
+  const { code, exports, inputs } = bundle(file, root);
   if (!exports.includes("handler")) {
     const actual = exports.length > 0 ? exports.join(", ") : "nothing";
     throw new Error(
       `the file of a handler must be an ES module that exports "handler" (export const handler = …), but ${entry} exports ${actual}`,
     );
   }
-  return Code.fromAsset(dirname(file), {
+  const asset = Code.fromAsset(dirname(file), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       // `local` always bundles, so the CDK never runs this image or command. But the command distinguishes the assets of two files in one
@@ -70,4 +83,12 @@ export function handlerCode(entry: string): Code {
       },
     },
   });
+  return {
+    code: asset,
+    bundle: {
+      inputs: withoutPackages(inputs.map((path) => resolve(root, path))),
+      build: optionsFor(file, root),
+    },
+    hasConsumer: MARKS_OF_CONSUMER.test(Buffer.from(code).toString()),
+  };
 }

@@ -10,8 +10,13 @@ import { entriesOf, OUT_DIR, readManifest } from "./entries.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const OUT = join(ROOT, OUT_DIR);
-/** Programs that no file imports, because the local stack starts them by their paths. */
-const PROGRAMS = ["local/fauxqs-process.ts", "local/guard-process.ts", "local/function-process.ts"];
+/** Programs that no file imports, because the local stack names them by their paths. */
+const PROGRAMS = [
+  "local/fauxqs-process.ts",
+  "local/guard-process.ts",
+  "local/function-process.ts",
+  "local/imports-preload.ts",
+];
 
 const manifest = readManifest(ROOT);
 rmSync(OUT, { recursive: true, force: true });
