@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { basename, relative } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { BuildOptions } from "esbuild";
@@ -114,17 +115,17 @@ export function createReloader(
   /** A new or deleted file, or an install, may change what an import resolves to, so it concerns every handler. */
   function handlersWith(changes: ReadonlyMap<string, Change>): FunctionSpec[] {
     const isStructural = [...changes].some(([path, change]) => change !== "saved" || isOfPackages(path));
-    return running.functions.filter(
-      ({ arn, bundle }) =>
-        bundle?.build &&
-        (isStructural || failures.has(arn) || bundle.inputs.some((path) => changes.has(path))),
-    );
+    const isConcerned = ({ arn, bundle }: FunctionSpec) =>
+      failures.has(arn) || (bundle?.inputs.some((path) => changes.has(path)) ?? false);
+    // The developer waits for these handlers, so they come first.
+    const others = isStructural ? running.functions.filter((spec) => !isConcerned(spec)) : [];
+    return [...running.functions.filter(isConcerned), ...others].filter(({ bundle }) => bundle?.build);
   }
 
   /** Answers the functions whose code has changed. */
   async function rebuildAll(specs: readonly FunctionSpec[]): Promise<FunctionSpec[]> {
     const changed: FunctionSpec[] = [];
-    const rebuilt = specs.map(async (spec) => {
+    const replaceRebuilt = async (spec: FunctionSpec) => {
       const result = await bundleAgain(spec);
       if ("failure" in result) {
         logFailure(spec, result.failure);
@@ -136,8 +137,12 @@ export function createReloader(
       if (isSameFunction(spec, result.spec)) return;
       replaceFunctions([result.spec]);
       changed.push(result.spec);
-    });
-    await Promise.all(rebuilt);
+    };
+    const left = [...specs];
+    const rebuildLeft = async () => {
+      for (let spec = left.shift(); spec; spec = left.shift()) await replaceRebuilt(spec);
+    };
+    await Promise.all(Array.from({ length: availableParallelism() }, rebuildLeft));
     return changed;
   }
 

@@ -1,6 +1,6 @@
 /**
  * The package as a user gets it: packed, installed into an empty folder beside the CDK, type-checked, synthesised, and run
- * locally with a handler that is saved meanwhile; then the first job of the documentation, and the examples. Needs the npm registry, and takes some minutes.
+ * locally with a handler that is saved meanwhile; then the first job of the documentation, the examples, and the time from a save to the new handler. Needs the npm registry, and takes some minutes.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { runSession, type Session } from "../deploy/session.ts";
 import { faultsIn } from "./contents.ts";
 import { playExamples } from "./examples.ts";
 import { logOf, said } from "./said.ts";
+import { measureSaves } from "./saves.ts";
 import { playStart } from "./start.ts";
 
 const LIMIT_MS = 10 * 60_000;
@@ -50,6 +51,7 @@ await runSession("test:package", noOptions, async (session) => {
   await play(session, app);
   await playStart(session, app);
   await playExamples(session, app);
+  await measureSaves(session, app);
 });
 
 function noOptions(args: readonly string[]): Record<string, never> {
