@@ -28,6 +28,29 @@ const MAPPED = { sourcemap: "linked", sourcesContent: false } satisfies Esbuild.
 /** The names of the files that are deployed. Lambda's handler is `index.handler`. */
 export const BUNDLE_FILE = "index.mjs";
 
+export type BundleChoices = {
+  /** Whether the bundle gets a source map. */
+  readonly sourceMap?: boolean;
+  /** Packages that are not bundled. */
+  readonly external?: readonly string[];
+};
+
+/** Answers esbuild's options for a bundle. They are JSON, because a bundle's note has them. */
+export function optionsFor(
+  entry: string,
+  root: string,
+  { sourceMap = false, external = [] }: BundleChoices = {},
+): typeof OPTIONS & Esbuild.BuildOptions {
+  return {
+    ...OPTIONS,
+    ...(sourceMap && MAPPED),
+    entryPoints: [entry],
+    absWorkingDir: root,
+    outfile: join(root, BUNDLE_FILE),
+    external: [...external],
+  };
+}
+
 export type Bundle = {
   readonly code: Uint8Array;
   /** The source map, if asked for. The code names it as `index.mjs.map`, in the same folder. */
@@ -50,19 +73,8 @@ export function esbuild(): typeof Esbuild {
  * Bundles a file with everything that it imports, except `external` packages, as ESM for Node 24. Throws esbuild's error if the file does
  * not compile.
  */
-export function bundle(
-  entry: string,
-  root: string,
-  { sourceMap = false, external = [] }: { sourceMap?: boolean; external?: readonly string[] } = {},
-): Bundle {
-  const { outputFiles, metafile } = esbuild().buildSync({
-    ...OPTIONS,
-    ...(sourceMap && MAPPED),
-    entryPoints: [entry],
-    absWorkingDir: root,
-    outfile: join(root, BUNDLE_FILE),
-    external: [...external],
-  });
+export function bundle(entry: string, root: string, choices: BundleChoices = {}): Bundle {
+  const { outputFiles, metafile } = esbuild().buildSync(optionsFor(entry, root, choices));
   const file = outputFiles.find(({ path }) => path.endsWith(BUNDLE_FILE));
   const map = outputFiles.find(({ path }) => path.endsWith(".map"));
   const output = metafile.outputs[BUNDLE_FILE];

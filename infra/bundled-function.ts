@@ -10,6 +10,7 @@ import {
 } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import { type BundleNote, noteBundle } from "./bundle-note.ts";
 import type { PassedOn } from "./handler.ts";
 import { removalOf } from "./removal.ts";
 import { acknowledgeAll } from "./schedule-group.ts";
@@ -21,6 +22,8 @@ export type BundledFunctionProps = Pick<
   Omit<PassedOn, "tracing"> & {
     /** A folder with an `index.mjs` that exports `handler`. */
     readonly code: Code;
+    /** How the code was bundled. Absent: the code is not bundled again when a file is saved. */
+    readonly bundle?: BundleNote;
     readonly environment?: Readonly<Record<string, string>>;
     readonly timeout: Duration;
     readonly memoryMiB: number;
@@ -47,7 +50,7 @@ export class BundledFunction extends Construct {
 
   constructor(scope: Construct, id: string, props: BundledFunctionProps) {
     super(scope, id);
-    const { memoryMiB, removable, tracing = false, logRetention, environment, ...options } = props;
+    const { memoryMiB, removable, tracing = false, logRetention, environment, bundle, ...options } = props;
     const logGroup = new LogGroup(this, "Log", {
       retention: logRetention ?? RetentionDays.ONE_MONTH,
       removalPolicy: removalOf(removable),
@@ -73,6 +76,7 @@ export class BundledFunction extends Construct {
       role,
       ...(traced !== Tracing.DISABLED && { tracing: traced }),
     });
+    noteBundle(this.fn, props.code, bundle);
     if (traced !== Tracing.DISABLED)
       acknowledgeAll(
         this.fn,

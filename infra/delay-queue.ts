@@ -214,11 +214,13 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       consumerError(topic, topics.get(topic), consumers.get(topic), path, timeout, consumerOptions) ??
       handlerError(timeout, memorySize);
     if (error !== undefined) throw new Error(`DelayQueue ${this.node.path}: ${error}`);
+    const { hasConsumer, ...code } = handlerCode(entry, { ...(bundling && { bundling }), sourceMaps });
+    if (!hasConsumer) this.warnNotWrapped(topic, entry);
     const { fn } = new BundledFunction(this, id, {
       tracing: this.tracing,
       description: `Runs the jobs of topic ${topic}`,
       ...passedOn,
-      code: handlerCode(entry, { ...(bundling && { bundling }), sourceMaps }),
+      ...code,
       timeout,
       memoryMiB: memorySize,
       environment: sourceMaps ? withSourceMaps(environment) : environment,
@@ -295,6 +297,14 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
         return [];
       },
     });
+  }
+
+  private warnNotWrapped(topic: string, entry: string): void {
+    Annotations.of(this).addWarningV2(
+      `minutehand:not-wrapped:${topic}`,
+      `the handler of topic "${topic}" in ${entry} is not wrapped with consumer(…), so it gets SQS's event and runs no job: ` +
+        "export const handler = consumer(async (job) => { … })",
+    );
   }
 
   private warnWithoutConsumer({ topic, settings }: TopicQueues): void {

@@ -5,7 +5,8 @@ import { Code, type FunctionOptions } from "aws-cdk-lib/aws-lambda";
 import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { unknownNames } from "../general/unknown-names.ts";
-import { BUNDLE_FILE, bundle } from "./bundle.ts";
+import { BUNDLE_FILE, bundle, optionsFor } from "./bundle.ts";
+import { type BundleNote, withoutPackages } from "./bundle-note.ts";
 import type { ConsumerOptions } from "./consumer.ts";
 
 /** Options that go to the CDK's function unchanged. */
@@ -104,6 +105,17 @@ export function handlerError(timeout: Duration, memorySize: number): string | un
   return undefined;
 }
 
+/** The bundle of a handler. */
+export type HandlerCode = {
+  readonly code: Code;
+  readonly bundle: BundleNote;
+  /** Whether the bundle contains `consumer`. A handler that is not wrapped with `consumer` runs no job. */
+  readonly hasConsumer: boolean;
+};
+
+/** A bundle with `consumer` contains this property of its result. If the package is external, the bundle names the import. */
+const MARKS_OF_CONSUMER = /\bjobHandler\b|minutehand\/consumer/;
+
 /**
  * Bundles the file of a handler. `entry`: its path from the working directory. Bundles at each synth and keeps no cache, because a list
  * of the last inputs cannot say whether an import would resolve to another file today. Throws if the file does not exist, does not
@@ -115,21 +127,20 @@ export function handlerCode(
     bundling: { externalModules = [] } = {},
     sourceMaps = true,
   }: Pick<HandlerOptions, "bundling" | "sourceMaps">,
-): Code {
+): HandlerCode {
   const file = resolve(entry);
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
     throw new Error(`a handler must be a file, but there is no file "${entry}" in ${process.cwd()}`);
-  const { code, map, exports } = bundle(file, process.cwd(), {
-    sourceMap: sourceMaps,
-    external: externalModules,
-  });
+  const root = process.cwd();
+  const choices = { sourceMap: sourceMaps, external: externalModules };
+  const { code, map, exports, inputs } = bundle(file, root, choices);
   if (!exports.includes("handler")) {
     const actual = exports.length > 0 ? exports.join(", ") : "nothing";
     throw new Error(
       `the file of a handler must be an ES module that exports "handler" (export const handler = …), but ${entry} exports ${actual}`,
     );
   }
-  return Code.fromAsset(dirname(file), {
+  const asset = Code.fromAsset(dirname(file), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       // `local` always bundles, so the CDK never runs this image or command. But the command distinguishes the assets of two files in one
@@ -145,6 +156,14 @@ export function handlerCode(
       },
     },
   });
+  return {
+    code: asset,
+    bundle: {
+      inputs: withoutPackages(inputs.map((path) => resolve(root, path))),
+      build: optionsFor(file, root, choices),
+    },
+    hasConsumer: MARKS_OF_CONSUMER.test(Buffer.from(code).toString()),
+  };
 }
 
 const ENABLE_SOURCE_MAPS = "--enable-source-maps";

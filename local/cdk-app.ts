@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { importVariables } from "./app-imports.ts";
+import { NOTE_BUNDLES } from "./bundle-note.ts";
 import type { Guard } from "./guard.ts";
 import { errorText, LocalError } from "./local-error.ts";
 import { signalProcess } from "./processes.ts";
@@ -9,6 +11,8 @@ type Options = {
   readonly guard: Guard;
   /** Ends the app and every process that the app has started. */
   readonly signal: AbortSignal;
+  /** Each Node process of the app appends the URLs of its imports to this file. */
+  readonly importsFile: string;
 };
 
 /**
@@ -20,7 +24,7 @@ export async function runCdkApp(
   root: string,
   command: string | undefined,
   outdir: string,
-  { guard, signal }: Options,
+  { guard, signal, importsFile }: Options,
 ): Promise<void> {
   const { app, context } = readSettings(root, command);
   const bins = [dirname(process.execPath), join(root, "node_modules", ".bin")].join(delimiter);
@@ -34,6 +38,8 @@ export async function runCdkApp(
     env: {
       ...inherited,
       PATH: `${bins}${delimiter}${process.env.PATH ?? ""}`,
+      ...importVariables(importsFile, process.env),
+      [NOTE_BUNDLES]: "true",
       CDK_OUTDIR: outdir,
       CDK_CONTEXT_JSON: JSON.stringify(context),
     },

@@ -1,8 +1,10 @@
+import { realpathSync } from "node:fs";
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { hashFolder, openAppFolder, watchAppFolder } from "./app-folder.ts";
+import { countMessages, createAdviser } from "./advice.ts";
+import { openAppFolder, watchAppFolder } from "./app-folder.ts";
 import { readAssembly } from "./assembly.ts";
 import { refusalText } from "./create-each.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
@@ -13,13 +15,17 @@ import type { Outcome } from "./execution-environment.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuard } from "./guard.ts";
 import { openHttpApi } from "./http-api.ts";
+import { readInputs } from "./inputs.ts";
 import { leaveOutRefused } from "./left-out.ts";
 import { errorText, LocalError } from "./local-error.ts";
 import { formatLogLine } from "./log-lines.ts";
+import { rememberOutput } from "./own-output.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
-import { createReloader } from "./reload.ts";
+import { rebuildFunction } from "./rebuild.ts";
+import { createReloader, type Synthesised } from "./reload.ts";
 import { type FunctionSpec, type QueueSpec, readStack, type StackSpec } from "./resources.ts";
+import { createSavedFiles } from "./saved-files.ts";
 import { createSchedules } from "./schedules.ts";
 import { createSecrets } from "./secrets.ts";
 import { startOwnServices } from "./services/own-services.ts";
@@ -30,6 +36,9 @@ import { startTriggers } from "./triggers.ts";
 
 /** Enough for ten pollers of each queue, whose requests wait up to 20 s, and for the deletions at the same time. */
 const MAX_SOCKETS = 200;
+
+/** The sweep hands jobs over each minute. */
+const ADVISE_EVERY_MS = 60_000;
 
 export type EmbeddedStackOptions = {
   /** The port of the HTTP API on 127.0.0.1; 0 picks a free port. */
@@ -104,7 +113,12 @@ async function start(
   options: EmbeddedStackOptions,
   teardown: ReturnType<typeof createTeardown>,
 ): Promise<EmbeddedStack> {
-  const { root = process.cwd(), signal, log, progress = () => {}, onLost = () => {} } = options;
+  const { signal, onLost = () => {} } = options;
+  // Imports and inputs of bundles are named by their real paths.
+  const root = realpathSync(options.root ?? process.cwd());
+  const output = rememberOutput();
+  const log = output.remember(options.log);
+  const progress = output.remember(options.progress ?? (() => {}));
   const folder = options.memory ? undefined : openDataFolder(options.dataDir, options.reset ?? false);
   if (folder) {
     teardown.add(folder.release);
@@ -124,7 +138,7 @@ async function start(
   const appFolder = openAppFolder(root, folder?.paths, log);
   const synthesis = createSynthesis({ appFolder, app: options.app, guard, signal });
   teardown.add(synthesis.stop);
-  const runningHash = options.watch ? hashFolder(appFolder) : "";
+  const files = options.watch ? createSavedFiles(appFolder, output.isIn) : undefined;
   const [emulators, outdir] = await Promise.all([starting, synthesis.run(progress)]);
   signal?.throwIfAborted();
   const endpoints = { ...emulators.endpoints, ...services.endpoints };
@@ -137,12 +151,14 @@ async function start(
     });
   writeRecord();
 
-  const readSynthesised = (folder: string): StackSpec => {
+  const readSynthesised = (folder: string): Synthesised => {
     const assembly = readAssembly(folder, options.stack);
     const { stackName } = assembly;
-    return readStack(assembly, { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url });
+    const site = { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url };
+    return { stack: readStack(assembly, site), imports: new Set(readInputs(folder)?.imports) };
   };
-  const declared = readSynthesised(outdir);
+  const synthesised = readSynthesised(outdir);
+  const declared = synthesised.stack;
   const sqs = new SQSClient({
     ...platform,
     endpoint: endpoints.sqs,
@@ -189,10 +205,21 @@ async function start(
   const tick = options.tick ?? true;
   const triggers = startTriggers(stack, { pools, invoke, api, sqs, services, account, tick, log });
   teardown.add(triggers.stop);
-  if (options.watch) {
-    const reloadAfterSave = createReloader(declared, {
-      hashApp: () => hashFolder(appFolder),
-      runningHash,
+  const advise = createAdviser({ countMessages: (queue) => countMessages(queue, sqs), log });
+  const adviseNow = (current: StackSpec) =>
+    advise(current).catch((error) =>
+      log(`the queues of the stack could not be checked: ${errorText(error)}`),
+    );
+  await adviseNow(stack);
+  // A job that nobody runs may be due later.
+  let advised = stack;
+  const advising = setInterval(() => void adviseNow(advised), ADVISE_EVERY_MS).unref();
+  teardown.add(() => clearInterval(advising));
+  if (files) {
+    const reloadAfterSave = createReloader(synthesised, {
+      files,
+      root,
+      rebuild: (spec, build) => rebuildFunction(spec, build, { folder: synthesis.newFolder(), root }),
       synthesise: async () => readSynthesised(await synthesis.run(() => {})),
       createQueues: async (queues) => {
         const [refusal] = await createQueues(queues, sqs);
@@ -202,9 +229,15 @@ async function start(
         for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
         holdCode();
       },
+      onReloaded: (reloaded) => {
+        advised = reloaded;
+        void adviseNow(reloaded);
+      },
       log,
     });
-    teardown.add(watchAppFolder(appFolder, { onSaved: () => void reloadAfterSave(), log }));
+    const { folders } = files;
+    const onSaved = (paths: ReadonlySet<string>) => void reloadAfterSave(paths);
+    teardown.add(watchAppFolder(appFolder, { onSaved, folders, log }));
     // A file may have been saved while the stack started.
     void reloadAfterSave();
   }

@@ -11,8 +11,13 @@ import { codeOf, entriesOf, type Manifest, OUT_DIR, readManifest } from "./entri
 
 const ROOT = join(import.meta.dirname, "..");
 const OUT = join(ROOT, OUT_DIR);
-/** Programs that no file imports, because the local stack starts them by their paths. */
-const PROGRAMS = ["local/fauxqs-process.ts", "local/guard-process.ts", "local/function-process.ts"];
+/** Programs that no file imports, because the local stack names them by their paths. */
+const PROGRAMS = [
+  "local/fauxqs-process.ts",
+  "local/guard-process.ts",
+  "local/function-process.ts",
+  "local/imports-preload.ts",
+];
 
 /** Dependencies that have no CommonJS, so CommonJS must contain them. */
 const ONLY_ESM = ["ky"];

@@ -15,10 +15,12 @@ import {
   judgeSweep,
   judgeTopics,
   judgeVersions,
+  OVERDUE,
 } from "../checks.ts";
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { allOf, firstOf, pageSizeFor } from "../lists.ts";
+import { overdueJobs } from "../overdue.ts";
 import type { Open, Session } from "../session.ts";
 
 const STYLES = { ok: "green", warning: "yellow", failed: "red" } as const;
@@ -82,7 +84,16 @@ async function* examine(session: Session): AsyncIterable<Check> {
     return;
   }
   if (topics.value.length > 0) yield judgeSweep(topics.value);
-  yield* judgeTopics(await inParallel(topics.value, WIDTH, (topic) => countDead(api, topic)));
+  const [overdue] = await Promise.allSettled([overdueJobs(api, surroundings.clock(), { late: OVERDUE })]);
+  if (overdue.status === "rejected") yield failed("overdue jobs", overdue.reason);
+  const examined = await inParallel(topics.value, WIDTH, (topic) => countDead(api, topic));
+  const late = overdue.status === "fulfilled" ? overdue.value : [];
+  yield* judgeTopics(
+    examined.map((report) => ({
+      ...report,
+      overdue: late.filter(({ topic }) => topic === report.topic).length,
+    })),
+  );
   if (!isOnAws) return;
   const [free] = await Promise.allSettled([freeConcurrency(region)]);
   if (free.status === "fulfilled") yield judgeConcurrency(free.value, topics.value);

@@ -123,6 +123,22 @@ describe("doctor", () => {
     expect(code).toBe(0);
   });
 
+  test("names topics with overdue jobs that nobody runs, unless they are paused or held", async () => {
+    await using api = await serveApi();
+    const { world, call, file } = api;
+    for (const topic of ["orders", "work"]) await file({ topic, delay: 1 });
+    await world.pass(3 * MINUTE);
+    const { out } = await type(api, ["doctor"]);
+    expect(out).toMatch(
+      /^warning {2}topic work: 1 job of the last hour is overdue, and nobody runs them; start a worker/m,
+    );
+    expect(out).toMatch(
+      /^warning {2}topic orders: 1 job .* overdue, and nobody runs them; check that the topic has a consumer/m,
+    );
+    await call("POST", "/topics/orders/pause");
+    expect((await type(api, ["doctor"])).out).not.toMatch(/topic orders: 1 job/);
+  });
+
   test("names a topic whose messages nobody receives", async () => {
     await using api = await serveApi();
     await api.world.tick();

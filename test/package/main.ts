@@ -1,6 +1,7 @@
 /**
  * The package as a user gets it: packed, installed into an empty folder beside the CDK, type-checked, synthesised, and run
- * locally with a handler that is saved meanwhile; then the first job of the documentation, the examples, and a CommonJS project with Jest. Needs the npm registry, and takes some minutes.
+ * locally with a handler that is saved meanwhile; then the first job of the documentation, the examples, a CommonJS project with Jest, and
+ * the time from a save to the new handler. Needs the npm registry, and takes some minutes.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,6 +13,7 @@ import { playCommonJs } from "./commonjs.ts";
 import { faultsIn } from "./contents.ts";
 import { playExamples } from "./examples.ts";
 import { logOf, said } from "./said.ts";
+import { measureSaves } from "./saves.ts";
 import { playStart } from "./start.ts";
 
 const LIMIT_MS = 10 * 60_000;
@@ -52,6 +54,7 @@ await runSession("test:package", noOptions, async (session) => {
   await playStart(session, app);
   await playExamples(session, app);
   await playCommonJs(session, tarball);
+  await measureSaves(session, app);
 });
 
 function noOptions(args: readonly string[]): Record<string, never> {
