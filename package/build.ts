@@ -11,7 +11,7 @@ import { entriesOf, OUT_DIR, readManifest } from "./entries.ts";
 const ROOT = join(import.meta.dirname, "..");
 const OUT = join(ROOT, OUT_DIR);
 /** Programs that no file imports, because the local stack starts them by their paths. */
-const PROGRAMS = ["local/fauxqs-process.ts", "local/guard-process.ts", "local/function-process.ts"];
+const PROGRAMS = ["dynamodb", "fauxqs", "function", "guard"].map((name) => `local/${name}-process.ts`);
 
 const manifest = readManifest(ROOT);
 rmSync(OUT, { recursive: true, force: true });

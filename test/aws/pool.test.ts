@@ -4,20 +4,21 @@ import { poolContract } from "../contract/pool-contract.ts";
 import { createTable, deleteTable } from "./contract-table.ts";
 import { startDynamo, useEndpoint } from "./emulators.ts";
 
-poolContract("on DynamoDB", async (clock) => {
-  const emulator = await startDynamo();
-  useEndpoint("DYNAMODB", emulator.endpoint);
-  const client = dynamoClient();
-  const before = Date.now();
-  const table = await createTable(client);
-  return {
-    pool: dynamoPool({ client, table, clock }),
-    // Emulators tell whole seconds.
-    createdBetween: [before - 1000, Date.now() + 1000],
-    async close() {
-      await deleteTable(client, table);
-      client.destroy();
-      await emulator.close();
-    },
-  };
-});
+for (const database of ["native", "portable"] as const)
+  poolContract(`on the ${database} DynamoDB`, async (clock) => {
+    const emulator = await startDynamo(database);
+    useEndpoint("DYNAMODB", emulator.endpoint);
+    const client = dynamoClient();
+    const before = Date.now();
+    const table = await createTable(client);
+    return {
+      pool: dynamoPool({ client, table, clock }),
+      // Emulators tell whole seconds.
+      createdBetween: [before - 1000, Date.now() + 1000],
+      async close() {
+        await deleteTable(client, table);
+        client.destroy();
+        await emulator.close();
+      },
+    };
+  });
