@@ -18,9 +18,9 @@ rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
 compile([...entriesOf(manifest), ...PROGRAMS]);
 nameImportedTypes();
-// The code reads its version from this file. tsc has copied the whole manifest, whose paths would be wrong in this folder.
-const { name, version } = manifest;
-writeFileSync(join(OUT, "package.json"), JSON.stringify({ name, version, type: "module" }));
+// The code reads its version, and those of the optional packages, from this file. tsc has copied the whole manifest, whose paths would be wrong in this folder.
+const { name, version, peerDependencies } = manifest;
+writeFileSync(join(OUT, "package.json"), JSON.stringify({ name, version, type: "module", peerDependencies }));
 for (const fn of CONSTRUCT_FUNCTIONS)
   cpSync(buildFunction(entryOf(fn)), join(OUT, "functions", fn), { recursive: true });
 

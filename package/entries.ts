@@ -8,6 +8,7 @@ type Target = string | { readonly types: string; readonly default: string };
 export type Manifest = {
   readonly name: string;
   readonly version: string;
+  readonly peerDependencies: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, Target>>;
   readonly bin?: Readonly<Record<string, string>>;
 };
