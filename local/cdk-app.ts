@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import type { Guard } from "./guard.ts";
 import { errorText, LocalError } from "./local-error.ts";
-import { signalProcess } from "./processes.ts";
+import { DETACHED, killTree } from "./processes.ts";
 
 type Options = {
   readonly guard: Guard;
@@ -29,7 +29,7 @@ export async function runCdkApp(
     cwd: root,
     shell: true,
     // The shell passes no signal on to the app. A process group of their own lets one signal end both.
-    detached: true,
+    ...DETACHED,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...inherited,
@@ -53,7 +53,7 @@ async function waitForEnd(child: ChildProcess, signal: AbortSignal): Promise<num
   const { promise, resolve, reject } = Promise.withResolvers<number | string | null>();
   const stop = () => {
     if (child.exitCode !== null || child.signalCode !== null) reject(signal.reason);
-    if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
+    if (child.pid !== undefined) killTree(child.pid);
   };
   child.once("error", reject);
   child.once("close", (code, by) => resolve(code ?? by));

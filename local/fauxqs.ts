@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { missingPackages } from "../general/optional-packages.ts";
 import { unguessableAddress } from "./free-port.ts";
 import { LocalError } from "./local-error.ts";
+import { DETACHED } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 import type { SupervisedProgram } from "./supervise.ts";
 
@@ -21,7 +22,7 @@ export async function fauxqsProgram(
       data: dataDir,
       spawn: () =>
         fork(programPath("fauxqs"), [host, String(port), ...(dataDir ? [dataDir] : [])], {
-          detached: true,
+          ...DETACHED,
           execArgv: [],
           stdio: ["ignore", "ignore", "pipe", "ipc"],
         }),

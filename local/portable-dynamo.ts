@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "./free-port.ts";
+import { DETACHED } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 import type { SupervisedProgram } from "./supervise.ts";
 
@@ -16,7 +17,7 @@ export async function portableDynamoProgram(
       data: file,
       spawn: () =>
         fork(programPath("dynamodb"), [String(port), ...(file ? [file] : [])], {
-          detached: true,
+          ...DETACHED,
           execArgv: [],
           stdio: ["ignore", "ignore", "pipe", "ipc"],
         }),

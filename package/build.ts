@@ -32,8 +32,9 @@ function compile(files: readonly string[]): void {
     files: files.map((file) => relative(join(ROOT, "dist"), join(ROOT, file))),
   };
   writeFileSync(config, JSON.stringify(settings));
-  const tsc = join(ROOT, "node_modules", ".bin", "tsc");
-  execFileSync(tsc, ["--project", config], { cwd: ROOT, stdio: "inherit" });
+  // Not the program in `.bin`, which is a script for a shell on Windows.
+  const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+  execFileSync(process.execPath, [tsc, "--project", config], { cwd: ROOT, stdio: "inherit" });
 }
 
 /** Rewrites imports of `./x.ts` to `./x.js` in declarations, because tsc rewrites imports in code only. */

@@ -13,6 +13,9 @@ export type Emulator = { endpoint: string; close(): Promise<void> };
 /** The suites run against this endpoint instead, such as LocalStack's, if it is set. */
 export const elsewhere = process.env.MINUTEHAND_CONTRACT_ENDPOINT;
 
+/** The databases that the suites of the pool and the protocol run against; one of them where they run elsewhere. */
+export const DATABASES: readonly ("native" | "portable")[] = elsewhere ? ["native"] : ["native", "portable"];
+
 /** Lets the SDK's clients find an emulator the way they find AWS. */
 export function useEndpoint(
   service: "DYNAMODB" | "LAMBDA" | "SQS" | "SCHEDULER" | "SECRETS_MANAGER",

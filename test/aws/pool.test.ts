@@ -2,9 +2,9 @@ import { dynamoClient } from "../../aws/clients.ts";
 import { dynamoPool } from "../../aws/pool.ts";
 import { poolContract } from "../contract/pool-contract.ts";
 import { createTable, deleteTable } from "./contract-table.ts";
-import { startDynamo, useEndpoint } from "./emulators.ts";
+import { DATABASES, startDynamo, useEndpoint } from "./emulators.ts";
 
-for (const database of ["native", "portable"] as const)
+for (const database of DATABASES)
   poolContract(`on the ${database} DynamoDB`, async (clock) => {
     const emulator = await startDynamo(database);
     useEndpoint("DYNAMODB", emulator.endpoint);

@@ -16,155 +16,151 @@ import { receive } from "../../protocol/run/pull.ts";
 import { settlePulled } from "../../protocol/run/settle-pulled.ts";
 import { readJob } from "../../protocol/store/read-job.ts";
 import { createTable } from "./contract-table.ts";
-import { type Emulator, startDynamo, startSqs, useEndpoint } from "./emulators.ts";
+import { DATABASES, type Emulator, startDynamo, startSqs, useEndpoint } from "./emulators.ts";
 
 const MINUTE = 60_000;
 
 /** The protocol on the emulators, on a clock that is pushed ahead: minutes that no test can wait for. */
-describe.each(["native", "portable"] as const)(
-  "the protocol on the %s DynamoDB and SQS",
-  { timeout: 120_000 },
-  (database) => {
-    const emulators: Emulator[] = [];
-    const events: ProtocolEvent[] = [];
-    const sqs = () => sqsClient();
-    let ahead = 0;
-    let urlPrefix = "";
-    let ctx: Context;
+describe.each(DATABASES)("the protocol on the %s DynamoDB and SQS", { timeout: 120_000 }, (database) => {
+  const emulators: Emulator[] = [];
+  const events: ProtocolEvent[] = [];
+  const sqs = () => sqsClient();
+  let ahead = 0;
+  let urlPrefix = "";
+  let ctx: Context;
 
-    beforeAll(async () => {
-      const [dynamo, queues] = [await startDynamo(database), await startSqs()];
-      emulators.push(dynamo, queues);
-      useEndpoint("DYNAMODB", dynamo.endpoint);
-      useEndpoint("SQS", queues.endpoint);
-      const prefix = `protocol-${randomUUID().slice(0, 8)}-`;
-      for (const name of ["work", "work_dlq"]) {
-        const { QueueUrl = "" } = await sqs().send(new CreateQueueCommand({ QueueName: prefix + name }));
-        if (name === "work") urlPrefix = QueueUrl.slice(0, -name.length);
-      }
-      const client = dynamoClient();
-      const table = await createTable(client);
-      const clock = (): number => Date.now() + ahead;
-      ctx = {
-        pool: dynamoPool({ client, table, clock }),
-        queues: sqsQueues({ client: sqs(), urlPrefix }),
-        clock,
-        random: randomBytes,
-        policy: {
-          shards: 2,
-          retention: 86_400,
-          deadRetention: 14 * 86_400,
-          topics: { work: { consumer: "pull", cancelledByEvents: true } },
-        },
-        sizes: SIZES,
-        report: (event) => events.push(event),
-      };
-    });
-    afterAll(() => Promise.all(emulators.map((emulator) => emulator.close())));
+  beforeAll(async () => {
+    const [dynamo, queues] = [await startDynamo(database), await startSqs()];
+    emulators.push(dynamo, queues);
+    useEndpoint("DYNAMODB", dynamo.endpoint);
+    useEndpoint("SQS", queues.endpoint);
+    const prefix = `protocol-${randomUUID().slice(0, 8)}-`;
+    for (const name of ["work", "work_dlq"]) {
+      const { QueueUrl = "" } = await sqs().send(new CreateQueueCommand({ QueueName: prefix + name }));
+      if (name === "work") urlPrefix = QueueUrl.slice(0, -name.length);
+    }
+    const client = dynamoClient();
+    const table = await createTable(client);
+    const clock = (): number => Date.now() + ahead;
+    ctx = {
+      pool: dynamoPool({ client, table, clock }),
+      queues: sqsQueues({ client: sqs(), urlPrefix }),
+      clock,
+      random: randomBytes,
+      policy: {
+        shards: 2,
+        retention: 86_400,
+        deadRetention: 14 * 86_400,
+        topics: { work: { consumer: "pull", cancelledByEvents: true } },
+      },
+      sizes: SIZES,
+      report: (event) => events.push(event),
+    };
+  });
+  afterAll(() => Promise.all(emulators.map((emulator) => emulator.close())));
 
-    const runTick = (): Promise<void> => tick(ctx, ctx.clock() + MINUTE);
-    const pull = () => receive(ctx, "work", { max: 10, waitSeconds: 0 }, TIMERS);
+  const runTick = (): Promise<void> => tick(ctx, ctx.clock() + MINUTE);
+  const pull = () => receive(ctx, "work", { max: 10, waitSeconds: 0 }, TIMERS);
 
-    it("a purged queue is filled again by the audit, and the job runs once", async () => {
+  it("a purged queue is filled again by the audit, and the job runs once", async () => {
+    await runTick();
+    const { home } = await enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock() });
+    await sqs().send(new PurgeQueueCommand({ QueueUrl: `${urlPrefix}work` }));
+    expect(await pull()).toEqual([]);
+    for (let i = 0; i < 16; i++) {
+      ahead += MINUTE;
       await runTick();
-      const { home } = await enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock() });
-      await sqs().send(new PurgeQueueCommand({ QueueUrl: `${urlPrefix}work` }));
-      expect(await pull()).toEqual([]);
-      for (let i = 0; i < 16; i++) {
-        ahead += MINUTE;
-        await runTick();
-      }
-      expect(events).toContainEqual(expect.objectContaining({ type: "audited", found: 1 }));
-      const jobs = await pull();
-      expect(jobs.map(({ id }) => id)).toEqual([home.id]);
-      await settlePulled(ctx, "work", jobs[0]?.receipt ?? "", { end: "done" });
-      expect(await readJob(ctx, home.id)).toMatchObject({ state: "done", attempt: 1 });
-      for (let i = 0; i < 90; i++) {
-        ahead += MINUTE;
-        await runTick();
-      }
-      expect(await pull()).toEqual([]);
-    });
-
-    it("an outage of a day is swept up by one tick", async () => {
-      const filed = await Promise.all(
-        Array.from({ length: 10 }, (_, i) =>
-          enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock() + (10 + i * 60) * MINUTE }),
-        ),
-      );
-      ahead += 24 * 60 * MINUTE;
+    }
+    expect(events).toContainEqual(expect.objectContaining({ type: "audited", found: 1 }));
+    const jobs = await pull();
+    expect(jobs.map(({ id }) => id)).toEqual([home.id]);
+    await settlePulled(ctx, "work", jobs[0]?.receipt ?? "", { end: "done" });
+    expect(await readJob(ctx, home.id)).toMatchObject({ state: "done", attempt: 1 });
+    for (let i = 0; i < 90; i++) {
+      ahead += MINUTE;
       await runTick();
-      const jobs = await pull();
-      expect(new Set(jobs.map(({ id }) => id))).toEqual(new Set(filed.map(({ home }) => home.id)));
-      for (const { receipt } of jobs) await settlePulled(ctx, "work", receipt, { end: "done" });
-    });
+    }
+    expect(await pull()).toEqual([]);
+  });
 
-    it("a keyed job that died is redriven under its key, and its letter leaves the DLQ", async () => {
-      const key = "order-1";
-      const { home } = await enqueue(ctx, {
+  it("an outage of a day is swept up by one tick", async () => {
+    const filed = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock() + (10 + i * 60) * MINUTE }),
+      ),
+    );
+    ahead += 24 * 60 * MINUTE;
+    await runTick();
+    const jobs = await pull();
+    expect(new Set(jobs.map(({ id }) => id))).toEqual(new Set(filed.map(({ home }) => home.id)));
+    for (const { receipt } of jobs) await settlePulled(ctx, "work", receipt, { end: "done" });
+  });
+
+  it("a keyed job that died is redriven under its key, and its letter leaves the DLQ", async () => {
+    const key = "order-1";
+    const { home } = await enqueue(ctx, {
+      topic: "work",
+      body: "{}",
+      dueAt: ctx.clock(),
+      key,
+      maxAttempts: 1,
+    });
+    const [first] = await pull();
+    await settlePulled(ctx, "work", first?.receipt ?? "", { end: "failed", error: "no", verb: "retry" });
+    expect(await readJob(ctx, home.id)).toMatchObject({ state: "dead", lastError: "no" });
+    expect(await redrive(ctx, "work", { max: 10, delay: 0 })).toEqual({ redriven: 1, left: 0 });
+    const again = enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock(), key });
+    await expect(again).rejects.toMatchObject({ code: "job-already-exists" });
+    await runTick();
+    expect(await ctx.queues.depth({ topic: "work", dead: true })).toMatchObject({ ready: 0, inFlight: 0 });
+    const [second] = await pull();
+    await settlePulled(ctx, "work", second?.receipt ?? "", { end: "done" });
+    const next = await enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock(), key });
+    expect(next.home.id).not.toBe(home.id);
+  });
+
+  it("a keyed job is postponed by its bound at most, with an Idempotency-Key once", async () => {
+    const now = ctx.clock();
+    const job = { topic: "work", body: "{}", key: "search" };
+    const asked = { ...job, onDuplicate: "postpone", maxDelay: MINUTE } as const;
+    const first = await enqueue(ctx, { ...asked, dueAt: now + MINUTE / 2 });
+    const once = { token: "t", hash: "h" };
+    const second = await enqueue(ctx, { ...asked, dueAt: now + 10 * MINUTE, once });
+    const { postponeUntil = 0 } = first.home;
+    expect(second).toMatchObject({ outcome: "postponed", home: { dueAt: postponeUntil, postponeUntil } });
+    expect(await enqueue(ctx, { ...asked, dueAt: now, once })).toMatchObject({ outcome: "replayed" });
+    const replaced = await enqueue(ctx, { ...job, onDuplicate: "replace", dueAt: now + MINUTE / 2 });
+    expect(await readJob(ctx, first.home.id)).toEqual(replaced.home);
+    expect(replaced.home).not.toHaveProperty("postponeUntil");
+  });
+
+  it("an event cancels the job of its key, or leaves a tombstone, and a longer one in its place", async () => {
+    const job = { topic: "work", body: "{}", key: "order-2", dueAt: ctx.clock() + MINUTE };
+    const paid = (tombstone: number) => {
+      const at = ctx.clock();
+      return cancelByEvent(ctx, {
+        id: `paid ${at}`,
         topic: "work",
-        body: "{}",
-        dueAt: ctx.clock(),
-        key,
-        maxAttempts: 1,
+        key: job.key,
+        at,
+        until: at + tombstone,
       });
-      const [first] = await pull();
-      await settlePulled(ctx, "work", first?.receipt ?? "", { end: "failed", error: "no", verb: "retry" });
-      expect(await readJob(ctx, home.id)).toMatchObject({ state: "dead", lastError: "no" });
-      expect(await redrive(ctx, "work", { max: 10, delay: 0 })).toEqual({ redriven: 1, left: 0 });
-      const again = enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock(), key });
-      await expect(again).rejects.toMatchObject({ code: "job-already-exists" });
-      await runTick();
-      expect(await ctx.queues.depth({ topic: "work", dead: true })).toMatchObject({ ready: 0, inFlight: 0 });
-      const [second] = await pull();
-      await settlePulled(ctx, "work", second?.receipt ?? "", { end: "done" });
-      const next = await enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock(), key });
-      expect(next.home.id).not.toBe(home.id);
-    });
-
-    it("a keyed job is postponed by its bound at most, with an Idempotency-Key once", async () => {
-      const now = ctx.clock();
-      const job = { topic: "work", body: "{}", key: "search" };
-      const asked = { ...job, onDuplicate: "postpone", maxDelay: MINUTE } as const;
-      const first = await enqueue(ctx, { ...asked, dueAt: now + MINUTE / 2 });
-      const once = { token: "t", hash: "h" };
-      const second = await enqueue(ctx, { ...asked, dueAt: now + 10 * MINUTE, once });
-      const { postponeUntil = 0 } = first.home;
-      expect(second).toMatchObject({ outcome: "postponed", home: { dueAt: postponeUntil, postponeUntil } });
-      expect(await enqueue(ctx, { ...asked, dueAt: now, once })).toMatchObject({ outcome: "replayed" });
-      const replaced = await enqueue(ctx, { ...job, onDuplicate: "replace", dueAt: now + MINUTE / 2 });
-      expect(await readJob(ctx, first.home.id)).toEqual(replaced.home);
-      expect(replaced.home).not.toHaveProperty("postponeUntil");
-    });
-
-    it("an event cancels the job of its key, or leaves a tombstone, and a longer one in its place", async () => {
-      const job = { topic: "work", body: "{}", key: "order-2", dueAt: ctx.clock() + MINUTE };
-      const paid = (tombstone: number) => {
-        const at = ctx.clock();
-        return cancelByEvent(ctx, {
-          id: `paid ${at}`,
-          topic: "work",
-          key: job.key,
-          at,
-          until: at + tombstone,
-        });
-      };
-      const { home } = await enqueue(ctx, job);
-      await paid(MINUTE);
-      expect(await readJob(ctx, home.id)).toMatchObject({ state: "cancelled" });
-      expect(await enqueue(ctx, job)).toMatchObject({ home: { state: "scheduled" } });
-      await paid(MINUTE);
-      ahead += 1000;
-      for (const lasts of [MINUTE, 20 * MINUTE]) {
-        await paid(lasts);
-        const { home: filed } = await enqueue(ctx, job);
-        expect(filed).toMatchObject({ state: "cancelled" });
-        expect(await readJob(ctx, filed.id)).toEqual(filed);
-        ahead += 2 * MINUTE;
-      }
-      expect(await enqueue(ctx, job)).toMatchObject({ home: { state: "cancelled" } });
-      ahead += 20 * MINUTE;
-      expect(await enqueue(ctx, job)).toMatchObject({ home: { state: "scheduled" } });
-    });
-  },
-);
+    };
+    const { home } = await enqueue(ctx, job);
+    await paid(MINUTE);
+    expect(await readJob(ctx, home.id)).toMatchObject({ state: "cancelled" });
+    expect(await enqueue(ctx, job)).toMatchObject({ home: { state: "scheduled" } });
+    await paid(MINUTE);
+    ahead += 1000;
+    for (const lasts of [MINUTE, 20 * MINUTE]) {
+      await paid(lasts);
+      const { home: filed } = await enqueue(ctx, job);
+      expect(filed).toMatchObject({ state: "cancelled" });
+      expect(await readJob(ctx, filed.id)).toEqual(filed);
+      ahead += 2 * MINUTE;
+    }
+    expect(await enqueue(ctx, job)).toMatchObject({ home: { state: "cancelled" } });
+    ahead += 20 * MINUTE;
+    expect(await enqueue(ctx, job)).toMatchObject({ home: { state: "scheduled" } });
+  });
+});

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /** What `npm install minutehand` may bring: half of what it brought when the emulators and the bundler came along. */
 export const MOST_PACKAGES = 56;
-export const MOST_MB = 48;
+const MOST_MB = 48;
 
 type Locked = { dev?: boolean; link?: boolean; hasInstallScript?: boolean };
 
