@@ -2,6 +2,7 @@ import type { DeployedStack } from "../aws/account.ts";
 import type { TopicReport } from "../client/client.ts";
 import { LOOKAHEAD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
+import type { Database } from "../local/database.ts";
 import { many } from "./columns.ts";
 import { OVERDUE_COUNTED } from "./overdue.ts";
 
@@ -24,6 +25,12 @@ export function judgeNode(version: string): Check {
   const node = { check: "node", found: version };
   if (Number(/^v(\d+)/.exec(version)?.[1]) >= OLDEST_LOCAL_NODE) return { ...node, result: "ok" };
   return { ...node, result: "warning", todo: `minutehand local needs Node ${OLDEST_LOCAL_NODE} or later` };
+}
+
+/** `database`: the embedded DynamoDB that `minutehand local` starts without `--database`. */
+export function describeDatabase(database: Database): Check {
+  const kinds = { native: "native (dynoxide)", portable: "portable: dynoxide is not installed" };
+  return { check: "local database", result: "ok", found: kinds[database] };
 }
 
 export function judgeStack(name: string, { status }: DeployedStack): Check {

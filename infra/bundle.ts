@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type * as Esbuild from "esbuild";
+import { requirePackages } from "../general/optional-packages.ts";
 
 export const OPTIONS = {
   bundle: true,
@@ -63,9 +64,11 @@ export type Bundle = {
 
 /**
  * Loads esbuild, only when something must be bundled. Most apps of users need no esbuild, because the package's functions are bundled
- * already. Uses `require`, because a construct cannot await an `import`.
+ * already. Uses `require`, because a construct cannot await an `import`. Throws an error with the command that installs esbuild, if it is not
+ * installed.
  */
 export function esbuild(): typeof Esbuild {
+  requirePackages("the bundle of a handler", "esbuild");
   return createRequire(import.meta.url)("esbuild");
 }
 

@@ -5,7 +5,7 @@ import { importVariables } from "./app-imports.ts";
 import { NOTE_BUNDLES } from "./bundle-note.ts";
 import type { Guard } from "./guard.ts";
 import { errorText, LocalError } from "./local-error.ts";
-import { signalProcess } from "./processes.ts";
+import { DETACHED, killTree } from "./processes.ts";
 
 type Options = {
   readonly guard: Guard;
@@ -33,7 +33,7 @@ export async function runCdkApp(
     cwd: root,
     shell: true,
     // The shell passes no signal on to the app. A process group of their own lets one signal end both.
-    detached: true,
+    ...DETACHED,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...inherited,
@@ -59,7 +59,7 @@ async function waitForEnd(child: ChildProcess, signal: AbortSignal): Promise<num
   const { promise, resolve, reject } = Promise.withResolvers<number | string | null>();
   const stop = () => {
     if (child.exitCode !== null || child.signalCode !== null) reject(signal.reason);
-    if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
+    if (child.pid !== undefined) killTree(child.pid);
   };
   child.once("error", reject);
   child.once("close", (code, by) => resolve(code ?? by));

@@ -8,6 +8,7 @@ import { openAppFolder, watchAppFolder } from "./app-folder.ts";
 import { readAssembly } from "./assembly.ts";
 import { refusalText } from "./create-each.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
+import type { Database } from "./database.ts";
 import { logDiskShortage } from "./disk.ts";
 import { displayName } from "./display-name.ts";
 import { startEmulators } from "./emulators.ts";
@@ -48,6 +49,8 @@ export type EmbeddedStackOptions = {
   readonly reset?: boolean;
   /** Whether to keep everything in memory. The data folder is then not touched. */
   readonly memory?: boolean;
+  /** Which embedded DynamoDB to start. Default: the native one where it is installed, else the portable one. */
+  readonly database?: Database | undefined;
   /** Whether scheduled rules fire at the start and then each minute. Default: true. */
   readonly tick?: boolean;
   /** Environment variables of all functions. They override the template's. */
@@ -133,7 +136,14 @@ async function start(
   teardown.add(guard.stop);
 
   let writeRecord = () => {};
-  const starting = startEmulators({ folder, guard, log, onRestart: () => writeRecord(), onLost });
+  const starting = startEmulators({
+    folder,
+    database: options.database,
+    guard,
+    log,
+    onRestart: () => writeRecord(),
+    onLost,
+  });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
   const appFolder = openAppFolder(root, folder?.paths, log);
   const synthesis = createSynthesis({ appFolder, app: options.app, guard, signal });

@@ -4,6 +4,7 @@ import { eachLine } from "./each-line.ts";
 import type { FunctionError, RunnerMessage, RuntimeMessage } from "./function-process.ts";
 import type { Guard } from "./guard.ts";
 import { errorText } from "./local-error.ts";
+import { DETACHED, machineVariables } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 import type { FunctionSpec } from "./resources.ts";
 
@@ -45,7 +46,7 @@ export async function startExecutionEnvironment(
   const child = fork(programPath("function"), [spec.codeDir, spec.handler, spec.arn], {
     cwd: spec.codeDir,
     // Detached, so that Ctrl-C reaches only the runner, which then ends its functions.
-    detached: true,
+    ...DETACHED,
     env: variablesOf(spec, host),
     execArgv: [],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -126,10 +127,8 @@ async function waitUntilLoaded(child: ChildProcess, gone: Promise<string>): Prom
 
 /** Lambda's own variables: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
 function variablesOf(spec: FunctionSpec, { variables }: EnvironmentHost): NodeJS.ProcessEnv {
-  const { PATH = "", TMPDIR = "/tmp" } = process.env;
   return {
-    PATH,
-    TMPDIR,
+    ...machineVariables(process.env),
     TZ: "UTC",
     LANG: "en_US.UTF-8",
     AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",

@@ -13,9 +13,7 @@ const ROOT = join(import.meta.dirname, "..");
 const OUT = join(ROOT, OUT_DIR);
 /** Programs that no file imports, because the local stack names them by their paths. */
 const PROGRAMS = [
-  "local/fauxqs-process.ts",
-  "local/guard-process.ts",
-  "local/function-process.ts",
+  ...["dynamodb", "fauxqs", "function", "guard"].map((name) => `local/${name}-process.ts`),
   "local/imports-preload.ts",
 ];
 
@@ -27,9 +25,9 @@ rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
 compile([...entriesOf(manifest), ...PROGRAMS]);
 nameImportedTypes();
-// The code reads its version from this file. tsc has copied the whole manifest, whose paths would be wrong in this folder.
-const { name, version } = manifest;
-writeFileSync(join(OUT, "package.json"), JSON.stringify({ name, version, type: "module" }));
+// The code reads its version, and those of the optional packages, from this file. tsc has copied the whole manifest, whose paths would be wrong in this folder.
+const { name, version, peerDependencies } = manifest;
+writeFileSync(join(OUT, "package.json"), JSON.stringify({ name, version, type: "module", peerDependencies }));
 writeCommonJs(manifest);
 for (const fn of CONSTRUCT_FUNCTIONS)
   cpSync(buildFunction(entryOf(fn)), join(OUT, "functions", fn), { recursive: true });
@@ -42,8 +40,9 @@ function compile(files: readonly string[]): void {
     files: files.map((file) => relative(join(ROOT, "dist"), join(ROOT, file))),
   };
   writeFileSync(config, JSON.stringify(settings));
-  const tsc = join(ROOT, "node_modules", ".bin", "tsc");
-  execFileSync(tsc, ["--project", config], { cwd: ROOT, stdio: "inherit" });
+  // Not the program in `.bin`, which is a script for a shell on Windows.
+  const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+  execFileSync(process.execPath, [tsc, "--project", config], { cwd: ROOT, stdio: "inherit" });
 }
 
 /**

@@ -8,12 +8,12 @@ type Target = string | { readonly types: string; readonly require: string; reado
 export type Manifest = {
   readonly name: string;
   readonly version: string;
+  readonly peerDependencies: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, Target>>;
   /** The types of the exports, for TypeScript with `"moduleResolution": "node"`, which does not read `exports`. */
   readonly typesVersions?: { readonly "*": Readonly<Record<string, readonly string[]>> };
   readonly bin?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
-  readonly peerDependencies?: Readonly<Record<string, string>>;
 };
 
 export function readManifest(root: string): Manifest {

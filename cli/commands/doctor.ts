@@ -1,11 +1,13 @@
 import type { Command } from "commander";
 import type { Client, TopicReport } from "../../client/client.ts";
 import { inParallel } from "../../general/batches.ts";
+import { chooseDatabase } from "../../local/database.ts";
 import { printable } from "../../local/printable.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import {
   type Check,
   DEAD_COUNTED,
+  describeDatabase,
   type ExaminedTopic,
   failed,
   judgeClock,
@@ -51,6 +53,7 @@ function wordsOf({ check, found, todo }: Check): string {
 async function* examine(session: Session): AsyncIterable<Check> {
   const { options, surroundings } = session;
   yield judgeNode(surroundings.nodeVersion);
+  yield describeDatabase(chooseDatabase(undefined));
   const { callerArn, freeConcurrency } = await import("../../aws/account.ts");
   const [target] = await Promise.allSettled([session.target()]);
   const { auth, region } = target.status === "fulfilled" ? target.value : {};

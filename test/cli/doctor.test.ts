@@ -25,6 +25,7 @@ describe("doctor", () => {
     const { code, out, err } = await type(api, ["doctor"]);
     expect(out.split("\n")).toEqual([
       "ok       node: v24.21.0",
+      "ok       local database: native (dynoxide)",
       "ok       clock: same time as the API",
       `ok       API: ${api.url}`,
       `warning  versions: this program ${packageJson.version}, the API 1.2.3; install the same version here and in the stack`,
@@ -43,6 +44,7 @@ describe("doctor", () => {
     expect(code).toBe(0);
     expect(lines).toMatchObject([
       { check: "node", result: "ok" },
+      { check: "local database", result: "ok" },
       { check: "credentials", result: "ok", found: ARN },
       { check: "stack", result: "ok", found: "Shop is UPDATE_COMPLETE" },
       { check: "clock", result: "ok" },
@@ -171,6 +173,7 @@ describe("doctor", () => {
     const env = { MINUTEHAND_URL: `http://127.0.0.1:${server.port}` };
     const { code, lines } = await type(undefined, ["doctor", "--json"], { env });
     expect(lines.slice(1)).toMatchObject([
+      { check: "local database" },
       { check: "clock", result, found },
       { check: "API", result: "failed" },
     ]);
@@ -197,7 +200,9 @@ describe("doctor", () => {
 
   test("ends with what cannot be reached", async () => {
     const { code, out, err } = await type(undefined, ["doctor"]);
-    expect(out).toMatch(/^ok .*node.*\nfailed {3}API: no answer to GET http:\/\/127.0.0.1:1\/health.*\n$/);
+    expect(out).toMatch(
+      /^ok .*node.*\nok .*local database.*\nfailed {3}API: no answer to GET http:\/\/127.0.0.1:1\/health.*\n$/,
+    );
     expect({ code, err }).toEqual({ code: 1, err: "minutehand: 1 of the checks failed\n" });
   });
 
@@ -219,7 +224,7 @@ describe("doctor", () => {
     await api.world.tick();
     await using _ = await scriptAccount({ ...WHOLE, ...stacksAt(api.url, status) });
     const { code, lines } = await type(api, ["doctor", "--stack", "Shop", "--json"]);
-    expect(lines[2]).toMatchObject({ check: "stack", result, found: `Shop is ${status}` });
+    expect(lines[3]).toMatchObject({ check: "stack", result, found: `Shop is ${status}` });
     expect(code).toBe(expected);
   });
 

@@ -12,6 +12,7 @@ import { runSession, type Session } from "../deploy/session.ts";
 import { playCommonJs } from "./commonjs.ts";
 import { faultsIn } from "./contents.ts";
 import { playExamples } from "./examples.ts";
+import { excessIn } from "./plain-install.ts";
 import { logOf, said } from "./said.ts";
 import { measureSaves } from "./saves.ts";
 import { playStart } from "./start.ts";
@@ -30,6 +31,8 @@ await runSession("test:package", noOptions, async (session) => {
 
   session.progress("npm install of the package alone");
   await install(session, app, tarball);
+  const excess = excessIn(app);
+  if (excess.length > 0) throw new LocalError(`a plain install brings too much: ${excess.join("; ")}`);
   const names = Object.keys(readManifest(ROOT).exports).filter((name) => name !== "./package.json");
   const withoutCdk = names.filter((name) => name !== "./cdk");
   await load(session, app, withoutCdk);
@@ -39,6 +42,9 @@ await runSession("test:package", noOptions, async (session) => {
   await install(session, app, versionOf("aws-cdk-lib"), versionOf("constructs"));
   await load(session, app, names);
   await check(session, app, ["app.ts", importing(app, names)]);
+
+  session.progress("npm install of what minutehand local asks for");
+  await install(session, app, ...(await packagesAskedFor(session, app)));
 
   session.progress("cdk synth");
   const cdk = join(ROOT, "node_modules", "aws-cdk", "bin", "cdk");
@@ -75,6 +81,19 @@ async function pack(session: Session): Promise<string> {
   const faults = faultsIn(join(unpacked, "package"));
   if (faults.length > 0) throw new LocalError(`the package is not as it must be: ${faults.join("; ")}`);
   return join(folder, tarball);
+}
+
+/** `minutehand local` names the packages that a plain install does not bring, with the command that does. */
+async function packagesAskedFor(session: Session, cwd: string): Promise<string[]> {
+  const name = "minutehand local without its packages";
+  const args = ["--no-install", "minutehand", "local", "--app", "node app.ts", "--port", "0"];
+  const env = plainEnvironment();
+  const failure = await session.run({ name, command: "npx", args, cwd, env }).catch((error: Error) => error);
+  const output = readFileSync(logOf(session, name), "utf8");
+  const [, command] = /fauxqs and esbuild, which are not installed: npm install (.*)/.exec(output) ?? [];
+  if (failure === undefined || command === undefined)
+    throw new LocalError(`${name} must name fauxqs and esbuild, printed: ${output}`);
+  return command.split(" ").map((part) => part.replaceAll('"', ""));
 }
 
 function install(session: Session, app: string, ...packages: readonly string[]): Promise<void> {
