@@ -45,7 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   functions: ["environment", "consumer", "http", "protocol/file", "protocol/hand-over", "core"],
   infra: ["core", "general", "cron"],
   // The local stack plays the synthesised template, so it needs no code of the queue.
-  local: ["cron"],
+  local: ["general", "cron"],
   testing: [
     ...["client", "consumer", "http", "protocol/file", "protocol/hand-over", "protocol/gate", "protocol"],
     ...["core", "general", "cron"],

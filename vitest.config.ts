@@ -57,7 +57,7 @@ export default defineConfig({
           include: [
             "test/layers.test.ts",
             "test/docs/{pages,rooms,shell-blocks,words}.test.ts",
-            "test/{cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
+            "test/{types,cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
           ],
           exclude: ["test/testing/memory-*.test.ts"],
           testTimeout: 60_000,

@@ -1,12 +1,12 @@
-import { CloudFormationClient, DescribeStacksCommand } from "@aws-sdk/client-cloudformation";
 import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda";
-import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
+import { requirePackages } from "../general/optional-packages.ts";
 import { settings } from "./clients.ts";
 import { unavailable } from "./unknown.ts";
 
 /**
  * The questions that the command line asks AWS about the account of a stack. Credentials come from the environment. The region comes
- * from there too, unless the caller gives one. Each function throws `unavailable` if AWS does not answer.
+ * from there too, unless the caller gives one. Each function throws `unavailable` if AWS does not answer, or if the optional package that
+ * asks it is not installed.
  */
 
 export type DeployedStack = {
@@ -17,12 +17,14 @@ export type DeployedStack = {
 
 /** The region that the SDK would use. `undefined` if neither the environment nor the profile names one. */
 export function usualRegion(): Promise<string | undefined> {
-  return new STSClient(settings()).config.region().catch(() => undefined);
+  return new LambdaClient(settings()).config.region().catch(() => undefined);
 }
 
 /** The ARN of the user or role whose credentials these are. The call needs no permission. */
 export async function callerArn(region?: string): Promise<string> {
   try {
+    requirePackages("this check", "@aws-sdk/client-sts");
+    const { GetCallerIdentityCommand, STSClient } = await import("@aws-sdk/client-sts");
     const { Arn = "" } = await new STSClient(settingsIn(region)).send(new GetCallerIdentityCommand({}));
     return Arn;
   } catch (thrown) {
@@ -33,6 +35,8 @@ export async function callerArn(region?: string): Promise<string> {
 /** Reads a stack by its name. Answers `undefined` if no stack has that name. */
 export async function deployedStack(name: string): Promise<DeployedStack | undefined> {
   try {
+    requirePackages("--stack", "@aws-sdk/client-cloudformation");
+    const { CloudFormationClient, DescribeStacksCommand } = await import("@aws-sdk/client-cloudformation");
     const command = new DescribeStacksCommand({ StackName: name });
     const { Stacks: [stack] = [] } = await new CloudFormationClient(settings()).send(command);
     const outputs = (stack?.Outputs ?? []).map(({ OutputKey = "", OutputValue = "", Description = "" }) => ({

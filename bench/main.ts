@@ -6,6 +6,7 @@ import { change } from "./figures/change.ts";
 import { enqueue } from "./figures/enqueue.ts";
 import { handOff } from "./figures/hand-off.ts";
 import { list } from "./figures/list.ts";
+import { sourceMaps } from "./figures/source-maps.ts";
 import { spread } from "./figures/spread.ts";
 import { units } from "./figures/units.ts";
 import { type BenchOptions, helpText, parseCommandLine } from "./options.ts";
@@ -13,7 +14,18 @@ import { startRig } from "./rig.ts";
 import { markdownTable, type Row } from "./table.ts";
 
 const USAGE_ERROR = 2;
-const FIGURES: readonly Figure[] = [bundles, units, enqueue, batch, change, burst, spread, handOff, list];
+const FIGURES: readonly Figure[] = [
+  bundles,
+  sourceMaps,
+  units,
+  enqueue,
+  batch,
+  change,
+  burst,
+  spread,
+  handOff,
+  list,
+];
 
 function say(line: string): void {
   console.error(line);

@@ -2,7 +2,9 @@ import type { DeployedStack } from "../aws/account.ts";
 import type { TopicReport } from "../client/client.ts";
 import { LOOKAHEAD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
+import type { Database } from "../local/database.ts";
 import { many } from "./columns.ts";
+import { OVERDUE_COUNTED } from "./overdue.ts";
 
 /** The result of one check of `doctor`. `todo`: what the user can do if it is not ok. */
 export type Check = {
@@ -23,6 +25,12 @@ export function judgeNode(version: string): Check {
   const node = { check: "node", found: version };
   if (Number(/^v(\d+)/.exec(version)?.[1]) >= OLDEST_LOCAL_NODE) return { ...node, result: "ok" };
   return { ...node, result: "warning", todo: `minutehand local needs Node ${OLDEST_LOCAL_NODE} or later` };
+}
+
+/** `database`: the embedded DynamoDB that `minutehand local` starts without `--database`. */
+export function describeDatabase(database: Database): Check {
+  const kinds = { native: "native (dynoxide)", portable: "portable: dynoxide is not installed" };
+  return { check: "local database", result: "ok", found: kinds[database] };
 }
 
 export function judgeStack(name: string, { status }: DeployedStack): Check {
@@ -79,6 +87,9 @@ export function judgeSweep(topics: readonly TopicReport[]): Check {
   return { ...sweep, result: lag * 1000 < LOOKAHEAD ? "warning" : "failed", todo };
 }
 
+/** ms. A job that is later than a tick and a busy consumer explain is overdue. */
+export const OVERDUE = 120_000;
+
 /** If this many messages wait and none is in flight, the topic probably has no working consumer. */
 const MANY_WAIT = 100;
 
@@ -88,7 +99,11 @@ export const DEAD_COUNTED = 100;
  * A topic with the number of its dead jobs, counted up to `DEAD_COUNTED`, or with the error of the count. `deadJobs` is absent for an
  * untracked topic, whose dead jobs are only in its DLQ.
  */
-export type ExaminedTopic = TopicReport & { readonly deadJobs?: PromiseSettledResult<number> };
+export type ExaminedTopic = TopicReport & {
+  readonly deadJobs?: PromiseSettledResult<number>;
+  /** How many jobs should have started before `OVERDUE` ms, counted up to `OVERDUE_COUNTED` over all topics. Default: 0. */
+  readonly overdue?: number;
+};
 
 /** A warning for each trouble of a topic, or one check that is ok if there is none. */
 export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
@@ -100,6 +115,7 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
   const troubles = topics.flatMap((examined) => {
     const { topic, pause } = examined;
     const { ready, inFlight } = examined.depths;
+    const { overdue = 0 } = examined;
     const of = { check: `topic ${topic}`, result: "warning" } as const;
     return [
       ...judgeDead(examined).map((dead) => ({ ...of, ...dead })),
@@ -115,10 +131,29 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
             },
           ]
         : []),
+      ...(pause === undefined && overdue > 0 && !(ready >= MANY_WAIT && inFlight === 0)
+        ? [
+            {
+              ...of,
+              found: `${overdueText(overdue)} overdue, and nobody runs them`,
+              todo: todoForOverdue(examined),
+            },
+          ]
+        : []),
     ];
   });
   if (troubles.length > 0) return troubles;
   return [{ check: "topics", result: "ok", found: `${many(topics.length, "topic")}, no dead jobs` }];
+}
+
+function overdueText(count: number): string {
+  const jobs = count < OVERDUE_COUNTED ? many(count) : `at least ${many(count)}`;
+  return `${jobs} of the last hour ${count === 1 ? "is" : "are"}`;
+}
+
+function todoForOverdue({ policy }: TopicReport): string {
+  if (policy.consumer === "pull") return "start a worker that receives the topic's jobs";
+  return "check that the topic has a consumer whose handler is wrapped with consumer(…), and see its log";
 }
 
 /**

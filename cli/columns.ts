@@ -1,4 +1,5 @@
 import type { JobState, JobSummary } from "../client/client.ts";
+import { splitPlace } from "../core/thrown.ts";
 import type { Style } from "./output.ts";
 import type { Column } from "./table.ts";
 
@@ -31,10 +32,12 @@ export function counted(count: number): string {
 
 const ERROR_CHARS = 60;
 
-/** The first line of an error, cut to the room of a table. */
+/** The first line of an error and its place, cut to the room of a table. */
 export function brief(error: string | undefined): string {
-  const [line = ""] = error?.split("\n") ?? [];
-  return line.length > ERROR_CHARS ? `${line.slice(0, ERROR_CHARS - 1)}…` : line;
+  const [text, place] = splitPlace(error ?? "");
+  const [line = ""] = text.split("\n");
+  const room = ERROR_CHARS - place.length;
+  return (line.length > room ? `${line.slice(0, room - 1)}…` : line) + place;
 }
 
 export const JOB_COLUMNS: Column<JobSummary>[] = [

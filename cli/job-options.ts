@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { EnqueueOptions } from "../client/client.ts";
+import type { Duration, EnqueueOptions } from "../client/client.ts";
 import { JOB_OPTIONS, type JobOption, OPTION_NAMES } from "../core/job-options.ts";
 import { filters } from "../http/job-options.ts";
 import { durationArgument, header, wholeNumber } from "./arguments.ts";
@@ -7,7 +7,19 @@ import { readBody } from "./body.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** The flags of a command that files a job. */
-export type JobFlags = Omit<EnqueueOptions, "headers"> & { body: string; header?: Record<string, string> };
+export type JobFlags = Omit<EnqueueOptions, "headers" | "delay" | "dueAt"> & {
+  body: string;
+  header?: Record<string, string>;
+};
+
+/** The flags that say when a job is due. The commands allow only one of the two. */
+export type TimeFlags = { delay?: Duration | undefined; dueAt?: string | undefined };
+
+/** When a job is due, as the client takes it. `undefined` without a flag. */
+export function timeOf({ delay, dueAt }: TimeFlags): { delay: Duration } | { dueAt: string } | undefined {
+  if (delay !== undefined) return { delay };
+  return dueAt === undefined ? undefined : { dueAt };
+}
 
 /** Adds a flag for each option by which jobs are selected, such as `--tag`. */
 export function addOptionFilters(command: Command): Command {

@@ -1,8 +1,15 @@
 #!/usr/bin/env node
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { INTERRUPTED } from "./program.ts";
-import { run } from "./run.ts";
+import { refusalOfNode } from "./node-version.ts";
+
+const refusal = refusalOfNode(process.version);
+if (refusal !== undefined) {
+  process.stderr.write(`minutehand: ${refusal}\n`);
+  process.exit(1);
+}
+// Imported only now, because an old Node prints a stack trace instead of the refusal.
+const [{ INTERRUPTED }, { run }] = await Promise.all([import("./program.ts"), import("./run.ts")]);
 
 let endsUnread = false;
 

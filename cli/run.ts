@@ -6,16 +6,9 @@ import { createProgram, FAILED, INTERRUPTED, OK, WRONGLY_CALLED } from "./progra
 import { createSession, type GlobalOptions } from "./session.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** The `engines` of package.json. */
-const OLDEST_NODE = "22.12";
-
 /** Runs a command line, prints all messages, and then answers the exit code. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { nodeVersion, stderr } = surroundings;
-  if (nodeVersion.localeCompare(`v${OLDEST_NODE}`, "en", { numeric: true }) < 0) {
-    stderr.write(`minutehand: this program needs Node ${OLDEST_NODE} or later, got ${nodeVersion}\n`);
-    return FAILED;
-  }
+  const { stderr } = surroundings;
   const interrupted = Promise.withResolvers<number>();
   let isDebugging = false;
   const program = createProgram(surroundings, (options: GlobalOptions) => {

@@ -1,7 +1,7 @@
 import { RECEIVE_WAIT_SECONDS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
-import type { BulkPart, JobSummary, Problem, TopicJson } from "../http/answers.ts";
+import type { BulkPart, Problem, TopicJson } from "../http/answers.ts";
 import {
   type Call,
   callOver,
@@ -12,11 +12,13 @@ import {
   segment,
   type Transport,
 } from "./call.ts";
+import { withCheckedOptions } from "./check-options.ts";
 import type {
   BulkResult,
   Client,
   EnqueueArguments,
   Instant,
+  JobSummary,
   PulledJob,
   PutArguments,
   TopicBodies,
@@ -55,19 +57,19 @@ export function clientOver<Topics = TopicBodies>({
   const topicPath = (topic: string) => `/topics/${segment(topic)}`;
   const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
   const schedulePath = (name: string) => `/schedules/${segment(name)}`;
-  return {
-    enqueue(...job) {
+  const calls: Client<Topics> = {
+    enqueue(...job: unknown[]) {
       const [topic, body, { idempotencyKey = newKey?.(), signal, ...options } = {}] =
         job as Given<EnqueueArguments>;
-      return call("POST", "/jobs", JOB, { body: { topic, body, ...options }, idempotencyKey, signal });
+      return call<never>("POST", "/jobs", JOB, { body: { topic, body, ...options }, idempotencyKey, signal });
     },
     async enqueueMany(jobs, { idempotencyKey = newKey?.(), signal } = {}) {
       const sent = { body: { jobs }, idempotencyKey, signal };
       return outcomesOf(await call("POST", "/jobs/batch", RESULTS, sent));
     },
-    put(...job) {
+    put(...job: unknown[]) {
       const [topic, key, { idempotencyKey = newKey?.(), signal, ...body } = {}] = job as Given<PutArguments>;
-      return call("PUT", keyPath(topic, key), JOB, { body, idempotencyKey, signal });
+      return call<never>("PUT", keyPath(topic, key), JOB, { body, idempotencyKey, signal });
     },
     get: (id, options) => call("GET", jobPath(id), JOB, options),
     getByKey: (topic, key, options) => call("GET", keyPath(topic, key), JOB, options),
@@ -157,9 +159,11 @@ export function clientOver<Topics = TopicBodies>({
 
     health: (options) => call("GET", "/health", { status: "string" }, options),
   };
+  return withCheckedOptions(calls);
 }
 
-type Pulled = { jobs: PulledJob[] };
+/** Jobs whose bodies are trusted to have the type that the caller declared. */
+type Pulled = { jobs: PulledJob<never>[] };
 
 // Members that the client and its callers rely on. An answer without them comes from another server.
 const JOB: Shape = { id: "string", topic: "string", state: "string", dueAt: "string" };
@@ -177,11 +181,11 @@ function hourAfter(from: Instant): Date | undefined {
 }
 
 /** The job or the error of each entry of a batch. */
-function outcomesOf({
+function outcomesOf<T extends string>({
   results,
 }: {
-  results: ({ job: JobSummary } | { error: Problem })[];
-}): (JobSummary | MinutehandError)[] {
+  results: ({ job: JobSummary<T> } | { error: Problem })[];
+}): (JobSummary<T> | MinutehandError)[] {
   return results.map((result) => ("job" in result ? result.job : errorOf(result.error)));
 }
 

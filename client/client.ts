@@ -4,28 +4,42 @@ import type {
   BulkPart,
   Health,
   JobJson,
-  JobSummary,
+  JobSummary as JobSummaryJson,
   Paused,
-  PulledJob,
+  PulledJob as PulledJobJson,
   Redriven,
   Resumed,
   ScheduleJson,
   ScheduleSummary,
-  SettledJob,
   TopicJson,
 } from "../http/answers.ts";
 
 export { MinutehandError } from "../core/errors.ts";
 export { type DirectClient, directClient } from "./direct-client.ts";
 export { createClient } from "./http-client.ts";
-export type { Health, JobSummary, Paused, PulledJob, Redriven, Resumed, ScheduleSummary, SettledJob };
-export type Job = JobJson;
-export type JobState = Job["state"];
-export type Schedule = ScheduleJson;
+export type { Health, Paused, Redriven, Resumed, ScheduleSummary };
 export type TopicReport = TopicJson;
 
 /** The type of the body of each topic's jobs, by topic. A body of another type does not compile. */
 export type TopicBodies = Record<string, unknown>;
+
+/** A job of the topic `T`, or of any topic. If you compare `topic` with a name, its `body` has the type of that topic. */
+export type Job<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
+  [Name in T]: Omit<JobJson, "topic" | "body"> & { topic: Name; body: Topics[Name] };
+}[T];
+export type JobState = JobJson["state"];
+/** A job without its body and its timeline. */
+export type JobSummary<T extends string = string> = Omit<JobSummaryJson, "topic"> & { topic: T };
+/** A job that `receive` claimed. */
+export type PulledJob<Body = unknown> = Omit<PulledJobJson, "body"> & { body: Body };
+/** The pulled job after its run. Empty for an untracked job. */
+export type SettledJob<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
+  [Name in T]: Partial<Job<Topics, Name>>;
+}[T];
+/** A schedule that files jobs of the topic `T`, or of any topic. */
+export type Schedule<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
+  [Name in T]: Omit<ScheduleJson, "topic" | "body"> & { topic: Name; body: Topics[Name] };
+}[T];
 
 /** A duration: a number of seconds, or a string such as `"90s"`, `"30m"`, `"1h30m"` or `"7d"`. */
 export type Duration = number | string;
@@ -54,38 +68,43 @@ type JobOptions = {
     : StoredOptions[Name];
 };
 
-/** When a job is due. Give exactly one of the two. */
-type Time = { delay?: Duration; dueAt?: Instant };
+/** When a job is due: exactly one of the two. */
+type Time = { delay: Duration; dueAt?: never } | { dueAt: Instant; delay?: never };
+/** At most one of the two. */
+type AnyTime = { delay?: Duration; dueAt?: never } | { dueAt?: Instant; delay?: never };
 
 /** The options of `put`. */
 export type PutOptions = Time & JobOptions & RepeatableOptions;
 
-/** The options of `enqueue`. */
-export type EnqueueOptions = PutOptions & {
+type KeyOptions = {
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
   /** A postponed job is due at most this long after its first enqueue. Required with `onDuplicate: "postpone"`, and allowed only there. */
   maxDelay?: Duration;
 };
 
-type Topic<Topics> = keyof Topics & string;
+/** The options of `enqueue`. */
+export type EnqueueOptions = PutOptions & KeyOptions;
+/** The options of one job of a batch. */
+type BatchOptions = Time & JobOptions & KeyOptions;
 
 /** The arguments of `enqueue`: the topic, a body of the topic's type, and the options. */
 export type EnqueueArguments<Topics = TopicBodies> = {
-  [T in Topic<Topics>]: [topic: T, body: Topics[T], options: EnqueueOptions];
-}[Topic<Topics>];
+  [T in keyof Topics & string]: [topic: T, body: Topics[T], options: EnqueueOptions];
+}[keyof Topics & string];
 
 /** The arguments of `put`: the topic, the key, and the body with the options. */
 export type PutArguments<Topics = TopicBodies> = {
-  [T in Topic<Topics>]: [topic: T, key: string, job: PutOptions & { body: Topics[T] }];
-}[Topic<Topics>];
+  [T in keyof Topics & string]: [topic: T, key: string, job: PutOptions & { body: Topics[T] }];
+}[keyof Topics & string];
 
 /** One job of a batch. */
 export type NewJobRequest<Topics = TopicBodies> = {
-  [T in Topic<Topics>]: Omit<EnqueueOptions, keyof RepeatableOptions> & { topic: T; body: Topics[T] };
-}[Topic<Topics>];
+  [T in keyof Topics & string]: BatchOptions & { topic: T; body: Topics[T] };
+}[keyof Topics & string];
 
-export type Changes = Time & RepeatableOptions & { body?: unknown };
+/** What `reschedule` changes. */
+export type Changes<Body = unknown> = AnyTime & RepeatableOptions & { body?: Body };
 
 /** Jobs with `from ≤ dueAt < to`. */
 type Range = { from?: Instant; to?: Instant };
@@ -93,11 +112,12 @@ type Range = { from?: Instant; to?: Instant };
 type Filters = Pick<StoredOptions, "tag" | "group">;
 /** `pageSize`: how many entries one request reads, 1 to 1,000; 100 by default. */
 type Paged = CallOptions & { pageSize?: number };
-export type ListQuery = Range & Paged & Filters & { topic?: string; state?: JobState };
+export type ListQuery<T extends string = string> = Range & Paged & Filters & { topic?: T; state?: JobState };
 export type DeadQuery = Paged & Filters;
-export type ForecastQuery = Range & CallOptions & { topic?: string };
+export type ForecastQuery<T extends string = string> = Range & CallOptions & { topic?: T };
 
-export type NewSchedule = JobOptions & {
+/** A schedule that `putSchedule` creates. */
+export type NewSchedule<T extends string = string, Body = unknown> = JobOptions & {
   /** `cron(…)`, `rate(…)` or `at(…)`. */
   expression: string;
   /** An IANA name; UTC by default. */
@@ -105,8 +125,8 @@ export type NewSchedule = JobOptions & {
   start?: Instant;
   end?: Instant;
   flexibleWindow?: Duration;
-  topic: string;
-  body: unknown;
+  topic: T;
+  body: Body;
 };
 
 export type RedriveRequest = RepeatableOptions & {
@@ -117,12 +137,12 @@ export type RedriveRequest = RepeatableOptions & {
 };
 
 /** The arguments of `bulk`: which jobs, and what happens to them. `delay` and `dueAt` are only for `move`. */
-export type BulkRequest = Range &
-  Time &
+export type BulkRequest<T extends string = string> = Range &
+  AnyTime &
   Filters &
   RepeatableOptions & {
     action: "cancel" | "move" | "run" | "redrive";
-    topic: string;
+    topic: T;
     /** Whether to count the jobs and change nothing. */
     dryRun?: boolean;
     ratePerSecond?: number;
@@ -133,10 +153,28 @@ export type BulkRequest = Range &
 /** The sums of a whole bulk, or of its parts so far. While parts are left, `cursor` continues the bulk. */
 export type BulkResult = BulkPart;
 
+export type ResumeOptions = CallOptions & { ratePerSecond?: number };
+export type ReceiveOptions = CallOptions & { max?: number; waitSeconds?: number };
+export type RetryOptions = CallOptions & { delay?: Duration; error?: string };
+export type BuryOptions = CallOptions & { error?: string };
+
+/** `Arguments` if the caller gives the type argument `T`. Otherwise a call with arguments fits another signature. */
+type IfGiven<T, Arguments extends readonly unknown[]> = [T] extends [never] ? [] : Arguments;
+
+/**
+ * `Arguments` for a call that spreads a union of tuples, such as `EnqueueArguments`, which fits no other signature. For other calls this
+ * signature takes no arguments, so that the compiler's error speaks of the first signature and names the topics.
+ */
+type IfUnion<J extends readonly unknown[], Arguments extends readonly unknown[]> = [J] extends [OneOf<J, J>]
+  ? []
+  : J & Arguments;
+/** `never` for a union. */
+type OneOf<J, All> = J extends unknown ? ([All] extends [J] ? J : never) : never;
+
 /**
  * The calls of the queue's API. `Topics` is the type of the body of each topic's jobs.
  *
- * A refused call throws a `MinutehandError` with the API's `code` and `status`. A list reads its pages while it is iterated.
+ * A refused call throws a `MinutehandError` with the API's `code` and `status`. An unknown option throws `bad-request`. A list reads its pages while it is iterated.
  *
  * The client of `createClient` retries a call whose answer was lost, with the same Idempotency-Key. Below, "a repeat" is such a retry.
  * Two calls of your own are different calls, unless you give both the same `idempotencyKey`.
@@ -151,84 +189,120 @@ export type Client<Topics = TopicBodies> = {
    * Files a job. Idempotent: a repeat files no second job. If the `key` has a live job, throws `job-already-exists`, unless
    * `onDuplicate` has another value.
    */
-  enqueue<T = Topics>(...job: EnqueueArguments<NoInfer<T>>): Promise<Job>;
+  enqueue<N extends keyof T & string, T = Topics>(
+    topic: N,
+    body: T[N],
+    options: EnqueueOptions,
+  ): Promise<Job<T, N>>;
+  enqueue<T = never>(...job: IfGiven<T, EnqueueArguments<NoInfer<T>>>): Promise<Job<T>>;
+  enqueue<J extends readonly unknown[], T = Topics>(
+    ...job: IfUnion<J, EnqueueArguments<NoInfer<T>>>
+  ): Promise<Job<T>>;
   /** Files up to 500 jobs. Answers the job or the error of each, in the order of `jobs`. Idempotent: a repeat files no job twice. */
   enqueueMany<T = Topics>(
     jobs: readonly NewJobRequest<NoInfer<T>>[],
     options?: RepeatableOptions,
-  ): Promise<(JobSummary | MinutehandError)[]>;
+  ): Promise<(JobSummary<keyof T & string> | MinutehandError)[]>;
   /** Files a job under a key, or replaces all fields of the live job with that key. Idempotent: a repeat changes nothing. */
-  put<T = Topics>(...job: PutArguments<NoInfer<T>>): Promise<Job>;
+  put<N extends keyof T & string, T = Topics>(
+    topic: N,
+    key: string,
+    job: PutOptions & { body: T[N] },
+  ): Promise<Job<T, N>>;
+  put<T = never>(...job: IfGiven<T, PutArguments<NoInfer<T>>>): Promise<Job<T>>;
+  put<J extends readonly unknown[], T = Topics>(
+    ...job: IfUnion<J, PutArguments<NoInfer<T>>>
+  ): Promise<Job<T>>;
   /** Reads a job. Throws `job-not-found`. */
-  get(id: string, options?: CallOptions): Promise<Job>;
+  get<T = Topics>(id: string, options?: CallOptions): Promise<Job<T>>;
   /** Reads the job with this key, even if the job has ended. Throws `job-not-found`. */
-  getByKey(topic: string, key: string, options?: CallOptions): Promise<Job>;
+  getByKey<N extends keyof T & string, T = Topics>(
+    topic: N,
+    key: string,
+    options?: CallOptions,
+  ): Promise<Job<T, N>>;
   /**
    * Changes the due time of a waiting job, its body, or both. Idempotent: a repeat changes nothing, so the changes of other callers
    * stay. If the call comes too late, throws `job-running` or `job-finished`.
    */
-  reschedule(id: string, change: Changes): Promise<Job>;
+  reschedule<T = Topics>(id: string, change: Changes<NoInfer<T>[keyof T & string]>): Promise<Job<T>>;
   /**
    * Cancels a job. Idempotent: cancelling a cancelled job answers the job. If the call comes too late, throws `job-running`,
    * `job-finished` or `job-handed-off`.
    */
-  cancel(id: string, options?: CallOptions): Promise<Job>;
+  cancel<T = Topics>(id: string, options?: CallOptions): Promise<Job<T>>;
   /**
    * Cancels the job with this key. If another job has taken the key since the first try, a repeat cancels this other job.
    * `cancel` by id never cancels another job.
    */
-  cancelByKey(topic: string, key: string, options?: CallOptions): Promise<Job>;
+  cancelByKey<N extends keyof T & string, T = Topics>(
+    topic: N,
+    key: string,
+    options?: CallOptions,
+  ): Promise<Job<T, N>>;
   /** Cancels up to 500 jobs. Answers the job or the error of each, in the order of `ids`. Idempotent. */
-  cancelMany(ids: readonly string[], options?: CallOptions): Promise<(JobSummary | MinutehandError)[]>;
+  cancelMany<T = Topics>(
+    ids: readonly string[],
+    options?: CallOptions,
+  ): Promise<(JobSummary<keyof T & string> | MinutehandError)[]>;
   /** Lists jobs in the order of `dueAt`, by default those of the next hour. */
-  list(query?: ListQuery): AsyncIterable<JobSummary>;
+  list<N extends keyof T & string, T = Topics>(query?: ListQuery<N>): AsyncIterable<JobSummary<N>>;
   /** Counts the unfinished jobs that fall due in each minute, by default of the next hour. Minutes without a job are left out. */
-  forecast(query?: ForecastQuery): AsyncIterable<{ minute: string; count: number }>;
+  forecast<N extends keyof T & string, T = Topics>(
+    query?: ForecastQuery<N>,
+  ): AsyncIterable<{ minute: string; count: number }>;
   /**
    * Changes many jobs of a topic, part by part, until all are done. `onProgress` gets the sums after each part. If a part after the
    * first fails, the `data` of the error has the `cursor` that continues the bulk. Idempotent: a repeated part changes no job twice and
    * also counts the jobs that the first try has changed. But a repeated part of a `redrive` does not count the jobs that the first try
    * has redriven.
    */
-  bulk(request: BulkRequest, onProgress?: (sums: BulkResult) => void): Promise<BulkResult>;
+  bulk<N extends keyof T & string, T = Topics>(
+    request: BulkRequest<N>,
+    onProgress?: (sums: BulkResult) => void,
+  ): Promise<BulkResult>;
 
   /** Reads all topics with their policies, depths and sweep lags. */
   topics(options?: CallOptions): Promise<TopicReport[]>;
   /** Reads one topic. Throws `unknown-topic`. */
-  topic(name: string, options?: CallOptions): Promise<TopicReport>;
+  topic<N extends keyof T & string, T = Topics>(name: N, options?: CallOptions): Promise<TopicReport>;
   /**
    * Pauses a topic: from 5 seconds after the answer, none of its jobs starts until `resume`. Idempotent. A repeat
    * overwrites changes that other callers have made since the first try. Repeats of `resume`, `putSchedule`, `pauseSchedule` and
    * `resumeSchedule` do the same.
    */
-  pause(topic: string, options?: CallOptions): Promise<Paused>;
+  pause<N extends keyof T & string, T = Topics>(topic: N, options?: CallOptions): Promise<Paused>;
   /** Resumes a paused topic: its parked jobs start, at most `ratePerSecond` in a second or, without a rate, all at once. Idempotent. */
-  resume(topic: string, options?: CallOptions & { ratePerSecond?: number }): Promise<Resumed>;
+  resume<N extends keyof T & string, T = Topics>(topic: N, options?: ResumeOptions): Promise<Resumed>;
   /** Lists a topic's dead jobs, the oldest death first. */
-  dead(topic: string, query?: DeadQuery): AsyncIterable<JobSummary>;
+  dead<N extends keyof T & string, T = Topics>(topic: N, query?: DeadQuery): AsyncIterable<JobSummary<N>>;
   /**
    * Runs dead jobs again: those in `ids`, or else the `max` oldest ones (100 by default). Idempotent: a repeat selects the same jobs,
    * redrives no job twice, and also counts the jobs that an earlier try has redriven.
    */
-  redrive(topic: string, request?: RedriveRequest): Promise<Redriven>;
+  redrive<N extends keyof T & string, T = Topics>(topic: N, request?: RedriveRequest): Promise<Redriven>;
 
   /** Lists the recurring schedules. */
   schedules(options?: CallOptions): AsyncIterable<ScheduleSummary>;
   /** Reads a schedule with its next five occurrences. Throws `schedule-not-found`. */
-  schedule(name: string, options?: CallOptions): Promise<Schedule>;
+  schedule<T = Topics>(name: string, options?: CallOptions): Promise<Schedule<T>>;
   /** Creates a schedule, or replaces all fields of the schedule with this name. A paused schedule stays paused. Idempotent. */
-  putSchedule(name: string, schedule: NewSchedule, options?: CallOptions): Promise<Schedule>;
+  putSchedule<N extends keyof T & string, T = Topics>(
+    name: string,
+    schedule: NewSchedule<N, T[N]>,
+    options?: CallOptions,
+  ): Promise<Schedule<T, N>>;
   /**
    * Deletes a schedule and answers the deleted schedule. A repeat throws `schedule-not-found`. If another caller has put a schedule
    * with the same name since the first try, a repeat deletes the new schedule.
    */
-  removeSchedule(name: string, options?: CallOptions): Promise<Schedule>;
+  removeSchedule<T = Topics>(name: string, options?: CallOptions): Promise<Schedule<T>>;
   /** Pauses a schedule: no occurrence files a job until `resumeSchedule`. Idempotent. */
-  pauseSchedule(name: string, options?: CallOptions): Promise<Schedule>;
+  pauseSchedule<T = Topics>(name: string, options?: CallOptions): Promise<Schedule<T>>;
   /** Resumes a paused schedule, beginning with its next occurrence. Idempotent. */
-  resumeSchedule(name: string, options?: CallOptions): Promise<Schedule>;
+  resumeSchedule<T = Topics>(name: string, options?: CallOptions): Promise<Schedule<T>>;
   /** Files the job of a schedule now, in addition to its occurrences. Idempotent: a repeat files no second job. */
-  runSchedule(name: string, options?: RepeatableOptions): Promise<Job>;
+  runSchedule<T = Topics>(name: string, options?: RepeatableOptions): Promise<Job<T>>;
 
   /**
    * Claims due jobs of a pull topic: up to `max`, 1 to 10, by default 1. In a `millisecond` topic it claims one job, and more only if
@@ -243,30 +317,38 @@ export type Client<Topics = TopicBodies> = {
    *   await client.finish("emails", receipt);
    * }
    */
-  receive(
-    topic: string,
-    options?: CallOptions & { max?: number; waitSeconds?: number },
-  ): Promise<PulledJob[]>;
+  receive<N extends keyof T & string, T = Topics>(
+    topic: N,
+    options?: ReceiveOptions,
+  ): Promise<PulledJob<T[N]>[]>;
   /**
    * Records a pulled job as done. Idempotent. Throws `claim-lost` if the receipt no longer holds the claim of the job. The
    * answer for an untracked job is empty, here and in the calls below.
    */
-  finish(topic: string, receipt: string, options?: CallOptions): Promise<SettledJob>;
+  finish<N extends keyof T & string, T = Topics>(
+    topic: N,
+    receipt: string,
+    options?: CallOptions,
+  ): Promise<SettledJob<T, N>>;
   /** Extends the lease of a pulled job. The lease then ends `seconds` from now, but at most 12 hours after the claim. */
-  extend(
-    topic: string,
+  extend<N extends keyof T & string, T = Topics>(
+    topic: N,
     receipt: string,
     seconds: number,
     options?: CallOptions,
-  ): Promise<SettledJob & { leaseUntil: string }>;
+  ): Promise<SettledJob<T, N> & { leaseUntil: string }>;
   /** Records a run as failed. The job runs again after `delay` or, without `delay`, by the topic's backoff. Idempotent. */
-  retry(
-    topic: string,
+  retry<N extends keyof T & string, T = Topics>(
+    topic: N,
     receipt: string,
-    options?: CallOptions & { delay?: Duration; error?: string },
-  ): Promise<SettledJob>;
+    options?: RetryOptions,
+  ): Promise<SettledJob<T, N>>;
   /** Records a pulled job as dead, even if it has attempts left. Idempotent. Throws `untracked-topic`. */
-  bury(topic: string, receipt: string, options?: CallOptions & { error?: string }): Promise<SettledJob>;
+  bury<N extends keyof T & string, T = Topics>(
+    topic: N,
+    receipt: string,
+    options?: BuryOptions,
+  ): Promise<SettledJob<T, N>>;
 
   /** Calls the API to see whether it is reachable. Throws `unavailable` if it does not answer. */
   health(options?: CallOptions): Promise<Health>;

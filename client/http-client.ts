@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { LONGEST_TIMER } from "../core/constants.ts";
 import { authorizeBy } from "./authorize.ts";
+import { checkClientOptions } from "./check-options.ts";
 import type { Client, ClientOptions, TopicBodies } from "./client.ts";
 import { clientOver } from "./client-over.ts";
 import { httpTransport } from "./http-transport.ts";
@@ -14,7 +15,7 @@ const FIRST_WAIT = 300;
 /**
  * Creates a client for the queue's HTTP API.
  *
- * Throws a `RangeError` if an option is not in its range. Throws it too if `auth` is absent and the host does not imply it, or if requests
+ * Throws a `RangeError` for an unknown option, and if an option is not in its range. Throws it too if `auth` is absent and the host does not imply it, or if requests
  * are to be signed and neither the options nor the host's name contain a region.
  *
  * @example
@@ -22,6 +23,7 @@ const FIRST_WAIT = 300;
  * await client.enqueue("order-timeout", { orderId: "17" }, { key: "order-17", delay: "30m" });
  */
 export function createClient<Topics = TopicBodies>(options: ClientOptions): Client<Topics> {
+  checkClientOptions(options);
   const { url, auth, timeout = TIMEOUT, retries = RETRIES } = options;
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new RangeError(`url must be the URL of an API, such as https://api.example.com, got ${url}`);

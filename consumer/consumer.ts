@@ -1,13 +1,18 @@
 import { createContext } from "../environment/context.ts";
 import { TIMERS } from "../http/timers.ts";
 import { type ConsumerFunction, consumeOn } from "./consume.ts";
-import type { JobHandler } from "./run-handler.ts";
+import type { Job, JobHandler } from "./run-handler.ts";
 
 export type { ConsumerFunction } from "./consume.ts";
 export type { Job, JobHandler } from "./run-handler.ts";
 
 /** The Lambda function of a topic. Tests can call the handler that it runs, as `jobHandler`. */
 export type Consumer<Body> = ConsumerFunction & { readonly jobHandler: JobHandler<Body> };
+
+/** The handler of one of your topics. `Topics` has the type of the body of each topic's jobs. */
+export type TopicHandler<Topics, T extends keyof Topics & string> = (
+  job: Job<Topics[T]> & { readonly topic: T },
+) => unknown;
 
 /**
  * Makes a Lambda function that runs a topic's jobs with your handler.
@@ -16,11 +21,21 @@ export type Consumer<Body> = ConsumerFunction & { readonly jobHandler: JobHandle
  * backoff until it has no attempts left. Make the handler idempotent: a job may run again after a run that crashed.
  *
  * @example
+ * type Topics = { "order-timeout": { orderId: string } };
+ * export const handler = consumer<Topics, "order-timeout">(async (job) => {
+ *   await closeOrder(job.body.orderId);
+ * });
+ *
+ * @example
  * export const handler = consumer<{ orderId: string }>(async (job) => {
  *   await closeOrder(job.body.orderId);
  * });
  */
-export function consumer<Body = unknown>(handler: JobHandler<Body>): Consumer<Body> {
+export function consumer<Body = unknown>(handler: JobHandler<Body>): Consumer<Body>;
+export function consumer<Topics, T extends keyof Topics & string>(
+  handler: TopicHandler<Topics, T>,
+): Consumer<Topics[T]>;
+export function consumer<Body>(handler: JobHandler<Body>): Consumer<Body> {
   const deployed = (): ConsumerFunction => {
     const ctx = createContext();
     return consumeOn(ctx, handler, TIMERS, ctx.telemetry.flush);

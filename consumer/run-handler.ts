@@ -1,8 +1,10 @@
-import { DAY, LONGEST_DELAY, LONGEST_UNTRACKED_WAIT } from "../core/constants.ts";
+import { DAY, ERROR_BYTES, LONGEST_DELAY, LONGEST_UNTRACKED_WAIT } from "../core/constants.ts";
 import { messageOf, reasonOf } from "../core/errors.ts";
 import type { MessageJob } from "../core/message.ts";
+import { describeThrown, truncateError } from "../core/thrown.ts";
 import { parseDuration } from "../general/durations.ts";
 import type { Ending } from "../protocol/run/settle.ts";
+import { ownPlaceOf } from "./own-frame.ts";
 import type { RunJob } from "./run-jobs.ts";
 
 /** A job as its handler sees it. */
@@ -63,13 +65,17 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
       await handler(view);
       return asked;
     } catch (error) {
-      return { end: "failed", error: errorTextOf(error) };
+      return { end: "failed", error: errorTextOf(error), thrown: { value: error } };
     }
   };
 }
 
-/** The text of an error with the reason of its `cause`: `fetch failed` alone says little. */
+/**
+ * The text of an error with the reason of its `cause`, because `fetch failed` alone says little, and with the place in the user's own code:
+ * `fetch failed: no route (close-order.ts:12)`.
+ */
 function errorTextOf(error: unknown): string {
-  const [said, reason] = [messageOf(error), reasonOf(error)];
-  return said.includes(reason) ? said : `${said}: ${reason}`;
+  const [said, reason, place] = [messageOf(error), reasonOf(error), ownPlaceOf(describeThrown(error))];
+  const text = said.includes(reason) ? said : `${said}: ${reason}`;
+  return truncateError(place === undefined ? text : `${text} (${place})`, ERROR_BYTES);
 }

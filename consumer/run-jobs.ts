@@ -1,6 +1,7 @@
 import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START_BEFORE_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isPastExpiry, type MessageJob, startOf } from "../core/message.ts";
+import { describeThrown } from "../core/thrown.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
 import { type Claims, claim } from "../protocol/run/claim.ts";
@@ -14,8 +15,11 @@ import { type Delivery, deleteMessages, openMessages, putAside, type Work } from
 import { createSettler } from "./settler.ts";
 import { createUntrackedEnds, type UntrackedEnds } from "./untracked-ends.ts";
 
+/** How a run ended. `thrown`: what its handler has thrown. */
+export type RunEnding = Ending & { readonly thrown?: { readonly value: unknown } };
+
 /** Runs one job and answers how the run ended. Never throws. */
-export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<Ending>;
+export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<RunEnding>;
 
 /**
  * Runs the jobs of an invocation's messages. Holds each job until it is due, claims as many jobs in one call as there are free slots, and
@@ -89,6 +93,10 @@ export async function runJobs(
     const slot = run(job, topic, abort.signal).then((ending) => {
       running.delete(slot);
       longest = Math.max(longest, ctx.clock() - startedAt);
+      if (ending.thrown) {
+        const { id, attempt } = job;
+        ctx.report({ type: "threw", topic, id, attempt, error: describeThrown(ending.thrown.value) });
+      }
       // The settle is not awaited: the slot is free when the handler has ended.
       if (held) settle(() => settler.record(held, ending));
       else untrackedEnds.ended(one, ending);

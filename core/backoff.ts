@@ -1,12 +1,21 @@
 import { MOST_ATTEMPTS } from "./constants.ts";
 
 /**
- * How long a topic's failed jobs wait, in seconds: either `waits`, the last of which repeats, or exponential backoff,
- * `min(initial × factor^(failures − 1), max)`. `jitter` (0 to 1) is the share of the wait that is drawn at random.
+ * How long a topic's failed jobs wait: either `waits`, the last of which repeats, or exponential backoff,
+ * `min(initial × factor^(failures − 1), max)`. `jitter` (0 to 1) is the share of the wait that is drawn at random. A wait that is a number
+ * is seconds.
  */
-export type Backoff =
-  | { readonly waits: readonly number[] }
-  | { readonly initial: number; readonly factor: number; readonly max: number; readonly jitter: number };
+export type BackoffSetting<Duration> =
+  | { readonly waits: readonly (Duration | number)[] }
+  | {
+      readonly initial: Duration | number;
+      readonly factor: number;
+      readonly max: Duration | number;
+      readonly jitter: number;
+    };
+
+/** The same in seconds, as functions read it. */
+export type Backoff = BackoffSetting<number>;
 
 const MINUTE_S = 60;
 const HOUR_S = 3600;

@@ -1,8 +1,8 @@
-import { truncate } from "../general/text.ts";
 import { LOG_ENTRIES, LOG_ERROR_BYTES } from "./constants.ts";
 import { crashOf, startsAt } from "./home.ts";
 import type { Home, LogEntry, State } from "./items.ts";
 import { addressOf } from "./job-id.ts";
+import { truncateError } from "./thrown.ts";
 
 /**
  * One thing that happened to a job. A move overwrites what a home says of the last run. So the move's own write logs that run, its
@@ -74,4 +74,4 @@ function endOfCancelledRun({ cancelAskedAt, lastError: error }: Home): RunEnd | 
   return error === undefined ? { what: "asked-to-retry" } : { what: "failed", error };
 }
 
-const short = (error: string): string => truncate(error, LOG_ERROR_BYTES);
+const short = (error: string): string => truncateError(error, LOG_ERROR_BYTES);

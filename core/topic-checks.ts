@@ -143,19 +143,25 @@ function backoffChecks(
     return [
       {
         holds: waits.length >= 1 && waits.length <= MOST_WAITS,
-        rule: `${at}.waits must be a list of waits in seconds`,
+        rule: `${at}.waits must be a list of waits`,
         actual: Array.isArray(backoff.waits) ? `${waits.length} waits` : backoff.waits,
         allowed: `1 to ${MOST_WAITS} waits`,
       },
       // The spread fills holes of the array with undefined. `map` would skip them.
-      ...[...waits].map((wait, index) => number(`${at}.waits[${index}]`, wait, 0, longest)),
+      ...[...waits].map((wait, index) => waitCheck(`${at}.waits[${index}]`, wait, 0, longest)),
     ];
   }
   const { initial, factor, max, jitter } = backoff;
   return [
-    number(`${at}.initial`, initial, 0, longest),
+    waitCheck(`${at}.initial`, initial, 0, longest),
     number(`${at}.factor`, factor, 1, 100),
-    number(`${at}.max`, max, initial, longest),
+    waitCheck(`${at}.max`, max, initial, longest),
     number(`${at}.jitter`, jitter, 0, 1),
   ];
+}
+
+/** Makes the rule about a wait, which is in seconds by now. */
+function waitCheck(at: string, actual: unknown, min: number, max: number): Check {
+  const rule = `${at} must be a duration or a number of seconds`;
+  return { ...number(at, actual, min, max), rule, allowed: `${min} to ${max} seconds` };
 }

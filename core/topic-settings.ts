@@ -1,4 +1,4 @@
-import type { Backoff } from "./backoff.ts";
+import type { BackoffSetting } from "./backoff.ts";
 import {
   LONGEST_LEASE,
   LONGEST_SPREAD,
@@ -172,11 +172,13 @@ export type TopicSettings<Duration> = {
   readonly concurrency?: number;
   /**
    * How long a job waits after each failed attempt. Either a list of 1 to 100 `waits`, or exponential backoff with jitter:
-   * `initial`, `factor` (1 to 100), `max` and `jitter` (0 to 1). Waits are seconds, from 0 to 10 years.
+   * `initial`, `factor` (1 to 100), `max` and `jitter` (0 to 1). Each wait, `initial` and `max` is a duration, or a number of seconds,
+   * from 0 to 10 years.
    *
+   * @example { waits: [Duration.seconds(15), Duration.minutes(10)] }
    * @default 15 s, 3 m, 10 m, 30 m, 30 m, 1 h, 2 h, 6 h, 15 h
    */
-  readonly backoff?: Backoff;
+  readonly backoff?: BackoffSetting<Duration>;
   /**
    * How often a job runs before it is dead, 1 to 100.
    *
@@ -332,9 +334,10 @@ export function inSeconds<Duration>(
   settings: TopicSettings<Duration>,
   secondsOf: SecondsOf<Duration>,
 ): SettingsInSeconds {
-  const { webhook, ifLate } = settings;
+  const { webhook, ifLate, backoff } = settings;
   const own: SettingsInSeconds = {
     ...(webhook && { webhook: webhookInSeconds(webhook, secondsOf) }),
+    ...(backoff && { backoff: backoffInSeconds(backoff, secondsOf) }),
     ...(ifLate && { ifLate: { after: secondsOf(ifLate.after, "ifLate.after"), do: ifLate.do } }),
   };
   const others = SETTINGS.flatMap(([name, { kind, readBy }]) => {
@@ -343,6 +346,24 @@ export function inSeconds<Duration>(
     return [[name, kind === "duration" ? secondsOf(value as Duration, name) : value]];
   });
   return { ...Object.fromEntries(others), ...own };
+}
+
+/** Converts the waits. Leaves anything that is no backoff, as plain JavaScript may give it, to the checks. */
+function backoffInSeconds<Duration>(
+  backoff: BackoffSetting<Duration>,
+  secondsOf: SecondsOf<Duration>,
+): BackoffSetting<number> {
+  const inSeconds = (wait: Duration | number, at: string): number =>
+    typeof wait === "number" || wait === null || wait === undefined
+      ? (wait as number)
+      : secondsOf(wait, `backoff.${at}`);
+  if (typeof backoff !== "object") return backoff;
+  if (!("waits" in backoff)) {
+    const { initial, max } = backoff;
+    return { ...backoff, initial: inSeconds(initial, "initial"), max: inSeconds(max, "max") };
+  }
+  if (!Array.isArray(backoff.waits)) return backoff as BackoffSetting<number>;
+  return { waits: backoff.waits.map((wait, index) => inSeconds(wait, `waits[${index}]`)) };
 }
 
 function webhookInSeconds<Duration>(

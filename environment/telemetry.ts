@@ -9,7 +9,13 @@ import type { ProtocolEvent } from "../protocol/reports.ts";
  */
 export type Telemetry = { report: (event: ProtocolEvent) => void; logger: Logger; flush: () => void };
 
-const WARNINGS = new Set<ProtocolEvent["type"]>(["dead", "trouble", "unreadable", "hand-over-failed"]);
+const WARNINGS = new Set<ProtocolEvent["type"]>([
+  "threw",
+  "dead",
+  "trouble",
+  "unreadable",
+  "hand-over-failed",
+]);
 
 /** Makes a function's telemetry. The service's name and the log level come from Powertools' own environment variables. */
 export function createTelemetry(): Telemetry {

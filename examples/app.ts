@@ -1,11 +1,11 @@
 import { App, Stack } from "aws-cdk-lib";
-import { DelayQueue, type TopicProps } from "minutehand/cdk";
+import { DelayQueue } from "minutehand/cdk";
 import type { Topics } from "./topics.ts";
 
 const app = new App();
 const stack = new Stack(app, "Shop");
 const environment = { SHOP_URL: process.env.SHOP_URL ?? "http://127.0.0.1:4600" };
-const queue = new DelayQueue(stack, "Jobs", {
+const queue = new DelayQueue<Topics>(stack, "Jobs", {
   prefix: "shop",
   topics: {
     "order-timeout": { cancelOn: { source: "shop", detailType: "OrderPaid", key: "$.detail.orderId" } },
@@ -13,7 +13,7 @@ const queue = new DelayQueue(stack, "Jobs", {
     "payment-notice": { webhook: {} },
     reminder: {},
     thumbnail: { consumer: "pull" },
-  } satisfies Record<keyof Topics, TopicProps>,
+  },
 });
 queue.addHandler("order-timeout", "order-timeout/close-order.ts", { environment });
 queue.addHandler("refund", "refund-polling/ask-for-refund.ts", { environment });

@@ -48,6 +48,14 @@ const jobSummary = answer(
     ),
     leaseUntil: z.exactOptional(time),
     lastError: z.exactOptional(text),
+    logUrl: z.exactOptional(
+      text.check(
+        z.meta({
+          description:
+            "The page of CloudWatch with the log of the job's runs. Only calls that read one job and the list of dead jobs answer it, if the job has run and the API knows the log group of the topic's function.",
+        }),
+      ),
+    ),
     outcome: z.exactOptional(z.enum(["created", "kept", "replaced", "postponed", "replayed"])),
   }),
 );
@@ -96,7 +104,6 @@ export type JobJson = z.output<typeof job>;
 
 /** The answer to a call with a receipt: the pulled job. Empty for an untracked job, because such a job is not stored. */
 export const settledJob = answer("SettledJob", z.partial(job));
-export type SettledJob = z.output<typeof settledJob>;
 
 export const problem = answer(
   "Problem",

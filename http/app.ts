@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { MinutehandError, messageOf } from "../core/errors.ts";
+import type { Logs } from "../core/log-groups.ts";
 import type { Problem } from "./answers.ts";
 import { problem, problemOf } from "./problem.ts";
 import { readCall } from "./read-call.ts";
@@ -7,8 +8,11 @@ import type { Decision, Route, Service } from "./route.ts";
 
 const RETRY_AFTER_SECONDS = 2;
 
-/** Facts about a request from API Gateway. `caller`: the ARN of the user or role that signed the request. */
-export type Bindings = { caller?: string | undefined };
+/**
+ * Facts about a request from API Gateway. `caller`: the ARN of the user or role that signed the request. `logs`: where the functions of
+ * topics write their logs.
+ */
+export type Bindings = { caller?: string | undefined; logs?: Logs | undefined };
 
 /** Creates the HTTP API of these routes. Every answer that is not a success is problem details (RFC 9457). */
 export function createApp(service: Service, routes: readonly Route[]): Hono<{ Bindings: Bindings }> {
@@ -22,7 +26,7 @@ export function createApp(service: Service, routes: readonly Route[]): Hono<{ Bi
       const method = c.req.method === "HEAD" ? "GET" : c.req.method;
       const route = mates.find((mate) => mate.method === method);
       if (!route) return methodNotAllowed(path, c.req.method, mates);
-      const call = await readCall(route, c.req.raw, c.req.param(), service);
+      const call = await readCall(route, c.req.raw, c.req.param(), service, c.env?.logs);
       const answer = await route.handle(call);
       if (route.isDecision) service.log.info("a decision", decisionOf(route, call, c.env?.caller));
       return jsonResponse(answer.status, answer.body, "application/json", answer.headers);

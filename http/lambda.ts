@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from "aws-lambda";
+import { logsIn } from "../core/log-groups.ts";
 import { type Bindings, problemResponse } from "./app.ts";
 import { problem } from "./problem.ts";
 
@@ -18,7 +19,7 @@ export function serveEvents(
     try {
       const request = requestOf(event);
       const response = request
-        ? await app.fetch(request, { caller: callerOf(event) })
+        ? await app.fetch(request, { caller: callerOf(event), logs: logsIn(event.stageVariables) })
         : problemResponse(problem("bad-request", "the request must have a valid HTTP method and path"));
       return {
         statusCode: response.status,

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { BATCH_BYTES } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { parseJson } from "../core/json.ts";
+import type { Logs } from "../core/log-groups.ts";
 import { refusal, ruleOf } from "./issues.ts";
 import type { Call, Route, Service } from "./route.ts";
 
@@ -20,12 +21,14 @@ export async function readCall(
   request: Request,
   params: Readonly<Record<string, string>>,
   service: Service,
+  logs?: Logs,
 ): Promise<Call<unknown, unknown, unknown, unknown>> {
   const { searchParams, pathname } = new URL(request.url);
   const text = route.body ? await textOf(request) : "";
   return {
     service,
     ctx: service.ctx,
+    logs,
     method: route.method,
     path: pathname,
     params: validate(route.params ?? NOTHING, params, "the path"),

@@ -1,4 +1,5 @@
 import type * as z from "zod/mini";
+import type { Logs } from "../core/log-groups.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
 import type { ProblemCode } from "./problem.ts";
 
@@ -22,10 +23,11 @@ export type Service = {
  */
 export type Decision = { call: string; topic?: string; schedule?: string; caller?: string };
 
-/** A validated request. `text` is its body as it was sent. */
+/** A validated request. `text` is its body as it was sent. `logs`: where the functions of topics write their logs, if that is known. */
 export type Call<P, Q, H, B> = {
   readonly service: Service;
   readonly ctx: Context;
+  readonly logs: Logs | undefined;
   readonly method: string;
   readonly path: string;
   readonly params: P;

@@ -1,4 +1,4 @@
-import { Duration, Fn, Stack } from "aws-cdk-lib";
+import { Duration, Fn, Lazy, Stack } from "aws-cdk-lib";
 import {
   Alarm,
   type AlarmProps,
@@ -15,6 +15,7 @@ import { DAY, LOOKAHEAD } from "../core/constants.ts";
 import { METRICS_NAMESPACE } from "./environment.ts";
 import type { Events } from "./events.ts";
 import type { PoolTable } from "./job-pool.ts";
+import { failuresUrl, logGroupOf } from "./log-groups.ts";
 import type { RecurringSchedules } from "./scheduler.ts";
 import type { Tick } from "./tick.ts";
 import { type TopicQueues, ttrOf } from "./topic-queues.ts";
@@ -27,6 +28,8 @@ export type AlarmsProps = {
   readonly table: PoolTable;
   readonly prefix: string;
   readonly alarmTopic: ITopic | undefined;
+  /** The function that runs a topic's jobs. It is asked for at synth, because consumers are added later. */
+  readonly consumerOf: (topic: string) => LambdaFunction | undefined;
 };
 
 const MINUTE = Duration.minutes(1);
@@ -51,7 +54,10 @@ export class Alarms extends Construct {
     const tracked = `look at GET /topics/${topic}/dead, then redrive`;
     const untracked = "read the messages in its DLQ, then run them again with SQS's redrive";
     this.alarm(`${topic}Dead`, {
-      alarmDescription: `Topic ${topic} has dead jobs: ${settings.tracking === "none" ? untracked : tracked}`,
+      alarmDescription: Lazy.string({
+        produce: () =>
+          `Topic ${topic} has dead jobs: ${settings.tracking === "none" ? untracked : tracked}${this.logOf(topic)}`,
+      }),
       metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
       threshold: 1,
       evaluationPeriods: 1,
@@ -65,6 +71,13 @@ export class Alarms extends Construct {
       threshold: oldest.toSeconds(),
       evaluationPeriods: 3,
     });
+  }
+
+  /** Where the runs of a topic's jobs are logged. Empty if that is unknown. */
+  private logOf(topic: string): string {
+    const fn = this.props.consumerOf(topic);
+    const group = fn && logGroupOf(this, fn);
+    return group === undefined ? "" : `. The log of its failed runs: ${failuresUrl(this, group)}`;
   }
 
   /**

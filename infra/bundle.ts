@@ -1,5 +1,7 @@
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import type * as Esbuild from "esbuild";
+import { requirePackages } from "../general/optional-packages.ts";
 
 export const OPTIONS = {
   bundle: true,
@@ -18,8 +20,42 @@ export const OPTIONS = {
   },
 } satisfies Esbuild.BuildOptions;
 
+/**
+ * A map with the names of the sources, but not with their text, which only makes it larger. The sources are named relative to the root, as
+ * if the bundle lay there: so a frame of a stack reads `<folder of the function>/src/close-order.ts:12`.
+ */
+const MAPPED = { sourcemap: "linked", sourcesContent: false } satisfies Esbuild.BuildOptions;
+
+/** The names of the files that are deployed. Lambda's handler is `index.handler`. */
+export const BUNDLE_FILE = "index.mjs";
+
+export type BundleChoices = {
+  /** Whether the bundle gets a source map. */
+  readonly sourceMap?: boolean;
+  /** Packages that are not bundled. */
+  readonly external?: readonly string[];
+};
+
+/** Answers esbuild's options for a bundle. They are JSON, because a bundle's note has them. */
+export function optionsFor(
+  entry: string,
+  root: string,
+  { sourceMap = false, external = [] }: BundleChoices = {},
+): typeof OPTIONS & Esbuild.BuildOptions {
+  return {
+    ...OPTIONS,
+    ...(sourceMap && MAPPED),
+    entryPoints: [entry],
+    absWorkingDir: root,
+    outfile: join(root, BUNDLE_FILE),
+    external: [...external],
+  };
+}
+
 export type Bundle = {
   readonly code: Uint8Array;
+  /** The source map, if asked for. The code names it as `index.mjs.map`, in the same folder. */
+  readonly map: Uint8Array | undefined;
   /** The files that were bundled, relative to the root. */
   readonly inputs: readonly string[];
   /** The names that the entry exports. */
@@ -28,21 +64,24 @@ export type Bundle = {
 
 /**
  * Loads esbuild, only when something must be bundled. Most apps of users need no esbuild, because the package's functions are bundled
- * already. Uses `require`, because a construct cannot await an `import`.
+ * already. Uses `require`, because a construct cannot await an `import`. Throws an error with the command that installs esbuild, if it is not
+ * installed.
  */
 export function esbuild(): typeof Esbuild {
+  requirePackages("the bundle of a handler", "esbuild");
   return createRequire(import.meta.url)("esbuild");
 }
 
-/** Bundles a file with everything that it imports, as ESM for Node 24. Throws esbuild's error if the file does not compile. */
-export function bundle(entry: string, root: string): Bundle {
-  const { outputFiles, metafile } = esbuild().buildSync({
-    ...OPTIONS,
-    entryPoints: [entry],
-    absWorkingDir: root,
-  });
-  const [file] = outputFiles;
-  const [output] = Object.values(metafile.outputs);
+/**
+ * Bundles a file with everything that it imports, except `external` packages, as ESM for Node 24. Throws esbuild's error if the file does
+ * not compile.
+ */
+export function bundle(entry: string, root: string, choices: BundleChoices = {}): Bundle {
+  const { outputFiles, metafile } = esbuild().buildSync(optionsFor(entry, root, choices));
+  const file = outputFiles.find(({ path }) => path.endsWith(BUNDLE_FILE));
+  const map = outputFiles.find(({ path }) => path.endsWith(".map"));
+  const output = metafile.outputs[BUNDLE_FILE];
   if (file === undefined || output === undefined) throw new Error(`${entry} gave no bundle`);
-  return { code: file.contents, inputs: Object.keys(metafile.inputs).sort(), exports: output.exports };
+  const inputs = Object.keys(metafile.inputs).sort();
+  return { code: file.contents, map: map?.contents, inputs, exports: output.exports };
 }

@@ -5,6 +5,7 @@ import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { API_OUTPUT, TABLE_OUTPUT } from "../core/stack-outputs.ts";
+import { unknownNames } from "../general/unknown-names.ts";
 import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { Alarms } from "./alarms.ts";
 import { BundledFunction } from "./bundled-function.ts";
@@ -18,7 +19,13 @@ import {
 } from "./environment.ts";
 import { EventSourceControl } from "./event-source-control.ts";
 import { Events } from "./events.ts";
-import { type HandlerOptions, handlerCode, handlerError } from "./handler.ts";
+import {
+  type HandlerOptions,
+  handlerCode,
+  handlerError,
+  unknownHandlerOptions,
+  withSourceMaps,
+} from "./handler.ts";
 import { JobApi } from "./http-api.ts";
 import { JobPool, type PoolTable } from "./job-pool.ts";
 import { encryptLogs } from "./log-key.ts";
@@ -47,8 +54,13 @@ const DEFAULT_CONCURRENCY = 100;
  * @example
  * const queue = new DelayQueue(stack, "Jobs", { topics: { "order-timeout": {} } });
  * queue.addHandler("order-timeout", "close-order.ts");
+ *
+ * @example
+ * // With the type of your topics, a wrong name does not compile.
+ * type Topics = { "order-timeout": { orderId: string } };
+ * const queue = new DelayQueue<Topics>(stack, "Jobs", { topics: { "order-timeout": {} } });
  */
-export class DelayQueue extends Construct {
+export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   /** The table with all jobs. */
   readonly table: PoolTable;
   /** The HTTP API. Absent with `api: { auth: "none" }`. */
@@ -69,7 +81,7 @@ export class DelayQueue extends Construct {
   /** All functions that have the queue's environment. */
   private readonly equipped = new Set<LambdaFunction>();
 
-  constructor(scope: Construct, id: string, props: DelayQueueProps) {
+  constructor(scope: Construct, id: string, props: DelayQueueProps<NoInfer<Topics>>) {
     super(scope, id);
     validate(this.node.path, props);
     const { prefix = DEFAULT_PREFIX, removable = false, encryptionKey, api = {}, alarmTopic } = props;
@@ -77,7 +89,8 @@ export class DelayQueue extends Construct {
     const { table, warmThroughput, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
     const { tickConcurrency, tracing = false } = props;
     const pool = new JobPool(this, "Pool", { table, warmThroughput, encryptionKey, removable });
-    const topics = Object.entries(props.topics).map(
+    const declared: DelayQueueProps["topics"] = props.topics;
+    const topics = Object.entries(declared).map(
       ([topic, settings]) =>
         new TopicQueues(this, `Topic-${topic}`, { prefix, topic, settings, encryptionKey, removable }),
     );
@@ -103,7 +116,7 @@ export class DelayQueue extends Construct {
     }
     let recurring: RecurringSchedules | undefined;
     if (api.auth !== "none") {
-      const jobApi = new JobApi(this, "Api", { ...parts, api });
+      const jobApi = new JobApi(this, "Api", { ...parts, api, consumers: this.consumers });
       for (const fn of jobApi.functions) this.equip(fn);
       this.api = jobApi.http;
       pausing.push(jobApi.handler);
@@ -120,7 +133,7 @@ export class DelayQueue extends Construct {
       this.secrets.set(queues.topic, webhook.secret);
       this.control.add(queues.topic, webhook.eventSource, webhook.fn);
     }
-    const rules = Object.entries(props.topics).flatMap(([topic, settings]) => topicRules(topic, settings));
+    const rules = Object.entries(declared).flatMap(([topic, settings]) => topicRules(topic, settings));
     let events: Events | undefined;
     if (rules.length > 0) {
       events = new Events(this, "Events", { ...parts, rules, eventBus: props.eventBus, encryptionKey });
@@ -131,7 +144,8 @@ export class DelayQueue extends Construct {
       new CfnOutput(this, "ApiUrl", { description: API_OUTPUT, value: this.api.apiEndpoint });
     if (encryptionKey !== undefined) encryptLogs(this, encryptionKey);
     new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
-    this.alarms = new Alarms(this, "Alarms", { ...parts, tick, recurring, events, alarmTopic });
+    const consumerOf = (topic: string) => this.consumers.get(topic);
+    this.alarms = new Alarms(this, "Alarms", { ...parts, tick, recurring, events, alarmTopic, consumerOf });
     for (const [topic, fn] of this.consumers) this.alarms.watchConsumer(topic, fn);
 
     this.node.addValidation({
@@ -152,9 +166,11 @@ export class DelayQueue extends Construct {
    * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook. Throws if the function has the
    * environment of another queue, or a timeout of less than 10 s. Throws if the batch size is not 1 to 10.
    */
-  addConsumer(topic: string, fn: LambdaFunction, options: ConsumerOptions = {}): void {
+  addConsumer(topic: keyof Topics & string, fn: LambdaFunction, options: ConsumerOptions = {}): void {
     const queues = this.topics.get(topic);
-    const error = consumerError(topic, queues, this.consumers.get(topic), fn.node.path, fn.timeout, options);
+    const [unknown] = unknownNames("addConsumer", "option", options, ["batchSize"]);
+    const error =
+      unknown ?? consumerError(topic, queues, this.consumers.get(topic), fn.node.path, fn.timeout, options);
     if (error !== undefined || queues === undefined)
       throw new Error(`DelayQueue ${this.node.path}: ${error}`);
     this.equip(fn);
@@ -168,7 +184,8 @@ export class DelayQueue extends Construct {
    * Bundles a file into a Lambda function and makes that function the only consumer of a topic.
    *
    * The file is an ES module in TypeScript or JavaScript that exports `handler`, such as `export const handler = consumer(…)`. The
-   * function runs Node 24 on arm64 and has a log group. Its role has the permissions that a consumer needs, and no others.
+   * function runs Node 24 on arm64 and has a log group. Its role has the permissions that a consumer needs, and no others. In a VPC, the
+   * role may also manage the network interfaces of the function; the handler's code may not.
    *
    * Throws like `addConsumer`. Throws if the file does not exist, does not compile or exports no `handler`, and for a memory size that is
    * not 128 to 10,240 MiB.
@@ -177,28 +194,37 @@ export class DelayQueue extends Construct {
    * @returns the function, so that you can grant the permissions that the handler needs
    * @example queue.addHandler("order-timeout", "close-order.ts").addEnvironment("STAGE", "production");
    */
-  addHandler(topic: string, entry: string, options: HandlerOptions = {}): LambdaFunction {
+  addHandler(topic: keyof Topics & string, entry: string, options: HandlerOptions = {}): LambdaFunction {
     const {
       timeout = HANDLER_TIMEOUT,
       memorySize = HANDLER_MEMORY_MIB,
       environment = {},
-      ...consumerOptions
+      batchSize,
+      bundling,
+      sourceMaps = true,
+      ...passedOn
     } = options;
+    const consumerOptions = batchSize === undefined ? {} : { batchSize };
     const id = `Handler-${topic}`;
     const path = `${this.node.path}/${id}`;
     const { topics, consumers } = this;
+    const [unknown] = unknownHandlerOptions(options);
     const error =
+      unknown ??
       consumerError(topic, topics.get(topic), consumers.get(topic), path, timeout, consumerOptions) ??
       handlerError(timeout, memorySize);
     if (error !== undefined) throw new Error(`DelayQueue ${this.node.path}: ${error}`);
+    const { hasConsumer, ...code } = handlerCode(entry, { ...(bundling && { bundling }), sourceMaps });
+    if (!hasConsumer) this.warnNotWrapped(topic, entry);
     const { fn } = new BundledFunction(this, id, {
-      code: handlerCode(entry),
+      tracing: this.tracing,
       description: `Runs the jobs of topic ${topic}`,
+      ...passedOn,
+      ...code,
       timeout,
       memoryMiB: memorySize,
-      environment,
+      environment: sourceMaps ? withSourceMaps(environment) : environment,
       removable: this.removable,
-      tracing: this.tracing,
     });
     this.addConsumer(topic, fn, consumerOptions);
     return fn;
@@ -224,7 +250,7 @@ export class DelayQueue extends Construct {
    *
    * Throws if the topic is not declared or has no webhook.
    */
-  webhookSecret(topic: string): Secret {
+  webhookSecret(topic: keyof Topics & string): Secret {
     const secret = this.secrets.get(topic);
     if (secret !== undefined) return secret;
     const allowed = [...this.secrets.keys()].join(", ") || "none";
@@ -271,6 +297,14 @@ export class DelayQueue extends Construct {
         return [];
       },
     });
+  }
+
+  private warnNotWrapped(topic: string, entry: string): void {
+    Annotations.of(this).addWarningV2(
+      `minutehand:not-wrapped:${topic}`,
+      `the handler of topic "${topic}" in ${entry} is not wrapped with consumer(…), so it gets SQS's event and runs no job: ` +
+        "export const handler = consumer(async (job) => { … })",
+    );
   }
 
   private warnWithoutConsumer({ topic, settings }: TopicQueues): void {

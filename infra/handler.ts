@@ -1,30 +1,96 @@
 import { statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { AssetHashType, DockerImage, type Duration } from "aws-cdk-lib";
-import { Code } from "aws-cdk-lib/aws-lambda";
-import { bundle } from "./bundle.ts";
+import { Code, type FunctionOptions } from "aws-cdk-lib/aws-lambda";
+import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
+import type { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { unknownNames } from "../general/unknown-names.ts";
+import { BUNDLE_FILE, bundle, optionsFor } from "./bundle.ts";
+import { type BundleNote, withoutPackages } from "./bundle-note.ts";
 import type { ConsumerOptions } from "./consumer.ts";
 
-export type HandlerOptions = ConsumerOptions & {
-  /**
-   * How long an invocation may take, 10 seconds to 15 minutes.
-   *
-   * @default 60 seconds
-   */
-  readonly timeout?: Duration;
-  /**
-   * The memory of the function in MiB, 128 to 10,240.
-   *
-   * @default 512
-   */
-  readonly memorySize?: number;
-  /**
-   * Environment variables of the function, in addition to those of the queue.
-   *
-   * @default none
-   */
-  readonly environment?: Readonly<Record<string, string>>;
+/** Options that go to the CDK's function unchanged. */
+const PASSED_ON = [
+  ...["description", "layers", "tracing", "ephemeralStorageSize", "filesystem", "initialPolicy"],
+  ...[
+    "vpc",
+    "vpcSubnets",
+    "securityGroups",
+    "allowAllOutbound",
+    "allowPublicSubnet",
+    "ipv6AllowedForDualStack",
+  ],
+  ...["reservedConcurrentExecutions", "environmentEncryption"],
+] as const satisfies (keyof FunctionOptions)[];
+export type PassedOn = Pick<FunctionOptions, (typeof PASSED_ON)[number]>;
+
+/**
+ * The options of a handler's function. Beside its own options it takes these of the CDK's `FunctionOptions`, with the CDK's types and
+ * meanings: `description`, `layers`, `tracing` (by default as the queue's `tracing`), `ephemeralStorageSize`, `filesystem`,
+ * `initialPolicy`, `vpc`, `vpcSubnets`, `securityGroups`, `allowAllOutbound`, `allowPublicSubnet`, `ipv6AllowedForDualStack`,
+ * `reservedConcurrentExecutions` and `environmentEncryption`.
+ */
+export type HandlerOptions = ConsumerOptions &
+  PassedOn & {
+    /**
+     * How long an invocation may take, 10 seconds to 15 minutes.
+     *
+     * @default 60 seconds
+     */
+    readonly timeout?: Duration;
+    /**
+     * The memory of the function in MiB, 128 to 10,240.
+     *
+     * @default 512
+     */
+    readonly memorySize?: number;
+    /**
+     * Environment variables of the function, in addition to those of the queue.
+     *
+     * @default none
+     */
+    readonly environment?: Readonly<Record<string, string>>;
+    /**
+     * How long CloudWatch keeps the log of the function.
+     *
+     * @default one month
+     */
+    readonly logRetention?: RetentionDays;
+    /**
+     * `externalModules`: packages that are not bundled, because a layer or the runtime has them, such as `["sharp", "@aws-sdk/*"]`.
+     *
+     * @default everything is bundled
+     */
+    readonly bundling?: Pick<BundlingOptions, "externalModules">;
+    /**
+     * Whether stack traces name the files and lines of the source. The bundle gets a source map without the text of the sources, and the
+     * function gets `--enable-source-maps`, in addition to your own `NODE_OPTIONS` in `environment`. Measured cost at a cold start:
+     * docs/reference/limits-and-cost.md.
+     *
+     * @default true
+     */
+    readonly sourceMaps?: boolean;
+  };
+
+const OWN: { readonly [Name in Exclude<keyof HandlerOptions, keyof PassedOn>]-?: true } = {
+  ...{
+    batchSize: true,
+    timeout: true,
+    memorySize: true,
+    environment: true,
+    logRetention: true,
+    bundling: true,
+    sourceMaps: true,
+  },
 };
+
+/** Answers one line for each unknown option, which only plain JavaScript can give. */
+export function unknownHandlerOptions(options: HandlerOptions): string[] {
+  return [
+    ...unknownNames("addHandler", "option", options, [...Object.keys(OWN), ...PASSED_ON]),
+    ...unknownNames("bundling", "option", options.bundling, ["externalModules"]),
+  ];
+}
 
 const LONGEST_TIMEOUT_S = 900;
 const LEAST_MEMORY_MIB = 128;
@@ -39,35 +105,72 @@ export function handlerError(timeout: Duration, memorySize: number): string | un
   return undefined;
 }
 
+/** The bundle of a handler. */
+export type HandlerCode = {
+  readonly code: Code;
+  readonly bundle: BundleNote;
+  /** Whether the bundle contains `consumer`. A handler that is not wrapped with `consumer` runs no job. */
+  readonly hasConsumer: boolean;
+};
+
+/** A bundle with `consumer` contains this property of its result. If the package is external, the bundle names the import. */
+const MARKS_OF_CONSUMER = /\bjobHandler\b|minutehand\/consumer/;
+
 /**
  * Bundles the file of a handler. `entry`: its path from the working directory. Bundles at each synth and keeps no cache, because a list
  * of the last inputs cannot say whether an import would resolve to another file today. Throws if the file does not exist, does not
  * compile or is not an ES module that exports `handler`.
  */
-export function handlerCode(entry: string): Code {
+export function handlerCode(
+  entry: string,
+  {
+    bundling: { externalModules = [] } = {},
+    sourceMaps = true,
+  }: Pick<HandlerOptions, "bundling" | "sourceMaps">,
+): HandlerCode {
   const file = resolve(entry);
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
     throw new Error(`a handler must be a file, but there is no file "${entry}" in ${process.cwd()}`);
-  const { code, exports } = bundle(file, process.cwd());
+  const root = process.cwd();
+  const choices = { sourceMap: sourceMaps, external: externalModules };
+  const { code, map, exports, inputs } = bundle(file, root, choices);
   if (!exports.includes("handler")) {
     const actual = exports.length > 0 ? exports.join(", ") : "nothing";
     throw new Error(
       `the file of a handler must be an ES module that exports "handler" (export const handler = …), but ${entry} exports ${actual}`,
     );
   }
-  return Code.fromAsset(dirname(file), {
+  const asset = Code.fromAsset(dirname(file), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       // `local` always bundles, so the CDK never runs this image or command. But the command distinguishes the assets of two files in one
-      // folder.
+      // folder, and the bundles of one file with and without a source map.
       image: DockerImage.fromRegistry("none"),
-      command: [file],
+      command: [file, sourceMaps ? "with a source map" : "without a source map"],
       local: {
         tryBundle(folder) {
-          writeFileSync(join(folder, "index.mjs"), code);
+          writeFileSync(join(folder, BUNDLE_FILE), code);
+          if (map !== undefined) writeFileSync(join(folder, `${BUNDLE_FILE}.map`), map);
           return true;
         },
       },
     },
   });
+  return {
+    code: asset,
+    bundle: {
+      inputs: withoutPackages(inputs.map((path) => resolve(root, path))),
+      build: optionsFor(file, root, choices),
+    },
+    hasConsumer: MARKS_OF_CONSUMER.test(Buffer.from(code).toString()),
+  };
+}
+
+const ENABLE_SOURCE_MAPS = "--enable-source-maps";
+
+/** Adds to the environment of a handler what makes Node read the source map of its bundle. */
+export function withSourceMaps(environment: Readonly<Record<string, string>>): Record<string, string> {
+  const options =
+    environment.NODE_OPTIONS?.split(" ").filter((one) => ![ENABLE_SOURCE_MAPS, ""].includes(one)) ?? [];
+  return { ...environment, NODE_OPTIONS: [...options, ENABLE_SOURCE_MAPS].join(" ") };
 }

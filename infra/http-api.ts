@@ -1,18 +1,24 @@
-import { Duration, Fn, Stack } from "aws-cdk-lib";
-import { HttpApi, HttpMethod, LogGroupLogDestination } from "aws-cdk-lib/aws-apigatewayv2";
+import { Duration, Fn, Lazy, Stack } from "aws-cdk-lib";
+import { type CfnStage, HttpApi, HttpMethod, LogGroupLogDestination } from "aws-cdk-lib/aws-apigatewayv2";
 import { HttpIamAuthorizer } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import { logVariables } from "../core/log-groups.ts";
 import { API_ACTIONS, grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
+import { logGroupOf } from "./log-groups.ts";
 import type { ApiProps } from "./props.ts";
 import { removalOf } from "./removal.ts";
 import type { QueueParts, TopicQueues } from "./topic-queues.ts";
 
-export type JobApiProps = QueueParts & { readonly api: ApiProps };
+export type JobApiProps = QueueParts & {
+  readonly api: ApiProps;
+  /** The functions that run topics' jobs. They are read at synth, because consumers are added later. */
+  readonly consumers: ReadonlyMap<string, LambdaFunction>;
+};
 
 // Shorter than the 30 s after which an HTTP API gives up ("Quotas for HTTP APIs"), so that the function can still answer.
 const TIMEOUT = Duration.seconds(29);
@@ -86,7 +92,7 @@ export class JobApi extends Construct {
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: removalOf(props.removable),
     });
-    http.addStage("Stage", {
+    const stage = http.addStage("Stage", {
       stageName: "$default",
       autoDeploy: true,
       throttle: {
@@ -95,7 +101,19 @@ export class JobApi extends Construct {
       },
       accessLogSettings: { destination: new LogGroupLogDestination(accessLog) },
     });
+    const variables = Lazy.any({ produce: () => this.logVariables(props.consumers) });
+    (stage.node.defaultChild as CfnStage).stageVariables = variables;
     return http;
+  }
+
+  /** Tells the functions of the API where the topics' functions write their logs. `undefined` if no log group is known. */
+  private logVariables(consumers: JobApiProps["consumers"]): Record<string, string> | undefined {
+    const groups = [...consumers].flatMap(([topic, fn]) => {
+      const group = logGroupOf(this, fn);
+      return group === undefined ? [] : [[topic, group] as const];
+    });
+    if (groups.length === 0) return undefined;
+    return logVariables({ region: Stack.of(this).region, groups: Object.fromEntries(groups) });
   }
 }
 

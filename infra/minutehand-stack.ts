@@ -8,7 +8,7 @@ import { bundleOf } from "./bundles.ts";
 import { DelayQueue } from "./delay-queue.ts";
 import type { DelayQueueProps } from "./props.ts";
 
-export type MinutehandStackProps = StackProps &
+export type MinutehandStackProps = Pick<StackProps, "description" | "stackName"> &
   Omit<DelayQueueProps, "topics" | "alarmTopic"> & {
     /** The ARN of the SNS topic that the alarms notify. @default none */
     readonly alarmTopicArn?: string;
@@ -28,9 +28,9 @@ export class MinutehandStack extends Stack {
 
   constructor(scope: Construct, id: string, props: MinutehandStackProps = {}) {
     super(scope, id, props);
-    const { removable = false, alarmTopicArn, callbackHosts } = props;
+    const { description: _, stackName: __, alarmTopicArn, callbackHosts, ...queue } = props;
     this.queue = new DelayQueue(this, "Jobs", {
-      ...props,
+      ...queue,
       ...(alarmTopicArn && { alarmTopic: Topic.fromTopicArn(this, "AlarmTopic", alarmTopicArn) }),
       topics: {
         reminders: {
@@ -46,6 +46,7 @@ export class MinutehandStack extends Stack {
         callbacks: { webhook: callbackHosts ? { allowHosts: callbackHosts, allowHttp: true } : {} },
       },
     });
+    const { removable = false } = queue;
     const reminders = this.consume("reminders", "Logs each job", removable);
     this.queue.addConsumer("readings", reminders);
     this.consume("precise", "Logs when each job started", removable);

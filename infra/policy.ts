@@ -45,8 +45,9 @@ export function topicRules(topic: string, settings: TopicProps): EventRule[] {
   return eventRulesOf(topic, settings, secondsOf);
 }
 
+/** A duration in seconds. The waits of a backoff may have fractions of a second. */
 export function secondsOf(duration: Duration): number {
-  return duration.toSeconds();
+  return duration.toSeconds({ integral: false });
 }
 
 function isSame(a: unknown, b: unknown): boolean {

@@ -64,13 +64,16 @@ export type WarmThroughputProps = {
   readonly write?: number;
 };
 
-export type DelayQueueProps = {
+/**
+ * The props of a queue. `Topics`: the type of the body of each topic's jobs, by topic. Then `topics` must have exactly these topics.
+ */
+export type DelayQueueProps<Topics = Record<string, unknown>> = {
   /**
    * The topics by name, one or more. A name has 1 to 50 characters of `a-z`, `0-9` and `-`. Two quotas limit the number of topics. A
    * CloudFormation stack has at most 500 resources: a pull topic takes 4 of them, a topic with `addHandler` 10, and a webhook topic
    * 11. A Lambda function has at most 4 KB of environment variables, which contain each topic's differences from the defaults.
    */
-  readonly topics: Readonly<Record<string, TopicProps>>;
+  readonly topics: { readonly [T in keyof Topics & string]: TopicProps };
   /**
    * The start of the queues' names (`<prefix>-<topic>`), and the `service` of logs and metrics. 1 to 24 letters, digits and `-`.
    * Two queues in the same account and region need different prefixes.

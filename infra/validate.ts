@@ -3,37 +3,68 @@ import { brokenIn, type Check, oneOf, onlyFor, wholeNumber } from "../core/check
 import { MAX_SHARDS } from "../core/constants.ts";
 import { eventChecks } from "../core/event-checks.ts";
 import { topicChecks } from "../core/topic-checks.ts";
-import { inSeconds } from "../core/topic-settings.ts";
+import { inSeconds, SETTINGS } from "../core/topic-settings.ts";
+import { unknownSettings } from "../core/unknown-settings.ts";
 import { windowFault } from "../cron/window.ts";
+import { unknownNames } from "../general/unknown-names.ts";
 import { days, shown } from "./check.ts";
-import type { ApiProps, DelayQueueProps } from "./props.ts";
+import { secondsOf } from "./policy.ts";
+import type { ApiProps, DelayQueueProps, WarmThroughputProps } from "./props.ts";
 
 const LONGEST_RETENTION_DAYS = 3650;
 /** Far more than the 40,000 units that AWS allows for a table by default. */
 const MOST_WARM_UNITS = 1_000_000;
 const READING = { secondsOf: exact, isKnown: (text: string) => !Token.isUnresolved(text) };
 
-/** Throws one error that names each broken rule, the value and what is allowed. */
+const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
+  ...{ topics: true, prefix: true, shards: true, table: true, warmThroughput: true, tickConcurrency: true },
+  ...{ maximumConcurrency: true, tracing: true, retention: true, deadRetention: true, longDelay: true },
+  ...{ eventBus: true, encryptionKey: true, api: true, alarmTopic: true, removable: true, topicsFile: true },
+};
+const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
+  ...{ auth: true, throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
+};
+const WARM_PROPS: { readonly [Name in keyof WarmThroughputProps]-?: true } = { read: true, write: true };
+
+/** Throws one error that names each unknown prop, and each broken rule, the value and what is allowed. */
 export function validate(path: string, props: DelayQueueProps): void {
+  const unknown = unknownProps(props);
+  // The checks below read the props by their names.
+  if (unknown.length > 0) throw invalid(path, unknown);
   const checks = [...queueChecks(props), ...apiChecks(props.api ?? {})];
-  for (const [name, topic] of Object.entries(props.topics)) {
+  for (const [name, topic] of Object.entries(props.topics ?? {})) {
     const at = `topics.${name}`;
     checks.push(
       ...topicChecks(name, inSeconds(topic, exact), windowFault),
       ...eventChecks(at, topic, READING),
     );
   }
-  const broken = brokenIn(checks, shown).map((line) => `  ${line}`);
-  if (broken.length > 0) {
-    throw new Error(`DelayQueue ${path} has invalid props:\n${broken.join("\n")}`);
-  }
+  const broken = brokenIn(checks, shown);
+  if (broken.length > 0) throw invalid(path, broken);
+}
+
+function invalid(path: string, lines: readonly string[]): Error {
+  return new Error(`DelayQueue ${path} has invalid props:\n${lines.map((line) => `  ${line}`).join("\n")}`);
+}
+
+/** Answers one line for each unknown name, which only plain JavaScript can give. */
+function unknownProps(props: DelayQueueProps): string[] {
+  const settings = SETTINGS.map(([name]) => name);
+  const topics = Object.entries(props.topics ?? {});
+  return [
+    ...unknownNames("the queue", "prop", props, Object.keys(PROPS)),
+    ...unknownNames("api", "prop", props.api, Object.keys(API_PROPS)),
+    ...unknownNames("warmThroughput", "prop", props.warmThroughput, Object.keys(WARM_PROPS)),
+    ...topics.flatMap(([name, topic]) => unknownSettings(`topics.${name}`, topic, settings)),
+  ];
 }
 
 function queueChecks(props: DelayQueueProps): Check[] {
   const { prefix, shards, retention, deadRetention, longDelay, topics, table, warmThroughput } = props;
   return [
     {
-      holds: Object.keys(topics).length > 0,
+      // Plain JavaScript may leave the prop out.
+      holds: Object.keys(topics ?? {}).length > 0,
       rule: "topics must name at least one topic",
       actual: topics,
       allowed: "1 or more",
@@ -65,7 +96,10 @@ function apiChecks(api: ApiProps): Check[] {
   ];
 }
 
-/** A duration in seconds. Fractions and tokens stay as they are, so that the checks can refuse them. */
+/**
+ * A duration in seconds. Fractions, tokens, and what plain JavaScript may give in place of a duration stay as they are, so that the
+ * checks can refuse them.
+ */
 function exact(duration: Duration): number {
-  return duration.toSeconds({ integral: false });
+  return typeof duration.toSeconds === "function" ? secondsOf(duration) : (duration as never);
 }

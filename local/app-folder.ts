@@ -1,15 +1,18 @@
 import { createHash } from "node:crypto";
 import { type Dirent, type FSWatcher, readdirSync, readFileSync, watch } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { errorCode, errorText } from "./local-error.ts";
 
 /** Folders with build output. They do not belong to the app. Nor do folders whose names begin with a dot. */
 const OUTPUT_FOLDERS = new Set(["node_modules", "cdk.out", "dist"]);
 
+/** Files that editors and operating systems write beside the files that they save. */
+const DRAFT = /(?:~|\.sw[a-z]|\.tmp)$|^\.#|^4913$|^\.DS_Store$/;
+
 /** One save causes several changes: an editor writes a file in steps, and then a formatter writes the file again. */
 const DEBOUNCE_MS = 150;
 
-/** The folder of a CDK project. Its files are the app, except build output, hidden folders, `*.log` and `excluded`. */
+/** The folder of a CDK project. Its files are the app, except build output, hidden folders, `*.log`, drafts of editors and `excluded`. */
 export type AppFolder = {
   readonly root: string;
   /** Paths in the folder that the runner itself writes, so they are no part of the app. */
@@ -41,15 +44,24 @@ export function openAppFolder(
  */
 export function hashFolder(app: AppFolder): string {
   const hash = createHash("sha256").update(process.version);
-  for (const folder of appFolders(app)) {
-    for (const entry of entriesOf(app, folder) ?? []) {
-      const path = join(folder, entry.name);
-      if (!entry.isFile() || !isPartOfApp(app, path)) continue;
-      const content = ifReadable(app, path, () => readFileSync(path));
-      if (content) hash.update(`\n${path.slice(app.root.length)} ${content.length}\n`).update(content);
-    }
+  for (const path of appFolders(app).flatMap((folder) => filesIn(app, folder))) {
+    const content = readPart(app, path);
+    if (content) hash.update(`\n${path.slice(app.root.length)} ${content.length}\n`).update(content);
   }
   return hash.digest("hex").slice(0, 32);
+}
+
+/** Lists the files of one folder that belong to the app. */
+export function filesIn(app: AppFolder, folder: string): string[] {
+  return (entriesOf(app, folder) ?? [])
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => join(folder, name))
+    .filter((path) => isPartOfApp(app, path));
+}
+
+/** Reads a file; `undefined` if the file cannot be read or is gone. */
+export function readPart(app: AppFolder, path: string): Buffer | undefined {
+  return ifReadable(app, path, () => readFileSync(path));
 }
 
 /** Lists the root and every folder below it that holds files of the app. Symbolic links are not followed. */
@@ -64,8 +76,10 @@ export function appFolders(app: AppFolder, folder = app.root): string[] {
 }
 
 type WatchOptions = {
-  /** Called after each save, as soon as the app's files have not changed for `DEBOUNCE_MS`. */
-  readonly onSaved: () => void;
+  /** Called after each save with the saved paths, as soon as the app's files have not changed for `DEBOUNCE_MS`. */
+  readonly onSaved: (paths: ReadonlySet<string>) => void;
+  /** Lists every folder to watch now. Default: the folders of the app. */
+  readonly folders?: () => Iterable<string>;
   readonly log: (line: string) => void;
   /** Calls `act` after `ms`. The returned function cancels the call. Default: a timer. */
   readonly after?: (ms: number, act: () => void) => () => void;
@@ -77,8 +91,9 @@ type WatchOptions = {
  */
 export function watchAppFolder(
   app: AppFolder,
-  { onSaved, log, after = callAfter }: WatchOptions,
+  { onSaved, folders: listFolders = () => appFolders(app), log, after = callAfter }: WatchOptions,
 ): () => void {
+  let saved = new Set<string>();
   const watchers = new Map<string, FSWatcher>();
   let cancel = () => {};
   let stopped = false;
@@ -92,13 +107,15 @@ export function watchAppFolder(
         // An uncaught error in a timer would end the runner, though the stack itself works.
         log(`saves in new folders are not noticed: ${errorText(error)}`);
       }
-      onSaved();
+      const paths = saved;
+      saved = new Set();
+      onSaved(paths);
     });
   }
 
   /** Watches new folders, and stops watching deleted ones. */
   function updateWatchers(): void {
-    const folders = new Set(appFolders(app));
+    const folders = new Set(listFolders());
     for (const [folder, watcher] of watchers) {
       if (folders.has(folder)) continue;
       watcher.close();
@@ -111,7 +128,9 @@ export function watchAppFolder(
     try {
       const watcher = watch(folder, (_, name) => {
         // Some systems do not name the changed file, so it may belong to the app.
-        if (name === null || isPartOfApp(app, join(folder, name))) debounceSave();
+        if (name !== null && !isPartOfApp(app, join(folder, name))) return;
+        if (name !== null) saved.add(join(folder, name));
+        debounceSave();
       });
       // Deleting a watched folder is an error on some systems.
       watcher.on("error", debounceSave);
@@ -133,7 +152,7 @@ export function watchAppFolder(
 
 /** A log does not belong to the app. Otherwise, if the runner's output goes to a file in the folder, each line would be a save. */
 function isPartOfApp({ excluded }: AppFolder, path: string): boolean {
-  return !path.endsWith(".log") && !excluded?.has(path);
+  return !path.endsWith(".log") && !DRAFT.test(basename(path)) && !excluded?.has(path);
 }
 
 function entriesOf(app: AppFolder, folder: string): Dirent[] | undefined {

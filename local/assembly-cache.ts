@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { commandOf } from "./processes.ts";
+import { errorCode } from "./local-error.ts";
+import { isRunning } from "./processes.ts";
 
 /** One hour: within that time an undo, or the start of another runner, may need the assembly again. */
 const UNUSED_AFTER_MS = 3_600_000;
@@ -59,7 +60,16 @@ export function dropUnusedAssemblies(cacheDir: string, now: number): void {
     const path = join(cacheDir, name);
     const stat = statSync(path, { throwIfNoEntry: false });
     if (!stat?.isDirectory() || held.has(name) || now - stat.mtimeMs <= UNUSED_AFTER_MS) continue;
+    removeUnlessInUse(path);
+  }
+}
+
+/** Windows deletes no folder in which a process still works. One of the next starts deletes it. */
+function removeUnlessInUse(path: string): void {
+  try {
     rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    if (!["EBUSY", "EPERM", "ENOTEMPTY"].includes(errorCode(error) ?? "")) throw error;
   }
 }
 
@@ -70,7 +80,7 @@ function heldBy(cacheDir: string, name: string): string[] | undefined {
   const [, pid] = HOLDER.exec(name) ?? [];
   if (pid === undefined) return [];
   const path = join(cacheDir, name);
-  if (commandOf(Number(pid)) === "") {
+  if (!isRunning(Number(pid))) {
     rmSync(path, { force: true });
     return [];
   }

@@ -8,12 +8,18 @@ import type { Template } from "./template.ts";
 /** One synthesised stack, and the paths of its assets by their S3 object keys. */
 export type Assembly = NamedTemplate & {
   readonly assets: ReadonlyMap<string, string>;
+  /** The warnings that the constructs of the stack gave at synth, as the CDK's command line prints them. */
+  readonly warnings: readonly string[];
   /** The app's other stacks, from which this stack may import values. */
   readonly others: readonly NamedTemplate[];
 };
 
+type Metadata = Record<string, { type: string; data?: unknown }[]>;
 type Artifact = {
   type: string;
+  metadata?: Metadata;
+  /** A file of the folder with further metadata. */
+  additionalMetadataFile?: string;
   properties?: { templateFile?: string; stackName?: string; file?: string; directoryName?: string };
 };
 type AssetFile = { source: { path?: string }; destinations: Record<string, { objectKey: string }> };
@@ -29,9 +35,10 @@ export function readAssembly(outdir: string, wanted?: string): Assembly {
   const stacks = parts.flatMap(({ folder, artifacts }) =>
     Object.entries(artifacts)
       .filter(([, { type }]) => type === "aws:cloudformation:stack")
-      .map(([id, { properties = {} }]) => ({
-        stackName: properties.stackName ?? id,
-        template: readJson<Template>(folder, properties.templateFile ?? `${id}.template.json`),
+      .map(([id, artifact]) => ({
+        stackName: artifact.properties?.stackName ?? id,
+        template: readJson<Template>(folder, artifact.properties?.templateFile ?? `${id}.template.json`),
+        warnings: warningsOf(folder, artifact),
       })),
   );
   const stack = wanted === undefined ? chooseOnlyStack(stacks) : findStack(stacks, wanted);
@@ -47,6 +54,12 @@ function partsOf(folder: string): Part[] {
       : [],
   );
   return [{ folder, artifacts }, ...stages];
+}
+
+function warningsOf(folder: string, { metadata = {}, additionalMetadataFile }: Artifact): string[] {
+  const more = additionalMetadataFile ? readJson<Metadata>(folder, additionalMetadataFile) : {};
+  const entries = Object.values({ ...metadata, ...more }).flat();
+  return entries.flatMap(({ type, data }) => (type === "aws:cdk:warning" ? String(data) : []));
 }
 
 /** Lists the assets of a folder, each as its object key and its path. */
@@ -65,13 +78,13 @@ function assetsOf({ folder, artifacts }: Part): [string, string][] {
   });
 }
 
-function findStack(stacks: readonly NamedTemplate[], wanted: string): NamedTemplate {
+function findStack<Stack extends NamedTemplate>(stacks: readonly Stack[], wanted: string): Stack {
   const stack = stacks.find(({ stackName }) => stackName === wanted);
   if (stack) return stack;
   throw new LocalError(`--stack must name a stack of the app, got "${wanted}"; allowed: ${namesOf(stacks)}`);
 }
 
-function chooseOnlyStack(stacks: readonly NamedTemplate[]): NamedTemplate {
+function chooseOnlyStack<Stack extends NamedTemplate>(stacks: readonly Stack[]): Stack {
   const queues = stacks.filter(({ template }) => hasDelayQueue(template));
   const [stack, ...others] = stacks.length === 1 ? stacks : queues;
   if (stack && others.length === 0) return stack;

@@ -1,14 +1,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { importVariables } from "./app-imports.ts";
+import { NOTE_BUNDLES } from "./bundle-note.ts";
 import type { Guard } from "./guard.ts";
 import { errorText, LocalError } from "./local-error.ts";
-import { signalProcess } from "./processes.ts";
+import { DETACHED, killTree } from "./processes.ts";
 
 type Options = {
   readonly guard: Guard;
   /** Ends the app and every process that the app has started. */
   readonly signal: AbortSignal;
+  /** Each Node process of the app appends the URLs of its imports to this file. */
+  readonly importsFile: string;
 };
 
 /**
@@ -20,7 +24,7 @@ export async function runCdkApp(
   root: string,
   command: string | undefined,
   outdir: string,
-  { guard, signal }: Options,
+  { guard, signal, importsFile }: Options,
 ): Promise<void> {
   const { app, context } = readSettings(root, command);
   const bins = [dirname(process.execPath), join(root, "node_modules", ".bin")].join(delimiter);
@@ -29,11 +33,13 @@ export async function runCdkApp(
     cwd: root,
     shell: true,
     // The shell passes no signal on to the app. A process group of their own lets one signal end both.
-    detached: true,
+    ...DETACHED,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...inherited,
       PATH: `${bins}${delimiter}${process.env.PATH ?? ""}`,
+      ...importVariables(importsFile, process.env),
+      [NOTE_BUNDLES]: "true",
       CDK_OUTDIR: outdir,
       CDK_CONTEXT_JSON: JSON.stringify(context),
     },
@@ -53,7 +59,7 @@ async function waitForEnd(child: ChildProcess, signal: AbortSignal): Promise<num
   const { promise, resolve, reject } = Promise.withResolvers<number | string | null>();
   const stop = () => {
     if (child.exitCode !== null || child.signalCode !== null) reject(signal.reason);
-    if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
+    if (child.pid !== undefined) killTree(child.pid);
   };
   child.once("error", reject);
   child.once("close", (code, by) => resolve(code ?? by));

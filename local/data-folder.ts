@@ -20,7 +20,7 @@ const sqliteFiles = (database: string): string[] =>
 
 /** The files and folders that `reset` deletes. */
 const DELETED_BY_RESET = [
-  ...["dynamodb.sqlite", "schedules.sqlite"].flatMap(sqliteFiles),
+  ...["dynamodb.sqlite", "dynamodb-portable.sqlite", "schedules.sqlite"].flatMap(sqliteFiles),
   "sqs",
   "event-sources.json",
   "event-sources.json.new",
@@ -28,7 +28,8 @@ const DELETED_BY_RESET = [
 const KEPT_BY_RESET = [...sqliteFiles("lock"), "compiled", "runner.json", "secrets.json", "secrets.json.new"];
 
 export type DataFolder = {
-  readonly databaseFile: string;
+  /** The two embedded DynamoDBs have different files. */
+  readonly databaseFiles: { readonly native: string; readonly portable: string };
   readonly queuesDir: string;
   readonly schedulesFile: string;
   readonly eventSourcesFile: string;
@@ -58,7 +59,10 @@ export function openDataFolder(dir: string, reset: boolean, shortageIn = diskSho
   const recordFile = join(path, "runner.json");
   const lock = lockFolder(path, () => readRecord(recordFile));
   const folder = {
-    databaseFile: join(path, "dynamodb.sqlite"),
+    databaseFiles: {
+      native: join(path, "dynamodb.sqlite"),
+      portable: join(path, "dynamodb-portable.sqlite"),
+    },
     queuesDir: join(path, "sqs"),
     schedulesFile: join(path, "schedules.sqlite"),
     eventSourcesFile: join(path, "event-sources.json"),

@@ -6,7 +6,7 @@ import { asList, asObject, resolve, type Scope, type Template } from "./template
 const TABLE_OUTPUT = "Minutehand table";
 const API_OUTPUT = "Minutehand API";
 
-type Policies = Readonly<Record<string, { readonly webhook?: object }>>;
+type Policies = Readonly<Record<string, { readonly webhook?: object; readonly consumer?: string }>>;
 
 export function hasDelayQueue({ Outputs = {} }: Template): boolean {
   return Object.values(Outputs).some(({ Description }) => Description === TABLE_OUTPUT);

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { unguessableAddress, waitUntilListening } from "./free-port.ts";
 import { LocalError } from "./local-error.ts";
+import { DETACHED } from "./processes.ts";
 import type { SupervisedProgram } from "./supervise.ts";
 
 const { resolve } = createRequire(import.meta.url);
@@ -36,7 +37,7 @@ export async function dynoxideProgram(
     program: {
       name: "the embedded DynamoDB (dynoxide)",
       data: file,
-      spawn: () => spawn(binary, args, { detached: true, stdio: ["ignore", "ignore", "pipe"] }),
+      spawn: () => spawn(binary, args, { ...DETACHED, stdio: ["ignore", "ignore", "pipe"] }),
       ready: (_, signal) => waitUntilListening(address, signal),
     },
   };

@@ -1,12 +1,15 @@
+import { realpathSync } from "node:fs";
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { hashFolder, openAppFolder, watchAppFolder } from "./app-folder.ts";
+import { countMessages, createAdviser } from "./advice.ts";
+import { openAppFolder, watchAppFolder } from "./app-folder.ts";
 import { readAssembly } from "./assembly.ts";
 import { checkSettings } from "./cdk-app.ts";
 import { refusalText } from "./create-each.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
+import type { Database } from "./database.ts";
 import { logDiskShortage } from "./disk.ts";
 import { displayName } from "./display-name.ts";
 import { startEmulators } from "./emulators.ts";
@@ -14,13 +17,17 @@ import type { Outcome } from "./execution-environment.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuard } from "./guard.ts";
 import { openHttpApi } from "./http-api.ts";
+import { readInputs } from "./inputs.ts";
 import { leaveOutRefused } from "./left-out.ts";
 import { errorText, LocalError } from "./local-error.ts";
 import { formatLogLine } from "./log-lines.ts";
+import { rememberOutput } from "./own-output.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
-import { createReloader } from "./reload.ts";
+import { rebuildFunction } from "./rebuild.ts";
+import { createReloader, type Synthesised } from "./reload.ts";
 import { type FunctionSpec, type QueueSpec, readStack, type StackSpec } from "./resources.ts";
+import { createSavedFiles } from "./saved-files.ts";
 import { createSchedules } from "./schedules.ts";
 import { createSecrets } from "./secrets.ts";
 import { startOwnServices } from "./services/own-services.ts";
@@ -32,6 +39,9 @@ import { startTriggers } from "./triggers.ts";
 /** Enough for ten pollers of each queue, whose requests wait up to 20 s, and for the deletions at the same time. */
 const MAX_SOCKETS = 200;
 
+/** The sweep hands jobs over each minute. */
+const ADVISE_EVERY_MS = 60_000;
+
 export type EmbeddedStackOptions = {
   /** The port of the HTTP API on 127.0.0.1; 0 picks a free port. */
   readonly port: number;
@@ -40,6 +50,8 @@ export type EmbeddedStackOptions = {
   readonly reset?: boolean;
   /** Whether to keep everything in memory. The data folder is then not touched. */
   readonly memory?: boolean;
+  /** Which embedded DynamoDB to start. Default: the native one where it is installed, else the portable one. */
+  readonly database?: Database | undefined;
   /** Whether scheduled rules fire at the start and then each minute. Default: true. */
   readonly tick?: boolean;
   /** Environment variables of all functions. They override the template's. */
@@ -105,7 +117,12 @@ async function start(
   options: EmbeddedStackOptions,
   teardown: ReturnType<typeof createTeardown>,
 ): Promise<EmbeddedStack> {
-  const { root = process.cwd(), signal, log, progress = () => {}, onLost = () => {} } = options;
+  const { signal, onLost = () => {} } = options;
+  // Imports and inputs of bundles are named by their real paths.
+  const root = realpathSync(options.root ?? process.cwd());
+  const output = rememberOutput();
+  const log = output.remember(options.log);
+  const progress = output.remember(options.progress ?? (() => {}));
   // Before anything is written, so that a start in the wrong folder leaves nothing behind.
   checkSettings(root, options.app);
   const folder = options.memory ? undefined : openDataFolder(options.dataDir, options.reset ?? false);
@@ -122,12 +139,19 @@ async function start(
   teardown.add(guard.stop);
 
   let writeRecord = () => {};
-  const starting = startEmulators({ folder, guard, log, onRestart: () => writeRecord(), onLost });
+  const starting = startEmulators({
+    folder,
+    database: options.database,
+    guard,
+    log,
+    onRestart: () => writeRecord(),
+    onLost,
+  });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
   const appFolder = openAppFolder(root, folder?.paths, log);
   const synthesis = createSynthesis({ appFolder, app: options.app, guard, signal });
   teardown.add(synthesis.stop);
-  const runningHash = options.watch ? hashFolder(appFolder) : "";
+  const files = options.watch ? createSavedFiles(appFolder, output.isIn) : undefined;
   const [emulators, outdir] = await Promise.all([starting, synthesis.run(progress)]);
   signal?.throwIfAborted();
   const endpoints = { ...emulators.endpoints, ...services.endpoints };
@@ -140,12 +164,14 @@ async function start(
     });
   writeRecord();
 
-  const readSynthesised = (folder: string): StackSpec => {
+  const readSynthesised = (folder: string): Synthesised => {
     const assembly = readAssembly(folder, options.stack);
     const { stackName } = assembly;
-    return readStack(assembly, { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url });
+    const site = { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url };
+    return { stack: readStack(assembly, site), imports: new Set(readInputs(folder)?.imports) };
   };
-  const declared = readSynthesised(outdir);
+  const synthesised = readSynthesised(outdir);
+  const declared = synthesised.stack;
   const sqs = new SQSClient({
     ...platform,
     endpoint: endpoints.sqs,
@@ -167,8 +193,8 @@ async function start(
   for (const line of stack.leftOut) log(`left out: ${line}`);
 
   const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
-  const say = (logicalId: string, line: string) => {
-    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, Date.now());
+  const say = (logicalId: string, line: string, codeDir: string) => {
+    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, Date.now(), codeDir);
     if (readable !== undefined) log(readable);
   };
   const variables = {
@@ -182,18 +208,31 @@ async function start(
   holdCode();
   const invoke = async (pool: FunctionPool, event: unknown): Promise<Outcome> => {
     const outcome = await pool.invoke(event);
-    if (outcome.outcome !== "returned")
-      say(pool.spec.logicalId, JSON.stringify({ level: "ERROR", message: outcome.error.errorMessage }));
+    if (outcome.outcome !== "returned") {
+      const { errorMessage: message, thrown } = outcome.error;
+      say(pool.spec.logicalId, JSON.stringify({ level: "ERROR", message, thrown }), pool.spec.codeDir);
+    }
     return outcome;
   };
   const { account } = platform;
   const tick = options.tick ?? true;
   const triggers = startTriggers(stack, { pools, invoke, api, sqs, services, account, tick, log });
   teardown.add(triggers.stop);
-  if (options.watch) {
-    const reloadAfterSave = createReloader(declared, {
-      hashApp: () => hashFolder(appFolder),
-      runningHash,
+  const advise = createAdviser({ countMessages: (queue) => countMessages(queue, sqs), log });
+  const adviseNow = (current: StackSpec) =>
+    advise(current).catch((error) =>
+      log(`the queues of the stack could not be checked: ${errorText(error)}`),
+    );
+  await adviseNow(stack);
+  // A job that nobody runs may be due later.
+  let advised = stack;
+  const advising = setInterval(() => void adviseNow(advised), ADVISE_EVERY_MS).unref();
+  teardown.add(() => clearInterval(advising));
+  if (files) {
+    const reloadAfterSave = createReloader(synthesised, {
+      files,
+      root,
+      rebuild: (spec, build) => rebuildFunction(spec, build, { folder: synthesis.newFolder(), root }),
       synthesise: async () => readSynthesised(await synthesis.run(() => {})),
       createQueues: async (queues) => {
         const [refusal] = await createQueues(queues, sqs);
@@ -203,9 +242,15 @@ async function start(
         for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
         holdCode();
       },
+      onReloaded: (reloaded) => {
+        advised = reloaded;
+        void adviseNow(reloaded);
+      },
       log,
     });
-    teardown.add(watchAppFolder(appFolder, { onSaved: () => void reloadAfterSave(), log }));
+    const { folders } = files;
+    const onSaved = (paths: ReadonlySet<string>) => void reloadAfterSave(paths);
+    teardown.add(watchAppFolder(appFolder, { onSaved, folders, log }));
     // A file may have been saved while the stack started.
     void reloadAfterSave();
   }

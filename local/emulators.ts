@@ -1,5 +1,5 @@
 import type { DataFolder } from "./data-folder.ts";
-import { dynoxideProgram } from "./dynoxide.ts";
+import { chooseDatabase, type Database, databaseProgram, otherDatabase } from "./database.ts";
 import { externalEndpoint } from "./external-endpoint.ts";
 import { fauxqsProgram } from "./fauxqs.ts";
 import type { Guard } from "./guard.ts";
@@ -17,13 +17,19 @@ type Dependencies = {
   readonly guard: Guard;
   /** Absent: the emulators keep everything in memory. */
   readonly folder: DataFolder | undefined;
+  /** Default: the native DynamoDB where it is installed, else the portable one. */
+  readonly database: Database | undefined;
   readonly log: (line: string) => void;
   readonly onRestart: () => void;
   readonly onLost: (error: LocalError) => void;
 };
 
 /** Starts the emulators of DynamoDB and SQS, except where an environment variable names another service. */
-export async function startEmulators({ folder, ...dependencies }: Dependencies): Promise<Emulators> {
+export async function startEmulators({
+  folder,
+  database,
+  ...dependencies
+}: Dependencies): Promise<Emulators> {
   const started: Supervisor[] = [];
   const serve = async (variable: string, embedded: () => Promise<Embedded>): Promise<Service> => {
     const outer = await externalEndpoint(variable);
@@ -37,7 +43,12 @@ export async function startEmulators({ folder, ...dependencies }: Dependencies):
     await Promise.all(started.map((service) => service.stop()));
   };
   const results = await Promise.allSettled([
-    serve("AWS_ENDPOINT_URL_DYNAMODB", () => dynoxideProgram(folder?.databaseFile)),
+    serve("AWS_ENDPOINT_URL_DYNAMODB", async () => {
+      const chosen = chooseDatabase(database);
+      const unseen = folder && otherDatabase(chosen, folder);
+      if (unseen !== undefined) dependencies.log(unseen);
+      return databaseProgram(chosen, folder);
+    }),
     serve("AWS_ENDPOINT_URL_SQS", () => fauxqsProgram(folder?.queuesDir)),
   ]);
   const [dynamodb, sqs] = results;

@@ -4,6 +4,7 @@ import { eachLine } from "./each-line.ts";
 import type { FunctionError, RunnerMessage, RuntimeMessage } from "./function-process.ts";
 import type { Guard } from "./guard.ts";
 import { errorText } from "./local-error.ts";
+import { DETACHED, machineVariables } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 import type { FunctionSpec } from "./resources.ts";
 
@@ -33,8 +34,8 @@ export type EnvironmentHost = {
   readonly guard: Guard;
   /** Endpoints, region, credentials: environment variables beside those of the template. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Called with each line that a function writes. */
-  readonly onLine: (logicalId: string, line: string) => void;
+  /** Called with each line that a function writes, and with the folder of its code. */
+  readonly onLine: (logicalId: string, line: string, codeDir: string) => void;
 };
 
 /** Starts a process and loads the handler. Rejects if the start fails or takes longer than 10 s, as on Lambda. */
@@ -45,14 +46,14 @@ export async function startExecutionEnvironment(
   const child = fork(programPath("function"), [spec.codeDir, spec.handler, spec.arn], {
     cwd: spec.codeDir,
     // Detached, so that Ctrl-C reaches only the runner, which then ends its functions.
-    detached: true,
+    ...DETACHED,
     env: variablesOf(spec, host),
     execArgv: [],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   host.guard.watch(child);
   for (const stream of [child.stdout, child.stderr])
-    if (stream) eachLine(stream, (line) => host.onLine(spec.logicalId, line));
+    if (stream) eachLine(stream, (line) => host.onLine(spec.logicalId, line, spec.codeDir));
 
   /** The invocation that is running. */
   let running: { requestId: string; settle: (outcome: Outcome) => void } | undefined;
@@ -103,7 +104,8 @@ export async function startExecutionEnvironment(
 async function waitUntilLoaded(child: ChildProcess, gone: Promise<string>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   child.once("message", (message: RuntimeMessage) => {
-    if (message.type === "unloadable") reject(new Error(message.error.errorMessage));
+    if (message.type === "unloadable")
+      reject(new Error(message.error.errorMessage, { cause: message.error.thrown }));
     else resolve();
   });
   void gone.then((how) =>
@@ -125,10 +127,8 @@ async function waitUntilLoaded(child: ChildProcess, gone: Promise<string>): Prom
 
 /** Lambda's own variables: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
 function variablesOf(spec: FunctionSpec, { variables }: EnvironmentHost): NodeJS.ProcessEnv {
-  const { PATH = "", TMPDIR = "/tmp" } = process.env;
   return {
-    PATH,
-    TMPDIR,
+    ...machineVariables(process.env),
     TZ: "UTC",
     LANG: "en_US.UTF-8",
     AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",

@@ -1,6 +1,9 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { missingPackages } from "../general/optional-packages.ts";
 import { unguessableAddress } from "./free-port.ts";
+import { LocalError } from "./local-error.ts";
+import { DETACHED } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 import type { SupervisedProgram } from "./supervise.ts";
 
@@ -8,6 +11,9 @@ import type { SupervisedProgram } from "./supervise.ts";
 export async function fauxqsProgram(
   dataDir: string | undefined,
 ): Promise<{ program: SupervisedProgram; endpoint: string }> {
+  // Synthesising a handler needs esbuild, so a user who lacks both learns of both at once.
+  if (missingPackages("minutehand local", ["fauxqs"]) !== undefined)
+    throw new LocalError(missingPackages("minutehand local", ["fauxqs", "esbuild"]) ?? "");
   const { host, port } = await unguessableAddress();
   return {
     endpoint: `http://${host}:${port}`,
@@ -16,7 +22,7 @@ export async function fauxqsProgram(
       data: dataDir,
       spawn: () =>
         fork(programPath("fauxqs"), [host, String(port), ...(dataDir ? [dataDir] : [])], {
-          detached: true,
+          ...DETACHED,
           execArgv: [],
           stdio: ["ignore", "ignore", "pipe", "ipc"],
         }),

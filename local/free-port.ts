@@ -26,13 +26,19 @@ export async function freePort(host = LOOPBACK): Promise<number> {
  * macOS the host is not hidden.
  */
 export async function unguessableAddress(): Promise<Address> {
-  const host = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
+  const host = loopbackHost(process.platform);
   try {
     return { host, port: await freePort(host) };
   } catch (error) {
     if (errorCode(error) !== "EADDRNOTAVAIL") throw error;
     return { host: LOOPBACK, port: await freePort() };
   }
+}
+
+/** Draws one of the platform's loopback addresses. */
+export function loopbackHost(platform: NodeJS.Platform): string {
+  if (platform === "darwin") return LOOPBACK;
+  return `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
 }
 
 /** Resolves when a server accepts connections at the address, or when the signal aborts. */

@@ -131,7 +131,9 @@ export function createFunctionPool(first: FunctionSpec, host: EnvironmentHost): 
     } catch (error) {
       // As on Lambda, the invocation that needed the environment fails. The next invocation tries to start one again.
       const errorMessage = errorText(error);
-      host.onLine(spec.logicalId, `could not start: ${errorMessage}`);
+      const thrown = error instanceof Error ? error.cause : undefined;
+      const record = { level: "ERROR", message: `could not start: ${errorMessage}`, thrown };
+      host.onLine(spec.logicalId, JSON.stringify(record), started.codeDir);
       if (started !== spec) return;
       waiting
         .shift()

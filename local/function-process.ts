@@ -8,7 +8,13 @@ import { pathToFileURL } from "node:url";
 import { nextTraceHeader } from "./recursive-loop.ts";
 
 export type RunnerMessage = { readonly requestId: string; readonly event: string; readonly deadline: number };
-export type FunctionError = { readonly errorType: string; readonly errorMessage: string };
+export type FunctionError = {
+  readonly errorType: string;
+  readonly errorMessage: string;
+  /** What was thrown, as a logger writes an error. Absent if no error was thrown. */
+  readonly thrown?: ThrownError;
+};
+export type ThrownError = { readonly message: string; readonly stack: string; readonly cause?: ThrownError };
 export type RuntimeMessage =
   | { readonly type: "ready" }
   | { readonly type: "unloadable"; readonly error: FunctionError }
@@ -17,6 +23,8 @@ export type RuntimeMessage =
 
 type Handler = (event: unknown, context: object) => unknown;
 
+/** How many causes of an error are told. An error can be its own cause. */
+const DEEPEST_CAUSE = 8;
 const EXTENSIONS = [".mjs", ".cjs", ".js"];
 
 process.on("disconnect", () => process.exit());
@@ -71,8 +79,17 @@ function contextOf(awsRequestId: string, deadline: number) {
 }
 
 function toFunctionError(error: unknown): FunctionError {
-  if (!(error instanceof Error)) return { errorType: "Error", errorMessage: String(error) };
-  return { errorType: error.name, errorMessage: error.message };
+  try {
+    if (!(error instanceof Error)) return { errorType: "Error", errorMessage: String(error) };
+    return { errorType: error.name, errorMessage: error.message, thrown: toThrown(error, DEEPEST_CAUSE) };
+  } catch {
+    return { errorType: "Error", errorMessage: "an unknown error that has no text" };
+  }
+}
+
+function toThrown({ message, stack = message, cause }: Error, deeper: number): ThrownError {
+  const isDeeper = cause instanceof Error && deeper > 0;
+  return { message, stack, ...(isDeeper ? { cause: toThrown(cause, deeper - 1) } : {}) };
 }
 
 function tellRunner(message: RuntimeMessage): void {

@@ -2,7 +2,7 @@
  * The guard: a separate process that ends every process of the runner when the runner is gone, even after a SIGKILL. Without
  * the guard the emulators of a killed runner would keep running.
  */
-import { signalProcess } from "./processes.ts";
+import { killTree, signalProcess } from "./processes.ts";
 
 /** Process ids. A negative id stands for a process group, as in kill(2). */
 export type GuardMessage = { watch: number } | { forget: number };
@@ -15,6 +15,9 @@ process.on("message", (message: GuardMessage) => {
 });
 
 process.on("disconnect", () => {
-  for (const pid of watched) signalProcess(pid, "SIGKILL");
+  for (const id of watched) {
+    if (id < 0) killTree(-id);
+    else signalProcess(id, "SIGKILL");
+  }
   process.exit();
 });

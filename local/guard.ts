@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import type { GuardMessage } from "./guard-process.ts";
+import { DETACHED } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 
 /** Makes sure that no child outlives this process. */
@@ -20,7 +21,7 @@ export function startGuard(): Guard {
   function start(): ChildProcess {
     // Detached, so that Ctrl-C or a signal to the runner's process group does not end the guard before the other processes.
     const child = fork(programPath("guard"), {
-      detached: true,
+      ...DETACHED,
       execArgv: [],
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });

@@ -1,4 +1,5 @@
 import { printable } from "./printable.ts";
+import { isLoggedError, shortFrame, traceLines } from "./stack-trace.ts";
 
 /** Characters of a plain line, about five lines of a terminal. */
 const LONGEST_LINE = 500;
@@ -20,19 +21,38 @@ const LOGGER_FIELDS = new Set([
   "xray_trace_id",
 ]);
 
+/** The width of a time. The stack of an error begins in the next column. */
+const INDENT = " ".repeat("12:00:05.004  ".length);
+
 /**
- * Turns a line that a function wrote into a readable line. Answers `undefined` for metrics and for debug records that are not
- * job events. `now`, in ms since the epoch, is the time of a line without a timestamp.
+ * Turns a line that a function wrote into a readable line, and into further lines for the stacks of errors. Answers `undefined` for metrics
+ * and for debug records that are not job events.
+ *
+ * @param now the time of a line without a timestamp, ms since the epoch
+ * @param codeDir the folder of the function's code: the files of stacks are named from there
  */
-export function formatLogLine(functionName: string, line: string, now: number): string | undefined {
-  const text = formatLine(functionName, line, now);
-  // Escape control characters, so that texts of handlers and receivers cannot control the terminal. Tabs are harmless.
-  return text?.split("\t").map(printable).join("\t");
+export function formatLogLine(
+  functionName: string,
+  line: string,
+  now: number,
+  codeDir = "",
+): string | undefined {
+  const record = parseRecord(line);
+  const text = formatLine(functionName, record ?? shortFrame(line, codeDir), now);
+  if (text === undefined) return undefined;
+  const errors = Object.values(record ?? {}).filter(isLoggedError);
+  const trace = errors.flatMap((error) => traceLines(error, codeDir)).map((one) => INDENT + shortened(one));
+  return [text, ...trace].map(withoutControls).join("\n");
 }
 
-function formatLine(functionName: string, line: string, now: number): string | undefined {
-  const record = parseRecord(line);
-  if (!record) return line.trim() === "" ? undefined : `${clock(now)}  ${functionName}  ${shortened(line)}`;
+/** Escapes control characters, so that texts of handlers and receivers cannot control the terminal. Tabs are harmless. */
+function withoutControls(text: string): string {
+  return text.split("\t").map(printable).join("\t");
+}
+
+function formatLine(functionName: string, record: LogRecord | string, now: number): string | undefined {
+  if (typeof record === "string")
+    return record.trim() === "" ? undefined : `${clock(now)}  ${functionName}  ${shortened(record)}`;
   if ("_aws" in record) return undefined;
   const time = Date.parse(String(record.timestamp));
   const saidAt = Number.isNaN(time) ? now : time;
@@ -78,6 +98,8 @@ function describeEvent(event: LogRecord, now: number): string | undefined {
       return `dropped a message: ${event.reason}`;
     case "done":
       return `done in attempt ${event.attempt}`;
+    case "threw":
+      return `threw in attempt ${event.attempt}`;
     case "failed":
       return `failed attempt ${event.attempt}: ${event.error}`;
     case "dead":
@@ -105,17 +127,18 @@ function count(number: unknown, one: string, many = `${one}s`): string {
 function details(record: LogRecord): string {
   const said = new Set(["type", "topic", "id"]);
   const isEvent = record.message === `job ${record.type}`;
+  const isSaid = (value: unknown): boolean =>
+    isLoggedError(value) && String(record.message).includes(value.message);
   return Object.entries(record)
-    .filter(([key]) => !LOGGER_FIELDS.has(key) && !(isEvent && said.has(key)))
+    .filter(([key, value]) => !LOGGER_FIELDS.has(key) && !(isEvent && said.has(key)) && !isSaid(value))
     .map(([key, value]) => `${key}=${textOf(value)}`)
     .join(" ");
 }
 
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
-  // The logger writes an error with its stack, which is too long for one line.
-  if (typeof value === "object" && value !== null && "message" in value && "stack" in value)
-    return String(value.message);
+  // The stack follows in lines of its own.
+  if (isLoggedError(value)) return value.message;
   return JSON.stringify(value);
 }
 

@@ -10,6 +10,7 @@ const PLAYED: Readonly<Record<string, readonly string[]>> = {
     "GlobalSecondaryIndexes",
     "KeySchema",
     "LocalSecondaryIndexes",
+    "TimeToLiveSpecification",
   ],
   "AWS::DynamoDB::Table": [
     "AttributeDefinitions",
@@ -17,6 +18,7 @@ const PLAYED: Readonly<Record<string, readonly string[]>> = {
     "KeySchema",
     "LocalSecondaryIndexes",
     "ProvisionedThroughput",
+    "TimeToLiveSpecification",
   ],
   "AWS::Events::Rule": ["EventBusName", "EventPattern", "ScheduleExpression", "State", "Targets"],
   "AWS::Lambda::EventSourceMapping": [

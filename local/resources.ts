@@ -1,10 +1,12 @@
 import type { Assembly } from "./assembly.ts";
+import { type BundleNote, readBundleNote } from "./bundle-note.ts";
 import { delayQueueApiId, requiredNames } from "./delay-queue.ts";
 import { type EventRuleSpec, readEventRule } from "./event-rule.ts";
 import { leaveOutDangling } from "./left-out.ts";
 import { LocalError } from "./local-error.ts";
 import { type Site, scopeOf, URL_SUFFIX } from "./naming.ts";
 import { playedProperties } from "./played-properties.ts";
+import { hashCode } from "./rebuild.ts";
 import { asList, asObject, holds, type Json, type JsonObject, resolve } from "./template.ts";
 
 /** `properties` are those of CreateTable. */
@@ -28,6 +30,8 @@ export type FunctionSpec = {
   readonly memoryMb: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly reservedConcurrency: number | undefined;
+  /** How the app has bundled the code. Absent: another tool has made the code. */
+  readonly bundle?: BundleNote | undefined;
 };
 export type EventSourceSpec = {
   readonly uuid: string;
@@ -73,6 +77,8 @@ export type StackSpec = {
    * type.
    */
   readonly leftOut: string[];
+  /** The warnings of the synthesis. */
+  readonly warnings: readonly string[];
 };
 
 /** Resource types that change nothing on this machine, such as permissions and alarms. */
@@ -126,6 +132,7 @@ export function emptyStack(): StackSpec {
     unknownTypes: [],
     required: [],
     leftOut: [],
+    warnings: [],
   };
 }
 
@@ -133,11 +140,13 @@ export function emptyStack(): StackSpec {
  * Reads a synthesised stack. Names the resources that are not played in `leftOut`, since an app may have more than a delay queue.
  * Throws `LocalError` if a delay queue's table or one of its ready queues cannot be played.
  */
-export function readStack({ template, assets, others }: Assembly, site: Site): StackSpec {
+export function readStack({ template, assets, others, warnings }: Assembly, site: Site): StackSpec {
   const scope = scopeOf(template, site, others);
-  const stack = emptyStack();
+  const stack: StackSpec = { ...emptyStack(), warnings };
   // The local stack has one address, so it plays one API: the delay queue's, else the API of the first route.
   let playedApi = delayQueueApiId(template);
+  /** The routes of the APIs that are not played. */
+  const otherApis = new Map<string, string[]>();
   const propertiesOf = (logicalId: string): JsonObject => {
     const { Type = "", Properties = {} } = template.Resources[logicalId] ?? {};
     return asObject(resolve(playedProperties(Type, Properties), scope));
@@ -151,6 +160,10 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
       stack.leftOut.push(`${logicalId}: ${error.message}`);
     }
   }
+  for (const [api, routes] of otherApis)
+    stack.leftOut.push(
+      `the API ${api} with ${routes.join(", ")}: the local stack has one address, so it plays only the API ${playedApi}`,
+    );
   return leaveOutDangling({ ...stack, required: requiredNames(template, scope, stack.functions) });
 
   function add(logicalId: string, type: string): void {
@@ -176,7 +189,7 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
           logicalId,
           name: name(),
           arn: arn(),
-          ...functionSpec(propertiesOf(logicalId)),
+          ...functionSpec(propertiesOf(logicalId), readBundleNote(template.Resources[logicalId]?.Metadata)),
         });
         break;
       case "AWS::Lambda::EventSourceMapping":
@@ -201,16 +214,24 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
       case "AWS::SecretsManager::Secret":
         stack.secrets.push({ name: name(), properties: propertiesOf(logicalId) });
         break;
-      case "AWS::ApiGatewayV2::Route":
-        stack.routes.push(route(propertiesOf(logicalId)));
+      case "AWS::ApiGatewayV2::Route": {
+        const properties = propertiesOf(logicalId);
+        const api = String(properties.ApiId);
+        playedApi ??= api;
+        if (api === playedApi) stack.routes.push(route(properties));
+        else otherApis.set(api, [...(otherApis.get(api) ?? []), String(properties.RouteKey)]);
         break;
+      }
       default:
         if (!WITHOUT_LOCAL_EFFECT.has(type) && !stack.unknownTypes.includes(type))
           stack.unknownTypes.push(type);
     }
   }
 
-  function functionSpec(properties: JsonObject): Omit<FunctionSpec, "logicalId" | "name" | "arn"> {
+  function functionSpec(
+    properties: JsonObject,
+    bundle: BundleNote | undefined,
+  ): Omit<FunctionSpec, "logicalId" | "name" | "arn"> {
     const code = asObject(properties.Code);
     const codeDir = assets.get(String(code.S3Key));
     if (codeDir === undefined) throw new LocalError("the function's code is not among the app's assets");
@@ -221,7 +242,9 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
     return {
       handler: String(properties.Handler),
       codeDir,
-      codeHash: String(code.S3Key),
+      // The CDK's hash cannot be compared with the hash of code that the runner bundles.
+      codeHash: bundle?.build ? hashCode(codeDir) : String(code.S3Key),
+      ...(bundle && { bundle }),
       timeoutMs: numberOr(properties.Timeout, DEFAULT_FUNCTION_TIMEOUT_S) * 1000,
       memoryMb: numberOr(properties.MemorySize, DEFAULT_FUNCTION_MEMORY_MB),
       environment: Object.fromEntries(
@@ -255,12 +278,6 @@ export function readStack({ template, assets, others }: Assembly, site: Site): S
   }
 
   function route(properties: JsonObject): RouteSpec {
-    const api = String(properties.ApiId);
-    playedApi ??= api;
-    if (api !== playedApi)
-      throw new LocalError(
-        `route ${properties.RouteKey} is of the API ${api}; the local stack runs only the API ${playedApi}`,
-      );
     const integrationId = String(properties.Target).replace(/^integrations\//, "");
     const integration = propertiesOf(integrationId);
     // The URI is the function's ARN, or a path of API Gateway that contains the ARN.

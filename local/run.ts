@@ -2,7 +2,10 @@ import { topicsOfFunction } from "./delay-queue.ts";
 import { type EmbeddedStack, type EmbeddedStackOptions, startEmbeddedStack } from "./embedded-stack.ts";
 import { errorText, LocalError } from "./local-error.ts";
 
-type RunOptions = Pick<EmbeddedStackOptions, "port" | "dataDir" | "reset" | "app" | "stack" | "watch">;
+type RunOptions = Pick<
+  EmbeddedStackOptions,
+  "port" | "dataDir" | "reset" | "database" | "app" | "stack" | "watch"
+>;
 
 /**
  * Runs the stack until a signal ends it, and then ends the process. A failure that the user can fix prints one line on stderr. Any other

@@ -1,18 +1,23 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type AppFolder, hashFolder } from "./app-folder.ts";
+import { readImports } from "./app-imports.ts";
 import { createAssemblyHolder, dropUnusedAssemblies, markUsed } from "./assembly-cache.ts";
+import { bundledFiles } from "./bundle-note.ts";
 import { runCdkApp } from "./cdk-app.ts";
 import type { Guard } from "./guard.ts";
+import { readInputs, writeInputs } from "./inputs.ts";
 
 /** Synthesises one app, at the start of its stack and after each save. */
 export type Synthesis = {
   /**
-   * Answers the folder of the assembly. Runs the app of a `cdk.json` only if a file of its folder has changed, and the app of
-   * a given command each time: such an app may read files elsewhere. Throws `LocalError` if the app fails. Throws the signal's
+   * Answers the folder of the assembly. Runs the app of a `cdk.json` only if a file of its folder, or a file elsewhere that the app
+   * imports or bundles, has changed. Runs the app of a given command each time: such an app may read other files elsewhere. Throws `LocalError` if the app fails. Throws the signal's
    * reason if the signal aborts.
    */
   readonly run: (progress: (line: string) => void) => Promise<string>;
+  /** Names a new folder for code that the runner bundles. Hold the code as an assembly. `stop` deletes the folder. */
+  readonly newFolder: () => string;
   /** Keeps the assemblies that contain these folders from being deleted, and releases all others. */
   readonly hold: (codeDirs: readonly string[]) => void;
   /** Ends the app if it is running, and releases its assemblies. */
@@ -33,12 +38,14 @@ export function createSynthesis({ appFolder, app, guard, signal }: Options): Syn
   const holder = createAssemblyHolder(cacheDir, process.pid);
   const stopping = new AbortController();
   const ending = AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]);
+  const rebuilt = `rebuilt.${process.pid}.${process.hrtime.bigint()}.`;
+  let folders = 0;
   let running: Promise<string> | undefined;
 
   async function synthesise(progress: (line: string) => void): Promise<string> {
     const inputHash = app === undefined ? hashFolder(appFolder) : undefined;
-    const cached = inputHash === undefined ? undefined : join(cacheDir, inputHash);
-    const assembly = cached && isAssembly(cached) ? cached : await runApp(inputHash, progress);
+    const cached = inputHash === undefined ? undefined : findCached(cacheDir, inputHash);
+    const assembly = cached ?? (await runApp(inputHash, progress));
     markUsed(assembly);
     dropUnusedAssemblies(cacheDir, Date.now());
     return assembly;
@@ -48,16 +55,19 @@ export function createSynthesis({ appFolder, app, guard, signal }: Options): Syn
     progress("Building the functions and synthesising the stack …");
     // The app writes into a draft. A complete draft is renamed, so no crash and no other runner leaves half an assembly.
     const draft = join(cacheDir, `draft.${process.pid}.${process.hrtime.bigint()}`);
+    const importsFile = `${draft}.imports`;
     try {
       mkdirSync(draft, { recursive: true });
-      await runCdkApp(appFolder.root, app, draft, { guard, signal: ending });
+      await runCdkApp(appFolder.root, app, draft, { guard, signal: ending, importsFile });
       // If a file was saved while the app ran, the assembly may contain it. Such an assembly does not belong to the hash.
       const isOfInputs = inputHash !== undefined && inputHash === hashFolder(appFolder);
-      const assembly = join(cacheDir, isOfInputs ? inputHash : hashFolder({ root: draft }));
+      const elsewhere = writeInputs(draft, appFolder, readImports(importsFile), bundledFiles(draft));
+      const assembly = join(cacheDir, isOfInputs ? `${inputHash}.${elsewhere}` : hashFolder({ root: draft }));
       moveInto(draft, assembly);
       return assembly;
     } finally {
       rmSync(draft, { recursive: true, force: true });
+      rmSync(importsFile, { force: true });
     }
   }
 
@@ -66,13 +76,24 @@ export function createSynthesis({ appFolder, app, guard, signal }: Options): Syn
       running = synthesise(progress);
       return running;
     },
+    newFolder: () => join(cacheDir, `${rebuilt}${++folders}`),
     hold: holder.hold,
     stop: async () => {
       stopping.abort();
       await running?.catch(() => {});
       holder.release();
+      for (const name of readdirSync(cacheDir).filter((name) => name.startsWith(rebuilt)))
+        rmSync(join(cacheDir, name), { recursive: true, force: true });
     },
   };
+}
+
+/** Finds the assembly of the app's files with this hash, whose files elsewhere have not changed either. */
+function findCached(cacheDir: string, inputHash: string): string | undefined {
+  return readdirSync(cacheDir)
+    .filter((name) => name.startsWith(`${inputHash}.`))
+    .map((name) => join(cacheDir, name))
+    .find((folder) => isAssembly(folder) && readInputs(folder)?.isCurrent);
 }
 
 function moveInto(draft: string, assembly: string): void {

@@ -1,9 +1,12 @@
 import {
   CreateTableCommand,
   type CreateTableCommandInput,
+  DescribeTimeToLiveCommand,
   DynamoDBClient,
   type DynamoDBClientConfig,
   ResourceInUseException,
+  type TimeToLiveSpecification,
+  UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { createEach, type Refusal } from "./create-each.ts";
@@ -21,8 +24,9 @@ export async function createTables(
 }
 
 async function createTable(client: DynamoDBClient, { name, properties }: TableSpec): Promise<void> {
+  const { TimeToLiveSpecification: timeToLive, ...created } = properties;
   const input = {
-    ...properties,
+    ...created,
     TableName: name,
     BillingMode: properties.ProvisionedThroughput ? "PROVISIONED" : "PAY_PER_REQUEST",
   } as CreateTableCommandInput;
@@ -32,4 +36,18 @@ async function createTable(client: DynamoDBClient, { name, properties }: TableSp
     if (!(error instanceof ResourceInUseException)) throw error;
   }
   await waitUntilTableExists({ client, minDelay: 1, maxWaitTime: 60 }, { TableName: name });
+  if (timeToLive) await setTimeToLive(client, name, timeToLive as unknown as TimeToLiveSpecification);
+}
+
+/** Switches the deletion of expired items on, unless it is on. DynamoDB refuses to switch it on twice. */
+async function setTimeToLive(
+  client: DynamoDBClient,
+  name: string,
+  wanted: TimeToLiveSpecification,
+): Promise<void> {
+  const { TimeToLiveDescription: now } = await client.send(
+    new DescribeTimeToLiveCommand({ TableName: name }),
+  );
+  if (now?.TimeToLiveStatus === "ENABLED" || now?.TimeToLiveStatus === "ENABLING") return;
+  await client.send(new UpdateTimeToLiveCommand({ TableName: name, TimeToLiveSpecification: wanted }));
 }

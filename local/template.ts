@@ -2,7 +2,7 @@ import { LocalError } from "./local-error.ts";
 
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
-export type Resource = { Type: string; Properties?: JsonObject; Condition?: string };
+export type Resource = { Type: string; Properties?: JsonObject; Condition?: string; Metadata?: Json };
 
 type Output = {
   readonly Description?: string;

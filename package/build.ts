@@ -6,23 +6,31 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { buildFunction, CONSTRUCT_FUNCTIONS, entryOf } from "../infra/build.ts";
-import { entriesOf, OUT_DIR, readManifest } from "./entries.ts";
+import { esbuild } from "../infra/bundle.ts";
+import { codeOf, entriesOf, type Manifest, OUT_DIR, readManifest } from "./entries.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const OUT = join(ROOT, OUT_DIR);
-/** Programs that no file imports, because the local stack starts them by their paths. */
-const PROGRAMS = ["local/fauxqs-process.ts", "local/guard-process.ts", "local/function-process.ts"];
+/** Programs that no file imports, because the local stack names them by their paths. */
+const PROGRAMS = [
+  ...["dynamodb", "fauxqs", "function", "guard"].map((name) => `local/${name}-process.ts`),
+  "local/imports-preload.ts",
+];
+
+/** Dependencies that have no CommonJS, so CommonJS must contain them. */
+const ONLY_ESM = ["ky"];
 
 const manifest = readManifest(ROOT);
 rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
 compile([...entriesOf(manifest), ...PROGRAMS]);
 nameImportedTypes();
-// The code reads its version from this file. tsc has copied the whole manifest, whose paths would be wrong in this folder.
-// `init` reads from it which packages an app needs, and in which versions.
-const { name, version, dependencies, devDependencies } = manifest;
-const read = { name, version, type: "module", dependencies, devDependencies };
+// The code reads its version, and those of the optional packages, from this file. tsc has copied the whole manifest, whose paths would be
+// wrong in this folder. `init` reads from it which packages an app needs, and in which versions.
+const { name, version, peerDependencies, dependencies, devDependencies } = manifest;
+const read = { name, version, type: "module", peerDependencies, dependencies, devDependencies };
 writeFileSync(join(OUT, "package.json"), JSON.stringify(read));
+writeCommonJs(manifest);
 for (const fn of CONSTRUCT_FUNCTIONS)
   cpSync(buildFunction(entryOf(fn)), join(OUT, "functions", fn), { recursive: true });
 
@@ -34,8 +42,36 @@ function compile(files: readonly string[]): void {
     files: files.map((file) => relative(join(ROOT, "dist"), join(ROOT, file))),
   };
   writeFileSync(config, JSON.stringify(settings));
-  const tsc = join(ROOT, "node_modules", ".bin", "tsc");
-  execFileSync(tsc, ["--project", config], { cwd: ROOT, stdio: "inherit" });
+  // Not the program in `.bin`, which is a script for a shell on Windows.
+  const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+  execFileSync(process.execPath, [tsc, "--project", config], { cwd: ROOT, stdio: "inherit" });
+}
+
+/**
+ * Writes CommonJS for programs that cannot load ESM, such as Jest. One file has the code of all exports, so that a class such as
+ * `MinutehandError` is the same for all of them. A file for each export loads the code of this export only.
+ */
+function writeCommonJs(manifest: Manifest): void {
+  const exported = codeOf(manifest);
+  const all = join(OUT, "commonjs", "all.cjs");
+  const getters = exported.map(
+    ({ name, esm }) => `get ${JSON.stringify(name)}() { return require(${JSON.stringify(esm)}); }`,
+  );
+  esbuild().buildSync({
+    stdin: { contents: `module.exports = { ${getters.join(", ")} };`, resolveDir: ROOT },
+    outfile: all,
+    bundle: true,
+    format: "cjs",
+    platform: "node",
+    target: "node22",
+    define: { "import.meta.url": "__filename", "import.meta.dirname": "__dirname" },
+    external: Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }).filter(
+      (name) => !ONLY_ESM.includes(name),
+    ),
+    logLevel: "warning",
+  });
+  for (const { name, commonJs } of exported)
+    writeFileSync(join(ROOT, commonJs), `module.exports = require("./all.cjs")[${JSON.stringify(name)}];\n`);
 }
 
 /** Rewrites imports of `./x.ts` to `./x.js` in declarations, because tsc rewrites imports in code only. */

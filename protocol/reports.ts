@@ -1,3 +1,5 @@
+import type { Thrown } from "../core/thrown.ts";
+
 /** Why a message did not start its job. */
 export type DropReason = "finished" | "moved" | "gone" | "running" | "crashed" | "expired" | "paused";
 
@@ -28,6 +30,8 @@ export type ProtocolEvent =
   | { type: "parked" | "released" | "deferred"; topic: string; jobs: number }
   | { type: "dropped"; topic: string; id: string; reason: DropReason }
   | { type: "done"; topic: string; id: string; attempt: number }
+  /** A handler has thrown. Reported before the failed attempt is recorded. */
+  | { type: "threw"; topic: string; id: string; attempt: number; error: Thrown }
   | { type: "failed"; topic: string; id: string; attempt: number; error: string }
   /** `hasLetter`: whether the topic's DLQ has a message for the dead job. */
   | { type: "dead"; topic: string; id: string; attempt: number; error: string; hasLetter: boolean }

@@ -1,14 +1,16 @@
 import { SETTINGS } from "../core/topic-settings.ts";
+import { unknownSettings } from "../core/unknown-settings.ts";
+import { unknownNames } from "../general/unknown-names.ts";
 import type { TestQueueOptions } from "./test-queue.ts";
 
 const QUEUE_OPTIONS = { topics: true, now: true, seed: true, handlerTimeout: true } satisfies {
   [Option in keyof TestQueueOptions<never>]-?: true;
 };
 
-const TOPIC_OPTIONS = {
-  ...{ handler: true, receiver: true },
-  ...Object.fromEntries(SETTINGS.flatMap(([name, { isInTests }]) => (isInTests ? [[name, true]] : []))),
-};
+const TOPIC_OPTIONS = [
+  ...["handler", "receiver"],
+  ...SETTINGS.flatMap(([name, { isInTests }]) => (isInTests ? [name] : [])),
+];
 
 const FUNCTIONS = {
   handler: "a function, or the result of consumer(…)",
@@ -20,11 +22,13 @@ const FUNCTIONS = {
  * or a receiver that is not a function.
  */
 export function checkOptions(options: unknown): void {
-  const { topics } = known("the test queue", options, QUEUE_OPTIONS);
+  const { topics, ...others } = objectOf("the options of the test queue", options, "an object");
+  refuse(unknownNames("the test queue", "option", others, Object.keys(QUEUE_OPTIONS)));
   for (const [name, topic] of Object.entries(
     objectOf("topics", topics, "an object with a topic for each name"),
   )) {
-    const given = known(`topic ${name}`, topic, TOPIC_OPTIONS);
+    const given = objectOf(`the options of topic ${name}`, topic, "an object");
+    refuse(unknownSettings(`topics.${name}`, given, TOPIC_OPTIONS));
     for (const [option, allowed] of Object.entries(FUNCTIONS)) {
       const value = given[option];
       if (value === undefined || typeof value === "function") continue;
@@ -33,13 +37,8 @@ export function checkOptions(options: unknown): void {
   }
 }
 
-function known(whose: string, value: unknown, options: object): Record<string, unknown> {
-  const given = objectOf(`the options of ${whose}`, value, "an object");
-  const stranger = Object.keys(given).find((option) => !Object.hasOwn(options, option));
-  if (stranger === undefined) return given;
-  throw new RangeError(
-    `${whose} has an unknown option ${shown(stranger)}; allowed are ${Object.keys(options).join(", ")}`,
-  );
+function refuse(unknown: readonly string[]): void {
+  if (unknown.length > 0) throw new RangeError(unknown.join("\n"));
 }
 
 function objectOf(at: string, value: unknown, allowed: string): Record<string, unknown> {

@@ -5,14 +5,17 @@ import type { ProtocolEvent } from "../protocol/reports.ts";
 import type { MemoryMessage, MemoryQueues } from "./memory-queues.ts";
 import { runOf, type TestTopic } from "./topics.ts";
 
-/** One run of a handler, or one call to a receiver. `error`: why the run failed, or why the job was buried. */
+/**
+ * One run of a handler, or one call to a receiver. `error`: the value that the handler has thrown, with its stack and its `cause`; of a
+ * buried job and of a failed call, the reason as text. Absent if the run did not fail.
+ */
 export type Run = {
   readonly topic: string;
   readonly id: string;
   readonly attempt: number;
   readonly at: Date;
   readonly body: unknown;
-  readonly error?: string;
+  readonly error?: unknown;
 };
 
 /** The timeout of the consumer's function, ms. It is also the lease of a claim. */
@@ -47,7 +50,8 @@ export function deliverer(
       const body = structuredClone(job.body);
       const at = new Date(ctx.clock());
       const ending = await within(patience, run(job, topic, signal), `topic ${topic} of job ${id}`);
-      runs.push({ topic, id, attempt, at, body, ...("error" in ending ? { error: ending.error } : {}) });
+      const reason = "error" in ending ? { error: ending.thrown ? ending.thrown.value : ending.error } : {};
+      runs.push({ topic, id, attempt, at, body, ...reason });
       return ending;
     };
   return {

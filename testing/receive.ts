@@ -3,17 +3,17 @@ import type { MemoryQueues } from "./memory-queues.ts";
 import { startIn } from "./upcoming.ts";
 
 /** The client's `receive` of one topic. */
-type Receive = (request: { max?: number; waitSeconds: number }) => Promise<PulledJob[]>;
+type Receive<Body> = (request: { max?: number; waitSeconds: number }) => Promise<PulledJob<Body>[]>;
 
 /**
  * Receives the jobs that are due by now, without a wait. Makes their messages visible first, because a delay in whole seconds may end
  * after the job is due.
  */
-export async function receiveNow(
+export async function receiveNow<Body>(
   { queues, topic, now }: { queues: MemoryQueues; topic: string; now: number },
-  receive: Receive,
+  receive: Receive<Body>,
   request: { max?: number } = {},
-): Promise<PulledJob[]> {
+): Promise<PulledJob<Body>[]> {
   for (const message of queues.messages({ topic })) {
     if (message.receiveCount === 0 && startIn(message) <= now) queues.duplicate({ topic }, message.id);
   }

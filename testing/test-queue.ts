@@ -70,7 +70,7 @@ export type TestQueue<Topics> = {
   /** The secret with which the receiver of a URL verifies its calls. */
   receiverSecret(url: string): string;
   /** All stored jobs, or only the jobs of `topic`, in the order of `dueAt`. */
-  jobs(topic?: keyof Topics & string): Job[];
+  jobs<N extends keyof T & string, T = Topics>(topic?: N): Job<T, N>[];
   /** All runs of handlers and all calls to receivers so far. */
   runs(): readonly Run[];
 };
@@ -193,7 +193,8 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     jobs(topic) {
       const homes = pool.items().filter((item): item is Home => "body" in item);
       const wanted = homes.filter((home) => topic === undefined || home.topic === topic);
-      return wanted.sort((a, b) => a.dueAt - b.dueAt).map((home) => jobJson(ctx, home));
+      // The caller has declared the type of the bodies.
+      return wanted.sort((a, b) => a.dueAt - b.dueAt).map((home) => jobJson(ctx, home) as never);
     },
     runs: () => [...runs],
   };

@@ -36,7 +36,7 @@ export type Receiver = (call: Call) => Reply | Promise<Reply>;
  */
 export type TestTopic<Body> = Omit<Pick<TopicSettings<Duration>, TestSetting>, "webhook"> & {
   /** The function that runs the jobs, or the result of `consumer(…)` for it. */
-  readonly handler?: JobHandler<Body> | Consumer<Body>;
+  readonly handler?: JobHandler<Body> | Pick<Consumer<Body>, "jobHandler">;
   readonly webhook?: Omit<WebhookSettings<Duration>, "timeout">;
   readonly receiver?: Receiver;
 };

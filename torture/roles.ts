@@ -6,7 +6,7 @@ const PATTERNS = {
   receive: /function-process\.ts.*ApiReceive/,
   consumer: /function-process\.ts.*JobsHandler/,
   tick: /function-process\.ts.*Sweeper/,
-  dynamodb: /dynoxide serve/,
+  dynamodb: /dynoxide serve|dynamodb-process/,
   sqs: /fauxqs-process\.ts/,
   guard: /guard-process\.ts/,
 } as const;

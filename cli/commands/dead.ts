@@ -25,10 +25,22 @@ export function addDead(program: Command, open: Open): void {
       const api = await client();
       const jobs = api.dead(topic, { ...query, pageSize: pageSizeFor(limit) });
       const more = () => output.note(`there are more than ${limit} dead jobs: see --limit`);
-      await output.entries(firstOf(jobs, limit, more), DEAD_COLUMNS, "no dead job");
+      const logs = new Map<string, string>();
+      await output.entries(noted(firstOf(jobs, limit, more), logs), DEAD_COLUMNS, "no dead job");
+      if (output.json || logs.size === 0) return;
+      await output.line("");
+      await output.fields(Object.fromEntries(logs));
     });
   examples(command, [
     "minutehand dead order-timeout",
     "minutehand dead order-timeout --tag spring-sale --limit 10000 --json",
   ]);
+}
+
+/** Passes jobs on, and notes where their logs are: an address is too long for a column of the table. */
+async function* noted(jobs: AsyncIterable<JobSummary>, logs: Map<string, string>): AsyncIterable<JobSummary> {
+  for await (const job of jobs) {
+    if (job.logUrl !== undefined) logs.set(job.id, job.logUrl);
+    yield job;
+  }
 }

@@ -1,11 +1,13 @@
 import type { Command } from "commander";
 import type { Client, TopicReport } from "../../client/client.ts";
 import { inParallel } from "../../general/batches.ts";
+import { chooseDatabase } from "../../local/database.ts";
 import { printable } from "../../local/printable.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import {
   type Check,
   DEAD_COUNTED,
+  describeDatabase,
   type ExaminedTopic,
   failed,
   judgeClock,
@@ -15,10 +17,12 @@ import {
   judgeSweep,
   judgeTopics,
   judgeVersions,
+  OVERDUE,
 } from "../checks.ts";
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { allOf, firstOf, pageSizeFor } from "../lists.ts";
+import { overdueJobs } from "../overdue.ts";
 import type { Open, Session } from "../session.ts";
 
 const STYLES = { ok: "green", warning: "yellow", failed: "red" } as const;
@@ -49,6 +53,7 @@ function wordsOf({ check, found, todo }: Check): string {
 async function* examine(session: Session): AsyncIterable<Check> {
   const { options, surroundings } = session;
   yield judgeNode(surroundings.nodeVersion);
+  yield describeDatabase(chooseDatabase(undefined));
   const { callerArn, freeConcurrency } = await import("../../aws/account.ts");
   const [target] = await Promise.allSettled([session.target()]);
   const { auth, region } = target.status === "fulfilled" ? target.value : {};
@@ -82,7 +87,16 @@ async function* examine(session: Session): AsyncIterable<Check> {
     return;
   }
   if (topics.value.length > 0) yield judgeSweep(topics.value);
-  yield* judgeTopics(await inParallel(topics.value, WIDTH, (topic) => countDead(api, topic)));
+  const [overdue] = await Promise.allSettled([overdueJobs(api, surroundings.clock(), { late: OVERDUE })]);
+  if (overdue.status === "rejected") yield failed("overdue jobs", overdue.reason);
+  const examined = await inParallel(topics.value, WIDTH, (topic) => countDead(api, topic));
+  const late = overdue.status === "fulfilled" ? overdue.value : [];
+  yield* judgeTopics(
+    examined.map((report) => ({
+      ...report,
+      overdue: late.filter(({ topic }) => topic === report.topic).length,
+    })),
+  );
   if (!isOnAws) return;
   const [free] = await Promise.allSettled([freeConcurrency(region)]);
   if (free.status === "fulfilled") yield judgeConcurrency(free.value, topics.value);

@@ -3,7 +3,7 @@ import { durationArgument, instant } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
 import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
-import { addJobOptions, type JobFlags, jobFromFlags } from "../job-options.ts";
+import { addJobOptions, type JobFlags, jobFromFlags, type TimeFlags, timeOf } from "../job-options.ts";
 import type { Open } from "../session.ts";
 
 const ON_DUPLICATE = ["reject", "keep", "replace", "postpone"];
@@ -35,14 +35,13 @@ export function addEnqueue(program: Command, open: Open): void {
       "--idempotency-key <token>",
       "makes a repeat idempotent: the same command with the same token files one job",
     )
-    .action(async (topic: string, flags: JobFlags) => {
-      if (flags.delay === undefined && flags.dueAt === undefined) {
-        throw new UsageError("one of --delay and --due-at must be given");
-      }
+    .action(async (topic: string, { delay, dueAt, ...flags }: JobFlags & TimeFlags) => {
+      const time = timeOf({ delay, dueAt });
+      if (time === undefined) throw new UsageError("one of --delay and --due-at must be given");
       const { surroundings, output, client } = open();
       const { body, options } = await jobFromFlags(flags, surroundings);
       const api = await client();
-      const job = await api.enqueue(topic, body, options);
+      const job = await api.enqueue(topic, body, { ...options, ...time });
       await output.told(job, changedLine(job));
     });
   examples(command, [

@@ -1,15 +1,19 @@
 import { type Command, Option } from "commander";
-import type { ListQuery } from "../../client/client.ts";
+import type { Client, ListQuery } from "../../client/client.ts";
 import { STATES } from "../../http/answers.ts";
 import { instant, wholeNumber } from "../arguments.ts";
-import { JOB_COLUMNS } from "../columns.ts";
+import { JOB_COLUMNS, many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { addOptionFilters } from "../job-options.ts";
 import { firstOf, pageSizeFor } from "../lists.ts";
+import { OVERDUE_COUNTED, overdueJobs } from "../overdue.ts";
 import { checkRange } from "../range.ts";
 import type { Open } from "../session.ts";
 
 type Flags = ListQuery & { limit: number; from?: string; to?: string };
+
+/** ms. The range of the list without `--from` and `--to`. */
+const HOUR = 3_600_000;
 
 export function addList(program: Command, open: Open): void {
   const command = program
@@ -27,14 +31,40 @@ export function addList(program: Command, open: Open): void {
     .option("--limit <n>", "list at most this many jobs", wholeNumber(1), 100)
     .action(async ({ limit, ...query }: Flags) => {
       const { surroundings, output, client } = open();
-      checkRange(query, surroundings.clock());
+      const now = surroundings.clock();
+      checkRange(query, now);
       const api = await client();
       const jobs = api.list({ ...query, pageSize: pageSizeFor(limit) });
       const more = () => output.note(`there are more than ${limit} jobs: see --limit, --from and --to`);
       await output.entries(firstOf(jobs, limit, more), JOB_COLUMNS, "no job");
+      if (output.json || query.from !== undefined || query.to !== undefined) return;
+      output.note(
+        `these are the jobs that are due from ${iso(now)} to ${iso(now + HOUR)}: see --from and --to`,
+      );
+      const overdue = await describeOverdue(api, now, query);
+      if (overdue !== undefined) output.note(overdue);
     });
   examples(command, [
     "minutehand list --topic order-timeout --state scheduled",
     "minutehand list --from 2026-03-01T00:00:00Z --to 2026-03-02T00:00:00Z --limit 100000 --json",
   ]);
+}
+
+/** Says how many jobs should have started in the hour before; `undefined` if there is none, or if the list is of another state. */
+async function describeOverdue(
+  api: Client,
+  now: number,
+  { state, topic, tag, group }: ListQuery,
+): Promise<string | undefined> {
+  if (state !== undefined && state !== "scheduled") return undefined;
+  const filter = { ...(topic && { topic }), ...(tag && { tag }), ...(group && { group }) };
+  const [first, ...others] = await overdueJobs(api, now, filter);
+  if (first === undefined) return undefined;
+  const count = others.length + 1;
+  const counted = count < OVERDUE_COUNTED ? many(count) : `at least ${many(count)}`;
+  return `overdue: ${counted} of the hour before ${count === 1 ? "has" : "have"} not started: see --from ${first.dueAt}`;
+}
+
+function iso(time: number): string {
+  return new Date(time).toISOString();
 }

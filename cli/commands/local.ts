@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { DATABASES, type Database } from "../../local/database.ts";
 import { wholeNumber } from "../arguments.ts";
 import { judgeNode } from "../checks.ts";
 import { CliError } from "../cli-error.ts";
@@ -7,7 +8,14 @@ import { type GlobalOptions, nameToAws } from "../session.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { LOCAL_PORT } from "../target.ts";
 
-type LocalFlags = { app?: string; watch: boolean; port: number; data: string; reset?: boolean };
+type LocalFlags = {
+  app?: string;
+  watch: boolean;
+  port: number;
+  data: string;
+  reset?: boolean;
+  database?: Database;
+};
 
 const ABOUT = `
 If the app has several delay queues, choose a stack with --stack <name>.
@@ -33,15 +41,21 @@ export function addLocal(program: Command, { nodeVersion, env }: Surroundings): 
       LOCAL_PORT,
     )
     .option("--data <folder>", "folder for jobs, messages, schedules and secrets", ".minutehand")
+    .addOption(
+      new Option(
+        "--database <kind>",
+        "embedded DynamoDB: native, where it is installed, or portable (default: native, else portable)",
+      ).choices(DATABASES),
+    )
     .option("--reset", "first delete all data of the folder except the secrets")
-    .action(async ({ app, watch, port, data, reset = false }: LocalFlags) => {
+    .action(async ({ app, watch, port, data, reset = false, database }: LocalFlags) => {
       const options = program.opts<GlobalOptions>();
       nameToAws(options, env);
       const { result, todo } = judgeNode(nodeVersion);
       if (result !== "ok") throw new CliError(`${todo}, got ${nodeVersion}`);
       // Load the runner only after the check, because it imports modules that an older Node does not have.
       const { runLocal } = await import("../../local/run.ts");
-      await runLocal({ app, watch, port, dataDir: data, reset, stack: options.stack });
+      await runLocal({ app, watch, port, dataDir: data, reset, database, stack: options.stack });
     });
   examples(command, [
     "minutehand local",

@@ -1,10 +1,11 @@
 import { Argument, type Command, Option } from "commander";
-import type { Changes, Duration } from "../../client/client.ts";
+import type { Changes } from "../../client/client.ts";
 import { durationArgument, instant, jobId, rate } from "../arguments.ts";
 import { readBody } from "../body.ts";
 import { UsageError } from "../cli-error.ts";
 import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
+import { type TimeFlags, timeOf } from "../job-options.ts";
 import { changeMany } from "../many.ts";
 import { addFilters, addNames, type Choice, chosenJobs, filtersOf } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
@@ -14,7 +15,7 @@ const DUE = {
   to: "only jobs with a dueAt before this time (default: one day after --from)",
 };
 
-type Flags = Choice & { delay?: Duration; dueAt?: string; now?: true; rate?: number; body?: string };
+type Flags = Choice & TimeFlags & { now?: true; rate?: number; body?: string };
 
 export function addReschedule(program: Command, open: Open): void {
   const command = program
@@ -58,18 +59,7 @@ export function addReschedule(program: Command, open: Open): void {
   ]);
 }
 
-function timeOf({
-  delay,
-  dueAt,
-}: {
-  delay: Duration | undefined;
-  dueAt: string | undefined;
-}): Changes | undefined {
-  if (delay !== undefined) return { delay };
-  return dueAt === undefined ? undefined : { dueAt };
-}
-
-async function bodyOf(body: string | undefined, { surroundings }: Session): Promise<Changes> {
+async function bodyOf(body: string | undefined, { surroundings }: Session): Promise<{ body?: unknown }> {
   return body === undefined ? {} : { body: await readBody(body, surroundings) };
 }
 

@@ -10,6 +10,7 @@ import { decodeDeadCursor, encodeDeadCursor, tie, untie } from "../cursors.ts";
 import { digits, topic } from "../fields.ts";
 import { summaryOf } from "../job-json.ts";
 import { filters } from "../job-options.ts";
+import { logUrlOf } from "../log-url.ts";
 import { callMarkOf } from "../new-job.ts";
 import { redriving } from "../requests.ts";
 import { route } from "../route.ts";
@@ -39,12 +40,12 @@ export const deadRoutes = [
     }),
     answers: { 200: jobPage },
     problems: ["unknown-topic", "untracked-topic"],
-    async handle({ ctx, params: { topic }, query: { cursor, ...query } }) {
+    async handle({ ctx, logs, params: { topic }, query: { cursor, ...query } }) {
       requireTracked(ctx, topic);
       const list = ["dead", topic, query.tag, query.group];
       const after = cursor === undefined ? {} : { cursor: decodeDeadCursor(untie(cursor, ...list)) };
       const { homes, cursor: last } = await deadPage(ctx, { topic, ...query, ...after });
-      const jobs = homes.map((home) => summaryOf(ctx, home));
+      const jobs = homes.map((home) => ({ ...summaryOf(ctx, home), ...logUrlOf(logs, home) }));
       if (last === undefined) return { status: 200, body: { jobs } };
       return { status: 200, body: { jobs, cursor: tie(encodeDeadCursor(last), ...list) } };
     },

@@ -8,6 +8,7 @@ import { job } from "../answers.ts";
 import { idempotencyKey, jobId } from "../fields.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";
 import { jobJson } from "../job-json.ts";
+import { logUrlOf } from "../log-url.ts";
 import { callMarkOf, newJobOf, onceOf, requestedDueAt } from "../new-job.ts";
 import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
@@ -47,8 +48,9 @@ export const jobRoutes = [
     params,
     answers: { 200: job },
     problems: ["job-not-found"],
-    async handle({ ctx, params }) {
-      return { status: 200, body: jobJson(ctx, await readJob(ctx, params.id)) };
+    async handle({ ctx, logs, params }) {
+      const home = await readJob(ctx, params.id);
+      return { status: 200, body: { ...jobJson(ctx, home), ...logUrlOf(logs, home) } };
     },
   }),
   route({

@@ -9,6 +9,7 @@ import { job } from "../answers.ts";
 import { key, topic } from "../fields.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";
 import { jobJson } from "../job-json.ts";
+import { logUrlOf } from "../log-url.ts";
 import { newJobOf, onceOf } from "../new-job.ts";
 import { keyedJob } from "../requests.ts";
 import { route } from "../route.ts";
@@ -51,10 +52,10 @@ export const keyedJobRoutes = [
     params,
     answers: { 200: job },
     problems: ["unknown-topic", "job-not-found"],
-    async handle({ ctx, params }) {
+    async handle({ ctx, logs, params }) {
       requireKeys(ctx, params.topic);
-      const id = await idOfKey(ctx, params.topic, params.key);
-      return { status: 200, body: jobJson(ctx, await readJob(ctx, id)) };
+      const home = await readJob(ctx, await idOfKey(ctx, params.topic, params.key));
+      return { status: 200, body: { ...jobJson(ctx, home), ...logUrlOf(logs, home) } };
     },
   }),
   route({

@@ -32,39 +32,47 @@ export type Operations = Readonly<Record<string, Operation>>;
 export type AwsEndpoint = { readonly url: string; readonly stop: () => Promise<void> };
 
 /**
- * Serves the operations of one or several AWS services on a free port of loopback, in the protocols of the SDK's clients:
+ * Serves the operations of one or several AWS services on a port of loopback (default: a free one), in the protocols of the SDK's clients:
  * https://smithy.io/2.0/aws/protocols/index.html. Does not check signatures. Refuses requests of web pages.
  */
-export async function startAwsEndpoint(operations: Operations): Promise<AwsEndpoint> {
+export async function startAwsEndpoint(
+  operations: Operations,
+  { port = 0, maxBodyBytes = MAX_BODY_BYTES }: { port?: number; maxBodyBytes?: number } = {},
+): Promise<AwsEndpoint> {
   const targets = new Map(Object.entries(operations));
   const routes = [...targets]
     .filter(([key]) => key.includes(" "))
     .map(([key, operation]) => parseRoute(key, operation));
   const server = createServer((request, response) => {
-    void serve(request, response, targets, routes).catch(() => response.destroy());
+    void serve(request, response, { targets, routes, maxBodyBytes }).catch(() => response.destroy());
   });
-  const url = await listenOnLoopback(server, 0);
+  const url = await listenOnLoopback(server, port);
   return { url, stop: () => closeServer(server, 0) };
 }
+
+type Served = {
+  readonly targets: ReadonlyMap<string, Operation>;
+  readonly routes: readonly Route<Operation>[];
+  readonly maxBodyBytes: number;
+};
 
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  targets: ReadonlyMap<string, Operation>,
-  routes: readonly Route<Operation>[],
+  { targets, routes, maxBodyBytes }: Served,
 ): Promise<void> {
   try {
     const refusal = refusalOfWebPage(request.headers);
     if (refusal !== undefined) throw new AwsError("AccessDeniedException", 403, refusal);
-    const body = await readRequestBody(request, MAX_BODY_BYTES);
+    const body = await readRequestBody(request, maxBodyBytes);
     const { operation, parameters, query } = findOperation(request, targets, routes);
-    const answer = await operation.answer({ parameters, query, body: parseBody(body) });
+    const answer = await operation.answer({ parameters, query, body: parseBody(body, maxBodyBytes) });
     writeJson(response, operation.status ?? 200, answer);
   } catch (error) {
-    const { code, status, message } =
+    const { code, status, message, members } =
       error instanceof AwsError ? error : new AwsError("InternalServerException", 500, errorText(error));
     response.setHeader("x-amzn-errortype", code);
-    writeJson(response, status, { __type: code, Message: message });
+    writeJson(response, status, { ...members, __type: code, Message: message });
   }
 }
 
@@ -86,9 +94,9 @@ function findOperation(
   throw new AwsError("UnknownOperationException", 404, `the local stack does not play ${asked}`);
 }
 
-function parseBody(body: Buffer | "too-large"): unknown {
+function parseBody(body: Buffer | "too-large", maxBodyBytes: number): unknown {
   if (body === "too-large")
-    throw new AwsError("ValidationException", 413, `the body must have at most ${MAX_BODY_BYTES} bytes`);
+    throw new AwsError("ValidationException", 413, `the body must have at most ${maxBodyBytes} bytes`);
   if (body.length === 0) return {};
   try {
     return JSON.parse(body.toString());

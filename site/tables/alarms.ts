@@ -1,6 +1,7 @@
 import { App, Duration, Stack } from "aws-cdk-lib";
 import { CfnAlarm } from "aws-cdk-lib/aws-cloudwatch";
 import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import { code, table } from "../markdown.ts";
 import { numberText } from "../units.ts";
@@ -12,13 +13,14 @@ const EVENT = { source: "source", detailType: "detailType", key: "$.detail.key" 
 export function alarms(): string {
   const rows = synthesised().map((alarm) => {
     const id = alarm.node.scope?.node.id ?? "";
-    const description = alarm.alarmDescription ?? "";
+    const description = descriptionOf(alarm);
     return [
       // The name of an alarm about an event rule contains the rule. Replace the rule by an ellipsis.
       code(id.replace(/^topic/, "<topic>").replace(/\[.*\]$/, "…")),
       description
         .replace("GET /topics/topic/dead", "`GET /topics/<topic>/dead`")
-        .replace("Topic topic ", "Topic `<topic>` "),
+        .replace("Topic topic ", "Topic `<topic>` ")
+        .replace(/https:.*/, "a link to CloudWatch"),
       `${alarm.statistic} of \`${alarm.metricName}\` ${signOf(alarm)} ${numberText(alarm.threshold ?? 0)}`,
       datapoints(alarm),
     ];
@@ -34,9 +36,18 @@ function synthesised(): CfnAlarm[] {
     handler: "index.handler",
     runtime: Runtime.NODEJS_24_X,
     timeout: Duration.seconds(30),
+    logGroup: new LogGroup(stack, "Log"),
   });
   queue.addConsumer(TOPIC, fn);
   return stack.node.findAll().filter((construct) => construct instanceof CfnAlarm);
+}
+
+/** The description of an alarm, without the names that only a deployment knows. */
+function descriptionOf(alarm: CfnAlarm): string {
+  const resolved: unknown = Stack.of(alarm).resolve(alarm.alarmDescription ?? "");
+  if (typeof resolved === "string") return resolved;
+  const [, parts] = (resolved as { "Fn::Join": [string, unknown[]] })["Fn::Join"];
+  return parts.filter((part) => typeof part === "string").join("");
 }
 
 function signOf({ comparisonOperator }: CfnAlarm): string {

@@ -29,6 +29,7 @@ const EVENTS: { readonly [T in ProtocolEvent["type"]]: ProtocolEvent & { type: T
   deferred: { ...JOB, type: "deferred" },
   dropped: { ...JOB, type: "dropped", reason: "moved" },
   done: { ...JOB, type: "done" },
+  threw: { ...JOB, type: "threw", error: { message: "e" } },
   failed: { ...JOB, type: "failed" },
   dead: { ...JOB, type: "dead", hasLetter: false },
   expired: { ...JOB, type: "expired" },

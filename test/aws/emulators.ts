@@ -13,6 +13,9 @@ export type Emulator = { endpoint: string; close(): Promise<void> };
 /** The suites run against this endpoint instead, such as LocalStack's, if it is set. */
 export const elsewhere = process.env.MINUTEHAND_CONTRACT_ENDPOINT;
 
+/** The databases that the suites of the pool and the protocol run against; one of them where they run elsewhere. */
+export const DATABASES: readonly ("native" | "portable")[] = elsewhere ? ["native"] : ["native", "portable"];
+
 /** Lets the SDK's clients find an emulator the way they find AWS. */
 export function useEndpoint(
   service: "DYNAMODB" | "LAMBDA" | "SQS" | "SCHEDULER" | "SECRETS_MANAGER",
@@ -24,12 +27,16 @@ export function useEndpoint(
   process.env.AWS_SECRET_ACCESS_KEY = "test";
 }
 
-export async function startDynamo(): Promise<Emulator> {
+/** `portable`: the local stack's own, which only the suites of the contract ask for by name. */
+export async function startDynamo(database: "native" | "portable" = "native"): Promise<Emulator> {
   if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
   const port = await freePort();
-  const child = spawn(dynoxideBinary(), ["serve", "--host", "127.0.0.1", "--port", String(port)], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  const child =
+    database === "portable"
+      ? fork(fileURLToPath(new URL("../../local/dynamodb-process.ts", import.meta.url)), [String(port)])
+      : spawn(dynoxideBinary(), ["serve", "--host", "127.0.0.1", "--port", String(port)], {
+          stdio: ["ignore", "ignore", "inherit"],
+        });
   await once(child, "spawn");
   await untilListening(port, child);
   return {
@@ -86,11 +93,11 @@ async function freePort(): Promise<number> {
 
 async function untilListening(port: number, child: ChildProcess): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
-    if (child.exitCode !== null) throw new Error(`dynoxide ended with ${child.exitCode}`);
+    if (child.exitCode !== null) throw new Error(`DynamoDB ended with ${child.exitCode}`);
     const answered = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
     if (answered) return;
     await sleep(25);
   }
   child.kill();
-  throw new Error(`dynoxide did not listen on port ${port} within 5 s`);
+  throw new Error(`DynamoDB did not listen on port ${port} within 5 s`);
 }

@@ -2,22 +2,23 @@ import { dynamoClient } from "../../aws/clients.ts";
 import { dynamoPool } from "../../aws/pool.ts";
 import { poolContract } from "../contract/pool-contract.ts";
 import { createTable, deleteTable } from "./contract-table.ts";
-import { startDynamo, useEndpoint } from "./emulators.ts";
+import { DATABASES, startDynamo, useEndpoint } from "./emulators.ts";
 
-poolContract("on DynamoDB", async (clock) => {
-  const emulator = await startDynamo();
-  useEndpoint("DYNAMODB", emulator.endpoint);
-  const client = dynamoClient();
-  const before = Date.now();
-  const table = await createTable(client);
-  return {
-    pool: dynamoPool({ client, table, clock }),
-    // Emulators tell whole seconds.
-    createdBetween: [before - 1000, Date.now() + 1000],
-    async close() {
-      await deleteTable(client, table);
-      client.destroy();
-      await emulator.close();
-    },
-  };
-});
+for (const database of DATABASES)
+  poolContract(`on the ${database} DynamoDB`, async (clock) => {
+    const emulator = await startDynamo(database);
+    useEndpoint("DYNAMODB", emulator.endpoint);
+    const client = dynamoClient();
+    const before = Date.now();
+    const table = await createTable(client);
+    return {
+      pool: dynamoPool({ client, table, clock }),
+      // Emulators tell whole seconds.
+      createdBetween: [before - 1000, Date.now() + 1000],
+      async close() {
+        await deleteTable(client, table);
+        client.destroy();
+        await emulator.close();
+      },
+    };
+  });

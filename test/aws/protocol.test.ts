@@ -16,12 +16,12 @@ import { receive } from "../../protocol/run/pull.ts";
 import { settlePulled } from "../../protocol/run/settle-pulled.ts";
 import { readJob } from "../../protocol/store/read-job.ts";
 import { createTable } from "./contract-table.ts";
-import { type Emulator, startDynamo, startSqs, useEndpoint } from "./emulators.ts";
+import { DATABASES, type Emulator, startDynamo, startSqs, useEndpoint } from "./emulators.ts";
 
 const MINUTE = 60_000;
 
 /** The protocol on the emulators, on a clock that is pushed ahead: minutes that no test can wait for. */
-describe("the protocol on DynamoDB and SQS", { timeout: 120_000 }, () => {
+describe.each(DATABASES)("the protocol on the %s DynamoDB and SQS", { timeout: 120_000 }, (database) => {
   const emulators: Emulator[] = [];
   const events: ProtocolEvent[] = [];
   const sqs = () => sqsClient();
@@ -30,7 +30,7 @@ describe("the protocol on DynamoDB and SQS", { timeout: 120_000 }, () => {
   let ctx: Context;
 
   beforeAll(async () => {
-    const [dynamo, queues] = [await startDynamo(), await startSqs()];
+    const [dynamo, queues] = [await startDynamo(database), await startSqs()];
     emulators.push(dynamo, queues);
     useEndpoint("DYNAMODB", dynamo.endpoint);
     useEndpoint("SQS", queues.endpoint);
@@ -138,7 +138,13 @@ describe("the protocol on DynamoDB and SQS", { timeout: 120_000 }, () => {
     const job = { topic: "work", body: "{}", key: "order-2", dueAt: ctx.clock() + MINUTE };
     const paid = (tombstone: number) => {
       const at = ctx.clock();
-      return cancelByEvent(ctx, { id: `paid ${at}`, topic: "work", key: job.key, at, until: at + tombstone });
+      return cancelByEvent(ctx, {
+        id: `paid ${at}`,
+        topic: "work",
+        key: job.key,
+        at,
+        until: at + tombstone,
+      });
     };
     const { home } = await enqueue(ctx, job);
     await paid(MINUTE);

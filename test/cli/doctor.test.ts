@@ -25,6 +25,7 @@ describe("doctor", () => {
     const { code, out, err } = await type(api, ["doctor"]);
     expect(out.split("\n")).toEqual([
       "ok       node: v24.21.0",
+      "ok       local database: native (dynoxide)",
       "ok       clock: same time as the API",
       `ok       API: ${api.url}`,
       `warning  versions: this program ${packageJson.version}, the API 1.2.3; install the same version here and in the stack`,
@@ -43,6 +44,7 @@ describe("doctor", () => {
     expect(code).toBe(0);
     expect(lines).toMatchObject([
       { check: "node", result: "ok" },
+      { check: "local database", result: "ok" },
       { check: "credentials", result: "ok", found: ARN },
       { check: "stack", result: "ok", found: "Shop is UPDATE_COMPLETE" },
       { check: "clock", result: "ok" },
@@ -123,6 +125,22 @@ describe("doctor", () => {
     expect(code).toBe(0);
   });
 
+  test("names topics with overdue jobs that nobody runs, unless they are paused or held", async () => {
+    await using api = await serveApi();
+    const { world, call, file } = api;
+    for (const topic of ["orders", "work"]) await file({ topic, delay: 1 });
+    await world.pass(3 * MINUTE);
+    const { out } = await type(api, ["doctor"]);
+    expect(out).toMatch(
+      /^warning {2}topic work: 1 job of the last hour is overdue, and nobody runs them; start a worker/m,
+    );
+    expect(out).toMatch(
+      /^warning {2}topic orders: 1 job .* overdue, and nobody runs them; check that the topic has a consumer/m,
+    );
+    await call("POST", "/topics/orders/pause");
+    expect((await type(api, ["doctor"])).out).not.toMatch(/topic orders: 1 job/);
+  });
+
   test("names a topic whose messages nobody receives", async () => {
     await using api = await serveApi();
     await api.world.tick();
@@ -155,6 +173,7 @@ describe("doctor", () => {
     const env = { MINUTEHAND_URL: `http://127.0.0.1:${server.port}` };
     const { code, lines } = await type(undefined, ["doctor", "--json"], { env });
     expect(lines.slice(1)).toMatchObject([
+      { check: "local database" },
       { check: "clock", result, found },
       { check: "API", result: "failed" },
     ]);
@@ -181,7 +200,9 @@ describe("doctor", () => {
 
   test("ends with what cannot be reached", async () => {
     const { code, out, err } = await type(undefined, ["doctor"]);
-    expect(out).toMatch(/^ok .*node.*\nfailed {3}API: no answer to GET http:\/\/127.0.0.1:1\/health.*\n$/);
+    expect(out).toMatch(
+      /^ok .*node.*\nok .*local database.*\nfailed {3}API: no answer to GET http:\/\/127.0.0.1:1\/health.*\n$/,
+    );
     expect({ code, err }).toEqual({ code: 1, err: "minutehand: 1 of the checks failed\n" });
   });
 
@@ -203,7 +224,7 @@ describe("doctor", () => {
     await api.world.tick();
     await using _ = await scriptAccount({ ...WHOLE, ...stacksAt(api.url, status) });
     const { code, lines } = await type(api, ["doctor", "--stack", "Shop", "--json"]);
-    expect(lines[2]).toMatchObject({ check: "stack", result, found: `Shop is ${status}` });
+    expect(lines[3]).toMatchObject({ check: "stack", result, found: `Shop is ${status}` });
     expect(code).toBe(expected);
   });
 

@@ -137,6 +137,9 @@ describe("get", () => {
   });
 });
 
+const NEXT_HOUR =
+  "these are the jobs that are due from 2026-03-01T09:00:00.000Z to 2026-03-01T10:00:00.000Z: see --from and --to";
+
 describe("list", () => {
   test("is a table for people and lines of JSON for programs", async () => {
     await using api = await serveApi();
@@ -162,7 +165,11 @@ describe("list", () => {
     await api.file({ delay: "10m" });
     const narrow = ["--topic", "orders", "--tag", "sale", "--group", "g", "--state", "scheduled"];
     expect((await type(api, ["list", "--json", ...narrow])).lines).toMatchObject([{ id }]);
-    expect(await type(api, ["list", "--state", "dead"])).toMatchObject({ code: 0, out: "", err: "no job\n" });
+    expect(await type(api, ["list", "--state", "dead"])).toMatchObject({
+      code: 0,
+      out: "",
+      err: `no job\n${NEXT_HOUR}\n`,
+    });
     expect(await type(api, ["list", "--state", "dead", "--json"])).toMatchObject({ out: "", err: "" });
   });
 
@@ -194,8 +201,29 @@ describe("list", () => {
     expect(api.authorizations).toHaveLength(1);
     const some = await type(api, ["list"]);
     expect(some.out.trimEnd().split("\n")).toHaveLength(101);
-    expect(some.err).toBe("there are more than 100 jobs: see --limit, --from and --to\n");
-    expect(api.authorizations).toHaveLength(2);
+    expect(some.err).toBe(`there are more than 100 jobs: see --limit, --from and --to\n${NEXT_HOUR}\n`);
+    // One page of the list, and one of the hour before.
+    expect(api.authorizations).toHaveLength(3);
+  });
+
+  test("without a range says which hour it looked through, and that jobs are overdue", async () => {
+    await using api = await serveApi();
+    const first = await api.file({ delay: 60 });
+    await api.file({ topic: "work", delay: 120 });
+    await api.world.pass(10 * MINUTE, { ticks: false });
+    const { err } = await type(api, ["list"]);
+    expect(err.split("\n")).toEqual([
+      "no job",
+      "these are the jobs that are due from 2026-03-01T09:10:00.000Z to 2026-03-01T10:10:00.000Z: see --from and --to",
+      `overdue: 2 jobs of the hour before have not started: see --from ${first.dueAt}`,
+      "",
+    ]);
+    const narrow = await type(api, ["list", "--topic", "work"]);
+    expect(narrow.err).toContain("overdue: 1 job of the hour before has not started");
+    expect((await type(api, ["list", "--from", String(first.dueAt)])).err).toBe("");
+    for (let i = 0; i < 100; i++) await api.file({ delay: 0 });
+    await api.world.pass(MINUTE, { ticks: false });
+    expect((await type(api, ["list"])).err).toContain("overdue: at least 100 jobs");
   });
 });
 

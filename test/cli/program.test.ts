@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { refusalOfNode } from "../../cli/node-version.ts";
 import { createProgram } from "../../cli/program.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import packageJson from "../../package.json" with { type: "json" };
@@ -125,15 +127,27 @@ describe("a command line", () => {
     expect(await type(undefined, ["--version"])).toMatchObject({ code: 0, out: `${packageJson.version}\n` });
   });
 
-  test.each(["v20.19.0", "v22.9.0", "v22.11.0"])(
-    "needs a Node that it runs on, which %s is not",
-    async (nodeVersion) => {
-      expect(await type(undefined, ["--version"], { nodeVersion })).toMatchObject({
-        code: 1,
-        err: `minutehand: this program needs Node 22.12 or later, got ${nodeVersion}\n`,
-      });
+  test.each(["v18.20.0", "v20.19.0", "v22.9.0", "v22.11.0"])(
+    "needs a Node that it runs on, which %s is not, and says in one line what to install",
+    (nodeVersion) => {
+      expect(refusalOfNode(nodeVersion)).toMatch(
+        RegExp(`^this program needs Node 22.12 or later, .* got ${nodeVersion}: install Node 24 .*$`),
+      );
     },
   );
+
+  test("runs on the Nodes that package.json names", () => {
+    expect(packageJson.engines.node).toBe(">=22.12");
+    for (const version of ["v22.12.0", "v24.0.0", "v26.1.0"]) expect(refusalOfNode(version)).toBeUndefined();
+  });
+
+  test("loads nothing before that check which an old Node has not", () => {
+    const main = readFileSync(new URL("../../cli/main.ts", import.meta.url), "utf8");
+    const imported = [...main.matchAll(/^import .* from "(.*)"/gm)].map(([, name]) => name);
+    expect(imported.filter((name) => !name?.startsWith("node:"))).toEqual(["./node-version.ts"]);
+    const check = readFileSync(new URL("../../cli/node-version.ts", import.meta.url), "utf8");
+    expect(check).not.toMatch(/^import/m);
+  });
 
   test("needs a newer one to run the stack on this machine", async () => {
     expect(await type(undefined, ["local"], { nodeVersion: "v22.19.0" })).toMatchObject({

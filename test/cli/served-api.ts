@@ -1,3 +1,4 @@
+import type { Bindings } from "../../http/app.ts";
 import { type Api, createApi } from "../support/api.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 
@@ -8,10 +9,10 @@ export type ServedApi = Api &
     readonly authorizations: (string | undefined)[];
   };
 
-/** The API in memory, on a port of this machine. Its `Date` is its own clock's. */
-export async function serveApi(api: Api = createApi()): Promise<ServedApi> {
+/** The API in memory, on a port of this machine. Its `Date` is its own clock's. `bindings`: what API Gateway would say of each request. */
+export async function serveApi(api: Api = createApi(), bindings: Bindings = {}): Promise<ServedApi> {
   const receiver = await startReceiver(async (_, response) => {
-    const answered = await api.app.fetch(requestOf(receiver.received.at(-1) as Received));
+    const answered = await api.app.fetch(requestOf(receiver.received.at(-1) as Received), bindings);
     response.writeHead(answered.status, {
       ...Object.fromEntries(answered.headers),
       date: new Date(api.world.now()).toUTCString(),

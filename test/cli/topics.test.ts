@@ -92,6 +92,27 @@ describe("dead and redrive", () => {
     expect(await type(api, ["dead", "work"])).toMatchObject({ code: 0, out: "", err: "no dead job\n" });
   });
 
+  test("dead and get lead to the log of a job's runs, if the API knows it", async () => {
+    const logs = { region: "eu-central-1", groups: { work: "Work" } };
+    await using api = await serveApi(createApi(), { logs });
+    const [first, second] = [await bury(api, "no bank (pay.ts:3)"), await bury(api, "no")];
+    const url = (id: string) =>
+      new RegExp(`${id}  https://eu-central-1\\.console.*/Work/log-events.*\\$2522${id}`);
+    const { out } = await type(api, ["dead", "work"]);
+    const [, one, , empty, ...links] = out.split("\n");
+    expect(one).toMatch(/no bank \(pay\.ts:3\)$/);
+    expect([empty, links[0], links[1]]).toEqual([
+      "",
+      expect.stringMatching(url(first)),
+      expect.stringMatching(url(second)),
+    ]);
+    expect((await type(api, ["get", first])).out).toMatch(/^logUrl +https:.*console/m);
+    expect((await type(api, ["dead", "work", "--json"])).lines).toMatchObject([
+      { id: first, logUrl: expect.any(String) },
+      { id: second },
+    ]);
+  });
+
   test("redrive ends with 1 where not each of many ids was dead, and starts those that were at their rate", async () => {
     await using api = await serveApi();
     const dead = await bury(api, "one");

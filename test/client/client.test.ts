@@ -334,43 +334,45 @@ describe("another server", () => {
   });
 });
 
+const reason = new Error("enough");
+const signal = AbortSignal.abort(reason);
+/** Each call with a signal. */
+const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
+  enqueue: (client) => client.enqueue("orders", 1, { delay: 1, signal }),
+  enqueueMany: (client) => client.enqueueMany([], { signal }),
+  put: (client) => client.put("orders", "17", { body: 1, delay: 1, signal }),
+  get: (client) => client.get("x", { signal }),
+  getByKey: (client) => client.getByKey("orders", "17", { signal }),
+  reschedule: (client) => client.reschedule("x", { delay: 1, signal }),
+  cancel: (client) => client.cancel("x", { signal }),
+  cancelByKey: (client) => client.cancelByKey("orders", "17", { signal }),
+  cancelMany: (client) => client.cancelMany([], { signal }),
+  list: (client) => all(client.list({ signal })),
+  forecast: (client) => all(client.forecast({ signal })),
+  bulk: (client) => client.bulk({ action: "run", topic: "orders", signal }),
+  topics: (client) => client.topics({ signal }),
+  topic: (client) => client.topic("orders", { signal }),
+  pause: (client) => client.pause("orders", { signal }),
+  resume: (client) => client.resume("orders", { signal }),
+  dead: (client) => all(client.dead("orders", { signal })),
+  redrive: (client) => client.redrive("orders", { signal }),
+  schedules: (client) => all(client.schedules({ signal })),
+  schedule: (client) => client.schedule("x", { signal }),
+  putSchedule: (client) =>
+    client.putSchedule("x", { expression: "rate(1 hour)", topic: "orders", body: 1 }, { signal }),
+  removeSchedule: (client) => client.removeSchedule("x", { signal }),
+  pauseSchedule: (client) => client.pauseSchedule("x", { signal }),
+  resumeSchedule: (client) => client.resumeSchedule("x", { signal }),
+  runSchedule: (client) => client.runSchedule("x", { signal }),
+  receive: (client) => client.receive("work", { signal }),
+  finish: (client) => client.finish("work", "r", { signal }),
+  extend: (client) => client.extend("work", "r", 1, { signal }),
+  retry: (client) => client.retry("work", "r", { signal }),
+  bury: (client) => client.bury("work", "r", { signal }),
+  health: (client) => client.health({ signal }),
+};
+
 describe("an abort signal", () => {
-  const reason = new Error("enough");
-  const signal = AbortSignal.abort(reason);
-  const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
-    enqueue: (client) => client.enqueue("orders", 1, { delay: 1, signal }),
-    enqueueMany: (client) => client.enqueueMany([], { signal }),
-    put: (client) => client.put("orders", "17", { body: 1, delay: 1, signal }),
-    get: (client) => client.get("x", { signal }),
-    getByKey: (client) => client.getByKey("orders", "17", { signal }),
-    reschedule: (client) => client.reschedule("x", { delay: 1, signal }),
-    cancel: (client) => client.cancel("x", { signal }),
-    cancelByKey: (client) => client.cancelByKey("orders", "17", { signal }),
-    cancelMany: (client) => client.cancelMany([], { signal }),
-    list: (client) => all(client.list({ signal })),
-    forecast: (client) => all(client.forecast({ signal })),
-    bulk: (client) => client.bulk({ action: "run", topic: "orders", signal }),
-    topics: (client) => client.topics({ signal }),
-    topic: (client) => client.topic("orders", { signal }),
-    pause: (client) => client.pause("orders", { signal }),
-    resume: (client) => client.resume("orders", { signal }),
-    dead: (client) => all(client.dead("orders", { signal })),
-    redrive: (client) => client.redrive("orders", { signal }),
-    schedules: (client) => all(client.schedules({ signal })),
-    schedule: (client) => client.schedule("x", { signal }),
-    putSchedule: (client) =>
-      client.putSchedule("x", { expression: "rate(1 hour)", topic: "orders", body: 1 }, { signal }),
-    removeSchedule: (client) => client.removeSchedule("x", { signal }),
-    pauseSchedule: (client) => client.pauseSchedule("x", { signal }),
-    resumeSchedule: (client) => client.resumeSchedule("x", { signal }),
-    runSchedule: (client) => client.runSchedule("x", { signal }),
-    receive: (client) => client.receive("work", { signal }),
-    finish: (client) => client.finish("work", "r", { signal }),
-    extend: (client) => client.extend("work", "r", 1, { signal }),
-    retry: (client) => client.retry("work", "r", { signal }),
-    bury: (client) => client.bury("work", "r", { signal }),
-    health: (client) => client.health({ signal }),
-  };
   test.each(Object.keys(CALLS))("that is aborted keeps %s from calling anybody", async (name) => {
     const { client, asked } = createClient();
     await expect(CALLS[name]?.(client)).rejects.toBe(reason);
@@ -379,6 +381,52 @@ describe("an abort signal", () => {
 
   test("is taken by every call", () => {
     expect(Object.keys(CALLS).sort()).toEqual(Object.keys(createClient().client).sort());
+  });
+});
+
+describe("an unknown option", () => {
+  type Calls = Record<string, (...given: unknown[]) => unknown>;
+  /** The client of somebody who writes `signol` for `signal`. */
+  const misspelling = (client: Client) =>
+    Object.fromEntries(
+      Object.entries(client as unknown as Calls).map(([name, call]) => [
+        name,
+        (...given: unknown[]) => call(...given.map((one) => misspelled(one))),
+      ]),
+    ) as unknown as Client;
+  const misspelled = (given: unknown) => {
+    if (typeof given !== "object" || given === null || !("signal" in given)) return given;
+    const { signal: signol, ...others } = given;
+    return { ...others, signol };
+  };
+
+  test.each(Object.keys(CALLS))(
+    "is refused by %s before it calls anybody, with the nearest known name",
+    async (name) => {
+      const { client, asked } = createClient();
+      await expect(CALLS[name]?.(misspelling(client))).rejects.toMatchObject({
+        code: "bad-request",
+        message: expect.stringMatching(
+          new RegExp(`^${name} has an unknown option "signol" \\(did you mean "signal"\\?\\); allowed are `),
+        ),
+      });
+      expect(asked).toEqual([]);
+    },
+  );
+
+  test("is refused in the calls of the direct client too", async () => {
+    const { api } = createClient();
+    const client = directOn(api.world.ctx, console);
+    const options = { dely: 60 } as never;
+    await expect(client.enqueue("orders", 1, options)).rejects.toThrow(
+      'enqueue has an unknown option "dely" (did you mean "delay"?); allowed are delay, dueAt, key, ',
+    );
+  });
+
+  test("without a value is no option", async () => {
+    const { client } = createClient();
+    const options = { delay: 60, dely: undefined };
+    expect(await client.enqueue("orders", 1, options)).toMatchObject({ topic: "orders" });
   });
 });
 

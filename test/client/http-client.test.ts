@@ -20,6 +20,10 @@ test.each([
     { url, timeout: Number.NaN },
     "timeout must be a number of ms, more than 0 and at most 2147483647, got NaN",
   ],
+  [
+    { url, retry: 3 },
+    'createClient has an unknown option "retry" (did you mean "retries"?); allowed are url, auth, region, timeout, retries',
+  ],
   [{ url, auth: "IAM" }, 'auth must be "iam", "none" or { bearer } with a token or a function, got "IAM"'],
   [{ url, auth: { token: "s3cr3t" } }, "a token or a function, got object"],
   [{ url, auth: { bearer: 5 } }, "a token or a function, got object"],

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { type JobHandler, runWith } from "../../consumer/run-handler.ts";
+import { ERROR_BYTES } from "../../core/constants.ts";
 
 const job = { id: "01KJMA0FM001HA2ZQ31MBWX213", revision: 0, attempt: 2, dueAt: "2026-03-01T09:00:00.000Z" };
 const signal = new AbortController().signal;
+
+/** An error of this file: its text, and then its place. */
+const placed = (text: string) =>
+  expect.stringMatching(new RegExp(`^${text} \\(.*run-handler.test.ts:\\d+\\)$`));
 
 const ending = (handler: JobHandler<unknown>) =>
   runWith(handler)({ ...job, body: { n: 1 } }, "orders", signal);
@@ -30,7 +35,7 @@ describe("a handler", () => {
     const asks = (days: string) =>
       runWith((view) => view.retryIn(days))({ ...job, untracked: true, body: 1 }, "logs", signal);
     expect(await asks("7d")).toEqual({ end: "retry-in", wait: 7 * 86_400_000 });
-    expect(await asks("8d")).toEqual({
+    expect(await asks("8d")).toMatchObject({
       end: "failed",
       error: expect.stringContaining("at most 7 days for an untracked job, got 8d"),
     });
@@ -51,9 +56,11 @@ describe("a handler", () => {
 
   it("that returns is done, that throws has failed", async () => {
     expect(await ending(() => 17)).toEqual({ end: "done" });
-    expect(await ending(() => Promise.reject(new Error("no bank")))).toEqual({
+    const thrown = new Error("no bank");
+    expect(await ending(() => Promise.reject(thrown))).toEqual({
       end: "failed",
-      error: "no bank",
+      error: expect.stringMatching(/^no bank \(test\/consumer\/run-handler\.test\.ts:\d+\)$/),
+      thrown: { value: thrown },
     });
   });
 
@@ -62,14 +69,35 @@ describe("a handler", () => {
     ["the first of several", new Error("x", { cause: new AggregateError([new Error("a")]) }), "x: a"],
     ["what it says already", new Error("x: a", { cause: new Error("a") }), "x: a"],
   ])("that throws an error from %s says so once", async (_, thrown, error) => {
-    expect(await ending(() => Promise.reject(thrown))).toEqual({ end: "failed", error });
+    expect(await ending(() => Promise.reject(thrown))).toMatchObject({ end: "failed", error: placed(error) });
   });
 
   it("that throws an error which is its own cause has failed all the same", async () => {
     const thrown = new Error("x");
     thrown.cause = thrown;
-    expect(await ending(() => Promise.reject(thrown))).toEqual({ end: "failed", error: "x" });
+    expect(await ending(() => Promise.reject(thrown))).toMatchObject({ end: "failed", error: placed("x") });
   });
+
+  it("that throws a huge error has failed with the place of the throw, within the bound of a job's error", async () => {
+    const failed = await ending(() => Promise.reject(new Error("ü".repeat(1_000_000))));
+    const error = "error" in failed ? failed.error : "";
+    expect(error).toMatch(/^ü+\ufffd? \(test\/consumer\/run-handler\.test\.ts:\d+\)$/);
+    expect(Buffer.byteLength(error)).toBeLessThanOrEqual(ERROR_BYTES);
+  });
+
+  it.each(["name", "message", "stack", "cause", "errors"])(
+    "that throws an error whose %s cannot be read has failed all the same",
+    async (field) => {
+      const get = () => {
+        throw new Error("never");
+      };
+      const thrown = Object.defineProperty(new Error("x"), field, { get });
+      expect(await ending(() => Promise.reject(thrown))).toMatchObject({
+        end: "failed",
+        thrown: { value: thrown },
+      });
+    },
+  );
 
   it("that asks for another run gets it, unless it throws after", async () => {
     expect(await ending((asked) => asked.retryIn("10m"))).toEqual({ end: "retry-in", wait: 600_000 });
@@ -77,7 +105,7 @@ describe("a handler", () => {
       asked.retryIn(5);
       throw new Error("no");
     });
-    expect(await both).toEqual({ end: "failed", error: "no" });
+    expect(await both).toMatchObject({ end: "failed", error: placed("no") });
   });
 
   it.each(["soon", -1, Number.NaN, "11000d"])(
@@ -106,6 +134,7 @@ describe("a handler", () => {
     ],
   ])("may bury with %s and throw it too", async (_, reason, error) => {
     expect(await ending((asked) => asked.bury(reason as string))).toEqual({ end: "buried", error });
-    expect(await ending(() => Promise.reject(reason))).toEqual({ end: "failed", error });
+    const failed = reason instanceof Error ? placed(error) : error;
+    expect(await ending(() => Promise.reject(reason))).toMatchObject({ end: "failed", error: failed });
   });
 });

@@ -8,6 +8,8 @@ import { blocks, blocksOf, fileOf, nameOf, PAGES, ROOT, readPage } from "./block
 const TESTED: Readonly<Record<string, string>> = {
   sh: "shell-blocks.test.ts",
   ts: "code-blocks.test.ts",
+  // CommonJS, and tests for Jest.
+  typescript: "../package/commonjs.ts",
   json: "pages.test.ts",
   text: "pages.test.ts",
 };

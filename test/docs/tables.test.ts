@@ -30,7 +30,7 @@ const textOf = (page: string): string => texts.find((one) => one.page === page)?
 test("the configuration has a row for each prop of a queue", () => {
   const props = readFileSync(join(DOCS, "..", "infra", "props.ts"), "utf8");
   const propsOf = (type: string): string[] => {
-    const [, body = ""] = props.split(`export type ${type} = {`);
+    const [, body = ""] = props.split(new RegExp(`export type ${type}(?:<.*>)? = {`));
     return [...(body.split("\n};")[0] ?? "").matchAll(/^ {2}readonly (\w+)\??:/gm)].map(
       ([, name = ""]) => name,
     );

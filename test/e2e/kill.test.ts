@@ -99,7 +99,7 @@ function functionPids(pid: number, name: string): number[] {
 
 function emulatorPids(pid: number): number[] {
   return descendants(pid)
-    .filter(({ command }) => command.includes("dynoxide") || command.includes("fauxqs"))
+    .filter(({ command }) => /dynoxide|(?:dynamodb|fauxqs)-process/.test(command))
     .map((child) => child.pid);
 }
 

@@ -40,7 +40,7 @@ export async function startStack(dataDir: string): Promise<RunningStack> {
   const log = openSync(file, "w");
   const child = spawn(
     process.execPath,
-    ["cli/main.ts", "local", "--no-watch", "--port", "0", "--data", dataDir],
+    ["cli/main.ts", "local", "--no-watch", "--port", "0", "--data", dataDir, ...databaseFlag(process.env)],
     { cwd: ROOT, stdio: ["ignore", log, log] },
   );
   closeSync(log);
@@ -54,6 +54,11 @@ export async function startStack(dataDir: string): Promise<RunningStack> {
     if (Date.now() > end) throw new Error(`the local stack was not up in time:\n${output()}`);
     await sleep(LOOK_EVERY_MS);
   }
+}
+
+/** `MINUTEHAND_E2E_DATABASE`: `native` or `portable`, by default what the runner chooses. */
+function databaseFlag({ MINUTEHAND_E2E_DATABASE }: NodeJS.ProcessEnv): string[] {
+  return MINUTEHAND_E2E_DATABASE ? ["--database", MINUTEHAND_E2E_DATABASE] : [];
 }
 
 /** A stack that another process has started. */

@@ -189,7 +189,7 @@ describe("the environment", () => {
           pack: 10,
           concurrency: 3,
           maximumConcurrency: 9,
-          backoff: { waits: [1, 2] },
+          backoff: { waits: [1, Duration.minutes(2), Duration.millis(500)] },
           spread: Duration.minutes(2),
         },
         plain: {
@@ -212,7 +212,7 @@ describe("the environment", () => {
       deadRetention: 7_776_000,
       topics: {
         work: { consumer: "pull", ttr: 300 },
-        mail: { concurrency: 3, backoff: { waits: [1, 2] }, spread: 120 },
+        mail: { concurrency: 3, backoff: { waits: [1, 120, 0.5] }, spread: 120 },
         plain: {},
         calls: {
           window: "09:00-18:00 Asia/Shanghai",

@@ -1,13 +1,22 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { App, Duration, Stack } from "aws-cdk-lib";
-import { Template } from "aws-cdk-lib/assertions";
+import { App, Duration, Size, Stack } from "aws-cdk-lib";
+import { Match, Template } from "aws-cdk-lib/assertions";
+import { type IVpc, SecurityGroup, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
+import { type CfnFunction, LayerVersion, Tracing } from "aws-cdk-lib/aws-lambda";
+import { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { AwsSolutionsChecks } from "cdk-nag";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { bundle } from "../../infra/bundle.ts";
 import { DelayQueue } from "../../infra/delay-queue.ts";
+import type { HandlerOptions } from "../../infra/handler.ts";
 import { INVARIANTS, offenders } from "./invariants.ts";
 import { type Resource, resourcesOf, type StackTemplate } from "./resources.ts";
+
+const LAYER = "arn:aws:lambda:us-east-1:123456789012:layer:fonts:3";
 
 let folder: string;
 beforeEach(() => {
@@ -78,6 +87,134 @@ describe("addHandler", () => {
       Environment: { Variables: { BANK: "https://bank.example", MORE: "1" } },
     });
     template.hasResourceProperties("AWS::Lambda::EventSourceMapping", { BatchSize: 3 });
+  });
+
+  it("takes what functions need, as the CDK has it", () => {
+    const { stack, queue } = shop();
+    const vpc = new Vpc(stack, "Vpc", { maxAzs: 1, natGateways: 1 }) as IVpc;
+    const securityGroups = [new SecurityGroup(stack, "Group", { vpc })];
+    queue.addHandler("mail", file("mail.ts", greeting("mail")), {
+      description: "Sends mails",
+      vpc,
+      vpcSubnets: { subnetType: SubnetType.PRIVATE_WITH_EGRESS },
+      securityGroups,
+      tracing: Tracing.ACTIVE,
+      layers: [LayerVersion.fromLayerVersionArn(stack, "Layer", LAYER)],
+      ephemeralStorageSize: Size.mebibytes(1024),
+      reservedConcurrentExecutions: 7,
+      logRetention: RetentionDays.THREE_DAYS,
+    });
+    const template = Template.fromStack(stack);
+    template.hasResourceProperties("AWS::Lambda::Function", {
+      Description: "Sends mails",
+      VpcConfig: { SecurityGroupIds: [Match.anyValue()], SubnetIds: [Match.anyValue()] },
+      TracingConfig: { Mode: "Active" },
+      Layers: [LAYER],
+      EphemeralStorage: { Size: 1024 },
+      ReservedConcurrentExecutions: 7,
+    });
+    const logs = template.findResources("AWS::Logs::LogGroup", { Properties: { RetentionInDays: 3 } });
+    expect(Object.keys(logs)).toEqual([expect.stringMatching(/^JobsHandlermailLog/)]);
+  });
+
+  it("lets Lambda connect a function to its VPC, but not the code of the function, and needs no managed policy", () => {
+    const { app, stack, queue } = shop();
+    const vpc = new Vpc(stack, "Vpc", { maxAzs: 1, natGateways: 1 }) as IVpc;
+    queue.addHandler("mail", file("mail.ts", greeting("mail")), { vpc });
+    queue.addHandler("refund", file("refund.ts", greeting("refund")));
+    const template = Template.fromStack(stack).toJSON() as StackTemplate;
+    const network = resourcesOf(template, "AWS::IAM::Policy").flatMap(([id, { Properties }]) =>
+      (Properties.PolicyDocument as { Statement: { Action: string | string[] }[] }).Statement.filter(
+        ({ Action }) => [Action].flat().some((action) => action.startsWith("ec2:")),
+      ).map((statement) => [id.replace(/RoleDefaultPolicy.*/, ""), statement]),
+    );
+    const Action = expect.arrayContaining(["ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface"]);
+    expect(network).toEqual([
+      ["JobsHandlermail", { Effect: "Allow", Action, Resource: "*" }],
+      [
+        "JobsHandlermail",
+        {
+          Effect: "Deny",
+          Action,
+          Resource: "*",
+          Condition: { Null: { "lambda:SourceFunctionArn": "false" } },
+        },
+      ],
+    ]);
+    const roles = resourcesOf(template, "AWS::IAM::Role").filter(([id]) => id.startsWith("JobsHandler"));
+    expect(roles.filter(([, { Properties }]) => Properties.ManagedPolicyArns !== undefined)).toEqual([]);
+    expect(new AwsSolutionsChecks(app).validateScope(queue).violations).toEqual([]);
+  });
+
+  it("leaves external modules out of the bundle", () => {
+    const { app, stack, queue } = shop();
+    const entry = file("mail.ts", 'import sharp from "sharp";\nexport const handler = () => sharp();\n');
+    expect(() => queue.addHandler("mail", entry)).toThrow('Could not resolve "sharp"');
+    queue.addHandler("mail", entry, { bundling: { externalModules: ["sharp"] } });
+    const template = Template.fromStack(stack);
+    app.synth();
+    const [{ Properties }] = Object.values(
+      template.findResources("AWS::Lambda::Function", {
+        Properties: { Description: Match.stringLikeRegexp("mail") },
+      }),
+    ) as [Resource];
+    const { S3Key: key } = Properties.Code as { S3Key: string };
+    const code = readFileSync(
+      join(folder, "cdk.out", `asset.${key.replace(".zip", "")}`, "index.mjs"),
+      "utf8",
+    );
+    expect(code).toContain('from"sharp"');
+  });
+
+  it("refuses an unknown option with the nearest known name, also in plain JavaScript", () => {
+    const { queue } = shop();
+    const mail = file("mail.ts", greeting("mail"));
+    const add = (options: object) => () => queue.addHandler("mail", mail, options);
+    expect(add({ memory: 128 })).toThrow(
+      'DelayQueue Shop/Jobs: addHandler has an unknown option "memory" (did you mean "memorySize"?); allowed are batchSize, timeout, ',
+    );
+    expect(add({ bundling: { external: ["x"] } })).toThrow('bundling has an unknown option "external"');
+    expect(() => queue.addConsumer("mail", undefined as never, { batchsize: 1 } as never)).toThrow(
+      'addConsumer has an unknown option "batchsize" (did you mean "batchSize"?); allowed are batchSize',
+    );
+    expect(add({ memory: undefined })).not.toThrow();
+  });
+
+  it("maps stacks to the files and lines of the source, unless that is turned off", () => {
+    const throwing =
+      'interface Bank {}\n\nexport const handler = () => {\n  throw new Error("no bank");\n};\n';
+    /** Synthesises the handler, runs it in a new process as its function does, and answers the bundle's files and the stack. */
+    const run = (options?: HandlerOptions) => {
+      const { stack, queue } = shop();
+      const fn = queue.addHandler("mail", file("mail.ts", throwing), options);
+      const template = Template.fromStack(stack).toJSON() as StackTemplate;
+      const { Code, Environment } = (
+        template.Resources[stack.getLogicalId(fn.node.defaultChild as CfnFunction)] as Resource
+      ).Properties as { Code: { S3Key: string }; Environment: { Variables: Record<string, string> } };
+      const code = join(folder, "cdk.out", `asset.${Code.S3Key.replace(".zip", "")}`);
+      const index = JSON.stringify(join(code, "index.mjs"));
+      const program = `import(${index}).then(({ handler }) => handler()).catch((error) => console.log(error.stack))`;
+      const { NODE_OPTIONS } = Environment.Variables;
+      const env = NODE_OPTIONS === undefined ? {} : { NODE_OPTIONS };
+      const shown = execFileSync(process.execPath, ["-e", program], { env, encoding: "utf8" });
+      return { options: NODE_OPTIONS, files: readdirSync(code), stack: shown };
+    };
+    const mapped = run();
+    expect(mapped).toMatchObject({ options: "--enable-source-maps" });
+    expect(mapped.stack).toMatch(/mail\.ts:4:9/);
+    const environment = { NODE_OPTIONS: "--stack-trace-limit=20 --enable-source-maps" };
+    expect(run({ environment }).options).toBe("--stack-trace-limit=20 --enable-source-maps");
+    const plain = run({ sourceMaps: false });
+    expect(plain).toMatchObject({ options: undefined, files: ["index.mjs"] });
+    expect(plain.stack).toMatch(/index\.mjs:\d+/);
+  });
+
+  it("puts no text of the sources into the source map, and the same map whatever the folder of the app is", () => {
+    const entry = file("mail.ts", greeting("mail"));
+    const { map } = bundle(entry, folder, { sourceMap: true });
+    const { sources, sourcesContent } = JSON.parse(new TextDecoder().decode(map));
+    expect({ sources, sourcesContent }).toEqual({ sources: ["mail.ts"], sourcesContent: undefined });
+    expect(bundle(entry, folder).map).toBeUndefined();
   });
 
   it("refuses what cannot be, and says what is allowed", () => {

@@ -12,9 +12,64 @@ function inTopic(topic: TopicProps): DelayQueueProps {
 }
 
 const PAID = { detailType: "OrderPaid", key: "$.detail.orderId" };
-const PLACED = { ...PAID, detailType: "OrderPlaced", delay: Duration.minutes(30) };
+const CANCELLING = { ...PAID, detailType: "OrderPlaced" };
+const PLACED = { ...CANCELLING, delay: Duration.minutes(30) };
+
+/** What no type keeps plain JavaScript from. */
+const UNKNOWN: readonly [object, string][] = [
+  [
+    { topicz: topics },
+    'the queue has an unknown prop "topicz" (did you mean "topics"?); allowed are topics, prefix, shards, ',
+  ],
+  [
+    { topics, api: { auht: "iam" } },
+    'api has an unknown prop "auht" (did you mean "auth"?); allowed are auth, ',
+  ],
+  [
+    { topics, warmThroughput: { writes: 1 } },
+    'warmThroughput has an unknown prop "writes" (did you mean "write"?)',
+  ],
+  [{ topics, color: "red" }, 'the queue has an unknown prop "color"; allowed are topics, '],
+  [
+    { topics: { work: { maxAttempt: 3 } } },
+    'topics.work has an unknown setting "maxAttempt" (did you mean "maxAttempts"?); allowed are consumer, ',
+  ],
+  [
+    { topics: { work: { webhook: { allowHost: [] } } } },
+    'topics.work.webhook has an unknown setting "allowHost" (did you mean "allowHosts"?)',
+  ],
+  [
+    { topics: { work: { backoff: { wait: [1] } } } },
+    'topics.work.backoff has an unknown setting "wait" (did you mean "waits"?)',
+  ],
+  [
+    { topics: { work: { ifLate: { afters: 1 } } } },
+    'topics.work.ifLate has an unknown setting "afters" (did you mean "after"?)',
+  ],
+  [
+    { topics: { work: { cancelOn: [PAID, { ...PAID, tombstones: 1 }] } } },
+    'topics.work.cancelOn has an unknown setting "tombstones" (did you mean "tombstone"?)',
+  ],
+  [
+    { topics: { work: { enqueueOn: { ...PLACED, deley: 1 } } } },
+    'topics.work.enqueueOn has an unknown setting "deley" (did you mean "delay"?)',
+  ],
+];
+
+describe("an unknown name", () => {
+  it.each(UNKNOWN)("is refused: %j", (props, message) => {
+    expect(() => validate("Shop/Jobs", props as never)).toThrow(
+      `DelayQueue Shop/Jobs has invalid props:\n  ${message}`,
+    );
+  });
+
+  it("without a value is no prop", () => {
+    expect(() => validate("Shop/Jobs", { topics, topicz: undefined } as never)).not.toThrow();
+  });
+});
 
 const REFUSED: readonly [DelayQueueProps, string][] = [
+  [{} as never, "topics must name at least one topic, is undefined; allowed: 1 or more"],
   [{ topics: {} }, "topics must name at least one topic, is {}; allowed: 1 or more"],
   [{ topics: { "Order.Timeout": {} } }, 'is "Order.Timeout"; allowed: 1 to 50 characters of a-z, 0-9 and -'],
   [
@@ -113,27 +168,41 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ backoff: { waits: "15s" as never } }), 'is "15s"; allowed: 1 to 100 waits'],
   [
     inTopic({ backoff: { waits: [null as never] } }),
-    "topics.work.backoff.waits[0] must be a number, is null",
+    "topics.work.backoff.waits[0] must be a duration or a number of seconds, is null",
   ],
   [
     inTopic({ backoff: { waits: ["15" as never] } }),
-    'topics.work.backoff.waits[0] must be a number, is "15"',
+    'topics.work.backoff.waits[0] must be a duration or a number of seconds, is "15"',
   ],
   [
     inTopic({ backoff: { waits: new Array<number>(1) } }),
-    "topics.work.backoff.waits[0] must be a number, is",
+    "topics.work.backoff.waits[0] must be a duration or a number of seconds, is",
   ],
   [
     inTopic({ backoff: { initial: "1" as never, factor: 2, max: 60, jitter: null as never } }),
-    'backoff.initial must be a number, is "1"; allowed: 0 to 316224000\n  topics.work.backoff.jitter must be a number, is null',
+    'backoff.initial must be a duration or a number of seconds, is "1"; allowed: 0 to 316224000 seconds\n  topics.work.backoff.jitter must be a number, is null',
+  ],
+  [
+    inTopic({ backoff: { waits: [Duration.seconds(15), Duration.days(4000)] } }),
+    "topics.work.backoff.waits[1] must be a duration or a number of seconds, is 345600000; allowed: 0 to 316224000",
+  ],
+  [
+    inTopic({ backoff: { initial: Duration.minutes(10), factor: 2, max: Duration.minutes(5), jitter: 0 } }),
+    "topics.work.backoff.max must be a duration or a number of seconds, is 300; allowed: 600 to",
   ],
   [inTopic({ maxPerSecond: "0.5" as never }), 'maxPerSecond must be a number of starts a second, is "0.5"'],
   [inTopic({ window: "09:00-18:00 BST" }), 'must be a range of hours, is "09:00-18:00 BST"'],
   [inTopic({ window: "09:00-18:00 europe/berlin" }), "did you mean Europe/Berlin"],
   [inTopic({ backoff: null as never }), "topics.work.backoff must be an object, is null; allowed: waits, or"],
-  [inTopic({ backoff: { waits: [15, -1] } }), "topics.work.backoff.waits[1] must be a number, is -1"],
+  [
+    inTopic({ backoff: { waits: [15, -1] } }),
+    "topics.work.backoff.waits[1] must be a duration or a number of seconds, is -1",
+  ],
   [inTopic({ backoff: { initial: 10, factor: 0.5, max: 60, jitter: 0 } }), "factor must be a number, is 0.5"],
-  [inTopic({ backoff: { initial: 10, factor: 2, max: 5, jitter: 0 } }), "max must be a number, is 5"],
+  [
+    inTopic({ backoff: { initial: 10, factor: 2, max: 5, jitter: 0 } }),
+    "max must be a duration or a number of seconds, is 5; allowed: 10 to",
+  ],
   [inTopic({ backoff: { initial: 10, factor: 2, max: 60, jitter: 1.1 } }), "is 1.1; allowed: 0 to 1"],
   [inTopic({ webhook: {}, consumer: "lambda" }), 'for topics without a webhook only, is "lambda"'],
   [
@@ -228,7 +297,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({
-      cancelOn: [PAID, { ...PLACED, source: "shop" }],
+      cancelOn: [PAID, { ...CANCELLING, source: "shop" }],
       enqueueOn: [{ ...PLACED, key: "$.id" }, PLACED],
     }),
     "topics.work.enqueueOn[1] must not file a job that topics.work.cancelOn[1] cancels",
@@ -300,8 +369,8 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   }),
   inTopic({
     cancelOn: [
-      { ...PLACED, source: "shop" },
-      { ...PLACED, key: "$.detail.replaces" },
+      { ...CANCELLING, source: "shop" },
+      { ...CANCELLING, key: "$.detail.replaces" },
     ],
     enqueueOn: [
       { ...PLACED, source: "till" },

@@ -118,7 +118,14 @@ test("a thrown error is reported and the process stays", async () => {
   const { pid } = result(await call("/"));
   expect(await call("/throw")).toEqual({
     outcome: "threw",
-    error: { errorType: "TypeError", errorMessage: "as asked" },
+    error: {
+      errorType: "TypeError",
+      errorMessage: "as asked",
+      thrown: {
+        message: "as asked",
+        stack: expect.stringMatching(/^TypeError: as asked\n +at .*index\.mjs:\d+/),
+      },
+    },
   });
   expect(result(await call("/")).pid).toBe(pid);
 });

@@ -68,8 +68,61 @@ test("metrics, debug records and empty sweeps are not shown", () => {
 test("warnings and errors name their function", () => {
   const error = { name: "Error", message: "broken", stack: "at …" };
   expect(line({ level: "ERROR", message: "could not", error })).toBe(
-    "12:00:05.004  reminders  ERROR  could not error=broken",
+    "12:00:05.004  reminders  ERROR  could not error=broken\n              broken",
   );
+});
+
+const FRAMES = [
+  "    at charge (/app/asset.1/src/pay.ts:7:11)",
+  "    at send (/app/asset.1/node_modules/axios/index.js:1:2)",
+  "    at Object.handler (file:///app/asset.1/close%20order.ts:5:3)",
+  "    at run (/app/asset.1/node_modules/minutehand/consumer/run-handler.js:50:13)",
+  "    at process.processTicksAndRejections (node:internal/process/task_queues:105:5)",
+];
+const thrown = (message: string, frames: string[], cause?: object) => ({
+  message,
+  stack: [`Error: ${message}`, ...frames].join("\n"),
+  cause,
+});
+
+test("an error that was thrown is shown with the user's own frames and its causes, and with files as the editor knows them", () => {
+  const cause = thrown("no money\nat all", FRAMES.slice(0, 2));
+  const record = { type: "threw", message: "job threw", topic: "work", id: "01K", attempt: 1 };
+  const text = JSON.stringify({ ...record, error: thrown("declined", FRAMES, cause) });
+  expect(formatLogLine("reminders", text, NOW, "/app/asset.1")?.split("\n")).toEqual([
+    "12:00:05.004  work  01K  threw in attempt 1",
+    "              Error: declined",
+    "                  at charge (src/pay.ts:7:11)",
+    "                  at Object.handler (close order.ts:5:3)",
+    "                  … 3 frames of packages and Node.js",
+    "              caused by Error: no money",
+    "              at all",
+    "                  at charge (src/pay.ts:7:11)",
+    "                  … 1 frame of packages and Node.js",
+  ]);
+});
+
+test("an error without a frame of the user's own code is shown with all frames", () => {
+  const text = JSON.stringify({ level: "ERROR", message: "no", error: thrown("no", FRAMES.slice(3)) });
+  expect(formatLogLine("reminders", text, NOW, "/app/asset.1")?.split("\n")).toEqual([
+    "12:00:05.004  reminders  ERROR  no",
+    "              Error: no",
+    "                  at run (node_modules/minutehand/consumer/run-handler.js:50:13)",
+    "                  at process.processTicksAndRejections (node:internal/process/task_queues:105:5)",
+  ]);
+});
+
+test("a stack that a handler prints itself names its files in the same way", () => {
+  expect(formatLogLine("reminders", FRAMES[0] ?? "", NOW, "/app/asset.1")).toBe(
+    "12:00:05.004  reminders      at charge (src/pay.ts:7:11)",
+  );
+});
+
+test("an error cannot make a line that looks like another line of the log", () => {
+  const error = thrown("a\n12:00:05.004  work  01K  done in attempt 1\u001b[31m", []);
+  const lines = line({ level: "ERROR", message: "could not", error })?.split("\n") ?? [];
+  expect(lines.filter((one) => /^\d/.test(one))).toHaveLength(1);
+  expect(lines.join("")).not.toContain("\u001b");
 });
 
 test("the record's own time is shown, if it has one", () => {

@@ -1,57 +1,83 @@
-import { beforeEach, expect, test } from "vitest";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LocalError } from "../../local/local-error.ts";
+import type { Rebuilt } from "../../local/rebuild.ts";
 import { compareStacks, createReloader } from "../../local/reload.ts";
 import type { FunctionSpec, StackSpec } from "../../local/resources.ts";
+import { createSavedFiles } from "../../local/saved-files.ts";
 import { functionSpec, stackWith } from "./stacks.ts";
 
 const mail = functionSpec("Mail");
 const running = stackWith({ functions: [mail, functionSpec("Refund")] });
 const withCode = (codeHash: string, more: Partial<StackSpec> = {}) =>
   stackWith({ functions: [{ ...mail, codeHash }, functionSpec("Refund")], ...more });
-const SAVED = "saved: synthesising …";
+const SAVED = "saved app.ts: synthesising …";
+const SAME = "synthesised in 0.0 s: no function has changed";
 const queue = { name: "shop-letter", url: "", arn: "", attributes: {} };
 
-let folder: string;
+let root: string;
 let next: () => Promise<StackSpec>;
 let synths: number;
 let replaced: FunctionSpec[];
 let created: string[][];
 let lines: string[];
-let saved: () => Promise<void>;
+let saved: (paths?: ReadonlySet<string>) => Promise<void>;
 
 beforeEach(() => {
-  [folder, synths, replaced, created, lines] = ["first", 0, [], [], []];
-  saved = createReloader(running, {
-    hashApp: () => folder,
-    runningHash: folder,
-    synthesise: () => {
-      synths += 1;
-      return next();
-    },
-    createQueues: async (queues) => {
-      if (queues.some(({ name }) => name === "refused")) throw new LocalError("queue refused: no");
-      created.push([...queues.map(({ name }) => name), `before ${replaced.length} functions`]);
-    },
-    replaceFunctions: (specs) => replaced.push(...specs),
-    log: (line) => lines.push(line),
-  });
+  root = realpathSync(mkdtempSync(join(tmpdir(), "minutehand-reload-")));
+  write("app.ts", "first");
+  [synths, replaced, created, lines] = [0, [], [], []];
+  saved = reloaderOf(running);
 });
+afterEach(() => rmSync(root, { recursive: true }));
 
-async function save(stack: () => Promise<StackSpec>, contents: string): Promise<void> {
-  [folder, next] = [contents, stack];
-  await saved();
+/** `bundles`: what the bundle of a handler is, or why there is none. */
+function reloaderOf(stack: StackSpec, bundles: (spec: FunctionSpec) => Rebuilt = (spec) => ({ spec })) {
+  return createReloader(
+    { stack, imports: new Set([join(root, "app.ts")]) },
+    {
+      files: createSavedFiles({ root }, () => false),
+      root,
+      synthesise: async () => {
+        synths += 1;
+        return { stack: await next(), imports: new Set([join(root, "app.ts")]) };
+      },
+      rebuild: async (spec) => bundles(spec),
+      createQueues: async (queues) => {
+        if (queues.some(({ name }) => name === "refused")) throw new LocalError("queue refused: no");
+        created.push([...queues.map(({ name }) => name), `before ${replaced.length} functions`]);
+      },
+      replaceFunctions: (specs) => replaced.push(...specs),
+      log: (line) => lines.push(line),
+      clock: () => 0,
+    },
+  );
+}
+
+function write(file: string, contents: string): string {
+  const path = join(root, file);
+  writeFileSync(path, contents);
+  return path;
+}
+
+async function save(stack: () => Promise<StackSpec>, contents: string, file = "app.ts"): Promise<void> {
+  next = stack;
+  await saved(new Set([write(file, contents)]));
 }
 
 test("a function whose code was saved is replaced and named; other functions are not", async () => {
   await save(async () => withCode("2"), "second");
   expect(replaced).toEqual([{ ...mail, codeHash: "2" }]);
-  expect(lines).toEqual([SAVED, "reloaded Mail"]);
+  expect(lines).toEqual([SAVED, "synthesised in 0.0 s: reloaded Mail"]);
 });
 
-test("a save that changes no file synthesises nothing", async () => {
+test("a save that changes no file synthesises nothing, and says so once", async () => {
+  await save(async () => withCode("2"), "first");
   await save(async () => withCode("2"), "first");
   expect(synths).toBe(0);
-  expect(lines).toEqual([]);
+  expect(lines).toEqual(["saved app.ts: nothing has changed"]);
 });
 
 test("a save that restores the first code is a change too", async () => {
@@ -70,7 +96,7 @@ test("a failing app is logged in one line, and the old functions run until the n
   expect(replaced).toHaveLength(1);
 });
 
-test("the same failure is logged once; then the log says that the app synthesises again", async () => {
+test("the same failure is quoted once; then the log says that the app synthesises again", async () => {
   const broken = (why: string) => async (): Promise<StackSpec> => {
     throw new LocalError(why);
   };
@@ -81,8 +107,10 @@ test("the same failure is logged once; then the log says that the app synthesise
   await save(broken("no y"), "broken as before");
   expect(lines.filter((line) => line !== SAVED)).toEqual([
     "no x; the old functions stay in use",
+    "the app fails as before; the old functions stay in use",
     "no y; the old functions stay in use",
     "the app synthesises again",
+    SAME,
     "no y; the old functions stay in use",
   ]);
 });
@@ -90,18 +118,18 @@ test("the same failure is logged once; then the log says that the app synthesise
 test("saves during a synthesis cause one more synthesis, of the last save", async () => {
   const { promise, resolve } = Promise.withResolvers<StackSpec>();
   const first = save(() => promise, "second");
-  await save(async () => withCode("3"), "third");
-  await save(async () => withCode("4"), "fourth");
+  await vi.waitFor(() => expect(synths).toBe(1));
+  const others = [save(async () => withCode("3"), "third"), save(async () => withCode("4"), "fourth")];
   expect(synths).toBe(1);
   resolve(withCode("2"));
-  await first;
+  await Promise.all([first, ...others]);
   expect(synths).toBe(2);
   expect(replaced.at(-1)?.codeHash).toBe("4");
 });
 
 test("files that an app writes during its synthesis cause only one more synthesis", async () => {
   await save(async () => {
-    folder = "second, and what it wrote";
+    write("app.ts", "second, and what it wrote");
     return withCode("2");
   }, "second");
   expect(synths).toBe(2);
@@ -110,11 +138,11 @@ test("files that an app writes during its synthesis cause only one more synthesi
 test("the log says that a synthesis begins, once for several syntheses in a row", async () => {
   await save(async () => {
     expect(lines).toEqual([SAVED]);
-    if (synths < 3) folder += ", and what it wrote";
+    if (synths < 3) write("app.ts", `${synths} files of its own`);
     return running;
   }, "second");
   expect(synths).toBe(3);
-  expect(lines).toEqual([SAVED]);
+  expect(lines).toEqual([SAVED, SAME]);
 });
 
 test("the need for a restart is logged once, and again when the list of reasons grows", async () => {
@@ -137,6 +165,114 @@ test("if a new queue is rejected, the old functions run on", async () => {
   await save(async () => withCode("2", { queues: [{ ...queue, name: "refused" }] }), "second");
   expect(replaced).toEqual([]);
   expect(lines).toEqual([SAVED, "queue refused: no; the old functions stay in use"]);
+});
+
+const handlers = () =>
+  stackWith({
+    functions: ["Mail", "Refund"].map((name) => ({
+      ...functionSpec(name),
+      bundle: { inputs: [join(root, `${name}.ts`), join(root, "both.ts")], build: {} },
+    })),
+  });
+const codeOf = ({ logicalId }: FunctionSpec) => readFileSync(join(root, `${logicalId}.ts`), "utf8");
+/** The code of a handler is the text of its file. */
+const bundleFile = (spec: FunctionSpec): Rebuilt => {
+  const text = codeOf(spec);
+  return text === "broken"
+    ? { failure: `${spec.logicalId}.ts:1:1: no` }
+    : { spec: { ...spec, codeHash: text } };
+};
+/** Begins with two handlers that the app does not import. */
+function withHandlers(bundles = bundleFile, stack = handlers): void {
+  for (const name of ["Mail", "Refund"]) write(`${name}.ts`, name);
+  write("both.ts", "");
+  saved = reloaderOf(stack(), bundles);
+}
+const neverSynthesised = async () => {
+  throw new Error("not expected");
+};
+
+test("a saved handler is replaced alone, without a synthesis", async () => {
+  withHandlers();
+  await save(neverSynthesised, "2", "Mail.ts");
+  expect(replaced.map(({ logicalId, codeHash }) => [logicalId, codeHash])).toEqual([["Mail", "2"]]);
+  expect(lines).toEqual(["reloaded Mail in 0.0 s"]);
+});
+
+test("only handlers that contain the saved file are bundled", async () => {
+  const bundled: string[] = [];
+  withHandlers((spec) => {
+    bundled.push(spec.logicalId);
+    return bundleFile(spec);
+  });
+  await save(neverSynthesised, "2", "Mail.ts");
+  expect(bundled).toEqual(["Mail"]);
+  await save(neverSynthesised, "2", "both.ts");
+  expect(bundled).toEqual(["Mail", "Mail", "Refund"]);
+  expect(lines.at(-1)).toBe("saved both.ts: nothing has changed");
+});
+
+test("a handler that does not compile is named once, and the old one stays until the mend", async () => {
+  withHandlers();
+  await save(neverSynthesised, "broken", "Mail.ts");
+  await save(neverSynthesised, "2", "both.ts");
+  expect(replaced).toEqual([]);
+  await save(neverSynthesised, "3", "Mail.ts");
+  expect(replaced.map(({ codeHash }) => codeHash)).toEqual(["3"]);
+  expect(lines).toEqual([
+    "Mail.ts:1:1: no; the old Mail stays in use",
+    "Mail works again",
+    "reloaded Mail in 0.0 s",
+  ]);
+});
+
+test("a new file is tried in every handler, and needs a synthesis unless a handler contains it", async () => {
+  const bundles = (spec: FunctionSpec): Rebuilt => {
+    const built = bundleFile(spec);
+    const isIn = existsSync(join(root, "new.ts")) && "spec" in built && spec.logicalId === "Mail";
+    const bundle = { inputs: [join(root, "Mail.ts"), join(root, "new.ts")], build: {} };
+    return isIn ? { spec: { ...built.spec, codeHash: "with new", bundle } } : built;
+  };
+  withHandlers(bundles);
+  await save(neverSynthesised, "", "new.ts");
+  expect(lines).toEqual(["reloaded Mail in 0.0 s"]);
+  await save(async () => handlers(), "", "README.md");
+  expect(synths).toBe(1);
+});
+
+test("a handler's file that the app imports too is replaced at once, and then the app is synthesised", async () => {
+  withHandlers(bundleFile, () => {
+    const stack = handlers();
+    const [first] = stack.functions;
+    return {
+      ...stack,
+      functions: [{ ...first, bundle: { inputs: [join(root, "app.ts")], build: {} } } as FunctionSpec],
+    };
+  });
+  await save(async () => handlers(), "2");
+  expect(lines[0]).toBe(SAVED);
+  expect(synths).toBe(1);
+});
+
+test("beside a function of another tool, which may contain any file, a saved handler needs a synthesis too", async () => {
+  withHandlers(bundleFile, () => ({
+    ...handlers(),
+    functions: [...handlers().functions, functionSpec("Other")],
+  }));
+  await save(async () => handlers(), "2", "Mail.ts");
+  expect(lines.slice(0, 2)).toEqual(["reloaded Mail in 0.0 s", "saved Mail.ts: synthesising …"]);
+});
+
+test("a handler that was saved during a synthesis keeps its later code", async () => {
+  withHandlers();
+  const { promise, resolve } = Promise.withResolvers<StackSpec>();
+  const first = save(() => promise, "second");
+  await vi.waitFor(() => expect(synths).toBe(1));
+  const second = save(() => promise, "later", "Mail.ts");
+  await vi.waitFor(() => expect(replaced).toHaveLength(1));
+  resolve(handlers());
+  await Promise.all([first, second]);
+  expect(replaced.map(({ codeHash }) => codeHash)).toEqual(["later"]);
 });
 
 const mailQueue = { name: "shop-mail", url: "", arn: "", attributes: { VisibilityTimeout: "90" } };

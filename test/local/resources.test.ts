@@ -21,6 +21,7 @@ const read = (
       template: { Resources, ...more },
       assets: new Map([["code.zip", "/code"]]),
       others,
+      warnings: [],
     },
     SITE,
   );
@@ -298,7 +299,7 @@ test.each<[string, JsonObject, string]>([
   expect(read(withProperties(id, properties)).leftOut).toHaveLength(1);
 });
 
-test("of several HTTP APIs the delay queue's is played, and routes of another are named as left out", () => {
+test("of several HTTP APIs the delay queue's is played, and another is named with its routes as left out", () => {
   const integration: Resource = {
     Type: "AWS::ApiGatewayV2::Integration",
     Properties: { IntegrationUri: { "Fn::GetAtt": ["F", "Arn"] }, PayloadFormatVersion: "2.0" },
@@ -321,7 +322,7 @@ test("of several HTTP APIs the delay queue's is played, and routes of another ar
   const { routes, leftOut } = read(resources, { Outputs });
   expect(routes.map(({ key }) => key)).toEqual(["GET /health"]);
   expect(leftOut).toEqual([
-    "Orders: route GET /orders is of the API Shop; the local stack runs only the API Jobs",
+    "the API Shop with GET /orders: the local stack has one address, so it plays only the API Jobs",
   ]);
   expect(read(resources).routes.map(({ key }) => key)).toEqual(["GET /orders"]);
 });

@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -11,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { startGuard } from "../../local/guard.ts";
+import { readInputs } from "../../local/inputs.ts";
 import { createSynthesis } from "../../local/synthesis.ts";
 import { isAlive } from "./is-alive.ts";
 
@@ -80,6 +82,39 @@ test("an assembly with a file that was saved during its run is not cached for th
   expect(await made()).toBe('"saved"');
   writeFileSync(handler, "before");
   expect(await made()).toBe('"before"');
+});
+
+test("a file elsewhere that the app imports is an input too, and imports are known", async () => {
+  const elsewhere = mkdtempSync(join(tmpdir(), "minutehand-elsewhere-"));
+  try {
+    const common = join(realpathSync(elsewhere), "common.cjs");
+    writeFileSync(common, "");
+    app("node infra/app.cjs", `require(${JSON.stringify(common)}); ${WRITES}`);
+    const first = await run();
+    expect(readInputs(first)).toEqual({
+      imports: [common, join(realpathSync(root), "infra/app.cjs")].sort(),
+      isCurrent: true,
+    });
+    expect(await run()).toBe(first);
+    writeFileSync(common, "// changed");
+    expect(await run()).not.toBe(first);
+    writeFileSync(common, "");
+    expect(await run()).toBe(first);
+  } finally {
+    rmSync(elsewhere, { recursive: true });
+  }
+});
+
+test("what an ES module imports is known, also of TypeScript", async () => {
+  writeFileSync(join(root, "topics.mts"), "export const topics: string[] = [];");
+  writeFileSync(
+    join(root, "app.mts"),
+    `import fs from "node:fs"; import "./topics.mts"; ${WRITES.replace('require("node:fs")', "fs")}`,
+  );
+  app("node app.mts");
+  expect(readInputs(await run())?.imports).toEqual(
+    ["app.mts", "topics.mts"].map((name) => join(realpathSync(root), name)),
+  );
 });
 
 test("--app runs each time instead of cdk.json's command, and an equal assembly has the same folder", async () => {

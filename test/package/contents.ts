@@ -6,7 +6,7 @@ import { ROOT } from "../deploy/environment.ts";
 const MOST_MIB = 8;
 const MIB = 1024 * 1024;
 /** All that a package is made of; tests, maps and sources, but the examples', are not. */
-const KINDS = /\.(js|mjs|d\.ts|json|md|svg)$|^LICENSE$|^examples\/.*\.(ts|py)$/;
+const KINDS = /\.(js|mjs|cjs|d\.ts|json|md|svg)$|^LICENSE$|^examples\/.*\.(ts|py)$/;
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
 
 /** What is wrong with an unpacked package, a line for each thing. */

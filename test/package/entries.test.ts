@@ -8,7 +8,11 @@ const manifest = readManifest(ROOT);
 
 test("a target is made from the source in the same folder, and what is no code from none", () => {
   const exports = {
-    "./client": { types: "./dist/npm/client/client.d.ts", default: "./dist/npm/client/client.js" },
+    "./client": {
+      types: "./dist/npm/client/client.d.ts",
+      require: "./dist/npm/commonjs/client.cjs",
+      default: "./dist/npm/client/client.js",
+    },
     "./package.json": "./package.json",
   };
   const bin = { minutehand: "dist/npm/cli/main.js" };
@@ -23,9 +27,16 @@ test("all that package.json exports is code of this repository, with its types b
   expect(entries.filter((entry) => !existsSync(join(ROOT, entry)))).toEqual([]);
 });
 
+test("an old resolution of modules finds the same types", () => {
+  const types = Object.entries(manifest.exports).flatMap(([path, target]) =>
+    typeof target === "string" ? [] : [[path.replace("./", ""), [target.types]]],
+  );
+  expect(manifest.typesVersions).toEqual({ "*": Object.fromEntries(types) });
+});
+
 test("all code lies in the one folder that is packed", () => {
   const targets = Object.values(manifest.exports).flatMap((target) =>
-    typeof target === "string" ? [] : [target.types, target.default],
+    typeof target === "string" ? [] : Object.values(target),
   );
   for (const target of targets) expect(target.startsWith(`./${OUT_DIR}/`)).toBe(true);
 });

@@ -1,6 +1,7 @@
 /**
  * The package as a user gets it: packed, installed into an empty folder beside the CDK, type-checked, synthesised, and run
- * locally with a handler that is saved meanwhile; then the first job of the documentation, and the examples. Needs the npm registry, and takes some minutes.
+ * locally with a handler that is saved meanwhile; then the first job of the documentation, the examples, a CommonJS project with Jest, and
+ * the time from a save to the new handler. Needs the npm registry, and takes some minutes.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,9 +9,12 @@ import { LocalError } from "../../local/local-error.ts";
 import { readManifest } from "../../package/entries.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import { runSession, type Session } from "../deploy/session.ts";
+import { playCommonJs } from "./commonjs.ts";
 import { faultsIn } from "./contents.ts";
 import { playExamples } from "./examples.ts";
+import { excessIn } from "./plain-install.ts";
 import { logOf, said } from "./said.ts";
+import { measureSaves } from "./saves.ts";
 import { playExistingApp, playStart } from "./start.ts";
 
 const LIMIT_MS = 15 * 60_000;
@@ -27,6 +31,8 @@ await runSession("test:package", noOptions, async (session) => {
 
   session.progress("npm install of the package alone");
   await install(session, app, tarball);
+  const excess = excessIn(app);
+  if (excess.length > 0) throw new LocalError(`a plain install brings too much: ${excess.join("; ")}`);
   const names = Object.keys(readManifest(ROOT).exports).filter((name) => !name.endsWith(".json"));
   const withoutCdk = names.filter((name) => name !== "./cdk");
   await load(session, app, withoutCdk);
@@ -36,6 +42,9 @@ await runSession("test:package", noOptions, async (session) => {
   await install(session, app, versionOf("aws-cdk-lib"), versionOf("constructs"));
   await load(session, app, names);
   await check(session, app, ["app.ts", importing(app, names)]);
+
+  session.progress("npm install of what minutehand local asks for");
+  await install(session, app, ...(await packagesAskedFor(session, app)));
 
   session.progress("cdk synth");
   const cdk = join(ROOT, "node_modules", "aws-cdk", "bin", "cdk");
@@ -51,6 +60,8 @@ await runSession("test:package", noOptions, async (session) => {
   await playStart(session, tarball);
   await playExistingApp(session, tarball);
   await playExamples(session, app);
+  await playCommonJs(session, tarball);
+  await measureSaves(session, app);
 });
 
 function noOptions(args: readonly string[]): Record<string, never> {
@@ -71,6 +82,19 @@ async function pack(session: Session): Promise<string> {
   const faults = faultsIn(join(unpacked, "package"));
   if (faults.length > 0) throw new LocalError(`the package is not as it must be: ${faults.join("; ")}`);
   return join(folder, tarball);
+}
+
+/** `minutehand local` names the packages that a plain install does not bring, with the command that does. */
+async function packagesAskedFor(session: Session, cwd: string): Promise<string[]> {
+  const name = "minutehand local without its packages";
+  const args = ["--no-install", "minutehand", "local", "--app", "node app.ts", "--port", "0"];
+  const env = plainEnvironment();
+  const failure = await session.run({ name, command: "npx", args, cwd, env }).catch((error: Error) => error);
+  const output = readFileSync(logOf(session, name), "utf8");
+  const [, command] = /fauxqs and esbuild, which are not installed: npm install (.*)/.exec(output) ?? [];
+  if (failure === undefined || command === undefined)
+    throw new LocalError(`${name} must name fauxqs and esbuild, printed: ${output}`);
+  return command.split(" ").map((part) => part.replaceAll('"', ""));
 }
 
 function install(session: Session, app: string, ...packages: readonly string[]): Promise<void> {

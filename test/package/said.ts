@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LocalError } from "../../local/local-error.ts";
 import type { Server, Session } from "../deploy/session.ts";
 
-const POLL_MS = 100;
+const POLL_MS = 20;
 
 /** What a program of the session, by its name, says goes there. */
 export function logOf({ folder }: Session, name: string): string {

@@ -288,6 +288,7 @@ function assemblyOf(template: StackTemplate, stackName: string): Parameters<type
     template: template as unknown as Template,
     assets: new Map(keys.map((key) => [key, ""])),
     others: [],
+    warnings: [],
   };
 }
 

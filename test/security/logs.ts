@@ -2,6 +2,7 @@ import { DynamoDBClient, ScanCommand, TransactionCanceledException } from "@aws-
 import { describe, expect, test } from "vitest";
 import { ERROR_BYTES } from "../../core/constants.ts";
 import { decodeReceipt } from "../../core/receipt.ts";
+import { splitPlace } from "../../core/thrown.ts";
 import { MINUTE } from "../support/world.ts";
 import { type Deployment, MARK } from "./deployment.ts";
 import { createScenes, marked } from "./scenes.ts";
@@ -54,7 +55,17 @@ export function testLogs(deployed: () => Deployment): void {
         "resumed",
         "released",
       ];
-      for (const type of [...types, "done", "failed", "dead", "expired", "swept", "audited", "trouble"])
+      for (const type of [
+        ...types,
+        "done",
+        "threw",
+        "failed",
+        "dead",
+        "expired",
+        "swept",
+        "audited",
+        "trouble",
+      ])
         expect(output).toContain(`"message":"job ${type}"`);
       expect(output).toContain('"Namespace":"Minutehand"');
     });
@@ -201,9 +212,12 @@ export function testLogs(deployed: () => Deployment): void {
         const said = await saidBy(deployed(), () => deployed().consume(topic, [scenes().messageFor(home)]));
         const dead = said.split("\n").filter((line) => line.includes('"job dead"'));
         const words = `${topic === "hooks" ? "HTTP 500: " : ""}${"no bank ".repeat(1000)}`;
-        expect(dead.map((line) => JSON.parse(line))).toMatchObject([
-          { level: "WARN", id: home.id, error: words.slice(0, ERROR_BYTES) },
-        ]);
+        const [{ error, ...record }, ...more] = dead.map((line) => JSON.parse(line));
+        expect(record).toMatchObject({ level: "WARN", id: home.id });
+        expect(more).toEqual([]);
+        const [text, place] = splitPlace(error);
+        expect(text).toBe(words.slice(0, ERROR_BYTES - place.length));
+        expect(place).toMatch(topic === "hooks" ? /^$/ : /^ \(functions\/reminders\.ts:\d+\)$/);
         expect(said).not.toContain(MARK);
       },
     );

@@ -31,7 +31,7 @@ const post = (body: string | Uint8Array<ArrayBuffer>, path = "/jobs") =>
 function parts(): number[] {
   return familyOf(stack.pid).filter((pid) => {
     const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-    return pid === stack.pid || /function-process\.ts|fauxqs|dynoxide/.test(command);
+    return pid === stack.pid || /(?:function|fauxqs|dynamodb)-process\.ts|dynoxide/.test(command);
   });
 }
 

@@ -1,3 +1,4 @@
+import type { EnqueueOptions } from "../../client/client.ts";
 import { directOn } from "../../client/direct-client.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import type { Context } from "../../protocol/ports.ts";
@@ -41,7 +42,7 @@ export function producersOf(world: World): Api {
     const run = () => {
       if (method === "DELETE") return client.cancel(id);
       if (method === "PATCH") return client.reschedule(id, { ...body, ...once });
-      const { topic, body: text, ...options } = body as { topic: string; body: unknown };
+      const { topic, body: text, ...options } = body as EnqueueOptions & { topic: string; body: unknown };
       return client.enqueue(topic, text, { ...options, ...once });
     };
     const answer = await Promise.race([call(), died]);

@@ -37,7 +37,11 @@ describe("a test queue", () => {
     [{ topics: { orders: { receiver: "x" } } }, 'orders.receiver must be a function, got "x"'],
     [
       { topics: { orders: { handler: () => {}, maxAttempt: 2 } } },
-      /^topic orders has an unknown option "maxAttempt"; allowed are handler, .*, maxAttempts, /,
+      /^topics.orders has an unknown setting "maxAttempt" \(did you mean "maxAttempts"\?\); allowed are handler, .*, maxAttempts, /,
+    ],
+    [
+      { topics: { orders: { handler: () => {}, backoff: { wait: [1] } } } },
+      'topics.orders.backoff has an unknown setting "wait" (did you mean "waits"?)',
     ],
   ])("refuses what no type keeps plain JavaScript from: %j", (options, message) => {
     const create = () => createTestQueue(options as never);

@@ -63,9 +63,40 @@ describe("a job", () => {
       "2026-01-01T10:13:15.000Z 9",
       "2026-01-02T01:13:15.000Z 10",
     ]);
-    expect(await queue.client.get(id)).toMatchObject({ state: "dead", lastError: "no bank" });
-    expect(queue.runs()[0]).toMatchObject({ topic: "orders", id, body: 1, error: "no bank" });
+    expect(await queue.client.get(id)).toMatchObject({
+      state: "dead",
+      lastError: expect.stringMatching(/^no bank \(.*test-queue\.test\.ts:\d+\)$/),
+    });
+    expect(queue.runs()[0]).toMatchObject({ topic: "orders", id, body: 1, error: new Error("no bank") });
   });
+
+  test("that fails shows what its handler has thrown, also if that is no error", async () => {
+    class Declined extends Error {}
+    const declined = new Declined("no money", { cause: new Error("the card has expired") });
+    const thrown: unknown[] = [declined, undefined, { code: 7 }];
+    const queue = queueOf(({ attempt }: Job) => Promise.reject(thrown[attempt - 1]), { maxAttempts: 3 });
+    await queue.client.enqueue("orders", 1, { delay: 0 });
+    await queue.advance("1h");
+    const [first, second, third] = queue.runs();
+    expect(first?.error).toBe(declined);
+    expect(first?.error instanceof Declined).toBe(true);
+    expect(second).toHaveProperty("error", undefined);
+    expect(third?.error).toBe(thrown[2]);
+  });
+
+  test.each([{ waits: ["1m", 120] }, { initial: "1m", factor: 2, max: "1h", jitter: 0 }])(
+    "waits by a backoff with durations: %j",
+    async (backoff) => {
+      const queue = queueOf(fail, { maxAttempts: 3, backoff });
+      await queue.client.enqueue("orders", 1, { delay: 0 });
+      await queue.advance("5m");
+      expect(times(queue.runs())).toEqual([
+        "2026-01-01T00:00:00.000Z 1",
+        "2026-01-01T00:01:00.000Z 2",
+        "2026-01-01T00:03:00.000Z 3",
+      ]);
+    },
+  );
 
   test("that is dead runs again when it is redriven", async () => {
     let fails = true;
@@ -196,7 +227,9 @@ describe("a handler", () => {
     const queue = queueOf(handler, { maxAttempts: 1 });
     await queue.client.enqueue("orders", 1, { delay: 0 });
     await queue.advance("1m");
-    expect(queue.runs()).toMatchObject([{ error: expect.stringContaining("a handler must not call it") }]);
+    expect(queue.runs()).toMatchObject([
+      { error: { message: expect.stringContaining("a handler must not call it") } },
+    ]);
   });
 });
 

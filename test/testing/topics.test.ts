@@ -11,16 +11,27 @@ const REFUSED: readonly [object, string][] = [
     'topics.orders.window must be a range of hours, is "9-18 Shanghai"; allowed: two different times of day',
   ],
   [{ handler, maxAttempts: 0 }, "topics.orders.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
+  [{ handler, backoff: { waits: [] } }, 'topics.orders.backoff.waits must be a list of waits, is "0 waits"'],
   [
-    { handler, backoff: { waits: [] } },
-    'topics.orders.backoff.waits must be a list of waits in seconds, is "0 waits"',
+    { handler, backoff: { waits: ["15s", "11y"] } },
+    'orders.backoff.waits[1] must be seconds or a string such as "90s", got "11y"',
   ],
   [
-    { handler, backoff: { waits: ["15s"] } },
-    'topics.orders.backoff.waits[0] must be a number, is "15s"; allowed: 0 to 316224000',
+    { handler, backoff: { waits: ["4000d"] } },
+    "topics.orders.backoff.waits[0] must be a duration or a number of seconds, is 345600000; allowed: 0 to 316224000",
   ],
-  [{ handler, backoff: { waits: [null] } }, "topics.orders.backoff.waits[0] must be a number, is null"],
-  [{ handler, backoff: { waits: ["15"] } }, 'topics.orders.backoff.waits[0] must be a number, is "15"'],
+  [
+    { handler, backoff: { waits: [null] } },
+    "backoff.waits[0] must be a duration or a number of seconds, is null",
+  ],
+  [
+    { handler, backoff: { waits: ["15"] } },
+    'orders.backoff.waits[0] must be seconds or a string such as "90s", got "15"',
+  ],
+  [
+    { handler, backoff: { initial: "soon", factor: 2, max: "1h", jitter: 0 } },
+    'orders.backoff.initial must be seconds or a string such as "90s", got "soon"',
+  ],
   [{ handler, window: "09:00-18:00 BST" }, 'must be a range of hours, is "09:00-18:00 BST"'],
   [{ handler, maxPerSecond: -1 }, "topics.orders.maxPerSecond must be a number of starts a second, is -1"],
   [

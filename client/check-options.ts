@@ -1,0 +1,139 @@
+import { MinutehandError } from "../core/errors.ts";
+import { OPTION_NAMES } from "../core/job-options.ts";
+import { unknownNames } from "../general/unknown-names.ts";
+import type {
+  BulkRequest,
+  BuryOptions,
+  CallOptions,
+  Changes,
+  Client,
+  ClientOptions,
+  DeadQuery,
+  EnqueueOptions,
+  ForecastQuery,
+  ListQuery,
+  NewSchedule,
+  PutOptions,
+  ReceiveOptions,
+  RedriveRequest,
+  RepeatableOptions,
+  ResumeOptions,
+  RetryOptions,
+} from "./client.ts";
+
+/** The names of an options type: all of them, and no others. */
+type Names<Options> = { readonly [Name in Options extends unknown ? keyof Options : never]-?: true };
+
+const CALL: Names<CallOptions> = { signal: true };
+const REPEATABLE: Names<RepeatableOptions> = { ...CALL, idempotencyKey: true };
+const TIME = { delay: true, dueAt: true } as const;
+const FILTERS = { tag: true, group: true } as const;
+const RANGE = { from: true, to: true } as const;
+const JOB = Object.fromEntries(OPTION_NAMES.map((name) => [name, true])) as Names<
+  Omit<PutOptions, keyof typeof TIME | keyof RepeatableOptions>
+>;
+const PUT: Names<PutOptions & { body: unknown }> = { body: true, ...TIME, ...JOB, ...REPEATABLE };
+const ENQUEUE: Names<EnqueueOptions> = {
+  ...{ ...TIME, key: true, onDuplicate: true, maxDelay: true },
+  ...{ ...JOB, ...REPEATABLE },
+};
+const CHANGES: Names<Changes> = { ...TIME, body: true, ...REPEATABLE };
+const LIST: Names<ListQuery> = { topic: true, state: true, ...RANGE, ...FILTERS, pageSize: true, ...CALL };
+const FORECAST: Names<ForecastQuery> = { topic: true, ...RANGE, ...CALL };
+const DEAD: Names<DeadQuery> = { ...FILTERS, pageSize: true, ...CALL };
+const SCHEDULE: Names<NewSchedule> = {
+  ...{
+    expression: true,
+    timezone: true,
+    start: true,
+    end: true,
+    flexibleWindow: true,
+    topic: true,
+    body: true,
+  },
+  ...JOB,
+};
+const REDRIVE: Names<RedriveRequest> = {
+  ids: true,
+  max: true,
+  delay: true,
+  ratePerSecond: true,
+  ...REPEATABLE,
+};
+const BULK: Names<BulkRequest> = {
+  ...{ action: true, topic: true, dryRun: true, ratePerSecond: true, cursor: true },
+  ...{ ...RANGE, ...TIME, ...FILTERS, ...REPEATABLE },
+};
+const RESUME: Names<ResumeOptions> = { ratePerSecond: true, ...CALL };
+const RECEIVE: Names<ReceiveOptions> = { max: true, waitSeconds: true, ...CALL };
+const RETRY: Names<RetryOptions> = { delay: true, error: true, ...CALL };
+const BURY: Names<BuryOptions> = { error: true, ...CALL };
+const CLIENT: Names<ClientOptions> = { url: true, auth: true, region: true, timeout: true, retries: true };
+
+/** The names of the options of each call, by the position of the argument. */
+const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]: object } } = {
+  enqueue: { 2: ENQUEUE },
+  enqueueMany: { 1: REPEATABLE },
+  put: { 2: PUT },
+  get: { 1: CALL },
+  getByKey: { 2: CALL },
+  reschedule: { 1: CHANGES },
+  cancel: { 1: CALL },
+  cancelByKey: { 2: CALL },
+  cancelMany: { 1: CALL },
+  list: { 0: LIST },
+  forecast: { 0: FORECAST },
+  bulk: { 0: BULK },
+  topics: { 0: CALL },
+  topic: { 1: CALL },
+  pause: { 1: CALL },
+  resume: { 1: RESUME },
+  dead: { 1: DEAD },
+  redrive: { 1: REDRIVE },
+  schedules: { 0: CALL },
+  schedule: { 1: CALL },
+  putSchedule: { 1: SCHEDULE, 2: CALL },
+  removeSchedule: { 1: CALL },
+  pauseSchedule: { 1: CALL },
+  resumeSchedule: { 1: CALL },
+  runSchedule: { 1: REPEATABLE },
+  receive: { 1: RECEIVE },
+  finish: { 2: CALL },
+  extend: { 3: CALL },
+  retry: { 2: RETRY },
+  bury: { 2: BURY },
+  health: { 0: CALL },
+};
+
+/** Throws a `RangeError` for an unknown option of `createClient`, which only plain JavaScript can give. */
+export function checkClientOptions(options: ClientOptions): void {
+  const [unknown] = unknownNames("createClient", "option", options, Object.keys(CLIENT));
+  if (unknown !== undefined) throw new RangeError(unknown);
+}
+
+type Calls = Readonly<Record<string, (...given: unknown[]) => unknown>>;
+const LISTS: readonly string[] = ["list", "forecast", "dead", "schedules"] satisfies (keyof Client)[];
+
+/**
+ * Makes the calls of a client refuse unknown options with `bad-request`, which only plain JavaScript can give. The API would never see some
+ * of these options, and its errors do not name the nearest option.
+ */
+export function withCheckedOptions<Topics>(client: Client<Topics>): Client<Topics> {
+  const calls = Object.entries(client as unknown as Calls).map(([name, call]) => [
+    name,
+    (...given: unknown[]) => {
+      const [unknown] = Object.entries(OPTIONS[name as keyof Client]).flatMap(([position, names]) =>
+        unknownNames(name, "option", given[Number(position)], Object.keys(names)),
+      );
+      if (unknown === undefined) return call(...given);
+      const refusal = new MinutehandError("bad-request", unknown);
+      return LISTS.includes(name) ? refusedList(refusal) : Promise.reject(refusal);
+    },
+  ]);
+  return Object.fromEntries(calls);
+}
+
+/** A list that fails when its first entry is read. */
+async function* refusedList(refusal: MinutehandError): AsyncGenerator<never> {
+  yield await Promise.reject(refusal);
+}

@@ -1,0 +1,32 @@
+import { closest, distance } from "fastest-levenshtein";
+
+/**
+ * Answers one line for each name in `given` that is not in `known`, with the nearest known name if one is near. Compilers find these names
+ * in TypeScript, but not in JavaScript. Ignores names whose value is `undefined`.
+ *
+ * @param whose whose names they are, such as `createClient`
+ * @param kind what a name is called there, such as `option`
+ */
+export function unknownNames(
+  whose: string,
+  kind: string,
+  given: unknown,
+  known: readonly string[],
+): string[] {
+  if (typeof given !== "object" || given === null) return [];
+  const unknown = Object.entries(given).filter(
+    ([name, value]) => value !== undefined && !known.includes(name),
+  );
+  return unknown.map(
+    ([name]) =>
+      `${whose} has an unknown ${kind} "${name}"${hint(name, known)}; allowed are ${known.join(", ")}`,
+  );
+}
+
+/** Names the known name that begins with `name`, or that an edit of at most half of its letters leads to. */
+function hint(name: string, known: readonly string[]): string {
+  const nearest = known.find((other) => other.startsWith(name)) ?? closest(name, known);
+  const isNear =
+    nearest.startsWith(name) || distance(name, nearest) <= Math.max(name.length, nearest.length) / 2;
+  return isNear ? ` (did you mean "${nearest}"?)` : "";
+}

@@ -1,0 +1,31 @@
+import { AssetCode, CfnFunction, type Code, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import type * as Esbuild from "esbuild";
+
+/** `minutehand local` sets this variable when it runs the app. A template that is deployed has no notes, because they name local files. */
+const WANTED = "MINUTEHAND_NOTE_BUNDLES";
+/** The key of a note in the metadata of a function's resource. `local/bundle-note.ts` reads it. */
+const KEY = "minutehand:bundle";
+
+/** Tells `minutehand local` how the code of a function is bundled, so that a save needs no synthesis. */
+export type BundleNote = {
+  /** The absolute paths of the files that were bundled. The files of packages are too many: `withoutPackages`. */
+  readonly inputs: readonly string[];
+  /** The options with which esbuild makes the bundle again. Absent: the code lies in a package and does not change. */
+  readonly build?: Esbuild.BuildOptions;
+};
+
+/** Replaces the files of packages by npm's list of what is installed: an install changes both. */
+export function withoutPackages(paths: readonly string[]): string[] {
+  return [
+    ...new Set(paths.map((path) => path.replace(/([\\/]node_modules[\\/]).*/, "$1.package-lock.json"))),
+  ];
+}
+
+/** Adds a note to a function's resource if `minutehand local` runs the app. Without a `note`, only the code of a package gets one. */
+export function noteBundle(fn: LambdaFunction, code: Code, note: BundleNote | undefined): void {
+  if (process.env[WANTED] === undefined) return;
+  const ofPackage = code instanceof AssetCode && /[\\/]node_modules[\\/]/.test(code.path);
+  const given = note ?? (ofPackage ? { inputs: [] } : undefined);
+  if (given !== undefined && fn.node.defaultChild instanceof CfnFunction)
+    fn.node.defaultChild.addMetadata(KEY, given);
+}

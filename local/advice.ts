@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { topicsOfFunction } from "./delay-queue.ts";
+import { displayName } from "./display-name.ts";
+import type { QueueSpec, StackSpec } from "./resources.ts";
+
+type AdviserOptions = {
+  /** Answers how many messages wait in a queue. */
+  readonly countMessages: (queue: QueueSpec) => Promise<number>;
+  readonly log: (line: string) => void;
+};
+
+/**
+ * Makes a function that logs what a developer should know about a stack: the warnings of its synthesis, handlers that run no job, and
+ * jobs that nobody runs. A line is logged once, and again only if its reason was gone in between.
+ */
+export function createAdviser({ countMessages, log }: AdviserOptions): (stack: StackSpec) => Promise<void> {
+  let logged: ReadonlySet<string> = new Set();
+  return async (stack) => {
+    const lines = new Set([...adviceOn(stack), ...(await abandonedJobs(stack, countMessages))]);
+    for (const line of lines) if (!logged.has(line)) log(line);
+    logged = lines;
+  };
+}
+
+/** The runner looks for unwrapped handlers itself, because a reload of a handler needs no synthesis. */
+const OF_HANDLERS = /\[ack: minutehand:not-wrapped:/;
+
+function adviceOn(stack: StackSpec): string[] {
+  const warnings = stack.warnings.filter((warning) => !OF_HANDLERS.test(warning));
+  return [
+    ...warnings.map((warning) => `warning: ${warning.replaceAll("\n", " ")}`),
+    ...unwrappedHandlers(stack).map(
+      (topic) =>
+        `warning: the handler of topic "${topic}" is not wrapped with consumer(…), so it gets SQS's event and runs no job`,
+    ),
+  ];
+}
+
+/** The package's `consumer` leaves this name in a bundle. */
+const MARKS_OF_CONSUMER = /\bjobHandler\b|minutehand\/consumer/;
+
+function unwrappedHandlers(stack: StackSpec): string[] {
+  return stack.functions.flatMap((spec) => {
+    const file = join(spec.codeDir, `${spec.handler.split(".")[0]}.mjs`);
+    const runsJobs =
+      spec.bundle?.build && stack.eventSources.some(({ functionArn }) => functionArn === spec.arn);
+    return runsJobs && !MARKS_OF_CONSUMER.test(readFileSync(file, "utf8")) ? displayName(spec, stack) : [];
+  });
+}
+
+async function abandonedJobs(
+  stack: StackSpec,
+  countMessages: AdviserOptions["countMessages"],
+): Promise<string[]> {
+  const lines = queuesWithoutConsumer(stack).map(async ([topic, queue]) =>
+    (await countMessages(queue)) > 0
+      ? `warning: jobs of topic "${topic}" are due and nobody runs them: the stack has no consumer for the topic`
+      : [],
+  );
+  return (await Promise.all(lines)).flat();
+}
+
+/** The ready queues of topics that neither a function nor a pull consumer empties. */
+function queuesWithoutConsumer({ functions, queues, eventSources }: StackSpec): [string, QueueSpec][] {
+  const all = functions.flatMap((spec) => {
+    const prefix = spec.environment.MINUTEHAND_QUEUE_URL_PREFIX?.split("/").at(-1) ?? "";
+    return Object.entries(topicsOfFunction(spec)).flatMap(([topic, { consumer }]): [string, QueueSpec][] => {
+      const queue = queues.find(({ name }) => name === prefix + topic);
+      const isConsumed = eventSources.some(({ queueArn }) => queueArn === queue?.arn);
+      return queue === undefined || consumer === "pull" || isConsumed ? [] : [[topic, queue]];
+    });
+  });
+  // Each function of a delay queue has the policy.
+  return [...new Map(all.map((entry) => [entry[1].arn, entry])).values()];
+}
+
+/** Counts the messages of a queue that wait or are in flight. */
+export async function countMessages({ url }: QueueSpec, sqs: SQSClient): Promise<number> {
+  const { Attributes = {} } = await sqs.send(
+    new GetQueueAttributesCommand({
+      QueueUrl: url,
+      AttributeNames: ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"],
+    }),
+  );
+  return Object.values(Attributes).reduce((sum, count) => sum + Number(count), 0);
+}

@@ -1,0 +1,21 @@
+import { existsSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const PRELOAD = join(import.meta.dirname, `imports-preload${extname(import.meta.filename)}`);
+
+/** Makes the environment variables with which each Node process of the app writes the files that it imports into `file`. */
+export function importVariables(file: string, env: NodeJS.ProcessEnv): Record<string, string> {
+  const preload = `--import=${pathToFileURL(PRELOAD).href}`;
+  return {
+    NODE_OPTIONS: [env.NODE_OPTIONS, preload].filter(Boolean).join(" "),
+    MINUTEHAND_IMPORTS_FILE: file,
+  };
+}
+
+/** Reads the paths of all files that the app has imported, without those of packages. An app in another language has none. */
+export function readImports(file: string): string[] {
+  if (!existsSync(file)) return [];
+  const urls = readFileSync(file, "utf8").split("\n").filter(Boolean);
+  return [...new Set(urls.map((url) => fileURLToPath(url)))].sort();
+}

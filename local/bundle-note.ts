@@ -1,0 +1,47 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { BuildOptions } from "esbuild";
+import { asList, asObject, type Json, type Template } from "./template.ts";
+
+/** While the app runs, this environment variable asks it for notes of its bundles. */
+export const NOTE_BUNDLES = "MINUTEHAND_NOTE_BUNDLES";
+const KEY = "minutehand:bundle";
+
+/** What the app noted in its template about the code of a function. Functions of other tools have no note. */
+export type BundleNote = {
+  /** The absolute paths of the bundled files. npm's list of installed packages stands for the files of packages. */
+  readonly inputs: readonly string[];
+  /** The options with which esbuild makes the bundle again. Absent: the code lies in a package and does not change. */
+  readonly build: BuildOptions | undefined;
+};
+
+const IN_PACKAGES = /([\\/]node_modules[\\/]).*/;
+
+/** Replaces the files of packages by npm's list of what is installed: an install changes both. */
+export function withoutPackages(paths: readonly string[]): string[] {
+  return [...new Set(paths.map((path) => path.replace(IN_PACKAGES, "$1.package-lock.json")))];
+}
+
+/** Whether a file belongs to a package or to the lists of packages in `node_modules`. */
+export function isOfPackages(path: string): boolean {
+  return IN_PACKAGES.test(path);
+}
+
+/** Reads the note in a resource's metadata; `undefined` if there is none. */
+export function readBundleNote(metadata: Json | undefined): BundleNote | undefined {
+  const note = asObject(metadata)[KEY];
+  if (note === undefined) return undefined;
+  const { inputs, build } = asObject(note);
+  return {
+    inputs: asList(inputs).map(String),
+    build: build === undefined ? undefined : (asObject(build) as BuildOptions),
+  };
+}
+
+/** Lists the inputs of every noted bundle in an assembly. */
+export function bundledFiles(assembly: string): string[] {
+  return globSync("**/*.template.json", { cwd: assembly }).flatMap((file) => {
+    const { Resources = {} }: Partial<Template> = JSON.parse(readFileSync(join(assembly, file), "utf8"));
+    return Object.values(Resources).flatMap(({ Metadata }) => readBundleNote(Metadata)?.inputs ?? []);
+  });
+}

@@ -1,0 +1,31 @@
+/**
+ * The process of the portable DynamoDB: `dynamodb-process <port> [database file]`. Without a file it keeps its data in memory. Ends
+ * when its parent ends.
+ */
+import { startAwsEndpoint } from "./services/aws-endpoint.ts";
+import { dynamoOperations } from "./services/dynamodb/operations.ts";
+import { openTableStore } from "./services/dynamodb/table-store.ts";
+
+/** The largest request: 25 items of a batch, 16 MB ("BatchWriteItem", DynamoDB API Reference). */
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+/** AWS deletes an expired item within days. Every reader must expect it to be there until then. */
+const DELETE_EXPIRED_EVERY_MS = 60_000;
+
+process.on("disconnect", () => process.exit());
+
+const [port, file] = process.argv.slice(2);
+const store = openTableStore(file);
+const endpoint = await startAwsEndpoint(dynamoOperations(store, Date.now), {
+  port: Number(port),
+  maxBodyBytes: MAX_BODY_BYTES,
+});
+store.deleteExpired(Date.now());
+setInterval(() => store.deleteExpired(Date.now()), DELETE_EXPIRED_EVERY_MS);
+
+process.on("SIGTERM", () => {
+  void endpoint.stop().finally(() => {
+    store.close();
+    process.exit();
+  });
+});
+process.send?.("ready");

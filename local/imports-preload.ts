@@ -1,0 +1,25 @@
+/**
+ * Runs in each Node process of a CDK app before the app, by `--import`. When the process ends, appends the URLs of the files that the
+ * process has imported or required to `MINUTEHAND_IMPORTS_FILE`. Files of packages are left out.
+ */
+import { appendFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+
+const file = process.env.MINUTEHAND_IMPORTS_FILE;
+const urls = new Set<string>();
+
+// An older Node has no such hooks. The runner then knows no imports, and synthesises after each save.
+registerHooks?.({
+  resolve(specifier, context, nextResolve) {
+    const resolved = nextResolve(specifier, context);
+    if (resolved.url.startsWith("file:") && !resolved.url.includes("/node_modules/")) {
+      // Tools such as tsx add a query.
+      urls.add(resolved.url.replace(/[?#].*/, ""));
+    }
+    return resolved;
+  },
+});
+
+process.on("exit", () => {
+  if (file !== undefined && urls.size > 0) appendFileSync(file, `${[...urls].join("\n")}\n`);
+});

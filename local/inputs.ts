@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type AppFolder, appFolders, filesIn, readPart } from "./app-folder.ts";
+import { isOfPackages } from "./bundle-note.ts";
+
+const FILE = "minutehand-inputs.json";
+
+/** What an assembly was made from, in addition to the files of the app's folder. */
+type Inputs = {
+  /** The paths of the files that the app imported, without those of packages. */
+  readonly imports: readonly string[];
+  /** The hashes of the imported and bundled files outside the app's folder, by their paths. */
+  readonly elsewhere: Readonly<Record<string, string>>;
+};
+
+/** Writes the inputs of an assembly into its folder. Answers a hash of the files outside the app's folder. */
+export function writeInputs(
+  assembly: string,
+  app: AppFolder,
+  imports: readonly string[],
+  bundled: readonly string[],
+): string {
+  const own = new Set(appFolders(app).flatMap((folder) => filesIn(app, folder)));
+  const outside = [...new Set([...imports, ...bundled])]
+    .filter((path) => !own.has(path) && !isOfPackages(path))
+    .sort();
+  const elsewhere = Object.fromEntries(outside.map((path) => [path, hashFile(app, path)]));
+  writeFileSync(join(assembly, FILE), JSON.stringify({ imports, elsewhere } satisfies Inputs));
+  return createHash("sha256").update(JSON.stringify(elsewhere)).digest("hex").slice(0, 16);
+}
+
+/** Reads the inputs of an assembly, and whether the files outside the app's folder are still the same. */
+export function readInputs(
+  assembly: string,
+): { readonly imports: readonly string[]; readonly isCurrent: boolean } | undefined {
+  const file = join(assembly, FILE);
+  if (!existsSync(file)) return undefined;
+  const { imports, elsewhere }: Inputs = JSON.parse(readFileSync(file, "utf8"));
+  const isCurrent = Object.entries(elsewhere).every(
+    ([path, hash]) => hashFile({ root: assembly }, path) === hash,
+  );
+  return { imports, isCurrent };
+}
+
+function hashFile(app: AppFolder, path: string): string {
+  const content = readPart(app, path);
+  return content === undefined ? "missing" : createHash("sha256").update(content).digest("base64");
+}

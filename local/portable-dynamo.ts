@@ -1,0 +1,29 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { freePort } from "./free-port.ts";
+import { DETACHED } from "./processes.ts";
+import { programPath } from "./program-path.ts";
+import type { SupervisedProgram } from "./supervise.ts";
+
+/** Describes how to run the portable DynamoDB, which needs only Node. Without a database file it keeps its data in memory. */
+export async function portableDynamoProgram(
+  file: string | undefined,
+): Promise<{ program: SupervisedProgram; endpoint: string }> {
+  const port = await freePort();
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    program: {
+      name: "the portable DynamoDB",
+      data: file,
+      spawn: () =>
+        fork(programPath("dynamodb"), [String(port), ...(file ? [file] : [])], {
+          ...DETACHED,
+          execArgv: [],
+          stdio: ["ignore", "ignore", "pipe", "ipc"],
+        }),
+      ready: async (child, signal) => {
+        await once(child, "message", { signal }).catch(() => {});
+      },
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join, relative, resolve } from "node:path";
+import type { BuildFailure, BuildOptions, Message } from "esbuild";
+import { hashFolder } from "./app-folder.ts";
+import { withoutPackages } from "./bundle-note.ts";
+import { errorText } from "./local-error.ts";
+import type { FunctionSpec } from "./resources.ts";
+
+/** A rebuilt function, or what is wrong with its files, as a text of one line. */
+export type Rebuilt = { readonly spec: FunctionSpec } | { readonly failure: string };
+
+/** Hashes the code of a function. The same code gives the same hash, whether the app or the runner has bundled it. */
+export function hashCode(codeDir: string): string {
+  return hashFolder({ root: codeDir });
+}
+
+/**
+ * Bundles the handler of a function again, as the app did. `folder`: a new folder for the code, if the code has changed. `root`: the folder to which the paths
+ * in a failure are relative.
+ */
+export async function rebuildFunction(
+  spec: FunctionSpec,
+  build: BuildOptions,
+  { folder, root }: { folder: string; root: string },
+): Promise<Rebuilt> {
+  const { absWorkingDir = root } = build;
+  try {
+    // Most apps never need esbuild here: it is loaded after the first save of a handler.
+    const esbuild = await import("esbuild");
+    const { outputFiles, metafile } = await esbuild.build({ ...build, write: false, metafile: true });
+    const inputs = withoutPackages(Object.keys(metafile.inputs).map((path) => resolve(absWorkingDir, path)));
+    const exported = spec.handler.slice(spec.handler.lastIndexOf(".") + 1);
+    if (!Object.values(metafile.outputs).some(({ exports }) => exports.includes(exported)))
+      return { failure: `${relative(root, entryOf(build))} exports no "${exported}"` };
+    mkdirSync(folder, { recursive: true });
+    const [module = "index"] = spec.handler.split(".");
+    for (const { path, contents } of outputFiles) {
+      const name = basename(path);
+      writeFileSync(join(folder, name === "<stdout>" ? `${module}.mjs` : name), contents);
+    }
+    const bundle = { inputs, build };
+    const codeHash = hashCode(folder);
+    if (codeHash !== spec.codeHash) return { spec: { ...spec, codeDir: folder, codeHash, bundle } };
+    rmSync(folder, { recursive: true });
+    return { spec: { ...spec, bundle } };
+  } catch (error) {
+    return { failure: failureText(error, absWorkingDir, root) };
+  }
+}
+
+function entryOf({ entryPoints, absWorkingDir = "" }: BuildOptions): string {
+  const [entry] = Array.isArray(entryPoints) ? entryPoints : [];
+  return typeof entry === "string" ? resolve(absWorkingDir, entry) : absWorkingDir;
+}
+
+/** Answers the first error of esbuild as `mail.ts:3:7: Expected ";" but found "x"`. */
+function failureText(error: unknown, cwd: string, root: string): string {
+  const errors: readonly Message[] = (error as Partial<BuildFailure>).errors ?? [];
+  const [first] = errors;
+  if (first === undefined) return errorText(error);
+  const { location, text } = first;
+  // esbuild counts columns from 0, and editors from 1.
+  const place =
+    location && `${relative(root, resolve(cwd, location.file))}:${location.line}:${location.column + 1}: `;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  return `${place ?? ""}${text}${more}`;
+}

@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { dirname, sep } from "node:path";
+import { type AppFolder, appFolders, filesIn, readPart } from "./app-folder.ts";
+
+/** The files that a running stack is made of, and their contents when they were last looked at. */
+export type SavedFiles = {
+  /** Answers the files whose content is new since the last call, by their paths. `undefined` is the file's content if it is gone. */
+  readonly changes: () => Map<string, Change>;
+  /** Takes these files for known if they lie outside the app's folder, and from now on looks for new files beside them. */
+  readonly addInputs: (paths: Iterable<string>) => void;
+  /** Lists the folders of all these files. */
+  readonly folders: () => string[];
+  /** Whether a path is one of these files. */
+  readonly has: (path: string) => boolean;
+};
+
+export type Change = "saved" | "new" | "gone";
+
+/** Identifies a content without reading the file: saving the file changes one of these values. */
+type Seen = { readonly mark: string; readonly hash: string };
+
+/**
+ * Looks at the app's folder and, outside it, at the folders of the handlers' inputs. `isOwnLog` says whether a changed file holds the
+ * runner's own output. Such a file is then ignored.
+ */
+export function createSavedFiles(app: AppFolder, isOwnLog: (path: string) => boolean): SavedFiles {
+  const seen = new Map<string, Seen>();
+  const inputs = new Set<string>();
+  const logs = new Set<string>();
+
+  /** The folders of inputs that are not among the app's own, such as those of workspaces and built packages. */
+  function outerFolders(): string[] {
+    const own = new Set(appFolders(app));
+    return [...new Set([...inputs].map((path) => dirname(path)))]
+      .filter((folder) => !own.has(folder))
+      .flatMap(withInner);
+  }
+
+  /** A folder above the app's own may hold the whole disk, and of packages only the lists of an install count. */
+  function withInner(folder: string): string[] {
+    if (folder.endsWith(`${sep}node_modules`) || `${app.root}${sep}`.startsWith(`${folder}${sep}`))
+      return [folder];
+    return appFolders({ ...app, root: folder });
+  }
+
+  function paths(): Set<string> {
+    const own = [...appFolders(app), ...outerFolders()].flatMap((folder) => filesIn(app, folder));
+    return new Set(own.filter((path) => !logs.has(path)));
+  }
+
+  function look(path: string): Seen | undefined {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return undefined;
+    const mark = [stat.mtimeMs, stat.ctimeMs, stat.size, stat.ino].join(" ");
+    const before = seen.get(path);
+    if (before?.mark === mark) return before;
+    const content = readPart(app, path);
+    return content && { mark, hash: createHash("sha256").update(content).digest("base64") };
+  }
+
+  function changes(): Map<string, Change> {
+    const found = new Map<string, Change>();
+    const now = paths();
+    for (const path of now) {
+      const before = seen.get(path);
+      const current = look(path);
+      if (current === undefined) continue;
+      seen.set(path, current);
+      if (current.hash === before?.hash) continue;
+      if (isOwnLog(path)) logs.add(path);
+      else found.set(path, before === undefined ? "new" : "saved");
+    }
+    for (const path of [...seen.keys()].filter((path) => !now.has(path))) {
+      seen.delete(path);
+      if (!logs.has(path)) found.set(path, "gone");
+    }
+    return found;
+  }
+
+  changes();
+  return {
+    changes,
+    addInputs: (added) => {
+      const before = inputs.size;
+      for (const path of added) inputs.add(path);
+      if (inputs.size === before) return;
+      for (const path of outerFolders().flatMap((folder) => filesIn(app, folder))) {
+        const current = seen.has(path) ? undefined : look(path);
+        if (current) seen.set(path, current);
+      }
+    },
+    folders: () => [...appFolders(app), ...outerFolders()],
+    has: (path) => seen.has(path),
+  };
+}

@@ -1,0 +1,198 @@
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { errorText, LocalError } from "../../local-error.ts";
+import { type Item, sortKey, type Value } from "./values.ts";
+
+export type KeySchema = readonly { readonly AttributeName: string; readonly KeyType: "HASH" | "RANGE" }[];
+export type Index = {
+  readonly IndexName: string;
+  readonly KeySchema: KeySchema;
+  readonly Projection?: { readonly ProjectionType?: string; readonly NonKeyAttributes?: readonly string[] };
+};
+
+/** A table as CreateTable describes it. */
+export type Table = {
+  readonly id: number;
+  readonly name: string;
+  readonly keySchema: KeySchema;
+  readonly attributes: readonly { readonly AttributeName: string; readonly AttributeType: "S" | "N" | "B" }[];
+  readonly indexes: readonly Index[];
+  /** ms since the epoch. */
+  readonly createdAt: number;
+  /** The attribute with the time, in s, at which an item expires. */
+  readonly timeToLive: string | undefined;
+};
+
+/** The bounds of a read of one partition. An absent bound is open. */
+export type Range = {
+  readonly from?: { readonly key: string; readonly including: boolean } | undefined;
+  readonly to?: { readonly key: string; readonly including: boolean } | undefined;
+  readonly backwards: boolean;
+};
+
+/** Tables and items. Once a write has returned, and outside of `together`, a crash of the process does not undo it. */
+export type TableStore = {
+  readonly tables: () => Table[];
+  readonly table: (name: string) => Table | undefined;
+  readonly createTable: (table: Omit<Table, "id">) => Table;
+  readonly setTimeToLive: (table: Table, attribute: string | undefined) => void;
+  readonly deleteTable: (table: Table) => void;
+  readonly get: (table: Table, key: Item) => Item | undefined;
+  readonly put: (table: Table, item: Item) => void;
+  readonly remove: (table: Table, key: Item) => void;
+  /** The items of a partition in the order of their sort keys. */
+  readonly partition: (table: Table, hash: Value, range: Range) => Iterable<Item>;
+  /** All items, in the order of their keys, behind `after`. */
+  readonly scan: (table: Table, after: Item | undefined) => Iterable<Item>;
+  readonly count: (table: Table) => number;
+  /** Deletes the items whose time to live is before `now` (ms). Answers how many. */
+  readonly deleteExpired: (now: number) => number;
+  /** Answers the hash of the request with this token, if it was committed after `since` (ms). */
+  readonly transaction: (token: string, since: number) => string | undefined;
+  readonly putTransaction: (token: string, hash: string, at: number) => void;
+  /** Makes all writes of `act` or, if it throws, none. */
+  readonly together: <T>(act: () => T) => T;
+  readonly close: () => void;
+};
+
+/** "Time to live", DynamoDB Developer Guide: DynamoDB ignores times that are longer ago. s. */
+const IGNORED_AFTER = 5 * 365 * 24 * 3600;
+
+/** Opens a SQLite file of tables, or keeps them in memory without a file. Throws `LocalError` if the file is broken. */
+export function openTableStore(file = ":memory:"): TableStore {
+  const database = openDatabase(file);
+  const prepared = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
+  const sql = (text: string) => {
+    const statement = prepared.get(text) ?? database.prepare(text);
+    prepared.set(text, statement);
+    return statement;
+  };
+  const tables = new Map<string, Table>();
+  for (const { id, description } of sql("SELECT id, description FROM tables").all())
+    keep({ ...JSON.parse(String(description)), id: Number(id) });
+
+  function keep(table: Table): Table {
+    tables.set(table.name, table);
+    return table;
+  }
+
+  function put(table: Table, item: Item): void {
+    const expires = Number(item[table.timeToLive ?? ""]?.N ?? Number.NaN);
+    sql("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?)").run(
+      table.id,
+      ...keyOf(table, item),
+      Number.isFinite(expires) ? expires : null,
+      JSON.stringify(item),
+    );
+  }
+
+  function* itemsOf(text: string, ...parameters: SQLInputValue[]): Iterable<Item> {
+    // A prepared statement can be read once at a time, and the caller may stop or write in between.
+    for (const { item } of database.prepare(text).iterate(...parameters)) yield JSON.parse(String(item));
+  }
+
+  return {
+    tables: () => [...tables.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    table: (name) => tables.get(name),
+    createTable: (table) => {
+      const { lastInsertRowid } = sql("INSERT INTO tables (description) VALUES (?)").run(
+        JSON.stringify(table),
+      );
+      return keep({ ...table, id: Number(lastInsertRowid) });
+    },
+    setTimeToLive: (table, attribute) => {
+      const { id, ...description } = { ...table, timeToLive: attribute };
+      sql("UPDATE tables SET description = ? WHERE id = ?").run(JSON.stringify(description), id);
+      const changed = keep({ ...description, id });
+      for (const item of [...itemsOf("SELECT item FROM items WHERE tab = ?", id)]) put(changed, item);
+    },
+    deleteTable: ({ id, name }) => {
+      sql("DELETE FROM items WHERE tab = ?").run(id);
+      sql("DELETE FROM tables WHERE id = ?").run(id);
+      tables.delete(name);
+    },
+    get: (table, key) => {
+      const found = sql("SELECT item FROM items WHERE tab = ? AND hash = ? AND range = ?").get(
+        table.id,
+        ...keyOf(table, key),
+      );
+      return found && JSON.parse(String(found.item));
+    },
+    put,
+    remove: (table, key) =>
+      void sql("DELETE FROM items WHERE tab = ? AND hash = ? AND range = ?").run(
+        table.id,
+        ...keyOf(table, key),
+      ),
+    partition: (table, hash, { from, to, backwards }) => {
+      const bounds = [
+        ...(from ? [{ term: `range ${from.including ? ">=" : ">"} ?`, key: from.key }] : []),
+        ...(to ? [{ term: `range ${to.including ? "<=" : "<"} ?`, key: to.key }] : []),
+      ];
+      const where = ["tab = ?", "hash = ?", ...bounds.map(({ term }) => term)].join(" AND ");
+      return itemsOf(
+        `SELECT item FROM items WHERE ${where} ORDER BY range ${backwards ? "DESC" : "ASC"}`,
+        ...[table.id, sortKey(hash) ?? "", ...bounds.map(({ key }) => key)],
+      );
+    },
+    scan: (table, after) =>
+      after
+        ? itemsOf(
+            "SELECT item FROM items WHERE tab = ? AND (hash, range) > (?, ?) ORDER BY hash, range",
+            ...[table.id, ...keyOf(table, after)],
+          )
+        : itemsOf("SELECT item FROM items WHERE tab = ? ORDER BY hash, range", table.id),
+    count: ({ id }) => Number(sql("SELECT count(*) AS n FROM items WHERE tab = ?").get(id)?.n),
+    deleteExpired: (now) => {
+      const seconds = now / 1000;
+      const { changes } = sql("DELETE FROM items WHERE expires < ? AND expires > ?").run(
+        seconds,
+        seconds - IGNORED_AFTER,
+      );
+      return Number(changes);
+    },
+    transaction: (token, since) => {
+      const known = sql("SELECT hash FROM transactions WHERE token = ? AND at > ?").get(token, since);
+      return known && String(known.hash);
+    },
+    putTransaction: (token, hash, at) => {
+      sql("INSERT OR REPLACE INTO transactions VALUES (?, ?, ?)").run(token, hash, at);
+    },
+    together: (act) => {
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        const result = act();
+        database.exec("COMMIT");
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec("ROLLBACK");
+        throw error;
+      }
+    },
+    close: () => database.close(),
+  };
+}
+
+function keyOf({ keySchema }: Table, item: Item): [string, string] {
+  const [hash, range] = keySchema.map(({ AttributeName }) => sortKey(item[AttributeName] ?? {}) ?? "");
+  return [hash ?? "", range ?? ""];
+}
+
+function openDatabase(file: string): DatabaseSync {
+  try {
+    const database = new DatabaseSync(file);
+    // With `synchronous = NORMAL` a write does not wait for the disk. The operating system has the data, so a killed process
+    // does not lose it.
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = NORMAL;
+      CREATE TABLE IF NOT EXISTS tables (id INTEGER PRIMARY KEY AUTOINCREMENT, description TEXT NOT NULL);
+      CREATE TABLE IF NOT EXISTS items (
+        tab INTEGER NOT NULL, hash TEXT NOT NULL, range TEXT NOT NULL, expires REAL, item TEXT NOT NULL,
+        PRIMARY KEY (tab, hash, range)) WITHOUT ROWID;
+      CREATE INDEX IF NOT EXISTS expiring ON items (expires) WHERE expires IS NOT NULL;
+      CREATE TABLE IF NOT EXISTS transactions (token TEXT PRIMARY KEY, hash TEXT NOT NULL, at REAL NOT NULL)`);
+    return database;
+  } catch (error) {
+    throw new LocalError(`the data in ${file} is broken: ${errorText(error)}; --reset drops all data`);
+  }
+}

@@ -1,0 +1,65 @@
+import { isAbsolute, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** An error as a function's logger writes it. */
+export type LoggedError = { readonly message: string; readonly stack: string; readonly cause?: unknown };
+
+/** How many causes are shown. */
+const DEEPEST_CAUSE = 8;
+const MESSAGE_LINES = 10;
+/** The file of a frame, in front of its line and column. */
+const FILE = /(?<=\(|at |async )(?:file:\/\/|\/|[A-Za-z]:\\)[^()]*(?=:\d+:\d+\)?$)/;
+
+export function isLoggedError(value: unknown): value is LoggedError {
+  const { message, stack } = (value ?? {}) as Partial<Record<string, unknown>>;
+  return typeof message === "string" && typeof stack === "string";
+}
+
+/**
+ * The lines of an error for a person: its message, the frames of the user's own code, how many other frames there are, and the same of its
+ * causes. An error without a frame of the user's own code keeps all frames. `codeDir`: the folder of the function's code.
+ */
+export function traceLines(
+  { message, stack, cause }: LoggedError,
+  codeDir: string,
+  deeper = DEEPEST_CAUSE,
+): string[] {
+  const found = stack.indexOf(message);
+  const end = found === -1 ? 0 : found + message.length;
+  const begin = stack.slice(end).search(/\n\s+at /);
+  const frames = begin === -1 ? [] : stack.slice(end + begin + 1).split("\n");
+  const own = frames.filter(isOwn);
+  const shown = own.length > 0 ? own : frames;
+  const others = frames.length - shown.length;
+  const head = begin === -1 ? message : stack.slice(0, end + begin);
+  return [
+    ...head.split("\n").slice(0, MESSAGE_LINES),
+    ...shown.map((frame) => shortFrame(frame, codeDir)),
+    ...(others > 0 ? [`    … ${others} ${others === 1 ? "frame" : "frames"} of packages and Node.js`] : []),
+    ...(isLoggedError(cause) && deeper > 0 ? causedBy(traceLines(cause, codeDir, deeper - 1)) : []),
+  ];
+}
+
+function causedBy([head = "", ...rest]: string[]): string[] {
+  return [`caused by ${head}`, ...rest];
+}
+
+function isOwn(frame: string): boolean {
+  const [file] = FILE.exec(frame) ?? [];
+  return file !== undefined && !/[\\/]node_modules[\\/]/.test(file);
+}
+
+/**
+ * Names the file of a frame relative to the folder of the function's code. A source map names the sources as if the bundle lay in the
+ * folder in which the app was synthesised, so this is the path from there.
+ */
+export function shortFrame(frame: string, codeDir: string): string {
+  return frame.replace(FILE, (file) => {
+    try {
+      const path = file.startsWith("file:") ? fileURLToPath(file) : file;
+      return isAbsolute(codeDir) ? relative(codeDir, path).split(sep).join("/") : file;
+    } catch {
+      return file;
+    }
+  });
+}

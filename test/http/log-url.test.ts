@@ -1,0 +1,51 @@
+import type { APIGatewayProxyEventV2 } from "aws-lambda";
+import { expect, test } from "vitest";
+import { logVariables } from "../../core/log-groups.ts";
+import { serveEvents } from "../../http/lambda.ts";
+import { createApi, type Json } from "../support/api.ts";
+import { consume } from "../support/consume.ts";
+
+const VARIABLES = logVariables({ region: "eu-central-1", groups: { orders: "/shop/orders" } });
+
+async function reader() {
+  const api = createApi();
+  const handler = serveEvents(api.app, {});
+  return {
+    ...api,
+    async read(
+      rawPath: string,
+      stageVariables: Record<string, string> | undefined = VARIABLES,
+    ): Promise<Json> {
+      const event = { rawPath, rawQueryString: "", headers: {}, requestContext: { http: { method: "GET" } } };
+      const { body } = await handler({ ...event, stageVariables } as unknown as APIGatewayProxyEventV2);
+      return JSON.parse(body ?? "");
+    },
+  };
+}
+
+test("a job that has run, and the list of dead jobs, say where the log of its runs is", async () => {
+  const { world, file, read } = await reader();
+  const { id } = await file({ delay: 0, key: "k", maxAttempts: 1 });
+  expect(await read(`/jobs/${id}`)).not.toHaveProperty("logUrl");
+  await consume(world, "orders", { run: () => ({ end: "failed", error: "no bank" }) });
+
+  const job = await read(`/jobs/${id}`);
+  expect(job).toMatchObject({ state: "dead", logUrl: expect.any(String) });
+  const url = new URL(String(job.logUrl));
+  const decoded = decodeURIComponent(decodeURIComponent(url.hash.replaceAll("$", "%")));
+  const start = Date.parse(String(job.createdAt));
+  expect(decoded).toBe(
+    `#logsV2:log-groups/log-group//shop/orders/log-events?filterPattern="${id}"&start=${start}`,
+  );
+  expect(await read("/topics/orders/jobs/k")).toMatchObject({ logUrl: job.logUrl });
+  expect(await read("/topics/orders/dead")).toMatchObject({ jobs: [{ id, logUrl: job.logUrl }] });
+});
+
+test("nothing is said where the log group is unknown", async () => {
+  const { bury, world, file, read } = await reader();
+  const pulled = await bury();
+  expect(await read(`/jobs/${pulled}`)).not.toHaveProperty("logUrl");
+  const { id } = await file({ delay: 0, maxAttempts: 1 });
+  await consume(world, "orders", { run: () => ({ end: "failed", error: "no bank" }) });
+  expect(await read(`/jobs/${id}`, {})).not.toHaveProperty("logUrl");
+});

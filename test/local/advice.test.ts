@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createAdviser } from "../../local/advice.ts";
+import type { StackSpec } from "../../local/resources.ts";
+import { functionSpec, stackWith } from "./stacks.ts";
+
+let codeDir: string;
+let waiting: number;
+let lines: string[];
+let advise: (stack: StackSpec) => Promise<void>;
+
+beforeEach(() => {
+  codeDir = mkdtempSync(join(tmpdir(), "minutehand-advice-"));
+  [waiting, lines] = [0, []];
+  advise = createAdviser({ countMessages: async () => waiting, log: (line) => lines.push(line) });
+});
+afterEach(() => rmSync(codeDir, { recursive: true }));
+
+const queueOf = (topic: string) => ({
+  name: `shop-${topic}`,
+  url: "",
+  arn: `arn:shop-${topic}`,
+  attributes: {},
+});
+const environment = {
+  MINUTEHAND_POLICY: JSON.stringify({ topics: { mail: {}, work: { consumer: "pull" } } }),
+  MINUTEHAND_QUEUE_URL_PREFIX: "http://127.0.0.1/0/shop-",
+};
+const mail = () => ({ ...functionSpec("Mail"), codeDir, environment, bundle: { inputs: [], build: {} } });
+const source = {
+  ...{ uuid: "1", enabled: true, functionArn: functionSpec("Mail").arn, queueArn: "arn:shop-mail" },
+  ...{ batchSize: 1, maximumConcurrency: undefined, reportsFailures: true },
+};
+const shop = (more: Partial<StackSpec> = {}) =>
+  stackWith({ functions: [mail()], queues: [queueOf("mail"), queueOf("work")], ...more });
+const bundle = (code: string) => writeFileSync(join(codeDir, "index.mjs"), code);
+
+test("a warning of the synthesis is logged once, and again when it comes back", async () => {
+  for (const warnings of [["no alarms"], ["no alarms"], [], ["no alarms"]]) await advise(shop({ warnings }));
+  expect(lines).toEqual(["warning: no alarms", "warning: no alarms"]);
+});
+
+test("due jobs of a topic without a consumer are reported; jobs of a pull topic are not", async () => {
+  await advise(shop());
+  expect(lines).toEqual([]);
+  waiting = 1;
+  await advise(shop());
+  expect(lines).toEqual([
+    'warning: jobs of topic "mail" are due and nobody runs them: the stack has no consumer for the topic',
+  ]);
+});
+
+test("a topic with a consumer is not reported, whatever waits", async () => {
+  bundle("export const handler=Object.assign(a,{jobHandler:b})");
+  waiting = 1;
+  await advise(shop({ eventSources: [source] }));
+  expect(lines).toEqual([]);
+});
+
+test("a handler that is not wrapped is reported once, though the synthesis warns of it too", async () => {
+  bundle("export const handler=async()=>{}");
+  const warnings = ["the handler of … [ack: minutehand:not-wrapped:mail]"];
+  await advise(shop({ eventSources: [source], warnings }));
+  expect(lines).toEqual([
+    'warning: the handler of topic "mail" is not wrapped with consumer(…), so it gets SQS\'s event and runs no job',
+  ]);
+});

@@ -1,0 +1,41 @@
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { optionsFor } from "../../infra/bundle.ts";
+import { rebuildFunction } from "../../local/rebuild.ts";
+import { functionSpec } from "./stacks.ts";
+
+let root: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "minutehand-rebuild-")));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const write = (name: string, text: string) => writeFileSync(join(root, name), text);
+const rebuild = (spec = functionSpec("Mail"), name = "built") =>
+  rebuildFunction(spec, optionsFor(join(root, "mail.ts"), root), { folder: join(root, name), root });
+
+test("a handler is bundled with its inputs, and the same code keeps its folder", async () => {
+  write("name.ts", 'export const name = "ada";');
+  write("mail.ts", 'import { name } from "./name.ts";\nexport const handler = () => name;');
+  const first = await rebuild();
+  if ("failure" in first) throw new Error(first.failure);
+  expect(first.spec).toMatchObject({ codeDir: join(root, "built") });
+  expect(first.spec.bundle?.inputs).toEqual([join(root, "name.ts"), join(root, "mail.ts")]);
+  expect(readFileSync(join(root, "built", "index.mjs"), "utf8")).toContain("ada");
+  write("mail.ts", 'import { name } from "./name.ts";\n// more\nexport const handler = () => name;');
+  const again = await rebuild(first.spec, "again");
+  expect(again).toEqual(first);
+  expect(existsSync(join(root, "again"))).toBe(false);
+});
+
+test.each([
+  ["export const handler = (;", 'mail.ts:1:25: Unexpected ";"'],
+  ['import "./gone.ts";\nexport const handler = 1;', 'mail.ts:1:8: Could not resolve "./gone.ts"'],
+  ["export const other = 1;", 'mail.ts exports no "handler"'],
+])("what is wrong with %s is said with file, line and column", async (text, failure) => {
+  write("mail.ts", text);
+  expect(await rebuild()).toEqual({ failure });
+  expect(existsSync(join(root, "built"))).toBe(false);
+});

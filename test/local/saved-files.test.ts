@@ -1,0 +1,98 @@
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { rememberOutput } from "../../local/own-output.ts";
+import { createSavedFiles } from "../../local/saved-files.ts";
+
+let top: string;
+let root: string;
+beforeEach(() => {
+  top = realpathSync(mkdtempSync(join(tmpdir(), "minutehand-saved-")));
+  root = join(top, "packages", "app");
+  write("packages/app/app.ts", "app");
+  write("packages/shared/index.ts", "shared");
+});
+afterEach(() => rmSync(top, { recursive: true }));
+
+function write(name: string, text: string): string {
+  const path = join(top, name);
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, text);
+  return path;
+}
+const never = () => false;
+
+test("saved, new and gone files are found once", () => {
+  const files = createSavedFiles({ root }, never);
+  const saved = write("packages/app/app.ts", "other");
+  const added = write("packages/app/new/mail.ts", "");
+  expect(files.changes()).toEqual(
+    new Map([
+      [saved, "saved"],
+      [added, "new"],
+    ]),
+  );
+  expect(files.changes().size).toBe(0);
+  rmSync(added);
+  expect(files.changes()).toEqual(new Map([[added, "gone"]]));
+});
+
+test("a save with the same content is no change", () => {
+  const files = createSavedFiles({ root }, never);
+  utimesSync(join(root, "app.ts"), 1, 1);
+  write("packages/app/draft", "app");
+  renameSync(join(root, "draft"), join(root, "app.ts"));
+  expect(files.changes().size).toBe(0);
+});
+
+test("files outside the app are found beside the inputs of handlers, also new ones in new folders", () => {
+  const files = createSavedFiles({ root }, never);
+  const shared = join(top, "packages/shared/index.ts");
+  files.addInputs([shared]);
+  expect(files.changes().size).toBe(0);
+  expect(files.folders()).toEqual([root, join(top, "packages/shared")]);
+  write("packages/shared/index.ts", "changed");
+  const added = write("packages/shared/more/a.ts", "");
+  const other = write("packages/other/b.ts", "");
+  expect([...files.changes().keys()].sort()).toEqual([shared, added]);
+  expect(files.has(other)).toBe(false);
+});
+
+test("an input that a tool has built into a folder of output counts too", () => {
+  const built = write("packages/app/dist/built.js", "1");
+  const files = createSavedFiles({ root }, never);
+  files.addInputs([built]);
+  write("packages/app/dist/built.js", "2");
+  expect(files.changes()).toEqual(new Map([[built, "saved"]]));
+});
+
+test("of a folder above the app only its own files count", () => {
+  const common = write("common.ts", "1");
+  write("other/big.ts", "1");
+  const files = createSavedFiles({ root }, never);
+  files.addInputs([common]);
+  expect(files.folders()).toEqual([root, top]);
+});
+
+test("of packages only the list of an install counts", () => {
+  const list = write("node_modules/.package-lock.json", "1");
+  write("node_modules/x/index.js", "1");
+  const files = createSavedFiles({ root }, never);
+  files.addInputs([list]);
+  write("node_modules/.package-lock.json", "2");
+  write("node_modules/x/index.js", "2");
+  expect(files.changes()).toEqual(new Map([[list, "saved"]]));
+});
+
+test("a file with the runner's own output is ignored, whatever its name is", () => {
+  const output = rememberOutput();
+  const log = output.remember(() => {});
+  const files = createSavedFiles({ root }, output.isIn);
+  log("saved app.ts: nothing has changed");
+  const copy = write("packages/app/out.txt", "before\nsaved app.ts: nothing has changed\n");
+  expect(files.changes().size).toBe(0);
+  write("packages/app/out.txt", "anything");
+  rmSync(copy);
+  expect(files.changes().size).toBe(0);
+});

@@ -1,0 +1,37 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { plainEnvironment, ROOT } from "../deploy/environment.ts";
+import type { Session } from "../deploy/session.ts";
+import { blocksOf, fileOf, readPage } from "../docs/blocks.ts";
+
+const NAME = "CommonJS";
+const PAGE = "docs/guides/commonjs.md";
+/** Loads the exports as CommonJS, and as ESM beside it. */
+const REQUIRE = `
+const exported = ["client", "consumer", "webhook", "cdk", "testing"];
+for (const name of exported) require("minutehand/" + name);
+import("minutehand/client").then(({ MinutehandError }) => {
+  if (MinutehandError !== require("minutehand/client").MinutehandError) throw new Error("there are two classes");
+});`;
+
+/** What docs/guides/commonjs.md tells a user to do, in the project that `cdk init` writes: it compiles, synthesises and passes its tests. */
+export async function playCommonJs(session: Session, tarball: string): Promise<void> {
+  session.progress(NAME);
+  // The CDK names the app by its folder.
+  const cwd = join(session.folder, "commonjs", "shop");
+  mkdirSync(cwd, { recursive: true });
+  const env = plainEnvironment();
+  const run = (name: string, command: string, ...args: readonly string[]) =>
+    session.run({ name: `${NAME} ${name}`, command, args, cwd, env });
+  const cdk = join(ROOT, "node_modules", "aws-cdk", "bin", "cdk");
+  await run("cdk init", process.execPath, cdk, "init", "app", "--language", "typescript", "--generate-only");
+  await run("npm install", "npm", "install", "--no-audit", "--no-fund", tarball);
+  for (const block of blocksOf(PAGE, readPage(PAGE))) {
+    const file = fileOf(block);
+    if (file !== undefined) writeFileSync(join(cwd, file), block.text);
+  }
+  await run("tsc", "npx", "--no-install", "tsc");
+  await run("npm test", "npm", "test");
+  await run("cdk synth", process.execPath, cdk, "synth", "--quiet");
+  await run("require", process.execPath, "--eval", REQUIRE);
+}

@@ -1,0 +1,78 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { median } from "../../bench/statistics.ts";
+import { plainEnvironment } from "../deploy/environment.ts";
+import type { Session } from "../deploy/session.ts";
+import { said } from "./said.ts";
+
+const NAME = "ten handlers";
+const HANDLERS = 10;
+const SAVES = 5;
+const UP_MS = 120_000;
+const RELOADED_MS = 60_000;
+
+const APP = `
+import { App, Stack } from "aws-cdk-lib";
+import { DelayQueue } from "minutehand/cdk";
+const names = Array.from({ length: ${HANDLERS} }, (_, index) => \`t\${index}\`);
+const topics = Object.fromEntries(names.map((name) => [name, {}]));
+const queue = new DelayQueue(new Stack(new App(), "Ten"), "Jobs", { topics, removable: true });
+for (const name of names) queue.addHandler(name, \`\${name}.ts\`);
+`;
+const HANDLER = `
+import { consumer } from "minutehand/consumer";
+import { words } from "../shared/words.ts";
+export const handler = consumer(async () => console.log(words, "0"));
+`;
+
+/**
+ * Prints how long it takes from a save until the new code is in use, in an app of ten handlers: for a handler, for a file outside of the
+ * app's folder that all handlers import, and for the app itself. `installed`: a folder in which the package and the CDK are installed.
+ */
+export async function measureSaves(session: Session, installed: string): Promise<void> {
+  const app = join(session.folder, "ten", "app");
+  const shared = join(session.folder, "ten", "shared", "words.ts");
+  for (const folder of [app, join(shared, "..")]) mkdirSync(folder, { recursive: true });
+  symlinkSync(join(installed, "node_modules"), join(session.folder, "ten", "node_modules"));
+  writeFileSync(join(app, "package.json"), '{"type":"module"}');
+  writeFileSync(join(app, "cdk.json"), '{"app":"node app.ts"}');
+  writeFileSync(join(app, "app.ts"), APP);
+  writeFileSync(shared, 'export const words = "0";');
+  for (let index = 0; index < HANDLERS; index++) writeFileSync(join(app, `t${index}.ts`), HANDLER);
+
+  session.progress("a save in an app of ten handlers");
+  const args = [join(installed, "node_modules", "minutehand", "dist", "npm", "cli", "main.js")];
+  const env = plainEnvironment();
+  const program = {
+    name: NAME,
+    command: process.execPath,
+    args: [...args, "local", "--port", "0"],
+    cwd: app,
+    env,
+  };
+  const server = session.serve(program);
+  await said(session, NAME, server, /Minutehand is up/, UP_MS);
+
+  let saves = 0;
+  /** Saves a file, and answers after how many ms the log has said for the n-th time that it is reloaded. */
+  const timeOf = async (file: string, text: string, line: string): Promise<number[]> => {
+    const times: number[] = [];
+    for (let count = 1; count <= SAVES; count++) {
+      const began = performance.now();
+      writeFileSync(file, text.replace('"0"', `"${++saves}"`));
+      await said(session, NAME, server, new RegExp(`(?:${line}[^]*){${count}}`), RELOADED_MS);
+      times.push(performance.now() - began);
+    }
+    return times;
+  };
+  for (const [what, times] of [
+    ["a handler", await timeOf(join(app, "t3.ts"), HANDLER, "reloaded t3 in")],
+    ["a file of all ten", await timeOf(shared, 'export const words = "0";', "reloaded t\\d, .* in")],
+    ["the app", await timeOf(join(app, "app.ts"), `${APP}export const save = "0";`, "synthesised in")],
+  ] as const) {
+    session.progress(
+      `from the save of ${what} to its use: ${median(times).toFixed(0)} ms (median of ${SAVES})`,
+    );
+  }
+  await server.stop();
+}

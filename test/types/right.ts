@@ -1,0 +1,89 @@
+import { App, Duration, Stack } from "aws-cdk-lib";
+import { DelayQueue } from "minutehand/cdk";
+import { type Client, createClient, directClient, type EnqueueArguments, type Job } from "minutehand/client";
+import { consumer, type JobHandler } from "minutehand/consumer";
+import { createTestQueue } from "minutehand/testing";
+import type { Topics } from "./topics.ts";
+
+// What must compile. The functions are never called.
+
+export async function bodiesThatComeBack(client: Client<Topics>): Promise<string[]> {
+  const filed = await client.enqueue("order-timeout", { orderId: "17" }, { delay: "30m" });
+  const read = await client.get("id");
+  const byKey = await client.getByKey("refund", "key");
+  const [pulled] = await client.receive("refund");
+  const finished = await client.finish("refund", pulled?.receipt ?? "");
+  const weekly = { expression: "rate(7 days)", topic: "refund", body: { refundId: "r-1" } } as const;
+  const schedule = await client.putSchedule("weekly", weekly);
+  for await (const { topic } of client.list({ topic: "refund" })) topic satisfies "refund";
+  for await (const { topic } of client.list()) topic satisfies keyof Topics;
+  return [
+    filed.body.orderId,
+    read.topic === "refund" ? read.body.refundId : read.body.orderId,
+    byKey.body.refundId,
+    pulled?.body.refundId ?? "",
+    finished.body?.refundId ?? "",
+    schedule.body.refundId,
+  ];
+}
+
+export const handlers = {
+  byTopic: consumer<Topics, "order-timeout">(async ({ topic, body }) => {
+    topic satisfies "order-timeout";
+    return body.orderId;
+  }),
+  byBody: consumer<{ orderId: string }>(async ({ body }) => body.orderId),
+  untyped: consumer((job) => job.body satisfies unknown),
+  inferred: consumer(((job) => job.body.orderId) satisfies JobHandler<{ orderId: string }>),
+};
+
+export async function testKit(): Promise<string[]> {
+  const typed = createTestQueue<Topics>({
+    topics: {
+      "order-timeout": { handler: handlers.byTopic, backoff: { waits: ["10m", 60] } },
+      // The inline handler knows its job.
+      refund: { handler: async ({ body }) => body.refundId.trim() },
+    },
+  });
+  const inferred = createTestQueue({
+    topics: {
+      "order-timeout": { handler: handlers.byBody },
+      refund: { handler: (job) => job.id.trim() },
+      mail: { consumer: "pull" },
+    },
+  });
+  await inferred.client.enqueue("refund", "any body", { delay: 1 });
+  return [...typed.jobs("refund").map(({ body }) => body.refundId), inferred.jobs("order-timeout")[0]?.body]
+    .map((body) => (typeof body === "string" ? body : body?.orderId))
+    .filter((text) => text !== undefined);
+}
+
+export function app(stack = new Stack(new App())): DelayQueue {
+  const backoff = { waits: [Duration.minutes(10), 60] };
+  const queue = new DelayQueue<Topics>(stack, "Jobs", {
+    topics: { "order-timeout": { backoff }, refund: {} },
+  });
+  queue.addHandler("refund", "refund.ts");
+  return queue;
+}
+
+/** What users have written before topics had types. */
+export async function before(names: readonly string[]): Promise<unknown[]> {
+  const untyped: Client = createClient({ url: "http://127.0.0.1:4500" });
+  const typed = createClient<Topics>({ url: "http://127.0.0.1:4500" });
+  await untyped.enqueue<Topics>("refund", { refundId: "r-1" }, { delay: 60 });
+  for (const name of names) await untyped.enqueue(name, { any: "body" }, { dueAt: new Date() });
+  const wrapped = (...args: EnqueueArguments<Topics>): Promise<Job> => typed.enqueue(...args);
+  await wrapped("refund", { refundId: "r-1" }, { delay: 60 });
+  const time = names.length > 0 ? { delay: 60 } : { dueAt: new Date() };
+  const job: Job = await directClient<Topics>().put("refund", "key", { body: { refundId: "r-1" }, ...time });
+  const topics = Object.fromEntries(names.map((name) => [name, {}]));
+  const queue: DelayQueue = new DelayQueue(new Stack(new App()), "Jobs", { topics });
+  for (const name of names) queue.addHandler(name, `${name}.ts`);
+  // A producer takes the client of a queue with any topics.
+  const producers: Client<Topics>[] = [
+    ...[typed, untyped],
+    createTestQueue({ topics: { refund: { handler: () => {} } } }).client,
+  ];
+  return [job, ...producers];
+}

@@ -1,0 +1,100 @@
+import { App, Stack } from "aws-cdk-lib";
+import { DelayQueue } from "minutehand/cdk";
+import type { Client } from "minutehand/client";
+import { consumer } from "minutehand/consumer";
+import { createTestQueue } from "minutehand/testing";
+import type { Topics } from "./topics.ts";
+
+// What must not compile. Each comment has a part of the error that the next statement must give.
+
+export async function wrong(client: Client<Topics>, untyped: Client): Promise<void> {
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.enqueue("order", { orderId: "17" }, { delay: 1 });
+  // 'refundId' does not exist in type '{ orderId: string; }'.
+  await client.enqueue("order-timeout", { refundId: "r-1" }, { delay: 1 });
+  // is not assignable to parameter of type 'EnqueueArguments<NoInfer<Topics>>'.
+  await untyped.enqueue<Topics>("order-timeout", { refundId: "r-1" }, { delay: 1 });
+  // Argument of type '{}' is not assignable to parameter of type 'EnqueueOptions'.
+  await client.enqueue("order-timeout", { orderId: "17" }, {});
+  // Argument of type '{ delay: number; dueAt: Date; }' is not assignable to parameter of type 'EnqueueOptions'.
+  await client.enqueue("order-timeout", { orderId: "17" }, { delay: 1, dueAt: new Date() });
+  // 'delai' does not exist in type 'EnqueueOptions'. Did you mean to write 'delay'?
+  await client.enqueue("order-timeout", { orderId: "17" }, { delai: 1 });
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.put("order", "key", { delay: 1, body: { orderId: "17" } });
+  // 'refundId' does not exist in type '{ orderId: string; }'.
+  await client.put("order-timeout", "key", { delay: 1, body: { refundId: "r-1" } });
+  // Argument of type '{ body: { orderId: string; }; }' is not assignable
+  await client.put("order-timeout", "key", { body: { orderId: "17" } });
+  // '"order"' is not assignable to type '"order-timeout" | "refund"'.
+  await client.enqueueMany([{ topic: "order", body: { orderId: "17" }, delay: 1 }]);
+  // 'refundId' does not exist in type '{ orderId: string; }'.
+  await client.enqueueMany([{ topic: "order-timeout", body: { refundId: "r-1" }, delay: 1 }]);
+  // '{ topic: "order-timeout"; body: { orderId: string; }; }' is not assignable to type 'NewJobRequest<
+  await client.enqueueMany([{ topic: "order-timeout", body: { orderId: "17" } }]);
+  // 'text' does not exist in type '{ orderId: string; } | { refundId: string; }'.
+  await client.reschedule("id", { body: { text: "17" } });
+  // Argument of type '{ delay: number; dueAt: Date; }' is not assignable
+  await client.reschedule("id", { delay: 1, dueAt: new Date() });
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.getByKey("order", "key");
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.cancelByKey("order", "key");
+  // '"order"' is not assignable to type '"order-timeout" | "refund" | undefined'.
+  client.list({ topic: "order" });
+  // '"order"' is not assignable to type '"order-timeout" | "refund" | undefined'.
+  client.forecast({ topic: "order" });
+  // '"order"' is not assignable to type '"order-timeout" | "refund"'.
+  await client.bulk({ action: "cancel", topic: "order" });
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.topic("order");
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.pause("order");
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.resume("order");
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  client.dead("order");
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.redrive("order");
+  // '"order"' is not assignable to type '"order-timeout" | "refund"'.
+  await client.putSchedule("daily", { expression: "rate(1 day)", topic: "order", body: { orderId: "17" } });
+  // 'text' does not exist in type '{ refundId: string; }'.
+  await client.putSchedule("daily", { expression: "rate(1 day)", topic: "refund", body: { text: "17" } });
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.receive("order");
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.finish("order", "receipt");
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.extend("order", "receipt", 1);
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.retry("order", "receipt");
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await client.bury("order", "receipt");
+  // Property 'refundId' does not exist on type '{ orderId: string; }'.
+  (await client.getByKey("order-timeout", "key")).body.refundId;
+}
+
+// '"order"' does not satisfy the constraint '"order-timeout" | "refund"'.
+consumer<Topics, "order">(() => {});
+// Property 'refundId' does not exist on type '{ orderId: string; }'.
+consumer<Topics, "order-timeout">((job) => job.body.refundId);
+
+const pulled = { consumer: "pull" } as const;
+// Property 'refundId' does not exist on type '{ orderId: string; }'.
+createTestQueue<Topics>({
+  topics: { refund: pulled, "order-timeout": { handler: (job) => job.body.refundId } },
+});
+const other = consumer<{ mail: string }>(() => {});
+// Type 'Consumer<{ mail: string; }>' is not assignable
+createTestQueue<Topics>({ topics: { refund: pulled, "order-timeout": { handler: other } } });
+// Property 'refund' is missing in type '{ "order-timeout": { readonly consumer: "pull"; }; }'
+createTestQueue<Topics>({ topics: { "order-timeout": pulled } });
+
+const stack = new Stack(new App());
+// Property 'refund' is missing in type '{ "order-timeout": {}; }'
+new DelayQueue<Topics>(stack, "A", { topics: { "order-timeout": {} } });
+// 'order' does not exist in type '{ readonly "order-timeout": TopicProps; readonly refund: TopicProps; }'.
+new DelayQueue<Topics>(stack, "B", { topics: { "order-timeout": {}, refund: {}, order: {} } });
+const queue = new DelayQueue<Topics>(stack, "C", { topics: { "order-timeout": {}, refund: {} } });
+// '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+queue.addHandler("order", "order.ts");
