@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import type { Session } from "../deploy/session.ts";
 import { blocksOf, fileOf, readPage } from "../docs/blocks.ts";
+import { playLocal } from "./first-hour.ts";
 
 const NAME = "CommonJS";
 const PAGE = "docs/guides/commonjs.md";
@@ -34,4 +35,9 @@ export async function playCommonJs(session: Session, tarball: string): Promise<v
   await run("npm test", "npm", "test");
   await run("cdk synth", process.execPath, cdk, "synth", "--quiet");
   await run("require", process.execPath, "--eval", REQUIRE);
+  const statement = "closed.push(job.body.orderId); // close the order here";
+  const shown = `${statement}\n  console.log(\`job \${job.body.orderId} runs\`);`;
+  const handler = join(cwd, "lib", "close-order.ts");
+  writeFileSync(handler, readFileSync(handler, "utf8").replace(statement, shown));
+  await playLocal(session, { name: "first hour in CommonJS", cwd, handler: "lib/close-order.ts", statement });
 }

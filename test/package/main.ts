@@ -12,6 +12,7 @@ import { runSession, type Session } from "../deploy/session.ts";
 import { playCommonJs } from "./commonjs.ts";
 import { faultsIn } from "./contents.ts";
 import { playExamples } from "./examples.ts";
+import { playFirstHour, playWorkspace } from "./first-hour.ts";
 import { excessIn } from "./plain-install.ts";
 import { logOf, said } from "./said.ts";
 import { measureSaves } from "./saves.ts";
@@ -58,6 +59,8 @@ await runSession("test:package", noOptions, async (session) => {
   });
   await play(session, app);
   await playStart(session, tarball);
+  await playFirstHour(session, tarball);
+  await playWorkspace(session, tarball);
   await playExistingApp(session, tarball);
   await playExamples(session, app);
   await playCommonJs(session, tarball);

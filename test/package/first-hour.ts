@@ -1,0 +1,145 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { LocalError } from "../../local/local-error.ts";
+import { plainEnvironment } from "../deploy/environment.ts";
+import type { Session } from "../deploy/session.ts";
+import { said } from "./said.ts";
+
+const UP_MS = 120_000;
+const RUN_MS = 60_000;
+const TOPIC = "order-timeout";
+
+/** A project that a new user has, and how it differs from the plainest one. */
+export type Project = {
+  /** What progress and logs call the project. */
+  readonly name: string;
+  readonly cwd: string;
+  /** The path of the handler, relative to `cwd`. */
+  readonly handler: string;
+  /** The statement of the handler that the user breaks. */
+  readonly statement: string;
+  /** More options of `minutehand local`. */
+  readonly options?: readonly string[];
+};
+
+/** Measures the steps of a project, and prints how long each took. */
+function clockOf({ progress }: Session, { name }: Pick<Project, "name">) {
+  return async <T>(step: string, work: () => Promise<T>): Promise<T> => {
+    const began = performance.now();
+    const result = await work();
+    progress(`${name}: ${step}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    return result;
+  };
+}
+
+/**
+ * Plays what a new user does with `init` from an empty folder on: the first job, a handler that fails, its mend, the test and the
+ * template. Then the same jobs on the portable database. Prints how long each step took.
+ */
+export async function playFirstHour(session: Session, tarball: string): Promise<void> {
+  const project: Project = {
+    name: "first hour",
+    cwd: join(session.folder, "hour"),
+    handler: `jobs/${TOPIC}.ts`,
+    statement: `console.log(\`${TOPIC}: job \${job.body.id} runs\`);`,
+  };
+  mkdirSync(project.cwd);
+  await initialise(session, project, tarball);
+  await playLocal(session, project);
+  await runScripts(session, project);
+  const options = ["--database", "portable", "--data", ".portable"];
+  await playLocal(session, { ...project, name: "first hour on the portable database", options });
+}
+
+/** Plays the same in a folder of an npm workspace, whose handler imports from another one. */
+export async function playWorkspace(session: Session, tarball: string): Promise<void> {
+  const root = join(session.folder, "workspace");
+  const words = join(root, "packages", "words");
+  const project: Project = {
+    name: "first hour in a workspace",
+    cwd: join(root, "apps", "shop"),
+    handler: "../../packages/words/index.ts",
+    statement: `return \`${TOPIC}: job \${id} runs\`;`,
+  };
+  for (const folder of [words, project.cwd]) mkdirSync(folder, { recursive: true });
+  writeFileSync(join(root, "package.json"), JSON.stringify({ workspaces: ["apps/*", "packages/*"] }));
+  const exported = { name: "words", version: "1.0.0", type: "module", exports: "./index.ts" };
+  writeFileSync(join(words, "package.json"), JSON.stringify(exported));
+  const wordsOf = `export function wordsOf(id: string): string {\n  ${project.statement}\n}\n`;
+  writeFileSync(join(words, "index.ts"), wordsOf);
+  const own = { name: "shop", version: "1.0.0", type: "module", dependencies: { words: "1.0.0" } };
+  writeFileSync(join(project.cwd, "package.json"), JSON.stringify(own));
+  await initialise(session, project, tarball);
+  const handler = join(project.cwd, "jobs", `${TOPIC}.ts`);
+  const text = readFileSync(handler, "utf8").replace(
+    /console\.log\(.*\);/,
+    "console.log(wordsOf(job.body.id));",
+  );
+  writeFileSync(handler, `import { wordsOf } from "words";\n${text}`);
+  await playLocal(session, project);
+  await runScripts(session, project);
+}
+
+async function initialise(session: Session, project: Project, tarball: string): Promise<void> {
+  const timed = clockOf(session, project);
+  const install = ["install", "--no-audit", "--no-fund"];
+  await timed("npm install minutehand", () => run(session, project, "npm", ...install, tarball));
+  const init = ["--no-install", "minutehand", "init", "--topic", TOPIC];
+  await timed("npx minutehand init", () => run(session, project, "npx", ...init));
+  await timed("npm install", () => run(session, project, "npm", ...install));
+}
+
+async function runScripts(session: Session, project: Project): Promise<void> {
+  const timed = clockOf(session, project);
+  await timed("npm test", () => run(session, project, "npm", "test"));
+  await timed("npm run synth", () => run(session, project, "npm", "run", "synth"));
+}
+
+/**
+ * Runs a project's stack on this machine. A job runs, a handler that throws is seen with its file and line, and a job runs again after the
+ * mend. Prints how long each step took.
+ */
+export async function playLocal(session: Session, project: Project): Promise<void> {
+  const { name, cwd, options = [] } = project;
+  const handler = join(cwd, project.handler);
+  const timed = clockOf(session, project);
+  const args = ["--no-install", "minutehand", "local", "--port", "0", ...options];
+  const server = session.serve({ name, command: "npx", args, cwd, env: plainEnvironment() });
+  const saw = (pattern: RegExp, ms = RUN_MS) => said(session, name, server, pattern, ms);
+  const [url = ""] = await timed("minutehand local is up", () => saw(/http:\/\/127\.0\.0\.1:\d+/, UP_MS));
+  await timed("a job runs", async () => {
+    await enqueue(url, "17");
+    await saw(/job 17 runs/);
+  });
+
+  const whole = readFileSync(handler, "utf8");
+  const broken = whole.replace(project.statement, 'throw new Error("the shop is closed");');
+  const line = broken.slice(0, broken.indexOf("throw new Error")).split("\n").length;
+  if (broken === whole) throw new LocalError(`${project.handler} has no ${project.statement}`);
+  writeFileSync(handler, broken);
+  await timed("the broken handler is in use", () => saw(/reloaded/));
+  await timed("a job fails, with file and line", async () => {
+    await enqueue(url, "18");
+    const path = project.handler.replace(/^.*\//, "").replaceAll(".", "\\.");
+    await saw(new RegExp(`the shop is closed[\\s\\S]*${path}:${line}:`));
+  });
+  writeFileSync(handler, whole);
+  await timed("the mended handler is in use", () => saw(/reloaded[\s\S]*reloaded/));
+  await timed("a job runs again", async () => {
+    await enqueue(url, "19");
+    await saw(/job 19 runs/);
+  });
+  await server.stop();
+}
+
+async function enqueue(url: string, id: string): Promise<void> {
+  const job = { topic: TOPIC, delay: 0, body: { id, orderId: id } };
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(`${url}/jobs`, { method: "POST", headers, body: JSON.stringify(job) });
+  if (response.status !== 201) throw new LocalError(`POST /jobs answered ${await response.text()}`);
+}
+
+function run(session: Session, { name, cwd }: Project, command: string, ...args: string[]): Promise<void> {
+  const log = `${name} ${command} ${args.filter((one) => /^[a-z]+$/.test(one)).join(" ")}`;
+  return session.run({ name: log, command, args, cwd, env: plainEnvironment() });
+}
