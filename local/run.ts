@@ -1,5 +1,6 @@
 import { topicsOfFunction } from "./delay-queue.ts";
 import { type EmbeddedStack, type EmbeddedStackOptions, startEmbeddedStack } from "./embedded-stack.ts";
+import { exampleBody } from "./example-body.ts";
 import { errorText, LocalError } from "./local-error.ts";
 
 type RunOptions = Pick<
@@ -47,13 +48,16 @@ function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number): st
   const up = `Minutehand is up at ${url} after ${(tookMs / 1000).toFixed(1)} s. Ctrl-C ends it.`;
   if (!hasApi) return `${up} The app has no HTTP API, so every request there answers 404.`;
   const topics = functions.flatMap((spec) => Object.entries(topicsOfFunction(spec)));
-  // A webhook topic needs a callback URL in each job, so the example uses another topic.
-  const [topic] = topics.find(([, { webhook }]) => webhook === undefined) ?? [];
-  if (topic === undefined) return up;
+  // A webhook topic needs a callback URL in each job, so the example uses another topic: the first whose bodies are known.
+  const names = new Set(topics.flatMap(([name, { webhook }]) => (webhook === undefined ? name : [])));
+  const examples = [...names].map((topic) => ({ topic, body: exampleBody(process.cwd(), topic) }));
+  const example = examples.find(({ body }) => body !== undefined) ?? examples[0];
+  if (example === undefined) return up;
+  const job = { topic: example.topic, delay: 5, body: example.body ?? { text: "hello" } };
   return `${up} Try:
 
   curl ${url}/jobs -H 'content-type: application/json' \\
-    -d '{"topic":"${topic}","delay":5,"body":{"text":"hello"}}'
+    -d '${JSON.stringify(job)}'
 `;
 }
 

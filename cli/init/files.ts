@@ -9,16 +9,17 @@ export const JOBS = "jobs";
 export function appFile(topics: readonly string[], stack: string, kind: Kind): string {
   return `import { App, Stack } from "aws-cdk-lib";
 import { DelayQueue } from "minutehand/cdk";
+import type { Topics } from "./${JOBS}/topics.${kind.ending}";
 
 const stack = new Stack(new App(), "${stack}");
-${queueLines(topics, "stack", kind).join("\n")}
+${queueLines(topics, "stack", kind, "<Topics>").join("\n")}
 `;
 }
 
 /** The lines that make a queue with these topics, in the scope of that name. */
-export function queueLines(topics: readonly string[], scope: string, { ending }: Kind): string[] {
+export function queueLines(topics: readonly string[], scope: string, { ending }: Kind, type = ""): string[] {
   const declared = topics.map((topic) => `"${topic}": {}`).join(", ");
-  const head = `const queue = new DelayQueue(${scope}, "Jobs", { topics: { ${declared} } });`;
+  const head = `const queue = new DelayQueue${type}(${scope}, "Jobs", { topics: { ${declared} } });`;
   return [head, ...topics.map((topic) => handlerLine(topic, ending))];
 }
 
@@ -42,7 +43,7 @@ export function handlerFile(topic: string, { ending }: Kind): string {
 import type { Topics } from "./topics.${ending}";
 
 /** Runs each job of the topic ${topic}. A job may run twice, so write the work so that a second run does no harm. */
-export const handler = consumer<Topics["${topic}"]>(async (job) => {
+export const handler = consumer<Topics, "${topic}">(async (job) => {
   console.log(\`${topic}: job \${job.body.id} runs\`);
 });
 `;

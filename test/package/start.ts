@@ -26,6 +26,8 @@ export async function playStart(session: Session, tarball: string): Promise<void
   const args = ["run", "local", "--", "--port", "0"];
   const stack = session.serve({ name: NAME, command: "npm", args, cwd, env: plainEnvironment() });
   const [url = ""] = await said(session, NAME, stack, /http:\/\/127\.0\.0\.1:\d+/, UP_MS);
+  // The example of the greeting has the body that the topics' type declares.
+  await said(session, NAME, stack, /"body":\{"id":"17"\}/, UP_MS);
   for (const [index, { text }] of commands.slice(local + 1).entries()) {
     const typed = `set -euo pipefail; curl() { command curl --silent --fail-with-body "$@"; }\n${text}`;
     await session.run({

@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { appFolders, filesIn, readPart } from "./app-folder.ts";
+
+const SOURCE = /(?<!\.d)\.[cm]?tsx?$/;
+const CONSUMED = /\bconsumer<\s*\{([^{}]+)\}/;
+/** A value of each type that a field of an example can have. */
+const VALUES: Readonly<Record<string, unknown>> = { string: "17", number: 17, boolean: true };
+
+/**
+ * Makes a body that the topic's handler can read, of the type that the app's TypeScript declares for it: `"order-timeout": { id: string }`
+ * in the type of the topics, or `consumer<{ id: string }>` in the file of `addHandler`. Reads only flat types of texts, numbers and
+ * booleans. Answers `undefined` if it finds none, because a guess would only fail in the handler.
+ */
+export function exampleBody(root: string, topic: string): object | undefined {
+  const sources = sourcesIn(root);
+  const name = topic.replaceAll(/[^a-z0-9-]/g, "");
+  const declared = new RegExp(`(?<![\\w-])["']?${name}["']?\\s*:\\s*\\{([^{}]+)\\}`, "g");
+  const added = new RegExp(`addHandler\\(\\s*["']${name}["'],\\s*["'](?:\\./)?([^"']+)["']`);
+  const handlers = sources.flatMap(({ text }) => added.exec(text)?.[1] ?? []);
+  const types = sources.flatMap(({ path, text }) => {
+    const own = handlers.some((handler) => path === join(root, handler)) ? CONSUMED.exec(text) : null;
+    return [...text.matchAll(declared), ...(own ? [own] : [])].map(([, fields = ""]) => fields);
+  });
+  return types.map(bodyOf).find((body) => body !== undefined);
+}
+
+function sourcesIn(root: string): { path: string; text: string }[] {
+  const app = { root };
+  return appFolders(app)
+    .flatMap((folder) => filesIn(app, folder))
+    .filter((path) => SOURCE.test(path))
+    .map((path) => ({ path, text: readPart(app, path)?.toString() ?? "" }));
+}
+
+/** A value of a type such as ` orderId: string; amount?: number `; `undefined` if a field has another type. */
+function bodyOf(fields: string): object | undefined {
+  const members = fields.split(/[;,\n]/).filter((member) => member.trim() !== "");
+  const body: Record<string, unknown> = {};
+  for (const member of members) {
+    const [, name, type = ""] = /^\s*(?:readonly\s+)?(\w+)\??\s*:\s*(\w+)\s*$/.exec(member) ?? [];
+    if (name === undefined || !(type in VALUES)) return undefined;
+    body[name] = VALUES[type];
+  }
+  return members.length === 0 ? undefined : body;
+}
