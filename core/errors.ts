@@ -45,11 +45,21 @@ export class MinutehandError extends Error {
 export function messageOf(thrown: unknown): string {
   if (typeof thrown === "string") return thrown;
   try {
-    if (thrown instanceof Error && typeof thrown.message === "string") return thrown.message || thrown.name;
-    return JSON.stringify(thrown) ?? String(thrown);
+    return ownMessageOf(thrown) ?? JSON.stringify(thrown) ?? String(thrown);
   } catch {
     return "an unknown error that has no text";
   }
+}
+
+/**
+ * Answers the message of an error, or of another object that has one, and its name if the message is empty. `undefined`: the value has no
+ * message. An error of another realm, such as a vm context of a test runner, is no `instanceof Error`. Throws what a getter throws.
+ */
+export function ownMessageOf(thrown: unknown): string | undefined {
+  if (typeof thrown !== "object" || thrown === null) return undefined;
+  const { message, name } = thrown as { message?: unknown; name?: unknown };
+  if (typeof message !== "string") return undefined;
+  return message || (typeof name === "string" && name) || "an error without a message";
 }
 
 /** How many causes `reasonOf` follows. An error can be its own cause. */
@@ -62,7 +72,7 @@ const DEEPEST_CAUSE = 8;
 export function reasonOf(thrown: unknown, deeper = DEEPEST_CAUSE): string {
   try {
     const { cause, errors = [cause] } = thrown as { cause?: unknown; errors?: unknown[] };
-    if (deeper > 0 && errors[0] instanceof Error) return reasonOf(errors[0], deeper - 1);
+    if (deeper > 0 && ownMessageOf(errors[0]) !== undefined) return reasonOf(errors[0], deeper - 1);
   } catch {
     // The error has no cause that can be read, so its own message is the reason.
   }

@@ -1,5 +1,5 @@
 import { truncate } from "../general/text.ts";
-import { messageOf } from "./errors.ts";
+import { messageOf, ownMessageOf } from "./errors.ts";
 
 /** What a log says of a thrown value. Other fields of an error are left out: errors of HTTP clients contain headers with secrets. */
 export type Thrown = {
@@ -20,7 +20,7 @@ const FRAMES_BYTES = 8192;
  * one counts. Never throws.
  */
 export function describeThrown(thrown: unknown, deeper = DEEPEST_CAUSE): Thrown {
-  const whole = messageOf(thrown);
+  const whole = textOf(thrown);
   const message = truncate(whole, MESSAGE_BYTES);
   const [name, stack, cause] = [read(thrown, "name"), read(thrown, "stack"), causeOf(thrown)];
   if (typeof stack !== "string") return { message };
@@ -32,6 +32,17 @@ export function describeThrown(thrown: unknown, deeper = DEEPEST_CAUSE): Thrown 
   };
 }
 
+/** The message of a thrown value. An object without a message has no text here, because its fields may be secrets. */
+function textOf(thrown: unknown): string {
+  try {
+    if (typeof thrown === "object" && thrown !== null)
+      return ownMessageOf(thrown) ?? "an object without a message";
+  } catch {
+    // A getter throws. Then the value has no text.
+  }
+  return messageOf(thrown);
+}
+
 /** Cuts the message at the head of a stack as `message` is cut, and the frames below it. */
 function boundedStack(stack: string, message: string): string {
   const found = stack.indexOf(message);
@@ -41,14 +52,14 @@ function boundedStack(stack: string, message: string): string {
 }
 
 function causeOf(thrown: unknown): unknown {
-  const errors = read(thrown, "errors");
-  return (Array.isArray(errors) ? errors[0] : undefined) ?? read(thrown, "cause");
+  // An array, or nothing that has a first element.
+  return read(read(thrown, "errors"), "0") ?? read(thrown, "cause");
 }
 
 /** Reads a field of a thrown value. A getter that throws counts as a missing field. */
 function read(thrown: unknown, field: string): unknown {
   try {
-    return (thrown as Record<string, unknown> | undefined)?.[field];
+    return (thrown as Record<string, unknown> | null | undefined)?.[field];
   } catch {
     return undefined;
   }

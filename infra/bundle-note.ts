@@ -1,5 +1,4 @@
 import { AssetCode, CfnFunction, type Code, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
-import type * as Esbuild from "esbuild";
 
 /** `minutehand local` sets this variable when it runs the app. A template that is deployed has no notes, because they name local files. */
 const WANTED = "MINUTEHAND_NOTE_BUNDLES";
@@ -10,8 +9,11 @@ const KEY = "minutehand:bundle";
 export type BundleNote = {
   /** The absolute paths of the files that were bundled. The files of packages are too many: `withoutPackages`. */
   readonly inputs: readonly string[];
-  /** The options with which esbuild makes the bundle again. Absent: the code lies in a package and does not change. */
-  readonly build?: Esbuild.BuildOptions;
+  /**
+   * The options with which esbuild makes the bundle again. Absent: the code lies in a package and does not change. Their type is not
+   * esbuild's: an app that bundles nothing has no esbuild, and compiles all the same.
+   */
+  readonly build?: object;
 };
 
 /** Replaces the files of packages by npm's list of what is installed: an install changes both. */

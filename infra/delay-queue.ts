@@ -217,9 +217,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const { hasConsumer, ...code } = handlerCode(entry, { ...(bundling && { bundling }), sourceMaps });
     if (!hasConsumer) this.warnNotWrapped(topic, entry);
     const { fn } = new BundledFunction(this, id, {
-      tracing: this.tracing,
-      description: `Runs the jobs of topic ${topic}`,
       ...passedOn,
+      tracing: passedOn.tracing ?? this.tracing,
+      description: passedOn.description ?? `Runs the jobs of topic ${topic}`,
       ...code,
       timeout,
       memoryMiB: memorySize,

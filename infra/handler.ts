@@ -144,9 +144,9 @@ export function handlerCode(
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       // `local` always bundles, so the CDK never runs this image or command. But the command distinguishes the assets of two files in one
-      // folder, and the bundles of one file with and without a source map.
+      // folder, and the bundles of one file with different choices.
       image: DockerImage.fromRegistry("none"),
-      command: [file, sourceMaps ? "with a source map" : "without a source map"],
+      command: [file, JSON.stringify(choices)],
       local: {
         tryBundle(folder) {
           writeFileSync(join(folder, BUNDLE_FILE), code);

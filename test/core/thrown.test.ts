@@ -1,4 +1,6 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
+import { messageOf, reasonOf } from "../../core/errors.ts";
 import { describeThrown, splitPlace, truncateError } from "../../core/thrown.ts";
 
 describe("what is said of a thrown value", () => {
@@ -21,9 +23,35 @@ describe("what is said of a thrown value", () => {
     ["text", "no", "no"],
     ["nothing", undefined, "undefined"],
     ["null", null, "null"],
-    ["an object", { code: 7 }, '{"code":7}'],
+    ["an object without a message, whose fields may be secrets", { code: 7 }, "an object without a message"],
+    ["an object with a message", { message: "no", token: "secret" }, "no"],
   ])("is the text of %s", (_, thrown, message) => {
     expect(describeThrown(thrown)).toEqual({ message });
+  });
+
+  test.each([
+    ["a cause that is no error", new Error("x", { cause: { body: "secret", status: 401 } })],
+    [
+      "the first of several causes",
+      Object.assign(new Error("x"), { errors: [{ message: "not unique", row: "secret" }] }),
+    ],
+  ])("leaves out the fields of %s", (_, thrown) => {
+    expect(JSON.stringify(describeThrown(thrown))).not.toContain("secret");
+    expect(describeThrown(thrown).cause).toHaveProperty("message");
+  });
+
+  test("is of an error of another realm", () => {
+    const thrown = runInNewContext('new TypeError("fetch failed", { cause: new Error("refused") })');
+    expect(describeThrown(thrown)).toMatchObject({ message: "fetch failed", cause: { message: "refused" } });
+    expect([messageOf(thrown), reasonOf(thrown)]).toEqual(["fetch failed", "refused"]);
+  });
+
+  test("is a text even if the name is none, or the errors are a revoked proxy", () => {
+    const nameless = Object.assign(new Error(""), { name: 7 });
+    expect(describeThrown(nameless)).toMatchObject({ message: "an error without a message" });
+    const { proxy, revoke } = Proxy.revocable([], {});
+    revoke();
+    expect(describeThrown(Object.assign(new Error("x"), { errors: proxy }))).toMatchObject({ message: "x" });
   });
 
   test("ends where an error is its own cause", () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -164,6 +164,41 @@ describe("addHandler", () => {
       "utf8",
     );
     expect(code).toContain('from"sharp"');
+  });
+
+  it("bundles one file for two topics, each with its own external modules", () => {
+    const { app, stack, queue } = shop();
+    const folderOf = join(folder, "node_modules", "sharp");
+    mkdirSync(folderOf, { recursive: true });
+    writeFileSync(join(folderOf, "index.js"), 'export default () => "bundled sharp";');
+    writeFileSync(join(folderOf, "package.json"), '{"name": "sharp", "type": "module", "main": "index.js"}');
+    const entry = file("mail.ts", 'import sharp from "sharp";\nexport const handler = () => sharp();\n');
+    queue.addHandler("mail", entry, { bundling: { externalModules: ["sharp"] } });
+    queue.addHandler("refund", entry);
+    const template = Template.fromStack(stack).toJSON() as StackTemplate;
+    app.synth();
+    const bundled = resourcesOf(template, "AWS::Lambda::Function").flatMap(([id, { Properties }]) => {
+      if (!id.startsWith("JobsHandler")) return [];
+      const { S3Key: key } = Properties.Code as { S3Key: string };
+      const code = join(folder, "cdk.out", `asset.${key.replace(".zip", "")}`, "index.mjs");
+      return [[id.replace(/Function.*/, ""), readFileSync(code, "utf8").includes("bundled sharp")]];
+    });
+    expect(bundled).toEqual([
+      ["JobsHandlermail", false],
+      ["JobsHandlerrefund", true],
+    ]);
+  });
+
+  it("traces and describes a function as by default if these options are undefined", () => {
+    const app = new App({ outdir: join(folder, "cdk.out") });
+    const stack = new Stack(app, "Shop");
+    const queue = new DelayQueue(stack, "Jobs", { topics: { mail: {} }, removable: true, tracing: true });
+    const options = { tracing: undefined, description: undefined } as object;
+    queue.addHandler("mail", file("mail.ts", greeting("mail")), options);
+    Template.fromStack(stack).hasResourceProperties("AWS::Lambda::Function", {
+      Description: "Runs the jobs of topic mail",
+      TracingConfig: { Mode: "Active" },
+    });
   });
 
   it("refuses an unknown option with the nearest known name, also in plain JavaScript", () => {
