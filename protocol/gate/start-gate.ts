@@ -90,28 +90,28 @@ async function giveStarts(
   looks: KnownJobs | undefined,
 ): Promise<void> {
   const now = ctx.clock();
-  // A job that callers postpone beyond its bound keeps a start that has just passed. Otherwise each call would give it a later start.
-  const isUsable = (home: Home): boolean =>
-    looks === undefined && isBeyondBound(home, now) ? hasUsableStart(home, now) : isStartAhead(home, now);
   // These jobs get no other start: their messages lie in the queue, or a start that a limit has counted still holds.
   const keepsStart = (home: Home): boolean =>
-    looks?.behind.has(home.id) === true || (isStartCounted(home) && isUsable(home));
+    looks?.behind.has(home.id) === true || (isStartCounted(home) && isStartAhead(home, now));
   // A job that will have expired at its start needs no start of the limit. It is sent, and its consumer ends it.
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
   const isReady = (home: Home): boolean =>
     (isOver(home) || keepsStart(home)) && !startsOutsideWindow(ctx, home);
   gated.ready.push(...jobs.filter(isReady));
-  const parked =
-    looks?.parked ??
-    (await parkedAmong(
-      ctx,
-      jobs.filter((home) => !isReady(home)),
-    ));
+  // The sender that gave a job a start up to `BOOKED_FOR` ago has sent the job, or has filed a look, or has died, and the audit finds the
+  // job. A repeated call relies on that sender. If it sent such jobs, all of them would start in one second; if it gave them other starts,
+  // calls that keep a waiting job would use up the limit.
+  const isLeft = (home: Home): boolean =>
+    looks === undefined &&
+    isStartCounted(home) &&
+    hasUsableStart(home, now) &&
+    !startsOutsideWindow(ctx, home);
+  const open = jobs.filter((home) => !isReady(home) && !isLeft(home));
+  const parked = looks?.parked ?? (await parkedAmong(ctx, open));
   const isParked = ({ id }: Home): boolean => parked.has(id);
   // Parked jobs wait for a release. Ticks look only for the notes of listed topics, so the topic must be listed.
-  if (jobs.some((home) => isParked(home) && !isReady(home)))
-    await listLimited(ctx, topic, now + WRITER_DEADLINE);
-  const free = jobs.filter((home) => !isReady(home) && !isParked(home));
+  if (open.some(isParked)) await listLimited(ctx, topic, now + WRITER_DEADLINE);
+  const free = open.filter((home) => !isParked(home));
   if (free.length === 0) return;
   // If this process stood still, other processes may have parked the jobs meanwhile. A start that is given now would count the time
   // in which a job was parked as lateness.

@@ -58,7 +58,8 @@ export async function auditShard(
     );
     const [live, finished] = [homes.filter((home) => !isFinished(home)), homes.filter(isFinished)];
     // rule: audit-repairs-before-its-cursor
-    found += await repair(ctx, live, backlogs);
+    const unsent = new Set(page.entries.flatMap(({ home, unsent }) => (home && unsent ? home.id : [])));
+    found += await repair(ctx, live, unsent, backlogs);
     const unreadable = page.entries.flatMap((entry) => entry.unreadable ?? []);
     await lookAtUnreadableAgain(ctx, "auditing", unreadable);
     found += unreadable.length;
@@ -76,11 +77,18 @@ export async function auditShard(
  * Sends overdue jobs again, and then files the next looks at them and at running jobs. The cursor must move only after that, or a crash
  * would leave jobs without a look. Answers how many jobs it sent again. Jobs that wait behind a backlog, or that a pause, a limit or a
  * window holds, are not counted.
+ *
+ * @param unsent the ids of the jobs whose messages SQS has not taken
  */
-async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
+async function repair(
+  ctx: Context,
+  homes: readonly Home[],
+  unsent: ReadonlySet<string>,
+  backlogs: Backlogs,
+): Promise<number> {
   const now = ctx.clock();
   const overdue: Home[] = [];
-  const looks: { id: string; time: number }[] = [];
+  const looks: { id: string; time: number; unsent?: true }[] = [];
   for (const home of homes) {
     if (home.state === "running" && !hasCrashed(home, now)) {
       // rule: running-job-has-a-look
@@ -104,7 +112,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   }
   const outcomes = await sendDue(
     ctx,
-    toSend.map((home) => ({ home, isLate: true, isUnsent: false })),
+    toSend.map((home) => ({ home, isLate: true, isUnsent: unsent.has(home.id) })),
     backlogs,
   );
   let sentAgain = 0;
@@ -118,14 +126,15 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const isHeld = outcome === "left" || outcome === "held";
     // It could not be read whether the job may start. So nothing was sent, and the next look can come soon.
     const isUnread = outcome === "unread";
-    // While SQS takes no messages, sweeps file looks as well. So the audit's own looks may become rare.
-    const wait = isUnread
-      ? Math.max(FAILING_TOPIC_WAIT, late)
-      : outcome === "sent"
-        ? after
-        : Math.max(after, late);
+    // While consumers are behind, a message of the job most likely lies in the queue. While SQS takes no messages, sweeps file looks as
+    // well. In both cases the audit's own looks become rare.
+    const isSent = outcome === "sent" && !(await backlogs(home.topic));
+    const rarely = isHeld ? Math.max(after, late) : Math.max(after, Math.min(3 * late, DAY));
+    const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isSent ? after : rarely;
     // rule: held-job-has-a-look
-    looks.push({ id: home.id, time: lookAgainAt(home.id, now, wait) });
+    const isStillUnsent = unsent.has(home.id) && outcome !== "sent" && !isHeld;
+    const time = lookAgainAt(home.id, now, wait);
+    looks.push({ id: home.id, time, ...(isStillUnsent && { unsent: true }) });
     if (!isHeld && !isUnread && outcome !== "ended") sentAgain += 1;
   }
   // rule: audit-files-the-next-looks

@@ -150,12 +150,14 @@ function dueJobsOf(waiting: readonly Entry[], now: number): DueJob[] {
     home ? { home, lookedAt: timeOf(sk), unsent } : [],
   );
   const seenBefore = new Set(
-    entries.flatMap(({ home, lookedAt, unsent }) => (startsAt(home) < lookedAt && !unsent ? home.id : [])),
+    entries.flatMap(({ home, lookedAt }) => (startsAt(home) < lookedAt ? home.id : [])),
   );
+  // A job may have several looks. One that says that SQS did not take the job's message counts more than the others.
+  const unsentIds = new Set(entries.flatMap(({ home, unsent }) => (unsent ? home.id : [])));
   return entries.map(({ home, lookedAt }) => ({
     home,
     isLate: startsAt(home) < Math.max(lookedAt, now),
-    isUnsent: !seenBefore.has(home.id),
+    isUnsent: unsentIds.has(home.id) || !seenBefore.has(home.id),
   }));
 }
 

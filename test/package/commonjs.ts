@@ -4,6 +4,7 @@ import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import type { Session } from "../deploy/session.ts";
 import { blocksOf, fileOf, readPage } from "../docs/blocks.ts";
 import { playLocal } from "./first-hour.ts";
+import { versionOf } from "./version.ts";
 
 const NAME = "CommonJS";
 const PAGE = "docs/guides/commonjs.md";
@@ -27,6 +28,17 @@ export async function playCommonJs(session: Session, tarball: string): Promise<v
   const cdk = join(ROOT, "node_modules", "aws-cdk", "bin", "cdk");
   await run("cdk init", process.execPath, cdk, "init", "app", "--language", "typescript", "--generate-only");
   await run("npm install", "npm", "install", "--no-audit", "--no-fund", tarball);
+  // As the page says, with the versions of this repository.
+  const development = ["esbuild", "fauxqs"].map(versionOf);
+  await run(
+    "npm install --save-dev",
+    "npm",
+    "install",
+    "--no-audit",
+    "--no-fund",
+    "--save-dev",
+    ...development,
+  );
   for (const block of blocksOf(PAGE, readPage(PAGE))) {
     const file = fileOf(block);
     if (file !== undefined) writeFileSync(join(cwd, file), block.text);

@@ -17,6 +17,7 @@ import { excessIn } from "./plain-install.ts";
 import { logOf, said } from "./said.ts";
 import { measureSaves } from "./saves.ts";
 import { playExistingApp, playStart } from "./start.ts";
+import { versionOf } from "./version.ts";
 
 const LIMIT_MS = 15 * 60_000;
 const UP_MS = 120_000;
@@ -106,12 +107,6 @@ function install(session: Session, app: string, ...packages: readonly string[]):
 
 function npm(session: Session, cwd: string, ...args: readonly string[]): Promise<void> {
   return session.run({ name: `npm ${args[0]}`, command: "npm", args, cwd, env: plainEnvironment() });
-}
-
-/** As this repository has it. */
-function versionOf(name: string): string {
-  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-  return `${name}@${devDependencies[name]}`;
 }
 
 async function load(session: Session, app: string, names: readonly string[]): Promise<void> {

@@ -39,20 +39,94 @@ test("jobs that SQS did not take keep their topic's limit when a repeated call s
   expect(await mostRunsInASecond(world, 5 * MINUTE)).toBe(LIMIT);
 });
 
-test("jobs that SQS did not take keep their topic's limit though other messages are ready when a sweep sends them", async () => {
-  const world = createWorld({ shards: 1, topics: TOPICS });
-  await world.pass(2 * MINUTE + 10 * SECOND);
+test("debounced jobs past their bound keep their topic's limit when SQS has taken no messages for a while", async () => {
+  const world = createWorld({ topics: TOPICS });
+  const call = (): Promise<unknown> =>
+    enqueueMany(
+      world.ctx,
+      Array.from(
+        { length: 100 },
+        (_, n): NewJob => ({
+          topic: "calls",
+          key: `k${n}`,
+          body: "{}",
+          dueAt: world.now() + 20 * SECOND,
+          onDuplicate: "postpone",
+          maxDelay: 10 * SECOND,
+        }),
+      ),
+    );
+  await world.pass(2 * MINUTE + 2 * SECOND);
   world.queues.trouble("all", "failing");
-  for (let i = 0; i < 200; i++) await world.file({ topic: "calls" });
-  await world.pass(MINUTE, { ticks: false });
+  await call();
+  for (let i = 0; i < 3; i++) {
+    await world.pass(15 * SECOND, { ticks: false });
+    await call();
+  }
   world.queues.trouble("all", undefined);
-  // The sweep that comes to the looks finds more ready messages than a queue without a backlog has.
-  const looks = world.pool.items().flatMap(({ sk }) => (sk.endsWith("#look") ? Number(sk.slice(0, 13)) : []));
-  await world.pass(Math.max(...looks) + SECOND - 3 * MINUTE - world.now(), { ticks: false });
-  for (let i = 0; i < 15; i++) await world.file({ topic: "calls" });
-  await world.tick();
+  await call();
   expect(await mostRunsInASecond(world, 12 * MINUTE)).toBeLessThanOrEqual(LIMIT);
 });
+
+test("jobs that wait in the queue take few starts, though callers keep them each second", async () => {
+  const world = createWorld({ topics: TOPICS });
+  const jobs = Array.from(
+    { length: 20 },
+    (_, n): NewJob => ({
+      topic: "calls",
+      key: `k${n}`,
+      body: "{}",
+      dueAt: world.now(),
+      onDuplicate: "keep",
+    }),
+  );
+  for (let second = 0; second < 120; second++) {
+    await enqueueMany(world.ctx, jobs);
+    await world.pass(SECOND, { ticks: false });
+  }
+  const counted = world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
+  const starts = counted.flatMap((item) =>
+    Object.entries(item).flatMap(([name, count]) => (/^s\d+$/.test(name) ? Number(count) : [])),
+  );
+  expect(starts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(4 * jobs.length);
+});
+
+test.each([
+  ["once", false],
+  ["twice, the second time by a repeated call", true],
+])(
+  "jobs that SQS did not take keep their topic's limit though other messages are ready when a sweep sends them: refused %s",
+  async (_, isRepeated) => {
+    const world = createWorld({ shards: 1, topics: TOPICS });
+    await world.pass(2 * MINUTE + 10 * SECOND);
+    world.queues.trouble("all", "failing");
+    const jobs = Array.from(
+      { length: 200 },
+      (_, n): NewJob => ({
+        topic: "calls",
+        key: `k${n}`,
+        body: "{}",
+        dueAt: world.now(),
+        onDuplicate: "keep",
+      }),
+    );
+    await enqueueMany(world.ctx, jobs);
+    if (isRepeated) {
+      await world.pass(15 * SECOND, { ticks: false });
+      await enqueueMany(world.ctx, jobs);
+    }
+    await world.pass(45 * SECOND, { ticks: false });
+    world.queues.trouble("all", undefined);
+    // The sweep that comes to the looks finds more ready messages than a queue without a backlog has.
+    const looks = world.pool
+      .items()
+      .flatMap(({ sk }) => (sk.endsWith("#look") ? Number(sk.slice(0, 13)) : []));
+    await world.pass(Math.max(...looks) + SECOND - 3 * MINUTE - world.now(), { ticks: false });
+    for (let i = 0; i < 15; i++) await world.file({ topic: "calls" });
+    await world.tick();
+    expect(await mostRunsInASecond(world, 12 * MINUTE)).toBeLessThanOrEqual(LIMIT);
+  },
+);
 
 test.each([
   ["a topic without options", {}],

@@ -118,3 +118,14 @@ test("jobs whose consumer has crashed before each claim for hours run within 75 
     for (const { id } of await consume(world, "orders")) filed.delete(id);
   expect(filed).toEqual(new Set());
 });
+
+test("a backlog of a day adds few messages a job", async () => {
+  const world = createWorld({ shards: 1 });
+  const filed = 24 * 12;
+  for (let i = 0; i < filed; i++) {
+    await world.file({});
+    await world.pass(5 * MINUTE);
+  }
+  const messages = world.queues.messages(orders).length;
+  expect(messages / filed).toBeLessThan(5);
+});
