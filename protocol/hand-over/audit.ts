@@ -57,8 +57,8 @@ export async function auditShard(
       home && !home.untracked && !isMovedPast(home, sk) ? home : [],
     );
     const [live, finished] = [homes.filter((home) => !isFinished(home)), homes.filter(isFinished)];
-    // rule: audit-repairs-before-its-cursor
     const unsent = new Set(page.entries.flatMap(({ home, unsent }) => (home && unsent ? home.id : [])));
+    // rule: audit-repairs-before-its-cursor
     found += await repair(ctx, live, unsent, backlogs);
     const unreadable = page.entries.flatMap((entry) => entry.unreadable ?? []);
     await lookAtUnreadableAgain(ctx, "auditing", unreadable);
@@ -131,9 +131,9 @@ async function repair(
     const isSent = outcome === "sent" && !(await backlogs(home.topic));
     const rarely = isHeld ? Math.max(after, late) : Math.max(after, Math.min(3 * late, DAY));
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isSent ? after : rarely;
-    // rule: held-job-has-a-look
     const isStillUnsent = unsent.has(home.id) && outcome !== "sent" && !isHeld;
     const time = lookAgainAt(home.id, now, wait);
+    // rule: held-job-has-a-look
     looks.push({ id: home.id, time, ...(isStillUnsent && { unsent: true }) });
     if (!isHeld && !isUnread && outcome !== "ended") sentAgain += 1;
   }
