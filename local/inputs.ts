@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AppFolder, appFolders, filesIn, readPart } from "./app-folder.ts";
-import { isOfPackages } from "./bundle-note.ts";
+import { packageLists } from "./bundle-note.ts";
 
 const FILE = "minutehand-inputs.json";
 
@@ -10,7 +10,7 @@ const FILE = "minutehand-inputs.json";
 type Inputs = {
   /** The paths of the files that the app imported, without those of packages. */
   readonly imports: readonly string[];
-  /** The hashes of the imported and bundled files outside the app's folder, by their paths. */
+  /** The hashes of the imported and bundled files outside the app's folder, by their paths. Lists of installed packages stand for packages. */
   readonly elsewhere: Readonly<Record<string, string>>;
 };
 
@@ -22,8 +22,9 @@ export function writeInputs(
   bundled: readonly string[],
 ): string {
   const own = new Set(appFolders(app).flatMap((folder) => filesIn(app, folder)));
-  const outside = [...new Set([...imports, ...bundled])]
-    .filter((path) => !own.has(path) && !isOfPackages(path))
+  // In a workspace the packages lie above the app's folder, and so does the lock file.
+  const outside = [...new Set([...imports, ...bundled, ...packageLists(app.root)])]
+    .filter((path) => !own.has(path))
     .sort();
   const elsewhere = Object.fromEntries(outside.map((path) => [path, hashFile(app, path)]));
   writeFileSync(join(assembly, FILE), JSON.stringify({ imports, elsewhere } satisfies Inputs));

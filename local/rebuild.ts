@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { BuildFailure, BuildOptions, Message } from "esbuild";
 import { hashFolder } from "./app-folder.ts";
-import { withoutPackages } from "./bundle-note.ts";
+import { packageLists, withoutPackages } from "./bundle-note.ts";
 import { errorText } from "./local-error.ts";
 import type { FunctionSpec } from "./resources.ts";
 
@@ -81,11 +81,5 @@ function pathsAtFault({ location, text }: Message, cwd: string): string[] {
   if (wanted === undefined) return [file];
   if (/^\.{0,2}[\\/]/.test(wanted)) return [file, resolve(dirname(file), wanted)];
   // An install may put a package into any of these folders.
-  const installed = foldersAbove(file).map((folder) => join(folder, "node_modules"));
-  return [file, ...installed.filter((folder) => existsSync(folder)).map((folder) => join(folder, wanted))];
-}
-
-function foldersAbove(path: string): string[] {
-  const folder = dirname(path);
-  return folder === path ? [] : [folder, ...foldersAbove(folder)];
+  return [file, ...packageLists(dirname(file))];
 }

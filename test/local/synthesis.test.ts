@@ -105,6 +105,27 @@ test("a file elsewhere that the app imports is an input too, and imports are kno
   }
 });
 
+test("an install above the app's folder, as in a workspace, changes the inputs", async () => {
+  const workspace = root;
+  try {
+    root = join(workspace, "apps/shop");
+    mkdirSync(join(root, "infra"), { recursive: true });
+    mkdirSync(join(workspace, "node_modules"));
+    const install = (version: string) =>
+      writeFileSync(join(workspace, "node_modules/.package-lock.json"), version);
+    install("1");
+    app("node infra/app.cjs", WRITES);
+    const first = await run();
+    expect(await run()).toBe(first);
+    install("2");
+    expect(await run()).not.toBe(first);
+    install("1");
+    expect(await run()).toBe(first);
+  } finally {
+    root = workspace;
+  }
+});
+
 test("what an ES module imports is known, also of TypeScript", async () => {
   writeFileSync(join(root, "topics.mts"), "export const topics: string[] = [];");
   writeFileSync(
