@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Dirent, type FSWatcher, readdirSync, readFileSync, watch } from "node:fs";
+import { type Dirent, type FSWatcher, readdirSync, readFileSync, statSync, watch } from "node:fs";
 import { basename, join } from "node:path";
 import { errorCode, errorText } from "./local-error.ts";
 
@@ -62,6 +62,14 @@ export function filesIn(app: AppFolder, folder: string): string[] {
 /** Reads a file; `undefined` if the file cannot be read or is gone. */
 export function readPart(app: AppFolder, path: string): Buffer | undefined {
   return ifReadable(app, path, () => readFileSync(path));
+}
+
+/**
+ * Answers when a file was last changed, in whole ms since the epoch; `undefined` if the file cannot be read or is gone. A tool that puts
+ * an old file back with its old time of modification changes the file too.
+ */
+export function changeTime(app: AppFolder, path: string): number | undefined {
+  return ifReadable(app, path, () => Math.trunc(statSync(path).ctimeMs));
 }
 
 /** Lists the root and every folder below it that holds files of the app. Symbolic links are not followed. */
