@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Dirent, type FSWatcher, readdirSync, readFileSync, watch } from "node:fs";
+import { type Dirent, type FSWatcher, readdirSync, readFileSync, statSync, watch } from "node:fs";
 import { basename, join } from "node:path";
 import { errorCode, errorText } from "./local-error.ts";
 
@@ -64,6 +64,14 @@ export function readPart(app: AppFolder, path: string): Buffer | undefined {
   return ifReadable(app, path, () => readFileSync(path));
 }
 
+/**
+ * Answers when a file was last changed, in whole ms since the epoch; `undefined` if the file cannot be read or is gone. A tool that puts
+ * an old file back with its old time of modification changes the file too.
+ */
+export function changeTime(app: AppFolder, path: string): number | undefined {
+  return ifReadable(app, path, () => Math.trunc(statSync(path).ctimeMs));
+}
+
 /** Lists the root and every folder below it that holds files of the app. Symbolic links are not followed. */
 export function appFolders(app: AppFolder, folder = app.root): string[] {
   const entries = entriesOf(app, folder);
@@ -76,8 +84,11 @@ export function appFolders(app: AppFolder, folder = app.root): string[] {
 }
 
 type WatchOptions = {
-  /** Called after each save with the saved paths, as soon as the app's files have not changed for `DEBOUNCE_MS`. */
-  readonly onSaved: (paths: ReadonlySet<string>) => void;
+  /**
+   * Called after each save with the saved paths, as soon as the app's files have not changed for `DEBOUNCE_MS`. If `folders` lists new
+   * folders when the answered promise resolves, they are watched too, and one more call follows, without paths.
+   */
+  readonly onSaved: (paths: ReadonlySet<string>) => void | Promise<void>;
   /** Lists every folder to watch now. Default: the folders of the app. */
   readonly folders?: () => Iterable<string>;
   readonly log: (line: string) => void;
@@ -95,27 +106,37 @@ export function watchAppFolder(
 ): () => void {
   let saved = new Set<string>();
   const watchers = new Map<string, FSWatcher>();
+  let listed: ReadonlySet<string> = new Set();
   let cancel = () => {};
   let stopped = false;
 
   function debounceSave(): void {
     cancel();
     cancel = after(DEBOUNCE_MS, () => {
-      try {
-        updateWatchers();
-      } catch (error) {
-        // An uncaught error in a timer would end the runner, though the stack itself works.
-        log(`saves in new folders are not noticed: ${errorText(error)}`);
-      }
+      unlessUnreadable(updateWatchers);
       const paths = saved;
       saved = new Set();
-      onSaved(paths);
+      void onSaved(paths)?.then(() => {
+        // A file there may have been saved before the watch began, so the app's files are looked at once more.
+        if (!stopped)
+          unlessUnreadable(() => [...listFolders()].some((folder) => !listed.has(folder)) && debounceSave());
+      });
     });
+  }
+
+  function unlessUnreadable(act: () => unknown): void {
+    try {
+      act();
+    } catch (error) {
+      // An uncaught error in a timer would end the runner, though the stack itself works.
+      log(`saves in new folders are not noticed: ${errorText(error)}`);
+    }
   }
 
   /** Watches new folders, and stops watching deleted ones. */
   function updateWatchers(): void {
     const folders = new Set(listFolders());
+    listed = folders;
     for (const [folder, watcher] of watchers) {
       if (folders.has(folder)) continue;
       watcher.close();

@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { BuildOptions } from "esbuild";
 import { asList, asObject, type Json, type Template } from "./template.ts";
 
@@ -20,6 +20,14 @@ const IN_PACKAGES = /([\\/]node_modules[\\/]).*/;
 /** Replaces the files of packages by npm's list of what is installed: an install changes both. */
 export function withoutPackages(paths: readonly string[]): string[] {
   return [...new Set(paths.map((path) => path.replace(IN_PACKAGES, "$1.package-lock.json")))];
+}
+
+/** Lists npm's lists of the packages that the files of a folder can import: those of each `node_modules` in it and above it. */
+export function packageLists(folder: string): string[] {
+  const above = dirname(folder);
+  const installed = join(folder, "node_modules");
+  const lists = existsSync(installed) ? [join(installed, ".package-lock.json")] : [];
+  return above === folder ? lists : [...lists, ...packageLists(above)];
 }
 
 /** Whether a file belongs to a package or to the lists of packages in `node_modules`. */

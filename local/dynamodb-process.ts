@@ -3,13 +3,12 @@
  * when its parent ends.
  */
 import { startAwsEndpoint } from "./services/aws-endpoint.ts";
+import { keepDeletingExpired } from "./services/dynamodb/expiry.ts";
 import { dynamoOperations } from "./services/dynamodb/operations.ts";
 import { openTableStore } from "./services/dynamodb/table-store.ts";
 
 /** The largest request: 25 items of a batch, 16 MB ("BatchWriteItem", DynamoDB API Reference). */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
-/** AWS deletes an expired item within days. Every reader must expect it to be there until then. */
-const DELETE_EXPIRED_EVERY_MS = 60_000;
 
 process.on("disconnect", () => process.exit());
 
@@ -19,8 +18,6 @@ const endpoint = await startAwsEndpoint(dynamoOperations(store, Date.now), {
   port: Number(port),
   maxBodyBytes: MAX_BODY_BYTES,
 });
-store.deleteExpired(Date.now());
-setInterval(() => store.deleteExpired(Date.now()), DELETE_EXPIRED_EVERY_MS);
 
 process.on("SIGTERM", () => {
   void endpoint.stop().finally(() => {
@@ -29,3 +26,5 @@ process.on("SIGTERM", () => {
   });
 });
 process.send?.("ready");
+// The runner logs every further message.
+keepDeletingExpired(store, Date.now, (line) => process.send?.(line));

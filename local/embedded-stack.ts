@@ -249,8 +249,7 @@ async function start(
       log,
     });
     const { folders } = files;
-    const onSaved = (paths: ReadonlySet<string>) => void reloadAfterSave(paths);
-    teardown.add(watchAppFolder(appFolder, { onSaved, folders, log }));
+    teardown.add(watchAppFolder(appFolder, { onSaved: reloadAfterSave, folders, log }));
     // A file may have been saved while the stack started.
     void reloadAfterSave();
   }

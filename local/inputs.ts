@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type AppFolder, appFolders, filesIn, readPart } from "./app-folder.ts";
-import { isOfPackages } from "./bundle-note.ts";
+import { type AppFolder, appFolders, changeTime, filesIn, readPart } from "./app-folder.ts";
+import { packageLists } from "./bundle-note.ts";
 
 const FILE = "minutehand-inputs.json";
 
@@ -10,23 +10,31 @@ const FILE = "minutehand-inputs.json";
 type Inputs = {
   /** The paths of the files that the app imported, without those of packages. */
   readonly imports: readonly string[];
-  /** The hashes of the imported and bundled files outside the app's folder, by their paths. */
+  /** The hashes of the imported and bundled files outside the app's folder, by their paths. Lists of installed packages stand for packages. */
   readonly elsewhere: Readonly<Record<string, string>>;
 };
 
-/** Writes the inputs of an assembly into its folder. Answers a hash of the files outside the app's folder. */
+/**
+ * Writes the inputs of an assembly into its folder. Answers a hash of the files outside the app's folder, or `undefined` if any input was
+ * saved since `startedAt` (ms since the epoch): the assembly may then contain a text that no file has any more.
+ */
 export function writeInputs(
   assembly: string,
   app: AppFolder,
-  imports: readonly string[],
-  bundled: readonly string[],
-): string {
+  {
+    imports,
+    bundled,
+    startedAt,
+  }: { imports: readonly string[]; bundled: readonly string[]; startedAt: number },
+): string | undefined {
   const own = new Set(appFolders(app).flatMap((folder) => filesIn(app, folder)));
-  const outside = [...new Set([...imports, ...bundled])]
-    .filter((path) => !own.has(path) && !isOfPackages(path))
+  // In a workspace the packages lie above the app's folder, and so does the lock file.
+  const outside = [...new Set([...imports, ...bundled, ...packageLists(app.root)])]
+    .filter((path) => !own.has(path))
     .sort();
   const elsewhere = Object.fromEntries(outside.map((path) => [path, hashFile(app, path)]));
   writeFileSync(join(assembly, FILE), JSON.stringify({ imports, elsewhere } satisfies Inputs));
+  if ([...own, ...outside].some((path) => (changeTime(app, path) ?? 0) > startedAt)) return undefined;
   return createHash("sha256").update(JSON.stringify(elsewhere)).digest("hex").slice(0, 16);
 }
 

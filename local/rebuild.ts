@@ -1,13 +1,15 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import type { BuildFailure, BuildOptions, Message } from "esbuild";
 import { hashFolder } from "./app-folder.ts";
-import { withoutPackages } from "./bundle-note.ts";
+import { packageLists, withoutPackages } from "./bundle-note.ts";
 import { errorText } from "./local-error.ts";
 import type { FunctionSpec } from "./resources.ts";
 
-/** A rebuilt function, or what is wrong with its files, as a text of one line. */
-export type Rebuilt = { readonly spec: FunctionSpec } | { readonly failure: string };
+/** A rebuilt function, or what is wrong with its files, as a text of one line, and the paths whose save may mend it. */
+export type Rebuilt =
+  | { readonly spec: FunctionSpec }
+  | { readonly failure: string; readonly inputs: readonly string[] };
 
 /** Hashes the code of a function. The same code gives the same hash, whether the app or the runner has bundled it. */
 export function hashCode(codeDir: string): string {
@@ -31,7 +33,7 @@ export async function rebuildFunction(
     const inputs = withoutPackages(Object.keys(metafile.inputs).map((path) => resolve(absWorkingDir, path)));
     const exported = spec.handler.slice(spec.handler.lastIndexOf(".") + 1);
     if (!Object.values(metafile.outputs).some(({ exports }) => exports.includes(exported)))
-      return { failure: `${relative(root, entryOf(build))} exports no "${exported}"` };
+      return { failure: `${relative(root, entryOf(build))} exports no "${exported}"`, inputs };
     mkdirSync(folder, { recursive: true });
     const [module = "index"] = spec.handler.split(".");
     for (const { path, contents } of outputFiles) {
@@ -44,7 +46,8 @@ export async function rebuildFunction(
     rmSync(folder, { recursive: true });
     return { spec: { ...spec, bundle } };
   } catch (error) {
-    return { failure: failureText(error, absWorkingDir, root) };
+    const inputs = withoutPackages(errorsOf(error).flatMap((one) => pathsAtFault(one, absWorkingDir)));
+    return { failure: failureText(error, absWorkingDir, root), inputs };
   }
 }
 
@@ -55,7 +58,7 @@ function entryOf({ entryPoints, absWorkingDir = "" }: BuildOptions): string {
 
 /** Answers the first error of esbuild as `mail.ts:3:7: Expected ";" but found "x"`. */
 function failureText(error: unknown, cwd: string, root: string): string {
-  const errors: readonly Message[] = (error as Partial<BuildFailure>).errors ?? [];
+  const errors = errorsOf(error);
   const [first] = errors;
   if (first === undefined) return errorText(error);
   const { location, text } = first;
@@ -64,4 +67,19 @@ function failureText(error: unknown, cwd: string, root: string): string {
     location && `${relative(root, resolve(cwd, location.file))}:${location.line}:${location.column + 1}: `;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
   return `${place ?? ""}${text}${more}`;
+}
+
+function errorsOf(error: unknown): readonly Message[] {
+  return (error as Partial<BuildFailure>).errors ?? [];
+}
+
+/** Lists the file with an error of esbuild, and the paths at which an import that cannot be resolved would lie. */
+function pathsAtFault({ location, text }: Message, cwd: string): string[] {
+  if (location === null) return [];
+  const file = resolve(cwd, location.file);
+  const [, wanted] = /^Could not resolve "(.+?)"/.exec(text) ?? [];
+  if (wanted === undefined) return [file];
+  if (/^\.{0,2}[\\/]/.test(wanted)) return [file, resolve(dirname(file), wanted)];
+  // An install may put a package into any of these folders.
+  return [file, ...packageLists(dirname(file))];
 }

@@ -146,8 +146,12 @@ export function createReloader(
     return changed;
   }
 
-  function bundleAgain(spec: FunctionSpec): Rebuilt | Promise<Rebuilt> {
-    return spec.bundle?.build ? rebuild(spec, spec.bundle.build) : { spec };
+  async function bundleAgain(spec: FunctionSpec): Promise<Rebuilt> {
+    if (!spec.bundle?.build) return { spec };
+    const result = await rebuild(spec, spec.bundle.build);
+    // The files at fault may be inputs of no bundle yet, and their mend must be noticed.
+    if ("failure" in result) files.addInputs(result.inputs);
+    return result;
   }
 
   function replaceRunning(specs: readonly FunctionSpec[]): void {

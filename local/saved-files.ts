@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, sep } from "node:path";
 import { type AppFolder, appFolders, filesIn, readPart } from "./app-folder.ts";
 
@@ -7,7 +7,10 @@ import { type AppFolder, appFolders, filesIn, readPart } from "./app-folder.ts";
 export type SavedFiles = {
   /** Answers the files whose content is new since the last call, by their paths. `undefined` is the file's content if it is gone. */
   readonly changes: () => Map<string, Change>;
-  /** Takes these files for known if they lie outside the app's folder, and from now on looks for new files beside them. */
+  /**
+   * Takes these files for known if they lie outside the app's folder, and from now on looks for new files beside them. A path may name
+   * no file yet, and its folder may be missing.
+   */
   readonly addInputs: (paths: Iterable<string>) => void;
   /** Lists the folders of all these files. */
   readonly folders: () => string[];
@@ -39,6 +42,7 @@ export function createSavedFiles(app: AppFolder, isOwnLog: (path: string) => boo
 
   /** A folder above the app's own may hold the whole disk, and of packages only the lists of an install count. */
   function withInner(folder: string): string[] {
+    if (!existsSync(folder)) return [nearestExisting(folder)];
     if (folder.endsWith(`${sep}node_modules`) || `${app.root}${sep}`.startsWith(`${folder}${sep}`))
       return [folder];
     return appFolders({ ...app, root: folder });
@@ -93,4 +97,9 @@ export function createSavedFiles(app: AppFolder, isOwnLog: (path: string) => boo
     folders: () => [...appFolders(app), ...outerFolders()],
     has: (path) => seen.has(path),
   };
+}
+
+/** The folder in which a missing folder, or the first missing one above it, would appear. */
+function nearestExisting(folder: string): string {
+  return existsSync(folder) ? folder : nearestExisting(dirname(folder));
 }

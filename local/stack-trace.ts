@@ -7,8 +7,10 @@ export type LoggedError = { readonly message: string; readonly stack: string; re
 /** How many causes are shown. */
 const DEEPEST_CAUSE = 8;
 const MESSAGE_LINES = 10;
-/** The file of a frame, in front of its line and column. */
-const FILE = /(?<=\(|at |async )(?:file:\/\/|\/|[A-Za-z]:\\)[^()]*(?=:\d+:\d+\)?$)/;
+/** The line and column at the end of a frame. */
+const PLACE = /:\d+:\d+\)?$/;
+/** The first characters of a frame's file. */
+const FILE = /(?<=\(|at |async )(?:file:\/\/|\/|[A-Za-z]:\\)/;
 
 export function isLoggedError(value: unknown): value is LoggedError {
   const { message, stack } = (value ?? {}) as Partial<Record<string, unknown>>;
@@ -45,8 +47,8 @@ function causedBy([head = "", ...rest]: string[]): string[] {
 }
 
 function isOwn(frame: string): boolean {
-  const [file] = FILE.exec(frame) ?? [];
-  return file !== undefined && !/[\\/]node_modules[\\/]/.test(file);
+  const file = fileOf(frame);
+  return file !== undefined && !/[\\/]node_modules[\\/]/.test(file.name);
 }
 
 /**
@@ -54,12 +56,32 @@ function isOwn(frame: string): boolean {
  * folder in which the app was synthesised, so this is the path from there.
  */
 export function shortFrame(frame: string, codeDir: string): string {
-  return frame.replace(FILE, (file) => {
-    try {
-      const path = file.startsWith("file:") ? fileURLToPath(file) : file;
-      return isAbsolute(codeDir) ? relative(codeDir, path).split(sep).join("/") : file;
-    } catch {
-      return file;
-    }
-  });
+  const file = fileOf(frame);
+  if (file === undefined || !isAbsolute(codeDir)) return frame;
+  return frame.slice(0, file.at) + relativeName(file.name, codeDir) + frame.slice(file.at + file.name.length);
+}
+
+function relativeName(name: string, codeDir: string): string {
+  try {
+    const path = name.startsWith("file:") ? fileURLToPath(name) : name;
+    return relative(codeDir, path).split(sep).join("/");
+  } catch {
+    return name;
+  }
+}
+
+/**
+ * Finds the file of a frame, in front of its line and column. One regular expression for the whole frame would take time that grows
+ * with the square of the line's length, and a function may log a line of megabytes.
+ */
+function fileOf(frame: string): { readonly name: string; readonly at: number } | undefined {
+  const end = PLACE.exec(frame)?.index;
+  if (end === undefined) return undefined;
+  const head = frame.slice(0, end);
+  // The name of a file may have spaces, but no parentheses: behind the last one begins the file.
+  const begin = Math.max(head.lastIndexOf("("), head.lastIndexOf(")"), 0);
+  const found = FILE.exec(head.slice(begin));
+  if (!found) return undefined;
+  const at = begin + found.index;
+  return { name: head.slice(at), at };
 }

@@ -16,7 +16,7 @@ export type SupervisedProgram = {
   readonly data: string | undefined;
   /** Starts the program with stderr as a pipe. Called again, with the same port and data, after the program has died. */
   readonly spawn: () => ChildProcess;
-  /** Resolves when the child answers requests. */
+  /** Resolves when the child answers requests. Every message of the child but "ready" is a line for the log. */
   readonly ready: (child: ChildProcess, signal: AbortSignal) => Promise<void>;
 };
 
@@ -48,6 +48,9 @@ export async function supervise(
     const started = program.spawn();
     guard.watch(started);
     const errorOutput = collectStderr(started);
+    started.on("message", (line) => {
+      if (line !== "ready") log(`${program.name}: ${line}`);
+    });
     const exited = new Promise<string>((resolve) => {
       started.once("error", (error) => resolve(errorText(error)));
       started.once("exit", (code, signal) => resolve(signal ?? `code ${code}`));

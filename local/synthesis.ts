@@ -43,15 +43,19 @@ export function createSynthesis({ appFolder, app, guard, signal }: Options): Syn
   let running: Promise<string> | undefined;
 
   async function synthesise(progress: (line: string) => void): Promise<string> {
+    const startedAt = Date.now();
     const inputHash = app === undefined ? hashFolder(appFolder) : undefined;
     const cached = inputHash === undefined ? undefined : findCached(cacheDir, inputHash);
-    const assembly = cached ?? (await runApp(inputHash, progress));
+    const assembly = cached ?? (await runApp({ inputHash, startedAt }, progress));
     markUsed(assembly);
     dropUnusedAssemblies(cacheDir, Date.now());
     return assembly;
   }
 
-  async function runApp(inputHash: string | undefined, progress: (line: string) => void): Promise<string> {
+  async function runApp(
+    { inputHash, startedAt }: { inputHash: string | undefined; startedAt: number },
+    progress: (line: string) => void,
+  ): Promise<string> {
     progress("Building the functions and synthesising the stack …");
     // The app writes into a draft. A complete draft is renamed, so no crash and no other runner leaves half an assembly.
     const draft = join(cacheDir, `draft.${process.pid}.${process.hrtime.bigint()}`);
@@ -59,9 +63,11 @@ export function createSynthesis({ appFolder, app, guard, signal }: Options): Syn
     try {
       mkdirSync(draft, { recursive: true });
       await runCdkApp(appFolder.root, app, draft, { guard, signal: ending, importsFile });
-      // If a file was saved while the app ran, the assembly may contain it. Such an assembly does not belong to the hash.
-      const isOfInputs = inputHash !== undefined && inputHash === hashFolder(appFolder);
-      const elsewhere = writeInputs(draft, appFolder, readImports(importsFile), bundledFiles(draft));
+      const [imports, bundled] = [readImports(importsFile), bundledFiles(draft)];
+      const elsewhere = writeInputs(draft, appFolder, { imports, bundled, startedAt });
+      // If a file was saved while the app ran, the assembly may contain it, even if the save was undone. Such an assembly does not belong
+      // to the hash.
+      const isOfInputs = elsewhere !== undefined && inputHash === hashFolder(appFolder);
       const assembly = join(cacheDir, isOfInputs ? `${inputHash}.${elsewhere}` : hashFolder({ root: draft }));
       moveInto(draft, assembly);
       return assembly;

@@ -112,3 +112,36 @@ test("after a stop no save is reported", async () => {
   stopWatching();
   expect(due).toBeUndefined();
 });
+
+test("a folder that a reload adds is watched too, and the files are looked at once more", async () => {
+  stopWatching();
+  const outer = join(root, "node_modules/x");
+  let folders = [root];
+  stopWatching = watchAppFolder(
+    { root },
+    {
+      onSaved: async () => {
+        told += 1;
+        folders = [root, outer];
+      },
+      folders: () => folders,
+      log: (line) => lines.push(line),
+      after: (_, act) => {
+        due = act;
+        return () => {
+          due = undefined;
+        };
+      },
+    },
+  );
+  save("app.ts");
+  await noticed();
+  pass();
+  await noticed();
+  pass();
+  expect(told).toBe(2);
+  await Promise.resolve();
+  expect(due).toBeUndefined();
+  save("node_modules/x/index.js");
+  await noticed();
+});

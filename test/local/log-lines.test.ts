@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { formatLogLine } from "../../local/log-lines.ts";
 
@@ -115,6 +116,20 @@ test("an error without a frame of the user's own code is shown with all frames",
 test("a stack that a handler prints itself names its files in the same way", () => {
   expect(formatLogLine("reminders", FRAMES[0] ?? "", NOW, "/app/asset.1")).toBe(
     "12:00:05.004  reminders      at charge (src/pay.ts:7:11)",
+  );
+});
+
+test.each([
+  ["the beginnings of files", "cat /etc/motd; ".repeat(20_000)],
+  [
+    "such beginnings in front of a parenthesis, with a place at the end",
+    `${"at /etc/motd; ".repeat(20_000)}(:1:2`,
+  ],
+])("a line of hundreds of kilobytes with %s is shown at once", (_, text) => {
+  // Vitest's own limit cannot end a regular expression that runs on.
+  const format = () => formatLogLine("reminders", text, NOW, "/app/asset.1");
+  expect(runInNewContext("format()", { format }, { timeout: 5_000 })).toBe(
+    `12:00:05.004  reminders  ${text.slice(0, 500)} …`,
   );
 });
 

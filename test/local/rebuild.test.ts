@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -36,6 +44,20 @@ test.each([
   ["export const other = 1;", 'mail.ts exports no "handler"'],
 ])("what is wrong with %s is said with file, line and column", async (text, failure) => {
   write("mail.ts", text);
-  expect(await rebuild()).toEqual({ failure });
+  expect(await rebuild()).toMatchObject({ failure });
   expect(existsSync(join(root, "built"))).toBe(false);
+});
+
+test.each([
+  ["a file that does not compile", "./bad.ts", ["bad.ts"]],
+  ["a file that is missing", "./gone/a.ts", ["mail.ts", "gone/a.ts"]],
+  ["a package that is missing", "not-installed", ["mail.ts", "node_modules/.package-lock.json"]],
+])("a failure names the paths whose save may mend it: %s", async (_, path, inputs) => {
+  mkdirSync(join(root, "node_modules"));
+  write("bad.ts", "export const x = (;");
+  write("mail.ts", `import "${path}";\nexport const handler = 1;`);
+  const rebuilt = await rebuild();
+  expect("inputs" in rebuilt && rebuilt.inputs.filter((path) => path.startsWith(root))).toEqual(
+    inputs.map((path) => join(root, path)),
+  );
 });

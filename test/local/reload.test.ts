@@ -179,7 +179,7 @@ const codeOf = ({ logicalId }: FunctionSpec) => readFileSync(join(root, `${logic
 const bundleFile = (spec: FunctionSpec): Rebuilt => {
   const text = codeOf(spec);
   return text === "broken"
-    ? { failure: `${spec.logicalId}.ts:1:1: no` }
+    ? { failure: `${spec.logicalId}.ts:1:1: no`, inputs: [] }
     : { spec: { ...spec, codeHash: text } };
 };
 /** Begins with two handlers that the app does not import. */
@@ -224,6 +224,29 @@ test("a handler that does not compile is named once, and the old one stays until
     "Mail works again",
     "reloaded Mail in 0.0 s",
   ]);
+});
+
+test("the mend of a file outside the app that no bundle contained yet is noticed, without a synthesis", async () => {
+  const outer = realpathSync(mkdtempSync(join(tmpdir(), "minutehand-outer-")));
+  const round = join(outer, "round.ts");
+  try {
+    writeFileSync(round, "broken");
+    withHandlers((spec) =>
+      spec.logicalId === "Mail" && readFileSync(round, "utf8") === "broken"
+        ? { failure: "round.ts:1:1: no", inputs: [round] }
+        : bundleFile(spec),
+    );
+    await save(neverSynthesised, "imports round.ts", "Mail.ts");
+    writeFileSync(round, "mended");
+    await saved(new Set([round]));
+    expect(lines).toEqual([
+      "round.ts:1:1: no; the old Mail stays in use",
+      "Mail works again",
+      "reloaded Mail in 0.0 s",
+    ]);
+  } finally {
+    rmSync(outer, { recursive: true });
+  }
 });
 
 test("a new file is tried in every handler, and needs a synthesis unless a handler contains it", async () => {

@@ -59,6 +59,17 @@ test("files outside the app are found beside the inputs of handlers, also new on
   expect(files.has(other)).toBe(false);
 });
 
+test("a file that is missing together with its folder is found when it appears", () => {
+  const files = createSavedFiles({ root }, never);
+  const missing = join(top, "others/money/round.ts");
+  files.addInputs([missing]);
+  expect(files.folders()).toEqual([root, top]);
+  expect(files.changes().size).toBe(0);
+  write("others/money/round.ts", "");
+  expect(files.changes()).toEqual(new Map([[missing, "new"]]));
+  expect(files.folders()).toEqual([root, join(top, "others/money")]);
+});
+
 test("an input that a tool has built into a folder of output counts too", () => {
   const built = write("packages/app/dist/built.js", "1");
   const files = createSavedFiles({ root }, never);

@@ -84,6 +84,43 @@ test("an assembly with a file that was saved during its run is not cached for th
   expect(await made()).toBe('"before"');
 });
 
+test.each([
+  ["a file of the app", () => join(root, "handler.cjs")],
+  ["a file elsewhere", () => join(root, "../handler.cjs")],
+])("a save of %s that is undone while the app runs is not cached", async (_, file) => {
+  const workspace = root;
+  try {
+    root = join(workspace, "shop");
+    mkdirSync(join(root, "infra"), { recursive: true });
+    const handler = file();
+    writeFileSync(handler, "module.exports = 1;");
+    // During its first run the app saves the file, and puts the old text and its time back.
+    app(
+      "node infra/app.cjs",
+      `const fs = require("node:fs");
+      const handler = ${JSON.stringify(handler)};
+      const isFirst = !fs.existsSync("node_modules");
+      const { mtime } = fs.statSync(handler);
+      if (isFirst) {
+        fs.mkdirSync("node_modules");
+        fs.writeFileSync(handler, "module.exports = 2;");
+      }
+      fs.writeFileSync(process.env.CDK_OUTDIR + "/manifest.json", String(require(handler)));
+      if (isFirst) {
+        fs.writeFileSync(handler, "module.exports = 1;");
+        fs.utimesSync(handler, mtime, mtime);
+      }`,
+    );
+    const made = async () => readFileSync(join(await run(), "manifest.json"), "utf8");
+    expect(await made()).toBe("2");
+    expect(await made()).toBe("1");
+    expect(await made()).toBe("1");
+    expect(told).toHaveLength(2);
+  } finally {
+    root = workspace;
+  }
+});
+
 test("a file elsewhere that the app imports is an input too, and imports are known", async () => {
   const elsewhere = mkdtempSync(join(tmpdir(), "minutehand-elsewhere-"));
   try {
@@ -102,6 +139,27 @@ test("a file elsewhere that the app imports is an input too, and imports are kno
     expect(await run()).toBe(first);
   } finally {
     rmSync(elsewhere, { recursive: true });
+  }
+});
+
+test("an install above the app's folder, as in a workspace, changes the inputs", async () => {
+  const workspace = root;
+  try {
+    root = join(workspace, "apps/shop");
+    mkdirSync(join(root, "infra"), { recursive: true });
+    mkdirSync(join(workspace, "node_modules"));
+    const install = (version: string) =>
+      writeFileSync(join(workspace, "node_modules/.package-lock.json"), version);
+    install("1");
+    app("node infra/app.cjs", WRITES);
+    const first = await run();
+    expect(await run()).toBe(first);
+    install("2");
+    expect(await run()).not.toBe(first);
+    install("1");
+    expect(await run()).toBe(first);
+  } finally {
+    root = workspace;
   }
 });
 

@@ -19,8 +19,6 @@ const MAX_BATCH_KEYS = 100;
 const MAX_BATCH_WRITES = 25;
 const MAX_TRANSACTION = 100;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
-/** For how long DynamoDB recognises the repeat of a transaction ("TransactWriteItems", API Reference). ms. */
-const TOKEN_LIFE = 600_000;
 
 /**
  * Plays DynamoDB over a store, at the level of its requests:
@@ -205,7 +203,7 @@ export function dynamoOperations(store: TableStore, now: () => number): Operatio
       });
       mustFitTransaction(asked);
       return store.together(() => {
-        const known = token === undefined ? undefined : store.transaction(token, now() - TOKEN_LIFE);
+        const known = token === undefined ? undefined : store.transaction(token, now());
         if (known !== undefined && known !== hash)
           throw new AwsError(
             "IdempotentParameterMismatchException",

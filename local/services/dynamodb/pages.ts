@@ -116,10 +116,13 @@ function boundsOf(term: Condition | undefined, placeholders: Placeholders): Pick
   }
 }
 
-/** Moves the beginning of a range behind the key at which the page before ended. */
+/** Moves the beginning of a range behind the key at which the page before ended. The range never grows. */
 function behind(range: Range, start: Item | undefined, keySchema: KeySchema): Range {
   if (!start) return range;
   const key = sortKey(start[keySchema[1]?.AttributeName ?? ""] ?? {}) ?? "";
+  const { [range.backwards ? "to" : "from"]: bound } = range;
+  const order = bound ? Buffer.compare(Buffer.from(key), Buffer.from(bound.key)) : 0;
+  if (range.backwards ? order > 0 : order < 0) return range;
   return { ...range, [range.backwards ? "to" : "from"]: { key, including: false } };
 }
 

@@ -44,10 +44,10 @@ export type TableStore = {
   /** All items, in the order of their keys, behind `after`. */
   readonly scan: (table: Table, after: Item | undefined) => Iterable<Item>;
   readonly count: (table: Table) => number;
-  /** Deletes the items whose time to live is before `now` (ms). Answers how many. */
+  /** Deletes the items whose time to live is before `now` (ms), and the tokens that are known no more. Answers how many items. */
   readonly deleteExpired: (now: number) => number;
-  /** Answers the hash of the request with this token, if it was committed after `since` (ms). */
-  readonly transaction: (token: string, since: number) => string | undefined;
+  /** Answers the hash of the request with this token, if its token is known at `now` (ms). */
+  readonly transaction: (token: string, now: number) => string | undefined;
   readonly putTransaction: (token: string, hash: string, at: number) => void;
   /** Makes all writes of `act` or, if it throws, none. */
   readonly together: <T>(act: () => T) => T;
@@ -56,6 +56,9 @@ export type TableStore = {
 
 /** "Time to live", DynamoDB Developer Guide: DynamoDB ignores times that are longer ago. s. */
 const IGNORED_AFTER = 5 * 365 * 24 * 3600;
+
+/** For how long DynamoDB recognises the repeat of a transaction ("TransactWriteItems", API Reference). ms. */
+const TOKEN_LIFE = 600_000;
 
 /** Opens a SQLite file of tables, or keeps them in memory without a file. Throws `LocalError` if the file is broken. */
 export function openTableStore(file = ":memory:"): TableStore {
@@ -143,6 +146,7 @@ export function openTableStore(file = ":memory:"): TableStore {
         : itemsOf("SELECT item FROM items WHERE tab = ? ORDER BY hash, range", table.id),
     count: ({ id }) => Number(sql("SELECT count(*) AS n FROM items WHERE tab = ?").get(id)?.n),
     deleteExpired: (now) => {
+      sql("DELETE FROM transactions WHERE at <= ?").run(now - TOKEN_LIFE);
       const seconds = now / 1000;
       const { changes } = sql("DELETE FROM items WHERE expires < ? AND expires > ?").run(
         seconds,
@@ -150,7 +154,8 @@ export function openTableStore(file = ":memory:"): TableStore {
       );
       return Number(changes);
     },
-    transaction: (token, since) => {
+    transaction: (token, now) => {
+      const since = now - TOKEN_LIFE;
       const known = sql("SELECT hash FROM transactions WHERE token = ? AND at > ?").get(token, since);
       return known && String(known.hash);
     },

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import {
   BatchExecuteStatementCommand,
   CreateTableCommand,
@@ -204,6 +205,27 @@ describe("the portable DynamoDB", () => {
     );
   });
 
+  test("a start key outside the range of a query adds no items from outside", async () => {
+    for (const sk of [1, 2, 3, 4]) await put(key("bounded", sk));
+    const found = async (condition: string, start: number, ScanIndexForward: boolean) => {
+      const { Items = [] } = await client.send(
+        new QueryCommand({
+          TableName,
+          KeyConditionExpression: `pk = :pk AND sk ${condition}`,
+          ExpressionAttributeValues: { ":pk": { S: "bounded" }, ":sk": { N: "2" } },
+          ExclusiveStartKey: key("bounded", start),
+          ScanIndexForward,
+        }),
+      );
+      return Items.map(({ sk }) => sk?.N);
+    };
+    expect(await found("> :sk", 1, true)).toEqual(["3", "4"]);
+    expect(await found("> :sk", 3, true)).toEqual(["4"]);
+    expect(await found("< :sk", 4, false)).toEqual(["1"]);
+    expect(await found("<= :sk", 2, false)).toEqual(["1"]);
+    expect(await found("<= :sk", 4, true)).toEqual([]);
+  });
+
   test("a transaction's token is known for ten minutes", async () => {
     const add = (amount: number) =>
       client.send(
@@ -295,6 +317,24 @@ describe("the portable DynamoDB", () => {
     const answer = await fetch(`http://127.0.0.1:${endpoint.port}/`, { method: "POST", headers, body: "{}" });
     expect(answer.status).toBe(403);
   });
+});
+
+test("the tokens of transactions are deleted after ten minutes, with the expired items", () => {
+  const folder = mkdtempSync(join(tmpdir(), "minutehand-tokens-"));
+  const file = join(folder, "dynamodb.sqlite");
+  const store = openTableStore(file);
+  const database = new DatabaseSync(file);
+  try {
+    store.putTransaction("first", "hash", 0);
+    store.putTransaction("second", "hash", 1);
+    store.deleteExpired(600_000);
+    expect(store.transaction("second", 600_000)).toBe("hash");
+    expect(database.prepare("SELECT token FROM transactions").all()).toEqual([{ token: "second" }]);
+  } finally {
+    store.close();
+    database.close();
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("tables and items survive a kill and a restart", async () => {
