@@ -18,7 +18,10 @@ export type NewJob = JobOptions & {
   eventAt?: number;
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
-  /** With `postpone` only: how long after the key's job was first filed calls may postpone it at most, ms. */
+  /**
+   * With `postpone` only: the longest time, in ms, by which calls may postpone the key's job. The time counts from the creation of the job,
+   * or from the job's last change if the job has no bound yet.
+   */
   maxDelay?: number;
   /** An `Idempotency-Key`, or a token that the protocol makes for an event or an occurrence. */
   once?: {

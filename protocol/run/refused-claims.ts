@@ -100,8 +100,9 @@ export async function readRefused(
     // rule: claim-settles-a-crashed-run
     else if (hasCrashed(home, now)) crashed.push({ job, home });
     else if (heldUntilOf(job) !== home.heldUntil) {
-      // The job was given another start since its message was sent. Whether the job is too late is decided by that start, so it needs
-      // another message. If the start is not near, the job has a look there, and a sweep sends the message.
+      // The job was given another start since its message was sent. The new start decides whether the job is too late. This message
+      // carries the old start, so the job needs another message. If the new start is not near, the job has a look there, and a sweep
+      // sends the message.
       if (isNear(startsAt(home), now)) unsent.push({ ...home, spare: true });
       drop(job, "moved");
     }
@@ -152,7 +153,10 @@ export async function giveBackUnknown(
   await Promise.all([endRefused(ctx, topic, refused, verdicts), giveBack]);
 }
 
-/** Whether a void message has claimed this running job. The message stays until the run has ended: SQS may have refused all others. */
+/**
+ * Whether a void message has claimed this running job. The message stays until the run has ended, because SQS may have refused every newer
+ * message of the job.
+ */
 function isOfVoidMessage({ state, sentAt, postponeUntil }: Home): boolean {
   return state === "running" && sentAt === undefined && postponeUntil !== undefined;
 }

@@ -102,7 +102,7 @@ export async function settleUntrackedPull(
   if (retryAfter > longest) {
     throw new MinutehandError(
       "bad-request",
-      `delay of an untracked job must be at most ${Math.floor(longest / 1000)} s, because SQS can hide its message no longer, got ${retryAfter / 1000} s`,
+      `delay of an untracked job must be at most ${Math.floor(longest / 1000)} s, the longest time for which SQS can still hide its message, got ${retryAfter / 1000} s`,
     );
   }
   const wait = Math.min(openingOf(ctx, topic, now + retryAfter) - now, longest);

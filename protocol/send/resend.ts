@@ -8,7 +8,7 @@ import type { Context } from "../ports.ts";
 
 /**
  * Sends jobs of one topic and group in new messages, with the content of their old messages. A job keeps the time at which its first
- * message was sent, because the job is at least as old as this message. Answers the ids of the jobs whose messages SQS took.
+ * message was sent: a claim stores this time, and the job's timeline shows it. Answers the ids of the jobs whose messages SQS took.
  */
 export async function resend(
   ctx: Context,

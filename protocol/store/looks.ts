@@ -26,8 +26,8 @@ export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: nu
 /**
  * Files looks whose times need not be exact, for sweeps and audits. If a partition takes no look for `BATCH_PATIENCE` (2 s), the
  * times of its looks are moved one minute later, into other partitions: one partition must not stop a sweep or an audit.
- * @param by the deadline, which counts from the moment at which the looks' times were chosen: a look that is written later may lie
- * behind the audit's cursor
+ * @param by the deadline. Callers compute it from the time at which they chose the looks' times. A look that is written after the
+ * deadline may lie behind the audit's cursor
  * @throws the error of the first look that was not filed one minute later either
  */
 export async function fileLooksAbout(ctx: Context, looks: readonly LookTime[], by: Deadline): Promise<void> {

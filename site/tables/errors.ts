@@ -19,7 +19,7 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "not-a-pull-topic": "The topic is not a pull topic. `receive` and receipts are only for pull topics.",
   "claim-lost": "The claim of this receipt has ended. Stop the work.",
   "too-large": "The body or the request is larger than its [limit](limits-and-cost.md).",
-  "too-many-jobs": "The batch has more than its [limit](limits-and-cost.md) of jobs.",
+  "too-many-jobs": "The batch has more jobs than its [limit](limits-and-cost.md) allows.",
   "idempotency-mismatch": "The `Idempotency-Key` was used with another request.",
   internal: "Minutehand failed with an internal error. Its log has the details.",
   unavailable:
