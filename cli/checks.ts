@@ -87,7 +87,7 @@ export function judgeSweep(topics: readonly TopicReport[]): Check {
   return { ...sweep, result: lag * 1000 < LOOKAHEAD ? "warning" : "failed", todo };
 }
 
-/** ms. A job that is later than a tick and a busy consumer explain is overdue. */
+/** ms. A job is overdue if it is later than this. A tick and a busy consumer alone do not make a job so late. */
 export const OVERDUE = 120_000;
 
 /** If this many messages wait and none is in flight, the topic probably has no working consumer. */
@@ -101,7 +101,7 @@ export const DEAD_COUNTED = 100;
  */
 export type ExaminedTopic = TopicReport & {
   readonly deadJobs?: PromiseSettledResult<number>;
-  /** How many jobs should have started before `OVERDUE` ms, counted up to `OVERDUE_COUNTED` over all topics. Default: 0. */
+  /** How many jobs should have started at least `OVERDUE` ms ago, counted up to `OVERDUE_COUNTED` over all topics. Default: 0. */
   readonly overdue?: number;
 };
 

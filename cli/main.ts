@@ -8,7 +8,7 @@ if (refusal !== undefined) {
   process.stderr.write(`minutehand: ${refusal}\n`);
   process.exit(1);
 }
-// Imported only now, because an old Node prints a stack trace instead of the refusal.
+// Imported only after the check, because an old Node fails at these imports, and would print a stack trace instead of the refusal.
 const [{ INTERRUPTED }, { run }] = await Promise.all([import("./program.ts"), import("./run.ts")]);
 
 let endsUnread = false;

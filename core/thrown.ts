@@ -43,7 +43,7 @@ function textOf(thrown: unknown): string {
   return messageOf(thrown);
 }
 
-/** Cuts the message at the head of a stack as `message` is cut, and the frames below it. */
+/** Cuts the message at the head of a stack to `MESSAGE_BYTES`, and the frames below the message to `FRAMES_BYTES`. */
 function boundedStack(stack: string, message: string): string {
   const found = stack.indexOf(message);
   if (found === -1) return truncate(stack, FRAMES_BYTES);
@@ -52,7 +52,7 @@ function boundedStack(stack: string, message: string): string {
 }
 
 function causeOf(thrown: unknown): unknown {
-  // An array, or nothing that has a first element.
+  // The first error of an `AggregateError`. Without a first error, the `cause`.
   return read(read(thrown, "errors"), "0") ?? read(thrown, "cause");
 }
 

@@ -21,7 +21,7 @@ export function missingPackages(
   return `${who} needs the npm ${packages} ${missing.join(" and ")}, which ${are} not installed: ${installCommand(missing)}`;
 }
 
-/** Throws the sentence of `missingPackages` if a package is not installed. */
+/** Throws an error with the sentence of `missingPackages` if a package is not installed. */
 export function requirePackages(who: string, ...names: readonly OptionalPackage[]): void {
   const missing = missingPackages(who, names);
   if (missing !== undefined) throw new Error(missing);
@@ -30,7 +30,7 @@ export function requirePackages(who: string, ...names: readonly OptionalPackage[
 /** Answers the command for these packages, in the versions that Minutehand works with. */
 function installCommand(names: readonly OptionalPackage[]): string {
   const versioned = names.map((name) => `${name}@${packageJson.peerDependencies[name]}`);
-  // A shell takes the characters of a range for its own.
+  // A version range is quoted, because a shell would interpret characters such as `^` and `>`.
   return `npm install --save-dev ${versioned.map((text) => (/^[\w@/.-]+$/.test(text) ? text : `"${text}"`)).join(" ")}`;
 }
 
@@ -39,7 +39,7 @@ function canResolve(name: OptionalPackage): boolean {
     resolve(`${name}/package.json`);
     return true;
   } catch (error) {
-    // A package may keep its manifest to itself.
+    // The package is installed, but it does not export its package.json.
     return (error as NodeJS.ErrnoException).code === "ERR_PACKAGE_PATH_NOT_EXPORTED";
   }
 }

@@ -23,7 +23,7 @@ export function unknownNames(
   );
 }
 
-/** Names the known name that begins with `name`, or that an edit of at most half of its letters leads to. */
+/** Suggests the known name that begins with `name`, or else the nearest one if edits of at most half of the letters lead to it. */
 function hint(name: string, known: readonly string[]): string {
   const nearest = known.find((other) => other.startsWith(name)) ?? closest(name, known);
   const isNear =

@@ -52,7 +52,7 @@ const jobSummary = answer(
       text.check(
         z.meta({
           description:
-            "The page of CloudWatch with the log of the job's runs. Only calls that read one job and the list of dead jobs answer it, if the job has run and the API knows the log group of the topic's function.",
+            "The page of CloudWatch with the log of the job's runs. Only the calls that read a single job, and the list of dead jobs, answer it. It is absent if the job has not run, or if the API does not know the log group of the topic's function.",
         }),
       ),
     ),

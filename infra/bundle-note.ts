@@ -7,23 +7,23 @@ const KEY = "minutehand:bundle";
 
 /** Tells `minutehand local` how the code of a function is bundled, so that a save needs no synthesis. */
 export type BundleNote = {
-  /** The absolute paths of the files that were bundled. The files of packages are too many: `withoutPackages`. */
+  /** The absolute paths of the files that were bundled. There are too many files of packages, so npm's list of installed packages stands for them. */
   readonly inputs: readonly string[];
   /**
-   * The options with which esbuild makes the bundle again. Absent: the code lies in a package and does not change. Their type is not
-   * esbuild's: an app that bundles nothing has no esbuild, and compiles all the same.
+   * The options with which esbuild makes the bundle again. Absent: the code lies in a package and does not change. The type is not
+   * esbuild's own, because an app that bundles nothing has no esbuild, and must compile too.
    */
   readonly build?: object;
 };
 
-/** Replaces the files of packages by npm's list of what is installed: an install changes both. */
+/** Replaces the files of packages by npm's list of what is installed, because each install changes this list too. */
 export function withoutPackages(paths: readonly string[]): string[] {
   return [
     ...new Set(paths.map((path) => path.replace(/([\\/]node_modules[\\/]).*/, "$1.package-lock.json"))),
   ];
 }
 
-/** Adds a note to a function's resource if `minutehand local` runs the app. Without a `note`, only the code of a package gets one. */
+/** Adds a note to a function's resource if `minutehand local` runs the app. Without a `note`, only a function whose code lies in a package gets one. */
 export function noteBundle(fn: LambdaFunction, code: Code, note: BundleNote | undefined): void {
   if (process.env[WANTED] === undefined) return;
   const ofPackage = code instanceof AssetCode && /[\\/]node_modules[\\/]/.test(code.path);

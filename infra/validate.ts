@@ -26,7 +26,7 @@ const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
 };
 const WARM_PROPS: { readonly [Name in keyof WarmThroughputProps]-?: true } = { read: true, write: true };
 
-/** Throws one error that names each unknown prop, and each broken rule, the value and what is allowed. */
+/** Throws one error that names each unknown prop. If there is none, the error names each broken rule, the value and what is allowed. */
 export function validate(path: string, props: DelayQueueProps): void {
   const unknown = unknownProps(props);
   // The checks below read the props by their names.

@@ -72,7 +72,7 @@ function queuesWithoutConsumer({ functions, queues, eventSources }: StackSpec): 
       return queue === undefined || consumer === "pull" || isConsumed ? [] : [[topic, queue]];
     });
   });
-  // Each function of a delay queue has the policy.
+  // Several functions have the topics of the same delay queue, so a queue can be found more than once.
   return [...new Map(all.map((entry) => [entry[1].arn, entry])).values()];
 }
 

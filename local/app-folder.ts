@@ -65,8 +65,8 @@ export function readPart(app: AppFolder, path: string): Buffer | undefined {
 }
 
 /**
- * Answers when a file was last changed, in whole ms since the epoch; `undefined` if the file cannot be read or is gone. A tool that puts
- * an old file back with its old time of modification changes the file too.
+ * Answers when a file was last changed, in whole ms since the epoch; `undefined` if the file cannot be read or is gone. The
+ * answer is `ctime`, because a tool that puts an old file back may also put back the old time of modification.
  */
 export function changeTime(app: AppFolder, path: string): number | undefined {
   return ifReadable(app, path, () => Math.trunc(statSync(path).ctimeMs));

@@ -17,7 +17,7 @@ export type BundleNote = {
 
 const IN_PACKAGES = /([\\/]node_modules[\\/]).*/;
 
-/** Replaces the files of packages by npm's list of what is installed: an install changes both. */
+/** Replaces the files of packages by npm's list of what is installed, because each install changes this list too. */
 export function withoutPackages(paths: readonly string[]): string[] {
   return [...new Set(paths.map((path) => path.replace(IN_PACKAGES, "$1.package-lock.json")))];
 }

@@ -10,8 +10,8 @@ export const DATABASES = ["native", "portable"] as const;
 export type Database = (typeof DATABASES)[number];
 
 /**
- * Answers the asked embedded DynamoDB, or without a wish the native one where it is installed, else the portable one. Throws
- * `LocalError` if the native one is asked for and not installed.
+ * Answers which embedded DynamoDB to start: the one that is asked for, or by default the native one if it is installed, else the portable
+ * one. Throws `LocalError` if the native one is asked for and not installed.
  */
 export function chooseDatabase(
   asked: Database | undefined,
@@ -33,10 +33,10 @@ export function otherDatabase(database: Database, folder: DataFolder): string | 
   const other = database === "native" ? "portable" : "native";
   const files = folder.databaseFiles;
   if (existsSync(files[database]) || !existsSync(files[other])) return undefined;
-  return `the jobs of this folder are in ${files[other]} and not seen: --database ${other} reads them`;
+  return `the jobs of this folder are in ${files[other]}, which this start does not read: --database ${other} reads them`;
 }
 
-/** Describes how to run an embedded DynamoDB. Each of the two keeps its data in a file of its own, without a folder in memory. */
+/** Describes how to run an embedded DynamoDB. Each of the two keeps its data in a file of its own, or in memory if there is no data folder. */
 export function databaseProgram(
   database: Database,
   folder: DataFolder | undefined,

@@ -8,7 +8,7 @@ import { registerHooks } from "node:module";
 const file = process.env.MINUTEHAND_IMPORTS_FILE;
 const urls = new Set<string>();
 
-// An older Node has no such hooks. The runner then knows no imports, and synthesises after each save.
+// An older Node has no `registerHooks`. Then the runner does not know the app's imports, and synthesises after each save.
 registerHooks?.({
   resolve(specifier, context, nextResolve) {
     const resolved = nextResolve(specifier, context);

@@ -6,7 +6,7 @@ import { packageLists, withoutPackages } from "./bundle-note.ts";
 import { errorText } from "./local-error.ts";
 import type { FunctionSpec } from "./resources.ts";
 
-/** A rebuilt function, or what is wrong with its files, as a text of one line, and the paths whose save may mend it. */
+/** A rebuilt function; or its failure in one line of text, and the paths of the files that may repair the failure when they are saved. */
 export type Rebuilt =
   | { readonly spec: FunctionSpec }
   | { readonly failure: string; readonly inputs: readonly string[] };

@@ -53,7 +53,7 @@ export function createReloader(
   const failures = new Map<string, string>();
   /** The files whose save needs a synthesis. */
   const unsynthesised = new Set<string>();
-  /** The files that were found changed before the watch reported them. A later report of them is no news. */
+  /** The files that were found changed before the watch reported them. A later report of the same change is ignored. */
   const early = new Set<string>();
   let synthesising: Promise<void> | undefined;
   let turn: Promise<unknown> = Promise.resolve();
@@ -69,7 +69,7 @@ export function createReloader(
   return async function reloadAfterSave(saved = NO_PATHS): Promise<void> {
     try {
       await inTurn(() => reloadHandlers(saved));
-      // A save that comes while the loop of an earlier call ends is left for this one.
+      // An earlier call may have left its loop just before this save. Then it does not synthesise the save, so this call does.
       while (unsynthesised.size > 0 || synthesising !== undefined) {
         synthesising ??= synthesiseSaved().finally(() => (synthesising = undefined));
         await synthesising;
@@ -149,7 +149,7 @@ export function createReloader(
   async function bundleAgain(spec: FunctionSpec): Promise<Rebuilt> {
     if (!spec.bundle?.build) return { spec };
     const result = await rebuild(spec, spec.bundle.build);
-    // The files at fault may be inputs of no bundle yet, and their mend must be noticed.
+    // The files at fault may not be inputs of any bundle yet. They are watched, so that a save that repairs them is noticed.
     if ("failure" in result) files.addInputs(result.inputs);
     return result;
   }
@@ -249,7 +249,7 @@ export function createReloader(
     return functions;
   }
 
-  /** A handler that was saved while the app ran may be older in its assembly than the running one. */
+  /** If a handler was saved while the app ran, the new assembly may contain older code of the handler than the code that runs. */
   async function withLaterCode(before: StackSpec, next: StackSpec): Promise<StackSpec> {
     const isLater = ({ arn }: FunctionSpec) =>
       failures.has(arn) || find(before, arn)?.codeHash !== find(running, arn)?.codeHash;

@@ -5,11 +5,11 @@ import { type AppFolder, appFolders, filesIn, readPart } from "./app-folder.ts";
 
 /** The files that a running stack is made of, and their contents when they were last looked at. */
 export type SavedFiles = {
-  /** Answers the files whose content is new since the last call, by their paths. `undefined` is the file's content if it is gone. */
+  /** Answers how files have changed since the last call, by their paths. A file is left out if its content is the same. */
   readonly changes: () => Map<string, Change>;
   /**
-   * Takes these files for known if they lie outside the app's folder, and from now on looks for new files beside them. A path may name
-   * no file yet, and its folder may be missing.
+   * Adds the folders of these files to the folders that are looked at. Their present files do not count as new. A path may name no file yet,
+   * and its folder may be missing.
    */
   readonly addInputs: (paths: Iterable<string>) => void;
   /** Lists the folders of all these files. */
@@ -20,7 +20,7 @@ export type SavedFiles = {
 
 export type Change = "saved" | "new" | "gone";
 
-/** Identifies a content without reading the file: saving the file changes one of these values. */
+/** `hash` identifies a file's content. Each save changes `mark`, so a file with the same `mark` is not read again. */
 type Seen = { readonly mark: string; readonly hash: string };
 
 /**
@@ -40,7 +40,10 @@ export function createSavedFiles(app: AppFolder, isOwnLog: (path: string) => boo
       .flatMap(withInner);
   }
 
-  /** A folder above the app's own may hold the whole disk, and of packages only the lists of an install count. */
+  /**
+   * A folder with its inner folders. A folder above the app's own is taken alone, because it may hold the whole disk. `node_modules` is taken
+   * alone, because of packages only npm's list in it counts.
+   */
   function withInner(folder: string): string[] {
     if (!existsSync(folder)) return [nearestExisting(folder)];
     if (folder.endsWith(`${sep}node_modules`) || `${app.root}${sep}`.startsWith(`${folder}${sep}`))

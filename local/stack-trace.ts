@@ -78,7 +78,7 @@ function fileOf(frame: string): { readonly name: string; readonly at: number } |
   const end = PLACE.exec(frame)?.index;
   if (end === undefined) return undefined;
   const head = frame.slice(0, end);
-  // The name of a file may have spaces, but no parentheses: behind the last one begins the file.
+  // The name of a file may have spaces, but no parentheses. So the file begins after the last parenthesis.
   const begin = Math.max(head.lastIndexOf("("), head.lastIndexOf(")"), 0);
   const found = FILE.exec(head.slice(begin));
   if (!found) return undefined;

@@ -17,7 +17,7 @@ const PROGRAMS = [
   "local/imports-preload.ts",
 ];
 
-/** Dependencies that have no CommonJS, so CommonJS must contain them. */
+/** Dependencies that have no CommonJS. The package's CommonJS file must contain them. */
 const ONLY_ESM = ["ky"];
 
 const manifest = readManifest(ROOT);

@@ -30,7 +30,10 @@ export function addInit(program: Command, open: Open): void {
 }
 
 async function askForTopics({ isAttended, ask }: Session): Promise<string[]> {
-  if (!isAttended) throw new UsageError("init needs --topic where no terminal can ask for the topics");
+  if (!isAttended)
+    throw new UsageError(
+      "init needs --topic, because there is no terminal on which it can ask for the topics",
+    );
   const names = (await ask("Topics, such as order-timeout refund:")).split(/[\s,]+/).filter(Boolean);
   if (names.length === 0) throw new UsageError("init needs one topic or more");
   return names.reduce<string[]>((before, name) => {

@@ -62,7 +62,7 @@ async function describeOverdue(
   if (first === undefined) return undefined;
   const count = others.length + 1;
   const counted = count < OVERDUE_COUNTED ? many(count) : `at least ${many(count)}`;
-  return `overdue: ${counted} of the hour before ${count === 1 ? "has" : "have"} not started: see --from ${first.dueAt}`;
+  return `overdue: ${counted} of the past hour ${count === 1 ? "has" : "have"} not started: see --from ${first.dueAt}`;
 }
 
 function iso(time: number): string {

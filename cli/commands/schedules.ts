@@ -29,7 +29,7 @@ export function addSchedules(program: Command, open: Open): void {
     const api = await client();
     await output.entries(api.schedules(), COLUMNS, "no schedule");
   };
-  // Without a subcommand it lists. Every other word that comes here is no subcommand.
+  // Without a word, `schedules` lists. Commander runs subcommands itself, so a word that comes here is not the name of one.
   group.allowExcessArguments().action(async () => {
     const [word] = group.args;
     if (word !== undefined) throw new UsageError(`unknown command 'schedules ${word}': ${known(group)}`);

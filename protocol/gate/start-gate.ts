@@ -98,9 +98,9 @@ async function giveStarts(
   const isReady = (home: Home): boolean =>
     (isOver(home) || keepsStart(home)) && !startsOutsideWindow(ctx, home);
   gated.ready.push(...jobs.filter(isReady));
-  // The sender that gave a job a start up to `BOOKED_FOR` ago has sent the job, or has filed a look, or has died, and the audit finds the
-  // job. A repeated call relies on that sender. If it sent such jobs, all of them would start in one second; if it gave them other starts,
-  // calls that keep a waiting job would use up the limit.
+  // The sender that gave a job a start up to `BOOKED_FOR` ago has sent the job or has filed a look, or it has died, and then the audit finds
+  // the job. A repeated call relies on that sender. If the repeated call sent such jobs, all of them would start in one second. If it gave
+  // them other starts, calls that keep a waiting job would use up the limit.
   const isLeft = (home: Home): boolean =>
     looks === undefined &&
     isStartCounted(home) &&

@@ -152,7 +152,7 @@ function dueJobsOf(waiting: readonly Entry[], now: number): DueJob[] {
   const seenBefore = new Set(
     entries.flatMap(({ home, lookedAt }) => (startsAt(home) < lookedAt ? home.id : [])),
   );
-  // A job may have several looks. One that says that SQS did not take the job's message counts more than the others.
+  // A job may have several looks. If one of them says that SQS did not take the job's message, the others do not matter.
   const unsentIds = new Set(entries.flatMap(({ home, unsent }) => (unsent ? home.id : [])));
   return entries.map(({ home, lookedAt }) => ({
     home,

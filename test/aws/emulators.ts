@@ -13,7 +13,7 @@ export type Emulator = { endpoint: string; close(): Promise<void> };
 /** The suites run against this endpoint instead, such as LocalStack's, if it is set. */
 export const elsewhere = process.env.MINUTEHAND_CONTRACT_ENDPOINT;
 
-/** The databases that the suites of the pool and the protocol run against; one of them where they run elsewhere. */
+/** The databases that the suites of the pool and the protocol run against. With another endpoint they run once, and the name has no effect. */
 export const DATABASES: readonly ("native" | "portable")[] = elsewhere ? ["native"] : ["native", "portable"];
 
 /** Lets the SDK's clients find an emulator the way they find AWS. */
@@ -27,7 +27,7 @@ export function useEndpoint(
   process.env.AWS_SECRET_ACCESS_KEY = "test";
 }
 
-/** `portable`: the local stack's own, which only the suites of the contract ask for by name. */
+/** `portable`: the DynamoDB of the local stack itself. Only the contract suites ask for it. */
 export async function startDynamo(database: "native" | "portable" = "native"): Promise<Emulator> {
   if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
   const port = await freePort();

@@ -70,7 +70,7 @@ describe("in an empty folder", () => {
   });
 
   test.each([
-    [["init"], {}, "init needs --topic where no terminal can ask for the topics"],
+    [["init"], {}, "init needs --topic, because there is no terminal on which it can ask for the topics"],
     [["init"], { terminal: true, input: "\n" }, "init needs one topic or more"],
     [
       ["init"],
@@ -102,7 +102,7 @@ describe("in a folder with files", () => {
     expect(out).toContain('queue.addHandler("refund", "jobs/refund.ts");');
   });
 
-  test("package.json keeps its own values, its indent, and npm's failing test script goes", async () => {
+  test("package.json keeps its own values and its indent, and npm's failing test script is replaced", async () => {
     const scripts = { test: 'echo "Error: no test specified" && exit 1', local: "mine" };
     write(
       "package.json",

@@ -215,11 +215,11 @@ describe("list", () => {
     expect(err.split("\n")).toEqual([
       "no job",
       "these are the jobs that are due from 2026-03-01T09:10:00.000Z to 2026-03-01T10:10:00.000Z: see --from and --to",
-      `overdue: 2 jobs of the hour before have not started: see --from ${first.dueAt}`,
+      `overdue: 2 jobs of the past hour have not started: see --from ${first.dueAt}`,
       "",
     ]);
     const narrow = await type(api, ["list", "--topic", "work"]);
-    expect(narrow.err).toContain("overdue: 1 job of the hour before has not started");
+    expect(narrow.err).toContain("overdue: 1 job of the past hour has not started");
     expect((await type(api, ["list", "--from", String(first.dueAt)])).err).toBe("");
     for (let i = 0; i < 100; i++) await api.file({ delay: 0 });
     await api.world.pass(MINUTE, { ticks: false });

@@ -128,7 +128,7 @@ describe("a command line", () => {
   });
 
   test.each(["v18.20.0", "v20.19.0", "v22.9.0", "v22.11.0"])(
-    "needs a Node that it runs on, which %s is not, and says in one line what to install",
+    "refuses Node %s, which is too old, and says in one line what to install",
     (nodeVersion) => {
       expect(refusalOfNode(nodeVersion)).toMatch(
         RegExp(`^this program needs Node 22.12 or later, .* got ${nodeVersion}: install Node 24 .*$`),
@@ -141,7 +141,7 @@ describe("a command line", () => {
     for (const version of ["v22.12.0", "v24.0.0", "v26.1.0"]) expect(refusalOfNode(version)).toBeUndefined();
   });
 
-  test("loads nothing before that check which an old Node has not", () => {
+  test("loads nothing that an old Node lacks before it has checked the version", () => {
     const main = readFileSync(new URL("../../cli/main.ts", import.meta.url), "utf8");
     const imported = [...main.matchAll(/^import .* from "(.*)"/gm)].map(([, name]) => name);
     expect(imported.filter((name) => !name?.startsWith("node:"))).toEqual(["./node-version.ts"]);

@@ -423,7 +423,7 @@ describe("an unknown option", () => {
     );
   });
 
-  test("without a value is no option", async () => {
+  test("is ignored if its value is undefined", async () => {
     const { client } = createClient();
     const options = { delay: 60, dely: undefined };
     expect(await client.enqueue("orders", 1, options)).toMatchObject({ topic: "orders" });

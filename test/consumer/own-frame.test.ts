@@ -39,7 +39,7 @@ test("frames of a minified bundle without a source map give no place", () => {
   expect(placeOf("gB (file:///var/task/index.mjs:55:24717)")).toBeUndefined();
 });
 
-test("an error of a package alone has the place of its cause", () => {
+test("an error with frames of packages only has the place of its cause", () => {
   const cause = { message: "b", stack: "Error: b\n    at charge (/var/task/pay.ts:12:9)" };
   expect(ownPlaceOf({ message: "a", stack: "Error: a\n    at node:net:1:2", cause }, ROOT)).toBe("pay.ts:12");
 });

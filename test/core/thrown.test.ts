@@ -13,7 +13,7 @@ describe("what is said of a thrown value", () => {
     expect(reason).toEqual({ name: "TypeError", message: "fetch failed", stack: cause.stack });
   });
 
-  test("is the first of several causes, and a cause that is no error", () => {
+  test("includes the first of several causes, and a cause that is not an error", () => {
     const several = new AggregateError([new Error("a"), new Error("b")], "all failed");
     expect(describeThrown(several).cause).toMatchObject({ message: "a" });
     expect(describeThrown(new Error("x", { cause: "closed" })).cause).toEqual({ message: "closed" });
@@ -40,13 +40,13 @@ describe("what is said of a thrown value", () => {
     expect(describeThrown(thrown).cause).toHaveProperty("message");
   });
 
-  test("is of an error of another realm", () => {
+  test("is the same for an error of another realm", () => {
     const thrown = runInNewContext('new TypeError("fetch failed", { cause: new Error("refused") })');
     expect(describeThrown(thrown)).toMatchObject({ message: "fetch failed", cause: { message: "refused" } });
     expect([messageOf(thrown), reasonOf(thrown)]).toEqual(["fetch failed", "refused"]);
   });
 
-  test("is a text even if the name is none, or the errors are a revoked proxy", () => {
+  test("has a message even if the error's name is not a string, or its errors are a revoked proxy", () => {
     const nameless = Object.assign(new Error(""), { name: 7 });
     expect(describeThrown(nameless)).toMatchObject({ message: "an error without a message" });
     const { proxy, revoke } = Proxy.revocable([], {});

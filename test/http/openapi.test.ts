@@ -127,7 +127,7 @@ test("each parameter in a path has an example that the call takes", () => {
   }
 });
 
-test("no example is of a call that there is not", () => {
+test("each example belongs to a call of the document", () => {
   const known = routes.map(({ operationId }) => operationId);
   expect(Object.keys(EXAMPLES).filter((name) => !known.includes(name))).toEqual([]);
 });

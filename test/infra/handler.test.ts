@@ -89,7 +89,7 @@ describe("addHandler", () => {
     template.hasResourceProperties("AWS::Lambda::EventSourceMapping", { BatchSize: 3 });
   });
 
-  it("takes what functions need, as the CDK has it", () => {
+  it("takes the CDK's options for VPC, layers, storage and more", () => {
     const { stack, queue } = shop();
     const vpc = new Vpc(stack, "Vpc", { maxAzs: 1, natGateways: 1 }) as IVpc;
     const securityGroups = [new SecurityGroup(stack, "Group", { vpc })];

@@ -15,7 +15,7 @@ const PAID = { detailType: "OrderPaid", key: "$.detail.orderId" };
 const CANCELLING = { ...PAID, detailType: "OrderPlaced" };
 const PLACED = { ...CANCELLING, delay: Duration.minutes(30) };
 
-/** What no type keeps plain JavaScript from. */
+/** Unknown names that TypeScript refuses, but that plain JavaScript can give. */
 const UNKNOWN: readonly [object, string][] = [
   [
     { topicz: topics },
@@ -63,7 +63,7 @@ describe("an unknown name", () => {
     );
   });
 
-  it("without a value is no prop", () => {
+  it("is ignored if its value is undefined", () => {
     expect(() => validate("Shop/Jobs", { topics, topicz: undefined } as never)).not.toThrow();
   });
 });

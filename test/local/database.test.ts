@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { openDataFolder } from "../../local/data-folder.ts";
 import { chooseDatabase, otherDatabase } from "../../local/database.ts";
 
-test("without a wish the native DynamoDB runs where it is installed, and elsewhere the portable one", () => {
+test("by default the native DynamoDB runs where it is installed, and elsewhere the portable one", () => {
   expect(chooseDatabase(undefined)).toBe("native");
   for (const platform of ["darwin", "win32", "linux"])
     expect(chooseDatabase(undefined, platform, "mips")).toBe("portable");
@@ -18,13 +18,15 @@ test("the portable one can be chosen anywhere, and the native one only where it 
   );
 });
 
-test("a start with the other database says that the folder's jobs are not seen", () => {
+test("a start with the other database says that it does not read the folder's jobs", () => {
   const dir = mkdtempSync(join(tmpdir(), "minutehand-"));
   const folder = openDataFolder(dir, false);
   expect(otherDatabase("portable", folder)).toBeUndefined();
   writeFileSync(folder.databaseFiles.native, "");
   expect(otherDatabase("native", folder)).toBeUndefined();
-  expect(otherDatabase("portable", folder)).toMatch(/dynamodb\.sqlite and not seen: --database native reads/);
+  expect(otherDatabase("portable", folder)).toMatch(
+    /dynamodb\.sqlite, which this start does not read: --database native reads/,
+  );
   folder.release();
   rmSync(dir, { recursive: true });
 });

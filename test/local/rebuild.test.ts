@@ -52,7 +52,7 @@ test.each([
   ["a file that does not compile", "./bad.ts", ["bad.ts"]],
   ["a file that is missing", "./gone/a.ts", ["mail.ts", "gone/a.ts"]],
   ["a package that is missing", "not-installed", ["mail.ts", "node_modules/.package-lock.json"]],
-])("a failure names the paths whose save may mend it: %s", async (_, path, inputs) => {
+])("a failure names the files that may have to be saved to repair it: %s", async (_, path, inputs) => {
   mkdirSync(join(root, "node_modules"));
   write("bad.ts", "export const x = (;");
   write("mail.ts", `import "${path}";\nexport const handler = 1;`);

@@ -212,7 +212,7 @@ test("only handlers that contain the saved file are bundled", async () => {
   expect(lines.at(-1)).toBe("saved both.ts: nothing has changed");
 });
 
-test("a handler that does not compile is named once, and the old one stays until the mend", async () => {
+test("a handler that does not compile is named once, and the old one stays until the new one compiles", async () => {
   withHandlers();
   await save(neverSynthesised, "broken", "Mail.ts");
   await save(neverSynthesised, "2", "both.ts");
@@ -226,7 +226,7 @@ test("a handler that does not compile is named once, and the old one stays until
   ]);
 });
 
-test("the mend of a file outside the app that no bundle contained yet is noticed, without a synthesis", async () => {
+test("a broken file outside the app that no bundle contained yet is noticed when it is repaired, without a synthesis", async () => {
   const outer = realpathSync(mkdtempSync(join(tmpdir(), "minutehand-outer-")));
   const round = join(outer, "round.ts");
   try {

@@ -299,7 +299,7 @@ test.each<[string, JsonObject, string]>([
   expect(read(withProperties(id, properties)).leftOut).toHaveLength(1);
 });
 
-test("of several HTTP APIs the delay queue's is played, and another is named with its routes as left out", () => {
+test("of several HTTP APIs only the delay queue's is played, and each other one is reported with its routes as left out", () => {
   const integration: Resource = {
     Type: "AWS::ApiGatewayV2::Integration",
     Properties: { IntegrationUri: { "Fn::GetAtt": ["F", "Arn"] }, PayloadFormatVersion: "2.0" },

@@ -78,7 +78,7 @@ test("an input that a tool has built into a folder of output counts too", () => 
   expect(files.changes()).toEqual(new Map([[built, "saved"]]));
 });
 
-test("of a folder above the app only its own files count", () => {
+test("in a folder above the app's folder, only the files directly in it count", () => {
   const common = write("common.ts", "1");
   write("other/big.ts", "1");
   const files = createSavedFiles({ root }, never);
@@ -86,7 +86,7 @@ test("of a folder above the app only its own files count", () => {
   expect(files.folders()).toEqual([root, top]);
 });
 
-test("of packages only the list of an install counts", () => {
+test("in node_modules, only npm's list of installed packages counts", () => {
   const list = write("node_modules/.package-lock.json", "1");
   write("node_modules/x/index.js", "1");
   const files = createSavedFiles({ root }, never);

@@ -121,7 +121,7 @@ test.each([
   }
 });
 
-test("a file elsewhere that the app imports is an input too, and imports are known", async () => {
+test("a file elsewhere that the app imports is an input too, and the imports are recorded", async () => {
   const elsewhere = mkdtempSync(join(tmpdir(), "minutehand-elsewhere-"));
   try {
     const common = join(realpathSync(elsewhere), "common.cjs");
@@ -163,7 +163,7 @@ test("an install above the app's folder, as in a workspace, changes the inputs",
   }
 });
 
-test("what an ES module imports is known, also of TypeScript", async () => {
+test("the imports of an ES module are recorded, also those of a TypeScript file", async () => {
   writeFileSync(join(root, "topics.mts"), "export const topics: string[] = [];");
   writeFileSync(
     join(root, "app.mts"),

@@ -33,7 +33,7 @@ function clockOf({ progress }: Session, { name }: Pick<Project, "name">) {
 }
 
 /**
- * Plays what a new user does with `init` from an empty folder on: the first job, a handler that fails, its mend, the test and the
+ * Plays what a new user does with `init` from an empty folder on: the first job, a handler that fails, its repair, the test and the
  * template. Then the same jobs on the portable database. Prints how long each step took.
  */
 export async function playFirstHour(session: Session, tarball: string): Promise<void> {
@@ -97,7 +97,7 @@ async function runScripts(session: Session, project: Project): Promise<void> {
 
 /**
  * Runs a project's stack on this machine. A job runs, a handler that throws is seen with its file and line, and a job runs again after the
- * mend. Prints how long each step took.
+ * repair. Prints how long each step took.
  */
 export async function playLocal(session: Session, project: Project): Promise<void> {
   const { name, cwd, options = [] } = project;
@@ -124,7 +124,7 @@ export async function playLocal(session: Session, project: Project): Promise<voi
     await saw(new RegExp(`the shop is closed[\\s\\S]*${path}:${line}:`));
   });
   writeFileSync(handler, whole);
-  await timed("the mended handler is in use", () => saw(/reloaded[\s\S]*reloaded/));
+  await timed("the repaired handler is in use", () => saw(/reloaded[\s\S]*reloaded/));
   await timed("a job runs again", async () => {
     await enqueue(url, "19");
     await saw(/job 19 runs/);

@@ -8,7 +8,7 @@ const packages = productionPackages(join(ROOT, "package-lock.json"));
 // npm does not say of the dependencies of a linked folder that they are for development.
 for (const name of Object.keys(native.optionalDependencies)) packages.delete(`node_modules/${name}`);
 
-test("a plain install brings neither emulators nor a bundler, and half of the packages of before", () => {
+test("a plain install brings neither emulators nor a bundler, and at most half of the packages that it brought with them", () => {
   // The package itself is one more.
   expect(packages.size + 1).toBeLessThanOrEqual(MOST_PACKAGES);
   const local = [...packages.keys()].filter((path) => /\/(?:esbuild|fauxqs|linux-x64)$/.test(path));

@@ -67,7 +67,7 @@ export function app(stack = new Stack(new App())): DelayQueue {
   return queue;
 }
 
-/** What users have written before topics had types. */
+/** Code that users wrote before topics had types. */
 export async function before(names: readonly string[]): Promise<unknown[]> {
   const untyped: Client = createClient({ url: "http://127.0.0.1:4500" });
   const typed = createClient<Topics>({ url: "http://127.0.0.1:4500" });

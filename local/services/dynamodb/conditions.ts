@@ -28,7 +28,7 @@ export function conditionOf(source: string, what = "Invalid ConditionExpression"
   const reader = readerOf(source, what);
   const condition = readCondition(reader);
   reader.end();
-  // Most programs have a few conditions. One that builds them from values must not fill the memory.
+  // Most programs use a few conditions. A program that writes values into its conditions has ever new ones, and must not fill the memory.
   if (parsed.size > 1000) parsed.clear();
   parsed.set(source, condition);
   return condition;

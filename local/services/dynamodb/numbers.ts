@@ -36,7 +36,8 @@ export function sortableNumber(text: string): string {
   if (digits === "") return "1";
   const size = `${String(exponent + 200).padStart(3, "0")}${digits}`;
   if (!negative) return `2${size}`;
-  // The complement of each digit turns the order round. Of two sizes, the one that continues is the smaller number.
+  // The complement of each digit reverses the order. `~` sorts after every digit, so of two texts that begin alike the longer one sorts
+  // first: -1.5 before -1.
   return `0${size.replace(/\d/g, (digit) => String(9 - Number(digit)))}~`;
 }
 

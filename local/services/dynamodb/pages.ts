@@ -116,7 +116,7 @@ function boundsOf(term: Condition | undefined, placeholders: Placeholders): Pick
   }
 }
 
-/** Moves the beginning of a range behind the key at which the page before ended. The range never grows. */
+/** Limits a range to the keys that come after the last key of the page before, in the direction of the read. The range never grows. */
 function behind(range: Range, start: Item | undefined, keySchema: KeySchema): Range {
   if (!start) return range;
   const key = sortKey(start[keySchema[1]?.AttributeName ?? ""] ?? {}) ?? "";

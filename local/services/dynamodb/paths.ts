@@ -13,7 +13,7 @@ export type Path = readonly (string | number | { readonly placeholder: string })
 /** A path without placeholders. */
 export type Resolved = readonly (string | number)[];
 
-/** Reads `name`, `"name"` or `#name`, and any `.name` and `[0]` behind it. */
+/** Reads `name`, `"name"` or `#name`, and any `.name` and `[0]` after it. */
 export function readPath(reader: Reader): Path {
   const path: Path[number][] = [readStep(reader)];
   for (;;) {
@@ -74,12 +74,12 @@ function within(parent: Value | undefined, path: Resolved, value: Value | undefi
   const list = parent?.L;
   if (list === undefined || step === undefined) return missing(parent, value);
   const after = rest.length === 0 ? value : within(list[step], rest, value);
-  // A value behind the end of a list is appended.
+  // A value for an index beyond the end of a list is appended.
   const at = Math.min(step, list.length);
   return { L: [...list.slice(0, at), ...(after === undefined ? [] : [after]), ...list.slice(at + 1)] };
 }
 
-/** Nothing is removed where nothing is. A value needs its map or list. */
+/** For a step that does not exist in `parent`. A removal has no effect there. A new value is refused, because it has no map or list. */
 function missing(parent: Value | undefined, value: Value | undefined): Value | undefined {
   if (value === undefined) return parent;
   throw unfit();
@@ -89,7 +89,7 @@ function unfit(): Error {
   return invalid("The document path provided in the update expression is invalid for update");
 }
 
-/** Answers only the parts of an item at these paths. The entries of a list that remain move together. */
+/** Answers only the parts of an item at these paths. The entries that are left of a list close up. */
 export function projectItem(item: Item, paths: readonly Resolved[]): Item {
   return partsOf({ M: item }, paths)?.M ?? {};
 }

@@ -4,7 +4,7 @@ import { invalid, notPlayed } from "./refusals.ts";
 const text = z.string();
 const flag = z.boolean();
 const wholeNumber = z.number().check(z.int(), z.minimum(1));
-/** Checked by `readItem`, which knows DynamoDB's texts. */
+/** An item. Not checked here, because `readItem` checks it with DynamoDB's own error texts. */
 const item = z.record(z.string(), z.any());
 const names = z.record(z.string(), z.string());
 const capacity = z.enum(["INDEXES", "TOTAL", "NONE"]);

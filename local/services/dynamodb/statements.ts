@@ -69,7 +69,7 @@ function readTuple(reader: Reader): [string, Operand][] {
   return members;
 }
 
-/** Reads `SET a = ?, b = ? REMOVE c`. Each keyword may come again. */
+/** Reads `SET a = ?, b = ? REMOVE c`. Each keyword may occur several times. */
 function readChanges(reader: Reader): Update {
   const update: Update[number][] = [];
   for (;;) {

@@ -1,6 +1,6 @@
 import { invalid } from "./refusals.ts";
 
-/** `name`: an attribute's name, quoted or not. `placeholder`: `#name`, `:value` or, for the third parameter of a statement, `?2`. */
+/** `name`: an attribute's name, quoted or not. `placeholder`: `#name`, `:value`, or the number of a statement's `?`: `?2` is the third. */
 export type Token = {
   readonly kind: "name" | "quoted" | "placeholder" | "number" | "text" | "symbol";
   readonly text: string;

@@ -29,7 +29,7 @@ export type Range = {
   readonly backwards: boolean;
 };
 
-/** Tables and items. Once a write has returned, and outside of `together`, a crash of the process does not undo it. */
+/** Tables and items. A crash of the process does not undo a write that has returned. For writes inside `together`, `together` must have returned. */
 export type TableStore = {
   readonly tables: () => Table[];
   readonly table: (name: string) => Table | undefined;
@@ -41,10 +41,10 @@ export type TableStore = {
   readonly remove: (table: Table, key: Item) => void;
   /** The items of a partition in the order of their sort keys. */
   readonly partition: (table: Table, hash: Value, range: Range) => Iterable<Item>;
-  /** All items, in the order of their keys, behind `after`. */
+  /** All items, in the order of their keys, that come after the key `after`. */
   readonly scan: (table: Table, after: Item | undefined) => Iterable<Item>;
   readonly count: (table: Table) => number;
-  /** Deletes the items whose time to live is before `now` (ms), and the tokens that are known no more. Answers how many items. */
+  /** Deletes the items whose time to live is before `now` (ms), and the tokens that have expired. Answers how many items it deleted. */
   readonly deleteExpired: (now: number) => number;
   /** Answers the hash of the request with this token, if its token is known at `now` (ms). */
   readonly transaction: (token: string, now: number) => string | undefined;
@@ -54,7 +54,7 @@ export type TableStore = {
   readonly close: () => void;
 };
 
-/** "Time to live", DynamoDB Developer Guide: DynamoDB ignores times that are longer ago. s. */
+/** "Time to live", DynamoDB Developer Guide: DynamoDB deletes no item whose time is longer ago than this. s. */
 const IGNORED_AFTER = 5 * 365 * 24 * 3600;
 
 /** For how long DynamoDB recognises the repeat of a transaction ("TransactWriteItems", API Reference). ms. */

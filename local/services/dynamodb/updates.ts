@@ -155,7 +155,7 @@ export function applyUpdate(
         "Invalid UpdateExpression: Two document paths overlap with each other; must remove or rewrite one of these paths",
       );
   }
-  // Removed last, and the last entries of a list first, so that each index still names its entry.
+  // Removals come last, and those of later entries of a list come first, so that each index still names its entry.
   const ordered = [
     ...changes.filter(({ value }) => value !== undefined),
     ...changes.filter(({ value }) => value === undefined).sort((a, b) => indexOf(b.path) - indexOf(a.path)),

@@ -68,7 +68,7 @@ test("debounced jobs past their bound keep their topic's limit when SQS has take
   expect(await mostRunsInASecond(world, 12 * MINUTE)).toBeLessThanOrEqual(LIMIT);
 });
 
-test("jobs that wait in the queue take few starts, though callers keep them each second", async () => {
+test("jobs that wait in the queue take few starts, though callers repeat a `keep` for each of them every second", async () => {
   const world = createWorld({ topics: TOPICS });
   const jobs = Array.from(
     { length: 20 },
