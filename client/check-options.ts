@@ -1,6 +1,6 @@
 import { MinutehandError } from "../core/errors.ts";
 import { OPTION_NAMES } from "../core/job-options.ts";
-import { unknownNames } from "../general/unknown-names.ts";
+import { type Names, unknownNames } from "../general/unknown-names.ts";
 import type {
   BulkRequest,
   BuryOptions,
@@ -20,9 +20,6 @@ import type {
   ResumeOptions,
   RetryOptions,
 } from "./client.ts";
-
-/** The names of an options type: all of them, and no others. */
-type Names<Options> = { readonly [Name in Options extends unknown ? keyof Options : never]-?: true };
 
 const CALL: Names<CallOptions> = { signal: true };
 const REPEATABLE: Names<RepeatableOptions> = { ...CALL, idempotencyKey: true };

@@ -1,10 +1,10 @@
 import { relative, sep } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Thrown } from "../core/thrown.ts";
+import { isOfPackages } from "../general/package-files.ts";
+import { fileOfFrame, pathOfFrame } from "../general/stack-frames.ts";
 
 /** A longer path keeps only its last folders, because the error of a job is short. */
 const FILE_CHARS = 40;
-const FRAME = /^\s+at (?:.*\(|async )?(file:\/\/\S.*|\/.*|[A-Za-z]:\\.*):(\d+):(\d+)\)?$/;
 /** A frame beyond this column lies in a minified bundle without a source map, where a line says nothing. */
 const LONGEST_LINE = 500;
 
@@ -18,10 +18,9 @@ export function ownPlaceOf(
 ): string | undefined {
   for (let one: Thrown | undefined = thrown; one !== undefined; one = one.cause) {
     for (const line of framesOf(one)) {
-      const [, file, number, column] = FRAME.exec(line) ?? [];
-      if (file === undefined || Number(column) > LONGEST_LINE || /[\\/]node_modules[\\/]/.test(file))
-        continue;
-      return `${shortened(relative(root, pathOf(file)).split(sep))}:${number}`;
+      const file = /^\s+at /.test(line) ? fileOfFrame(line) : undefined;
+      if (file === undefined || file.column > LONGEST_LINE || isOfPackages(file.name)) continue;
+      return `${shortened(relative(root, pathOfFrame(file)).split(sep))}:${file.line}`;
     }
   }
   return undefined;
@@ -31,14 +30,6 @@ export function ownPlaceOf(
 function framesOf({ stack = "", message }: Thrown): string[] {
   const found = stack.indexOf(message);
   return (found === -1 ? stack : stack.slice(found + message.length)).split("\n");
-}
-
-function pathOf(file: string): string {
-  try {
-    return file.startsWith("file:") ? fileURLToPath(file) : file;
-  } catch {
-    return file;
-  }
 }
 
 function shortened(parts: string[]): string {

@@ -1,4 +1,4 @@
-import { unknownNames } from "../general/unknown-names.ts";
+import { type Names, unknownNames } from "../general/unknown-names.ts";
 import type { BackoffSetting } from "./backoff.ts";
 import type {
   CancelSetting,
@@ -8,9 +8,6 @@ import type {
   TopicSettings,
   WebhookSettings,
 } from "./topic-settings.ts";
-
-/** A name for each property of a type. */
-type Names<T> = { readonly [Name in T extends unknown ? keyof T : never]-?: true };
 
 const MATCH: Names<EventMatch> = { source: true, detailType: true, key: true };
 

@@ -1,5 +1,8 @@
 import { closest, distance } from "fastest-levenshtein";
 
+/** A name for each property of a type: all of them, and no others. */
+export type Names<T> = { readonly [Name in T extends unknown ? keyof T : never]-?: true };
+
 /**
  * Answers one line for each name in `given` that is not in `known`, with the nearest known name if one is near. Compilers find these names
  * in TypeScript, but not in JavaScript. Ignores names whose value is `undefined`.

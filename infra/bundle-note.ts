@@ -1,4 +1,5 @@
 import { AssetCode, CfnFunction, type Code, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { isOfPackages } from "../general/package-files.ts";
 
 /** `minutehand local` sets this variable when it runs the app. A template that is deployed has no notes, because they name local files. */
 const WANTED = "MINUTEHAND_NOTE_BUNDLES";
@@ -16,17 +17,10 @@ export type BundleNote = {
   readonly build?: object;
 };
 
-/** Replaces the files of packages by npm's list of what is installed, because each install changes this list too. */
-export function withoutPackages(paths: readonly string[]): string[] {
-  return [
-    ...new Set(paths.map((path) => path.replace(/([\\/]node_modules[\\/]).*/, "$1.package-lock.json"))),
-  ];
-}
-
 /** Adds a note to a function's resource if `minutehand local` runs the app. Without a `note`, only a function whose code lies in a package gets one. */
 export function noteBundle(fn: LambdaFunction, code: Code, note: BundleNote | undefined): void {
   if (process.env[WANTED] === undefined) return;
-  const ofPackage = code instanceof AssetCode && /[\\/]node_modules[\\/]/.test(code.path);
+  const ofPackage = code instanceof AssetCode && isOfPackages(code.path);
   const given = note ?? (ofPackage ? { inputs: [] } : undefined);
   if (given !== undefined && fn.node.defaultChild instanceof CfnFunction)
     fn.node.defaultChild.addMetadata(KEY, given);

@@ -4,9 +4,10 @@ import { AssetHashType, DockerImage, type Duration } from "aws-cdk-lib";
 import { Code, type FunctionOptions } from "aws-cdk-lib/aws-lambda";
 import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
-import { unknownNames } from "../general/unknown-names.ts";
+import { withoutPackages } from "../general/package-files.ts";
+import { type Names, unknownNames } from "../general/unknown-names.ts";
 import { BUNDLE_FILE, bundle, optionsFor } from "./bundle.ts";
-import { type BundleNote, withoutPackages } from "./bundle-note.ts";
+import type { BundleNote } from "./bundle-note.ts";
 import type { ConsumerOptions } from "./consumer.ts";
 
 /** Options that go to the CDK's function unchanged. */
@@ -72,7 +73,7 @@ export type HandlerOptions = ConsumerOptions &
     readonly sourceMaps?: boolean;
   };
 
-const OWN: { readonly [Name in Exclude<keyof HandlerOptions, keyof PassedOn>]-?: true } = {
+const OWN: Names<Omit<HandlerOptions, keyof PassedOn>> = {
   ...{
     batchSize: true,
     timeout: true,

@@ -64,6 +64,12 @@ export function readPart(app: AppFolder, path: string): Buffer | undefined {
   return ifReadable(app, path, () => readFileSync(path));
 }
 
+/** Hashes the content of a file; `undefined` if the file cannot be read or is gone. */
+export function hashPart(app: AppFolder, path: string): string | undefined {
+  const content = readPart(app, path);
+  return content && createHash("sha256").update(content).digest("base64");
+}
+
 /**
  * Answers when a file was last changed, in whole ms since the epoch; `undefined` if the file cannot be read or is gone. The
  * answer is `ctime`, because a tool that puts an old file back may also put back the old time of modification.

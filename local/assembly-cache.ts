@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { errorCode } from "./local-error.ts";
-import { isRunning } from "./processes.ts";
+import { isProcessRunning } from "./processes.ts";
 
 /** One hour: within that time an undo, or the start of another runner, may need the assembly again. */
 const UNUSED_AFTER_MS = 3_600_000;
@@ -80,7 +80,7 @@ function heldBy(cacheDir: string, name: string): string[] | undefined {
   const [, pid] = HOLDER.exec(name) ?? [];
   if (pid === undefined) return [];
   const path = join(cacheDir, name);
-  if (!isRunning(Number(pid))) {
+  if (!isProcessRunning(Number(pid))) {
     rmSync(path, { force: true });
     return [];
   }

@@ -15,24 +15,12 @@ export type BundleNote = {
   readonly build: BuildOptions | undefined;
 };
 
-const IN_PACKAGES = /([\\/]node_modules[\\/]).*/;
-
-/** Replaces the files of packages by npm's list of what is installed, because each install changes this list too. */
-export function withoutPackages(paths: readonly string[]): string[] {
-  return [...new Set(paths.map((path) => path.replace(IN_PACKAGES, "$1.package-lock.json")))];
-}
-
 /** Lists npm's lists of the packages that the files of a folder can import: those of each `node_modules` in it and above it. */
 export function packageLists(folder: string): string[] {
   const above = dirname(folder);
   const installed = join(folder, "node_modules");
   const lists = existsSync(installed) ? [join(installed, ".package-lock.json")] : [];
   return above === folder ? lists : [...lists, ...packageLists(above)];
-}
-
-/** Whether a file belongs to a package or to the lists of packages in `node_modules`. */
-export function isOfPackages(path: string): boolean {
-  return IN_PACKAGES.test(path);
 }
 
 /** Reads the note in a resource's metadata; `undefined` if there is none. */

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type AppFolder, appFolders, changeTime, filesIn, readPart } from "./app-folder.ts";
+import { type AppFolder, appFolders, changeTime, filesIn, hashPart } from "./app-folder.ts";
 import { packageLists } from "./bundle-note.ts";
 
 const FILE = "minutehand-inputs.json";
+/** Stands for the hash of a file that does not exist. */
+const MISSING = "missing";
 
 /** What an assembly was made from, in addition to the files of the app's folder. */
 type Inputs = {
@@ -32,7 +34,7 @@ export function writeInputs(
   const outside = [...new Set([...imports, ...bundled, ...packageLists(app.root)])]
     .filter((path) => !own.has(path))
     .sort();
-  const elsewhere = Object.fromEntries(outside.map((path) => [path, hashFile(app, path)]));
+  const elsewhere = Object.fromEntries(outside.map((path) => [path, hashPart(app, path) ?? MISSING]));
   writeFileSync(join(assembly, FILE), JSON.stringify({ imports, elsewhere } satisfies Inputs));
   if ([...own, ...outside].some((path) => (changeTime(app, path) ?? 0) > startedAt)) return undefined;
   return createHash("sha256").update(JSON.stringify(elsewhere)).digest("hex").slice(0, 16);
@@ -46,12 +48,7 @@ export function readInputs(
   if (!existsSync(file)) return undefined;
   const { imports, elsewhere }: Inputs = JSON.parse(readFileSync(file, "utf8"));
   const isCurrent = Object.entries(elsewhere).every(
-    ([path, hash]) => hashFile({ root: assembly }, path) === hash,
+    ([path, hash]) => (hashPart({ root: assembly }, path) ?? MISSING) === hash,
   );
   return { imports, isCurrent };
-}
-
-function hashFile(app: AppFolder, path: string): string {
-  const content = readPart(app, path);
-  return content === undefined ? "missing" : createHash("sha256").update(content).digest("base64");
 }

@@ -38,7 +38,7 @@ export function treeKiller(pid: number, platform: NodeJS.Platform): string[] | u
 }
 
 /** Whether a process with this id runs, also one of another user. */
-export function isRunning(pid: number): boolean {
+export function isProcessRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,8 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { BuildFailure, BuildOptions, Message } from "esbuild";
+import { withoutPackages } from "../general/package-files.ts";
 import { hashFolder } from "./app-folder.ts";
-import { packageLists, withoutPackages } from "./bundle-note.ts";
+import { packageLists } from "./bundle-note.ts";
 import { errorText } from "./local-error.ts";
 import type { FunctionSpec } from "./resources.ts";
 
@@ -35,11 +36,7 @@ export async function rebuildFunction(
     if (!Object.values(metafile.outputs).some(({ exports }) => exports.includes(exported)))
       return { failure: `${relative(root, entryOf(build))} exports no "${exported}"`, inputs };
     mkdirSync(folder, { recursive: true });
-    const [module = "index"] = spec.handler.split(".");
-    for (const { path, contents } of outputFiles) {
-      const name = basename(path);
-      writeFileSync(join(folder, name === "<stdout>" ? `${module}.mjs` : name), contents);
-    }
+    for (const { path, contents } of outputFiles) writeFileSync(join(folder, basename(path)), contents);
     const bundle = { inputs, build };
     const codeHash = hashCode(folder);
     if (codeHash !== spec.codeHash) return { spec: { ...spec, codeDir: folder, codeHash, bundle } };

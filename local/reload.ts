@@ -2,7 +2,8 @@ import { availableParallelism } from "node:os";
 import { basename, relative } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { BuildOptions } from "esbuild";
-import { isOfPackages } from "./bundle-note.ts";
+import { inParallel } from "../general/batches.ts";
+import { isOfPackages } from "../general/package-files.ts";
 import { displayName } from "./display-name.ts";
 import { errorCode, errorText, LocalError } from "./local-error.ts";
 import type { Rebuilt } from "./rebuild.ts";
@@ -138,11 +139,7 @@ export function createReloader(
       replaceFunctions([result.spec]);
       changed.push(result.spec);
     };
-    const left = [...specs];
-    const rebuildLeft = async () => {
-      for (let spec = left.shift(); spec; spec = left.shift()) await replaceRebuilt(spec);
-    };
-    await Promise.all(Array.from({ length: availableParallelism() }, rebuildLeft));
+    await inParallel(specs, availableParallelism(), replaceRebuilt);
     return changed;
   }
 

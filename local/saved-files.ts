@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { dirname, sep } from "node:path";
-import { type AppFolder, appFolders, filesIn, readPart } from "./app-folder.ts";
+import { type AppFolder, appFolders, filesIn, hashPart } from "./app-folder.ts";
 
 /** The files that a running stack is made of, and their contents when they were last looked at. */
 export type SavedFiles = {
@@ -62,8 +61,8 @@ export function createSavedFiles(app: AppFolder, isOwnLog: (path: string) => boo
     const mark = [stat.mtimeMs, stat.ctimeMs, stat.size, stat.ino].join(" ");
     const before = seen.get(path);
     if (before?.mark === mark) return before;
-    const content = readPart(app, path);
-    return content && { mark, hash: createHash("sha256").update(content).digest("base64") };
+    const hash = hashPart(app, path);
+    return hash === undefined ? undefined : { mark, hash };
   }
 
   function changes(): Map<string, Change> {

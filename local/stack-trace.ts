@@ -1,5 +1,6 @@
 import { isAbsolute, relative, sep } from "node:path";
-import { fileURLToPath } from "node:url";
+import { isOfPackages } from "../general/package-files.ts";
+import { fileOfFrame, pathOfFrame } from "../general/stack-frames.ts";
 
 /** An error as a function's logger writes it. */
 export type LoggedError = { readonly message: string; readonly stack: string; readonly cause?: unknown };
@@ -7,10 +8,6 @@ export type LoggedError = { readonly message: string; readonly stack: string; re
 /** How many causes are shown. */
 const DEEPEST_CAUSE = 8;
 const MESSAGE_LINES = 10;
-/** The line and column at the end of a frame. */
-const PLACE = /:\d+:\d+\)?$/;
-/** The first characters of a frame's file. */
-const FILE = /(?<=\(|at |async )(?:file:\/\/|\/|[A-Za-z]:\\)/;
 
 export function isLoggedError(value: unknown): value is LoggedError {
   const { message, stack } = (value ?? {}) as Partial<Record<string, unknown>>;
@@ -47,8 +44,8 @@ function causedBy([head = "", ...rest]: string[]): string[] {
 }
 
 function isOwn(frame: string): boolean {
-  const file = fileOf(frame);
-  return file !== undefined && !/[\\/]node_modules[\\/]/.test(file.name);
+  const file = fileOfFrame(frame);
+  return file !== undefined && !isOfPackages(file.name);
 }
 
 /**
@@ -56,32 +53,9 @@ function isOwn(frame: string): boolean {
  * folder in which the app was synthesised, so this is the path from there.
  */
 export function shortFrame(frame: string, codeDir: string): string {
-  const file = fileOf(frame);
+  const file = fileOfFrame(frame);
   if (file === undefined || !isAbsolute(codeDir)) return frame;
-  return frame.slice(0, file.at) + relativeName(file.name, codeDir) + frame.slice(file.at + file.name.length);
-}
-
-function relativeName(name: string, codeDir: string): string {
-  try {
-    const path = name.startsWith("file:") ? fileURLToPath(name) : name;
-    return relative(codeDir, path).split(sep).join("/");
-  } catch {
-    return name;
-  }
-}
-
-/**
- * Finds the file of a frame, in front of its line and column. One regular expression for the whole frame would take time that grows
- * with the square of the line's length, and a function may log a line of megabytes.
- */
-function fileOf(frame: string): { readonly name: string; readonly at: number } | undefined {
-  const end = PLACE.exec(frame)?.index;
-  if (end === undefined) return undefined;
-  const head = frame.slice(0, end);
-  // The name of a file may have spaces, but no parentheses. So the file begins after the last parenthesis.
-  const begin = Math.max(head.lastIndexOf("("), head.lastIndexOf(")"), 0);
-  const found = FILE.exec(head.slice(begin));
-  if (!found) return undefined;
-  const at = begin + found.index;
-  return { name: head.slice(at), at };
+  const path = pathOfFrame(file);
+  const name = isAbsolute(path) ? relative(codeDir, path).split(sep).join("/") : path;
+  return frame.slice(0, file.at) + name + frame.slice(file.at + file.name.length);
 }

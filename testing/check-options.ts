@@ -1,11 +1,11 @@
 import { SETTINGS } from "../core/topic-settings.ts";
 import { unknownSettings } from "../core/unknown-settings.ts";
-import { unknownNames } from "../general/unknown-names.ts";
+import { type Names, unknownNames } from "../general/unknown-names.ts";
 import type { TestQueueOptions } from "./test-queue.ts";
 
-const QUEUE_OPTIONS = { topics: true, now: true, seed: true, handlerTimeout: true } satisfies {
-  [Option in keyof TestQueueOptions<never>]-?: true;
-};
+const QUEUE_OPTIONS = { topics: true, now: true, seed: true, handlerTimeout: true } satisfies Names<
+  TestQueueOptions<never>
+>;
 
 const TOPIC_OPTIONS = [
   ...["handler", "receiver"],

@@ -1,5 +1,4 @@
-import { DatabaseSync } from "node:sqlite";
-import { errorText, LocalError } from "../local-error.ts";
+import { openDatabase } from "./open-database.ts";
 
 /** JSON documents by key. Once `put` or `remove` has returned, a crash of the process does not undo it. */
 export type Documents<T> = {
@@ -10,9 +9,12 @@ export type Documents<T> = {
   readonly close: () => void;
 };
 
+const SCHEMA =
+  "CREATE TABLE IF NOT EXISTS documents (key TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID";
+
 /** Opens a SQLite file of documents, or keeps them in memory without a file. Throws `LocalError` if the file is broken. */
 export function openDocuments<T>(file = ":memory:"): Documents<T> {
-  const database = openDatabase(file);
+  const database = openDatabase(file, SCHEMA);
   const select = database.prepare("SELECT document FROM documents ORDER BY key");
   const replace = database.prepare("INSERT OR REPLACE INTO documents VALUES (?, ?)");
   const drop = database.prepare("DELETE FROM documents WHERE key = ?");
@@ -22,19 +24,4 @@ export function openDocuments<T>(file = ":memory:"): Documents<T> {
     remove: (key) => void drop.run(key),
     close: () => database.close(),
   };
-}
-
-function openDatabase(file: string): DatabaseSync {
-  try {
-    const database = new DatabaseSync(file);
-    // With `synchronous = NORMAL` a write does not wait for the disk. The operating system has the data, so a killed process
-    // does not lose it.
-    database.exec(`
-      PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = NORMAL;
-      CREATE TABLE IF NOT EXISTS documents (key TEXT PRIMARY KEY, document TEXT NOT NULL) WITHOUT ROWID`);
-    return database;
-  } catch (error) {
-    throw new LocalError(`the data in ${file} is broken: ${errorText(error)}; --reset drops all data`);
-  }
 }

@@ -5,7 +5,7 @@ import { App, Stack } from "aws-cdk-lib";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import { readAssembly } from "../../local/assembly.ts";
-import { bundledFiles, NOTE_BUNDLES, readBundleNote, withoutPackages } from "../../local/bundle-note.ts";
+import { bundledFiles, NOTE_BUNDLES, readBundleNote } from "../../local/bundle-note.ts";
 import type { JsonObject } from "../../local/template.ts";
 
 const CONSUMER = join(import.meta.dirname, "..", "..", "consumer", "consumer.ts");
@@ -62,9 +62,4 @@ test("the synthesis warns of a handler that is not wrapped with consumer, and of
   expect(warningsOf(file("bare.ts", "export const handler = async (event) => {};"))).toEqual([
     expect.stringMatching(/^the handler of topic "mail" in .*bare\.ts is not wrapped with consumer\(…\)/),
   ]);
-});
-
-test("npm's list of packages stands for the files of packages", () => {
-  const paths = ["/shop/mail.ts", "/shop/node_modules/a/node_modules/b/x.js", "/shop/node_modules/c/y.js"];
-  expect(withoutPackages(paths)).toEqual(["/shop/mail.ts", "/shop/node_modules/.package-lock.json"]);
 });

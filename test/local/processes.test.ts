@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { DETACHED, isRunning, killTree, machineVariables, treeKiller } from "../../local/processes.ts";
+import { DETACHED, isProcessRunning, killTree, machineVariables, treeKiller } from "../../local/processes.ts";
 
 test("a tree of processes is ended by its group, and on Windows by a command", () => {
   for (const platform of ["linux", "darwin"] as const) expect(treeKiller(17, platform)).toBeUndefined();
@@ -14,17 +14,17 @@ test("no process that a killed child has started outlives it", async () => {
   const child = spawn(process.execPath, ["-e", script], { ...DETACHED, stdio: ["ignore", "pipe", "ignore"] });
   const [output] = await once(child.stdout, "data");
   const inner = Number(String(output));
-  expect(isRunning(inner)).toBe(true);
+  expect(isProcessRunning(inner)).toBe(true);
   killTree(child.pid ?? 0);
   await once(child, "exit");
-  await expect.poll(() => isRunning(inner)).toBe(false);
+  await expect.poll(() => isProcessRunning(inner)).toBe(false);
   killTree(child.pid ?? 0);
 });
 
 test("a process that has ended does not run, and one of another user does", () => {
-  expect(isRunning(process.pid)).toBe(true);
-  expect(isRunning(1)).toBe(true);
-  expect(isRunning(2 ** 22 + 1)).toBe(false);
+  expect(isProcessRunning(process.pid)).toBe(true);
+  expect(isProcessRunning(1)).toBe(true);
+  expect(isProcessRunning(2 ** 22 + 1)).toBe(false);
 });
 
 test("a function gets the machine's variables that its platform needs, and no others", () => {

@@ -1,5 +1,5 @@
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import { errorText, LocalError } from "../../local-error.ts";
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { openDatabase } from "../open-database.ts";
 import { type Item, sortKey, type Value } from "./values.ts";
 
 export type KeySchema = readonly { readonly AttributeName: string; readonly KeyType: "HASH" | "RANGE" }[];
@@ -54,6 +54,14 @@ export type TableStore = {
   readonly close: () => void;
 };
 
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS tables (id INTEGER PRIMARY KEY AUTOINCREMENT, description TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS items (
+    tab INTEGER NOT NULL, hash TEXT NOT NULL, range TEXT NOT NULL, expires REAL, item TEXT NOT NULL,
+    PRIMARY KEY (tab, hash, range)) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS expiring ON items (expires) WHERE expires IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS transactions (token TEXT PRIMARY KEY, hash TEXT NOT NULL, at REAL NOT NULL)`;
+
 /** "Time to live", DynamoDB Developer Guide: DynamoDB deletes no item whose time is longer ago than this. s. */
 const IGNORED_AFTER = 5 * 365 * 24 * 3600;
 
@@ -62,7 +70,7 @@ const TOKEN_LIFE = 600_000;
 
 /** Opens a SQLite file of tables, or keeps them in memory without a file. Throws `LocalError` if the file is broken. */
 export function openTableStore(file = ":memory:"): TableStore {
-  const database = openDatabase(file);
+  const database = openDatabase(file, SCHEMA);
   const prepared = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
   const sql = (text: string) => {
     const statement = prepared.get(text) ?? database.prepare(text);
@@ -180,24 +188,4 @@ export function openTableStore(file = ":memory:"): TableStore {
 function keyOf({ keySchema }: Table, item: Item): [string, string] {
   const [hash, range] = keySchema.map(({ AttributeName }) => sortKey(item[AttributeName] ?? {}) ?? "");
   return [hash ?? "", range ?? ""];
-}
-
-function openDatabase(file: string): DatabaseSync {
-  try {
-    const database = new DatabaseSync(file);
-    // With `synchronous = NORMAL` a write does not wait for the disk. The operating system has the data, so a killed process
-    // does not lose it.
-    database.exec(`
-      PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = NORMAL;
-      CREATE TABLE IF NOT EXISTS tables (id INTEGER PRIMARY KEY AUTOINCREMENT, description TEXT NOT NULL);
-      CREATE TABLE IF NOT EXISTS items (
-        tab INTEGER NOT NULL, hash TEXT NOT NULL, range TEXT NOT NULL, expires REAL, item TEXT NOT NULL,
-        PRIMARY KEY (tab, hash, range)) WITHOUT ROWID;
-      CREATE INDEX IF NOT EXISTS expiring ON items (expires) WHERE expires IS NOT NULL;
-      CREATE TABLE IF NOT EXISTS transactions (token TEXT PRIMARY KEY, hash TEXT NOT NULL, at REAL NOT NULL)`);
-    return database;
-  } catch (error) {
-    throw new LocalError(`the data in ${file} is broken: ${errorText(error)}; --reset drops all data`);
-  }
 }

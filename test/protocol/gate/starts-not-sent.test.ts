@@ -8,6 +8,14 @@ import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts"
 const LIMIT = 20;
 const TOPICS = { calls: { maxPerSecond: LIMIT, precision: "millisecond" } } as const;
 
+/** Jobs that are due now, each with a key of its own. */
+function keyedJobs(world: World, count: number, more: Partial<NewJob>): NewJob[] {
+  return Array.from(
+    { length: count },
+    (_, n): NewJob => ({ topic: "calls", key: `k${n}`, body: "{}", dueAt: world.now(), ...more }),
+  );
+}
+
 /** Consumes for `ms`, ten times a second, and answers the most runs of a second. */
 async function mostRunsInASecond(world: World, ms: number, topic = "calls"): Promise<number> {
   const seconds = new Map<number, number>();
@@ -21,16 +29,7 @@ async function mostRunsInASecond(world: World, ms: number, topic = "calls"): Pro
 
 test("jobs that SQS did not take keep their topic's limit when a repeated call sends them", async () => {
   const world = createWorld({ topics: TOPICS });
-  const jobs = Array.from(
-    { length: 200 },
-    (_, n): NewJob => ({
-      topic: "calls",
-      key: `k${n}`,
-      body: "{}",
-      dueAt: world.now(),
-      onDuplicate: "keep",
-    }),
-  );
+  const jobs = keyedJobs(world, 200, { onDuplicate: "keep" });
   world.queues.trouble("all", "unreachable");
   await enqueueMany(world.ctx, jobs);
   await world.pass(50 * SECOND, { ticks: false });
@@ -44,17 +43,11 @@ test("debounced jobs past their bound keep their topic's limit when SQS has take
   const call = (): Promise<unknown> =>
     enqueueMany(
       world.ctx,
-      Array.from(
-        { length: 100 },
-        (_, n): NewJob => ({
-          topic: "calls",
-          key: `k${n}`,
-          body: "{}",
-          dueAt: world.now() + 20 * SECOND,
-          onDuplicate: "postpone",
-          maxDelay: 10 * SECOND,
-        }),
-      ),
+      keyedJobs(world, 100, {
+        dueAt: world.now() + 20 * SECOND,
+        onDuplicate: "postpone",
+        maxDelay: 10 * SECOND,
+      }),
     );
   await world.pass(2 * MINUTE + 2 * SECOND);
   world.queues.trouble("all", "failing");
@@ -70,16 +63,7 @@ test("debounced jobs past their bound keep their topic's limit when SQS has take
 
 test("jobs that wait in the queue take few starts, though callers repeat a `keep` for each of them every second", async () => {
   const world = createWorld({ topics: TOPICS });
-  const jobs = Array.from(
-    { length: 20 },
-    (_, n): NewJob => ({
-      topic: "calls",
-      key: `k${n}`,
-      body: "{}",
-      dueAt: world.now(),
-      onDuplicate: "keep",
-    }),
-  );
+  const jobs = keyedJobs(world, 20, { onDuplicate: "keep" });
   for (let second = 0; second < 120; second++) {
     await enqueueMany(world.ctx, jobs);
     await world.pass(SECOND, { ticks: false });
@@ -100,16 +84,7 @@ test.each([
     const world = createWorld({ shards: 1, topics: TOPICS });
     await world.pass(2 * MINUTE + 10 * SECOND);
     world.queues.trouble("all", "failing");
-    const jobs = Array.from(
-      { length: 200 },
-      (_, n): NewJob => ({
-        topic: "calls",
-        key: `k${n}`,
-        body: "{}",
-        dueAt: world.now(),
-        onDuplicate: "keep",
-      }),
-    );
+    const jobs = keyedJobs(world, 200, { onDuplicate: "keep" });
     await enqueueMany(world.ctx, jobs);
     if (isRepeated) {
       await world.pass(15 * SECOND, { ticks: false });
