@@ -57,9 +57,8 @@ export async function auditShard(
       home && !home.untracked && !isMovedPast(home, sk) ? home : [],
     );
     const [live, finished] = [homes.filter((home) => !isFinished(home)), homes.filter(isFinished)];
-    const unsent = new Set(page.entries.flatMap(({ home, unsent }) => (home && unsent ? home.id : [])));
     // rule: audit-repairs-before-its-cursor
-    found += await repair(ctx, live, unsent, backlogs);
+    found += await repair(ctx, live, backlogs);
     const unreadable = page.entries.flatMap((entry) => entry.unreadable ?? []);
     await lookAtUnreadableAgain(ctx, "auditing", unreadable);
     found += unreadable.length;
@@ -77,18 +76,11 @@ export async function auditShard(
  * Sends overdue jobs again, and then files the next looks at them and at running jobs. The cursor must move only after that, or a crash
  * would leave jobs without a look. Answers how many jobs it sent again. Jobs that wait behind a backlog, or that a pause, a limit or a
  * window holds, are not counted.
- *
- * @param unsent the ids of the jobs whose messages SQS has not taken
  */
-async function repair(
-  ctx: Context,
-  homes: readonly Home[],
-  unsent: ReadonlySet<string>,
-  backlogs: Backlogs,
-): Promise<number> {
+async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
   const now = ctx.clock();
   const overdue: Home[] = [];
-  const looks: { id: string; time: number; unsent?: true }[] = [];
+  const looks: { id: string; time: number }[] = [];
   for (const home of homes) {
     if (home.state === "running" && !hasCrashed(home, now)) {
       // rule: running-job-has-a-look
@@ -112,7 +104,7 @@ async function repair(
   }
   const outcomes = await sendDue(
     ctx,
-    toSend.map((home) => ({ home, isLate: true, isUnsent: unsent.has(home.id) })),
+    toSend.map((home) => ({ home, isLate: true, isUnsent: false })),
     backlogs,
   );
   let sentAgain = 0;
@@ -131,10 +123,8 @@ async function repair(
     const isSent = outcome === "sent" && !(await backlogs(home.topic));
     const rarely = isHeld ? Math.max(after, late) : Math.max(after, Math.min(3 * late, DAY));
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isSent ? after : rarely;
-    const isStillUnsent = unsent.has(home.id) && outcome !== "sent" && !isHeld;
-    const time = lookAgainAt(home.id, now, wait);
     // rule: held-job-has-a-look
-    looks.push({ id: home.id, time, ...(isStillUnsent && { unsent: true }) });
+    looks.push({ id: home.id, time: lookAgainAt(home.id, now, wait) });
     if (!isHeld && !isUnread && outcome !== "ended") sentAgain += 1;
   }
   // rule: audit-files-the-next-looks

@@ -27,6 +27,15 @@ async function mostRunsInASecond(world: World, ms: number, topic = "calls"): Pro
   return Math.max(0, ...seconds.values());
 }
 
+/** How many starts all limits have counted. */
+function countedStarts(world: World): number {
+  const counters = world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
+  const starts = counters.flatMap((item) =>
+    Object.entries(item).flatMap(([name, count]) => (/^s\d+$/.test(name) ? Number(count) : [])),
+  );
+  return starts.reduce((sum, count) => sum + count, 0);
+}
+
 test("jobs that SQS did not take keep their topic's limit when a repeated call sends them", async () => {
   const world = createWorld({ topics: TOPICS });
   const jobs = keyedJobs(world, 200, { onDuplicate: "keep" });
@@ -68,11 +77,7 @@ test("jobs that wait in the queue take few starts, though callers repeat a `keep
     await enqueueMany(world.ctx, jobs);
     await world.pass(SECOND, { ticks: false });
   }
-  const counted = world.pool.items().filter(({ pk }) => pk.startsWith("starts#"));
-  const starts = counted.flatMap((item) =>
-    Object.entries(item).flatMap(([name, count]) => (/^s\d+$/.test(name) ? Number(count) : [])),
-  );
-  expect(starts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(4 * jobs.length);
+  expect(countedStarts(world)).toBeLessThanOrEqual(4 * jobs.length);
 });
 
 test.each([
@@ -84,13 +89,15 @@ test.each([
     const world = createWorld({ shards: 1, topics: TOPICS });
     await world.pass(2 * MINUTE + 10 * SECOND);
     world.queues.trouble("all", "failing");
-    const jobs = keyedJobs(world, 200, { onDuplicate: "keep" });
+    const jobs = keyedJobs(world, 16, { onDuplicate: "keep" });
     await enqueueMany(world.ctx, jobs);
+    // The repeated call comes while most starts still lie ahead, so it sends these jobs too. The jobs are few, so that one slice of a page
+    // has both looks of a job.
     if (isRepeated) {
-      await world.pass(15 * SECOND, { ticks: false });
+      await world.pass(300, { ticks: false });
       await enqueueMany(world.ctx, jobs);
     }
-    await world.pass(45 * SECOND, { ticks: false });
+    await world.pass(MINUTE, { ticks: false });
     world.queues.trouble("all", undefined);
     // The sweep that comes to the looks finds more ready messages than a queue without a backlog has.
     const looks = world.pool
