@@ -96,7 +96,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   for (const home of overdue) {
     const late = now - startsAt(home);
     // The queue is asked even if the job is sent in any case: the messages that are sent below would later count as a backlog.
-    const isBehind = await backlogs(home.topic);
+    const isBehind = await backlogs.isBehind(home.topic);
     if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
     // The look lies at the present minute, which the sweep has passed. So no sweep sends the job: the next audit judges it again.
     else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(home.id, now, 0) });
@@ -120,7 +120,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const isUnread = outcome === "unread";
     // While consumers are behind, a message of the job most likely lies in the queue. While SQS takes no messages, sweeps file looks as
     // well. In both cases the audit's own looks become rare.
-    const isSent = outcome === "sent" && !(await backlogs(home.topic));
+    const isSent = outcome === "sent" && !(await backlogs.isBehind(home.topic));
     const rarely = isHeld ? Math.max(after, late) : Math.max(after, Math.min(3 * late, DAY));
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isSent ? after : rarely;
     // rule: held-job-has-a-look

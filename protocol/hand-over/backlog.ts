@@ -1,32 +1,55 @@
 import type { Context } from "../ports.ts";
 
-/** Whether the consumers of a topic are behind. */
-export type Backlogs = (topic: string) => Promise<boolean>;
+/** What a tick knows about the queues of the topics. */
+export type Backlogs = {
+  /** Says whether the consumers of a topic are behind. */
+  isBehind(topic: string): Promise<boolean>;
+  /**
+   * Says how many of `count` late jobs count as jobs whose messages lie in the queue. In one tick these are at most as many jobs as the
+   * queue has ready messages. Without that bound, if SQS took no messages for an hour, the few messages from before would make all late
+   * jobs of a limited topic start at once. A message may contain several jobs, so the bound may be too low. Then a job gets another start
+   * although its message lies in the queue, and at most that start is wasted.
+   */
+  takeMessages(topic: string, count: number): Promise<number>;
+};
+
+/** `left`: how many messages of the queue no call of `takeMessages` has counted yet, 0 if consumers keep up. */
+type Backlog = { readonly isBehind: boolean; left: number };
 
 /**
- * Makes the function that says whether a topic's consumers are behind. Each queue is asked only once, because the messages that a tick
+ * Makes the functions that say whether topics' consumers are behind. Each queue is asked only once, because the messages that a tick
  * sends afterwards are no sign of slow consumers.
  */
 export function backlogsOf(ctx: Context): Backlogs {
-  const known = new Map<string, Promise<boolean>>();
-  return (topic) => {
-    const answer = known.get(topic) ?? hasBacklog(ctx, topic);
+  const known = new Map<string, Promise<Backlog>>();
+  const of = (topic: string): Promise<Backlog> => {
+    const answer = known.get(topic) ?? readBacklog(ctx, topic);
     known.set(topic, answer);
     return answer;
+  };
+  return {
+    isBehind: async (topic) => (await of(topic)).isBehind,
+    takeMessages: async (topic, count) => {
+      const backlog = await of(topic);
+      const taken = Math.min(count, backlog.left);
+      backlog.left -= taken;
+      return taken;
+    },
   };
 }
 
 /**
  * Whether a job that the audit finds may still lie in its queue. The job is late by seven minutes or more. If its message is still in the
  * queue, the messages of the last seven minutes are there too. These are more than the `delayed` messages, which belong to the next three
- * minutes. Up to `healthyReady` messages may be ready at any moment although consumers keep up. If the queue does not answer, the answer is
- * `false`, so that the job is sent.
+ * minutes. Up to `healthyReady` messages may be ready at any moment although consumers keep up. If the queue does not answer, consumers do
+ * not count as behind, so that the job is sent.
  */
-async function hasBacklog(ctx: Context, topic: string): Promise<boolean> {
+async function readBacklog(ctx: Context, topic: string): Promise<Backlog> {
   try {
     const { ready, delayed } = await ctx.queues.depth({ topic });
-    return ready > Math.max(delayed, ctx.sizes.healthyReady);
+    const isBehind = ready > Math.max(delayed, ctx.sizes.healthyReady);
+    return { isBehind, left: isBehind ? ready : 0 };
   } catch {
-    return false;
+    return { isBehind: false, left: 0 };
   }
 }

@@ -122,5 +122,5 @@ async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<
  */
 async function askForBacklogs(homes: readonly Home[], now: number, backlogs: Backlogs): Promise<void> {
   const overdue = homes.flatMap((home) => (startsAt(home) <= now ? home.topic : []));
-  await Promise.all([...new Set(overdue)].map(backlogs));
+  await Promise.all([...new Set(overdue)].map((topic) => backlogs.isBehind(topic)));
 }

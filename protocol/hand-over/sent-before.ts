@@ -14,7 +14,7 @@ export type Unread = ReadonlyMap<string, Error>;
 /**
  * Finds out what became of late jobs of limited topics. Another process may have found such a job before, and have sent or parked it:
  * - A job with a note is `parked`.
- * - A job without a note lies in its queue if its topic's consumers are `behind`.
+ * - A job without a note lies in its queue if its topic's consumers are `behind`. At most as many jobs count so as the queue has messages.
  * - The message of any other job was lost or never sent: the job needs another start.
  *
  * @param isUnsent whether a job lies in no queue (`DueJob.isUnsent`). Its writer may have parked it
@@ -32,7 +32,7 @@ export async function findSentOrParked(
   const behind = new Set<string>();
   const others = asked.filter((home) => !parked.has(home.id) && !unread.has(home.id) && !isUnsent(home));
   for (const [topic, jobs] of Map.groupBy(others, (home) => home.topic))
-    if (await backlogs(topic)) for (const { id } of jobs) behind.add(id);
+    for (const { id } of jobs.slice(0, await backlogs.takeMessages(topic, jobs.length))) behind.add(id);
   return { looks: { parked, behind }, unread };
 }
 

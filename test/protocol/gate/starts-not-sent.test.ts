@@ -133,3 +133,20 @@ test.each([
   await mostRunsInASecond(world, 6 * MINUTE, "orders");
   expect(await world.home(home.id)).toMatchObject({ state: "done" });
 });
+
+test("jobs that SQS has not taken for two hours do not all start with the few messages that lay in the queue", async () => {
+  const [left, perMinute] = [15, 20];
+  const world = createWorld({ shards: 2, topics: TOPICS });
+  await world.pass(2 * MINUTE);
+  for (let n = 0; n < left; n++) await world.file({ topic: "calls" });
+  await world.pass(20 * SECOND, { ticks: false });
+  world.queues.trouble({ topic: "calls" }, "failing");
+  for (let minute = 0; minute < 125; minute++) {
+    if (minute < 120) for (let n = 0; n < perMinute; n++) await world.file({ topic: "calls" });
+    await world.pass(MINUTE);
+  }
+  world.queues.trouble({ topic: "calls" }, undefined);
+  await world.pass(MINUTE - (world.now() % MINUTE));
+  await world.tick();
+  expect(await mostRunsInASecond(world, 30 * MINUTE)).toBeLessThanOrEqual(2 * left + LIMIT);
+});
