@@ -213,5 +213,6 @@ function filingWrites(job: NewJob, home: Home, { item, holder }: KeyHolder): Wri
     ...(end ? {} : { remove: ["expiresAt"] }),
   };
   const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
+  // rule: key-taken-from-its-holder-as-read
   return [{ insert: home }, { change }, { check: { key: homeKey(item.id), expect } }];
 }

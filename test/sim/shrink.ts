@@ -34,7 +34,17 @@ export async function shrink(seed: number, tries: number, weeks = false): Promis
   const events = [...users, ...changes].map((name) => name.replace("user", "event"));
   const removable = (): string[] =>
     [
-      ...["epilogue:1", "storm:1", ...users, ...events, ...operators, ...planners, ...clerks, ...changes],
+      ...[
+        "epilogue:1",
+        "storm:1",
+        "mender:1",
+        ...users,
+        ...events,
+        ...operators,
+        ...planners,
+        ...clerks,
+        ...changes,
+      ],
       ...strangers,
       ...deploys,
       ...best.faults.keys(),

@@ -2,6 +2,7 @@ import { noterOf, type Wish } from "./answers.ts";
 import type { Bus } from "./bus.ts";
 import type { Draws } from "./draws.ts";
 import { crowdedTopic, toldTopic, topicsOf } from "./habits.ts";
+import { menders, REDRIVE_STEPS } from "./menders.ts";
 import type { Api } from "./platform.ts";
 import { pickFrom } from "./stretch.ts";
 import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
@@ -31,8 +32,6 @@ const CHOICE = [
 ];
 const CHANGES = ["cancel", "cancel", "cancel many", "move", "move", "edit", "replace", "redrive"];
 const RIVALRY = ["redrive", "redrive", "replace", "replace", "cancel", "cancel many", "move", "edit"];
-/** A redrive reads each day of the dead jobs' retention twice: it counts as this many requests more. */
-const REDRIVE_STEPS = 12;
 /** The most jobs that one user files at once in a topic with a limit. */
 const BURST = 40;
 /** Delays just below and above each bound that decides how a job is sent, in seconds. */
@@ -41,6 +40,8 @@ const SOON = [0, 1, 5];
 /** ms between two calls of one user. */
 const WAITS = [2 * SECOND, 4 * MINUTE, 10 * MINUTE];
 const KEYS = ["a", "b"];
+/** The key for which users compete. */
+const RIVALS_KEY = "a";
 /** Seconds. */
 export const BOUNDS = [5, 60, 300, 900];
 const SPREADS = [1, 30];
@@ -78,7 +79,9 @@ export function users(
       });
     });
   }
-  return () => busy === 0;
+  const isSuppressed = theme !== "one key" || suppressed.has("mender:1");
+  const mended = menders(world, callers.api, { topic: arena, key: RIVALS_KEY, isSuppressed, span });
+  return () => busy === 0 && mended();
 }
 
 /** The users that compete for one key act at almost the same time, a few round trips apart, so that their calls overlap. */
@@ -107,7 +110,7 @@ async function user(
   const bodyNow = () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) });
   const unwanted = draws.chance(0.06);
   const keyed = draws.chance(world.habit.kind === "events" ? 0.9 : 0.35);
-  const key = tracked && (rivals || keyed) ? draws.pick(rivals ? ["a"] : KEYS) : undefined;
+  const key = tracked && (rivals || keyed) ? draws.pick(rivals ? [RIVALS_KEY] : KEYS) : undefined;
   const once = draws.chance(0.3) ? `token-${n}` : undefined;
   const direct = draws.chance(0.4) && once === undefined;
   const caller = direct ? producers : api;

@@ -178,6 +178,11 @@ export const MUTANTS: readonly Mutant[] = [
     change: remove,
   },
   {
+    name: "key taken without checking its holder",
+    rule: "key-taken-from-its-holder-as-read",
+    change: without(-1),
+  },
+  {
     name: "one refused job makes its whole pack dead",
     rule: "refused-pack-sent-one-by-one",
     change: operand(">", 1, "10"),
