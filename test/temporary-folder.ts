@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What tests leave in the temporary folder, as the CDK does with each app, goes when all are over. */
+/** Gives all tests one temporary folder and deletes it after the last test, because tests, and the CDK for each app, leave files there. */
 export default function setup(): () => void {
   const { TMPDIR } = process.env;
   const folder = mkdtempSync(join(tmpdir(), "minutehand-tests-"));

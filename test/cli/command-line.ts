@@ -5,29 +5,29 @@ import { START } from "../support/world.ts";
 import type { ServedApi } from "./served-api.ts";
 
 export type Typed = {
-  /** What stdin gives. */
+  /** The text on stdin. */
   input?: string;
-  /** Whether all three streams are a terminal's, of 80 columns. */
+  /** Whether stdin, stdout and stderr are a terminal of 80 columns. */
   terminal?: true;
-  /** Else it has nothing but the API's URL. */
+  /** @default only the API's URL */
   env?: Record<string, string | undefined>;
-  /** Called by each wait. */
+  /** Called instead of each wait of the command. */
   wait?: (ms: number, interrupt: () => void) => Promise<void> | void;
-  /** When somebody presses Ctrl-C. */
+  /** Resolves when the user presses Ctrl-C. */
   interrupted?: Promise<void>;
   nodeVersion?: string;
-  /** The working directory; else the temporary folder. */
+  /** The working directory. @default the temporary folder */
   folder?: string;
-  /** Else it is the API's. */
+  /** @default the clock of the API */
   clock?: () => number;
 };
 
 export type Ended = { code: number; out: string; err: string; lines: unknown[] };
 
-/** Nothing is to be asked there. */
+/** The URL for commands that must not call an API: nothing listens there. */
 const NOWHERE = "http://127.0.0.1:1";
 
-/** Runs a command line in this process, on the clock of the API that it is for. */
+/** Runs a command line in this process. It calls `api`, and has the API's clock. */
 export async function type(
   api: ServedApi | undefined,
   args: readonly string[],
@@ -60,7 +60,7 @@ export async function type(
   return {
     code,
     ...written,
-    /** What `--json` wrote. */
+    /** The lines of `out`, parsed as JSON. */
     get lines() {
       return written.out
         .split("\n")

@@ -36,7 +36,7 @@ describe("doctor", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
   });
 
-  test("looks at the credentials, the stack and the quotas of a deployed one", async () => {
+  test("checks the credentials, the stack and the quotas of a deployed API", async () => {
     await using api = await serveApi();
     await api.world.tick();
     await using _ = await scriptAccount({ ...WHOLE, ...stacksAt(api.url) });
@@ -60,7 +60,7 @@ describe("doctor", () => {
     ]);
   });
 
-  test("names dead jobs, pauses and a sweep that stands still, and fails for the last", async () => {
+  test("warns of dead jobs, pauses and a late sweep, and fails if the sweep is very late", async () => {
     await using api = await serveApi();
     const { world, call, bury } = api;
     await world.tick();
@@ -78,7 +78,7 @@ describe("doctor", () => {
     expect(failed).toMatchObject({ code: 1, err: "minutehand: 1 of the checks failed\n" });
   });
 
-  test("fails where nothing has ever swept", async () => {
+  test("fails if no sweep has ever run", async () => {
     await using api = await serveApi();
     const { code, out } = await type(api, ["doctor"]);
     expect(out).toMatch(
@@ -87,7 +87,7 @@ describe("doctor", () => {
     expect(code).toBe(1);
   });
 
-  test("names dead jobs whose dead letters are gone, and letters of jobs that nobody tracks", async () => {
+  test("names dead jobs whose dead letters are gone, and dead letters of untracked topics", async () => {
     await using api = await serveApi();
     const { world, call, file } = api;
     await world.tick();
@@ -103,7 +103,7 @@ describe("doctor", () => {
     expect(out).toMatch(/^warning {2}topic events: 1 dead letter; read the messages in its DLQ$/m);
   });
 
-  test("judges the sweep and the other topics where one's dead jobs cannot be listed", async () => {
+  test("still checks the sweep and the other topics if the dead jobs of one topic cannot be listed", async () => {
     await using api = await serveApi();
     await api.bury();
     const { fetch } = api.app;
@@ -118,7 +118,7 @@ describe("doctor", () => {
     expect(code).toBe(1);
   });
 
-  test("finds nothing well where there are no topics", async () => {
+  test("warns if there are no topics", async () => {
     await using api = await serveApi(createApi(createWorld({ topics: {} })));
     const { code, out } = await type(api, ["doctor"]);
     expect(out).toMatch(/API 1.2.3; .*\nwarning {2}topics: the queue has no topic; add topics in the app\n$/);
@@ -165,7 +165,7 @@ describe("doctor", () => {
   test.each([
     [{ date: new Date(START - 330 * SECOND).toUTCString() }, "failed", "329 s ahead of the API"],
     [{}, "warning", "the answer has no Date header"],
-  ])("says of its clock what it can where all is refused: %j", async (headers, result, found) => {
+  ])("still checks the clock if the API refuses every call: %j", async (headers, result, found) => {
     await using server = await startReceiver((_, response) => {
       response.sendDate = false;
       response.writeHead(403, headers).end();
@@ -180,7 +180,7 @@ describe("doctor", () => {
     expect(code).toBe(1);
   });
 
-  test("asks where the API is that it finds, and says what it lacks to sign for one", async () => {
+  test("calls AWS in the region of the API's URL, and says that a region is missing if the URL has none", async () => {
     await using account = await scriptAccount(WHOLE);
     vi.stubEnv("AWS_REGION", undefined);
     vi.stubEnv("AWS_CONFIG_FILE", "/dev/null");
@@ -198,7 +198,7 @@ describe("doctor", () => {
     });
   });
 
-  test("ends with what cannot be reached", async () => {
+  test("stops at the API if it cannot be reached", async () => {
     const { code, out, err } = await type(undefined, ["doctor"]);
     expect(out).toMatch(
       /^ok .*node.*\nok .*local database.*\nfailed {3}API: no answer to GET http:\/\/127.0.0.1:1\/health.*\n$/,
@@ -206,7 +206,7 @@ describe("doctor", () => {
     expect({ code, err }).toEqual({ code: 1, err: "minutehand: 1 of the checks failed\n" });
   });
 
-  test("says that nobody is logged in, and that the stack cannot be seen", async () => {
+  test("fails if the credentials have expired, and if the stack is not found", async () => {
     await using _ = await scriptAccount({});
     const { code, out } = await type(undefined, ["doctor", "--stack", "Shop"]);
     expect(out).toMatch(/^failed {3}credentials: STS .*the token has expired; log in to AWS/m);
@@ -219,7 +219,7 @@ describe("doctor", () => {
     ["UPDATE_ROLLBACK_COMPLETE", "warning", 0],
     ["ROLLBACK_COMPLETE", "failed", 1],
     ["UPDATE_ROLLBACK_FAILED", "failed", 1],
-  ])("a stack that is %s is a %s", async (status, result, expected) => {
+  ])("a stack in the state %s has the result %s", async (status, result, expected) => {
     await using api = await serveApi();
     await api.world.tick();
     await using _ = await scriptAccount({ ...WHOLE, ...stacksAt(api.url, status) });
@@ -231,7 +231,7 @@ describe("doctor", () => {
   test.each([
     [{ arn: ARN, concurrency: 10 }, "the account can run 10 functions at once; 2 topics can need 20"],
     [{ arn: ARN }, /^Lambda did not say how many functions may run at once: .*/],
-  ])("warns of what the account does not let run: %j", async (account, found) => {
+  ])("warns if the account's concurrency is too small or unknown: %j", async (account, found) => {
     await using api = await serveApi();
     await api.world.tick();
     await using _ = await scriptAccount({ ...account, ...stacksAt(api.url) });

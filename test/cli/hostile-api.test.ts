@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { startReceiver } from "../support/receiver.ts";
 import { type } from "./command-line.ts";
 
-/** What moves a cursor, splits a line, turns the writing, or is not seen. */
+/** Characters that move the cursor, split a line, reverse the direction of the text, or are invisible. */
 const NASTY = "a\u001b[2Jb\u2028c\u202ed\u200be\u{e0041}";
 const JOB = "01KJMBQDE001HA2ZQ31MBWX213";
 const RAW = ["\u001b", "\u2028", "\u202e", "\u200b", "\u{e0041}"];
 
-/** Every text of its answers is nasty, whatever is asked. */
+/** Serves an API that answers every call with `NASTY` as each text. */
 async function hostileApi(status: number) {
   const body = {
     ...Object.fromEntries(
@@ -52,7 +52,7 @@ const COMMANDS = [
 ];
 
 test.each(COMMANDS.flatMap((args) => [200, 409].map((status) => [args.join(" "), status, args] as const)))(
-  "%s shows nothing raw that an API answers with %i, in words, as JSON or with --debug",
+  "%s escapes the characters of an API's answer %i, as text, as JSON and with --debug",
   async (_, status, args) => {
     await using api = await hostileApi(status);
     const env = { MINUTEHAND_URL: `http://127.0.0.1:${api.port}` };

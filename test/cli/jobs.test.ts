@@ -10,7 +10,7 @@ import { serveApi } from "./served-api.ts";
 const MISSING = "01KJMBQDE001HA2ZQ31MBWX213";
 
 describe("enqueue", () => {
-  test("files a job, and says which and when it is due", async () => {
+  test("files a job, and prints its id and when it is due", async () => {
     await using api = await serveApi();
     const args = ["enqueue", "orders", "--delay", "30m", "--key", "order-17", "--body", '{"n": 1}'];
     const { code, out, err } = await type(api, args);
@@ -20,7 +20,7 @@ describe("enqueue", () => {
     expect(out).toBe(`created ${json.id} (order-17) of orders: due 2026-03-01T09:30:00.000Z\n`);
   });
 
-  test("hands every field on", async () => {
+  test("passes every option on to the API", async () => {
     await using api = await serveApi();
     const options = [
       ...["--due-at", "2026-03-01T12:00:00+01:00", "--key", "k", "--on-duplicate", "replace", "--tag", "t"],
@@ -47,7 +47,7 @@ describe("enqueue", () => {
     ]);
   });
 
-  test("puts a job off that its key names, within its bound", async () => {
+  test("postpones the job of a key, at most by --max-delay", async () => {
     await using api = await serveApi();
     const options = ["--key", "k", "--on-duplicate", "postpone", "--max-delay", "10m", "--body", "1"];
     await type(api, ["enqueue", "orders", "--delay", "5m", ...options]);
@@ -71,7 +71,7 @@ describe("enqueue", () => {
     ["@/no/such/file", /^minutehand: --body must be JSON, @file, or - to read stdin: ENOENT/],
     ["0.1234567890123456789", /a number must be one that a double holds exactly as written/],
     ["-", /--body must be JSON/],
-  ])("refuses the body %s before it calls anybody", async (body, message) => {
+  ])("refuses the body %s before it calls the API", async (body, message) => {
     const args = ["enqueue", "orders", "--delay", "1h", "--body", body];
     const { code, out, err } = await type(undefined, args);
     expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -87,7 +87,7 @@ describe("enqueue", () => {
     expect((await type(undefined, args)).code).toBe(2);
   });
 
-  test("says what the API refuses, in one line", async () => {
+  test("prints the API's refusal in one line", async () => {
     await using api = await serveApi();
     const { code, out, err } = await type(api, ["enqueue", "nothing", "--delay", "1h", "--body", "1"]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
@@ -114,12 +114,12 @@ describe("get", () => {
     expect(out).toMatch(/^2026-03-01T09:00:00.000Z {2}claimed/m);
     const byKey = await type(api, ["get", "--topic", "work", "--key", "k", "--json"]);
     expect(byKey.lines).toEqual([(await api.call("GET", `/jobs/${id}`)).json]);
-    // For programs: the same value, and yet nothing that paints a terminal.
+    // The JSON has the same value, but no raw control character.
     expect(byKey.out).not.toContain("\u009b");
   });
 
   test.each([[[]], [["--key", "k"]], [["--topic", "work"]], [[MISSING, "--topic", "work", "--key", "k"]]])(
-    "needs to know which job: %j",
+    "refuses arguments that do not name one job: %j",
     async (args) => {
       const { code, err } = await type(undefined, ["get", ...args]);
       expect({ code, err }).toEqual({
@@ -129,7 +129,7 @@ describe("get", () => {
     },
   );
 
-  test("of a job that there is not fails", async () => {
+  test("fails if the job does not exist", async () => {
     await using api = await serveApi();
     const { code, err } = await type(api, ["get", MISSING, "--json"]);
     expect(code).toBe(1);
@@ -159,7 +159,7 @@ describe("list", () => {
     expect(lines).toMatchObject([{ id: first.id }, { id: second.id }, { topic: "orders" }]);
   });
 
-  test("narrows, and says when there is nothing", async () => {
+  test("filters jobs, and says if no job matches", async () => {
     await using api = await serveApi();
     const { id } = await api.file({ delay: "10m", tag: "sale", group: "g" });
     await api.file({ delay: "10m" });
@@ -173,7 +173,7 @@ describe("list", () => {
     expect(await type(api, ["list", "--state", "dead", "--json"])).toMatchObject({ out: "", err: "" });
   });
 
-  test("of a range that ends before it begins is called wrongly", async () => {
+  test("refuses a range that ends before it begins", async () => {
     await using api = await serveApi();
     for (const [flags, err] of [
       [["--to", "2026-03-01T08:00:00Z"], "--to must be after now, got 2026-03-01T08:00:00Z"],
@@ -192,7 +192,7 @@ describe("list", () => {
     expect(await type(api, [...many, "--to", "2026-03-01T08:00:00Z"])).toMatchObject({ code: 2 });
   });
 
-  test("reads up to its limit in as few pages as it takes, and says that there is more", async () => {
+  test("reads up to its limit in as few pages as possible, and says if there are more jobs", async () => {
     await using api = await serveApi();
     for (let i = 0; i < 105; i++) await api.file({ delay: `${i}s` });
     const all = await type(api, ["list", "--limit", "1000", "--json"]);
@@ -293,7 +293,7 @@ describe("forecast", () => {
     expect(err).toBe("4 jobs from 2026-03-01T09:00:00.000Z to 2026-03-01T10:00:00.000Z\n");
   });
 
-  test("says the day where it goes over more than one, and holds what falls due at its ends", async () => {
+  test("shows the days of a range of several days, and counts the jobs at both ends of the range", async () => {
     await using api = await serveApi();
     const [from, to] = ["2026-03-01T09:30:00Z", "2026-03-08T09:30:00Z"];
     await api.file({ dueAt: from });
@@ -304,7 +304,7 @@ describe("forecast", () => {
     expect(rows.at(-1)).toMatch(/^2026-03-08 00:00 {2}1 {2}█+$/);
   });
 
-  test("is minutes for programs, and a table where nobody looks", async () => {
+  test("prints JSON for programs, and a table if there is no terminal", async () => {
     await using api = await serveApi();
     await api.file({ delay: 90 });
     expect((await type(api, ["forecast", "--json"])).lines).toEqual([

@@ -45,7 +45,7 @@ describe("many jobs", () => {
     ["\n", "scheduled", 1, /\[y\/N\] minutehand: nothing was cancelled\n$/],
     ["", "scheduled", 1, /\[y\/N\] minutehand: nothing was cancelled\n$/],
     ["yesterday\n", "scheduled", 1, /nothing was cancelled\n$/],
-  ])("are %j by who is asked on a terminal", async (input, state, code, said) => {
+  ])("are changed or not, by the answer %j on a terminal", async (input, state, code, said) => {
     await using api = await serveApi();
     const [first = "", , , other = ""] = await fileSome(api);
     const ended = await type(api, SALE, { terminal: true, input });
@@ -55,7 +55,7 @@ describe("many jobs", () => {
     expect(await jobsIn(api, [first, other])).toMatchObject([{ state }, { state: "scheduled" }]);
   });
 
-  test("are not asked about where there is none", async () => {
+  test("need no answer if no job matches", async () => {
     await using api = await serveApi();
     const { code, err } = await type(api, ["cancel", "--topic", "orders", ...UNTIL], { terminal: true });
     expect({ code, err }).toMatchObject({
@@ -65,7 +65,7 @@ describe("many jobs", () => {
     expect(err).not.toContain("[y/N]");
   });
 
-  test("are not touched where nobody can be asked", async () => {
+  test("are not changed without --yes if there is no terminal", async () => {
     await using api = await serveApi();
     await fileSome(api);
     expect(await type(api, SALE)).toMatchObject({
@@ -76,7 +76,7 @@ describe("many jobs", () => {
     expect(api.authorizations).toEqual([]);
   });
 
-  test("are changed with --yes by group and range, and those that run stay", async () => {
+  test("are changed with --yes by group and range, but running jobs are not changed", async () => {
     await using api = await serveApi();
     const { id } = await api.file({ topic: "work", delay: 0, group: "g" });
     await api.call("POST", "/topics/work/receive");
@@ -129,16 +129,16 @@ describe("many jobs", () => {
     });
   });
 
-  describe("that were interrupted", () => {
+  describe("of a bulk that was interrupted", () => {
     const MOVE = ["reschedule", "--topic", "orders", "--delay", "6h"];
-    /** More than a part does. */
+    /** Files more jobs than one call of a bulk changes. */
     const fileMany = async ({ call }: ServedApi): Promise<void> => {
       for (let part = 0; part < 2; part++) {
         const jobs = Array.from({ length: 300 }, (_, i) => ({ topic: "orders", body: 1, delay: 600 + i }));
         await call("POST", "/jobs/batch", { body: { jobs } });
       }
     };
-    /** Something happens as the second part of a bulk begins, after `counted` parts of a count. */
+    /** Calls `act` when the second call of a bulk begins. `counted`: how many calls have counted the jobs before the bulk. */
     const atSecondPart = (api: ServedApi, counted: number, act: () => Promise<void> | never): void => {
       api.world.pool.hooks.before = async ({ operation }) => {
         if (operation === "page" && api.authorizations.length === counted + 2) await act();
@@ -150,7 +150,7 @@ describe("many jobs", () => {
     };
     const once = Array.from({ length: 600 }, () => 1);
 
-    test("say how they go on, and then move none again", async () => {
+    test("can be continued as the command says, and none is moved twice", async () => {
       await using api = await serveApi();
       await fileMany(api);
       atSecondPart(api, 0, () => {
@@ -167,7 +167,7 @@ describe("many jobs", () => {
       expect(await revisionsOf(api)).toEqual(once);
     });
 
-    test("by Ctrl-C say it too, with the range that was counted", async () => {
+    test("can be continued after Ctrl-C too, with the range that was counted", async () => {
       await using api = await serveApi();
       await fileMany(api);
       const pressed = Promise.withResolvers<void>();
@@ -187,13 +187,13 @@ describe("many jobs", () => {
       over.resolve();
       await expect.poll(() => revisionsOf(api)).toEqual(once);
       const rest = await type(api, [...MOVE, ...flags]);
-      // The last part had done its work, though nobody waited for its answer.
+      // The second call had changed its jobs, though the command did not wait for the answer.
       expect(rest).toMatchObject({ code: 0, out: expect.stringMatching(/^moved 100 jobs of orders/) });
       expect(await revisionsOf(api)).toEqual(once);
     });
   });
 
-  test("are many: progress goes from a terminal when it is done, and is a line elsewhere if it takes long", async () => {
+  test("show their progress: a terminal clears it at the end, and other output gets a line if the work takes long", async () => {
     await using api = await serveApi();
     const jobs = Array.from({ length: 300 }, (_, i) => ({
       topic: "orders",

@@ -21,7 +21,7 @@ function start(
   return { child, said };
 }
 
-test("the program reads stdin, writes to stdout, and ends with its code", async () => {
+test("the program reads stdin, writes to stdout, and ends with an exit code", async () => {
   await using api = await serveApi();
   const filed = start(api, ["enqueue", "orders", "--delay", "1h", "--key", "k", "--body", "-", "--json"]);
   filed.child.stdin?.end('{"from": "stdin"}');
@@ -32,7 +32,7 @@ test("the program reads stdin, writes to stdout, and ends with its code", async 
   expect(refused.said).toEqual({ out: "", err: expect.stringMatching(/^minutehand: .*nobody.*\n$/) });
 });
 
-test("local is refused what no port can be", async () => {
+test("local refuses a number that cannot be a port", async () => {
   await using api = await serveApi();
   const { child, said } = start(api, ["local", "--port", "65536", "--data", "nowhere"]);
   expect(await once(child, "close")).toEqual([2, null]);
@@ -42,18 +42,18 @@ test("local is refused what no port can be", async () => {
   });
 });
 
-test("Ctrl-C ends what goes on for ever, with 130", async () => {
+test("Ctrl-C ends an endless command with the exit code 130", async () => {
   await using api = await serveApi();
   await api.file({ delay: 0 });
   const { child, said } = start(api, ["tail", "--json"]);
-  // Its clock is not the API's, so it finds no job; the second look is proof that it goes on.
+  // The program has another clock than the API, so it finds no job. Its second call shows that it goes on.
   await expect.poll(() => api.authorizations.length).toBeGreaterThan(1);
   child.kill("SIGINT");
   expect(await once(child, "close")).toEqual([130, null]);
   expect(said.err).toBe("");
 });
 
-/** Runs what follows on a terminal of its own, and ends with its code. */
+/** A Python program that runs a command on a pseudo-terminal and ends with the command's exit code. */
 const ON_TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
@@ -61,7 +61,7 @@ test.skipIf(!hasPython).each([
   ["y\n", 0, "cancelled 1 job of orders"],
   ["n\n", 1, "minutehand: nothing was cancelled"],
   ["\u0003", 130, "^C"],
-])("a terminal is asked, and what it answers (%j) is the end of it", async (answer, code, last) => {
+])("on a terminal the user is asked, and the answer %j decides", async (answer, code, last) => {
   await using api = await serveApi();
   await api.file({ delay: "1m" });
   const range = ["--from", "2026-03-01T09:00:00Z", "--to", "2026-03-01T10:00:00Z"];
@@ -79,7 +79,7 @@ test.skipIf(!hasPython).each([
   expect(shown).toContain(last);
 });
 
-test("what changes jobs is done to its end though nobody reads what it says", async () => {
+test("a command that changes jobs runs to its end even if nobody reads its output", async () => {
   await using api = await serveApi();
   const ids: string[] = [];
   for (const length of [500, 2]) {
@@ -104,7 +104,7 @@ test("what changes jobs is done to its end though nobody reads what it says", as
 test.each([
   ["tail", "--json"],
   ["list", "--json", "--from", "2026-03-01T09:00:00Z", "--to", "2026-04-01T09:00:00Z"],
-])("whoever has read enough ends %s quietly", async (...args) => {
+])("%s ends without an error if its output is closed", async (...args) => {
   await using api = await serveApi();
   await api.file({ delay: "1m" });
   await api.file({ dueAt: new Date(Date.now() + 60_000).toISOString() });
@@ -112,6 +112,6 @@ test.each([
   child.stdout?.destroy();
   expect(await once(child, "close")).toEqual([0, null]);
   expect(said.err).toBe("");
-  // The whole range is dozens of pages, and what is followed never ends.
+  // `list` would read dozens of pages, and `tail` would never end.
   expect(api.authorizations.length).toBeLessThan(5);
 });

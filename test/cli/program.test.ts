@@ -112,12 +112,12 @@ describe("a command line", () => {
       ["cancel", "--topic", "a", "--key", "k", "--yes"],
       "--key names one job: it must be given without filters, --dry-run and --yes",
     ],
-  ])("%j is called wrongly: one line, and 2", async (args, message) => {
+  ])("%j is refused with one line and the exit code 2", async (args, message) => {
     const { code, out, err } = await type(undefined, args);
     expect({ code, out, err }).toEqual({ code: 2, out: "", err: `minutehand: ${message}\n` });
   });
 
-  test("alone is told what there is", async () => {
+  test("without a command prints the usage", async () => {
     const { code, err } = await type(undefined, []);
     expect(err).toContain("Usage: minutehand");
     expect(code).toBe(2);
@@ -149,22 +149,22 @@ describe("a command line", () => {
     expect(check).not.toMatch(/^import/m);
   });
 
-  test("needs a newer one to run the stack on this machine", async () => {
+  test("refuses to run the local stack on a Node before 24", async () => {
     expect(await type(undefined, ["local"], { nodeVersion: "v22.19.0" })).toMatchObject({
       code: 1,
       err: "minutehand: minutehand local needs Node 24 or later, got v22.19.0\n",
     });
   });
 
-  test("runs the stack with --region and --profile where the app's SDK reads them", async () => {
+  test("puts --region and --profile into the environment, where the SDK of the stack's app reads them", async () => {
     const env: Record<string, string | undefined> = {};
     const args = ["local", "--region", "eu-north-1", "--profile", "ops"];
-    // Refused, so that nothing is started.
+    // This Node is too old, so no stack is started.
     await type(undefined, args, { env, nodeVersion: "v22.19.0" });
     expect(env).toEqual({ AWS_REGION: "eu-north-1", AWS_PROFILE: "ops" });
   });
 
-  test("with --debug gets the stack trace of what it meets", async () => {
+  test("prints the stack trace of an error with --debug", async () => {
     await using api = await serveApi();
     const { err } = await type(api, ["get", "01KJMBQDE001HA2ZQ31MBWX213", "--debug"]);
     expect(err).toMatch(/^minutehand: MinutehandError: .*\n +at /);
@@ -174,7 +174,7 @@ describe("a command line", () => {
 describe("colours", () => {
   const ESC = "\u001b[";
 
-  test("are for terminals", async () => {
+  test("are printed on terminals only", async () => {
     await using api = await serveApi();
     await api.call("DELETE", `/jobs/${(await api.file({ delay: "1m" })).id}`);
     expect((await type(api, ["list"], { terminal: true })).out).toContain(`${ESC}2mcancelled${ESC}22m`);
@@ -191,7 +191,7 @@ describe("colours", () => {
     }
   });
 
-  test("cannot be painted by what a job holds", async () => {
+  test("cannot be changed by the texts of a job", async () => {
     await using api = await serveApi();
     const error = "a\u001b[31mb\u202e\u009bc";
     const id = await api.bury({}, error);
@@ -247,7 +247,7 @@ describe("completion", () => {
     expect(await complete(typed, api)).toEqual(["orders"]);
   });
 
-  test("asks for topics once, as whoever types waits for nothing", async () => {
+  test("asks for topics only once, because the user is waiting", async () => {
     await using api = await serveApi();
     api.world.pool.hooks.before = () => {
       throw new MinutehandError("unavailable", "down");
@@ -257,7 +257,7 @@ describe("completion", () => {
     expect(api.authorizations).toHaveLength(1);
   });
 
-  test("waits for the local address no longer than for an API", async () => {
+  test("waits for an answer of the local address for a second at most", async () => {
     const patience = vi.spyOn(AbortSignal, "timeout");
     vi.stubGlobal("fetch", async () => {
       throw new TypeError("fetch failed");
@@ -286,7 +286,7 @@ printf '%s|' "\${COMPREPLY[@]}"`;
     expect(out).toMatch(/else\s+_*(?:fish_complete_path \(commandline -ct\)|files;)/);
   });
 
-  test("needs a shell", async () => {
+  test("needs the name of a known shell", async () => {
     expect(await type(undefined, ["completion"])).toMatchObject({ code: 2 });
     expect(await type(undefined, ["completion", "csh"])).toMatchObject({ code: 2 });
   });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createProgress } from "../../cli/progress.ts";
 import { SECOND } from "../support/world.ts";
 
-test("where nobody looks long work has a line each ten seconds, and short work none", () => {
+test("without a terminal, long work prints a line each ten seconds, and short work prints none", () => {
   let [now, written] = [0, ""];
   const stderr = {
     write(text: string) {

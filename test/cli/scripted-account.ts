@@ -3,17 +3,17 @@ import { startReceiver } from "../support/receiver.ts";
 
 type Output = { key: string; value: string; description?: string };
 
-/** What an account answers; what is absent it refuses. */
+/** What an AWS account answers. It refuses calls for what is absent here. */
 export type Account = {
   arn?: string;
   stacks?: Record<string, { status: string; outputs: Output[] }>;
   concurrency?: number;
 };
 
-/** `regions`: those that calls were signed for. */
+/** `regions`: the regions that the received calls were signed for. */
 type Scripted = AsyncDisposable & { readonly regions: (string | undefined)[] };
 
-/** STS, CloudFormation and Lambda of an account, where the SDK finds them by its environment until all stubs are lifted. */
+/** Plays STS, CloudFormation and Lambda of an account. Until it is disposed, environment variables lead the SDK to it. */
 export async function scriptAccount(account: Account): Promise<Scripted> {
   const receiver = await startReceiver(({ url }, response) => {
     const asked = new URLSearchParams(receiver.received.at(-1)?.body);

@@ -5,11 +5,11 @@ import { type Received, startReceiver } from "../support/receiver.ts";
 export type ServedApi = Api &
   AsyncDisposable & {
     readonly url: string;
-    /** Of each call. */
+    /** The header `authorization` of each call. */
     readonly authorizations: (string | undefined)[];
   };
 
-/** The API in memory, on a port of this machine. Its `Date` is its own clock's. `bindings`: what API Gateway would say of each request. */
+/** Serves the API in memory on a port of this machine. `Date` has the API's time. `bindings`: what API Gateway adds to a request. */
 export async function serveApi(api: Api = createApi(), bindings: Bindings = {}): Promise<ServedApi> {
   const receiver = await startReceiver(async (_, response) => {
     const answered = await api.app.fetch(requestOf(receiver.received.at(-1) as Received), bindings);
@@ -29,7 +29,7 @@ export async function serveApi(api: Api = createApi(), bindings: Bindings = {}):
   };
 }
 
-/** What was received, for the API in memory. */
+/** Makes a request to the API in memory of a received request. */
 export function requestOf({ method, path, headers, body }: Received): Request {
   const init = { method, headers: headers as Record<string, string>, ...(body === "" ? {} : { body }) };
   return new Request(`http://api${path}`, init);

@@ -4,7 +4,7 @@ import { type Column, tableOf } from "../../cli/table.ts";
 const COLUMNS: Column<never>[] = ["NAME", "COUNT", "NOTE"].map((head) => ({ head, text: () => head }));
 const plain = (_: unknown, text: string) => text;
 
-test("a table's cells stand under each other by what a terminal shows of them", () => {
+test("a table aligns its cells by the width that a terminal shows", () => {
   const painted = "\u001b[31mred\u001b[39m";
   const lines = [
     ["日本", "1", painted],
@@ -20,11 +20,11 @@ test("a table's cells stand under each other by what a terminal shows of them", 
   ]);
 });
 
-test("a table leaves out what no line fills", () => {
+test("a table leaves out columns that are empty in all lines", () => {
   expect([...tableOf(COLUMNS, [["a", "", "b"]], plain)]).toEqual(["NAME  NOTE", "a     b"]);
 });
 
-test("a table has as many lines as a list", () => {
+test("a table may have 150,000 lines", () => {
   const lines = Array.from({ length: 150_000 }, () => ["a"]);
   let count = 0;
   for (const _ of tableOf(COLUMNS.slice(0, 1), lines, plain)) count++;

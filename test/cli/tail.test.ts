@@ -6,7 +6,7 @@ import { MINUTE, SECOND } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { type ServedApi, serveApi } from "./served-api.ts";
 
-/** Follows; between its looks these happen, then somebody interrupts. */
+/** Runs `tail`. After each of its looks the next of `steps` happens, and after the last step Ctrl-C is pressed. */
 async function tail(api: ServedApi, args: readonly string[], steps: readonly (() => unknown)[]) {
   const left = [...steps];
   return type(api, ["tail", ...args], {
@@ -15,7 +15,7 @@ async function tail(api: ServedApi, args: readonly string[], steps: readonly (()
       const step = left.shift();
       if (step === undefined) {
         interrupt();
-        // The process has ended: nothing looks any more.
+        // The process would have ended here, so this wait does not end.
         return new Promise<void>(() => {});
       }
       await step();
@@ -23,7 +23,7 @@ async function tail(api: ServedApi, args: readonly string[], steps: readonly (()
   });
 }
 
-test("tail tells what is due around now, and each change of it once", async () => {
+test("tail prints the jobs that are due around now, and each change of them once", async () => {
   await using api = await serveApi();
   const { id } = await api.file({ topic: "work", delay: "30s", key: "k" });
   await api.file({ topic: "work", delay: "10m" });
@@ -51,7 +51,7 @@ test("tail tells what is due around now, and each change of it once", async () =
   ]);
 });
 
-test("tail sees new jobs, and looks up what is moved out of sight", async () => {
+test("tail finds new jobs, and looks up jobs that were moved out of its range", async () => {
   await using api = await serveApi();
   const { id } = await api.file({ delay: "1m" });
   let second: unknown;
@@ -92,14 +92,14 @@ test("tail follows a job that runs for longer than it looks back", async () => {
   expect(lines).toMatchObject([{ state: "running" }, { state: "dead", lastError: "why" }]);
 });
 
-test("tail leaves alone what had ended before it began", async () => {
+test("tail does not print jobs that had ended before it began", async () => {
   await using api = await serveApi();
   const { id } = await api.file({ delay: "1m" });
   await api.call("DELETE", `/jobs/${id}`);
   expect(await tail(api, [], [() => {}])).toMatchObject({ code: 130, out: "" });
 });
 
-test("tail leaves alone what had ended long before it came into sight, and tells what ended since", async () => {
+test("tail does not print jobs that had ended long before they came into its range, but prints jobs that ended since", async () => {
   await using api = await serveApi();
   const { id } = await api.file({ delay: "10m" });
   let second: unknown;
@@ -140,7 +140,7 @@ test.each(["0", "0.4", "25h"])("tail --every %s is refused", async (every) => {
   });
 });
 
-test.each(["unavailable", "internal"] as const)("what follows goes on after %s", async (code) => {
+test.each(["unavailable", "internal"] as const)("follow continues after the error %s", async (code) => {
   await using api = await serveApi();
   const { pool, now } = api.world;
   const troubles: string[] = [];

@@ -22,8 +22,8 @@ const stacks = (...outputs: ReturnType<typeof output>[]) => ({
 });
 const topics = ["topics", "--names"];
 
-describe("the API that is meant", () => {
-  test("is --url's, before MINUTEHAND_URL's", async () => {
+describe("the API that a command calls", () => {
+  test("is the one at --url, even if MINUTEHAND_URL names another", async () => {
     await using api = await serveApi();
     const { code } = await type(api, [...topics, "--url", `${api.url}/`], {
       env: { MINUTEHAND_URL: "ftp://no" },
@@ -31,7 +31,7 @@ describe("the API that is meant", () => {
     expect(code).toBe(0);
   });
 
-  test("is the stack's output that says so, whatever it is called", async () => {
+  test("is the stack's output that the description calls Minutehand API, whatever the output's name is", async () => {
     await using api = await serveApi();
     const account = stacks(output("https://other", "ApiUrl", "of something else"), output(api.url));
     await using _ = await scriptAccount(account);
@@ -41,7 +41,7 @@ describe("the API that is meant", () => {
     });
   });
 
-  test("is the stack's ApiUrl where none says so", async () => {
+  test("is the stack's output ApiUrl if no output has that description", async () => {
     await using api = await serveApi();
     await using _ = await scriptAccount(stacks(output(api.url, "ApiUrl", "")));
     expect((await type(api, ["--stack", "Shop", ...topics])).code).toBe(0);
@@ -57,13 +57,13 @@ describe("the API that is meant", () => {
       "the stack Shop has 2 APIs: choose one with --url from http://a, http://b",
     ],
     [{}, "there is no stack Shop in this account and region (see --profile and --region)"],
-  ])("is not to be found: %#", async (account, message) => {
+  ])("is not found in the stack: %#", async (account, message) => {
     await using _ = await scriptAccount(account);
     const { code, err } = await type(undefined, ["--stack", "Shop", ...topics]);
     expect({ code, err }).toEqual({ code: 1, err: `minutehand: ${message}\n` });
   });
 
-  test("is not to be found without a region, which can be given", async () => {
+  test("is not found without a region, and the error names --region", async () => {
     await using _ = await scriptAccount({});
     for (const name of ["AWS_REGION", "AWS_DEFAULT_REGION"]) vi.stubEnv(name, undefined);
     vi.stubEnv("AWS_CONFIG_FILE", "/dev/null");
@@ -81,12 +81,12 @@ describe("the API that is meant", () => {
     [["--url", "https://ada:pass@[host"], '--url must be an http: or https: URL, got "https://…@[host"'],
     [["--url", "https://host/v1?"], '--url must be a URL without ? and #, got "https://host/v1?"'],
     [["--url", "https://host#a"], '--url must be a URL without ? and #, got "https://host#a"'],
-  ])("is not %j", async (args, message) => {
+  ])("must not be %j", async (args, message) => {
     const { code, err } = await type(undefined, [...args, ...topics]);
     expect({ code, err }).toEqual({ code: 2, err: `minutehand: ${message}\n` });
   });
 
-  test("is the one of minutehand local where something answers there", async () => {
+  test("is the one of minutehand local if it answers", async () => {
     await using api = await serveApi();
     const { fetch } = globalThis;
     const asked: string[] = [];
@@ -98,7 +98,7 @@ describe("the API that is meant", () => {
     expect(asked).toEqual(["http://127.0.0.1:4500/health", "http://127.0.0.1:4500/topics"]);
   });
 
-  test("must be named where nothing does", async () => {
+  test("must be named if minutehand local does not answer", async () => {
     vi.stubGlobal("fetch", async () => {
       throw new TypeError("fetch failed");
     });
@@ -109,7 +109,7 @@ describe("the API that is meant", () => {
     );
   });
 
-  test("is not of both --url and --stack", async () => {
+  test("must not be named by both --url and --stack", async () => {
     const { code, err } = await type(undefined, ["--url", "http://a", "--stack", "Shop", ...topics]);
     expect({ code, err }).toEqual({
       code: 2,
@@ -117,7 +117,7 @@ describe("the API that is meant", () => {
     });
   });
 
-  test("gets a bearer token, which nobody else sees", async () => {
+  test("gets the bearer token, which is never printed", async () => {
     await using api = await serveApi();
     const token = "ey.secret.token";
     const said = await type(api, ["get", "01KJMBQDE001HA2ZQ31MBWX213", "--debug", "--token", token]);
@@ -128,7 +128,7 @@ describe("the API that is meant", () => {
     expect(said.err + said.out).not.toContain(token);
   });
 
-  test("gets no token that a header cannot have, and nobody sees that either", async () => {
+  test("gets no token that a header cannot have, and that token is not printed either", async () => {
     const env = { MINUTEHAND_URL: "https://host", MINUTEHAND_TOKEN: "ey.secret\n" };
     const { code, err } = await type(undefined, [...topics, "--debug"], { env });
     expect(code).toBe(2);
@@ -138,7 +138,7 @@ describe("the API that is meant", () => {
     expect(err).not.toContain("secret");
   });
 
-  test("is signed for by the SDK's credentials where it is not on this machine", async () => {
+  test("gets calls signed with the SDK's credentials if it is not on this machine", async () => {
     await using _ = await scriptAccount({});
     vi.stubEnv("AWS_ACCESS_KEY_ID", undefined);
     vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
@@ -152,7 +152,7 @@ describe("the API that is meant", () => {
     expect(code).toBe(1);
   });
 
-  test("is this machine by each of its addresses, and called without a signature", async () => {
+  test("gets calls without a signature at each address of this machine", async () => {
     const asked = vi.fn(async () => Response.json({ topics: [] }));
     vi.stubGlobal("fetch", asked);
     expect((await type(undefined, [...topics, "--url", "http://127.0.0.2"], { env: {} })).code).toBe(0);
@@ -164,7 +164,7 @@ describe("the API that is meant", () => {
   test.each([
     ["https://queue.example.com", "eu-central-1"],
     ["https://abc.execute-api.us-west-2.amazonaws.com", "us-west-2"],
-  ])("%s is signed for as its host says, else as the profile does: %s", async (url, region) => {
+  ])("%s gets calls signed for the region of its host name, else of the profile: %s", async (url, region) => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
     writeFileSync(join(folder.path, "config"), "[default]\nregion = eu-central-1\n");
     await using _ = await scriptAccount({});
@@ -177,7 +177,7 @@ describe("the API that is meant", () => {
     expect(headers.get("authorization")).toContain(`/${region}/execute-api/`);
   });
 
-  test("needs a region to sign for a host that says none", async () => {
+  test("needs a region if its host name has none", async () => {
     for (const name of ["AWS_REGION", "AWS_DEFAULT_REGION"]) vi.stubEnv(name, undefined);
     vi.stubEnv("AWS_CONFIG_FILE", "/dev/null");
     const url = "https://queue.example.com";
@@ -188,7 +188,7 @@ describe("the API that is meant", () => {
     );
   });
 
-  test("is asked with --region and --profile where the SDK reads them", async () => {
+  test("is called with --region and --profile in the environment, where the SDK reads them", async () => {
     await using api = await serveApi();
     const env: Record<string, string | undefined> = { MINUTEHAND_URL: api.url };
     await type(api, [...topics, "--region", "eu-north-1", "--profile", "ops"], { env });

@@ -7,7 +7,7 @@ import { createWorld, MINUTE, SECOND } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { type ServedApi, serveApi } from "./served-api.ts";
 
-/** Lets jobs die a second apart. */
+/** Buries a job and lets a second pass, so that each job dies at another time. */
 async function bury(api: ServedApi, error: string, more: Json = {}): Promise<string> {
   const id = await api.bury(more, error);
   await api.world.pass(SECOND);
@@ -15,7 +15,7 @@ async function bury(api: ServedApi, error: string, more: Json = {}): Promise<str
 }
 
 describe("topics", () => {
-  test("is a table of what waits, runs and is dead", async () => {
+  test("prints a table with the numbers of jobs that wait, run and are dead", async () => {
     await using api = await serveApi();
     await api.world.tick();
     await api.file({ delay: 0 });
@@ -38,7 +38,7 @@ describe("topics", () => {
     expect(sweepText(lag)).toBe(text);
   });
 
-  test("tells a program of one alone, or of each", async () => {
+  test("prints one topic, or each, as JSON", async () => {
     await using api = await serveApi();
     const { lines } = await type(api, ["topics", "--json"]);
     expect(lines).toMatchObject([
@@ -58,7 +58,7 @@ describe("topics", () => {
   });
 });
 
-test("topics that there are not are nothing", async () => {
+test("topics prints nothing if there are no topics", async () => {
   await using api = await serveApi(createApi(createWorld({ topics: {} })));
   expect(await type(api, ["topics", "--names"])).toMatchObject({ code: 0, out: "", err: "" });
 });
@@ -113,7 +113,7 @@ describe("dead and redrive", () => {
     ]);
   });
 
-  test("redrive ends with 1 where not each of many ids was dead, and starts those that were at their rate", async () => {
+  test("redrive ends with 1 if some of many ids were not dead, and starts the dead jobs at the rate", async () => {
     await using api = await serveApi();
     const dead = await bury(api, "one");
     const jobs = Array.from({ length: 500 }, () => ({ topic: "work", body: 1, delay: "1h" }));
@@ -131,7 +131,7 @@ describe("dead and redrive", () => {
     expect(dueAt).toBe("2026-03-01T09:01:51.000Z");
   });
 
-  test("redrive says what its first part has done where the second is refused", async () => {
+  test("redrive prints what its first call has done if the second call is refused", async () => {
     await using api = await serveApi();
     const dead = await bury(api, "one");
     const jobs = Array.from({ length: 499 }, () => ({ topic: "work", body: 1, delay: "1h" }));
@@ -148,7 +148,7 @@ describe("dead and redrive", () => {
   test.each([
     [999, "999"],
     [1000, "1,000 or more"],
-  ])("say that %i is counted no further: %s", (count, said) => {
+  ])("print the number %i as %s", (count, said) => {
     expect(counted(count)).toBe(said);
   });
 
@@ -165,7 +165,7 @@ describe("dead and redrive", () => {
 });
 
 describe("pause and resume", () => {
-  test("hold a topic, show it, and let it go on", async () => {
+  test("pause a topic, show the pause, and resume the topic", async () => {
     await using api = await serveApi();
     const paused = await type(api, ["pause", "orders"]);
     expect(paused.out).toBe("orders is paused since 2026-03-01T09:00:00.000Z\n");

@@ -16,7 +16,7 @@ const call = (path: string, body = "", method = "POST"): Outgoing => ({
 const sha = (text: string) => createHash("sha256").update(text).digest("hex");
 const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).update(text).digest();
 
-/** The signature of a call as "Create a signed AWS API request", IAM User Guide, makes it. `path`: encoded as it is sent. */
+/** The signature of a call, by "Create a signed AWS API request" in the IAM User Guide. `path`: encoded as it is sent. */
 function signatureOf({ method, body }: Outgoing, path: string, query: string, headers: Headers): string {
   const authorization = headers.get("authorization") ?? "";
   const [, names = ""] = /SignedHeaders=([^,]+)/.exec(authorization) ?? [];
@@ -37,7 +37,7 @@ describe("a signed call", () => {
     ["POST", "/jobs", "", '{"topic":"orders","body":"ä"}'],
     ["GET", "/jobs", "from=2026-03-01T09%3A00%3A00.000Z&topic=orders", ""],
     ["DELETE", "/topics/orders/jobs/order%3A17%40x", "", ""],
-  ])("%s %s has the signature that API Gateway works out", async (method, path, query, body) => {
+  ])("%s %s has the signature that API Gateway calculates", async (method, path, query, body) => {
     const outgoing = call(`${path}${query === "" ? "" : `?${query}`}`, body, method);
     const headers = await signed(async () => CREDENTIALS, "eu-central-1")(outgoing);
     const authorization = headers.get("authorization") ?? "";
@@ -49,14 +49,14 @@ describe("a signed call", () => {
     expect(headers.get("content-type")).toBe("application/json");
   });
 
-  test("is signed anew by the credentials of the moment", async () => {
+  test("is signed each time with the present credentials", async () => {
     let asked = 0;
     const authorize = signed(async () => ({ ...CREDENTIALS, accessKeyId: `AKID${++asked}` }), "eu-central-1");
     await authorize(call("/jobs"));
     expect((await authorize(call("/jobs"))).get("authorization")).toContain("Credential=AKID2/");
   });
 
-  test("that nobody has credentials for is refused", async () => {
+  test("is refused if there are no credentials", async () => {
     const authorize = signed(() => Promise.reject(new Error("no profile")), "eu-central-1");
     await expect(authorize(call("/jobs"))).rejects.toMatchObject({
       code: "forbidden",
@@ -65,9 +65,9 @@ describe("a signed call", () => {
   });
 });
 
-describe("who calls is said", () => {
+describe("the authorization of a call", () => {
   test.each(["http://localhost:3000", "http://127.0.0.1:3000", "http://[::1]:3000"])(
-    "to nobody at %s, unless it is asked for",
+    "is absent at %s, unless auth is given",
     async (url) => {
       const outgoing = call("/jobs");
       expect(await authorizeBy({ url })(outgoing)).toEqual(outgoing.headers);
@@ -77,7 +77,7 @@ describe("who calls is said", () => {
     },
   );
 
-  test("by a signature to API Gateway of its region, with the credentials of the environment", async () => {
+  test("is a signature for API Gateway in its region, with the credentials of the environment", async () => {
     const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env;
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: "AKIDHERE", AWS_SECRET_ACCESS_KEY: "s" });
     const headers = await authorizeBy({ url: `https://${HOST}`, region: "us-east-1" })(call("/jobs"));
@@ -89,7 +89,7 @@ describe("who calls is said", () => {
   });
 
   test.each(["", "se cret", "secret\nsecret", "sécret"])(
-    "by no token that a header cannot have: %j",
+    "cannot be a token that a header cannot have: %j",
     async (token) => {
       const rule = "bearer must be a token of printable ASCII without spaces or line breaks";
       const url = "https://api.example.com";
@@ -113,7 +113,7 @@ describe("who calls is said", () => {
       "url must be the URL of an API, such as https://api.example.com, got api.example.com",
     ],
     [{ url: "ftp://api.example.com" }, "got ftp://api.example.com"],
-  ] as const)("or a client cannot be made: %j", (options, message) => {
+  ] as const)("must be possible, or createClient throws: %j", (options, message) => {
     expect(() => createClient(options)).toThrow(message);
     expect(() => createClient(options)).toThrow(RangeError);
   });

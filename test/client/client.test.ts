@@ -10,7 +10,7 @@ import { createWorld, MINUTE, START } from "../support/world.ts";
 
 const URL_OF_API = "https://api.example.com/v1/";
 
-/** The client over the API in memory, whose stage is `v1`, and what was asked of it. */
+/** A client of the API in memory, whose stage is `v1`. `asked`: the calls that the client made. */
 function createClient(api: Api = createApi()) {
   const asked: string[] = [];
   const transport: Transport = async (request) => {
@@ -35,7 +35,7 @@ function answeredBy(status: number, type: string, body: string): Client {
 }
 
 describe("the client", () => {
-  test("leads a job through its life", async () => {
+  test("files, finds, moves, replaces and cancels a job", async () => {
     const { client } = createClient();
     const filed = await client.enqueue("orders", { n: 1 }, { delay: "1h", key: "17", tag: "eu" });
     expect(filed).toMatchObject({ topic: "orders", outcome: "created", body: { n: 1 }, tag: "eu" });
@@ -47,7 +47,7 @@ describe("the client", () => {
     expect(await client.get(filed.id)).toMatchObject({ state: "cancelled" });
   });
 
-  test("takes a batch apart again", async () => {
+  test("answers a job or an error for each job of a batch", async () => {
     const { client } = createClient();
     const [first, second] = await client.enqueueMany([
       { topic: "orders", body: 1, delay: 60 },
@@ -81,7 +81,7 @@ describe("the client", () => {
     expect(await client.redrive("work", { max: 1 })).toEqual({ redriven: 1, left: 0 });
   });
 
-  test("looks after topics and schedules", async () => {
+  test("manages topics and schedules", async () => {
     const { client } = createClient();
     expect((await client.topics()).map(({ topic }) => topic)).toContain("orders");
     expect(await client.pause("orders")).toMatchObject({ state: "paused" });
@@ -98,7 +98,7 @@ describe("the client", () => {
     expect(await client.health()).toEqual({ status: "ok", version: "1.2.3" });
   });
 
-  test("goes through a list page by page, no further than it is asked to", async () => {
+  test("reads a list page by page, and no page that the caller does not need", async () => {
     const { client, asked } = createClient();
     const jobs = Array.from({ length: 150 }, (_, n) => ({ topic: "orders", body: n, delay: n }));
     await client.enqueueMany(jobs);
@@ -114,7 +114,7 @@ describe("the client", () => {
     expect(asked).toEqual(["GET /v1/jobs?topic=orders&limit=1000"]);
   });
 
-  test("goes through a forecast to the end of its range", async () => {
+  test("reads a forecast to the end of its range", async () => {
     const { client, asked } = createClient();
     await client.enqueue("orders", 1, { delay: "5m" });
     await client.enqueue("orders", 2, { delay: "23h" });
@@ -127,7 +127,7 @@ describe("the client", () => {
     ]);
   });
 
-  test("goes on with a bulk until all of it is done, and says how far it is", async () => {
+  test("repeats the call of a bulk until all of the bulk is done, and reports the progress", async () => {
     const part = { action: "cancel", dryRun: false, from: "a", to: "c" } as const;
     const problem = { type: "about:blank", title: "x", status: 503, code: "unavailable", detail: "no" };
     const error = { id: "x", problem };
@@ -160,7 +160,7 @@ describe("the client", () => {
     });
   });
 
-  test("goes on with a bulk that failed on its way, and moves no job again", async () => {
+  test("continues a bulk that failed half-way, and moves no job twice", async () => {
     const { client, api } = createClient();
     const { hooks } = api.world.pool;
     for (const part of [1, 2]) {
@@ -200,7 +200,7 @@ describe("the client", () => {
     expect(await all(client.list({ topic: "orders", state: "scheduled" }))).toEqual([]);
   });
 
-  test("refuses what JSON cannot hold, and calls nobody", async () => {
+  test("refuses a body that JSON cannot represent, and makes no call", async () => {
     const { client, asked } = createClient();
     const circle: Record<string, unknown> = {};
     circle.self = circle;
@@ -216,7 +216,7 @@ describe("the client", () => {
     expect(asked).toEqual([]);
   });
 
-  test("refuses what HTTP cannot carry, and what is no time, as the API would", async () => {
+  test("refuses a key that HTTP cannot carry, and a wrong time, with the error code of the API", async () => {
     const { client, asked } = createClient();
     const never = new Date("x");
     const refused = (message: string) => expect.objectContaining({ code: "bad-request", message });
@@ -233,7 +233,7 @@ describe("the client", () => {
     );
   });
 
-  test("leaves it to the API to say what plain JavaScript left out", async () => {
+  test("lets the API refuse a call from which plain JavaScript left out an argument", async () => {
     const { client } = createClient();
     const [enqueue, put] = [client.enqueue, client.put] as ((...given: unknown[]) => Promise<unknown>)[];
     const missing = {
@@ -244,7 +244,7 @@ describe("the client", () => {
     await expect(put?.("orders", "17")).rejects.toMatchObject({ code: "bad-request", status: 400 });
   });
 
-  test("tells a refusal with its code, its data and its status", async () => {
+  test("throws a refusal with its code, its data and its status", async () => {
     const { client } = createClient();
     const { id } = await client.enqueue("orders", 1, { delay: "1h", key: "17" });
     await expect(client.enqueue("orders", 1, { delay: "1h", key: "17" })).rejects.toMatchObject({
@@ -259,14 +259,17 @@ describe("the client", () => {
     });
   });
 
-  test.each(["..", ".", "a/b", "a?b", "", "\ud800"])("never takes %j for another call", async (name) => {
-    const { client, api } = createClient();
-    const { id } = await api.file({ key: "17" });
-    await expect(client.cancelByKey(name, String(id))).rejects.toThrow(MinutehandError);
-    await expect(client.cancelByKey("orders", name)).rejects.toThrow(MinutehandError);
-    await expect(client.cancel(name)).rejects.toThrow(MinutehandError);
-    expect(await client.get(String(id))).toMatchObject({ state: "scheduled" });
-  });
+  test.each(["..", ".", "a/b", "a?b", "", "\ud800"])(
+    "never makes another call because a name is %j",
+    async (name) => {
+      const { client, api } = createClient();
+      const { id } = await api.file({ key: "17" });
+      await expect(client.cancelByKey(name, String(id))).rejects.toThrow(MinutehandError);
+      await expect(client.cancelByKey("orders", name)).rejects.toThrow(MinutehandError);
+      await expect(client.cancel(name)).rejects.toThrow(MinutehandError);
+      expect(await client.get(String(id))).toMatchObject({ state: "scheduled" });
+    },
+  );
 
   test.each([
     [200, "text/html", "<!doctype html>", "bad-answer"],
@@ -285,7 +288,7 @@ describe("the client", () => {
   });
 });
 
-describe("another server", () => {
+describe("an answer that is not from Minutehand's API", () => {
   const receipt = "r";
   const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
     "an object whose id is a string": (client) => client.get("x"),
@@ -300,13 +303,13 @@ describe("another server", () => {
     "an object whose name is a string": (client) => client.removeSchedule("x"),
     "an object whose topic is a string": (client) => client.pause("x"),
   };
-  test.each(Object.keys(CALLS))("that answers {} is told by what was expected: %s", async (expected) => {
+  test.each(Object.keys(CALLS))("of {} is refused with what was expected: %s", async (expected) => {
     const call = CALLS[expected]?.(answeredBy(200, "application/json", "{}"));
     await expect(call).rejects.toMatchObject({ code: "bad-answer", status: 200 });
     await expect(call).rejects.toThrow(new RegExp(`not from Minutehand's API: "{}", expected ${expected}$`));
   });
 
-  test("that answers a list where an object is expected is told so", async () => {
+  test("of a list where an object is expected is refused", async () => {
     for (const call of [
       (client: Client) => client.finish("work", receipt),
       (client: Client) => client.get("x"),
@@ -315,7 +318,7 @@ describe("another server", () => {
     expect(await answeredBy(200, "application/json", "{}").finish("work", receipt)).toEqual({});
   });
 
-  test("that repeats its cursors ends a list with an error, and a bulk", async () => {
+  test("that repeats an earlier cursor ends a list, a forecast or a bulk with an error", async () => {
     const answers = ["a", "b", "a"];
     const counts = { matched: 0, changed: 0, skipped: {}, errors: [], examined: 0 };
     const client = () => {
@@ -373,13 +376,13 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
 };
 
 describe("an abort signal", () => {
-  test.each(Object.keys(CALLS))("that is aborted keeps %s from calling anybody", async (name) => {
+  test.each(Object.keys(CALLS))("that is already aborted keeps %s from making a call", async (name) => {
     const { client, asked } = createClient();
     await expect(CALLS[name]?.(client)).rejects.toBe(reason);
     expect(asked).toEqual([]);
   });
 
-  test("is taken by every call", () => {
+  test("is an option of every call", () => {
     expect(Object.keys(CALLS).sort()).toEqual(Object.keys(createClient().client).sort());
   });
 });
@@ -401,7 +404,7 @@ describe("an unknown option", () => {
   };
 
   test.each(Object.keys(CALLS))(
-    "is refused by %s before it calls anybody, with the nearest known name",
+    "is refused by %s before it makes a call, with the nearest known name",
     async (name) => {
       const { client, asked } = createClient();
       await expect(CALLS[name]?.(misspelling(client))).rejects.toMatchObject({
@@ -434,7 +437,7 @@ describe("typed topics", () => {
   type Topics = { orders: { orderId: number }; work: string };
   const good = { orderId: 1 };
 
-  test("take their bodies and no others", async () => {
+  test("accept only bodies of their own types", async () => {
     const { client: untyped, api } = createClient();
     const client = directOn<Topics>(api.world.ctx, console);
     await client.enqueue("orders", good, { delay: 60 });
@@ -459,7 +462,7 @@ describe("typed topics", () => {
 });
 
 describe("the direct client", () => {
-  test("asks no more of DynamoDB and SQS than the operation does", async () => {
+  test("makes no more calls to DynamoDB and SQS than the operation itself", async () => {
     const callsOf = async (work: (world: ReturnType<typeof createWorld>) => Promise<unknown>) => {
       const world = createWorld();
       const calls: string[] = [];
@@ -480,7 +483,7 @@ describe("the direct client", () => {
   });
 
   test("writes the metrics of each request at its end", async () => {
-    // `POWERTOOLS_DEV`: to the global console, not to one of its own.
+    // With `POWERTOOLS_DEV`, Powertools writes to the global console, which this test replaces, and not to a console of its own.
     const settings = { DEV: "true", METRICS_DISABLED: "false", METRICS_NAMESPACE: "Minutehand" };
     for (const [name, value] of Object.entries(settings)) vi.stubEnv(`POWERTOOLS_${name}`, value);
     const log = vi.spyOn(console, "log").mockImplementation(() => {});

@@ -28,7 +28,7 @@ test.each([
   [{ url, auth: { token: "s3cr3t" } }, "a token or a function, got object"],
   [{ url, auth: { bearer: 5 } }, "a token or a function, got object"],
   [{ url, auth: null }, "a token or a function, got object"],
-])("a client is not made of %j", (options, message) => {
+])("createClient refuses %j", (options, message) => {
   const create = () => createClient(options as never);
   expect(create).toThrow(RangeError);
   expect(create).toThrow(message);

@@ -21,7 +21,7 @@ function clientOf({ url }: { url: string }, options: Options = {}) {
 const jobs = ({ api }: TroubledApi) => api.world.pool.items().filter((item) => "body" in item);
 const job = ["orders", { n: 1 }, { delay: "1h" }] as const;
 
-/** What timers are set to while `work` runs, ms. Those of `LONG` and `LONGEST` are over at once. */
+/** The durations of the timers that are set while `work` runs, in ms. Timers of `LONG` and `LONGEST` end at once. */
 async function timersOf(work: () => Promise<unknown>): Promise<number[]> {
   const timers: number[] = [];
   const real = globalThis.setTimeout;
@@ -39,7 +39,7 @@ afterEach(() => {
 describe("a call over the network", () => {
   const once: [string, Trouble][] = [
     ["the API cannot serve it for now", { status: 503, headers: { "retry-after": "0" } }],
-    ["a gateway has no room", { status: 429, body: '{"message":"Too Many Requests"}' }],
+    ["a gateway throttles it", { status: 429, body: '{"message":"Too Many Requests"}' }],
     ["a gateway gets no answer", { status: 504, body: "<html>" }],
     ["it is cut off before it arrives", "cut before"],
     ["its answer is lost after it took effect", "cut after"],
@@ -86,17 +86,14 @@ describe("a call over the network", () => {
     [1000, { waitSeconds: 7 }, 17_000],
     [1000, {}, 10_000],
     [TIMEOUT, { waitSeconds: 7 }, TIMEOUT],
-  ])(
-    "of a timeout of %i ms that receives with %j is waited for %i ms",
-    async (timeout, request, expected) => {
-      await using served = await serveInTrouble([]);
-      const client = clientOf(served, { timeout });
-      expect(await timersOf(() => client.receive("work", request))).toContain(expected);
-    },
-  );
+  ])("with a timeout of %i ms that receives with %j waits for %i ms", async (timeout, request, expected) => {
+    await using served = await serveInTrouble([]);
+    const client = clientOf(served, { timeout });
+    expect(await timersOf(() => client.receive("work", request))).toContain(expected);
+  });
 
-  test.each(once.filter(([what]) => what !== "a gateway has no room"))(
-    "that receives is not repeated where jobs may have been taken: %s",
+  test.each(once.filter(([what]) => what !== "a gateway throttles it"))(
+    "that receives is not repeated if jobs may have been claimed: %s",
     async (_, trouble) => {
       await using served = await serveInTrouble([trouble]);
       await expect(clientOf(served).receive("work")).rejects.toThrow();
@@ -104,13 +101,13 @@ describe("a call over the network", () => {
     },
   );
 
-  test("that receives is repeated when a gateway has no room for it", async () => {
+  test("that receives is repeated if a gateway throttles it", async () => {
     await using served = await serveInTrouble([{ status: 429, body: '{"message":"Too Many Requests"}' }]);
     expect(await clientOf(served).receive("work")).toEqual([]);
     expect(served.received).toHaveLength(2);
   });
 
-  test("that receives and is not answered says that it is not repeated", async () => {
+  test("that receives and gets no answer fails, and the error says that it is not retried", async () => {
     await using served = await serveInTrouble(["cut after"]);
     await expect(clientOf(served).receive("work")).rejects.toMatchObject({
       code: "unavailable",
@@ -124,7 +121,7 @@ describe("a call over the network", () => {
     await expect(clientOf(served).receive("work", request)).rejects.toMatchObject({ status: 400 });
   });
 
-  test("has a key of its own, or its caller's", async () => {
+  test("has an Idempotency-Key of its own, or the caller's", async () => {
     await using served = await serveInTrouble([]);
     const client = clientOf(served);
     await client.enqueue(...job);
@@ -147,7 +144,7 @@ describe("a call over the network", () => {
     expect(await client.cancel(id)).toMatchObject({ state: "cancelled" });
   });
 
-  test("puts one job under a key, although its answer is lost and the job has freed the key by the repeat", async () => {
+  test("puts one job under a key, although its answer is lost and the job has ended before the repeat", async () => {
     await using served = await serveInTrouble(["cut after"]);
     const { api, received } = served;
     /** The job runs between both tries. */
@@ -163,7 +160,7 @@ describe("a call over the network", () => {
     expect(jobs(served)).toHaveLength(1);
   });
 
-  test("waits twice as long before each repeat, less what chance takes off", async () => {
+  test("waits with exponential backoff and jitter before each repeat", async () => {
     await using served = await serveInTrouble(["cut before", "cut before", "cut before"]);
     const client = clientOf(served, { firstWait: 8, random: () => 0.5 });
     const timers = await timersOf(() => client.enqueue(...job));
@@ -178,7 +175,7 @@ describe("a call over the network", () => {
     expect(await timersOf(() => clientOf(served).enqueue(...job))).toContain(expected);
   });
 
-  test("is given up after so many repeats, and says what stood in the way", async () => {
+  test("fails after the allowed repeats, and the error says why", async () => {
     await using served = await serveInTrouble(["cut before", "cut before"]);
     const call = clientOf(served, { retries: 1 }).enqueue(...job);
     await expect(call).rejects.toMatchObject({
@@ -189,7 +186,7 @@ describe("a call over the network", () => {
     expect(jobs(served)).toEqual([]);
   });
 
-  test("that the API refuses for now to the last is told so in its own words", async () => {
+  test("that the API answers with 503 each time throws the API's own error", async () => {
     const body = JSON.stringify({ status: 503, code: "unavailable", detail: "repeat the call", more: 1 });
     const trouble = {
       status: 503,
@@ -205,7 +202,7 @@ describe("a call over the network", () => {
     });
   });
 
-  test("that is refused for good is made once", async () => {
+  test("that is refused for good is not repeated", async () => {
     await using served = await serveInTrouble([]);
     const refused = clientOf(served).enqueue("nowhere", 1, { delay: 1 });
     await expect(refused).rejects.toMatchObject({ code: "unknown-topic", status: 404 });
@@ -220,7 +217,7 @@ describe("a call over the network", () => {
     await expect(call).rejects.toMatchObject({ code: "bad-answer", status: 307 });
   });
 
-  test("carries a token that is asked for each time", async () => {
+  test("gets a new token for each try", async () => {
     await using served = await serveInTrouble(["cut before"]);
     let asked = 0;
     const auth = { bearer: async () => `token-${++asked}` };

@@ -77,7 +77,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-/** What a call answers, and what there is after it, when these things go wrong with it. */
+/** Makes a call while `troubles` happen. Answers the call's result (`answer`), and the items that exist afterwards (`left`). */
 async function troubled(
   name: string,
   troubles: (api: Api, scene: Scene) => readonly (Trouble | undefined)[],
@@ -99,7 +99,7 @@ async function troubled(
   return { answer: withoutOutcome(answer), left: leftOf(api) };
 }
 
-/** A repeat says `replayed` of what it files. */
+/** Leaves out `outcome`, because a repeated call answers `replayed`. */
 function withoutOutcome(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer), (key, value) => (key === "outcome" ? undefined : value));
 }
@@ -107,7 +107,7 @@ function withoutOutcome(answer: unknown): unknown {
 function leftOf({ world }: Api): unknown {
   const homes = world.pool.items().filter((item): item is Home => "dueAt" in item);
   const paused = world.pool.items().filter((item): item is Pause => item.pk.startsWith("pause#"));
-  // A pause that is said again says when.
+  // A repeated pause sets `changedAt` again.
   const pauses = paused.map(({ changedAt: _, ...pause }) => pause);
   const schedules = ["hourly", "new"].map((name) => world.schedules.read(name));
   return Promise.all(schedules).then((found) => ({ homes, pauses, found }));
@@ -137,7 +137,7 @@ describe("a call whose answer is lost", () => {
     "bulk that runs": (api, { ids }) => change(api, ids[0] ?? ""),
   };
   test.each(Object.keys(LATER))(
-    "%s: leaves what another caller has changed before the repeat",
+    "%s: the repeat does not undo what another caller has changed in the meantime",
     async (name) => {
       const later = LATER[name];
       const api = createApi();

@@ -30,12 +30,12 @@ describe("a callback URL", () => {
     "https://[64:ff9b::a9fe:a9fe]/",
     "https://[2002:a00:1::]/",
   ];
-  it.each(NOT_PUBLIC)("is not %s, an address that is not public", (url) => {
+  it.each(NOT_PUBLIC)("must not be %s, whose address is not public", (url) => {
     expect(callbackUrlError(url, STRICT)).toMatch(/^must lead to a public address, got "https:/);
   });
 
   it.each(["https://localhost/", "https://LOCALHOST:8080/", "https://localhost./", "https://api.localhost/"])(
-    "is not %s, this machine",
+    "must not be %s, which leads to this machine",
     (url) => expect(callbackUrlError(url, STRICT)).toMatch(/^must not lead to this machine, got/),
   );
 
@@ -52,7 +52,7 @@ describe("a callback URL", () => {
     ["https://me:secret@example.com/", "have no user name or password"],
     ["https://:secret@example.com/", "have no user name or password"],
     [`https://example.com/${"x".repeat(2029)}`, "have at most 2048 characters, got 2049"],
-  ])("is not %j: it must %s", (url, rule) => {
+  ])("must not be %j, because it must %s", (url, rule) => {
     expect(callbackUrlError(url, STRICT)).toContain(`must ${rule}`);
   });
 
@@ -68,14 +68,14 @@ describe("a callback URL", () => {
     `https://example.com/${"x".repeat(2028)}`,
   ])("may be %s", (url) => expect(callbackUrlError(url, STRICT)).toBeUndefined());
 
-  it("may begin with http: where its topic allows that, and with nothing else", () => {
+  it("may begin with http: if its topic allows http, but with no further scheme", () => {
     const policy = { ...STRICT, allowHttp: true };
     expect(callbackUrlError("http://example.com/", policy)).toBeUndefined();
     expect(callbackUrlError("ws://example.com/", policy)).toContain("must begin with https: or http:");
     expect(callbackUrlError("http://10.0.0.7/", policy)).toContain("a public address");
   });
 
-  it("may lead to a host that its topic allows, however that is written, and to no other", () => {
+  it("may lead to a host that its topic allows, in any notation, and to no other private host", () => {
     const policy = { allowHttp: false, allowHosts: ["10.0.0.7", "[fd00::7]", "localhost"], ports: PORTS };
     for (const url of [
       "https://10.0.0.7/",
@@ -92,7 +92,7 @@ describe("a callback URL", () => {
     expect(callbackUrlError("https://me@10.0.0.7/", policy)).toContain("no user name");
   });
 
-  it("leads to a port that its topic allows: the protocol's own, or what it names", () => {
+  it("must lead to a port that its topic allows, by default the port of its protocol", () => {
     const policy = { ...STRICT, ports: [443, 8443] };
     for (const url of ["https://a.example/", "https://a.example:443/", "https://a.example:8443/"])
       expect(callbackUrlError(url, policy)).toBeUndefined();
@@ -106,7 +106,7 @@ describe("a callback URL", () => {
     );
   });
 
-  it("leads to one of the only hosts that its topic names, if it names any", () => {
+  it("must lead to a host of onlyHosts or allowHosts, if its topic has onlyHosts", () => {
     const policy = { ...STRICT, onlyHosts: ["hooks.example", "*.shop.example"], allowHosts: ["10.0.0.7"] };
     for (const host of [
       "hooks.example",
@@ -131,25 +131,25 @@ describe("a callback URL", () => {
     );
   });
 
-  it("of the topic itself may lead to any port, and others to that one", () => {
+  it("of the topic itself may have any port, and then the URLs of jobs may have that port too", () => {
     const { ports } = webhookPolicy({ webhook: { url: "https://hooks.example:8443/in" } });
     expect(ports).toEqual([80, 443, 8443]);
     expect(webhookPolicy({ webhook: { url: "https://hooks.example/in" } }).ports).toEqual([80, 443]);
     expect(webhookPolicy({ webhook: { url: "https://a:8443/", ports: [443] } }).ports).toEqual([443]);
   });
 
-  it("is shown in its refusal by its start", () => {
+  it("is shortened in the error", () => {
     expect(callbackUrlError(`ftp://${"x".repeat(1000)}`, STRICT)?.length).toBeLessThan(200);
   });
 });
 
-describe("an address", () => {
+describe("a public address", () => {
   it.each(["nonsense", "", "1.2.3.4.5", "example.com"])("is not %j", (text) => {
     expect(isPublicAddress(text)).toBe(false);
   });
 
   it.each(["4000::1", "5f00::1", "ff02::1", "2001:db8::1", "2001::1", "fe80::1%eth0", "255.255.255.255"])(
-    "of the Internet is not %s",
+    "is not %s",
     (address) => expect(isPublicAddress(address)).toBe(false),
   );
 });
@@ -162,7 +162,7 @@ describe("a stack on a developer's own machine", () => {
     topics: { plain: { pack: 3 }, hooks: { webhook: { timeout: 3, allowHosts: ["hooks.internal"] } } },
   };
 
-  it("may call itself from its webhook topics, in the clear, and other topics stay as they are", () => {
+  it("may call itself over http from its webhook topics, and other topics stay as they are", () => {
     const { plain, hooks } = allowLoopback(policy).topics;
     expect(plain).toEqual({ pack: 3 });
     expect(hooks).toEqual({

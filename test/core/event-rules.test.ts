@@ -45,7 +45,7 @@ describe("an event", () => {
     expect(() => parseEvent(text)).toThrow(refusal(words));
   });
 
-  test("is for the rules of its source and detail-type, and for those that name no source", () => {
+  test("matches the rules of its source and detail-type, and the rules that name no source", () => {
     const rules = [
       { ...cancels, source: "shop" },
       { ...cancels, source: "bank" },
@@ -56,7 +56,7 @@ describe("an event", () => {
   });
 });
 
-test("an event's longest tombstone comes first, and jobs that it files last", () => {
+test("of an event's rules, the longest tombstone comes first, and rules that file jobs come last", () => {
   const lasting = [10, 300, 60].map((tombstone) => ({ ...cancels, tombstone }));
   expect(rulesFor([files, ...lasting], eventOf())).toEqual([lasting[1], lasting[2], lasting[0], files]);
 });
@@ -79,7 +79,7 @@ describe("an event's key", () => {
     ["too long", "k".repeat(257), "got text of 257 characters"],
     ["with a slash", "a/b", "got text of 3 characters"],
     ["what a path cannot hold", "..", "got text of 2 characters"],
-  ])("that is %s is refused, and not told", (_, orderId, words) => {
+  ])("that is %s is refused, and the error does not contain it", (_, orderId, words) => {
     const read = () => keyIn(eventOf({ detail: { orderId } }), cancels);
     expect(read).toThrow(refusal(words));
     expect(read).toThrow(refusal("$.detail.orderId of event OrderPaid e1"));
@@ -101,12 +101,12 @@ describe("an event's key", () => {
     ["1.0", "1"],
     ["1e2", "100"],
     ["-5", "-5"],
-  ])("is the number that is written: %s", (orderId, key) => {
+  ])("has the value of the number %s", (orderId, key) => {
     expect(keyIn(written(orderId), cancels)).toBe(key);
   });
 
   test.each(["$.detail.constructor.name", "$.detail.__proto__.a", "$.detail.orderId.length"])(
-    "is nothing that the event has not: %s",
+    "must be a field of the event's own, which %s is not",
     (key) => {
       expect(() => keyIn(eventOf(), { ...cancels, key })).toThrow(refusal("got nothing"));
     },
@@ -114,18 +114,18 @@ describe("an event's key", () => {
 });
 
 describe("an event's body", () => {
-  test("is what stands at the rule's path, null too", () => {
+  test("is the value at the rule's path, also if it is null", () => {
     expect(bodyIn(eventOf(), files)).toEqual({ orderId: "17" });
     expect(bodyIn(eventOf({ detail: { order: null } }), { ...files, body: "$.detail.order" })).toBeNull();
   });
 
-  test("must be there", () => {
+  test("must exist at the rule's path", () => {
     expect(() => bodyIn(eventOf(), { ...files, body: "$.detail.order" })).toThrow(
       refusal("must be at $.detail.order of event OrderPaid e1"),
     );
   });
 
-  test("with a number that a double would alter is refused, where a key would not be", () => {
+  test("is refused if a double would alter a number in it, though a key beside that number is taken", () => {
     const text = JSON.stringify(whole).replace('"17"', '"17","n":9007199254740993');
     expect(() => bodyIn(parseEvent(text), files)).toThrow(refusal("a double holds exactly"));
     expect(keyIn(parseEvent(text), files)).toBe("17");

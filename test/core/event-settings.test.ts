@@ -5,22 +5,22 @@ import { configuredPolicy } from "../../core/policy.ts";
 const matched = { detailType: "OrderPaid", key: "$.detail.orderId" } as const;
 const inSeconds = (minutes: number) => 60 * minutes;
 
-describe("what a topic says about events", () => {
+describe("a topic's settings for events", () => {
   test.each([
-    ["cancels ahead", { cancelOn: matched }, true],
+    ["cancels jobs in advance", { cancelOn: matched }, true],
     [
       "cancels and files",
       { cancelOn: { ...matched, tombstone: 0 }, enqueueOn: { ...matched, delay: 1 } },
       true,
     ],
-    ["cancels what is there alone", { cancelOn: { ...matched, tombstone: 0 } }, false],
-    ["files alone", { enqueueOn: { ...matched, delay: 1 } }, false],
+    ["cancels only existing jobs", { cancelOn: { ...matched, tombstone: 0 } }, false],
+    ["only files jobs", { enqueueOn: { ...matched, delay: 1 } }, false],
     ["does nothing", {}, false],
-  ])("has jobs look for tombstones as they are filed, or not: one that %s", (_, settings, heeded) => {
+  ])("say whether new jobs must look for tombstones: a topic that %s", (_, settings, heeded) => {
     expect(configuredPolicy(settings, inSeconds).cancelledByEvents ?? false).toBe(heeded);
   });
 
-  test("has its defaults where plain JavaScript says undefined", () => {
+  test("have their defaults if plain JavaScript gives undefined", () => {
     const none = { body: undefined, onDuplicate: undefined, maxDelay: undefined };
     const settings = {
       cancelOn: { ...matched, tombstone: undefined },

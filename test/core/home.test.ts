@@ -4,7 +4,7 @@ import { hasCrashed, isRunning, stateAt } from "../../core/home.ts";
 import { TIME, waitingHome } from "./waiting-home.ts";
 
 describe("leases", () => {
-  it("count as live until the margin past their end", () => {
+  it("count as live until the clock margin after their end", () => {
     const running = waitingHome({ state: "running", leaseEnd: TIME });
     expect(isRunning(running, TIME + CLOCK_MARGIN - 1)).toBe(true);
     expect(hasCrashed(running, TIME + CLOCK_MARGIN)).toBe(true);

@@ -14,7 +14,7 @@ describe("ids", () => {
     }
   });
 
-  it("text that is no id is told", () => {
+  it("text that is not an id is recognised", () => {
     const id = drawJobId(TIME, 8, counting);
     for (const text of [
       "",

@@ -4,7 +4,7 @@ import { documentedFields } from "../../site/docstrings.ts";
 
 const FILE = new URL("../../core/job-options.ts", import.meta.url);
 
-test("each option's description is the sentence that its type says", () => {
+test("each option's description is the sentence in the docstring of its type", () => {
   const described = Object.entries(JOB_OPTIONS).map(([name, { description }]) => [name, description]);
   const said = documentedFields(FILE, "JobOptions").map(({ name, text }) => [name, text]);
   expect(described).toEqual(said);

@@ -14,7 +14,7 @@ describe("numbers", () => {
     "9007199254740991",
     "0.30000000000000004",
     "1.50e2",
-  ])("%s means the same after a double", (token) => {
+  ])("%s is the same number as a double", (token) => {
     expect(isExact(token)).toBe(true);
   });
 
@@ -29,7 +29,7 @@ describe("numbers", () => {
     "-0",
     "-0.0",
     "-0e5",
-  ])("%s does not, and is refused", (token) => {
+  ])("%s is another number as a double, and is refused", (token) => {
     expect(isExact(token)).toBe(false);
     expect(() => parseJson(`{"n":${token}}`)).toThrow(/a number must be one that a double holds exactly/);
   });
@@ -42,7 +42,7 @@ describe("numbers", () => {
   });
 });
 
-describe("what reading would alter", () => {
+describe("JSON that parsing would alter", () => {
   it.each([
     ['{"a":1,"a":1}', "a: an object must have each name at most once, got this name twice"],
     ['{"body":{"b":[{},{"c":1,"\\u0063":2}]}}', "body.b.1.c: an object must have each name at most once"],
@@ -56,12 +56,12 @@ describe("what reading would alter", () => {
       "delay: a number must be one that a double holds exactly as written, got -0; send it as a string",
     ],
     ["-0", "the request: a number must be one that a double holds exactly"],
-  ])("%s is refused by its path", (text, message) => {
+  ])("%s is refused, and the error names the path", (text, message) => {
     expect(() => parseJson(text)).toThrow(message);
   });
 
   it.each(['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a,\\"a\\":"}', "-0.5", "-1e-5"])(
-    "does not stand in %s",
+    "is not found in %s",
     (text) => {
       expect(parseJson(text)).toEqual(JSON.parse(text));
     },
@@ -78,7 +78,7 @@ describe("what reading would alter", () => {
 });
 
 describe("text", () => {
-  it("what SQS refuses stands as an escape that means the same", () => {
+  it("characters that SQS refuses are escaped, and parsing gives them back", () => {
     const value = "a\ufffe\uffff\ud800b\u0001";
     const json = toJson(value);
     expect(json).toMatch(/^[\x20-\x7e]+$/);

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { lookAgainAt } from "../../core/look-again.ts";
 import { TIME } from "./waiting-home.ts";
 
-describe("looking again", () => {
-  it("comes after the wait, hardly later, and at few times", () => {
+describe("the time of the next look", () => {
+  it("comes after the wait, at most a quarter of the wait and a minute later, and is the same for calls shortly after each other", () => {
     for (const wait of [60_000, 300_000, 3_600_000, 86_400_000]) {
       const times = Array.from({ length: 100 }, (_, i) => lookAgainAt("job-4k2x9z", TIME + i * 600, wait));
       for (const [i, time] of times.entries()) {
@@ -14,7 +14,7 @@ describe("looking again", () => {
     }
   });
 
-  it("is at other times for other jobs, or a sweep would stand at one instant", () => {
+  it("differs between jobs, because one sweep could not handle the looks of all jobs at one time", () => {
     const ids = Array.from(
       { length: 100 },
       (_, i) => `job-${(i * 21_000_000).toString(36).padStart(6, "0")}`,

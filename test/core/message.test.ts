@@ -26,7 +26,7 @@ describe("messages", () => {
     expect(Date.parse(job?.sentAt ?? "")).toBe(TIME);
   });
 
-  it("a dead letter names the run that was the last", () => {
+  it("a dead letter names the last run", () => {
     expect(parseMessage(deadText(waitingHome({ attempt: 4 }), "why"))).toMatchObject({
       dead: true,
       error: "why",
@@ -34,7 +34,7 @@ describe("messages", () => {
     });
   });
 
-  it("what is none of ours is told", () => {
+  it("text that is not the queue's message is recognised", () => {
     for (const text of [
       "",
       "1",

@@ -18,7 +18,7 @@ it("a short policy stays readable", () => {
   expect(policyText(policyOf(2))).toBe(JSON.stringify(policyOf(2)));
 });
 
-it("a long one takes a quarter of its length, and is the same again", () => {
+it("a long policy is compressed to less than a quarter, and is read back unchanged", () => {
   const policy = policyOf(60);
   const text = policyText(policy);
   expect(text.length).toBeLessThan(JSON.stringify(policy).length / 4);

@@ -3,7 +3,7 @@ import { decodeReceipt, encodeReceipt } from "../../core/receipt.ts";
 import { waitingHome } from "./waiting-home.ts";
 
 describe("receipts", () => {
-  it("round trip, and garbage is none", () => {
+  it("are the same after encoding and decoding, and other text is not a receipt", () => {
     const receipt = {
       v: 1,
       id: waitingHome().id,

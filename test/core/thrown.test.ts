@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { messageOf, reasonOf } from "../../core/errors.ts";
 import { describeThrown, splitPlace, truncateError } from "../../core/thrown.ts";
 
-describe("what is said of a thrown value", () => {
+describe("the description of a thrown value", () => {
   test("is name, message, stack and causes of an error, and none of its other fields", () => {
     const cause = Object.assign(new TypeError("fetch failed"), { config: { authorization: "secret" } });
     const thrown = Object.assign(new Error("no bank", { cause }), { body: "secret" });
@@ -81,13 +81,13 @@ describe("what is said of a thrown value", () => {
 });
 
 describe("a job's error", () => {
-  test("is cut before its place", () => {
+  test("is shortened before the place in the source that it ends with", () => {
     expect(truncateError("no bank (pay.ts:3)", 14)).toBe("no  (pay.ts:3)");
     expect(truncateError("no bank (pay.ts:3)", 99)).toBe("no bank (pay.ts:3)");
     expect(truncateError("no bank", 2)).toBe("no");
   });
 
-  test("has a place only at its end", () => {
+  test("has a place in the source only at its end", () => {
     expect(splitPlace("no (pay.ts:3)")).toEqual(["no", " (pay.ts:3)"]);
     for (const text of ["", "no", "no (pay.ts:3) bank", "no (pay)", "(pay.ts:3)"])
       expect(splitPlace(text)).toEqual([text, ""]);

@@ -7,8 +7,8 @@ import { documentedFields } from "../../site/docstrings.ts";
 const matched = { detailType: "OrderPaid", key: "$.detail.orderId" } as const;
 const inSeconds = (minutes: number) => 60 * minutes;
 
-describe("what a topic says in durations", () => {
-  test("its policy says in seconds, but not what is the default anyway", () => {
+describe("durations in a topic's settings", () => {
+  test("become seconds in its policy, which leaves out defaults", () => {
     const said: TopicSettings<number> = { ttr: 2, spread: 3, ifLate: { after: 5, do: "skip" } };
     expect(configuredPolicy(said, inSeconds)).toEqual({
       ttr: 120,
@@ -18,7 +18,7 @@ describe("what a topic says in durations", () => {
     expect(configuredPolicy({ spread: 0, ifLate: { after: 5, do: "run" } }, inSeconds)).toEqual({});
   });
 
-  test("is named where it is no duration", () => {
+  test("are converted together with their path, so that an error can name it", () => {
     const named: string[] = [];
     const secondsOf = (_: number, at: string) => named.push(at);
     configuredPolicy({ ttr: 1, spread: 1, ifLate: { after: 1, do: "skip" } }, secondsOf);

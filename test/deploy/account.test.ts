@@ -17,7 +17,7 @@ const TEMPLATE = {
 };
 const VARIABLES = { MINUTEHAND_TABLE: "t", MINUTEHAND_EVENT_SOURCES: "{}" };
 
-/** CloudFormation, Lambda and an HTTP API, as much of them as `--stack` asks of an account. */
+/** One server plays CloudFormation, Lambda and the HTTP API of an account. It answers only the calls that `--stack` makes. */
 describe("a stack in an account", () => {
   let server: Server;
   let url: string;
@@ -64,7 +64,7 @@ describe("a stack in an account", () => {
     server.close();
   });
 
-  it("is called at its own URL, signed for its region, with the credentials of the environment", async () => {
+  it("gets calls at the URL of its API, signed for its region with the credentials of the environment", async () => {
     outputs = { ApiUrl: url, TableName: "t", QueueUrlPrefix: "https://sqs/1/shop-" };
     const target = await deployedTarget("aws", "Shop");
     expect(target).toEqual({
@@ -83,7 +83,7 @@ describe("a stack in an account", () => {
     );
   });
 
-  it("without an HTTP API its app has what the tick's function has, and the schedules beside far jobs", async () => {
+  it("without an HTTP API gives the suite's own app the environment of the tick, and the settings of far jobs' schedules", async () => {
     outputs = { TableName: "t", QueueUrlPrefix: "https://sqs/1/shop-" };
     const { api } = await deployedTarget("aws", "Shop");
     expect(api).toEqual({ environment: { ...VARIABLES, MINUTEHAND_PROMOTIONS: expect.any(String) } });
@@ -94,19 +94,19 @@ describe("a stack in an account", () => {
     });
   });
 
-  it("that is another app's is refused with what it lacks", async () => {
+  it("is refused if it belongs to another app, with the outputs that it lacks", async () => {
     outputs = { BucketName: "b" };
     await expect(deployedTarget("aws", "Shop")).rejects.toThrow(
       "stack Shop must have the outputs TableName and QueueUrlPrefix, has BucketName",
     );
   });
 
-  it("that is not there is refused by CloudFormation", async () => {
+  it("is refused by CloudFormation if it does not exist", async () => {
     await expect(deployedTarget("aws", "Shopp")).rejects.toThrow("Stack with id Shopp does not exist");
   });
 });
 
-/** In CloudFormation's Query protocol. */
+/** The answer to a call of CloudFormation, in the XML of its Query protocol. */
 function answerTo(action: string, parameters: Record<string, string>, outputs: Record<string, string>) {
   const { StackName: stack, LogicalResourceId: id } = parameters;
   const wrap = (result: string) => ({

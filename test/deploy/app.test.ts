@@ -16,7 +16,7 @@ function synthesised(): StackTemplate {
   return JSON.parse(readFileSync(join(folder, "Minutehand.template.json"), "utf8")) as StackTemplate;
 }
 
-/** As a user types it, but that what the CDK finds against CloudFormation's schemas is an error. */
+/** Runs `cdk synth` as a user does, but treats what the CDK finds against CloudFormation's schemas as errors. */
 async function cdkSynth(): Promise<StackTemplate> {
   const cdk = join(ROOT, "node_modules", "aws-cdk", "bin", "cdk");
   const strict = ["--context", "@aws-cdk/core:validateAgainstDefaultRules=true"];
@@ -25,7 +25,7 @@ async function cdkSynth(): Promise<StackTemplate> {
   return synthesised();
 }
 
-/** As the CLI runs the app when a user gives it `-c` arguments, without the seconds that the CLI takes. */
+/** Runs the app as the CDK's command line does for `-c` arguments. The command line itself would take seconds. */
 async function appWith(context: Record<string, string>): Promise<StackTemplate> {
   const env = { ...process.env, CDK_OUTDIR: folder, CDK_CONTEXT_JSON: JSON.stringify(context) };
   await run(process.execPath, ["infra/app.ts"], { cwd: ROOT, env });
@@ -33,7 +33,7 @@ async function appWith(context: Record<string, string>): Promise<StackTemplate> 
 }
 
 describe("the app", () => {
-  it("synthesises its eight topics and says where they are", async () => {
+  it("synthesises its eight topics, and outputs the API's URL, the table's name and the queues' URL prefix", async () => {
     const template = await cdkSynth();
     const queues = resourcesOf(template, "AWS::SQS::Queue").map(([, { Properties }]) => Properties.QueueName);
     expect(queues.sort()).toEqual([
@@ -65,7 +65,7 @@ describe("the app", () => {
     expect(resourcesOf(template, "AWS::Lambda::EventSourceMapping")).toHaveLength(5);
   });
 
-  it("has no HTTP API with api=none, and all the rest", async () => {
+  it("has with api=none everything except the HTTP API", async () => {
     const template = await appWith({ api: "none" });
     const types = Object.values(template.Resources).map(({ Type }) => Type);
     expect(types.filter((type) => type.startsWith("AWS::ApiGatewayV2"))).toEqual([]);
@@ -82,11 +82,11 @@ describe("the app", () => {
     expect(Object.keys(template.Outputs)).not.toContain("ApiUrl");
   });
 
-  it("refuses another api", async () => {
+  it("refuses any other value of api", async () => {
     await expect(appWith({ api: "open" })).rejects.toThrow('is "open"; allowed: iam or none');
   });
 
-  it("leaves nothing behind if removable, wakes the alarm topic given, and may call callbackHosts, over http too", async () => {
+  it("retains no resource if removable, notifies alarmTopicArn, and may call callbackHosts, also over http", async () => {
     const template = await appWith({
       removable: "true",
       alarmTopicArn: ALARM_TOPIC_ARN,

@@ -13,14 +13,14 @@ await runSession("test:aws", readAwsOptions, async (session, { profile, region: 
   if (remove) return removeTestStack(session, env);
   if (await isThere(TEST_STACK, profile, region))
     throw new LocalError(
-      `stack ${TEST_STACK} must not be there yet: another run is at work in this account, or was killed; ` +
-        `"npm run test:aws -- --profile ${profile} --region ${region} --remove" deletes what it has left`,
+      `stack ${TEST_STACK} already exists: another run works in this account now, or an earlier run was killed; ` +
+        `"npm run test:aws -- --profile ${profile} --region ${region} --remove" deletes what a killed run has left`,
     );
-  session.progress("half an hour, and some cents; Ctrl-C deletes what was created so far");
+  session.progress("this takes half an hour and costs some cents; Ctrl-C deletes what was created so far");
   await proveStack(session, "aws", { env });
 });
 
-/** Whose account the profile leads to. Throws `LocalError` when it leads to none. */
+/** The account and the region of a profile. Throws `LocalError` if the profile has no valid credentials or no region. */
 async function accountOf(
   profile: string,
   given: string | undefined,
@@ -31,7 +31,7 @@ async function accountOf(
     const { Account = "" } = await client.send(new GetCallerIdentityCommand({}));
     return { account: Account, region };
   } catch (error) {
-    throw new LocalError(`profile ${profile} must lead to an account and a region: ${errorText(error)}`);
+    throw new LocalError(`profile ${profile} must have valid credentials and a region: ${errorText(error)}`);
   } finally {
     client.destroy();
   }

@@ -2,15 +2,15 @@ import { join } from "node:path";
 import { ROOT } from "./environment.ts";
 import type { Session } from "./session.ts";
 
-/** The app's one stack: its name, unless the context names it otherwise, and that of its template. */
+/** The id of the app's only stack. Its template has this name, and so has the deployed stack unless the context has `stackName`. */
 export const STACK = "Minutehand";
 
-/** Functions of an emulator run on this machine, and so do the receivers that the suite has them call. */
+/** Allows webhooks to call this machine, on which an emulator's functions and the suite's receivers run. */
 export const RECEIVERS_HERE = "callbackHosts=127.0.0.1";
 
 /** What the CDK needs in an account before it can deploy: a bucket for code, and roles. */
 export type Toolkit = {
-  /** Its stack. */
+  /** The name of its stack. */
   readonly stack: string;
   /** Part of the names of its bucket and roles: up to 10 letters and digits. */
   readonly qualifier: string;
@@ -18,15 +18,15 @@ export type Toolkit = {
 
 type Deployment = {
   readonly env: NodeJS.ProcessEnv;
-  /** As `-c` takes it. */
+  /** Pairs `key=value`, as the option `-c` takes them. */
   readonly context?: readonly string[];
-  /** Alters the synthesised app in this folder, for what an emulator cannot take. */
+  /** Changes the synthesised templates in this folder where the emulator behaves differently from AWS. */
   readonly adapt?: (assembly: string) => void;
-  /** @default the account's usual one */
+  /** @default the CDK's default toolkit, `CDKToolkit` */
   readonly toolkit?: Toolkit;
 };
 
-/** Synthesises the app and deploys it with the CDK's own command line, as the guide tells. */
+/** Synthesises, bootstraps and deploys the app with the CDK's command line, as docs/guides/deploying.md says. */
 export async function deployApp(
   session: Session,
   { env, context = [], adapt, toolkit }: Deployment,

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { readAwsOptions, readDeployOptions, readLocalStackOptions } from "./command-line.ts";
 
 describe("the arguments of test:deploy", () => {
-  it("without any, MiniStack is meant", () => {
+  it("without arguments, the suite runs on MiniStack", () => {
     expect(readDeployOptions([])).toEqual({ stack: undefined });
   });
 
@@ -24,12 +24,12 @@ describe("the arguments of test:deploy", () => {
 });
 
 describe("the arguments of test:localstack", () => {
-  it("--prepare fills the cache only", () => {
+  it("--prepare only fills the cache", () => {
     expect(readLocalStackOptions([])).toEqual({ prepare: false });
     expect(readLocalStackOptions(["--prepare"])).toEqual({ prepare: true });
   });
 
-  it("--stack is for test:deploy", () => {
+  it("--stack is refused: only test:deploy has it", () => {
     expect(() => readLocalStackOptions(["--stack", "x"])).toThrow("allowed are --prepare and --help");
   });
 });
@@ -58,7 +58,7 @@ describe("the arguments of test:aws", () => {
   });
 });
 
-it("--help prints what there is and asks for no work", () => {
+it("--help prints the options, and then there is nothing to do", () => {
   const log = vi.spyOn(console, "log").mockReturnValue();
   expect(readDeployOptions(["--help"])).toBeUndefined();
   expect(readLocalStackOptions(["-h"])).toBeUndefined();

@@ -6,7 +6,7 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 const OTHERS = /^(AWS|CDK|MINUTEHAND_E2E|VITEST)/;
 
-/** This process's environment without what would lead to another account, and with this Node first. */
+/** This process's environment, without variables that could select another account, and with this Node first in `PATH`. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !OTHERS.test(name));
   return {
@@ -17,7 +17,7 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
   };
 }
 
-/** With credentials that every emulator knows as its account's root, and its address. */
+/** `plainEnvironment` with an emulator's address, and credentials that every emulator takes as those of its account's root user. */
 export function emulatorEnvironment(endpoint: string): NodeJS.ProcessEnv {
   return {
     ...plainEnvironment(),
@@ -32,10 +32,10 @@ export function emulatorEnvironment(endpoint: string): NodeJS.ProcessEnv {
   };
 }
 
-/** Where the AWS configuration lies, and the proxy's certificate: kept, as they lead to no other account. */
+/** They name the files of the AWS configuration, and a proxy's certificate. They are kept, because they select no account. */
 const CONFIGURATION = ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CA_BUNDLE"];
 
-/** Leads to the account of a profile of the AWS configuration. */
+/** `plainEnvironment` with a profile of the AWS configuration, and so with the profile's account. */
 export function accountEnvironment(profile: string, region: string): NodeJS.ProcessEnv {
   const kept = CONFIGURATION.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   return {
@@ -47,7 +47,7 @@ export function accountEnvironment(profile: string, region: string): NodeJS.Proc
   };
 }
 
-/** A folder for what takes long to make, kept between runs. */
+/** A folder that is kept between runs, for files that take long to make. The environment's `variable` may name another folder. */
 export function cacheFolder(name: string, variable: string): string {
   const caches = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
   return process.env[variable] ?? join(caches, name);

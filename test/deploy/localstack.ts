@@ -12,7 +12,7 @@ import { runSuite } from "./suite.ts";
 import { healthAt, waitHealthy } from "./wait-healthy.ts";
 
 const DEFAULT_ENDPOINT = "http://127.0.0.1:4566";
-/** Its first start fills a virtual environment. */
+/** LocalStack's first start installs packages into a virtual environment, which takes minutes. */
 const START_LIMIT_MS = 600_000;
 const CACHE_VARIABLE = "MINUTEHAND_LOCALSTACK_CACHE";
 const IS_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 13))";
@@ -26,12 +26,12 @@ await runSession("test:localstack", readLocalStackOptions, async (session, { pre
   await runSuite(session, "localstack", STACK, env);
 });
 
-/** The address of a LocalStack that runs, if need be one started here. */
+/** The address of a running LocalStack. Starts one if none runs. */
 async function findLocalStack(session: Session): Promise<string> {
   const named = process.env.LOCALSTACK_ENDPOINT;
   const endpoint = named ?? DEFAULT_ENDPOINT;
   if ((await healthAt(healthOf(endpoint))) !== undefined) {
-    session.progress(`the LocalStack at ${endpoint} is used, and keeps the stack ${STACK}`);
+    session.progress(`using the LocalStack at ${endpoint}; it keeps the stack ${STACK} after this run`);
     return endpoint;
   }
   if (named !== undefined) throw new LocalError(`no LocalStack answers at LOCALSTACK_ENDPOINT, ${named}`);
@@ -43,13 +43,13 @@ function healthOf(endpoint: string): string {
   return `${endpoint}/_localstack/health`;
 }
 
-/** Starts the LocalStack that needs no docker; ends with the session. */
+/** Starts the LocalStack that needs no docker. It ends with the session. */
 async function startLocalStack(session: Session): Promise<void> {
   const kit = resolve(process.env.MINUTEHAND_LOCALSTACK_KIT ?? join(ROOT, "../shared/localstack"));
   if (!existsSync(join(kit, "start.sh"))) {
     throw new LocalError(
-      `there is no LocalStack: start one by "docker compose up -d localstack", or set MINUTEHAND_LOCALSTACK_KIT to the ` +
-        `folder whose start.sh starts one without docker, not ${kit}`,
+      `${kit} has no start.sh, which starts LocalStack without docker: set MINUTEHAND_LOCALSTACK_KIT to a folder that ` +
+        `has it, or start LocalStack by "docker compose up -d localstack"`,
     );
   }
   const cache = cacheFolder("minutehand-localstack", CACHE_VARIABLE);
@@ -67,7 +67,7 @@ async function startLocalStack(session: Session): Promise<void> {
   await Promise.race([waitHealthy(healthOf(DEFAULT_ENDPOINT), START_LIMIT_MS), server.ended]);
 }
 
-/** LocalStack needs Python 3.13; where there is an older one only, the kit builds it. */
+/** Builds Python 3.13 with the kit if this machine has only an older Python. LocalStack needs 3.13. */
 async function buildPython(
   session: Session,
   kit: string,
@@ -79,6 +79,6 @@ async function buildPython(
   if (candidates.some((python) => spawnSync(python, ["-c", IS_ENOUGH]).status === 0)) return;
   if (own !== undefined)
     throw new LocalError(`PYTHON_BIN must be Python 3.13 or later for LocalStack, is ${own}`);
-  session.progress("Python 3.13 is built for LocalStack: some minutes, once");
+  session.progress("building Python 3.13 for LocalStack: this takes some minutes, and only once");
   await session.run({ name: "python.sh", command: join(kit, "python.sh"), args: [], env });
 }

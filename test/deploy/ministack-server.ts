@@ -14,17 +14,17 @@ const MINISTACK = {
 };
 const START_LIMIT_MS = 60_000;
 
-/** Starts MiniStack with TLS and IAM on; answers the environment that leads to it. */
+/** Starts MiniStack with TLS and IAM on. Answers the environment in which programs use it instead of AWS. */
 export async function startMiniStack(session: Session): Promise<NodeJS.ProcessEnv> {
   const python = await pythonWith(session, MINISTACK);
   await session.run({
     name: "openssl",
     command: "openssl",
     args: ["version"],
-    advice: "MiniStack makes its certificate with it",
+    advice: "MiniStack makes its certificate with openssl",
   });
   const port = await freePort();
-  // MiniStack makes it here, and its functions' processes keep a name of it that they were given.
+  // MiniStack makes its certificate here, below TMPDIR. Its functions' processes inherit NODE_EXTRA_CA_CERTS, and so trust it.
   const certificate = join(session.folder, "ministack-tls", "server.crt");
   session.progress(`MiniStack starts on 127.0.0.1:${port}`);
   const server = session.serve({
@@ -38,7 +38,7 @@ export async function startMiniStack(session: Session): Promise<NodeJS.ProcessEn
       SFTP_ENABLED: "0",
       IOT_MTLS_ENABLED: "0",
       AUTH: "true",
-      // Queues and the CDK's bucket refuse plain HTTP, once policies are looked at.
+      // With IAM on, the policies of the queues and of the CDK's bucket refuse plain HTTP.
       USE_SSL: "1",
       TMPDIR: session.folder,
       NODE_EXTRA_CA_CERTS: certificate,
@@ -50,6 +50,6 @@ export async function startMiniStack(session: Session): Promise<NodeJS.ProcessEn
     server.ended,
   ]);
   if (JSON.parse(health).auth !== "enabled")
-    throw new LocalError("MiniStack must have IAM on, says it is not");
+    throw new LocalError("MiniStack must run with IAM on, but its health page says that IAM is off");
   return { ...emulatorEnvironment(endpoint), AWS_CA_BUNDLE: certificate, NODE_EXTRA_CA_CERTS: certificate };
 }

@@ -18,7 +18,7 @@ afterEach(() => rmSync(assembly, { recursive: true, force: true }));
 
 const ALL = [allowBatches, allowDefaultGroup, nameSecretsByArn, spellPunctuation];
 
-/** What becomes of a resource. */
+/** The properties of a resource after all adaptations. */
 function adapted(Type: string, Properties: object) {
   const path = join(assembly, "S.template.json");
   writeFileSync(path, JSON.stringify({ Resources: { R: { Type, Properties } } }));
@@ -30,7 +30,7 @@ function statementsOf(Type: string, Statement: object[]): unknown {
   return adapted(Type, { PolicyDocument: { Statement } }).PolicyDocument.Statement;
 }
 
-it("a queue's batch calls are allowed where its single ones are, and on that queue only", () => {
+it("a role that may send a message to a queue may also send batches, to that queue only", () => {
   const statement = { Effect: "Allow", Action: ["sqs:SendMessage", "sqs:ReceiveMessage"], Resource: "queue" };
   expect(statementsOf("AWS::IAM::Policy", [statement])).toEqual([
     statement,
@@ -38,7 +38,7 @@ it("a queue's batch calls are allowed where its single ones are, and on that que
   ]);
 });
 
-it("statement batches are allowed where a statement is", () => {
+it("a role that may run a PartiQL statement may also run batches of statements", () => {
   const statement = {
     Effect: "Allow",
     Action: ["dynamodb:GetItem", "dynamodb:PartiQLUpdate"],
@@ -50,7 +50,7 @@ it("statement batches are allowed where a statement is", () => {
   ]);
 });
 
-it("what is allowed for a group's schedules is allowed for those of the default group", () => {
+it("a role's permission for the schedules of a group also holds for those of the default group", () => {
   const arn = (group: string) => ({
     "Fn::Join": ["", ["arn:", { Ref: "AWS::Partition" }, `:schedule/${group}/*`]],
   });
@@ -61,7 +61,7 @@ it("what is allowed for a group's schedules is allowed for those of the default 
   ]);
 });
 
-it("a secret is named by its ARN", () => {
+it("a permission to read a secret also names the secret by its ARN", () => {
   const statement = { Effect: "Allow", Action: "secretsmanager:GetSecretValue", Resource: { Ref: "Secret" } };
   expect(statementsOf("AWS::IAM::Policy", [statement])).toEqual([
     statement,
@@ -80,7 +80,7 @@ it("nothing else is allowed, and policies of queues stay as they are", () => {
   expect(statementsOf("AWS::SQS::QueuePolicy", deny)).toEqual(deny);
 });
 
-it("a secret that is to have no punctuation is told which characters that are", () => {
+it("a secret without punctuation gets the list of the characters to exclude", () => {
   const generated = { PasswordLength: 44, ExcludePunctuation: true };
   const { GenerateSecretString } = adapted("AWS::SecretsManager::Secret", {
     GenerateSecretString: generated,

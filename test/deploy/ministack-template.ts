@@ -11,7 +11,7 @@ type Resource = {
   };
 };
 
-/** Alters a resource of a synthesised stack, for what MiniStack takes otherwise than AWS. */
+/** Changes a resource of a synthesised stack where MiniStack behaves differently from AWS. */
 type Adapt = (resource: Resource) => void;
 
 /** Applies these to each resource of a synthesised stack. */
@@ -30,8 +30,8 @@ const BATCH_OF: Readonly<Record<string, string>> = {
 };
 
 /**
- * Lets roles make in batches the calls that they are granted. Each queue call stays bound to its queues; MiniStack asks
- * for statement batches, which AWS judges by the statements' tables, for no resource in particular.
+ * Lets roles make batch calls if they may make the single calls. A batch call to queues is allowed for the same queues only.
+ * A batch of PartiQL statements is allowed for every table, because MiniStack does not check its tables. AWS does.
  */
 export const allowBatches = adaptRoles((statement) => {
   const actions = [statement.Action].flat();
@@ -44,27 +44,27 @@ export const allowBatches = adaptRoles((statement) => {
   ];
 });
 
-/** Lets roles do with the schedules of the group `default`, for which MiniStack takes all, what they may with a group's. */
+/** Extends permissions for a group's schedules to the group `default`, because MiniStack judges every schedule as one of that group. */
 export const allowDefaultGroup = adaptRoles((statement) => {
   const resource = JSON.stringify(statement.Resource);
   const moved = resource.replaceAll(/:schedule\/[^/]+\/\*/g, ":schedule/default/*");
   return moved === resource ? [] : [{ ...statement, Resource: JSON.parse(moved) }];
 });
 
-/** Names secrets by their ARN, as MiniStack resolves the `Ref` that stands for it to the name. */
+/** Names secrets by their ARN. On AWS, `Ref` is the ARN of a secret, but MiniStack resolves `Ref` to the secret's name. */
 export const nameSecretsByArn = adaptRoles((statement) => {
   const { Ref } = statement.Resource as { Ref?: string };
   if (Ref === undefined || ![statement.Action].flat().includes("secretsmanager:GetSecretValue")) return [];
   return [{ ...statement, Resource: { "Fn::GetAtt": [Ref, "Id"] } }];
 });
 
-/** Spells out which characters a generated secret is to be without. */
+/** Lists the characters that a generated secret must not have, because MiniStack ignores `ExcludePunctuation`. */
 export const spellPunctuation: Adapt = ({ Properties }) => {
   const generated = Properties?.GenerateSecretString;
   if (generated?.ExcludePunctuation) generated.ExcludeCharacters = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 };
 
-/** Adds to a role's statements; policies of queues stay as they are. */
+/** Adds the statements that `beside` makes of each statement of a role. Policies of queues stay as they are. */
 function adaptRoles(beside: (statement: Statement) => Statement[]): Adapt {
   return ({ Type, Properties }) => {
     const statements = Properties?.PolicyDocument?.Statement;

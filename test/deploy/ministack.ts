@@ -11,6 +11,6 @@ await runSession("test:deploy", readDeployOptions, async (session, { stack }) =>
   const env = await startMiniStack(session);
   const adapt = (assembly: string) => adaptTemplate(assembly, STACK, ADAPTATIONS);
   await proveStack(session, "ministack", { env, context: [RECEIVERS_HERE], adapt });
-  session.progress("the life of a stack: some minutes");
+  session.progress("tests of changes to a stack (the project life): some minutes");
   await runTests(session, "life", env);
 });

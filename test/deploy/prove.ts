@@ -4,7 +4,7 @@ import { deployApp, type Toolkit } from "./cdk.ts";
 import type { Session } from "./session.ts";
 import { runSuite } from "./suite.ts";
 
-/** The names of what a proof deploys: other than those of anybody's own queue. */
+/** The names of what a run deploys. They differ from the default names, so a run changes no other queue of the account. */
 export const TEST_STACK = "MinutehandTest";
 const TOOLKIT: Toolkit = { stack: "MinutehandTestToolkit", qualifier: "mhtest" };
 const CONTEXT = [`stackName=${TEST_STACK}`, "prefix=minutehand-test", "removable=true"];
@@ -12,7 +12,7 @@ const CONTEXT = [`stackName=${TEST_STACK}`, "prefix=minutehand-test", "removable
 const SCRIPTS = { measure: "measure/main.ts", remove: "remove.ts" } as const;
 
 type Settings = {
-  /** Leads to the account. */
+  /** The environment that selects the account. */
   readonly env: NodeJS.ProcessEnv;
   readonly context?: readonly string[];
   readonly adapt?: (assembly: string) => void;
@@ -28,7 +28,7 @@ export async function proveStack(
   { env, context = [], adapt }: Settings,
 ): Promise<void> {
   let isRemoved = false;
-  // Ctrl-C ends a removal that is under way: it is begun anew.
+  // Ctrl-C ends the script of a removal that is under way. Then the end of the session begins the removal again.
   const remove = async (): Promise<void> => {
     if (isRemoved) return;
     await removeTestStack(session, env);
@@ -51,14 +51,14 @@ export async function proveStack(
   if (failure) throw failure.error;
 }
 
-/** Deletes what a proof has created in the account, however far it came. */
+/** Deletes all that a run has created in the account, also if the run broke off. */
 export async function removeTestStack(session: Session, env: NodeJS.ProcessEnv): Promise<void> {
   session.progress(`deleting stack ${TEST_STACK} and stack ${TOOLKIT.stack}: some minutes`);
   await runScript(session, "remove", [TEST_STACK, TOOLKIT.stack, TOOLKIT.qualifier], env);
-  session.progress("nothing of them is left in the account");
+  session.progress("both stacks and the toolkit's bucket are deleted");
 }
 
-/** In a process of its own, since Node reads its environment when it starts. */
+/** Runs a script in its own process, because the script takes the account from its environment. */
 function runScript(
   session: Session,
   name: "measure" | "remove",

@@ -5,16 +5,16 @@ import { cacheFolder } from "./environment.ts";
 import type { Session } from "./session.ts";
 
 type Tool = {
-  /** What progress calls it. */
+  /** The tool's name in lines of progress and in errors. */
   readonly name: string;
-  /** The folder below ~/.cache that it is kept in, and the variable that names another. */
+  /** The tool's folder below ~/.cache, and the environment variable that may name another folder. */
   readonly cache: string;
   readonly variable: string;
-  /** Its requirements by hash, in a file. */
+  /** The path of the file with the tool's requirements, locked by hash. */
   readonly requirements: string;
 };
 
-/** The Python of a virtual environment with a tool in it, made when the tool's requirements have changed. */
+/** The path of Python in a virtual environment that has a tool. Makes the environment again if the tool's requirements have changed. */
 export async function pythonWith(
   session: Session,
   { name, cache: folder, variable, requirements }: Tool,
@@ -24,7 +24,7 @@ export async function pythonWith(
   const marker = join(cache, "requirements.sha256");
   const wanted = createHash("sha256").update(readFileSync(requirements)).digest("hex");
   if (readIfThere(marker) === wanted) return python;
-  session.progress(`${name} is installed into ${cache}`);
+  session.progress(`installing ${name} into ${cache}`);
   mkdirSync(cache, { recursive: true });
   const creator = process.env.PYTHON_BIN ?? "python3";
   const advice = `${name} needs Python 3.10 or later, on the PATH or named by PYTHON_BIN`;
@@ -54,7 +54,7 @@ function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // The first run.
+    // At the first run there is no such file.
     return undefined;
   }
 }

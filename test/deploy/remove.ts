@@ -14,24 +14,24 @@ import {
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { errorText } from "../../local/local-error.ts";
 
-// Deletes a stack and the CDK toolkit that deployed it: `node remove.ts <stack> <toolkit's stack> <its qualifier>`. What is
-// not there is no error. The environment leads to the account.
+// Deletes a stack and the CDK toolkit that deployed it: `node remove.ts <stack> <toolkit's stack> <toolkit's qualifier>`. It is no
+// error if one of them does not exist. The environment selects the account.
 const WAIT_SECONDS = 1800;
 const [, , stack = "", toolkit = "", qualifier = ""] = process.argv;
 const cloudFormation = new CloudFormationClient({});
-// A path names the bucket where no resolver knows hosts of buckets.
+// An emulator needs the bucket in the path, because DNS does not know the host names of its buckets.
 const s3 = new S3Client({ forcePathStyle: process.env.AWS_S3_FORCE_PATH_STYLE === "1" });
 
 try {
-  // The toolkit's role deletes what it has deployed.
+  // The stack goes first, because CloudFormation deletes it with a role of the toolkit.
   await deleteStack(stack);
   await deleteStack(toolkit);
-  // The toolkit's template keeps its bucket.
+  // CloudFormation does not delete the bucket, because the toolkit's template retains it.
   await deleteBucket(await bucketName());
 } catch (error) {
   console.error(
-    `stack ${stack} or what deployed it is not deleted: ${errorText(error)}. ` +
-      `Delete in CloudFormation the stacks ${stack} and ${toolkit}, and in S3 the bucket cdk-${qualifier}-assets-…`,
+    `stack ${stack}, stack ${toolkit} or its bucket could not be deleted: ${errorText(error)}. ` +
+      `Delete both stacks in CloudFormation, and the bucket cdk-${qualifier}-assets-… in S3`,
   );
   process.exitCode = 1;
 }
@@ -40,7 +40,7 @@ async function deleteStack(name: string): Promise<void> {
   const id = await idOf(name);
   if (id === undefined) return;
   await cloudFormation.send(new DeleteStackCommand({ StackName: id }));
-  // By its id, since a deleted stack's name names nothing.
+  // Wait by the stack's id, because CloudFormation does not find a deleted stack by its name.
   await waitUntilStackDeleteComplete(
     { client: cloudFormation, maxWaitTime: WAIT_SECONDS, minDelay: 1, maxDelay: 10 },
     { StackName: id },
@@ -57,7 +57,7 @@ async function idOf(name: string): Promise<string | undefined> {
   }
 }
 
-/** As the CDK's bootstrap template names it. */
+/** The name that the CDK's bootstrap template gives the bucket. */
 async function bucketName(): Promise<string> {
   const { Account = "" } = await new STSClient({}).send(new GetCallerIdentityCommand({}));
   return `cdk-${qualifier}-assets-${Account}-${await s3.config.region()}`;

@@ -24,7 +24,7 @@ const FOUND: Findings = {
   notMeasured: undefined,
 };
 
-it("the cost is what each service asks for", () => {
+it("the cost of each service is its usage times its prices", () => {
   const cost = costOf(USAGE, { hours: 730, alarms: 10, secrets: 2 });
   expect(
     Object.fromEntries(Object.entries(cost).map(([name, dollars]) => [name, dollars.toFixed(3)])),
@@ -38,22 +38,24 @@ it("the cost is what each service asks for", () => {
   });
 });
 
-it("the report is one Markdown table, with units by the job and the sum of the costs", () => {
+it("the report is one Markdown table, with the usage of one job and the total cost", () => {
   const report = reportOf(FOUND);
   expect(report.split("\n").every((line) => /^\|[^|]*\|[^|]*\|$/.test(line))).toBe(true);
   expect(report).toContain(
     "| late by, p50 / p99 / max: handed over by the tick | 12 / 240 / 310 ms (200 jobs) |",
   );
-  expect(report).toContain("3.05 write units, 0.25 read units, 2.00 SQS messages moved, 0.30 invocations");
+  expect(report).toContain(
+    "3.05 write units, 0.25 read units, 2.00 SQS sends, receives and deletes, 0.30 invocations",
+  );
   expect(report).toContain("| denials in the logs | none |");
   expect(report).toContain("| alarms | 0 ring, 20 quiet, 3 without data |");
   expect(report).toContain("| cost of this run | $3.2");
 });
 
-it("says what went wrong, and what is not measured here and why", () => {
+it("the report says what went wrong, what was not measured, and why", () => {
   const report = reportOf({
     ...FOUND,
-    lateness: [{ kind: "filed shortly before", p50: 1, p99: 2, most: 3, jobs: 198, missing: 2 }],
+    lateness: [{ kind: "filed shortly before due", p50: 1, p99: 2, most: 3, jobs: 198, missing: 2 }],
     measured: undefined,
     whole: undefined,
     denials: ["User: x is not authorized to perform: sqs:SendMessage | on y", "another"],

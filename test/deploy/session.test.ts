@@ -22,28 +22,28 @@ describe("a session", () => {
     rmSync(session.folder, { recursive: true, force: true });
   });
 
-  it("a program that is not installed is told with what to do", async () => {
+  it("fails if a program is not installed, and says what to do", async () => {
     const missing = { name: "python3", command: "python-of-nobody", args: [], advice: "Install it" };
     await expect(session.run(missing)).rejects.toThrow("there is no python-of-nobody. Install it");
   });
 
-  it("a program that fails is told with the line that says why", async () => {
+  it("fails if a program fails, and shows the line of its output that says why", async () => {
     const failing = script(
       `console.log("begun"); console.error("Error: no room\\n    at x"); process.exit(3)`,
     );
     await expect(session.run(failing)).rejects.toThrow("the script ended with 3: Error: no room");
   });
 
-  it("a program that ends well keeps its words in the folder", async () => {
+  it("keeps the output of a program that succeeds, in a log file", async () => {
     await session.run(script("console.log('well')"));
     expect(existsSync(join(session.folder, "the-script.log"))).toBe(true);
   });
 
-  it("a server that ends by itself is told of", async () => {
+  it("reports a server that ends by itself", async () => {
     await expect(session.serve(script("process.exit(0)")).ended).rejects.toThrow("the script ended with 0");
   });
 
-  it("every process ends with it, and gets to tidy up", async () => {
+  it("ends every process when it closes, and lets the process clean up first", async () => {
     const [up, tidied] = [join(session.folder, "up"), join(session.folder, "tidied")];
     const tidy = `process.on("SIGTERM", () => { ${touch(tidied)} process.exit(); });`;
     session.serve(script(`${tidy} ${touch(up)} setInterval(() => {}, 1000)`));
@@ -52,7 +52,7 @@ describe("a session", () => {
     expect(existsSync(tidied)).toBe(true);
   });
 
-  it("what a program leaves behind ends with it", async () => {
+  it("ends the child processes that a program leaves behind", async () => {
     const pidFile = join(session.folder, "pid");
     const child = `spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" })`;
     const parent = `const { pid } = child_process.${child}; fs.writeFileSync(${JSON.stringify(pidFile)}, String(pid));`;

@@ -11,21 +11,21 @@ const USAGE_ERROR = 2;
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 export type Program = {
-  /** What progress and errors call it; names its log file too. */
+  /** The program's name in lines of progress, in errors, and in the name of its log file. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
   /** @default this process's */
   readonly cwd?: string;
-  /** Prints what it says instead of keeping it in a file. */
+  /** Prints the program's output instead of writing it to a log file. */
   readonly shown?: boolean;
-  /** What to do when there is no such command. */
+  /** What the user can do if the command does not exist. The error says it. */
   readonly advice?: string;
 };
 
 export type Server = {
-  /** Rejects, with its last words, when it ends by itself. */
+  /** Rejects when the server ends by itself. The error has the line of its log that says most. */
   readonly ended: Promise<never>;
   readonly stop: () => Promise<void>;
 };
@@ -34,17 +34,17 @@ export type Server = {
 export type Session = {
   readonly folder: string;
   readonly progress: (line: string) => void;
-  /** Runs a program to its end. Throws `LocalError`, with its last words, unless it ends with 0. */
+  /** Runs a program to its end. If its exit code is not 0, throws `LocalError` with the line of its log that says most. */
   readonly run: (program: Program) => Promise<void>;
   /** Starts a program that is to run until the session ends. */
   readonly serve: (program: Program) => Server;
-  /** Does this before the session ends, whatever way it ends; what was begun later ends before. */
+  /** Does `step` when the session ends, also after an error or a signal. Programs and steps that were added later end first. */
   readonly atEnd: (step: () => Promise<void>) => void;
 };
 
 /**
  * Reads the arguments, does the work and exits: 0 when done, 1 for an error, 2 for wrong arguments, 128 + n for a
- * signal. Whatever the way, first ends every process it has started. The folder stays after an error.
+ * signal. Before each exit it ends every process that the session has started. After an error it keeps the session's folder.
  */
 export async function runSession<Options>(
   name: string,
@@ -71,7 +71,7 @@ export async function runSession<Options>(
   let interrupted: Promise<never> | undefined;
   for (const [signal, code] of Object.entries(SIGNALS)) {
     process.on(signal, () => {
-      session.progress(`${signal}: ending what was started`);
+      session.progress(`${signal}: ending all programs and cleaning up`);
       interrupted ??= closed().then((isClean) => {
         if (isClean) rmSync(session.folder, { recursive: true, force: true });
         process.exit(isClean ? code : 1);
@@ -81,7 +81,7 @@ export async function runSession<Options>(
   try {
     await work(session, options);
   } catch (error) {
-    // Then it is no failure that a program was ended.
+    // After a signal, the work fails because its programs were ended. That is no error, and the signal's handler exits.
     await interrupted;
     await closed();
     const known = error instanceof LocalError || !(error instanceof Error);
@@ -106,7 +106,7 @@ export function openSession(name: string): { session: Session; close: () => Prom
     const { name, command, args, cwd, env = process.env, shown = false, advice = "" } = program;
     const path = logOf(program);
     const file = shown ? undefined : openSync(path, "a");
-    // A process group of its own, so that what it leaves behind can be ended with it.
+    // `detached`: the program has its own process group, so the child processes that it leaves behind can be ended too.
     const stdio = ["ignore", file ?? "inherit", file ?? "inherit"] as const;
     const child = spawn(command, [...args], { cwd, env, stdio: [...stdio], detached: true });
     if (file !== undefined) closeSync(file);
@@ -118,7 +118,7 @@ export function openSession(name: string): { session: Session; close: () => Prom
         ),
       );
       child.once("exit", (code, signal) => {
-        // At once: later the group's id may be another's.
+        // End the rest of the group at once, because the system may give the group's id to other processes later.
         if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
         const words = shown ? "" : lastWords(path);
         resolve(code === 0 ? undefined : `${name} ended with ${signal ?? code}${words && `: ${words}`}`);
@@ -141,7 +141,7 @@ export function openSession(name: string): { session: Session; close: () => Prom
       const failed = ended.then((failure) => {
         throw new LocalError(failure ?? `${program.name} ended with 0`);
       });
-      // Whoever waits for something else sees it through a race; afterwards its end is nobody's concern.
+      // Callers race `ended` against what they wait for. When no caller waits, a rejection must not end this process.
       failed.catch(() => {});
       return { ended: failed, stop: () => end(child) };
     },
@@ -159,7 +159,7 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** The line that tells most of what a program has said. */
+/** The line of a program's log that says most: the last with a word such as `error`, else the last. */
 function lastWords(path: string): string {
   const lines = readFileSync(path, "utf8")
     .split("\n")

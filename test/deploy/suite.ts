@@ -3,7 +3,7 @@ import { EXCEPTIONS, type Place } from "../e2e/places.ts";
 import { ROOT } from "./environment.ts";
 import type { Session } from "./session.ts";
 
-/** Runs the end-to-end suite against a deployed stack, and names what it does not ask of this place. */
+/** Runs the end-to-end suite against a deployed stack. First prints the exceptions of this place, with the reasons. */
 export async function runSuite(
   session: Session,
   place: Exclude<Place, "embedded">,
@@ -17,12 +17,12 @@ export async function runSuite(
     ...env,
     MINUTEHAND_E2E_PLACE: place,
     MINUTEHAND_E2E_STACK: stack,
-    // Of an API that runs in the suite itself.
+    // If the stack has no HTTP API, the API runs in the suite's process, and its metrics would fill the output.
     POWERTOOLS_METRICS_DISABLED: "true",
   });
 }
 
-/** Runs a project of the tests in a process of its own, since the environment says where it works. */
+/** Runs a project of the tests in its own process, because the environment tells the tests where the stack is. */
 export async function runTests(
   session: Session,
   project: "e2e" | "life",

@@ -7,7 +7,7 @@ import { LocalError } from "../../local/local-error.ts";
 const RETRY_MS = 250;
 const ANSWER_MS = 5000;
 
-/** What a health page says once it answers 200. Throws `LocalError` after `ms`. */
+/** Waits until a health page answers 200, and answers its text. Throws `LocalError` after `ms`. */
 export async function waitHealthy(url: string, ms: number, caFile?: string): Promise<string> {
   const end = Date.now() + ms;
   for (;;) {
@@ -18,18 +18,18 @@ export async function waitHealthy(url: string, ms: number, caFile?: string): Pro
   }
 }
 
-/** What a health page says; `undefined` if nobody answers 200. `caFile`: whom to trust, once it is there. */
+/** The text of a health page, or `undefined` if it does not answer 200. `caFile`: the certificate to trust, which may not exist yet. */
 export async function healthAt(url: string, caFile?: string): Promise<string | undefined> {
   try {
     const options = { timeout: ANSWER_MS, ...(caFile && { ca: readFileSync(caFile) }) };
     return await get(url, options);
   } catch {
-    // Not up yet; whoever waits says so in the end.
+    // The server is not up yet. A caller that waits throws an error after its own limit.
     return undefined;
   }
 }
 
-/** Not `fetch`: that trusts what Node was told when it began, and the certificate is newer. */
+/** Does not use `fetch`, which trusts only the certificates that Node read when it started. This certificate is newer. */
 function get(url: string, options: RequestOptions): Promise<string | undefined> {
   const request = url.startsWith("https:") ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {

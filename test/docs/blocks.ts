@@ -29,7 +29,7 @@ export function blocks(): Block[] {
   return PAGES.flatMap((page) => blocksOf(page, readPage(page)));
 }
 
-/** The blocks of a page. One in a list is indented, and its text is not. */
+/** The blocks of a page. The text of a block in a list is without the list's indentation. */
 export function blocksOf(page: string, text: string): Block[] {
   return [...text.matchAll(/^( *)```(.*)\n([\s\S]*?)^ *```$/gm)].map(
     ({ 1: indent = "", 2: kind = "", 3: lines = "", index }) => ({
@@ -41,12 +41,12 @@ export function blocksOf(page: string, text: string): Block[] {
   );
 }
 
-/** What its test is called. */
+/** The name of a block's test. */
 export function nameOf({ page, line }: Block): string {
   return `${page}:${line}`;
 }
 
-/** The file that a block of TypeScript is, if its first line says so. */
+/** The path in the first line of a block of TypeScript, if that line is a comment with a path. */
 export function fileOf({ text }: Block): string | undefined {
   return /^\/\/ ([\w./[\]-]+\.ts)\b/.exec(text)?.[1];
 }

@@ -18,7 +18,7 @@ type Written = {
   readonly isTest: boolean;
 };
 
-/** Each page has a folder, with the files that its blocks name, and with the stand-ins for what the blocks do not show. */
+/** Writes a block to a file in its page's folder, beside the stand-ins for modules that the page does not show. */
 function write(block: Block): Written {
   const folder = join(FOLDER, block.page.replaceAll(/[/.]/g, "-"));
   const path = join(folder, fileOf(block) ?? `line-${block.line}.ts`);

@@ -14,13 +14,13 @@ import { createApi } from "../support/api.ts";
 import { createWorld } from "../support/world.ts";
 import { blocks, ROOT } from "./blocks.ts";
 
-/** Of this machine: a block that needs another program fails. */
+/** The programs of this machine that a block finds. A block that needs another program fails. */
 const PROGRAMS = ["bash", "cat", "curl", "node", "openssl", "sort", "uniq"];
 const SECRET = Buffer.alloc(33, 7).toString("base64");
 
 /**
- * Curl and the command line are the real ones, over the API in memory. What would install, deploy, wait for ever or ask AWS is
- * written down by `later` and judged afterwards. An answer that is a refusal ends the block.
+ * Blocks run the real curl and the real command line, which call the API in memory. Commands that would install, deploy, wait for ever
+ * or call AWS do not run: `later` records them, and `JUDGES` check them afterwards. A refused request ends the block with an error.
  */
 const PRELUDE = `
 set -euo pipefail
@@ -38,7 +38,7 @@ python3() { later python3 "$@"; }
 jq() { node -e "$JQ" -- "$@"; }
 `;
 
-/** jq, which a machine may not have, as far as the pages use it: `-r .field`, of a line of JSON each. */
+/** Replaces jq, which a machine may not have. Does only what the pages need: `-r .field`, for each line of JSON. */
 const JQ = `
 const [, field] = /^[.]([a-zA-Z]+)$/.exec(process.argv[2]);
 const lines = require("fs").readFileSync(0, "utf8").split("\\n").filter((line) => line !== "");
@@ -49,7 +49,7 @@ const program = createProgram({ stdout: {}, stderr: {} } as Surroundings, () => 
   throw new Error("no command is run here");
 });
 
-/** What is wrong with a command that was written down; `undefined`: nothing. */
+/** What is wrong with a recorded command; `undefined`: nothing. */
 const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | undefined>> = {
   npm([command = "", ...args]) {
     if (command === "run")
@@ -94,7 +94,7 @@ beforeEach(async () => {
     LATER: join(folder, "later"),
     ROOT,
     JQ,
-    // The command line starts some fifty times.
+    // Cache compiled code, because the command line starts some fifty times.
     NODE_COMPILE_CACHE: join(tmpdir(), "minutehand-docs-compiled"),
     URL: api.url,
     MINUTEHAND_URL: api.url,
@@ -133,7 +133,7 @@ test.each(blocks().filter(({ kind }) => kind === "sh"))("$page:$line can be type
   expect(faults).toEqual([]);
 });
 
-/** The topics that the pages speak of. */
+/** The topics that the pages name. */
 const TOPICS = {
   reminders: {},
   "order-timeout": {},

@@ -7,7 +7,7 @@ import { OPENAPI, openapiText, TABLES } from "../../site/tables.ts";
 
 const texts = pages().map((page) => ({ page, text: readFileSync(join(DOCS, page), "utf8") }));
 
-test("each table stands in a page", () => {
+test("each table is in a page", () => {
   expect(texts.flatMap(({ text }) => tablesIn(text)).sort()).toEqual(Object.keys(TABLES).sort());
 });
 
@@ -57,6 +57,6 @@ test("a cell may hold a bar, and columns are as wide as their widest cell", () =
   expect(table(["a", "b"], [["x | y", "z"]])).toBe("| a      | b   |\n| ------ | --- |\n| x \\| y | z   |");
 });
 
-test("a page's place for a table that nobody makes is refused", () => {
+test("a page's placeholder for an unknown table is refused", () => {
   expect(() => fillTables("<!-- table: nothing -->\n<!-- /table -->", TABLES)).toThrow('the table "nothing"');
 });

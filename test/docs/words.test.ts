@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** Names that said a gesture or had several meanings, and what serves instead. */
+/** Names that were unclear or had several meanings, and the names that replace them. */
 const NAMES = {
   asCancelled: "cancelledFields",
   askIn: "periodsToAsk",
@@ -42,7 +42,7 @@ const NAMES = {
   wordsOf: "errorTextOf",
 };
 
-/** Words for which the field has its own. */
+/** Phrases, and the words of the field that replace them. */
 const PHRASES = {
   "again and again": "idempotent, or recurring",
   "later each time and by chance": "exponential backoff with jitter",

@@ -17,7 +17,7 @@ async function crowd(count = 600): Promise<Api> {
 }
 
 describe("a bulk", () => {
-  test("answers what it has counted, and the range it went through", async () => {
+  test("answers its counts, and the range that it has covered", async () => {
     const api = createApi();
     const spring = await api.file({ tag: "spring", group: "shop-1" });
     await api.file({ tag: "autumn" });
@@ -37,7 +37,7 @@ describe("a bulk", () => {
     expect((await api.call("GET", `/jobs/${spring.id}`)).json.state).toBe("cancelled");
   });
 
-  test("goes from an hour ago for a day, from now for what is to run, and over 366 days of the dead", async () => {
+  test("covers by default a day from an hour ago, for run a day from now, and for redrive the past 366 days", async () => {
     const api = createApi();
     const dry = { topic: "orders", dryRun: true };
     const ranges = [
@@ -51,7 +51,7 @@ describe("a bulk", () => {
     expect((await bulk(api, past)).json).toMatchObject({ from: "2026-03-01T08:00:00.000Z", examined: 0 });
   });
 
-  test("goes on with its cursor to the place that it began with, however long it takes", async () => {
+  test("moves jobs with its cursor to the same time as in its first call, though time has passed", async () => {
     const api = await crowd();
     const first = await bulk(api, move);
     expect(first.json).toMatchObject({ changed: 500, cursor: expect.any(String) });
@@ -71,7 +71,7 @@ describe("a bulk", () => {
     ["move", { delay: "90m" }],
     ["run", {}],
   ])(
-    "that is repeated by its Idempotency-Key is the same one to %s: it leaves what was filed since",
+    "that is repeated with its Idempotency-Key has the range of its first call, and leaves jobs that were filed since: %s",
     async (action, more) => {
       const api = createApi();
       const headers = { "idempotency-key": "k" };
@@ -87,13 +87,13 @@ describe("a bulk", () => {
       expect({ from, to, changed }).toEqual({ from: first.json.from, to: first.json.to, changed: 3 });
       expect(await api.world.home(id)).toMatchObject({ state: "scheduled", revision: 0 });
       await api.world.pass(25 * HOUR, { ticks: false });
-      // A day later the key is forgotten, though TTL may not have been there yet.
+      // A day later the key has expired, even if DynamoDB's TTL has not deleted its item yet.
       await api.world.file({ delay: 10 * SECOND });
       expect((await call()).json).toMatchObject({ changed: 1 });
     },
   );
 
-  test("has a cursor for the very same request, however it is written", async () => {
+  test("has a cursor that is valid for the same request only, in any notation", async () => {
     const api = await crowd(510);
     const { cursor } = (await bulk(api, { ...move, dryRun: true })).json;
     const others: Json[] = [
@@ -129,7 +129,7 @@ describe("a bulk", () => {
     },
   );
 
-  test("refuses a cursor that no bulk has had: in a range or for a start that cannot be", async () => {
+  test("refuses a cursor that no bulk has answered, with an impossible range or start", async () => {
     const api = createApi();
     const at = (time: string): number => Date.parse(time);
     const [now, from, to] = [api.world.now(), at(RANGE.from), at(RANGE.to)];
@@ -148,7 +148,7 @@ describe("a bulk", () => {
     expect(await withCursor(now, from, to, far)).toBe(400);
   });
 
-  test("names those that stay as they are by the problem they have, and hides what AWS says", async () => {
+  test("lists the jobs that it could not change with their problems, but without the message of AWS", async () => {
     const api = createApi();
     const { id } = await api.file();
     const change = api.world.pool.changeMany;
@@ -164,12 +164,12 @@ describe("a bulk", () => {
     expect(api.logged.join()).toContain("jobs of a bulk were not served: a changeMany must be issued");
   });
 
-  test("says what can be done", async () => {
+  test("names the allowed actions", async () => {
     const { json } = await bulk(createApi(), { ...cancel, action: "delete" });
     expect(json.detail).toBe('action must be one of cancel, run, redrive, move, got "delete"');
   });
 
-  test("of an untracked topic cancels and does nothing else", async () => {
+  test("of an untracked topic can only cancel", async () => {
     const api = createApi();
     await api.file({ topic: "events", delay: "1h" });
     const topic = "events";

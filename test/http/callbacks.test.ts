@@ -30,14 +30,14 @@ describe("a job of a webhook topic", () => {
     expect(await api.world.home(String(json.id))).toMatchObject({ callbackUrl: URL_GIVEN });
   });
 
-  test("needs none where its topic has a URL", async () => {
+  test("needs no callbackUrl if its topic has a URL", async () => {
     const api = createHooks();
     const { status, json } = await api.call("POST", "/jobs", { body: job({ topic: "mail" }) });
     expect(status).toBe(201);
     expect(json).not.toHaveProperty("callbackUrl");
   });
 
-  test("gets another when it is replaced, and none when the new one has none", async () => {
+  test("gets the callbackUrl of the request that replaces it, or none", async () => {
     const api = createHooks();
     const path = "/topics/mail/jobs/order-17";
     const put = (more: Json) => api.call("PUT", path, { body: { body: 1, delay: "1h", ...more } });
@@ -48,7 +48,7 @@ describe("a job of a webhook topic", () => {
     expect((await api.call("GET", path)).json).not.toHaveProperty("callbackUrl");
   });
 
-  test("keeps it when it is rescheduled", async () => {
+  test("keeps its callbackUrl when it is rescheduled", async () => {
     const api = createHooks();
     const { id } = await api.file(job({ callbackUrl: URL_GIVEN }));
     const moved = await api.call("PATCH", `/jobs/${id}`, { body: { delay: "2h" } });
@@ -132,7 +132,7 @@ describe("a job of a webhook topic", () => {
     expect(world.pool.items()).toEqual([]);
   });
 
-  test("is refused alone in its batch", async () => {
+  test("that is refused does not fail the other jobs of its batch", async () => {
     const { call } = createHooks();
     const jobs = [job({ callbackUrl: URL_GIVEN }), job(), job({ topic: "mail" })];
     const { json } = await call("POST", "/jobs/batch", { body: { jobs } });
@@ -160,10 +160,10 @@ describe("a request that is repeated after its topic's settings have changed", (
   test.each<[string, object, Json]>([
     ["forbid http", { webhook: { ...before.webhook, allowHttp: false } }, asked],
     ["forbid its host", { webhook: { allowHttp: true } }, asked],
-    ["let a job have fewer attempts", { webhook: { ...before.webhook, mostAttempts: 2 } }, asked],
+    ["allow fewer attempts", { webhook: { ...before.webhook, mostAttempts: 2 } }, asked],
     ["have no receiver", {}, asked],
     ["keep no keys", { ...before, tracking: "none" }, { ...asked, key: "k" }],
-  ])("to %s answers its job; a new one is refused", async (_, after, body) => {
+  ])("to %s still answers its job, but a new request is refused", async (_, after, body) => {
     const world = createWorld({ topics: { changed: before } });
     let api = createApi(world);
     const call = (key: string) => api.call("POST", "/jobs", { body, headers: { "idempotency-key": key } });
@@ -178,7 +178,7 @@ describe("a request that is repeated after its topic's settings have changed", (
   });
 });
 
-test("a topic tells whom its webhook may call", async () => {
+test("the answer for a topic says which hosts its webhook may call", async () => {
   const { call } = createHooks();
   const policyOf = async (topic: string) => (await call("GET", `/topics/${topic}`)).json.policy;
   expect(await policyOf("callbacks")).toMatchObject({
@@ -194,7 +194,7 @@ test("a topic tells whom its webhook may call", async () => {
   expect(await policyOf("orders")).not.toHaveProperty("webhook");
 });
 
-test("code inside AWS has the same rules", async () => {
+test("the direct client has the same rules", async () => {
   const client = directOn(createHooks().world.ctx, console);
   const filed = await client.enqueue("callbacks", 1, { delay: 60, callbackUrl: URL_GIVEN });
   expect(filed).toMatchObject({ callbackUrl: URL_GIVEN });

@@ -2,7 +2,7 @@ import type { Route } from "../../http/route.ts";
 
 const ID = "01ARZ3NDEK00SV4RRFFQ69G5FA";
 
-/** What may stand where a value is expected. */
+/** Odd values, each of which is sent in every field. */
 const VALUES: unknown[] = [
   null,
   true,
@@ -95,7 +95,7 @@ function pathOf(path: string, segment: string): string {
   return path.replace(/\{\w+\}/g, segment);
 }
 
-/** Fields that are right, so that one wrong one is met deep inside. */
+/** Valid fields for a call, so that a request with one odd field beside them is not refused for missing fields. */
 const GOOD: Record<string, object> = {
   enqueue: { topic: "orders", body: 1, delay: 1 },
   putJobByKey: { body: 1, delay: 1 },
@@ -124,7 +124,7 @@ export function* hostileRequests(route: Route): Generator<HostileRequest> {
     for (const value of VALUES) {
       const spoilt = `{${good}${good && ","}${JSON.stringify(field)}:${JSON.stringify(value)}}`;
       yield { path: usual, text: spoilt };
-      // A well-formed batch with the same inside.
+      // The same value inside a well-formed batch.
       if (route.operationId === "enqueueMany") {
         const job = JSON.stringify({ topic: "orders", body: 1, delay: 1, [field]: value });
         yield { path: usual, text: `{"jobs":[${JSON.stringify(value)},${job}]}` };

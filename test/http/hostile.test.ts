@@ -3,7 +3,7 @@ import { routes } from "../../http/route-table.ts";
 import { createApi } from "../support/api.ts";
 import { hostileRequests } from "./hostile-requests.ts";
 
-describe("nothing that is sent makes an error of the API's own:", () => {
+describe("no hostile request makes the API answer 500 or more:", () => {
   test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
     "%s",
     async (_, route) => {

@@ -4,7 +4,7 @@ import { createApi } from "../support/api.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START } from "../support/world.ts";
 
 describe("a job", () => {
-  test("is filed, and answered whole with its place", async () => {
+  test("is filed, and answered with all its fields and its Location", async () => {
     const { call } = createApi();
     const body = { text: "x\u{1f600}\ud800", numbers: [1.5, 9007199254740991, -0.1], nothing: null };
     const filed = await call("POST", "/jobs", {
@@ -94,7 +94,7 @@ describe("a job", () => {
     expect(both.json).toMatchObject({ dueAt: "2026-03-01T09:30:00.000Z", revision: 3, body: [1] });
   });
 
-  test("is cancelled, again and again, and then cannot be moved", async () => {
+  test("can be cancelled twice, and then cannot be moved", async () => {
     const { call, file } = createApi();
     const { id } = await file();
     for (let i = 0; i < 2; i++) {
@@ -119,7 +119,7 @@ describe("a job", () => {
     expect(await call("PATCH", `/jobs/${id}`, { body: { delay: 1 } })).toMatchObject({ status: 404 });
   });
 
-  test("of an untracked topic is told to be SQS's once it is near", async () => {
+  test("of an untracked topic is handed-off once it is near", async () => {
     const { call, file } = createApi();
     const { id } = await file({ topic: "events", delay: "5m" });
     const { json } = await call("GET", `/jobs/${id}`);
@@ -153,7 +153,7 @@ describe("an Idempotency-Key", () => {
     expect(second).toMatchObject({ status: 422, json: { code: "idempotency-mismatch", id: first.json.id } });
   });
 
-  test("replaces by PUT once, and files nothing again when the job has freed its key", async () => {
+  test("of a PUT replaces once, and files no second job after the first has ended", async () => {
     const { call, world } = createApi();
     const put = (path: string) =>
       call("PUT", path, { body: { body: 1, delay: 60 }, headers: { "Idempotency-Key": "put" } });
@@ -182,7 +182,7 @@ describe("an Idempotency-Key", () => {
     expect(world.pool.items()).toEqual(items);
   });
 
-  test("of a batch meets no key that a caller can send", async () => {
+  test("of a batch cannot be the same as a key that a caller sends for one job", async () => {
     const { call } = createApi();
     await call("POST", "/jobs/batch", { body: { jobs: [body] }, headers: { "Idempotency-Key": "batch" } });
     for (const name of ["batch#0", "batch 0", "batch"]) {
@@ -191,7 +191,7 @@ describe("an Idempotency-Key", () => {
     }
   });
 
-  test("counts for one topic", async () => {
+  test("is valid for one topic only", async () => {
     const { call } = createApi();
     const headers = { "Idempotency-Key": "one" };
     const ids = [];
@@ -200,7 +200,7 @@ describe("an Idempotency-Key", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test("that is there twice is refused", async () => {
+  test("in two headers is refused", async () => {
     const { app } = createApi();
     const headers = new Headers([
       ["Idempotency-Key", "one"],
@@ -213,7 +213,7 @@ describe("an Idempotency-Key", () => {
     });
   });
 
-  test("of a reschedule changes the job once, and of another one is refused", async () => {
+  test("of a reschedule changes the job once, and is refused for a different reschedule", async () => {
     const { call, file } = createApi();
     const { id } = await file();
     const headers = { "Idempotency-Key": "patch" };
@@ -260,7 +260,7 @@ describe("a caller's own key", () => {
     expect(replaced).toMatchObject({ status: 200, json: { id, body: 2, outcome: "replaced" } });
   });
 
-  test("that is live puts its job off, not beyond the first bound, and says it", async () => {
+  test("of a live job postpones the job, not beyond its first bound, which is answered", async () => {
     const { call, world } = createApi();
     const postponing = { topic: "orders", body: 1, delay: "10m", key: "a", onDuplicate: "postpone" };
     const body = { ...postponing, maxDelay: "15m" };
@@ -290,7 +290,7 @@ describe("a caller's own key", () => {
     });
   });
 
-  test("that an event has cancelled ahead is filed as cancelled", async () => {
+  test("that an event has cancelled in advance makes the new job a cancelled one", async () => {
     const world = createWorld({ topics: { orders: { cancelledByEvents: true } } });
     const { call } = createApi(world);
     const at = world.now();
@@ -326,7 +326,7 @@ describe("a caller's own key", () => {
   });
 });
 
-test("trouble of SQS or DynamoDB is 503, without their words", async () => {
+test("an error of SQS or DynamoDB is answered with 503, without its message", async () => {
   const { call, world, logged } = createApi();
   world.queues.trouble("all", "unreachable");
   const answered = await call("POST", "/jobs", { body: { topic: "events", body: 1, delay: 1 } });
@@ -336,7 +336,7 @@ test("trouble of SQS or DynamoDB is 503, without their words", async () => {
   expect(logged.join()).toContain("is unreachable");
 });
 
-test("an error of its own is 500, logged, and tells nothing", async () => {
+test("an error in the API's own code is answered with 500 without details, and logged", async () => {
   const { call, world, logged } = createApi();
   world.pool.hooks.before = () => {
     throw new TypeError("secret");

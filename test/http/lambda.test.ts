@@ -5,7 +5,7 @@ import { createApi } from "../support/api.ts";
 
 type Parts = Partial<Pick<APIGatewayProxyEventV2, "body" | "isBase64Encoded" | "rawQueryString" | "headers">>;
 
-/** What API Gateway sends, as far as it is read. */
+/** An event of API Gateway, with the fields that the function reads. */
 function eventOf(method: string, rawPath: string, parts: Parts = {}): APIGatewayProxyEventV2 {
   return {
     rawPath,
@@ -27,7 +27,7 @@ function createHandler() {
 const job = JSON.stringify({ topic: "orders", body: "é", delay: "1h" });
 
 describe("an event of API Gateway", () => {
-  test("that decides on a topic, a schedule or many jobs is logged with its caller, and no other is", async () => {
+  test("that changes a topic, a schedule or many jobs is logged with its caller, and other events are not", async () => {
     const { handler, logged } = createHandler();
     const userArn = "arn:aws:sts::123456789012:assumed-role/OnCall/ann";
     const signed = { http: { method: "POST" }, authorizer: { iam: { userArn } } };
@@ -42,7 +42,7 @@ describe("an event of API Gateway", () => {
     ]);
   });
 
-  test("is answered in its own form, and telemetry is flushed", async () => {
+  test("is answered in API Gateway's format, and telemetry is flushed", async () => {
     const { handler, answered } = createHandler();
     const result = await handler(eventOf("POST", "/jobs", { body: job }));
     expect(result).toMatchObject({ statusCode: 201, isBase64Encoded: false });
@@ -86,7 +86,7 @@ describe("an event of API Gateway", () => {
     "a%",
     "\ud800",
     "ä",
-  ])("never means another key than the one it names: %j", async (key) => {
+  ])("never cancels the job of another key: %j", async (key) => {
     const { handler, call } = createHandler();
     await call("PUT", "/topics/orders/jobs/a", { body: { body: 1, delay: "1h" } });
     const result = await handler(eventOf("DELETE", `/topics/orders/jobs/${key}`));
@@ -104,7 +104,7 @@ describe("an event of API Gateway", () => {
     }
   });
 
-  test("has its query string read whole", async () => {
+  test("has a query string that is read to its end, also after a #", async () => {
     const { handler } = createHandler();
     const listed = await handler(eventOf("GET", "/jobs", { rawQueryString: "topic=orders&limit=5" }));
     expect(listed.statusCode).toBe(200);

@@ -7,12 +7,12 @@ import { createWorld, MINUTE, SECOND } from "../support/world.ts";
 const window = "10:00-09:00 UTC";
 const ifLate = { after: 60, do: "skip" } as const;
 
-test("a topic tells its window and what becomes of late jobs", async () => {
+test("the answer for a topic has its window and ifLate", async () => {
   const { call } = createApi(createWorld({ topics: { calls: { window, ifLate, spread: 5 } } }));
   expect((await call("GET", "/topics/calls")).json).toMatchObject({ policy: { window, ifLate } });
 });
 
-test("a job that waits for its topic's window says until when, again when it is told to run now", async () => {
+test("a job that waits for its topic's window has heldUntil, also after a PATCH to run now", async () => {
   const { call, file } = createApi(createWorld({ topics: { calls: { window } } }));
   const { id } = await file({ topic: "calls", delay: 0 });
   const heldUntil = "2026-03-01T10:00:00.000Z";
@@ -22,7 +22,7 @@ test("a job that waits for its topic's window says until when, again when it is 
   expect((await call("GET", `/jobs/${id}`)).json).toMatchObject({ state: "scheduled", dueAt, heldUntil });
 });
 
-test("a job tells what happened to it, each time as it was", async () => {
+test("a job's timeline has each event with the values of that time", async () => {
   const { call, file, world } = createApi(createWorld({ topics: { calls: { ifLate } } }));
   const { id } = await file({ topic: "calls", delay: 10 });
   await world.pass(10.25 * SECOND);

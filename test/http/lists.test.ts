@@ -28,7 +28,7 @@ describe("the list", () => {
     expect(json.jobs).not.toContainEqual(expect.objectContaining({ body: expect.anything() }));
   });
 
-  test("goes on where its page ended, in the range it began with, though time passes", async () => {
+  test("continues where its last page ended, in the range of the first page, though time passes", async () => {
     const api = createApi();
     const ids: unknown[] = [];
     for (let i = 0; i < 5; i++) ids.push((await api.file({ delay: 10 * 60 })).id);
@@ -37,7 +37,7 @@ describe("the list", () => {
     expect((await pagesOf(api, `/jobs?limit=3&${range}`)).flat().sort()).toEqual(ids.sort());
   });
 
-  test("is narrowed by topic and state", async () => {
+  test("is filtered by topic and state", async () => {
     const { call, file } = createApi();
     const work = await file({ topic: "work", delay: 600 });
     const orders = await file({ delay: 600 });
@@ -47,7 +47,7 @@ describe("the list", () => {
     expect(idsOf((await call("GET", "/jobs?state=running")).json)).toEqual([]);
   });
 
-  test("is narrowed by tag and group, and its cursor holds for no other", async () => {
+  test("is filtered by tag and group, and its cursor is valid for no other filter", async () => {
     const { call, file } = createApi();
     const spring = { tag: "spring", delay: 600 };
     const ids = [
@@ -108,7 +108,7 @@ describe("the forecast", () => {
     expect(asked.json.detail).toBe("from and to must be at most 31 days apart, got 31.01 days");
   });
 
-  test("says where a long range goes on", async () => {
+  test("answers where to continue in a long range", async () => {
     const { call } = createApi();
     const { json } = await call("GET", "/forecast?from=2026-03-01T09:00:00Z&to=2026-03-31T09:00:00Z");
     expect(json).toEqual({ minutes: [], next: "2026-03-01T17:20:00.000Z" });
@@ -116,7 +116,7 @@ describe("the forecast", () => {
 });
 
 describe("topics", () => {
-  test("are told with policy, depths and sweep lag", async () => {
+  test("are answered with policy, depths and sweep lag", async () => {
     const world = createWorld();
     const { call, file } = createApi(world);
     await world.tick();
@@ -135,12 +135,12 @@ describe("topics", () => {
     expect(all.json.topics).toContainEqual(json);
   });
 
-  test("are told how far a sweep is behind that never was", async () => {
+  test("have a sweep lag even if no sweep has ever run", async () => {
     const { json } = await createApi().call("GET", "/topics/orders");
     expect(json.sweepLag).toBe(780);
   });
 
-  test("that nobody configured are unknown, whatever they are called", async () => {
+  test("that are not configured are unknown, whatever their names are", async () => {
     const { call } = createApi();
     for (const topic of ["nobody", "constructor", "tostring"]) {
       expect(await call("GET", `/topics/${topic}`)).toMatchObject({

@@ -41,7 +41,7 @@ test("a job that has run, and the list of dead jobs, say where the log of its ru
   expect(await read("/topics/orders/dead")).toMatchObject({ jobs: [{ id, logUrl: job.logUrl }] });
 });
 
-test("nothing is said where the log group is unknown", async () => {
+test("logUrl is absent if the log group is unknown", async () => {
   const { bury, world, file, read } = await reader();
   const pulled = await bury();
   expect(await read(`/jobs/${pulled}`)).not.toHaveProperty("logUrl");

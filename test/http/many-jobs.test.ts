@@ -3,7 +3,7 @@ import { createApi } from "../support/api.ts";
 
 const good = { topic: "orders", body: 1, delay: "1h" };
 
-test("a batch answers each job in its order, and a bad one spoils no other", async () => {
+test("a batch answers each job in its order, and a refused job does not fail the others", async () => {
   const { call, world } = createApi();
   const jobs = [
     good,
@@ -33,7 +33,7 @@ test("a batch answers each job in its order, and a bad one spoils no other", asy
   expect(world.events.filter(({ type }) => type === "enqueued")).toHaveLength(3);
 });
 
-test("a batch of none answers none", async () => {
+test("an empty batch answers no results", async () => {
   const { call } = createApi();
   expect(await call("POST", "/jobs/batch", { body: { jobs: [] } })).toMatchObject({ json: { results: [] } });
   expect(await call("POST", "/jobs/cancel", { body: { ids: [] } })).toMatchObject({ json: { results: [] } });
@@ -50,7 +50,7 @@ test("a batch may have 500 jobs, and more are refused as a whole", async () => {
   expect(world.pool.items()).toEqual(items);
 });
 
-test("many are cancelled, each on its own", async () => {
+test("a cancel of many ids answers each id on its own", async () => {
   const { call, file } = createApi();
   const { id } = await file();
   const stranger = "01ARZ3NDEK00SV4RRFFQ69G5FA";
@@ -69,7 +69,7 @@ test("many are cancelled, each on its own", async () => {
   expect(more).toMatchObject({ status: 413, json: { code: "too-many-jobs" } });
 });
 
-test("an outage is told job by job, and logged once", async () => {
+test("an outage is answered for each job of a batch, and logged once", async () => {
   const { call, world, logged } = createApi();
   world.queues.trouble({ topic: "events" }, "failing");
   const near = { topic: "events", body: 1, delay: 1 };

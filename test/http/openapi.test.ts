@@ -67,7 +67,7 @@ test("every reference has its schema, and every schema is referred to", () => {
   expect([...named].sort()).toEqual(Object.keys(schemas).sort());
 });
 
-test("the document says what validation says: required fields, closed requests, either time", () => {
+test("the document has the rules of validation: required fields, no unknown fields, either delay or dueAt", () => {
   expect(schemas.NewJob).toMatchObject({
     required: ["topic", "body"],
     additionalProperties: false,
@@ -85,7 +85,7 @@ test("the document says what validation says: required fields, closed requests, 
   });
 });
 
-test("durations have the bounds that requests are held to, and patterns are ones that every reader knows", () => {
+test("durations have the bounds that the API checks, and patterns need no flags", () => {
   const { properties } = schemas.NewJob as {
     properties: Record<string, { anyOf: Json[]; pattern?: string }>;
   };
@@ -98,7 +98,7 @@ test("durations have the bounds that requests are held to, and patterns are ones
   ]);
   const patterns = JSON.stringify(document).match(/"pattern":"(?:[^"\\]|\\.)*"/g) ?? [];
   expect(patterns.length).toBeGreaterThan(10);
-  // A class by property needs a flag that JSON Schema has no place for.
+  // A class such as \p{L} needs the flag u, which JSON Schema cannot give.
   expect(patterns.filter((pattern) => /\\\\[pP]\{/.test(pattern))).toEqual([]);
 });
 

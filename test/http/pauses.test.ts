@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createApi } from "../support/api.ts";
 import { HOUR, MINUTE, SECOND } from "../support/world.ts";
 
-test("a topic is paused, tells so, and is resumed at a rate", async () => {
+test("a topic is paused, its answer has the pause, and it is resumed at a rate", async () => {
   const { call, world } = createApi();
   const job = { topic: "orders", body: 1, delay: 60 };
   const { json: first } = await call("POST", "/jobs", { body: job });
@@ -14,7 +14,7 @@ test("a topic is paused, tells so, and is resumed at a rate", async () => {
   const { json: second } = await call("POST", "/jobs", { body: job });
   await world.pass(HOUR);
   expect(await call("POST", "/topics/orders/pause", { body: {} })).toMatchObject({ json: { since } });
-  // The first is in SQS since before the pause, and was found by the audit.
+  // The first job has been in SQS since before the pause. The audit found it, so it is parked too.
   const paused = { state: "paused", since, parked: 2 };
   expect((await call("GET", "/topics/orders")).json).toMatchObject({ pause: paused });
   expect((await call("GET", `/jobs/${second.id}`)).json).toMatchObject({ state: "scheduled" });
@@ -33,7 +33,7 @@ test("a topic is paused, tells so, and is resumed at a rate", async () => {
   );
   expect(times.map(({ heldUntil }) => Date.parse(String(heldUntil)) - from).sort()).toEqual([0, 10 * SECOND]);
   for (const { dueAt, heldFrom } of times) expect(heldFrom).toBe(dueAt);
-  // Ten minutes after the rate has gone, which goes ten minutes after the resume.
+  // The rate ends ten minutes after the resume, and the pause ends ten minutes after the rate.
   await world.pass(24 * MINUTE);
   expect((await call("GET", "/topics/orders")).json).not.toHaveProperty("pause");
   expect((await call("GET", "/topics")).json).not.toMatchObject({ topics: [{ pause: {} }] });

@@ -34,7 +34,7 @@ describe("a pulled job", () => {
     expect((await call("POST", "/topics/work/receive")).json).toEqual({ jobs: [] });
   });
 
-  test("is finished, again and again with the same receipt, and by no other call", async () => {
+  test("can be finished twice with the same receipt, but not retried afterwards", async () => {
     const api = createApi();
     const { id, receipt } = await pull(api);
     for (let i = 0; i < 2; i++) {
@@ -45,7 +45,7 @@ describe("a pulled job", () => {
     expect(retried).toMatchObject({ status: 409, json: { code: "claim-lost", id } });
   });
 
-  test("is extended from now", async () => {
+  test("is extended from the time of the call", async () => {
     const api = createApi();
     const { id, receipt } = await pull(api);
     await api.world.pass(20 * SECOND);
@@ -53,7 +53,7 @@ describe("a pulled job", () => {
     expect(extended).toMatchObject({ status: 200, json: { id, leaseUntil: "2026-03-01T09:02:00.000Z" } });
   });
 
-  test("is retried after a wait of the caller's", async () => {
+  test("is retried after the delay that the caller gives", async () => {
     const api = createApi();
     const { receipt } = await pull(api);
     const body = { receipt, delay: "5m", error: "not yet \ud800" };
@@ -77,7 +77,7 @@ describe("a pulled job", () => {
     expect(buried).toMatchObject({ status: 409, json: { code: "untracked-topic" } });
   });
 
-  test("of a Lambda topic is none", async () => {
+  test("cannot come from a Lambda topic", async () => {
     const api = createApi();
     const { receipt } = await pull(api);
     expect(await api.call("POST", "/topics/orders/receive")).toMatchObject({
@@ -90,7 +90,7 @@ describe("a pulled job", () => {
   });
 });
 
-describe("the dead", () => {
+describe("dead jobs", () => {
   test("are listed page by page, oldest first", async () => {
     const api = createApi();
     const ids: string[] = [];
@@ -105,7 +105,7 @@ describe("the dead", () => {
     expect(second.json).not.toHaveProperty("cursor");
   });
 
-  test("are narrowed by tag and group, and a cursor holds for no other list", async () => {
+  test("are filtered by tag and group, and a cursor is valid for no other filter", async () => {
     const api = createApi();
     const one = await api.bury({ tag: "a" });
     await api.world.pass(MINUTE);
@@ -119,7 +119,7 @@ describe("the dead", () => {
     expect((await api.call("GET", "/topics/work/dead?tag=a&group=g")).json.jobs).toMatchObject([{ id: two }]);
   });
 
-  test("run again, chosen or the oldest, at a rate", async () => {
+  test("are redriven by their ids, the oldest first, or all at a rate", async () => {
     const api = createApi();
     const ids = [await api.bury(), await api.bury(), await api.bury()];
     const chosen = await api.call("POST", "/topics/work/redrive", { body: { ids: [ids[1]], delay: 60 } });

@@ -194,7 +194,7 @@ test("a refusal names each field that broke a rule", async () => {
   expect(json.detail).toMatch(/; and 1 more$/);
 });
 
-test("a rule that a value breaks in several ways is told once", async () => {
+test("a rule that a value breaks in several ways is reported once", async () => {
   const { call } = createApi();
   const { json } = await call("POST", "/jobs", {
     body: { topic: "orders", body: 1, delay: 1, tag: "é".repeat(300) },
@@ -205,7 +205,7 @@ test("a rule that a value breaks in several ways is told once", async () => {
   expect(String(json.detail).match(/must be/g)).toHaveLength(1);
 });
 
-test("a path that takes other methods says which", async () => {
+test("a path without this method names its methods", async () => {
   const { call } = createApi();
   expect((await call("PUT", "/jobs")).headers.get("allow")).toBe("POST, GET");
   expect((await call("HEAD", "/jobs/batch")).status).toBe(405);
@@ -213,7 +213,7 @@ test("a path that takes other methods says which", async () => {
   expect((await call("HEAD", "/nowhere")).status).toBe(404);
 });
 
-test("the largest of everything is taken", async () => {
+test("a request with each field at its limit is accepted", async () => {
   const { call } = createApi();
   const body = {
     topic: "orders",

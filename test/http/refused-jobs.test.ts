@@ -73,7 +73,7 @@ const FILINGS: Case[] = [
   ],
   ["no body of the job", 400, "bad-request", "body must be given", { body: { topic: "orders", delay: 1 } }],
   ["no topic", 400, "bad-request", "topic must be", { body: { body: 1, delay: 1 } }],
-  ["no time", 400, "bad-request", "exactly one of delay and dueAt", { body: timeless }],
+  ["neither delay nor dueAt", 400, "bad-request", "exactly one of delay and dueAt", { body: timeless }],
   ["an unknown topic", 404, "unknown-topic", "got nobody", { body: { ...job, topic: "nobody" } }],
   [
     "a topic named constructor",
@@ -117,7 +117,7 @@ const FILINGS: Case[] = [
     "printable ASCII",
     { body: job, headers: { "idempotency-key": "" } },
   ],
-  bad("both times", "exactly one of delay and dueAt", { dueAt: "2026-03-01T12:00:00Z" }),
+  bad("both delay and dueAt", "exactly one of delay and dueAt", { dueAt: "2026-03-01T12:00:00Z" }),
   bad("unknown fields", 'the request has unknown "more", "Topic"; allowed are topic, body, delay', {
     more: 1,
     Topic: 2,
@@ -131,7 +131,7 @@ const FILINGS: Case[] = [
   bad("a topic that is a number", "topic must be", { topic: 7 }),
   bad("a topic __proto__", "topic must be", { topic: "__proto__" }),
   bad("a negative delay", "delay must be seconds (0 or more)", { delay: -1 }),
-  bad("a delay of minus nothing much", "delay must be", { delay: -0.0001 }),
+  bad("a small negative delay", "delay must be", { delay: -0.0001 }),
   bad("a huge delay", "delay must be", { delay: 1e15 }),
   bad("a delay of 11 years", 'at most 3660 days, got "4015d"', { delay: "4015d" }),
   bad("a delay in words", "delay must be", { delay: "soon" }),
@@ -151,14 +151,14 @@ const FILINGS: Case[] = [
   bad("a key of 257", "key must be", { key: "k".repeat(257) }),
   bad("a key with a line end", "key must be", { key: "a\n" }),
   bad("a key with an umlaut", "key must be", { key: "ä" }),
-  bad("an onDuplicate nobody knows", "onDuplicate must be one of reject, keep, replace, postpone", {
+  bad("an unknown onDuplicate", "onDuplicate must be one of reject, keep, replace, postpone", {
     key: "a",
     onDuplicate: "drop",
   }),
   bad("onDuplicate without a key", "onDuplicate must be absent without a key", { onDuplicate: "keep" }),
-  bad("postpone without a bound", POSTPONE_RULE, { key: "a", onDuplicate: "postpone" }),
-  bad("a bound without postpone", POSTPONE_RULE, { key: "a", onDuplicate: "replace", maxDelay: 60 }),
-  bad("a bound of nothing", "maxDelay must be a duration longer than 0, got 0", {
+  bad("postpone without maxDelay", POSTPONE_RULE, { key: "a", onDuplicate: "postpone" }),
+  bad("maxDelay without postpone", POSTPONE_RULE, { key: "a", onDuplicate: "replace", maxDelay: 60 }),
+  bad("a maxDelay of 0", "maxDelay must be a duration longer than 0, got 0", {
     key: "a",
     onDuplicate: "postpone",
     maxDelay: 0,
@@ -171,8 +171,8 @@ const FILINGS: Case[] = [
   bad("101 attempts", "maxAttempts", { maxAttempts: 101 }),
   bad("half an attempt", "maxAttempts", { maxAttempts: 1.5 }),
   bad("attempts in text", "maxAttempts", { maxAttempts: "3" }),
-  bad("expiresAfter nothing", "expiresAfter must be a duration longer than 0", { expiresAfter: 0 }),
-  bad("expiresAfter next to nothing", "expiresAfter must be", { expiresAfter: 0.0001 }),
+  bad("an expiresAfter of 0", "expiresAfter must be a duration longer than 0", { expiresAfter: 0 }),
+  bad("an expiresAfter of less than a millisecond", "expiresAfter must be", { expiresAfter: 0.0001 }),
   bad("a negative expiresAfter", "expiresAfter must be", { expiresAfter: -1 }),
   bad("an empty tag", "tag must be", { tag: "" }),
   bad("a tag of 257 bytes", "tag must be 1 to 256 bytes", { tag: `x${"é".repeat(128)}` }),

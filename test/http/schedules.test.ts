@@ -28,7 +28,7 @@ describe("a schedule", () => {
     expect((await api.call("GET", "/schedules/hourly")).json).toEqual(json);
   });
 
-  test("keeps every field that it is given, and loses what it is put again without", async () => {
+  test("keeps every given field, and loses the fields that the next PUT leaves out", async () => {
     const api = createApi();
     const fields = {
       expression: "rate(2 days)",
@@ -68,7 +68,7 @@ describe("a schedule", () => {
       expect(replaced.json).not.toHaveProperty(name);
   });
 
-  test("goes with its webhook's URL", async () => {
+  test("passes its callbackUrl on to its jobs", async () => {
     const world = createWorld({ topics: { calls: { webhook: {} }, orders: {} } });
     const api = createApi(world);
     const callbackUrl = "https://example.com/hook";
@@ -95,7 +95,7 @@ describe("a schedule", () => {
     ]);
   });
 
-  test("is paused, stays so when it is put, and is resumed", async () => {
+  test("is paused, stays paused after a PUT, and is resumed", async () => {
     const api = createApi();
     await put(api);
     expect((await api.call("POST", "/schedules/hourly/pause")).json).toMatchObject({ paused: true });
@@ -103,7 +103,7 @@ describe("a schedule", () => {
     expect((await api.call("POST", "/schedules/hourly/resume")).json).toMatchObject({ paused: false });
   });
 
-  test("runs now: a job, once for one Idempotency-Key", async () => {
+  test("runs now, and files one job for one Idempotency-Key", async () => {
     const api = createApi();
     await put(api);
     const headers = { "idempotency-key": "k" };
@@ -121,7 +121,7 @@ describe("a schedule", () => {
     expect(other).toMatchObject({ status: 201, json: { outcome: "created" } });
   });
 
-  test("goes, with its last words", async () => {
+  test("is deleted, and the answer has its last state", async () => {
     const api = createApi();
     const { json } = await put(api);
     expect(await api.call("DELETE", "/schedules/hourly")).toMatchObject({ status: 200, json });
@@ -133,7 +133,7 @@ describe("a schedule", () => {
 });
 
 describe("the list", () => {
-  test("holds all schedules by pages, without bodies", async () => {
+  test("has all schedules in pages, without bodies", async () => {
     const api = createApi();
     for (const name of ["a", "b", "c"]) await put(api, {}, name);
     const first = (await api.call("GET", "/schedules?limit=2")).json;
@@ -162,7 +162,7 @@ describe("is refused:", () => {
     ],
     ["a wrong time zone", { timezone: "+01:00" }, 400, "timezone must be an IANA name such as Europe/Berlin"],
     [
-      "what never comes",
+      "an expression that never occurs",
       { expression: "cron(0 0 30 2 ? *)" },
       400,
       "expression must have an occurrence after",
@@ -174,19 +174,19 @@ describe("is refused:", () => {
       "end must not be before start",
     ],
     [
-      "a start of at",
+      "a start of an at expression",
       { expression: "at(2027-01-01T00:00:00)", start: "2026-04-01T00:00:00Z" },
       400,
       "start and end must be given for cron and rate only",
     ],
     [
-      "half a minute's window",
+      "a window of 90.5 seconds",
       { flexibleWindow: 90.5 },
       400,
       "flexibleWindow must be a duration of whole minutes, 1 to 1440",
     ],
-    ["two days' window", { flexibleWindow: "2d" }, 400, "whole minutes, 1 to 1440"],
-    ["no window", { flexibleWindow: 0 }, 400, "whole minutes, 1 to 1440"],
+    ["a window of two days", { flexibleWindow: "2d" }, 400, "whole minutes, 1 to 1440"],
+    ["a window of 0", { flexibleWindow: 0 }, 400, "whole minutes, 1 to 1440"],
     ["no body", { body: undefined }, 400, "body must be given"],
     ["a delay", { delay: 1 }, 400, 'has unknown "delay"'],
     ["a key", { key: "k" }, 400, 'has unknown "key"'],
@@ -221,7 +221,7 @@ describe("is refused:", () => {
     });
   });
 
-  test("any call while Scheduler does not answer, and where there is none", async () => {
+  test("any call if Scheduler fails, or if the queue has no schedules", async () => {
     const api = createApi();
     await put(api);
     api.world.schedules.trouble = new MinutehandError(

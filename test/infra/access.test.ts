@@ -23,7 +23,7 @@ function rightsOf(template: StackTemplate, name: string): string[] {
   return rights.sort();
 }
 
-/** The resource that an ARN is of, taken from it or put together around its name; a group's schedules by its name. */
+/** The logical id of the resource in an ARN. For the schedules of a group, the group's name. */
 function idIn(arn: unknown): string {
   const group = /:schedule\/([\w-]+)\/\*"/.exec(JSON.stringify(arn))?.[1];
   if (group !== undefined || arn === "*") return group ?? "*";
@@ -104,7 +104,7 @@ describe("what each role may do, and nothing else", () => {
     );
   });
 
-  it("receive reaches the pull topics alone", () => {
+  it("the receive function may use the queues of pull topics only", () => {
     expect(rightsOf(template, "JobsApiReceive")).toEqual(
       [
         ...MEET,
@@ -118,7 +118,7 @@ describe("what each role may do, and nothing else", () => {
     );
   });
 
-  it("a consumer reaches its own topic alone", () => {
+  it("a consumer may use the queues of its own topic only", () => {
     expect(rightsOf(template, "Close")).toEqual(
       [
         ...MEET,
@@ -154,7 +154,7 @@ describe("what each role may do, and nothing else", () => {
     );
   });
 
-  it("the function that events reach files and cancels jobs, sends those that it files, and takes its own messages", () => {
+  it("the function for events files, sends and cancels jobs, and receives from its own queue", () => {
     const key = "$.detail.key";
     const enqueueOn = { detailType: "Asked", key, delay: Duration.seconds(1) };
     const { stack: other } = shopWith({
@@ -183,7 +183,7 @@ describe("what each role may do, and nothing else", () => {
     ]);
   });
 
-  it("a role is passed to Scheduler alone", () => {
+  it("roles may be passed to Scheduler only", () => {
     const statements = resourcesOf(template, "AWS::IAM::Policy").flatMap(([, { Properties }]) => {
       const { Statement } = Properties.PolicyDocument as {
         Statement: { Action: unknown; Condition?: unknown }[];
@@ -207,11 +207,14 @@ describe("where nothing is tracked", () => {
   it.each([
     ["Note", /^sqs:\w+ JobsTopicnotes/],
     ["JobsApiReceive", /^sqs:\w+ JobsTopicevents/],
-  ] as const)("%s can claim jobs of before, and reaches no other's queues", (name, own) => {
-    const rights = rightsOf(template, name).filter((right) => !right.startsWith("logs:"));
-    expect(rights.filter((right) => own.test(right))).not.toEqual([]);
-    expect(rights.filter((right) => !own.test(right))).toEqual([...MEET].sort());
-  });
+  ] as const)(
+    "%s can claim jobs that were filed while its topic was tracked, and may use no other topic's queues",
+    (name, own) => {
+      const rights = rightsOf(template, name).filter((right) => !right.startsWith("logs:"));
+      expect(rights.filter((right) => own.test(right))).not.toEqual([]);
+      expect(rights.filter((right) => !own.test(right))).toEqual([...MEET].sort());
+    },
+  );
 
   it("the tick leaves the DLQs alone", () => {
     const rights = rightsOf(template, "JobsTick").filter((right) => right.includes("Dlq"));

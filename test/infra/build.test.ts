@@ -26,7 +26,7 @@ beforeEach(() => {
   );
   writeFileSync(join(root, "functions", "name.ts"), 'export const name: string = "one";\n');
   writeFileSync(join(root, "package-lock.json"), "{}");
-  // What was saved in the millisecond in which a build begins may not be what is bundled.
+  // A build does not trust inputs that were saved after it began, so the files must be older.
   for (const file of [entry, join(root, "functions", "name.ts")]) age(file);
 });
 afterEach(() => rmSync(root, { recursive: true }));
@@ -36,13 +36,13 @@ function build(): { folder: string; output: string } {
   return { folder, output: join(folder, "index.mjs") };
 }
 
-/** Long ago, so that a rewritten file is told by its time. */
+/** Sets the time of a file to long ago, so that a test sees whether the file is written again. */
 function age(file: string): void {
   utimesSync(file, 1, 1);
 }
 
 describe("buildFunction", () => {
-  it("bundles to a folder that holds the module alone", async () => {
+  it("bundles to a folder that contains only the module", async () => {
     const { folder, output } = build();
     expect(folder).toBe(join(root, "dist", "functions", "greet"));
     expect(readdirSync(folder)).toEqual(["index.mjs"]);
@@ -56,7 +56,7 @@ describe("buildFunction", () => {
     expect(readFileSync(build().output, "utf8")).toBe(first);
   });
 
-  it("leaves a bundle of the same inputs alone", () => {
+  it("does not write a bundle of the same inputs again", () => {
     const { output } = build();
     age(output);
     build();

@@ -27,7 +27,7 @@ describe("addConsumer", () => {
     });
   });
 
-  it("refuses what cannot be", () => {
+  it("refuses a wrong topic, a wrong option, a wrong timeout and a second consumer", () => {
     const { stack, queue } = shopWith();
     const fn = someFunction(stack, "Close");
     expect(() => queue.addConsumer("refund", fn)).toThrow(
@@ -50,7 +50,7 @@ describe("addConsumer", () => {
   });
 });
 
-it("a function of two queues is refused, as its environment has room for one, and keeps the first's", () => {
+it("a function cannot serve two queues, because its environment has room for one, and it keeps the first", () => {
   const { stack, queue } = shopWith();
   const letters = new DelayQueue(stack, "Letters", {
     prefix: "letters",
@@ -75,7 +75,7 @@ it("a function of two queues is refused, as its environment has room for one, an
 });
 
 describe("a topic that Lambda polls", () => {
-  it("is known to the API and the tick, who stop the polling while it is paused", () => {
+  it("is known to the API and the tick, which stop the polling while the topic is paused", () => {
     const { stack, queue } = shopWith({ topics: { mail: {}, work: { consumer: "pull" } } });
     queue.addConsumer("mail", someFunction(stack, "Mail"));
     const template = templateOf(stack);
@@ -93,7 +93,7 @@ describe("a topic that Lambda polls", () => {
     ]);
   });
 
-  it("by a consumer of another stack is left out: two stacks cannot name each other", () => {
+  it("is left out if its consumer is in another stack, because two stacks cannot refer to each other", () => {
     const app = new App();
     const queue = new DelayQueue(new Stack(app, "Queue"), "Jobs", { topics: { mail: {} } });
     const other = new Stack(app, "Other");
@@ -114,7 +114,7 @@ describe("schedules", () => {
   const textOf = (value: unknown) =>
     ((value as { "Fn::Join": [string, unknown[]] })["Fn::Join"][1] ?? []).join("");
 
-  it("are told to the API and to producers, each by group, function and role", () => {
+  it("are known to the API and to producers by group, function and role", () => {
     const { stack, queue } = shopWith();
     queue.grantEnqueue(someFunction(stack, "Shop"));
     const group = '{"group":"minutehand-promotions","target":"[object Object]","role":"[object Object]"}';
@@ -137,7 +137,7 @@ describe("schedules", () => {
     expect(JSON.stringify(template)).not.toMatch(/MINUTEHAND_PROMOTIONS|longDelay/);
   });
 
-  it("that recur are left out where nobody could file them", () => {
+  it("that recur are left out if there is no API to make them", () => {
     const { stack } = shopWith({ topics: { mail: {} }, api: { auth: "none" } });
     const template = templateOf(stack);
     expect(
@@ -147,7 +147,7 @@ describe("schedules", () => {
   });
 });
 
-it("the environment of who pauses has room for the mappings of 40 topics", () => {
+it("the functions that pause topics have room in their environment for the event source mappings of 40 topics", () => {
   const topics = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`topic-${i}`, {}]));
   const { stack, queue } = shopWith({ topics });
   const fn = someFunction(stack, "All");
@@ -156,7 +156,7 @@ it("the environment of who pauses has room for the mappings of 40 topics", () =>
 });
 
 describe("synth warns", () => {
-  it("of a topic that nobody empties, and of alarms that wake nobody", () => {
+  it("of a topic without a consumer, and of alarms that notify nobody", () => {
     const { stack } = shopWith();
     const warnings = Annotations.fromStack(stack);
     warnings.hasWarning("*", Match.stringLikeRegexp('topic "order-timeout" has no consumer'));
@@ -166,7 +166,7 @@ describe("synth warns", () => {
 });
 
 describe("the environment", () => {
-  /** Topics whose ladders take about 500 bytes each when they are deflated. */
+  /** Topics whose backoffs take about 500 bytes each when they are compressed. */
   const laddered = (count: number) => {
     const wait = (topic: number, step: number): number => ((topic * 100 + step) * 7_919_317) % 20_000_000;
     const backoffOf = (topic: number) => ({
@@ -177,7 +177,7 @@ describe("the environment", () => {
     );
   };
 
-  it("names the table, the queues' prefix, the policy's differences and the service", () => {
+  it("names the table, the queues' prefix, the policy without its defaults, and the service", () => {
     const { stack } = shopWith({
       prefix: "shop",
       shards: 16,
@@ -268,7 +268,7 @@ describe("the environment", () => {
 });
 
 describe("a customer's key", () => {
-  it("encrypts table and queues, and its users may use it by full names only", () => {
+  it("encrypts the table and the queues, and policies for the key name each action in full", () => {
     const app = new App();
     const stack = new Stack(app, "Shop");
     const encryptionKey = new Key(stack, "Key", { enableKeyRotation: true });
@@ -298,7 +298,7 @@ describe("a customer's key", () => {
     expect(new AwsSolutionsChecks(app).validateScope(queue).violations).toEqual([]);
   });
 
-  it("of another app leaves the logs under CloudWatch's own, and synth says so", () => {
+  it("from another app does not encrypt the logs, and synth warns of it", () => {
     const stack = new Stack(new App(), "Shop");
     const encryptionKey = Key.fromKeyArn(stack, "Key", "arn:aws:kms:eu-west-1:123456789012:key/0a0a");
     new DelayQueue(stack, "Jobs", { topics: { mail: {} }, encryptionKey });

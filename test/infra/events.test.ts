@@ -71,7 +71,7 @@ describe("topics with events", () => {
       [
         { source: ["shop"], "detail-type": ["OrderPaid"] },
         { source: ["till"], "detail-type": ["OrderPaid"] },
-        // The shop's are among anyone's.
+        // This rule has no source, so it matches the shop's events too.
         { "detail-type": ["OrderPlaced"] },
       ].map((EventPattern) => ({
         Description: expect.any(String),
@@ -95,7 +95,7 @@ describe("topics with events", () => {
     expect(allowedInto(template, "JobsEventsDlq")).toEqual([]);
   });
 
-  it("keep an event for an hour of tries and 10 days, then in a DLQ", () => {
+  it("try an event for an hour, keep it for 10 days, and have a DLQ", () => {
     const [dlqId, dlq] = only(template, "AWS::SQS::Queue", "JobsEventsDlq");
     expect(dlq.Properties.QueueName).toBe("minutehand_events_dlq");
     expect(queue.Properties).toMatchObject({
@@ -152,7 +152,7 @@ describe("topics with events", () => {
     expect(others).toHaveProperty("POWERTOOLS_SERVICE_NAME", "minutehand");
   });
 
-  it("let others know only whether events leave tombstones that count, as where they file jobs, too", () => {
+  it("tell the other functions only whether new jobs of a topic must look for tombstones, also if events file them", () => {
     const [, tick] = only(template, "AWS::Lambda::Function", "JobsTick");
     expect(variablesOf(tick)).not.toHaveProperty("MINUTEHAND_EVENTS");
     expect(JSON.parse(variablesOf(tick).MINUTEHAND_POLICY ?? "").topics).toEqual({
@@ -162,7 +162,7 @@ describe("topics with events", () => {
     });
   });
 
-  it("meet ten batches of events at once, and what fails message by message", () => {
+  it("apply ten batches of events at once, and report failures message by message", () => {
     expect(only(template, "AWS::Lambda::EventSourceMapping", "JobsEvents")[1].Properties).toMatchObject({
       BatchSize: 10,
       EventSourceArn: { "Fn::GetAtt": [queueId, "Arn"] },
@@ -171,7 +171,7 @@ describe("topics with events", () => {
     });
   });
 
-  it("are watched: what could not be applied, and what waits", () => {
+  it("have alarms for events that could not be applied, and for events that wait", () => {
     const alarms = resourcesOf(template, "AWS::CloudWatch::Alarm").filter(
       ([id, { Properties }]) => id.startsWith("JobsAlarmsEvents") && Properties.Namespace === "AWS/SQS",
     );
@@ -185,7 +185,7 @@ describe("topics with events", () => {
     ]);
   });
 
-  it("are watched rule by rule: what EventBridge could not bring", () => {
+  it("have an alarm for each rule whose events EventBridge could not deliver", () => {
     expect(undelivered(template)).toMatchObject(
       rules.map(([id]) => ({
         MetricName: "FailedInvocations",
@@ -201,12 +201,12 @@ describe("topics with events", () => {
   });
 });
 
-it("without any there is no rule, queue or function of theirs", () => {
+it("topics without events have no rule, queue or function for events", () => {
   const template = JSON.stringify(templateOf(shopWith().stack));
   expect(template).not.toMatch(/_events|MINUTEHAND_EVENTS"|JobsEvents|cancelledByEvents/);
 });
 
-it("events of names that read alike when joined have a rule each", () => {
+it("events have different rules even if source and detail-type give the same text when they are joined", () => {
   const cancelOn = [
     { source: "shop-till", detailType: "Paid", key: KEY },
     { source: "shop", detailType: "till-Paid", key: KEY },
@@ -217,7 +217,7 @@ it("events of names that read alike when joined have a rule each", () => {
   ).toHaveLength(2);
 });
 
-it("events may come from another bus, and are watched there by the rule's name, the end of its id", () => {
+it("events may come from another bus, and the alarms there have the rule's name, which is the end of its id", () => {
   const stack = new Stack(new App(), "Shop");
   const eventBus = new EventBus(stack, "Bus");
   new DelayQueue(stack, "Jobs", { topics: TOPICS, eventBus });
@@ -237,7 +237,7 @@ it("events may come from another bus, and are watched there by the rule's name, 
   );
 });
 
-it("the default bus may be given by its name, which neither rules nor their metrics have", () => {
+it("the default bus may be given by its name, and then rules and metrics do not have the name", () => {
   const stack = new Stack(new App(), "Shop");
   const eventBus = EventBus.fromEventBusName(stack, "Bus", "default");
   new DelayQueue(stack, "Jobs", { topics: TOPICS, eventBus });
@@ -250,7 +250,7 @@ it("the default bus may be given by its name, which neither rules nor their metr
 });
 
 describe("a customer's key", () => {
-  it("lets EventBridge of this account in, and by the queue's policy only these rules send", () => {
+  it("may be used by EventBridge of this account, and the queue's policy lets only these rules send", () => {
     const app = new App();
     const stack = new Stack(app, "Shop");
     const encryptionKey = new Key(stack, "Key", { enableKeyRotation: true });
@@ -258,7 +258,7 @@ describe("a customer's key", () => {
     const template = templateOf(stack);
     const [, key] = only(template, "AWS::KMS::Key", "Key");
     const { Statement } = key.Properties.KeyPolicy as { Statement: { Principal: { Service?: unknown } }[] };
-    // CloudWatch Logs is in another test.
+    // The other statement for a service, CloudWatch Logs, has its own test.
     expect(Statement.filter(({ Principal }) => typeof Principal.Service === "string")).toEqual([
       {
         Action: ["kms:Decrypt", "kms:GenerateDataKey"],
@@ -276,7 +276,7 @@ describe("a customer's key", () => {
     expect(new AwsSolutionsChecks(app).validateScope(queue).violations).toEqual([]);
   });
 
-  it("of another app has to let EventBridge in itself, and synth says so", () => {
+  it("from another app must itself allow EventBridge, and synth warns of it", () => {
     const warned = (topics: DelayQueueProps["topics"]) => {
       const stack = new Stack(new App(), "Shop");
       const arn = "arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab";

@@ -61,7 +61,7 @@ describe("addHandler", () => {
     ]);
   });
 
-  it("makes a function as strict as the construct's own", () => {
+  it("makes a function that keeps the invariants of the construct's own functions", () => {
     const { stack, queue } = shop();
     queue.addHandler("mail", file("mail.ts", greeting("mail")));
     const template = Template.fromStack(stack).toJSON() as StackTemplate;
@@ -189,7 +189,7 @@ describe("addHandler", () => {
     ]);
   });
 
-  it("traces and describes a function as by default if these options are undefined", () => {
+  it("gives a function the default tracing and description if these options are undefined", () => {
     const app = new App({ outdir: join(folder, "cdk.out") });
     const stack = new Stack(app, "Shop");
     const queue = new DelayQueue(stack, "Jobs", { topics: { mail: {} }, removable: true, tracing: true });
@@ -252,7 +252,7 @@ describe("addHandler", () => {
     expect(bundle(entry, folder).map).toBeUndefined();
   });
 
-  it("refuses what cannot be, and says what is allowed", () => {
+  it("refuses wrong arguments, and says what is allowed", () => {
     const { queue } = shop();
     const mail = file("mail.ts", greeting("mail"));
     expect(() => queue.addHandler("mail", "no-such.ts")).toThrow(
@@ -287,7 +287,7 @@ describe("a stack's outputs", () => {
       ({ Description, Value }) => [Description, JSON.stringify(Value)],
     );
 
-  it("tell a command line where API and table are, whatever the construct is called", () => {
+  it("tell a command line where the API and the table are, whatever the construct's id is", () => {
     const { stack } = shop();
     const outputs = described(Template.fromStack(stack).toJSON() as StackTemplate);
     expect(outputs).toEqual([

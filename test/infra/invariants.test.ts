@@ -12,7 +12,7 @@ describe("in the production stack", () => {
   });
 });
 
-describe("it is noticed when it no longer holds that", () => {
+describe("the check finds a stack in which it is not true that", () => {
   it.each(INVARIANTS)("$rule", (invariant) => {
     const broken = structuredClone(template);
     for (const [, resource] of resourcesOf(broken, invariant.type).slice(0, 1))

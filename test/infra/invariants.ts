@@ -2,7 +2,7 @@ import { ALARM_TOPIC_ARN, type Resource, resourcesOf, type StackTemplate } from 
 
 type Props = Record<string, unknown>;
 
-/** What holds for every resource of some type, and how to break it, so that a test sees it noticed. */
+/** A rule for every resource of a type. `break` makes a resource break the rule, so that a test sees whether the check finds it. */
 export type Invariant = {
   readonly rule: string;
   readonly type: string;
@@ -10,7 +10,7 @@ export type Invariant = {
   readonly break: (resource: Resource, template: StackTemplate) => void;
 };
 
-/** The ids of those that an invariant does not hold for. */
+/** The ids of the resources that break an invariant. */
 export function offenders({ type, holds }: Invariant, template: StackTemplate): string[] {
   return resourcesOf(template, type)
     .filter(([id, resource]) => !holds(resource, id, template))
@@ -23,7 +23,7 @@ function statementsOf({ Properties }: Resource): Statement[] {
   return (Properties.PolicyDocument as { Statement: Statement[] }).Statement;
 }
 
-/** A group's schedules are filed while the stack lives, and IAM knows no resource of a list. */
+/** Whether a statement must not contain a *. Those on schedules need it: a group's schedules are made later, and a list has no resource. */
 function isNoSchedules({ Action, Resource }: Statement): boolean {
   if (Action === "scheduler:ListSchedules") return Resource !== "*";
   const resource = JSON.stringify(Resource);
@@ -41,7 +41,7 @@ function isKept({ DeletionPolicy, UpdateReplacePolicy }: Resource): boolean {
   return DeletionPolicy === "Retain" && UpdateReplacePolicy === "Retain";
 }
 
-/** But for a first deployment that fails: the next attempt would find its name taken. */
+/** Kept, except after a first deployment that fails, because the next attempt would find the name taken. */
 function isKeptOnceMade({ DeletionPolicy, UpdateReplacePolicy }: Resource): boolean {
   return DeletionPolicy === "RetainExceptOnCreate" && UpdateReplacePolicy === "Retain";
 }
@@ -99,7 +99,7 @@ export const INVARIANTS: readonly Invariant[] = [
     break: set("ReservedConcurrentExecutions", 1),
   },
   {
-    rule: "every log group forgets",
+    rule: "every log group has a retention",
     type: "AWS::Logs::LogGroup",
     holds: ({ Properties }) => typeof Properties.RetentionInDays === "number",
     break: (resource) => delete resource.Properties.RetentionInDays,
@@ -111,7 +111,7 @@ export const INVARIANTS: readonly Invariant[] = [
     break: set("ManagedPolicyArns", ["arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"]),
   },
   {
-    rule: "no role may do or reach a *, but for the schedules of a group and their list",
+    rule: "no permission has a *, except those for the schedules of a group and for their list",
     type: "AWS::IAM::Policy",
     holds: (policy) => !JSON.stringify(statementsOf(policy).filter(isNoSchedules)).includes("*"),
     break: (policy) => {
@@ -125,7 +125,7 @@ export const INVARIANTS: readonly Invariant[] = [
     break: set("SqsManagedSseEnabled", false),
   },
   {
-    rule: "every queue refuses what does not come by TLS",
+    rule: "every queue refuses calls without TLS",
     type: "AWS::SQS::Queue",
     holds: (_, id, template) =>
       resourcesOf(template, "AWS::SQS::QueuePolicy").some(
@@ -155,7 +155,7 @@ export const INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    rule: "every ready queue gives up to its own DLQ after 20 receives, the events' after 60, which keeps longer than it",
+    rule: "every ready queue moves a message to its own DLQ after 20 receives (events after 60), and the DLQ keeps messages longer",
     type: "AWS::SQS::Queue",
     holds: ({ Properties }, id, template) => {
       if (isDlq(id))
@@ -184,7 +184,7 @@ export const INVARIANTS: readonly Invariant[] = [
     break: set("DeletionProtectionEnabled", false),
   },
   {
-    rule: "the table has pk and sk, is billed by request and forgets by expiresAt",
+    rule: "the table has pk and sk, is billed by request and deletes items by expiresAt",
     type: "AWS::DynamoDB::Table",
     holds: ({ Properties }) =>
       JSON.stringify(Properties.KeySchema) ===
@@ -194,7 +194,7 @@ export const INVARIANTS: readonly Invariant[] = [
     break: set("BillingMode", "PROVISIONED"),
   },
   {
-    rule: "the minute's rule never repeats a tick",
+    rule: "the rule of the minute never retries a tick",
     type: "AWS::Events::Rule",
     holds: ({ Properties }) => {
       const targets = Properties.Targets as { RetryPolicy?: Props }[];
@@ -212,7 +212,7 @@ export const INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    rule: "Lambda never repeats a tick, and what Scheduler asks for twice",
+    rule: "Lambda never retries a tick, and retries other functions twice",
     type: "AWS::Lambda::EventInvokeConfig",
     holds: ({ Properties }, id) =>
       id.startsWith("JobsTick")
@@ -221,7 +221,7 @@ export const INVARIANTS: readonly Invariant[] = [
     break: set("MaximumRetryAttempts", 1),
   },
   {
-    rule: "Scheduler takes a role for the schedules of one group of this account alone",
+    rule: "Scheduler may assume a role only for the schedules of one group of this account",
     type: "AWS::Scheduler::ScheduleGroup",
     holds: (_, id, template) =>
       resourcesOf(template, "AWS::IAM::Role").some(([, { Properties }]) => {
@@ -247,7 +247,7 @@ export const INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    rule: "a group of schedules goes with its stack",
+    rule: "a group of schedules is deleted with its stack",
     type: "AWS::Scheduler::ScheduleGroup",
     holds: ({ DeletionPolicy }) => DeletionPolicy === "Delete",
     break: (resource) => {
@@ -255,7 +255,7 @@ export const INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    rule: "every event source takes failures message by message",
+    rule: "every event source accepts failures message by message",
     type: "AWS::Lambda::EventSourceMapping",
     holds: ({ Properties }) =>
       JSON.stringify(Properties.FunctionResponseTypes) === '["ReportBatchItemFailures"]' &&
@@ -263,7 +263,7 @@ export const INVARIANTS: readonly Invariant[] = [
     break: (resource) => delete resource.Properties.FunctionResponseTypes,
   },
   {
-    rule: "a consumed queue hides messages for its function's timeout and 30 s",
+    rule: "a consumed queue hides messages for its function's timeout plus 30 s",
     type: "AWS::Lambda::EventSourceMapping",
     holds: ({ Properties }, _, template) => {
       const timeout = functionOf(template, Properties.FunctionName)?.Properties.Timeout as number;
@@ -294,7 +294,7 @@ export const INVARIANTS: readonly Invariant[] = [
     break: (resource) => delete resource.Properties.AccessLogSettings,
   },
   {
-    rule: "the access log's name lengthens no resource policy, and is this stack's own",
+    rule: "the access log has a name of this stack that lengthens no resource policy",
     type: "AWS::ApiGatewayV2::Stage",
     holds: ({ Properties }, _, template) => {
       const name = JSON.stringify(accessLogOf(Properties, template)?.Properties.LogGroupName ?? "");
@@ -303,7 +303,7 @@ export const INVARIANTS: readonly Invariant[] = [
     break: ({ Properties }, template) => delete accessLogOf(Properties, template)?.Properties.LogGroupName,
   },
   {
-    rule: "every alarm acts on the topic given",
+    rule: "every alarm notifies the given topic",
     type: "AWS::CloudWatch::Alarm",
     holds: ({ Properties }) => JSON.stringify(Properties.AlarmActions) === JSON.stringify([ALARM_TOPIC_ARN]),
     break: (resource) => delete resource.Properties.AlarmActions,

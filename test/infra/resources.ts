@@ -13,7 +13,7 @@ export function resourcesOf(template: StackTemplate, type: string): [string, Res
   return Object.entries(template.Resources).filter(([, resource]) => resource.Type === type);
 }
 
-/** What says what roles may do: their own policies, and those that some share. */
+/** The policies that say what roles may do: policies of one role, and policies that roles share. */
 export function policiesOf(template: StackTemplate): [string, Resource][] {
   return ["AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"].flatMap((type) => resourcesOf(template, type));
 }

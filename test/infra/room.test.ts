@@ -29,7 +29,7 @@ function statementsOf(template: StackTemplate): Json[] {
   );
 }
 
-/** `MaximumConcurrency` of the event sources of a queue with two Lambda consumers, one of which says its own. */
+/** `MaximumConcurrency` of the event sources of a queue with two Lambda consumers, one of which has a value of its own. */
 function mostAtOnce(props: Partial<DelayQueueProps>): unknown[] {
   const { stack, queue } = shopWith({ topics: { mail: {}, own: { maximumConcurrency: 7 } }, ...props });
   for (const topic of ["mail", "own"]) queue.addConsumer(topic, someFunction(stack, topic));
@@ -41,7 +41,7 @@ function mostAtOnce(props: Partial<DelayQueueProps>): unknown[] {
 }
 
 describe("concurrency", () => {
-  it("is reserved for the tick and for receive only where that is asked for", () => {
+  it("is reserved for the tick and for receive only if the props ask for it", () => {
     expect(reservedBy({})).toEqual({});
     expect(reservedBy({ tickConcurrency: 2, api: { receiveConcurrency: 50 } })).toEqual({
       JobsTickSweeper: 2,
@@ -49,14 +49,14 @@ describe("concurrency", () => {
     });
   });
 
-  it("of a consumer is 100 at most, the queue's `maximumConcurrency`, or its topic's own", () => {
+  it("of a consumer is at most its topic's `maximumConcurrency`, else the queue's, else 100", () => {
     expect(mostAtOnce({})).toEqual([7, 100]);
     expect(mostAtOnce({ maximumConcurrency: 3 })).toEqual([3, 7]);
   });
 });
 
 describe("the table", () => {
-  it("has the throughput from the start that it is asked for", () => {
+  it("has the warm throughput that the props ask for", () => {
     const warm = (props: Partial<DelayQueueProps>) =>
       resourcesOf(templateOf(shopWith({ topics: TOPICS, ...props }).stack), "AWS::DynamoDB::Table").map(
         ([, { Properties }]) => Properties.WarmThroughput,
@@ -68,7 +68,7 @@ describe("the table", () => {
     ]);
   });
 
-  it("may be one that outlived its stack or was restored: then none is made, and all go by that one and its key", () => {
+  it("may be an existing one: then no table is made, and all functions use the existing table and its key", () => {
     const stack = new Stack(new App(), "Shop");
     const encryptionKey = new Key(stack, "Key");
     const tableName = "Shop-JobsPoolTable-1ABC";
@@ -99,13 +99,13 @@ describe("the stack's 500 resources", () => {
     return Object.keys(templateOf(stack).Resources).length;
   };
 
-  it("are used up by 4 for each further pull topic, and by 10 for each with a handler", () => {
+  it("include 4 for each further pull topic, and 10 for each further topic with a handler", () => {
     const pull = { consumer: "pull" } as const;
     expect(countOf(many(3, pull)) - countOf(many(2, pull))).toBe(4);
     expect(countOf(many(2), ["t0", "t1"]) - countOf(many(1), ["t0"])).toBe(10);
   });
 
-  it("are said to be nearly used up, with the number of topics that still fit", () => {
+  it("cause a warning when they are nearly used up, with the number of topics that still fit", () => {
     const warned = (count: number) => {
       const { stack } = shopWith({ topics: many(count, { consumer: "pull" }) });
       const warnings = Annotations.fromStack(stack).findWarning(
@@ -134,7 +134,7 @@ describe("tracing", () => {
     return templateOf(stack);
   };
 
-  it("is off, unless it is asked for: then each function of the queue has it, and may write its traces", () => {
+  it("is off by default. If the props ask for it, each function has it and may write its traces", () => {
     const modes = (template: StackTemplate) =>
       resourcesOf(template, "AWS::Lambda::Function").map(([, { Properties }]) => Properties.TracingConfig);
     expect(new Set(modes(traced({})))).toEqual(new Set([undefined]));

@@ -30,7 +30,7 @@ function synth(topics: string[], props: Partial<DelayQueueProps> = {}): Annotati
 const ofRefund = Match.stringLikeRegexp('topic "refund" is no longer declared');
 
 describe("a topic removed from the props", () => {
-  it("warns, and again at each synth, until its line is taken out", () => {
+  it("causes a warning at each synth until it is removed from the file", () => {
     synth(["mail", "refund"]).hasNoWarning("*", ofRefund);
     expect(JSON.parse(readFileSync(topicsFile, "utf8"))).toEqual({ "Shop/Jobs": ["mail", "refund"] });
     synth(["mail"]).hasWarning("/Shop/Jobs", ofRefund);
@@ -39,13 +39,13 @@ describe("a topic removed from the props", () => {
     synth(["mail"]).hasNoWarning("*", ofRefund);
   });
 
-  it("is seen beside one that is added", () => {
+  it("is noticed even if another topic is added", () => {
     synth(["refund"]);
     synth(["mail"]).hasWarning("/Shop/Jobs", ofRefund);
     expect(JSON.parse(readFileSync(topicsFile, "utf8"))).toEqual({ "Shop/Jobs": ["mail", "refund"] });
   });
 
-  it("does not touch the file when nothing is new, nor what other queues noted", () => {
+  it("does not change the file, nor do new topics change the entries of other queues", () => {
     writeFileSync(topicsFile, '{"Shop/Jobs":["mail"],"Other/Jobs":["x"]}');
     const { mtimeMs } = statSync(topicsFile);
     synth(["mail"]);
@@ -57,37 +57,37 @@ describe("a topic removed from the props", () => {
     });
   });
 
-  it("is not guessed from a file that is broken", () => {
+  it("cannot be known from a broken file, so synth fails", () => {
     writeFileSync(topicsFile, "<<<<<<< HEAD");
     expect(() => synth(["mail"])).toThrow(
       `${topicsFile} must be JSON like {"<path>": ["<topic>", …]}, but it begins with "<<<<<<< HEAD"`,
     );
   });
 
-  it("warns on the local stack too, which only tries topics out and notes none", () => {
+  it("causes a warning on the local stack too, which does not change the file", () => {
     writeFileSync(topicsFile, '{"Shop/Jobs":["mail","refund"]}');
     vi.stubEnv("CDK_CLI_VERSION", undefined);
     synth(["mail", "work"]).hasWarning("/Shop/Jobs", ofRefund);
     expect(readFileSync(topicsFile, "utf8")).toBe('{"Shop/Jobs":["mail","refund"]}');
   });
 
-  it("is nobody's loss in a removable stack", () => {
+  it("causes no warning in a removable stack", () => {
     synth(["mail", "refund"]);
     synth(["mail"], { removable: true }).hasNoWarning("*", ofRefund);
   });
 });
 
-describe("without a file of one's own", () => {
+describe("without the prop topicsFile", () => {
   const repository = process.cwd();
   beforeEach(() => process.chdir(folder));
   afterEach(() => process.chdir(repository));
 
-  it("topics are noted in the working folder once the CDK's command line runs the app", () => {
+  it("topics are written to a file in the working folder when the CDK's command line runs the app", () => {
     removedTopics("Shop/Jobs", ["mail"]);
     expect(JSON.parse(readFileSync("minutehand.topics.json", "utf8"))).toEqual({ "Shop/Jobs": ["mail"] });
   });
 
-  it("nothing is noted by the local stack", () => {
+  it("the local stack writes no file", () => {
     vi.stubEnv("CDK_CLI_VERSION", undefined);
     expect(removedTopics("Shop/Jobs", ["mail"])).toEqual([]);
     expect(existsSync("minutehand.topics.json")).toBe(false);

@@ -27,12 +27,12 @@ describe("the alarms", () => {
     expect(watched.filter((name) => name === metric)).toHaveLength(times);
   });
 
-  it("take silence of the tick for a failure", () => {
+  it("ring if the tick is not invoked at all", () => {
     const silent = alarms.find(({ MetricName }) => MetricName === "Invocations");
     expect(silent).toMatchObject({ TreatMissingData: "breaching", ComparisonOperator: "LessThanThreshold" });
   });
 
-  it("take a tick that never tells its lag for one that is behind", () => {
+  it("ring if the tick never reports its lag", () => {
     const lag = alarms.filter(({ MetricName }) => MetricName === "SweepLag");
     const missing = lag.map(({ Threshold, TreatMissingData }) => [Threshold, TreatMissingData]);
     expect(missing).toEqual([

@@ -388,7 +388,7 @@ describe("validate", () => {
     expect(() => validate("Stack/Jobs", props)).not.toThrow();
   });
 
-  it("refuses an unknown word of a caller without types", () => {
+  it("refuses an unknown value from plain JavaScript", () => {
     const props = JSON.parse(
       '{"topics":{"work":{"consumer":"http"}},"api":{"auth":"open"}}',
     ) as DelayQueueProps;

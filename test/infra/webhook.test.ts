@@ -41,7 +41,7 @@ describe("a webhook topic", () => {
     });
   });
 
-  it("can look up a name though the lookups of all calls hang that were given up", () => {
+  it("can resolve a host name although the lookups of all calls that timed out still hang", () => {
     const threads = (topic: TopicProps) => {
       const { stack } = shopWith({ topics: { mail: topic } });
       const { Environment } = only(templateOf(stack), "AWS::Lambda::Function", "JobsWebhookmail").Properties;
@@ -53,7 +53,7 @@ describe("a webhook topic", () => {
     expect(threads({ ...quick(1), concurrency: 25 })).toBe(501);
   });
 
-  it("gives four rounds of calls the time to fail, and hides messages 30 s longer", () => {
+  it("gives its function the time for four rounds of calls that time out, and hides messages 30 s longer", () => {
     expect(fn.Properties.Timeout).toBe(90);
     const ready = resourcesOf(template, "AWS::SQS::Queue").find(
       ([, { Properties }]) => Properties.QueueName === "minutehand-mail",
@@ -61,7 +61,7 @@ describe("a webhook topic", () => {
     expect(ready?.[1].Properties.VisibilityTimeout).toBe(120);
   });
 
-  it("meets its receivers with five invocations at once, or as many as are asked for", () => {
+  it("calls its receivers from five invocations at once, or from as many as maximumConcurrency allows", () => {
     const scaling = (topic: TopicProps) => {
       const mapping = only(
         templateOf(shopWith({ topics: { mail: topic } }).stack),
@@ -74,7 +74,7 @@ describe("a webhook topic", () => {
     expect(scaling({ ...MAIL, maximumConcurrency: 40 })).toEqual({ MaximumConcurrency: 40 });
   });
 
-  it("lets its function read that secret and no other", () => {
+  it("lets its function, and no other, read its secret", () => {
     const { Statement } = only(template, "AWS::IAM::Policy", "JobsWebhookmail").Properties.PolicyDocument as {
       Statement: { Action: string | string[]; Resource: unknown }[];
     };
@@ -88,7 +88,7 @@ describe("a webhook topic", () => {
     expect(readers).toHaveLength(1);
   });
 
-  it("lets its function reach its own topic's queues and the job pool alone", () => {
+  it("lets its function use only the queues of its topic and the job pool", () => {
     const policy = only(template, "AWS::IAM::Policy", "JobsWebhookmail");
     const reached = [...JSON.stringify(policy).matchAll(/"Fn::GetAtt":\["(\w+?)[0-9A-F]{8}"/g)].map(
       ([, id]) => id,
@@ -101,7 +101,7 @@ describe("a webhook topic", () => {
     ]);
   });
 
-  it("hands its secret on to whom the user says, and knows no other topic's", () => {
+  it("can grant its secret to a function of the user, and other topics have no secret", () => {
     const { stack, queue } = shopWith({ topics: { mail: MAIL, orders: {} } });
     queue.webhookSecret("mail").grantRead(someFunction(stack, "Teller"));
     Template.fromStack(stack).resourceCountIs("AWS::SecretsManager::Secret", 1);
@@ -117,7 +117,7 @@ describe("a webhook topic", () => {
     );
   });
 
-  it("goes with a stack that is removable", () => {
+  it("deletes its secret with a removable stack", () => {
     const removable = templateOf(shopWith({ topics: { mail: MAIL }, removable: true }).stack);
     expect(only(removable, "AWS::SecretsManager::Secret", "Jobs").DeletionPolicy).toBe("Delete");
   });

@@ -8,15 +8,15 @@ import { versionOf } from "./version.ts";
 
 const NAME = "CommonJS";
 const PAGE = "docs/guides/commonjs.md";
-/** Loads the exports as CommonJS, and as ESM beside it. */
+/** Loads all exports as CommonJS, and then the client as ES module too. Both must give the same class of errors. */
 const REQUIRE = `
 const exported = ["client", "consumer", "webhook", "cdk", "testing"];
 for (const name of exported) require("minutehand/" + name);
 import("minutehand/client").then(({ MinutehandError }) => {
-  if (MinutehandError !== require("minutehand/client").MinutehandError) throw new Error("there are two classes");
+  if (MinutehandError !== require("minutehand/client").MinutehandError) throw new Error("import and require give two classes");
 });`;
 
-/** What docs/guides/commonjs.md tells a user to do, in the project that `cdk init` writes: it compiles, synthesises and passes its tests. */
+/** Follows docs/guides/commonjs.md in the project that `cdk init` writes. The project must compile, pass its tests and synthesise. */
 export async function playCommonJs(session: Session, tarball: string): Promise<void> {
   session.progress(NAME);
   // The CDK names the app by its folder.
@@ -28,7 +28,7 @@ export async function playCommonJs(session: Session, tarball: string): Promise<v
   const cdk = join(ROOT, "node_modules", "aws-cdk", "bin", "cdk");
   await run("cdk init", process.execPath, cdk, "init", "app", "--language", "typescript", "--generate-only");
   await run("npm install", "npm", "install", "--no-audit", "--no-fund", tarball);
-  // As the page says, with the versions of this repository.
+  // The packages that the page names, in the versions of this repository.
   const development = ["esbuild", "fauxqs"].map(versionOf);
   await run(
     "npm install --save-dev",

@@ -27,14 +27,18 @@ test.each([
   ["dist/npm/client.js.map", "", "dist/npm/client.js.map is no part of a package"],
   ["dist/npm/test/client.js", "", "dist/npm/test/client.js is a test"],
   ["package.json", '{"scripts":{"postinstall":"x"}}', "postinstall runs at an install"],
-  ["dist/npm/client.js", `${tmpdir()}/x`, `dist/npm/client.js names ${tmpdir()}`],
-  ["dist/npm/client.js", "x".repeat(9 * 1024 * 1024), "it has 9.0 MiB; allowed: 8"],
-])("%s is judged", (file, text, fault) => {
+  [
+    "dist/npm/client.js",
+    `${tmpdir()}/x`,
+    `dist/npm/client.js contains ${tmpdir()}, a path or name of this machine`,
+  ],
+  ["dist/npm/client.js", "x".repeat(9 * 1024 * 1024), "the package has 9.0 MiB; allowed: 8"],
+])("finds a fault in %s", (file, text, fault) => {
   write(file, text);
   expect(faultsIn(folder)).toContain(fault);
 });
 
-test("what must be there is missed", () => {
+test("finds that a document is missing", () => {
   rmSync(join(folder, "LICENSE"));
   expect(faultsIn(folder)).toEqual(["LICENSE is missing"]);
 });

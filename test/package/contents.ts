@@ -5,7 +5,7 @@ import { ROOT } from "../deploy/environment.ts";
 
 const MOST_MIB = 8;
 const MIB = 1024 * 1024;
-/** All that a package is made of; tests, maps and sources, but the examples', are not. */
+/** The files that a package may have. It must not have source maps, or sources other than the examples'. */
 const KINDS = /\.(js|mjs|cjs|d\.ts|json|md|svg)$|^LICENSE$|^examples\/.*\.(ts|py)$/;
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
 
@@ -24,12 +24,18 @@ export function faultsIn(folder: string): string[] {
     ...files.filter((file) => !KINDS.test(file)).map((file) => `${file} is no part of a package`),
     ...files.filter((file) => /(^|\/)test\//.test(file)).map((file) => `${file} is a test`),
     ...INSTALL_SCRIPTS.filter((name) => name in scripts).map((name) => `${name} runs at an install`),
-    ...files.flatMap((file) => placesIn(join(folder, file), here).map((place) => `${file} names ${place}`)),
-    ...(bytes > MOST_MIB * MIB ? [`it has ${(bytes / MIB).toFixed(1)} MiB; allowed: ${MOST_MIB}`] : []),
+    ...files.flatMap((file) =>
+      placesIn(join(folder, file), here).map(
+        (place) => `${file} contains ${place}, a path or name of this machine`,
+      ),
+    ),
+    ...(bytes > MOST_MIB * MIB
+      ? [`the package has ${(bytes / MIB).toFixed(1)} MiB; allowed: ${MOST_MIB}`]
+      : []),
   ];
 }
 
-/** What only this machine knows. */
+/** The names of this machine and of its folders (`here`) that a file contains. */
 function placesIn(path: string, here: readonly string[]): string[] {
   const text = readFileSync(path, "utf8");
   return here.filter((place) => text.includes(place.endsWith("/") ? place : `${place}/`));

@@ -6,7 +6,7 @@ import { entriesOf, OUT_DIR, readManifest } from "../../package/entries.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const manifest = readManifest(ROOT);
 
-test("a target is made from the source in the same folder, and what is no code from none", () => {
+test("each target that is code is built from the source at the same path", () => {
   const exports = {
     "./client": {
       types: "./dist/npm/client/client.d.ts",
@@ -19,7 +19,7 @@ test("a target is made from the source in the same folder, and what is no code f
   expect(entriesOf({ ...manifest, exports, bin })).toEqual(["client/client.ts", "cli/main.ts"]);
 });
 
-test("all that package.json exports is code of this repository, with its types beside it", () => {
+test("every export of package.json has a source in this repository, and its types beside its code", () => {
   const targets = Object.values(manifest.exports).filter((target) => typeof target !== "string");
   for (const target of targets) expect(target.types).toBe(target.default.replace(/\.js$/, ".d.ts"));
   const entries = entriesOf(manifest);
@@ -27,7 +27,7 @@ test("all that package.json exports is code of this repository, with its types b
   expect(entries.filter((entry) => !existsSync(join(ROOT, entry)))).toEqual([]);
 });
 
-test("an old resolution of modules finds the same types", () => {
+test("TypeScript's old module resolution finds the same types", () => {
   const types = Object.entries(manifest.exports).flatMap(([path, target]) =>
     typeof target === "string" ? [] : [[path.replace("./", ""), [target.types]]],
   );

@@ -20,7 +20,7 @@ const POLL_MS = 200;
 const APP = "examples";
 const MERCHANT = "merchant";
 
-/** The examples as their README has them, on the package that is installed in `installed`: each job is seen to run. */
+/** Runs the examples as their README says, with the package that is installed in `installed`, until each job has run. */
 export async function playExamples(session: Session, installed: string): Promise<void> {
   session.progress(APP);
   const cwd = join(session.folder, APP);
@@ -75,11 +75,11 @@ export async function playExamples(session: Session, installed: string): Promise
   await said(session, MERCHANT, merchant, new RegExp(`booked ${notice.id} .*12\\.50`), RUN_MS);
   const wanted = ["/orders/17/close-unless-paid", "/refunds/r-1", "/shops/7/reminders"];
   if (calls.sort().join() !== wanted.join())
-    throw new LocalError(`the shop was called ${calls.join(", ")}, not ${wanted.join(", ")}`);
+    throw new LocalError(`the shop must get the calls ${wanted.join(", ")}, got ${calls.join(", ")}`);
   await Promise.all([merchant.stop(), stack.stop()]);
 }
 
-/** Of the one webhook topic. */
+/** The secret of the only webhook topic. */
 function secretIn(data: string): string {
   const secrets = JSON.parse(readFileSync(join(data, "secrets.json"), "utf8"));
   const [[version]] = Object.values(secrets) as [[{ value: string }]];

@@ -9,9 +9,9 @@ const UP_MS = 120_000;
 const RUN_MS = 60_000;
 const TOPIC = "order-timeout";
 
-/** A project that a new user has, and how it differs from the plainest one. */
+/** The project of a new user. */
 export type Project = {
-  /** What progress and logs call the project. */
+  /** The project's name in lines of progress and in names of logs. */
   readonly name: string;
   readonly cwd: string;
   /** The path of the handler, relative to `cwd`. */
@@ -33,8 +33,8 @@ function clockOf({ progress }: Session, { name }: Pick<Project, "name">) {
 }
 
 /**
- * Plays what a new user does with `init` from an empty folder on: the first job, a handler that fails, its repair, the test and the
- * template. Then the same jobs on the portable database. Prints how long each step took.
+ * Plays what a new user does in an empty folder: `init`, the first job, a handler that fails, its repair, the tests and the template.
+ * Then plays the same jobs on the portable database. Prints how long each step took.
  */
 export async function playFirstHour(session: Session, tarball: string): Promise<void> {
   const project: Project = {
@@ -51,7 +51,7 @@ export async function playFirstHour(session: Session, tarball: string): Promise<
   await playLocal(session, { ...project, name: "first hour on the portable database", options });
 }
 
-/** Plays the same in a folder of an npm workspace, whose handler imports from another one. */
+/** Plays the same in a folder of an npm workspace. The handler imports a package from another folder of the workspace. */
 export async function playWorkspace(session: Session, tarball: string): Promise<void> {
   const root = join(session.folder, "workspace");
   const words = join(root, "packages", "words");

@@ -1,7 +1,7 @@
 /**
- * The package as a user gets it: packed, installed into an empty folder beside the CDK, type-checked, synthesised, and run
- * locally with a handler that is saved meanwhile; then the first job of the documentation, the examples, a CommonJS project with Jest, and
- * the time from a save to the new handler. Needs the npm registry, and takes some minutes.
+ * Tests the package as a user gets it: packs it, installs it into an empty folder, checks its types, installs the CDK, synthesises an app,
+ * and runs the app locally while a handler is saved. Then plays the first job of the documentation, the examples and a CommonJS project
+ * with Jest, and measures the time from a save to the new handler. Needs the npm registry, and takes some minutes.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ const RUN_MS = 60_000;
 const LOCAL = "minutehand local";
 
 await runSession("test:package", noOptions, async (session) => {
-  // As if somebody had enough: what was started is ended.
+  // After the limit, this stops as if a user had stopped it, so all programs that it has started end.
   setTimeout(() => process.kill(process.pid, "SIGTERM"), LIMIT_MS).unref();
   const app = join(session.folder, "shop");
   cpSync(join(import.meta.dirname, "app"), app, { recursive: true });
@@ -88,7 +88,7 @@ async function pack(session: Session): Promise<string> {
   return join(folder, tarball);
 }
 
-/** `minutehand local` names the packages that a plain install does not bring, with the command that does. */
+/** The packages that `minutehand local` needs beyond a plain install. Without them it prints the npm command that installs them. */
 async function packagesAskedFor(session: Session, cwd: string): Promise<string[]> {
   const name = "minutehand local without its packages";
   const args = ["--no-install", "minutehand", "local", "--app", "node app.ts", "--port", "0"];
@@ -115,14 +115,14 @@ async function load(session: Session, app: string, names: readonly string[]): Pr
   await session.run({ name: "import", command: process.execPath, args, cwd: app, env: plainEnvironment() });
 }
 
-/** A file that imports all that these exports have. */
+/** Writes a file that imports everything from these exports, and answers its name. */
 function importing(app: string, names: readonly string[]): string {
   const imports = names.map((name, index) => `export * as m${index} from "minutehand${name.slice(1)}";`);
   writeFileSync(join(app, "exports.ts"), `${imports.join("\n")}\n`);
   return "exports.ts";
 }
 
-/** As strict as a user may be, but for the declarations of others' packages, which are not ours to mend. */
+/** Checks types as strictly as a user may. Ignores errors in the declarations of other packages, which we cannot fix. */
 async function check(session: Session, app: string, files: readonly string[]): Promise<void> {
   for (const [module, moduleResolution] of [
     ["nodenext", "nodenext"],
@@ -147,7 +147,7 @@ async function check(session: Session, app: string, files: readonly string[]): P
   }
 }
 
-/** The local stack as its README says: a job runs, and after a save the next one runs by the new code. */
+/** Runs the local stack. A job runs, a handler is saved, and the next job runs with the new code. */
 async function play(session: Session, app: string): Promise<void> {
   session.progress(LOCAL);
   const args = ["--no-install", "minutehand", "local", "--app", "node app.ts", "--port", "0"];

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * How many packages, and how many megabytes by `diskSpace`, `npm install minutehand` may bring: half of the 112 packages and 107 MB that it
- * brought with the emulators and the bundler.
+ * How many packages, and how many megabytes by `diskSpace`, `npm install minutehand` may bring. That is half of the 112 packages and 107 MB
+ * that it brought when it still brought the emulators and the bundler.
  */
 export const MOST_PACKAGES = 56;
 const MOST_MB = 53;
@@ -20,7 +20,7 @@ export function productionPackages(lockFile: string): Map<string, Locked> {
   );
 }
 
-/** What is too much in a folder into which the package alone was installed, a line for each thing. */
+/** By what a plain install into this folder exceeds the limits, a line for each excess. */
 export function excessIn(folder: string): string[] {
   const packages = productionPackages(join(folder, "node_modules", ".package-lock.json"));
   const scripts = [...packages].filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path);

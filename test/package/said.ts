@@ -6,12 +6,12 @@ import type { Server, Session } from "../deploy/session.ts";
 
 const POLL_MS = 20;
 
-/** What a program of the session, by its name, says goes there. */
+/** The path of the log of the session's program with this name. */
 export function logOf({ folder }: Session, name: string): string {
   return join(folder, `${name.replaceAll(" ", "-")}.log`);
 }
 
-/** Waits until a server has said so. */
+/** Waits until a server's log matches `pattern`, and answers the match. Throws after `ms`, or if the server ends. */
 export async function said(
   session: Session,
   name: string,
@@ -25,7 +25,7 @@ export async function said(
     const found = pattern.exec(output);
     if (found) return found;
     if (Date.now() > end)
-      throw new LocalError(`${name} has not said ${pattern} in ${ms / 1000} s:\n${output}`);
+      throw new LocalError(`${name} has not printed ${pattern} in ${ms / 1000} s:\n${output}`);
     await Promise.race([sleep(POLL_MS), server.ended]);
   }
 }

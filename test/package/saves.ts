@@ -54,7 +54,7 @@ export async function measureSaves(session: Session, installed: string): Promise
   await said(session, NAME, server, /Minutehand is up/, UP_MS);
 
   let saves = 0;
-  /** Saves a file, and answers after how many ms the log has said for the n-th time that it is reloaded. */
+  /** Saves a file `SAVES` times. Answers how many ms after each save the log had a new `line`, which says that the code is reloaded. */
   const timeOf = async (file: string, text: string, line: string): Promise<number[]> => {
     const times: number[] = [];
     for (let count = 1; count <= SAVES; count++) {
@@ -67,7 +67,7 @@ export async function measureSaves(session: Session, installed: string): Promise
   };
   for (const [what, times] of [
     ["a handler", await timeOf(join(app, "t3.ts"), HANDLER, "reloaded t3 in")],
-    ["a file of all ten", await timeOf(shared, 'export const words = "0";', "reloaded t\\d, .* in")],
+    ["a file that all ten import", await timeOf(shared, 'export const words = "0";', "reloaded t\\d, .* in")],
     ["the app", await timeOf(join(app, "app.ts"), `${APP}export const save = "0";`, "synthesised in")],
   ] as const) {
     session.progress(

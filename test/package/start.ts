@@ -12,7 +12,7 @@ const NAME = "the first job";
 const PAGE = "docs/start.md";
 const EXISTING = "init in an app";
 
-/** What docs/start.md tells a user to do, in an empty folder: `init`, its test, its template, and its job that is seen to run. */
+/** Follows docs/start.md in an empty folder: `init`, its tests, its template, and a job that runs. */
 export async function playStart(session: Session, tarball: string): Promise<void> {
   session.progress(NAME);
   const cwd = join(session.folder, "start");
@@ -26,7 +26,7 @@ export async function playStart(session: Session, tarball: string): Promise<void
   const args = ["run", "local", "--", "--port", "0"];
   const stack = session.serve({ name: NAME, command: "npm", args, cwd, env: plainEnvironment() });
   const [url = ""] = await said(session, NAME, stack, /http:\/\/127\.0\.0\.1:\d+/, UP_MS);
-  // The example of the greeting has the body that the topics' type declares.
+  // The example command that the stack prints when it is up has a body of the type that is declared for the topic.
   await said(session, NAME, stack, /"body":\{"id":"17"\}/, UP_MS);
   for (const [index, { text }] of commands.slice(local + 1).entries()) {
     const typed = `set -euo pipefail; curl() { command curl --silent --fail-with-body "$@"; }\n${text}`;
@@ -42,7 +42,7 @@ export async function playStart(session: Session, tarball: string): Promise<void
   await stack.stop();
 }
 
-/** `init` in a CDK app, whose own script runs its tests, and the lines that `init` prints in the app's file. */
+/** Runs `init` in a CDK app that has its own script for tests, and adds the lines that `init` prints to the app's file. */
 export async function playExistingApp(session: Session, tarball: string): Promise<void> {
   session.progress(EXISTING);
   const cwd = join(session.folder, "existing");
@@ -63,7 +63,7 @@ export async function playExistingApp(session: Session, tarball: string): Promis
 
 type Told = { readonly add: readonly { readonly to: string; readonly lines: readonly string[] }[] };
 
-/** Installs the package, writes the files of `init`, and installs what those need. */
+/** Installs the package, lets `init` write its files, and installs the packages that `init` added. Answers what `init` printed. */
 async function initIn(session: Session, cwd: string, tarball: string): Promise<Told> {
   const name = cwd === join(session.folder, "start") ? NAME : EXISTING;
   await npm(session, cwd, name, "install", "--no-audit", "--no-fund", tarball);

@@ -88,7 +88,7 @@ function entryOf(shard: number, minute: number, i: number): Item {
   return kind === "homes" ? homeOf(id, dueAt, body) : lookAt(id, dueAt);
 }
 
-/** A topic's parked jobs are 97 ms apart. Each topic has its own ms in these intervals, by which a job's topic is found again. */
+/** A topic's parked jobs are 97 ms apart, and each topic has its own ms of these intervals. So the time of a parked job tells its topic. */
 const parkedFrom = world.now() - OUTAGE;
 
 function noteOf(pk: string, i: number): Parked {

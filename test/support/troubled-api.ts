@@ -5,8 +5,8 @@ import { type Received, startReceiver } from "./receiver.ts";
 
 /**
  * What goes wrong with a call. The call does not reach the API (`cut before`). Or its answer is lost (`cut after`), breaks off
- * (`cut midway`), or never comes (`hang`). Or the caller gets this other answer (an object). Or the function runs before the API
- * gets the call.
+ * (`cut midway`), or never comes (`hang`). Or the caller gets the given answer (an object). Or the
+ * given function runs first, and then the API gets the call (a function).
  */
 export type Trouble =
   | "cut before"

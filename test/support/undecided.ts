@@ -4,7 +4,7 @@ import type { Pool } from "../../protocol/ports.ts";
 import { SECOND, type World } from "./world.ts";
 
 /**
- * The world's pool, but DynamoDB throttles all writes to some partitions: each is tried again until its deadline. Writes to other
+ * The world's pool, but DynamoDB throttles all writes to some partitions. Such a write is tried again until its deadline. Writes to other
  * partitions succeed, even in the same call. The test must let time pass while a write waits.
  */
 export function undecidedPool(world: World, isUndecided: (pk: string) => boolean): Pool {

@@ -118,7 +118,7 @@ export function breakOnce(world: World, ...[where, matches]: BreakArguments): vo
   };
 }
 
-/** Makes each such call fail from now on, as the calls of a dead process. Answers a function that ends this. */
+/** Makes each pool call that `matches` fail from now on, like the calls of a dead process. The returned function ends this. */
 export function breakAll(world: World, ...[where, matches]: BreakArguments): () => void {
   world.pool.hooks[where] = (call) => {
     if (matches(call)) throw new Error("crash");

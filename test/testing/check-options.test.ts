@@ -43,7 +43,7 @@ describe("a test queue", () => {
       { topics: { orders: { handler: () => {}, backoff: { wait: [1] } } } },
       'topics.orders.backoff has an unknown setting "wait" (did you mean "waits"?)',
     ],
-  ])("refuses what no type keeps plain JavaScript from: %j", (options, message) => {
+  ])("refuses wrong options that plain JavaScript can give without types: %j", (options, message) => {
     const create = () => createTestQueue(options as never);
     expect(create).toThrow(RangeError);
     expect(create).toThrow(message);

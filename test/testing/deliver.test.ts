@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { deliverer, throwTrouble } from "../../testing/deliver.ts";
 import { createWorld } from "../support/world.ts";
 
-test("an end that cannot be recorded is thrown, with its reason, and not tried for ever", async () => {
+test("if the end of a run cannot be recorded, the reason is thrown, and the write is not retried for ever", async () => {
   const { ctx, pool, queues, file } = createWorld();
   const handler = () => {
     pool.hooks.before = () => {

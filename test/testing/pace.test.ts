@@ -5,7 +5,7 @@ import { START } from "../support/world.ts";
 
 const RUN: Run = { topic: "orders", id: "x", attempt: 1, at: new Date(START), body: 1 };
 
-/** Time as the pace sees it: `run` is a step with a run, `pass` one in which only time passes. */
+/** A pace over numbers that a test sets. `run` makes steps with a run each, and `pace` makes a step without a run. */
 function stepping() {
   const runs: Run[] = [];
   const seen = { time: START, waiting: 0 };
@@ -14,7 +14,7 @@ function stepping() {
     runs,
     () => seen.waiting,
   );
-  /** `filed`: messages, by each run. */
+  /** `filed`: how many messages each run sends. */
   const run = async (times: number, filed = 0): Promise<void> => {
     for (let i = 0; i < times; i++) {
       runs.push(RUN);
@@ -25,8 +25,8 @@ function stepping() {
   return { seen, pace, run };
 }
 
-describe("the pace of a queue's time", () => {
-  test("is lost after 1,000 runs at one instant that nobody waited for", async () => {
+describe("the limit of runs at one time of the clock", () => {
+  test("is reached after 1,000 runs more than were due", async () => {
     const { run } = stepping();
     await run(1000);
     await expect(run(1)).rejects.toThrow(
@@ -34,7 +34,7 @@ describe("the pace of a queue's time", () => {
     );
   });
 
-  test("is kept where time passes between the runs", async () => {
+  test("is not reached if time passes between the runs", async () => {
     const { seen, run } = stepping();
     for (let i = 0; i < 1500; i++) {
       seen.time += 1;
@@ -42,7 +42,7 @@ describe("the pace of a queue's time", () => {
     }
   });
 
-  test("is kept however many jobs one tick sends at once", async () => {
+  test("is not reached by jobs that one tick sends at once, however many they are", async () => {
     const { seen, pace, run } = stepping();
     await run(500);
     seen.waiting = 3000;
@@ -51,7 +51,7 @@ describe("the pace of a queue's time", () => {
     await expect(run(1)).rejects.toThrow("no time passes");
   });
 
-  test("is kept where one run files many jobs, and lost where they file on one by one", async () => {
+  test("is not reached if one run files many jobs, but is reached if each of these jobs files one more", async () => {
     const { run } = stepping();
     await run(1, 1500);
     await run(1500);
@@ -61,13 +61,13 @@ describe("the pace of a queue's time", () => {
     );
   });
 
-  test("is lost after 10,000 runs at one instant however many jobs each run files", async () => {
+  test("is reached after 10,000 runs however many jobs each run files", async () => {
     const { run } = stepping();
     await run(10_000, 2);
     await expect(run(1, 2)).rejects.toThrow("10000 more runs took place than were due at");
   });
 
-  test("leaves others a turn", async () => {
+  test("lets the event loop turn between the runs", async () => {
     const { run } = stepping();
     let turned = false;
     setImmediate(() => {

@@ -3,8 +3,8 @@ import { createTestQueue } from "../../testing/test-queue.ts";
 
 const topics = { work: { consumer: "pull" } } as const;
 
-describe("who receives from a test queue", () => {
-  test("gets past messages that are void", async () => {
+describe("receive on a test queue", () => {
+  test("skips messages that are void", async () => {
     const queue = createTestQueue({ topics });
     const ids: string[] = [];
     for (const body of ["a", "b", "c"]) {
@@ -15,7 +15,7 @@ describe("who receives from a test queue", () => {
     expect(await queue.client.receive("work")).toMatchObject([{ id: ids[2] }]);
   });
 
-  test("gets a job at the very millisecond when it is due, and not before", async () => {
+  test("answers a job from the millisecond when it is due, and not before", async () => {
     const queue = createTestQueue({ topics, now: "2026-03-01T09:00:12.345Z" });
     await queue.client.enqueue("work", 1, { delay: "10m" });
     await queue.client.enqueue("work", 2, { delay: "10m1ms" });
@@ -25,7 +25,7 @@ describe("who receives from a test queue", () => {
     expect(await queue.client.receive("work", { max: 10 })).toMatchObject([{ body: 1 }]);
   });
 
-  test("gets nothing of a paused topic, and is not kept waiting for it", async () => {
+  test("answers no job of a paused topic, and does not wait", async () => {
     const queue = createTestQueue({ topics });
     await queue.client.enqueue("work", 1, { delay: 60 });
     await queue.client.pause("work");

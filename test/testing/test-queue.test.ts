@@ -47,7 +47,7 @@ describe("a job", () => {
     expect(await queue.client.get(id)).toMatchObject({ state: "cancelled" });
   });
 
-  test("that fails runs again by the ladder, to the second, and is dead after its last attempt", async () => {
+  test("that fails runs again by the default backoff, to the second, and is dead after its last attempt", async () => {
     const queue = queueOf(fail);
     const { id } = await queue.client.enqueue("orders", 1, { dueAt: queue.now() });
     await queue.advance("3d");
@@ -120,7 +120,7 @@ describe("a job", () => {
     expect((await queue.client.topic("orders")).depths).toMatchObject({ ready: 0, dead: 0 });
   });
 
-  test("that asks for another run gets it then, and it counts no attempt", async () => {
+  test("that asks for another run gets the run at that time, and the run counts as no attempt", async () => {
     const poll = (job: Job<Timeout>) => {
       if (queue.runs().length < 2) job.retryIn("10m");
     };
@@ -134,7 +134,7 @@ describe("a job", () => {
     ]);
   });
 
-  test("takes another's place under its key, and runs with the new body at the new time only", async () => {
+  test("that replaces another under its key runs once, with the new body at the new time", async () => {
     const queue = queueOf();
     await queue.client.enqueue("orders", "old", { delay: "30m", key: "17" });
     await queue.advance("20m");
@@ -167,7 +167,7 @@ describe("a job", () => {
 });
 
 describe("a handler", () => {
-  test("can cancel what is due a millisecond later, and file more", async () => {
+  test("can cancel a job that is due a millisecond later, and file another", async () => {
     const queue = queueOf(async ({ body }: Job<string>): Promise<void> => {
       if (body !== "first") return;
       await queue.client.cancelByKey("orders", "second");
@@ -185,7 +185,7 @@ describe("a handler", () => {
     ]);
   });
 
-  test("may be what the deployed function exports, whatever environment there is", async () => {
+  test("may be the export of the deployed function, and then needs no environment variables", async () => {
     const ran: unknown[] = [];
     const handler = consumer<Timeout>((job) => void ran.push(job.body));
     await expect(handler({ Records: [] }, {} as never)).rejects.toThrow("MINUTEHAND_POLICY must be set");
@@ -195,7 +195,7 @@ describe("a handler", () => {
     expect(ran).toEqual([{ orderId: 1 }]);
   });
 
-  test("that does not end is named, with its job", async () => {
+  test("that does not end is named in the error, with its job", async () => {
     const handler = () => new Promise(() => {});
     const queue = createTestQueue({ topics: { orders: { handler } }, handlerTimeout: 20 });
     const { id } = await queue.client.enqueue("orders", 1, { delay: 0 });
@@ -204,7 +204,7 @@ describe("a handler", () => {
     );
   });
 
-  test("that asks for another run at once, for ever, is ended", async () => {
+  test("that asks for another run at once, for ever, ends with an error", async () => {
     const queue = createTestQueue({ topics: { orders: { handler: (job: Job) => job.retryIn(0) } } });
     await queue.client.enqueue("orders", 1, { delay: 60 });
     await expect(queue.advance("1h")).rejects.toThrow(
@@ -212,7 +212,7 @@ describe("a handler", () => {
     );
   });
 
-  test("may change the body that it is given: its run tells it as it was", async () => {
+  test("may change the body that it gets, and its run still has the original body", async () => {
     const handler = ({ body }: Job<{ left: string[] }>) => {
       while (body.left.length > 0) body.left.pop();
     };
@@ -234,7 +234,7 @@ describe("a handler", () => {
 });
 
 describe("a queue", () => {
-  /** All that can be seen of an hour with one seed. */
+  /** The runs of one hour in a queue with this seed. */
   async function hour(seed: number) {
     const queue = createTestQueue({
       seed,
@@ -247,7 +247,7 @@ describe("a queue", () => {
     return queue.runs();
   }
 
-  test("is the same again with the same seed, down to the ids, and another with another", async () => {
+  test("has the same runs and ids with the same seed, and others with another seed", async () => {
     const [first, again, other] = [await hour(7), await hour(7), await hour(8)];
     expect(first.length).toBeGreaterThan(6);
     expect(again).toEqual(first);
@@ -266,7 +266,7 @@ describe("a queue", () => {
   });
 
   test.each(["full", "none"] as const)(
-    "starts nothing that lies in SQS of a paused topic (tracking %s)",
+    "does not start jobs of a paused topic that are already in SQS (tracking %s)",
     async (tracking) => {
       const queue = queueOf(nothing, { tracking });
       await queue.client.enqueue("orders", 1, { delay: 60 });
@@ -279,7 +279,7 @@ describe("a queue", () => {
     },
   );
 
-  test("starts nothing of a paused topic, and all that fell due when it is resumed", async () => {
+  test("starts no job of a paused topic, and starts all due jobs when the topic is resumed", async () => {
     const queue = queueOf();
     await queue.client.enqueue("orders", 1, { delay: "10m" });
     await queue.client.pause("orders");
@@ -300,7 +300,7 @@ describe("a queue", () => {
     expect(seconds).toEqual(["10:00", "10:01", "10:02"]);
   });
 
-  test("lets recurring schedules come round, but not paused ones", async () => {
+  test("fires recurring schedules, but not paused ones", async () => {
     const queue = queueOf();
     await queue.client.putSchedule("daily", {
       expression: "cron(30 9 * * ? *)",
@@ -320,13 +320,13 @@ describe("a queue", () => {
       topic: "orders",
       body: "daily",
     });
-    // Its minute is swept at half past nine.
+    // The tick at half past nine sweeps the minute of this job.
     await queue.client.enqueue("orders", "other", { delay: "9h32m30s" });
     await queue.advance("10h");
     expect(bodies(queue.runs())).toEqual(["daily", "other"]);
   });
 
-  test("does what its topics say about events, of a job that comes after its event too", async () => {
+  test("applies the event rules of its topics, also to a job that is filed after its event", async () => {
     const queue = queueOf(nothing, {
       cancelOn: { detailType: "OrderPaid", key: "$.detail.orderId" },
       enqueueOn: { source: "shop", detailType: "OrderPlaced", key: "$.detail.orderId", delay: "30m" },
@@ -348,7 +348,7 @@ describe("a queue", () => {
     await expect(pay("no key")).rejects.toThrow("the key of a job of topic orders");
   });
 
-  test("tells an event to every topic, though one cannot do as it says, and in whole seconds", async () => {
+  test("applies an event to every topic though the rule of one topic fails, and with a time in whole seconds", async () => {
     const detailType = "OrderPlaced";
     const of = (key: string) => ({ handler: nothing, enqueueOn: { detailType, key, delay: 30 } });
     const queue = createTestQueue({
@@ -360,7 +360,7 @@ describe("a queue", () => {
     expect(queue.jobs()).toMatchObject([{ topic: "right", dueAt: "2026-01-01T00:00:30.000Z" }]);
   });
 
-  test("hands the jobs of a pull topic to who receives them, and again when a lease ends", async () => {
+  test("gives the jobs of a pull topic to receive, and again after a lease has ended", async () => {
     const queue = createTestQueue({ topics: { work: { consumer: "pull", ttr: "1m" } } });
     await queue.client.enqueue("work", 1, { delay: "10m" });
     await queue.advance("9m59s");
@@ -368,7 +368,7 @@ describe("a queue", () => {
     await queue.advance("1s");
     expect(await queue.client.receive("work")).toMatchObject([{ body: 1, attempt: 1 }]);
     await queue.advance("5m");
-    // Who receives next finds that the run was left. The backoff counts from then, and is up to half longer after a crash.
+    // The next receive finds that the run has crashed. The backoff counts from then, and is up to half longer after a crash.
     expect(await queue.client.receive("work")).toEqual([]);
     await queue.advance("23s");
     const [again] = await queue.client.receive("work");
@@ -376,7 +376,7 @@ describe("a queue", () => {
     expect(await queue.client.finish("work", again?.receipt ?? "")).toMatchObject({ state: "done" });
   });
 
-  test("calls a webhook topic's receiver as it would over the network, and again when it says so", async () => {
+  test("calls the receiver of a webhook topic as over the network, and again when the receiver asks for it", async () => {
     const calls: { url: string; body: string; signature: string | undefined }[] = [];
     const queue = createTestQueue({
       topics: {

@@ -8,7 +8,7 @@ const PAID = { detailType: "OrderPaid", key: "$.detail.orderId" };
 const paid = (orderId: string) => ({ source: "bank", detailType: "OrderPaid", detail: { orderId } });
 
 describe("what a topic's settings do in a test queue", () => {
-  test("a window holds what falls due outside it until it opens", async () => {
+  test("a job that is due outside of the window runs when the window opens", async () => {
     const orders = { handler, window: "09:00-18:00 Asia/Shanghai" };
     const queue = createTestQueue({ topics: { orders }, now: "2026-01-01T07:00:00Z" });
     await queue.client.enqueue("orders", "by day", { delay: "1h" });
@@ -23,7 +23,7 @@ describe("what a topic's settings do in a test queue", () => {
   test.each([
     ["skip", "cancelled"],
     ["expire", "expired"],
-  ] as const)("ifLate with do %s leaves %s what nobody has received for too long", async (doing, state) => {
+  ] as const)("ifLate with do %s makes a job %s that was not received in time", async (doing, state) => {
     const work = { consumer: "pull", ifLate: { after: "30m", do: doing } } as const;
     const queue = createTestQueue({ topics: { work } });
     const late = await queue.client.enqueue("work", "late", { delay: "10m" });
@@ -33,7 +33,7 @@ describe("what a topic's settings do in a test queue", () => {
     expect(await queue.client.get(late.id)).toMatchObject({ state });
   });
 
-  test("a spread makes jobs due apart, by its length at most", async () => {
+  test("a spread makes each job due later by a random time, which is at most the spread", async () => {
     const queue = createTestQueue({ topics: { orders: { handler, spread: "10m" } } });
     for (let body = 0; body < 10; body++) await queue.client.enqueue("orders", body, { delay: "1h" });
     await queue.advance("2h");
@@ -44,7 +44,7 @@ describe("what a topic's settings do in a test queue", () => {
     expect(Math.max(...starts) - Math.min(...starts)).toBeGreaterThan(60_000);
   });
 
-  test("a tombstone cancels what is filed while it lasts, and nothing later", async () => {
+  test("a tombstone cancels jobs that are filed while it lasts, and no later jobs", async () => {
     const orders = { handler, cancelOn: { ...PAID, tombstone: "10m" } };
     const queue = createTestQueue({ topics: { orders } });
     await queue.publish(paid("17"));
@@ -58,7 +58,7 @@ describe("what a topic's settings do in a test queue", () => {
     expect(queue.runs().map(({ body }) => body)).toEqual(["later"]);
   });
 
-  test("without a tombstone an event cancels only what is there", async () => {
+  test("without a tombstone an event cancels only jobs that exist", async () => {
     const queue = createTestQueue({ topics: { orders: { handler, cancelOn: { ...PAID, tombstone: 0 } } } });
     await queue.publish(paid("17"));
     await queue.client.enqueue("orders", "filed after", { delay: "1h", key: "17" });
@@ -66,7 +66,7 @@ describe("what a topic's settings do in a test queue", () => {
     expect(queue.runs().map(({ body }) => body)).toEqual(["filed after"]);
   });
 
-  test("events that postpone do so until maxDelay after the first", async () => {
+  test("events postpone a job, at most until maxDelay after the first event", async () => {
     const visits = { detailType: "Visited", key: "$.detail.shop", body: "$.detail.page" };
     const reminders = {
       handler,
@@ -80,7 +80,7 @@ describe("what a topic's settings do in a test queue", () => {
     expect(times(queue.runs()).slice(0, 1)).toEqual(["2026-01-01T03:00:00.000Z 3"]);
   });
 
-  test("one event reaches each topic that it fits", async () => {
+  test("one event is applied to each topic whose rules it matches", async () => {
     const queue = createTestQueue({
       topics: {
         orders: { handler, cancelOn: PAID },

@@ -4,7 +4,7 @@ import { createTestQueue } from "../../testing/test-queue.ts";
 const handler = () => {};
 const PAID = { detailType: "OrderPaid", key: "$.detail.orderId" };
 
-/** What synth would not take either, as plain JavaScript may say it. */
+/** Settings that synth refuses too, in the forms that plain JavaScript can give. */
 const REFUSED: readonly [object, string][] = [
   [
     { handler, window: "9-18 Shanghai" },

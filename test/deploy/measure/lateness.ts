@@ -4,18 +4,18 @@ import type { Api, JobView } from "../../e2e/api.ts";
 
 const SECOND = 1000;
 const PER_KIND = 200;
-/** ms after the last due time that a job may take. */
+/** How long after the last due time this waits for jobs that are not done, in ms. */
 const PATIENCE = 90 * SECOND;
 const PAGE = 100;
 
-/** Jobs that come to their consumer one way or another. `due`: seconds ahead, from the first to the last. */
+/** The kinds of jobs, by their way to the consumer. `due`: in how many seconds the first job and the last job of a kind are due. */
 const KINDS = [
-  { kind: "millisecond topic, filed shortly before", topic: "precise", due: [20, 50] },
-  { kind: "filed shortly before", topic: "reminders", due: [20, 50] },
+  { kind: "millisecond topic, filed shortly before due", topic: "precise", due: [20, 50] },
+  { kind: "filed shortly before due", topic: "reminders", due: [20, 50] },
   { kind: "handed over by the tick", topic: "reminders", due: [150, 200] },
 ] as const;
 
-/** Of one kind, in ms; `missing`: how many have not been done in time. */
+/** How late the jobs of one kind were claimed, in ms. `missing`: how many jobs were not done when the measurement ended. */
 export type Lateness = {
   kind: string;
   p50: number;

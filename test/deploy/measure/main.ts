@@ -9,10 +9,10 @@ import { partsOf } from "./stack-parts.ts";
 import { alarmsOf, denialsIn } from "./troubles.ts";
 import { usageBetween } from "./usage.ts";
 
-// Measures a deployed stack and prints one table: `node main.ts <place> <stack> <passed|failed>`, the last of which says how
-// the suite went. The environment leads to the account.
+// Measures a deployed stack and prints one table: `node main.ts <place> <stack> <passed|failed>`. The last argument says whether
+// the suite passed. The environment selects the account.
 const MINUTE = 60_000;
-/** Until CloudWatch has the metrics of SQS, which come last. */
+/** After this time CloudWatch has all metrics. Those of SQS come last. */
 const METRICS_DELAY = 6 * MINUTE;
 
 const [, , placeName, stack = "", suite] = process.argv;
@@ -22,7 +22,7 @@ const isMetered = notMeasured === undefined;
 
 const target = await deployedTarget(place, stack);
 const parts = await partsOf(stack);
-// Metrics are by the minute: what the suite did just now is not the measured jobs'.
+// Metrics are sums of whole minutes. Begin with a new minute, so that they do not count the last calls of the suite.
 if (isMetered) await sleep(MINUTE - (Date.now() % MINUTE));
 const from = Date.now();
 const lateness = await measureLateness(apiOf(target), `measured-${from}`);

@@ -1,5 +1,5 @@
 /**
- * What AWS asks for, in dollars: the list prices of us-east-1, without free tiers and taxes, as of 2026-11-01. Sources: the
+ * What AWS charges, in dollars: the list prices of us-east-1, without free tiers and taxes, as of 2026-11-01. Sources: the
  * services' pricing pages, aws.amazon.com/<service>/pricing.
  */
 export const PRICES = {

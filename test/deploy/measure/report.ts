@@ -8,19 +8,19 @@ export type Findings = {
   readonly date: string;
   readonly suite: "passed" | "failed";
   readonly lateness: readonly Lateness[];
-  /** Of the measured jobs; `undefined`: the place does not tell. */
+  /** What the measured jobs used. `undefined`: this place has no metrics. */
   readonly measured: Usage | undefined;
-  /** Of the whole run. */
+  /** What the whole run used. `undefined`: this place has no metrics. */
   readonly whole: Usage | undefined;
   readonly denials: readonly string[];
   readonly alarms: { quiet: number; unknown: number; ringing: readonly string[] };
   readonly hours: number;
   readonly secrets: number;
-  /** Why something is not measured here. */
+  /** Why this place has no metrics. `undefined`: it has them. */
   readonly notMeasured: string | undefined;
 };
 
-/** One Markdown table, as it can be sent to the project. */
+/** The findings as one Markdown table, which users can send to the project. */
 export function reportOf(found: Findings): string {
   const { lateness, measured, whole, denials, alarms, notMeasured } = found;
   const jobs = lateness.reduce((sum, one) => sum + one.jobs + one.missing, 0);
@@ -33,11 +33,11 @@ export function reportOf(found: Findings): string {
       `${p50} / ${p99} / ${most} ms (${jobs} jobs${missing > 0 ? `, ${missing} NOT DONE` : ""})`,
     ]),
     [
-      "a job, with the ticks meanwhile",
+      "used by each job, the ticks included",
       measured === undefined
         ? `not measured: ${notMeasured}`
         : `${each(measured.writeUnits)} write units, ${each(measured.readUnits)} read units, ` +
-          `${each(measured.sqsMessages)} SQS messages moved, ${each(measured.invocations)} invocations`,
+          `${each(measured.sqsMessages)} SQS sends, receives and deletes, ${each(measured.invocations)} invocations`,
     ],
     ["denials in the logs", denials.length === 0 ? "none" : `${denials.length}: ${shown(denials[0] ?? "")}`],
     [
@@ -50,7 +50,7 @@ export function reportOf(found: Findings): string {
   return [["what", "found"], ["---", "---"], ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** In dollars, by the list prices of us-east-1. */
+/** What each service costs in dollars, by the list prices of us-east-1. */
 export function costOf(
   usage: Usage,
   { hours, alarms, secrets }: { hours: number; alarms: number; secrets: number },
@@ -73,7 +73,7 @@ function costText(usage: Usage, { hours, alarms, secrets }: Findings): string {
   return `$${sum.toFixed(4)}, at most (${each})`;
 }
 
-/** A line of a log in a cell. */
+/** A line of a log, shortened and escaped for a cell of the table. */
 function shown(line: string): string {
   return line.replaceAll("|", "/").replaceAll(/\s+/g, " ").slice(0, 200);
 }

@@ -4,10 +4,10 @@ import {
   paginateListStackResources,
 } from "@aws-sdk/client-cloudformation";
 
-/** A deployed stack: when its creation began, ms since the epoch, and its resources' names in the account. */
+/** A deployed stack: when its creation began (ms since the epoch), and the physical names of its resources. */
 export type StackParts = {
   readonly createdAt: number;
-  /** Of a type, such as `AWS::SQS::Queue`. */
+  /** The names of the resources of a type, such as `AWS::SQS::Queue`. */
   readonly named: (type: string) => string[];
 };
 

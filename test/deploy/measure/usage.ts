@@ -6,7 +6,7 @@ import type { StackParts } from "./stack-parts.ts";
 export type Usage = {
   writeUnits: number;
   readUnits: number;
-  /** Sent, received and deleted, and receives that found none: at least as many as requests, which carry up to ten. */
+  /** Messages sent, received and deleted, and receives that found none. A request has up to ten messages, so there are fewer requests. */
   sqsMessages: number;
   invocations: number;
   gigabyteSeconds: number;
@@ -24,7 +24,7 @@ const NOTHING: Usage = {
   logBytes: 0,
 };
 
-/** One metric, and what of a usage it counts, times `weight`. */
+/** One metric of CloudWatch. Its sum, times `weight`, is added to the field `of` of the usage. */
 type Meter = {
   of: keyof Usage;
   weight: number;
@@ -43,7 +43,7 @@ const QUEUE_METRICS = [
   "NumberOfEmptyReceives",
 ];
 
-/** By CloudWatch's metrics of the stack's parts, between two times in ms since the epoch. They come minutes late. */
+/** What a stack used between two times (ms since the epoch), by CloudWatch's metrics, which come minutes late. */
 export async function usageBetween(parts: StackParts, from: number, to: number): Promise<Usage> {
   const meters = await metersOf(parts);
   const usage = { ...NOTHING };

@@ -1,4 +1,4 @@
-/** A server, as the guides' receivers have one: of Express, as far as they use it. */
+/** A server for the guides' receivers, with the part of Express that they use. */
 type Request = { readonly body: string; readonly headers: Record<string, string> };
 type Response = { sendStatus(status: number): void };
 type Handler = (request: Request, response: Response) => Promise<void>;

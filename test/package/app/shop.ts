@@ -2,11 +2,11 @@ import { type Client, createClient, directClient, MinutehandError } from "minute
 
 type Topics = { "order-timeout": { order: number }; refund: { refund: string } };
 
-/** What a user's own code says of its topics compiles, and what is wrong does not. */
+/** Calls that fit the user's own types of topics compile, and calls that do not fit them do not compile. */
 export async function shop(url: string): Promise<string[]> {
   const client: Client<Topics> = createClient<Topics>({ url });
   const job = await client.enqueue("order-timeout", { order: 17 }, { delay: "30m", key: "order-17" });
-  // @ts-expect-error: an order's number is no text
+  // @ts-expect-error: an order must be a number, not a text
   await client.enqueue("order-timeout", { order: "17" }, { delay: "30m" });
   // @ts-expect-error: there is no such topic
   await client.enqueue("order-timeouts", { order: 17 }, { delay: "30m" });
