@@ -5,7 +5,7 @@ import { sqsClient } from "../../aws/clients.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** The trace header of what a client sends in an invocation whose trace is this. */
+/** Sends a message in an invocation with this trace header, and answers the trace header of the request to SQS. */
 async function sentTrace(trace: string): Promise<IncomingHttpHeaders[string]> {
   const { promise, resolve } = Promise.withResolvers<IncomingHttpHeaders[string]>();
   const server = createServer((request, response) => {
@@ -39,6 +39,9 @@ test.each([
   ],
   [`Lineage=a87bd80c:1|68fd508a:5;${ROOT}`, ROOT],
   [`${ROOT};Parent=53995c3f42cd8ad8;Sampled=0`, `${ROOT};Parent=53995c3f42cd8ad8;Sampled=0`],
-])("messages carry the trace %s without the count of its invocations", async (trace, sent) => {
-  expect(await sentTrace(trace)).toBe(sent);
-});
+])(
+  "a message of an invocation with the trace header %s carries the header without its Lineage",
+  async (trace, sent) => {
+    expect(await sentTrace(trace)).toBe(sent);
+  },
+);

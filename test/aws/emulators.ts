@@ -10,13 +10,16 @@ import { fileURLToPath } from "node:url";
 
 export type Emulator = { endpoint: string; close(): Promise<void> };
 
-/** The suites run against this endpoint instead, such as LocalStack's, if it is set. */
+/** If set, the suites start no emulators, and run against this endpoint, such as LocalStack's. */
 export const elsewhere = process.env.MINUTEHAND_CONTRACT_ENDPOINT;
 
-/** The databases that the suites of the pool and the protocol run against. With another endpoint they run once, and the name has no effect. */
+/**
+ * The databases that the suites of the pool and the protocol run against. If `elsewhere` is set, the suites run once, against that
+ * endpoint, whatever the name of the database.
+ */
 export const DATABASES: readonly ("native" | "portable")[] = elsewhere ? ["native"] : ["native", "portable"];
 
-/** Lets the SDK's clients find an emulator the way they find AWS. */
+/** Sets the environment variables from which the SDK's clients take endpoint, region and credentials, so that they call an emulator. */
 export function useEndpoint(
   service: "DYNAMODB" | "LAMBDA" | "SQS" | "SCHEDULER" | "SECRETS_MANAGER",
   endpoint: string,
@@ -27,7 +30,7 @@ export function useEndpoint(
   process.env.AWS_SECRET_ACCESS_KEY = "test";
 }
 
-/** `portable`: the DynamoDB of the local stack itself. Only the contract suites ask for it. */
+/** Starts an emulator of DynamoDB. `portable`: the emulator that is part of the local stack's code. Only the contract suites use it. */
 export async function startDynamo(database: "native" | "portable" = "native"): Promise<Emulator> {
   if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
   const port = await freePort();
@@ -49,7 +52,7 @@ export async function startDynamo(database: "native" | "portable" = "native"): P
   };
 }
 
-/** Throws when there is none for this platform: a suite that skips itself proves nothing. */
+/** The path of the emulator's program. Throws if there is no program for this platform: a suite that skips itself proves nothing. */
 function dynoxideBinary(): string {
   const name = `@dynoxide/${process.platform}-${process.arch}`;
   try {
@@ -62,12 +65,12 @@ function dynoxideBinary(): string {
   }
 }
 
-/** The launcher of the local stack: on loopback, and mended where it refuses what SQS takes. */
+/** Starts fauxqs with the launcher of the local stack, which binds it to loopback and corrects its faults. */
 export async function startSqs(): Promise<Emulator> {
   if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
   const port = await freePort();
   const launcher = fileURLToPath(new URL("../../local/fauxqs-process.ts", import.meta.url));
-  // With a data folder, as the local stack has it: what it keeps is what it can break.
+  // As in the local stack, fauxqs gets a data folder, because some of its faults appear only when it stores messages.
   const folder = mkdtempSync(join(tmpdir(), "minutehand-fauxqs-"));
   const child = fork(launcher, ["127.0.0.1", String(port), folder]);
   await once(child, "message");
@@ -87,17 +90,19 @@ async function freePort(): Promise<number> {
   const address = server.address();
   server.close();
   await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("a server on a port has an address");
+  if (address === null || typeof address === "string")
+    throw new Error("a server that listens on a port must have an address");
   return address.port;
 }
 
 async function untilListening(port: number, child: ChildProcess): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
-    if (child.exitCode !== null) throw new Error(`DynamoDB ended with ${child.exitCode}`);
+    if (child.exitCode !== null)
+      throw new Error(`the emulator of DynamoDB ended with exit code ${child.exitCode}`);
     const answered = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
     if (answered) return;
     await sleep(25);
   }
   child.kill();
-  throw new Error(`DynamoDB did not listen on port ${port} within 5 s`);
+  throw new Error(`the emulator of DynamoDB did not listen on port ${port} within 5 s`);
 }

@@ -11,7 +11,10 @@ function errorsOf(client: object, base: { prototype: object }): string[] {
   return Object.entries(client).flatMap(([name, one]) => (isError(one) ? name : []));
 }
 
-/** What each code of a statement means: it is not applied, nobody knows, or somebody has to mend something. */
+/**
+ * The error codes of a batch statement. `refused`: the condition of the statement did not hold. `unknown`: the statement may or may
+ * not have been applied. `fault`: the statement fails until a person corrects something.
+ */
 const STATEMENTS: Record<string, "refused" | "unknown" | "fault"> = {
   AccessDenied: "fault",
   ConditionalCheckFailed: "refused",
@@ -26,7 +29,7 @@ const STATEMENTS: Record<string, "refused" | "unknown" | "fault"> = {
   ValidationError: "fault",
 };
 
-/** What DynamoDB may throw for a call that may be repeated. */
+/** The errors of DynamoDB after which a call is retried. */
 const REPEATABLE = [
   "InternalServerError",
   "ProvisionedThroughputExceededException",
@@ -36,28 +39,29 @@ const REPEATABLE = [
   "TransactionConflictException",
   "TransactionInProgressException",
 ];
-/** Codes that no model has: of cancelled transactions ("TransactWriteItems", API reference), and what all services may answer. */
+/** Codes in the reasons of a cancelled transaction ("TransactWriteItems", DynamoDB API Reference). The model lists no codes for them. */
 const WITHOUT_MODEL = ["ProvisionedThroughputExceeded", "ThrottlingError", "TransactionConflict"];
+/** Codes that every AWS service may answer. The model does not list them. */
 const COMMON = ["ServiceUnavailable", "Throttling"];
 
-test("each code that DynamoDB's model has for a statement is decided about", () => {
+test("the table has each code that DynamoDB's model lists for a statement, and exactly its `unknown` codes are retried", () => {
   expect(Object.keys(STATEMENTS).sort()).toEqual(Object.values(dynamo.BatchStatementErrorCodeEnum).sort());
   const unknown = Object.keys(STATEMENTS).filter((code) => STATEMENTS[code] === "unknown");
   expect(Object.keys(STATEMENTS).filter(isUnknownCode)).toEqual(unknown);
 });
 
-test("of all errors that DynamoDB's model has, those are repeated that decide nothing", () => {
+test("of all errors in DynamoDB's model, exactly those that leave the outcome unknown are retried", () => {
   const errors = errorsOf(dynamo, dynamo.DynamoDBServiceException);
   expect(errors.length).toBeGreaterThan(30);
   expect(errors.filter(isUnknownCode).sort()).toEqual(REPEATABLE);
 });
 
-test("no code is known here that AWS does not have", () => {
+test("each code that is retried is a code of AWS", () => {
   const codes = [...Object.keys(STATEMENTS), ...REPEATABLE, ...WITHOUT_MODEL, ...COMMON];
   expect([...UNKNOWN_CODES].filter((code) => !codes.includes(code))).toEqual([]);
 });
 
-test("each error that SQS's model has is decided about", () => {
+test("each error in SQS's model has the right outcome for a message", () => {
   const outcomes: Record<string, string[]> = {};
   for (const name of errorsOf(sqs, sqs.SQSServiceException)) {
     const error = Object.assign(new Error("refused"), { name, $metadata: { httpStatusCode: 400 } });
@@ -70,7 +74,7 @@ test("each error that SQS's model has is decided about", () => {
     refused: ["BatchRequestTooLong", "InvalidAttributeValue", "InvalidMessageContents"],
     unreachable: ["InvalidSecurity"],
   });
-  // They are about one queue or one call, and may come right again.
+  // These errors concern one queue or one call, and a later try may succeed.
   expect(failing).toEqual(
     expect.arrayContaining([
       "KmsAccessDenied",

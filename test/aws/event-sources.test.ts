@@ -18,7 +18,10 @@ import { useEndpoint } from "./emulators.ts";
 let end: (() => Promise<unknown>) | undefined;
 afterEach(() => end?.());
 
-/** Lambda's control plane, which answers as `answer` says; errors have their name in a header. */
+/**
+ * Makes event sources whose client calls a server in place of Lambda's API. The server gives each request the same answer. `asked`: the
+ * requests. `error`: the name of an error, which Lambda puts into a header.
+ */
 async function eventSourcesOn(answer: { status: number; error?: string }) {
   const asked: string[] = [];
   const server = createServer(async (request, response) => {
@@ -67,7 +70,7 @@ eventSourcesContract("of the local stack", async () => {
   };
 });
 
-test("a topic's own mapping is enabled and disabled, and a topic without one is passed over", async () => {
+test("a topic's own event source mapping is enabled and disabled, and a topic without a mapping is ignored", async () => {
   const { sources, asked } = await eventSourcesOn({ status: 202 });
   await sources.enable("orders", false);
   await sources.enable("orders", true);
@@ -77,7 +80,7 @@ test("a topic's own mapping is enabled and disabled, and a topic without one is 
   expect(asked).toEqual([`PUT ${path} {"Enabled":false}`, `PUT ${path} {"Enabled":true}`]);
 });
 
-test("what Lambda does not take is unavailable", async () => {
+test("a change that Lambda rejects throws `unavailable`", async () => {
   const { sources } = await eventSourcesOn({ status: 400, error: "ResourceInUseException" });
   await expect(sources.enable("orders", false)).rejects.toMatchObject({ code: "unavailable" });
 });

@@ -3,7 +3,7 @@ import { API_PATIENCE, withDeadlinePerCall } from "../../aws/write-deadlines.ts"
 import type { Pool } from "../../protocol/ports.ts";
 import { createWorld, MINUTE, SECOND } from "../support/world.ts";
 
-test("the writes of each call have an end of their own, before API Gateway gives the call up", async () => {
+test("the writes of each call have a deadline of their own, before API Gateway's timeout", async () => {
   const world = createWorld();
   const deadlines: number[] = [];
   const insert: Pool["insert"] = (items, by) => {

@@ -23,7 +23,7 @@ const ITEM = { pk: { S: "p" }, sk: { S: "s" }, revision: { N: "2" } };
 let service: ScriptedService | undefined;
 afterEach(() => service?.close());
 
-/** A pool on a service that answers by `script`. Its clock is the wall's, as deadlines pass while it waits. */
+/** A pool on a service that answers as `script` says. By default its clock is the real one, so that deadlines pass while the pool waits. */
 async function poolOn(
   script: (request: Request, count: number) => Answer,
   clock: () => number = Date.now,
@@ -41,7 +41,7 @@ const soon = () => Date.now() + 20_000;
 const codes = (...answers: (string | undefined)[]): Answer =>
   ok({ Responses: answers.map((Code) => (Code ? { Error: { Code, Message: "scripted" } } : {})) });
 
-test("the SDK's own repeat is not issued at the deadline", async () => {
+test("the SDK itself does not retry a write at the deadline", async () => {
   let now = 1000;
   const script = (): Answer => {
     now = 2000;
@@ -52,7 +52,7 @@ test("the SDK's own repeat is not issued at the deadline", async () => {
   expect(requests).toHaveLength(1);
 });
 
-test("the SDK's own repeat is issued before the deadline", async () => {
+test("the SDK itself retries a write before the deadline", async () => {
   const script = (_: Request, count: number) => (count === 1 ? error(500, "InternalServerError") : CHANGED);
   const { pool, requests } = await poolOn(script, () => 1999);
   expect((await pool.change(CHANGE, 2000)).changed).toBe(true);
@@ -67,7 +67,7 @@ test.each<[string, Answer]>([
   ["an unavailable service", { status: 503, body: "<html>" }],
   ["a connection cut", "cut"],
   ["an answer cut in its body", "cut in the body"],
-])("after %s every kind of write is repeated, past the SDK's own repeats", async (_, trouble) => {
+])("after %s every kind of write is retried, more often than the SDK itself retries", async (_, trouble) => {
   const { pool, requests } = await poolOn(({ operation }) => {
     const count = requests.filter((request) => request.operation === operation).length;
     if (count <= 4) return trouble;
@@ -89,7 +89,7 @@ test.each<[string, Answer]>([
   expect(requests).toHaveLength(25);
 });
 
-test("a batch tells of each change that is applied while others are still repeated", async () => {
+test("a batch reports each applied change at once, while other changes are still retried", async () => {
   const told: [number, number][] = [];
   const { pool, requests } = await poolOn((_, count) =>
     count === 1 ? codes(undefined, "ThrottlingError", "ConditionalCheckFailed") : codes(undefined),
@@ -103,8 +103,8 @@ test("a batch tells of each change that is applied while others are still repeat
   ]);
 });
 
-test("a write that stays unknown until its deadline is unavailable, with the reason", async () => {
-  // Nothing passes but what the pool waits for, however slow this machine is.
+test("a write whose outcome stays unknown until its deadline throws `unavailable`, with the cause", async () => {
+  // The clock moves only when the pool waits, so that the speed of the machine does not matter.
   let now = 1000;
   const wait = async (ms: number): Promise<void> => {
     now += ms;
@@ -121,7 +121,7 @@ test("a write that stays unknown until its deadline is unavailable, with the rea
   expect(now).toBeGreaterThanOrEqual(by);
 });
 
-test("what DynamoDB refuses outright is thrown at once", async () => {
+test("a call that DynamoDB rejects as invalid fails at once, without a retry", async () => {
   const { pool, requests } = await poolOn(() => error(400, "ValidationException"));
   await expect(pool.change(CHANGE, soon())).rejects.toMatchObject({ name: "ValidationException" });
   await expect(pool.read([KEY])).rejects.toMatchObject({ name: "ValidationException" });
@@ -134,7 +134,7 @@ test("what DynamoDB refuses outright is thrown at once", async () => {
   expect(requests).toHaveLength(4);
 });
 
-test("of a batch only the statements left unknown are repeated", async () => {
+test("only the statements with an unknown outcome are retried, and not the rest of their batch", async () => {
   const { pool, requests } = await poolOn((_, count) =>
     count === 1
       ? codes(
@@ -162,7 +162,7 @@ test("of a batch only the statements left unknown are repeated", async () => {
   expect(requests.map(({ input }) => (input.Statements as unknown[]).length)).toEqual([7, 3]);
 });
 
-test("entries that stay unknown until the deadline are unavailable, the others are decided", async () => {
+test("a change in a batch with an unknown outcome answers `unavailable` at the deadline, and the other changes succeed", async () => {
   const { pool } = await poolOn(({ input }) =>
     codes(...(input.Statements as unknown[]).map((_, n) => (n === 0 ? "TransactionConflict" : undefined))),
   );
@@ -170,7 +170,7 @@ test("entries that stay unknown until the deadline are unavailable, the others a
   expect(await pool.changeMany(changes, Date.now() + 300)).toEqual([UNAVAILABLE, "changed", "changed"]);
 });
 
-test("a batch that fails as a whole leaves the other batches alone", async () => {
+test("if a batch fails as a whole, the other batches are still written", async () => {
   const { pool } = await poolOn(({ input }) => {
     const statements = input.Statements as unknown[];
     return statements.length === 25 ? codes(...statements.map(() => undefined)) : error(400, "AccessDenied");
@@ -184,7 +184,7 @@ test("a batch that fails as a whole leaves the other batches alone", async () =>
 const cancelled = (...CancellationReasons: object[]): Answer =>
   error(400, "TransactionCanceledException", { CancellationReasons });
 
-test("a transaction cancelled by a conflict alone is repeated under the same token", async () => {
+test("a transaction that was cancelled only because of a conflict is retried with the same token", async () => {
   const conflict = cancelled({ Code: "None" }, { Code: "TransactionConflict" });
   const { pool, requests } = await poolOn((_, count) => (count <= 2 ? conflict : ok({})));
   const writes = [{ insert: itemAt({ pk: "p", sk: "new" }) }, { change: CHANGE }];
@@ -193,7 +193,7 @@ test("a transaction cancelled by a conflict alone is repeated under the same tok
   expect(new Set(requests.map(({ input }) => input.ClientRequestToken)).size).toBe(1);
 });
 
-test("a transaction with a failed condition is refused, whatever else it met", async () => {
+test("a transaction with a failed condition is refused, even if it also had a conflict", async () => {
   const failed = { Code: "ConditionalCheckFailed", Item: ITEM };
   const { pool, requests } = await poolOn(() => cancelled({ Code: "TransactionConflict" }, failed));
   const writes = [{ insert: itemAt({ pk: "p", sk: "new" }) }, { change: CHANGE }];
@@ -202,7 +202,7 @@ test("a transaction with a failed condition is refused, whatever else it met", a
   expect(requests).toHaveLength(1);
 });
 
-test("a transaction that is not valid is thrown at once", async () => {
+test("an invalid transaction fails at once, without a retry", async () => {
   const { pool, requests } = await poolOn(() => cancelled({ Code: "ValidationError" }, { Code: "None" }));
   await expect(pool.transact([{ change: CHANGE }], soon())).rejects.toThrow();
   expect(requests).toHaveLength(1);
@@ -229,7 +229,7 @@ test("every read is strongly consistent", async () => {
   for (const text of texts) expect(text).toContain('"ConsistentRead":true');
 });
 
-test("units are asked for and reported only when somebody wants them", async () => {
+test("consumed capacity is requested and reported only if `onCapacity` is set", async () => {
   const consumed = { CapacityUnits: 3 };
   service = await scriptedService(({ operation, input }) => {
     const asked = "ReturnConsumedCapacity" in input;

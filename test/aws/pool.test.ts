@@ -13,7 +13,7 @@ for (const database of DATABASES)
     const table = await createTable(client);
     return {
       pool: dynamoPool({ client, table, clock }),
-      // Emulators tell whole seconds.
+      // Emulators answer a table's time of creation in whole seconds.
       createdBetween: [before - 1000, Date.now() + 1000],
       async close() {
         await deleteTable(client, table);

@@ -20,7 +20,7 @@ import { DATABASES, type Emulator, startDynamo, startSqs, useEndpoint } from "./
 
 const MINUTE = 60_000;
 
-/** The protocol on the emulators, on a clock that is pushed ahead: minutes that no test can wait for. */
+/** Runs the protocol on the emulators. The tests move the clock ahead, because they cannot wait for minutes. */
 describe.each(DATABASES)("the protocol on the %s DynamoDB and SQS", { timeout: 120_000 }, (database) => {
   const emulators: Emulator[] = [];
   const events: ProtocolEvent[] = [];
@@ -83,7 +83,7 @@ describe.each(DATABASES)("the protocol on the %s DynamoDB and SQS", { timeout: 1
     expect(await pull()).toEqual([]);
   });
 
-  it("an outage of a day is swept up by one tick", async () => {
+  it("after an outage of a day, one tick sends all jobs that are due", async () => {
     const filed = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
         enqueue(ctx, { topic: "work", body: "{}", dueAt: ctx.clock() + (10 + i * 60) * MINUTE }),
@@ -119,7 +119,7 @@ describe.each(DATABASES)("the protocol on the %s DynamoDB and SQS", { timeout: 1
     expect(next.home.id).not.toBe(home.id);
   });
 
-  it("a keyed job is postponed by its bound at most, with an Idempotency-Key once", async () => {
+  it("a keyed job is postponed at most to its bound, and only once for the same Idempotency-Key", async () => {
     const now = ctx.clock();
     const job = { topic: "work", body: "{}", key: "search" };
     const asked = { ...job, onDuplicate: "postpone", maxDelay: MINUTE } as const;
@@ -134,7 +134,7 @@ describe.each(DATABASES)("the protocol on the %s DynamoDB and SQS", { timeout: 1
     expect(replaced.home).not.toHaveProperty("postponeUntil");
   });
 
-  it("an event cancels the job of its key, or leaves a tombstone, and a longer one in its place", async () => {
+  it("an event cancels the job of its key, or leaves a tombstone, which a later event makes longer", async () => {
     const job = { topic: "work", body: "{}", key: "order-2", dueAt: ctx.clock() + MINUTE };
     const paid = (tombstone: number) => {
       const at = ctx.clock();

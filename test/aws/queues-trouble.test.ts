@@ -36,7 +36,7 @@ async function queuesOn(script: (request: Request, count: number) => Answer) {
   return { queues, requests: service.requests, counted };
 }
 
-/** Takes each message but those that `failureOf` names. */
+/** The answer of SQS to a batch. Each message is sent, unless `failureOf` answers a failure for its body. */
 function batchAnswer(request: Request, failureOf: (body: string) => Failure | undefined): Answer {
   const Successful: object[] = [];
   const Failed: object[] = [];
@@ -49,7 +49,7 @@ function batchAnswer(request: Request, failureOf: (body: string) => Failure | un
   return ok({ Successful, Failed });
 }
 
-test("the queue's URL is prefix and topic, its DLQ's ends in _dlq, and the endpoint is the client's", async () => {
+test("a queue's URL consists of prefix and topic, its DLQ's URL adds _dlq, and requests go to the client's endpoint", async () => {
   const { queues, requests } = await queuesOn((request) => batchAnswer(request, () => undefined));
   await queues.send(QUEUE, [message("a")]);
   await queues.send({ ...QUEUE, dead: true }, [message("a")]);
@@ -57,7 +57,7 @@ test("the queue's URL is prefix and topic, its DLQ's ends in _dlq, and the endpo
   expect(requests.map(({ input }) => input.QueueUrl)).toEqual([url, `${url}_dlq`]);
 });
 
-test("events wait in a queue that no topic's name can be", async () => {
+test("the URL of the events' queue cannot be the URL of a topic's queue", async () => {
   const { queues, requests } = await queuesOn(() => ok({ Successful: [{ Id: "0" }], Failed: [] }));
   await queues.hide({ events: true }, [{ handle: "a", seconds: 45 }]);
   expect(requests.map(({ input }) => input.QueueUrl)).toEqual([
@@ -65,7 +65,7 @@ test("events wait in a queue that no topic's name can be", async () => {
   ]);
 });
 
-test("a group is sent where one is set, and nowhere else", async () => {
+test("a message has a MessageGroupId if and only if a group is set", async () => {
   const { queues, requests } = await queuesOn((request) => batchAnswer(request, () => undefined));
   await queues.send(QUEUE, [{ ...message("a"), group: "tenant" }, message("b")]);
   const entries = requests.flatMap((request) => (request.input.Entries ?? []) as object[]);
@@ -77,13 +77,13 @@ test("a group is sent where one is set, and nowhere else", async () => {
 
 test.each<[string, Failure, string]>([
   ["its contents", { Code: "InvalidMessageContents", SenderFault: true }, "refused"],
-  ["its contents, blamed on nobody", { Code: "InvalidMessageContents", SenderFault: false }, "refused"],
+  ["its contents, with SenderFault false", { Code: "InvalidMessageContents", SenderFault: false }, "refused"],
   ["its size", { Code: "InvalidParameterValue", SenderFault: true }, "refused"],
-  ["permission", { Code: "AccessDenied", SenderFault: true }, "failing"],
-  ["its key", { Code: "KmsAccessDenied", SenderFault: true }, "failing"],
+  ["a missing permission", { Code: "AccessDenied", SenderFault: true }, "failing"],
+  ["its KMS key", { Code: "KmsAccessDenied", SenderFault: true }, "failing"],
   ["throttling", { Code: "RequestThrottled", SenderFault: true }, "failing"],
-  ["trouble of SQS", { Code: "InternalError", SenderFault: false }, "failing"],
-])("a message that fails for %s does not touch the others", async (_, failure, outcome) => {
+  ["an internal error of SQS", { Code: "InternalError", SenderFault: false }, "failing"],
+])("a message that fails because of %s does not make the others fail", async (_, failure, outcome) => {
   const { queues } = await queuesOn((request) =>
     batchAnswer(request, (body) => (body === "bad" ? failure : undefined)),
   );
@@ -92,7 +92,7 @@ test.each<[string, Failure, string]>([
   expect(sent[1]).toMatchObject({ reason: `${failure.Code}: scripted` });
 });
 
-test("messages that SQS fails for trouble of its own are sent again, they alone", async () => {
+test("only the messages that SQS does not take because of an internal error are sent again", async () => {
   const failure = { Code: "InternalError", SenderFault: false };
   const { queues, requests } = await queuesOn((request, count) =>
     batchAnswer(request, (body) => (body === "bad" && count === 1 ? failure : undefined)),
@@ -105,7 +105,7 @@ test("messages that SQS fails for trouble of its own are sent again, they alone"
   ]);
 });
 
-test("a batch refused as a whole for one message is sent one by one", async () => {
+test("if a batch is refused as a whole because of one message, its messages are sent one by one", async () => {
   const { queues, counted } = await queuesOn((request) =>
     entriesOf(request).some((entry) => entry.MessageBody === "bad")
       ? error(400, "InvalidMessageContents")
@@ -128,7 +128,7 @@ test.each<[Answer, string]>([
   [error(403, "InvalidClientTokenId"), "unreachable"],
   [error(403, "ExpiredTokenException"), "unreachable"],
   ["cut", "unreachable"],
-])("%o for a request means its messages are %s", async (answer, outcome) => {
+])("after the answer %o to a request, the outcome of its messages is %s", async (answer, outcome) => {
   const { queues } = await queuesOn(() => answer);
   const sent = await queues.send(QUEUE, [message("a"), message("b")]);
   expect(sent).toEqual([
@@ -137,7 +137,7 @@ test.each<[Answer, string]>([
   ]);
 });
 
-test("one queue's failing batch leaves its other batches alone", async () => {
+test("if one batch for a queue fails, the other batches for that queue are still sent", async () => {
   const { queues } = await queuesOn((request) =>
     entriesOf(request).length < 10 ? error(500, "InternalFailure") : batchAnswer(request, () => undefined),
   );
@@ -152,7 +152,7 @@ test("one queue's failing batch leaves its other batches alone", async () => {
   ]);
 });
 
-test("SQS that nobody listens for is unreachable", async () => {
+test("SQS is unreachable if nothing listens at its endpoint", async () => {
   const { queues } = await queuesOn(() => "cut");
   await service?.close();
   service = undefined;
@@ -163,7 +163,7 @@ test("SQS that nobody listens for is unreachable", async () => {
 });
 
 test.each(["ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"])(
-  "a receipt that SQS answers with %s is no error",
+  "if SQS answers %s for a receipt, the call does not throw",
   async (Code) => {
     const { queues } = await queuesOn(() => ok({ Failed: [{ Id: "0", Code, SenderFault: true }] }));
     await queues.remove(QUEUE, ["a", "b"]);
@@ -171,7 +171,7 @@ test.each(["ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValu
   },
 );
 
-test("a batch refused as a whole for one receipt goes one by one", async () => {
+test("if a batch is refused as a whole because of one receipt, its receipts are tried one by one", async () => {
   const { queues, requests } = await queuesOn((request) =>
     JSON.stringify(request.input).includes("stale") ? error(400, "ReceiptHandleIsInvalid") : ok({}),
   );
@@ -179,7 +179,7 @@ test("a batch refused as a whole for one receipt goes one by one", async () => {
   expect(requests.map((request) => entriesOf(request).length)).toEqual([3, 1, 1, 1]);
 });
 
-test("receipts that SQS fails for trouble of its own are repeated, they alone, then unavailable", async () => {
+test("only the receipts with an internal error of SQS are retried, and if the error lasts, the call throws `unavailable`", async () => {
   const failed = ok({ Failed: [{ Id: "1", Code: "InternalError", SenderFault: false }] });
   const passing = await queuesOn((_, count) => (count === 1 ? failed : ok({})));
   await passing.queues.remove(QUEUE, ["a", "b"]);
@@ -191,13 +191,13 @@ test("receipts that SQS fails for trouble of its own are repeated, they alone, t
   await expect(lasting.queues.hide(QUEUE, [{ handle: "a", seconds: 1 }])).resolves.toBeUndefined();
 });
 
-test("a long poll may take its wait, where another request would have timed out", async () => {
+test("a long poll times out later than another request, by the time that SQS may wait", async () => {
   const { queues, requests } = await queuesOn(() => ({ status: 200, body: {}, afterMs: 5300 }));
   expect(await queues.receive(QUEUE, { max: 1, waitSeconds: 1, hideSeconds: 1 })).toEqual([]);
   expect(requests).toHaveLength(1);
 });
 
-test("when a batch reaches nobody, those not yet begun are answered the same without a call", async () => {
+test("when a batch finds SQS unreachable, the batches that have not begun get the same outcome without a request", async () => {
   const { queues, requests } = await queuesOn(() => error(500, "InternalError"));
   const sent = await queues.send(
     QUEUE,
@@ -205,6 +205,6 @@ test("when a batch reaches nobody, those not yet begun are answered the same wit
   );
   expect(sent).toHaveLength(400);
   expect(new Set(sent.map(({ outcome }) => outcome))).toEqual(new Set(["unreachable"]));
-  // Eight batches at once, three tries each, of forty batches.
+  // Of the forty batches, eight are in flight at once. The SDK tries each of these three times.
   expect(requests.length).toBeLessThanOrEqual(3 * 8);
 });

@@ -17,7 +17,7 @@ async function createQueue(client: SQSClient, name: string, Attributes: Record<s
   return QueueUrl;
 }
 
-/** A ready queue as the stack makes them. Answers with its URL. */
+/** Creates a ready queue with its DLQ, as the stack does. Answers the ready queue's URL. */
 async function createTopic(client: SQSClient, name: string): Promise<string> {
   const deadUrl = await createQueue(client, `${name}_dlq`);
   const asked = new GetQueueAttributesCommand({ QueueUrl: deadUrl, AttributeNames: ["QueueArn"] });

@@ -8,14 +8,17 @@ import type { ScheduleTarget } from "../../aws/schedule-target.ts";
 import { startSchedulerEndpoint } from "../../local/services/scheduler-endpoint.ts";
 import { type Emulator, elsewhere, useEndpoint } from "./emulators.ts";
 
-/** EventBridge Scheduler as the local stack plays it. */
+/** Starts the local stack's emulator of EventBridge Scheduler. */
 async function startScheduler(): Promise<Emulator> {
   if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
   const { url, stop } = await startSchedulerEndpoint();
   return { endpoint: url, close: stop };
 }
 
-/** A group that no other suite uses, with a target that is never invoked: nothing in it falls due. */
+/**
+ * Creates a schedule group for one suite. The function and the role of its target need not exist, because the suites never wait until
+ * a schedule fires.
+ */
 export async function openGroup(clientOf: () => SchedulerClient): Promise<{
   client: SchedulerClient;
   target: ScheduleTarget;

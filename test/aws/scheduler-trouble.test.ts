@@ -46,7 +46,7 @@ async function on(script: (request: Request, count: number) => Answer) {
 }
 const arn = ok({ ScheduleArn: "arn:aws:scheduler:us-east-1:123456789012:schedule/minutehand-g/a" });
 
-test("a promotion is a one-time schedule that deletes itself, and invokes with the job's id", async () => {
+test("a promotion is a one-time schedule that is deleted when it has fired, and passes the job's id to its target", async () => {
   const { promotions, requests } = await on(() => arn);
   await promotions.put("ID", TIME);
   expect(requests).toEqual([
@@ -70,7 +70,7 @@ test("a promotion is a one-time schedule that deletes itself, and invokes with t
   ]);
 });
 
-test("a promotion that is there already is brought up to date", async () => {
+test("a promotion that already exists is updated", async () => {
   const { promotions, requests } = await on((_, count) =>
     count === 1 ? error(409, "ConflictException") : arn,
   );
@@ -82,14 +82,17 @@ test.each<[string, Answer]>([
   ["throttled", error(429, "ThrottlingException")],
   ["cut off", "cut"],
   ["never answered", "hang"],
-])("a promotion that is %s fails after one try: the sweep does without", async (_, answer) => {
-  const { promotions, requests } = await on(() => answer);
-  await expect(promotions.put("ID", TIME)).rejects.toThrow();
-  await expect(promotions.remove("ID")).rejects.toThrow();
-  expect(requests).toHaveLength(2);
-});
+])(
+  "a call for a promotion that is %s fails after one try, because the sweep needs no promotion",
+  async (_, answer) => {
+    const { promotions, requests } = await on(() => answer);
+    await expect(promotions.put("ID", TIME)).rejects.toThrow();
+    await expect(promotions.remove("ID")).rejects.toThrow();
+    expect(requests).toHaveLength(2);
+  },
+);
 
-test("a recurring schedule is all of it in one request", async () => {
+test("a recurring schedule is created with all its fields in one request", async () => {
   const { schedules, requests } = await on(() => arn);
   expect(await schedules.create(schedule, TIME + 60_000)).toBe("created");
   const fields = {
@@ -98,7 +101,7 @@ test("a recurring schedule is all of it in one request", async () => {
     ScheduleExpression: "rate(1 hour)",
     ScheduleExpressionTimezone: "Europe/Berlin",
     StartDate: (TIME + 60_000) / 1000,
-    // Later than the end that was asked for, as it must be after the start.
+    // The requested end lies before this start, and Scheduler requires an end after the start. So the end is a second after the start.
     EndDate: (TIME + 61_000) / 1000,
     State: "DISABLED",
     FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 5 },
@@ -115,7 +118,7 @@ test.each([
   ["another function", { Arn: `${target.target}-2` }],
   ["another role", { RoleArn: `${target.role}-2` }],
   ["a DLQ", { DeadLetterConfig: { Arn: "arn:aws:sqs:us-east-1:123456789012:q" } }],
-])("a schedule with %s than it would be given now is not aimed", async (_, other) => {
+])("`isAimed` is false for a schedule whose stored target has %s", async (_, other) => {
   const kept = { Arn: target.target, RoleArn: target.role, Input: occurrenceInput(schedule) };
   const { schedules } = await on((_request, count) =>
     ok({ Target: count === 1 ? kept : { ...kept, ...other } }),
@@ -124,14 +127,14 @@ test.each([
   expect(await schedules.read("a")).toMatchObject({ isAimed: false });
 });
 
-test("one of a group that is not Minutehand's is none", async () => {
+test("a schedule of the group that another program created is read as missing", async () => {
   const { schedules } = await on(() =>
     ok({ Name: "a", ScheduleExpression: "rate(1 hour)", Target: { Input: "{}" } }),
   );
   expect(await schedules.read("a")).toBeUndefined();
 });
 
-test("what Scheduler refuses is told, and what it does not do for now is unavailable", async () => {
+test("a schedule that Scheduler refuses throws `bad-request` with the reason, and a failed call throws `unavailable`", async () => {
   const refused = await on(() => error(400, "ValidationException"));
   await expect(refused.schedules.create(schedule, undefined)).rejects.toMatchObject({
     code: "bad-request",

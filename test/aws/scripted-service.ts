@@ -5,14 +5,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 export type Request = { operation: string; input: Record<string, unknown> };
 
 /**
- * `cut`: the connection ends without an answer. `cut in the body`: it ends after the status and a part of the body. `hang`: it stays
- * open. An error's name stands in `__type`.
+ * `cut`: the connection ends without an answer. `cut in the body`: the connection ends after the status and a part of the body. `hang`:
+ * the connection stays open, without an answer. The body of an error has its name in `__type`.
  */
 export type Answer = { status: number; body: unknown; afterMs?: number } | "cut" | "cut in the body" | "hang";
 
 export type ScriptedService = {
   endpoint: string;
-  /** All requests that arrived, each try of the SDK counted. */
+  /** All requests that arrived. Each try of the SDK is a request. */
   requests: Request[];
   close(): Promise<void>;
 };
@@ -25,7 +25,7 @@ export function ok(body: unknown): Answer {
   return { status: 200, body };
 }
 
-/** Its name, or of a service that speaks REST `GET /schedules/name?group=g`. */
+/** The name of the operation. If the service has a REST API: method and URL, such as `GET /schedules/name?group=g`. */
 function operationOf({ headers, method, url }: IncomingMessage): string {
   const target = headers["x-amz-target"];
   return target === undefined ? `${method} ${url}` : (String(target).split(".").at(-1) ?? "");
@@ -58,7 +58,8 @@ export async function scriptedService(
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("a server on a port has an address");
+  if (address === null || typeof address === "string")
+    throw new Error("a server that listens on a port must have an address");
   return {
     endpoint: `http://127.0.0.1:${address.port}`,
     requests,

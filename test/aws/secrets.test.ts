@@ -34,7 +34,7 @@ async function secretsOn(script: (request: Request) => Answer) {
 
 const stageOf = ({ input }: Request) => String(input.VersionStage);
 
-test("are the current value and the one before it", async () => {
+test("a secret's values are its current value and its previous value", async () => {
   const { secrets, requests } = await secretsOn((request) => ok({ SecretString: stageOf(request) }));
   expect(await secrets()).toEqual(["AWSCURRENT", "AWSPREVIOUS"]);
   expect(requests.map(({ operation, input }) => [operation, input.SecretId])).toEqual([
@@ -43,7 +43,7 @@ test("are the current value and the one before it", async () => {
   ]);
 });
 
-test("are the current value alone when the secret was never changed", async () => {
+test("a secret that was never changed has only its current value", async () => {
   const { secrets } = await secretsOn((request) =>
     stageOf(request) === "AWSCURRENT"
       ? ok({ SecretString: "only" })
@@ -52,7 +52,7 @@ test("are the current value alone when the secret was never changed", async () =
   expect(await secrets()).toEqual(["only"]);
 });
 
-test("are known for five minutes, then read again", async () => {
+test("a secret's values are used for five minutes, and then read again", async () => {
   let value = "old";
   const { secrets, pass, requests } = await secretsOn(() => ok({ SecretString: value }));
   await secrets();
@@ -64,7 +64,7 @@ test("are known for five minutes, then read again", async () => {
   expect(await secrets()).toEqual(["new", "new"]);
 });
 
-test("are the last known ones while they cannot be read, which is told and tried again in half a minute", async () => {
+test("if a read of a secret fails, the last values are used, the error is reported, and the next read is half a minute later", async () => {
   let failing = false;
   const { secrets, pass, requests, troubles } = await secretsOn(() =>
     failing ? error(400, "AccessDeniedException") : ok({ SecretString: "known" }),
@@ -85,7 +85,7 @@ test("are the last known ones while they cannot be read, which is told and tried
   expect(troubles).toHaveLength(1);
 });
 
-test("that nobody has read yet are unavailable, and asked for again at the next call", async () => {
+test("if a secret was never read and cannot be read, the call throws `unavailable`, and the next call reads again", async () => {
   let failing = true;
   const { secrets } = await secretsOn(() =>
     failing ? error(400, "ResourceNotFoundException") : ok({ SecretString: "there" }),

@@ -36,8 +36,8 @@ export type Pulled = {
 export type Answer<T> = { status: number; body: T; headers: Headers };
 
 /**
- * The API as its users call it. Throws when a job says that it was claimed before it was due. `patience` is how many
- * times longer than in the embedded stack things may take.
+ * Calls the API as its users do. Throws if a job that the API answers was claimed before it was due. `patience`: how many times as long
+ * as in the embedded stack the tests wait.
  */
 export function apiOver(send: Send, patience = 1) {
   const call = async <T = JobView>(
@@ -62,15 +62,15 @@ export function apiOver(send: Send, patience = 1) {
   return {
     call,
     get,
-    /** Seconds that leave as much time for calls as these do in the embedded stack. */
+    /** Multiplies seconds by `patience`, so that a slower place has time for as many calls as the embedded stack. */
     unhurried: (seconds: number) => seconds * patience,
-    /** Files a job, by default with an empty body, and answers it; throws unless it was created. */
+    /** Files a job, by default with the body `null`, and answers the job. Throws if it was not created. */
     async file(job: object): Promise<JobView> {
       const { status, body } = await call("POST", "/jobs", { body: null, ...job });
       if (status !== 201) throw new Error(`POST /jobs answered ${status}: ${JSON.stringify(body)}`);
       return body;
     },
-    /** All jobs that were due at one time, whatever became of them. */
+    /** All jobs, in any state, whose `dueAt` is `time`. */
     async dueAt(time: string): Promise<JobView[]> {
       const to = new Date(Date.parse(time) + 1).toISOString();
       const jobs: JobView[] = [];
@@ -83,17 +83,18 @@ export function apiOver(send: Send, patience = 1) {
         if (cursor === undefined) return jobs;
       }
     },
-    /** Resolves when a job is as wanted; throws after `ms`, or longer where functions start slowly. */
+    /** Reads a job until `wanted` answers true for it. Throws after `ms` times `patience`. */
     async until(id: string, wanted: (job: JobView) => boolean, ms: number): Promise<JobView> {
       const end = Date.now() + ms * patience;
       for (;;) {
         const job = await get(id);
         if (wanted(job)) return job;
-        if (Date.now() > end) throw new Error(`not as wanted after ${ms} ms: ${JSON.stringify(job)}`);
+        if (Date.now() > end)
+          throw new Error(`the job was not as expected within ${ms * patience} ms: ${JSON.stringify(job)}`);
         await sleep(200);
       }
     },
-    /** Pulls until a job with this id comes; throws after `ms`. */
+    /** Pulls jobs of a topic until the job with this id comes. Throws after `ms` times `patience`. */
     async pull(topic: string, id: string, ms: number): Promise<Pulled> {
       const end = Date.now() + ms * patience;
       while (Date.now() < end) {
@@ -104,26 +105,32 @@ export function apiOver(send: Send, patience = 1) {
         const job = body.jobs.find((pulled) => pulled.id === id);
         if (job) return job;
       }
-      throw new Error(`job ${id} did not come within ${ms} ms`);
+      throw new Error(`job ${id} did not come within ${ms * patience} ms`);
     },
   };
 }
 
 export type Api = ReturnType<typeof apiOver>;
 
-/** While it runs and once it is done, a job's `dueAt` is the time it was claimed for. */
+/**
+ * Throws if a job was claimed before it was due. Looks only at jobs that are running or done, because their `dueAt` is still the time
+ * for which they were claimed. A retry or a redrive gives a job a later `dueAt`.
+ */
 function assertNotEarly({ id, state, dueAt, claimedAt }: JobView): void {
   if (claimedAt === undefined || (state !== "running" && state !== "done")) return;
   if (Date.parse(claimedAt) < Date.parse(dueAt))
     throw new Error(`job ${id} was claimed at ${claimedAt}, before it was due at ${dueAt}`);
 }
 
-/** Over the embedded stack's HTTP API. */
+/** The API of an embedded stack at this URL. */
 export function apiAt(url: string): Api {
   return apiOver(unsigned(url));
 }
 
-/** Functions of a deployment start cold, and several share a core with their emulator. */
+/**
+ * The API of a target. At other places than `embedded`, the tests wait four times as long: functions start cold there, and on an
+ * emulator several functions share a core with the emulator.
+ */
 export function apiOf({ place, api }: Target): Api {
   const send = senderTo(api);
   return apiOver(cannot(place, "bursts") ? inTurn(send) : send, place === "embedded" ? 1 : 4);

@@ -8,14 +8,14 @@ import { type Send, signed, unsigned } from "./senders.ts";
 const NOBODYS = { accessKeyId: "AKIANOBODYHASTHISKEY", secretAccessKey: "nobody's" };
 
 const suite = here("authorization", "authorization");
-const forged = here("signatures", "a call with a signature that its key did not make is refused");
+const forged = here("signatures", "a call that is signed with a wrong secret is refused");
 
 describe.skipIf(suite.skip)(suite.title, () => {
   it("a call without a signature is refused before any function sees it", async () => {
     await expectRefused(unsigned(apiUrl()));
   });
 
-  it("a call with a key that nobody has is refused", async () => {
+  it("a call with an unknown access key is refused", async () => {
     await expectRefused(signed(apiUrl(), "us-east-1", async () => NOBODYS));
   });
 

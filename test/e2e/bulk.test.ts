@@ -7,7 +7,7 @@ const HOUR = 3_600_000;
 
 type Part = { matched: number; changed: number; cursor?: string };
 
-/** All parts of a bulk over the jobs of a tag that are due in the next two hours. */
+/** Makes all calls of a bulk over those `reminders` that are due in the next two hours. Answers the sums of their counts. */
 async function bulk(request: object): Promise<Part> {
   const range = { from: new Date().toISOString(), to: new Date(Date.now() + 2 * HOUR).toISOString() };
   const sums = { matched: 0, changed: 0 };

@@ -19,7 +19,7 @@ describe.concurrent("cancel", () => {
     expect(after).not.toHaveProperty("claimedAt");
   });
 
-  it("many are cancelled at once, each with its own answer", async () => {
+  it("one call cancels many jobs, and answers for each job", async () => {
     const first = await api.file({ topic: "reminders", delay: 3600 });
     const done = await api.file({ topic: "reminders", delay: 0 });
     await api.until(done.id, ({ state }) => state === "done", 20_000);

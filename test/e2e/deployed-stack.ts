@@ -12,7 +12,7 @@ import {
 import { cannot, type Place } from "./places.ts";
 import type { ApiAccess, Target } from "./target.ts";
 
-/** The physical name of the stack's one resource of a type whose logical id begins so. Throws when there is none. */
+/** Answers the physical name of the resource of this type whose logical id begins with `logicalId`. Throws if there is none. */
 type Find = (type: string, logicalId: string) => Promise<string>;
 
 /**
@@ -37,7 +37,10 @@ export async function deployedTarget(place: Place, stack: string): Promise<Targe
   }
 }
 
-/** The environment of a deployed queue's functions, by the construct's id. Region, credentials and endpoint: as above. */
+/**
+ * The environment variables of a deployed delay queue's tick. `queue`: the id of the queue's construct. Region, credentials and endpoint
+ * come from the environment.
+ */
 export async function deployedEnvironment(stack: string, queue: string): Promise<Record<string, string>> {
   const client = new CloudFormationClient({});
   try {
@@ -64,7 +67,8 @@ async function finderIn(client: CloudFormationClient, stack: string): Promise<Fi
   return async (type, logicalId) => {
     const [id] =
       Object.entries(Resources).find(([name, { Type }]) => Type === type && name.startsWith(logicalId)) ?? [];
-    if (id === undefined) throw new Error(`stack ${stack} must have a ${type} named ${logicalId}…, has none`);
+    if (id === undefined)
+      throw new Error(`stack ${stack} must have a ${type} whose logical id begins with ${logicalId}`);
     const request = new DescribeStackResourceCommand({ StackName: stack, LogicalResourceId: id });
     const { StackResourceDetail } = await client.send(request);
     return StackResourceDetail?.PhysicalResourceId ?? "";
@@ -75,13 +79,13 @@ function accessTo(place: Place, apiUrl: string, signedFor: string): ApiAccess {
   return { url: cannot(place, "api-host") ? byPath(apiUrl) : apiUrl, signedFor };
 }
 
-/** `https://<id>.execute-api.<host>` as MiniStack takes it below its own address. */
+/** The URL under MiniStack's own address at which MiniStack serves the API `https://<id>.execute-api.<host>`. */
 function byPath(apiUrl: string): string {
   const [id] = new URL(apiUrl).hostname.split(".");
   return `${process.env.AWS_ENDPOINT_URL}/_aws/execute-api/${id}/$default`;
 }
 
-/** With what the tick's function has, and the schedules that the API would keep beside far jobs. */
+/** The environment for an API in this process: the variables of the tick, and one for the promotions, which only the API needs. */
 async function withoutApi(find: Find): Promise<ApiAccess> {
   const tick = await configurationOf(await find("AWS::Lambda::Function", "JobsTick"));
   const { FunctionArn: target = "" } = await configurationOf(

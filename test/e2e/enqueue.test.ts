@@ -6,7 +6,7 @@ const api = sharedApi();
 const isDone = ({ state }: JobView) => state === "done";
 
 describe.concurrent("enqueue", () => {
-  it("with a spread files jobs due at different times, none before it was asked for", async () => {
+  it("with a spread files jobs that are due at different times, none earlier than requested", async () => {
     const asked = Date.now() + api.unhurried(5) * 1000;
     const job = { topic: "reminders", dueAt: new Date(asked).toISOString(), spread: 3, body: null };
     const { status, body } = await api.call<{ results: { job: JobView }[] }>("POST", "/jobs/batch", {
@@ -20,7 +20,7 @@ describe.concurrent("enqueue", () => {
     for (const result of body.results) await api.until(result.job.id, isDone, 20_000);
   });
 
-  it("that postpones by key moves one job, up to the bound of its first call, and its timeline tells", async () => {
+  it("with onDuplicate postpone moves its key's job at most to the first call's bound, and the timeline shows the move", async () => {
     const search = { topic: "reminders", key: `index-${randomUUID()}`, onDuplicate: "postpone" };
     const maxDelay = api.unhurried(15);
     const first = await api.file({ ...search, delay: api.unhurried(12), maxDelay });

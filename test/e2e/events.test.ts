@@ -10,7 +10,7 @@ const isDone = ({ state }: JobView) => state === "done";
 const isCancelled = ({ state }: JobView) => state === "cancelled";
 
 describe.concurrent("an event", () => {
-  it("cancels the job of its key, and no other's", async () => {
+  it("cancels the job of its key, and no job of another key", async () => {
     const [key, other] = [newKey(), newKey()];
     const job = await api.file({ topic: "reminders", key, delay: "1h" });
     const beside = await api.file({ topic: "reminders", key: other, delay: "1h" });
@@ -20,8 +20,9 @@ describe.concurrent("an event", () => {
     await api.call("DELETE", `/jobs/${beside.id}`);
   });
 
-  it("that comes before its job cancels that too", async () => {
-    // Nothing tells when the event has come: once it was given enough time, its job is born cancelled.
+  it("also cancels the job of its key if it comes before the job", async () => {
+    // The test cannot see when the event has been applied. If the event was applied before the job is filed, the job is filed as
+    // cancelled. If not, the event cancels the job afterwards, and the test tries again with a longer wait.
     for (const seconds of [0.5, 2, 8, 20]) {
       const key = newKey();
       await putEvent("ReminderDone", { key });
@@ -33,7 +34,7 @@ describe.concurrent("an event", () => {
     throw new Error("no event cancelled a job that was filed after it");
   });
 
-  it("enqueues a job of its key, which runs with what the event says", async () => {
+  it("enqueues a job of its key, which runs with the event's detail as its body", async () => {
     const detail = { key: newKey(), text: "asked for" };
     await putEvent("ReminderAsked", detail);
     const { id, key } = await filedFor(detail.key);
@@ -56,7 +57,7 @@ describe.concurrent("an event", () => {
   });
 });
 
-/** The job that an event is to enqueue, once it has. */
+/** Waits until an event has enqueued the job of this key, and answers the job. */
 async function filedFor(key: string): Promise<JobView> {
   const end = Date.now() + api.unhurried(20) * 1000;
   for (;;) {

@@ -1,7 +1,7 @@
 import { inject } from "vitest";
 import { cannot, type Exception } from "./places.ts";
 
-/** For a suite that needs what some places cannot do: whether to skip it here, and its title, with the reason. */
+/** Says for a test that some places cannot run whether to skip it at this place. If so, its title ends with the reason. */
 export function here(needs: Exception, title: string): { skip: boolean; title: string } {
   const { place } = inject("target");
   const reason = cannot(place, needs);

@@ -10,9 +10,9 @@ type Batch = { results: { status: number; job: { id: string } }[] };
 
 const HANDED_OVER = /handed over/;
 
-const { skip, title } = here("kills", "killed");
+const { skip, title } = here("kills", "a SIGKILL");
 
-/** SIGKILL to real processes, on a stack of its own. In order: each test leaves the stack running. */
+/** Kills real processes of a stack that no other file uses. All tests except the first two run in order. Each leaves the stack running. */
 describe.skipIf(skip)(title, () => {
   let dataDir: string;
   let stack: RunningStack;
@@ -29,15 +29,15 @@ describe.skipIf(skip)(title, () => {
   });
   afterAll(() => stack.kill("SIGTERM"));
 
-  // These two at once: one waits for a sweep, the other for the end of a lease.
-  it.concurrent("the sweep in mid-page: a tick dies while it hands over", async () => {
+  // These two tests run at the same time, because the first waits for a sweep, and the second for the end of a lease.
+  it.concurrent("of the tick hits it in the middle of a sweep (the last test checks the jobs of this sweep)", async () => {
     const before = stack.output();
-    // If this test comes too late to see the sweep of the jobs that the setup has filed.
+    // If the sweep of the setup's jobs has already begun, file jobs for a later sweep.
     if (HANDED_OVER.test(before)) swept = await fileSwept(api);
     await killDuringSweep(stack, before.length, 120_000);
   });
 
-  it.concurrent("a consumer in mid-job: the run is a failed attempt, and the job runs again", async ({
+  it.concurrent("of a consumer during a run makes the run a failed attempt, and the job runs again", async ({
     expect,
   }) => {
     const job = await api.file({ topic: "reminders", delay: 0, body: { takes: 20_000 } });
@@ -51,7 +51,7 @@ describe.skipIf(skip)(title, () => {
     await api.call("DELETE", `/jobs/${job.id}`);
   });
 
-  it("the whole stack: on the next start every job is still there, and none runs twice", async () => {
+  it("of the whole stack loses no job: after the next start every job is still there, and none runs twice", async () => {
     const near = await Promise.all(
       Array.from({ length: 20 }, (_, i) => api.file({ topic: "reminders", delay: 6 + (i % 5), body: { i } })),
     );
@@ -69,14 +69,14 @@ describe.skipIf(skip)(title, () => {
       expect(await api.get(job.id)).toMatchObject({ state: "scheduled" });
   });
 
-  it("the emulators: they come back with their data", async () => {
+  it("of the emulators loses no data: they are started again, and a job that was filed before runs", async () => {
     const job = await api.file({ topic: "reminders", delay: 8 });
     for (const pid of emulatorPids(stack.pid)) process.kill(pid, "SIGKILL");
     await sleep(1000);
     expect(await api.until(job.id, ({ state }) => state === "done", 60_000)).toMatchObject({ attempt: 1 });
   });
 
-  it("what the killed sweep had begun was finished by the next: each job runs, once", async () => {
+  it("of the tick loses no job of its sweep: a later sweep hands over the rest, and each job runs once", async () => {
     const { dueAt, ids } = swept;
     const wait = Date.parse(dueAt) - Date.now();
     if (wait > 0) await sleep(wait);
@@ -103,7 +103,10 @@ function emulatorPids(pid: number): number[] {
     .map((child) => child.pid);
 }
 
-/** Kills the tick's process when the first jobs have been handed over; throws when that does not come to pass. `before`: characters. */
+/**
+ * Kills the tick's process as soon as the stack's output says that jobs were handed over. Throws if no jobs are handed over within `ms`.
+ * `before`: how many characters of the output are older, and are skipped.
+ */
 async function killDuringSweep(stack: RunningStack, before: number, ms: number): Promise<void> {
   const end = Date.now() + ms;
   while (!HANDED_OVER.test(stack.output().slice(before))) {

@@ -6,15 +6,18 @@ import { SWEPT_AFTER } from "./swept.ts";
 const api = sharedApi();
 
 describe.concurrent("on time", () => {
-  // 1 to 70 s are sent by their writer, the last is left to the sweep of a later minute.
-  it.for([1, 2, 5, 70, SWEPT_AFTER])("a job due in %i seconds runs, once and not before", async (delay) => {
-    const id = inject("waiting")[delay] ?? "";
-    const job = await api.until(id, ({ state }) => state === "done", delay * 1000 + 20_000);
-    const dueAt = Date.parse(job.dueAt);
-    expect(Date.parse(job.claimedAt ?? "")).toBeGreaterThanOrEqual(dueAt);
-    expect(job.attempt).toBe(1);
-    const starts = await startsOf(id);
-    expect(starts).toHaveLength(1);
-    expect(starts[0]).toBeGreaterThanOrEqual(dueAt);
-  });
+  // The writer itself sends the jobs that are due in 1 to 70 s. It leaves the last job to a sweep.
+  it.for([1, 2, 5, 70, SWEPT_AFTER])(
+    "a job due in %i seconds runs once, and not before it is due",
+    async (delay) => {
+      const id = inject("waiting")[delay] ?? "";
+      const job = await api.until(id, ({ state }) => state === "done", delay * 1000 + 20_000);
+      const dueAt = Date.parse(job.dueAt);
+      expect(Date.parse(job.claimedAt ?? "")).toBeGreaterThanOrEqual(dueAt);
+      expect(job.attempt).toBe(1);
+      const starts = await startsOf(id);
+      expect(starts).toHaveLength(1);
+      expect(starts[0]).toBeGreaterThanOrEqual(dueAt);
+    },
+  );
 });

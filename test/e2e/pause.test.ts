@@ -7,7 +7,10 @@ type Topic = { pause?: { state: string; since: string; ratePerSecond?: number; p
 
 const api = sharedApi();
 
-/** On `precise`, which is no other file's: a pause holds all jobs of its topic. In order. */
+/**
+ * The tests use the topic `precise`, which no other file uses, because a pause holds all jobs of its topic. For the same reason they run
+ * in order.
+ */
 describe("precise", () => {
   afterAll(async () => {
     await api.call("POST", "/topics/precise/resume", {});
@@ -24,12 +27,12 @@ describe("precise", () => {
     }
   });
 
-  it("no job of a paused topic starts, one that SQS has already neither; all can be cancelled", async () => {
+  it("a paused topic starts neither new jobs nor jobs that were sent before, and both can be cancelled", async () => {
     const sent = await api.file({ topic: "precise", delay: api.unhurried(8) });
     const sentToo = await api.file({ topic: "precise", delay: api.unhurried(8) });
     await pause();
     const [parked, parkedToo] = [await fileNow(), await fileNow()];
-    // Those that SQS has are parked too, once it has released them.
+    // The jobs that were sent before may be parked too, when a consumer receives their messages.
     await expect.poll(parkedNow, { timeout: api.unhurried(20) * 1000 }).toBeGreaterThanOrEqual(2);
     expect((await topic()).pause).toMatchObject({ state: "paused" });
     for (const { id } of [sentToo, parkedToo])
@@ -37,7 +40,7 @@ describe("precise", () => {
         status: 200,
         body: { state: "cancelled" },
       });
-    // Past the time at which SQS would have released its message.
+    // Wait until two seconds after the message of `sent` became visible.
     await sleep(Math.max(Date.parse(sent.dueAt) + 2000 - Date.now(), 0));
     for (const { id } of [sent, parked]) {
       const held = await api.get(id);
@@ -70,10 +73,11 @@ describe("precise", () => {
     expect(resume.body).toEqual({ topic: "precise", released: 3, left: 0 });
     expect((await topic()).pause).toMatchObject({ state: "resuming", ratePerSecond: 0.5, parked: 0 });
     const done: JobView[] = [];
-    // Lambda may take a minute to poll again: no turn comes before.
+    // Lambda may take a minute until it polls the queue again. No job gets a start before that.
     for (const { id } of jobs) done.push(await api.until(id, ({ state }) => state === "done", 150_000));
     const starts = done.map(({ heldUntil = "" }) => Date.parse(heldUntil));
-    // A turn that has come while it was written begins at once, some ms late; the next ones keep to theirs.
+    // If the time of a start comes while the release still works, that start is put off by some ms, and the later starts are not. So the
+    // distances are rounded.
     const apart = starts.slice(1).map((start, i) => Math.round((start - (starts[i] ?? 0)) / 200) * 200);
     expect(apart).toEqual([2000, 2000]);
     for (const { heldUntil = "", claimedAt = "", attempt } of done) {
@@ -82,7 +86,7 @@ describe("precise", () => {
     }
   });
 
-  it("a topic that there is not is neither paused nor resumed", async () => {
+  it("an unknown topic can neither be paused nor resumed", async () => {
     for (const verb of ["pause", "resume"])
       expect(await api.call("POST", `/topics/none/${verb}`)).toMatchObject({
         status: 404,
@@ -91,7 +95,7 @@ describe("precise", () => {
   });
 });
 
-/** Returns when everybody knows of it. */
+/** Pauses the topic. Returns when all processes know of the pause. */
 async function pause(): Promise<void> {
   expect(await api.call("POST", "/topics/precise/pause")).toMatchObject({
     status: 200,

@@ -6,47 +6,49 @@ export const PLACES = ["embedded", "ministack", "localstack", "aws"] as const;
 export type Place = (typeof PLACES)[number];
 
 /**
- * What a place cannot do or does otherwise than AWS. There is no other list: whoever makes an exception of a
- * place asks `cannot` or `here`.
+ * What a place cannot do, or does otherwise than AWS. All exceptions are in this list. A test or program that depends on an exception
+ * calls `cannot` or `here`.
  */
 export const EXCEPTIONS = [
   { place: "embedded", exception: "authorization", reason: "nobody checks signatures" },
   { place: "embedded", exception: "log-groups", reason: "functions log to the output of npm run local" },
 
   { place: "ministack", exception: "local-commands", reason: "the README's commands start another stack" },
-  { place: "ministack", exception: "kills", reason: "its processes are MiniStack's own" },
+  { place: "ministack", exception: "kills", reason: "MiniStack itself runs the processes" },
   {
     place: "ministack",
     exception: "signatures",
-    reason: "asks an API's caller for a key that exists, and does not work its signature out",
+    reason: "checks that the access key of a caller exists, but does not check the signature",
   },
   {
     place: "ministack",
     exception: "api-host",
-    reason: "no resolver knows the host of its ApiUrl: the API is called by path",
+    reason: "DNS does not know the host of its ApiUrl, so the suite calls the API by its path",
   },
   {
     place: "ministack",
     exception: "bursts",
     reason:
-      "calls at once each start a process of the function on the same cores: each test file makes one at a time",
+      "each of several calls at the same time starts a process of the function, all on the same cores, so each test " +
+      "file makes one call at a time",
   },
   {
     place: "ministack",
     exception: "batch-permissions",
     reason:
-      "asks for permissions by the names of batch calls, such as sqs:SendMessageBatch, which AWS has not; those for " +
-      "statement batches it asks for no table in particular",
+      "requires permissions for batch calls, such as sqs:SendMessageBatch, that do not exist on AWS, and checks the " +
+      "permission for statement batches without naming a table",
   },
   {
     place: "ministack",
     exception: "schedule-groups",
-    reason: "judges every call of a schedule as if it were in the group default",
+    reason: "checks the permission for a schedule as if each schedule were in the group default",
   },
   {
     place: "ministack",
     exception: "secret-arns",
-    reason: "a secret's Ref in a template is its name, by which no role can be allowed to read it",
+    reason:
+      "a Ref to a secret in a template is its name and not its ARN, but a permission to read the secret needs the ARN",
   },
   {
     place: "ministack",
@@ -56,24 +58,29 @@ export const EXCEPTIONS = [
   {
     place: "ministack",
     exception: "occurrences",
-    reason: "fires schedules without telling for when: <aws.scheduler.scheduled-time> is passed on as it is",
+    reason:
+      "does not say for which time a schedule fires: it passes on <aws.scheduler.scheduled-time> without replacing it",
   },
   {
     place: "ministack",
     exception: "usage",
     reason:
-      "counts no units, messages and invocations in CloudWatch: only lateness is measured, and no dollars",
+      "CloudWatch has no metrics of units, messages and invocations, so only lateness is measured, and no cost",
   },
 
   { place: "localstack", exception: "local-commands", reason: "the README's commands start another stack" },
-  { place: "localstack", exception: "kills", reason: "its processes are LocalStack's own" },
+  { place: "localstack", exception: "kills", reason: "LocalStack itself runs the processes" },
   {
     place: "localstack",
     exception: "http-api",
     reason:
-      "no API Gateway v2 without a licence: the suite runs the API's app itself, over the deployed rest",
+      "API Gateway v2 needs a licence, so the suite runs the API's app in its own process, on the deployed resources",
   },
-  { place: "localstack", exception: "authorization", reason: "no HTTP API that could ask for signatures" },
+  {
+    place: "localstack",
+    exception: "authorization",
+    reason: "there is no HTTP API that could check signatures",
+  },
   {
     place: "localstack",
     exception: "log-groups",
@@ -87,7 +94,7 @@ export const EXCEPTIONS = [
 
 export type Exception = (typeof EXCEPTIONS)[number]["exception"];
 
-/** Why a place cannot do this; `undefined`: it can. */
+/** The reason of an exception at a place. `undefined`: the place has no such exception. */
 export function cannot(place: Place, exception: Exception): string | undefined {
   return EXCEPTIONS.find((one) => one.place === place && one.exception === exception)?.reason;
 }

@@ -5,9 +5,9 @@ import { sharedApi } from "./api.ts";
 
 const api = sharedApi();
 
-/** One after the other: whoever pulls a topic takes what is there. */
+/** The tests run one after the other, because a receive may take any job of its topic. */
 describe("pull", () => {
-  it("a pulled job is retried, finished by its receipt, and the receipt is then spent", async () => {
+  it("a pulled job is retried, then finished with its second receipt, and its first receipt is refused", async () => {
     const job = await api.file({ topic: "work", delay: 0, body: { n: 1 } });
     const first = await api.pull("work", job.id, 30_000);
     const retry = { receipt: first.receipt, delay: 1, error: "busy" };
@@ -29,7 +29,7 @@ describe("pull", () => {
     expect(spent).toMatchObject({ status: 409, body: { code: "claim-lost" } });
   });
 
-  it("a new body alone keeps the time", async () => {
+  it("a job that only gets a new body keeps its due time", async () => {
     const job = await api.file({ topic: "work", delay: api.unhurried(3), body: "old" });
     const moved = await api.call("PATCH", `/jobs/${job.id}`, { body: "new" });
     expect(moved.body).toMatchObject({ dueAt: job.dueAt, body: "new" });
@@ -38,7 +38,7 @@ describe("pull", () => {
     await api.call("POST", "/topics/work/finish", { receipt: pulled.receipt });
   });
 
-  it("an untracked job comes once it is due, and is finished by SQS alone", async () => {
+  it("an untracked job cannot be read, comes when it is due, and can be finished", async () => {
     const job = await api.file({ topic: "events", delay: 2, body: "e" });
     expect((await api.call("GET", `/jobs/${job.id}`)).status).toBe(404);
     const pulled = await api.pull("events", job.id, 30_000);
@@ -46,11 +46,11 @@ describe("pull", () => {
     expect((await api.call("POST", "/topics/events/finish", { receipt: pulled.receipt })).status).toBe(200);
   });
 
-  it("of a paused topic nobody gets anything, until it is resumed", async () => {
+  it("a receive of a paused topic answers no jobs, and after the resume it answers them", async () => {
     const sent = await api.file({ topic: "events", delay: 0, body: "sent" });
     expect((await api.call("POST", "/topics/events/pause")).status).toBe(200);
     try {
-      // Until everybody knows of it.
+      // Wait until all processes know of the pause.
       await sleep(PAUSE_KNOWN_FOR);
       const parked = await api.file({ topic: "events", delay: 0, body: "parked" });
       const none = await api.call("POST", "/topics/events/receive", { max: 10, waitSeconds: 2 });

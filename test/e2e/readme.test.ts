@@ -13,9 +13,9 @@ const { skip, title } = here("local-commands", "the README");
 
 /** The command that the README begins with. Other blocks of the pages are run by test/docs/. */
 describe.skipIf(skip)(title, () => {
-  it("npm run local prints a curl line that files a job, tells when it runs, and Ctrl-C ends all of it", async () => {
+  it("npm run local prints a curl command that files a job, logs the end of the job, and Ctrl-C ends all processes", async () => {
     const dataDir = freshDataDir();
-    // A group of its own, which gets Ctrl-C as the terminal's does.
+    // A process group of its own gets the SIGINT, as the foreground group of a terminal does after Ctrl-C.
     const child = spawn("npm", ["run", "local", "--", "--no-watch", "--port", "0", "--data", dataDir], {
       cwd: ROOT,
       detached: true,
@@ -56,12 +56,12 @@ describe.skipIf(skip)(title, () => {
 async function until(holds: () => boolean, ms: number, tell: () => string): Promise<void> {
   const end = Date.now() + ms;
   while (!holds()) {
-    if (Date.now() > end) throw new Error(`not within ${ms} ms:\n${tell()}`);
+    if (Date.now() > end) throw new Error(`the condition did not hold within ${ms} ms:\n${tell()}`);
     await sleep(50);
   }
 }
 
-/** The command lines that name a folder: emulators are told theirs. */
+/** The command lines of all processes that name this folder. The emulators get their data folder as an argument. */
 function processesNaming(folder: string): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -70,7 +70,7 @@ function processesNaming(folder: string): string[] {
         const command = readFileSync(`/proc/${name}/cmdline`, "utf8");
         return command.includes(folder) ? [command] : [];
       } catch {
-        // It has just ended.
+        // The process has just ended.
         return [];
       }
     });

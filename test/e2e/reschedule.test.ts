@@ -6,7 +6,7 @@ import { sharedApi } from "./api.ts";
 const api = sharedApi();
 
 describe.concurrent("reschedule", () => {
-  it("later: the message that waits in SQS is void, the new one runs", async () => {
+  it("later: the message that waits in SQS is void, and the new message runs the job", async () => {
     const job = await api.file({ topic: "reminders", delay: api.unhurried(8) });
     const moved = await api.call("PATCH", `/jobs/${job.id}`, { delay: api.unhurried(16) });
     expect(moved).toMatchObject({ status: 200, body: { revision: 1 } });
@@ -26,7 +26,7 @@ describe.concurrent("reschedule", () => {
     });
   });
 
-  it("PUT replaces by key, and a new job gets the key when the old one is done", async () => {
+  it("PUT replaces the job of a key, and files a new job when the old one is done", async () => {
     const path = `/topics/reminders/jobs/order-${randomUUID()}`;
     const first = await api.call("PUT", path, { delay: "1h", body: { text: "one" } });
     const second = await api.call("PUT", path, { delay: 0, body: { text: "two" } });

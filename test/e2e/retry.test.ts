@@ -14,7 +14,7 @@ describe.concurrent("retries, death and redrive", () => {
     expect(Date.parse(done.claimedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(failed.dueAt));
   });
 
-  it("out of attempts it is dead, is listed with its error, and a redrive runs it again", async () => {
+  it("a job without attempts left is dead and is listed with its error, and a redrive runs it again", async () => {
     const job = await api.file({ topic: "reminders", delay: 0, maxAttempts: 1, body: { fails: "no bank" } });
     const dead = await api.until(job.id, ({ state }) => state === "dead", 30_000);
     expect(dead).toMatchObject({ attempt: 1, lastError: "no bank" });
@@ -30,7 +30,7 @@ describe.concurrent("retries, death and redrive", () => {
     expect(again.attempt).toBe(1);
   });
 
-  it("retryIn counts no attempt, bury ends it at once", async () => {
+  it("retryIn uses up no attempt, and bury makes a job dead at once", async () => {
     const polled = await api.file({
       topic: "reminders",
       delay: 0,
@@ -42,7 +42,9 @@ describe.concurrent("retries, death and redrive", () => {
     expect(dead).toMatchObject({ attempt: 1, lastError: "closed" });
   });
 
-  it("a job asks for more runs in a row than Lambda lets a chain of messages have", async ({ expect }) => {
+  it("a job can have more runs in a row than Lambda's recursive loop detection allows", async ({
+    expect,
+  }) => {
     const polled = await api.file({
       topic: "reminders",
       delay: 0,
@@ -58,11 +60,11 @@ describe.concurrent("retries, death and redrive", () => {
       .toBe(200);
   });
 
-  it("so does an untracked one", async () => {
+  it("an untracked job can also have more runs in a row than Lambda's recursive loop detection allows", async () => {
     const { id } = await api.file({
       topic: "readings",
       delay: 0,
-      // It runs again and again until then.
+      // The job asks for another run until this time.
       body: { retryIn: 0, retryUntil: soon(api.unhurried(20)) },
     });
     await expect
@@ -70,7 +72,7 @@ describe.concurrent("retries, death and redrive", () => {
       .toBeGreaterThan(20);
   });
 
-  it("a job later than its own bound expires", async () => {
+  it("a job that is later than its `expiresAfter` allows expires", async () => {
     const job = await api.file({
       topic: "reminders",
       delay: 0,

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const READY_MS = 90_000;
 const LOOK_EVERY_MS = 20;
 
-/** `npm run local` as a user has it: a process of its own, with all it starts. */
+/** A local stack as `npm run local` starts it for a user: a process of its own, and the processes that it starts. */
 export type RunningStack = {
   url: string;
   pid: number;
@@ -28,15 +28,15 @@ export function removeDataDir(dataDir: string): void {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-/** The file in a stack's data folder that its output goes to. Each start begins it anew. */
+/** The path of the file in the data folder to which a stack's output goes. Each start of the stack empties the file. */
 export function outputFile(dataDir: string): string {
   return join(dataDir, "output.log");
 }
 
-/** Starts the local stack on a port of its own choice. */
+/** Starts a local stack on a free port. Resolves when the stack is up. */
 export async function startStack(dataDir: string): Promise<RunningStack> {
   const file = outputFile(dataDir);
-  // A file, not a pipe: no process has to read it, and tests in other processes can.
+  // The output goes to a file and not to a pipe. A full pipe would stop the stack, and tests in other processes can read a file.
   const log = openSync(file, "w");
   const child = spawn(
     process.execPath,

@@ -8,12 +8,12 @@ import { startsOf } from "./starts.ts";
 
 type ScheduleView = { name: string; paused: boolean; next: string[]; body?: unknown };
 
-/** ms. An occurrence is up to a minute ahead, and EventBridge Scheduler may take another one. */
+/** In ms. The next occurrence is up to a minute ahead, and EventBridge Scheduler may fire up to a minute late. */
 const FIRED_WITHIN = { timeout: 140_000, interval: 1000 };
 
 const api = sharedApi();
 const recurring = here("http-api", "recurring schedules");
-const firing = here("occurrences", "a schedule files its job at each occurrence, a paused one none");
+const firing = here("occurrences", "a schedule files one job at its occurrence; a paused one files none");
 
 describe.skipIf(recurring.skip)(recurring.title, { concurrent: true }, () => {
   afterAll(async () => {
@@ -38,7 +38,7 @@ describe.skipIf(recurring.skip)(recurring.title, { concurrent: true }, () => {
     expect(await filedAt(lost[0] ?? "", paused)).toEqual([]);
   });
 
-  it("is put, read, listed, paused, resumed, put again and deleted", async () => {
+  it("can be put, read, listed, paused, resumed, put again and deleted", async () => {
     const name = newName();
     const fields = { expression: "cron(30 8 ? * MON-FRI *)", timezone: "Europe/Berlin" };
     const { status, body: created, headers } = await put(name, fields);
@@ -53,7 +53,7 @@ describe.skipIf(recurring.skip)(recurring.title, { concurrent: true }, () => {
     const { schedules } = (await api.call<{ schedules: ScheduleView[] }>("GET", "/schedules")).body;
     expect(schedules.map((one) => one.name)).toContain(name);
     expect((await change(name, "pause")).body.paused).toBe(true);
-    // A put leaves whether it is paused.
+    // A paused schedule stays paused when it is put again.
     expect(await put(name, { expression: "rate(2 hours)" })).toMatchObject({
       status: 200,
       body: { expression: "rate(2 hours)", timezone: "UTC", paused: true },
@@ -64,7 +64,7 @@ describe.skipIf(recurring.skip)(recurring.title, { concurrent: true }, () => {
     expect(await read(name)).toMatchObject({ status: 404, body: { code: "schedule-not-found" } });
   });
 
-  it("runs now when asked, paused or not, once for an Idempotency-Key", async () => {
+  it("file a job when run is called, even while they are paused, and only one for the same Idempotency-Key", async () => {
     const name = newName();
     await put(name, { expression: "rate(30 days)" });
     await change(name, "pause");
@@ -79,7 +79,7 @@ describe.skipIf(recurring.skip)(recurring.title, { concurrent: true }, () => {
     expect(done).toMatchObject({ attempt: 1, body: { text: "again" } });
   });
 
-  it("that there is not is a 404, one that never comes a 400", async () => {
+  it("an unknown schedule or topic answers 404, and an expression that is invalid or never comes answers 400", async () => {
     const name = newName();
     const calls = [
       read(name),
@@ -97,7 +97,7 @@ describe.skipIf(recurring.skip)(recurring.title, { concurrent: true }, () => {
 });
 
 describe("a far job", () => {
-  it("has a schedule of its own, which follows it and goes with it", async () => {
+  it("has a schedule of its own, which is moved with the job and deleted with it", async () => {
     const job = await api.file({ topic: "reminders", delay: "8d" });
     expect(await promotionOf(job.id)).toMatchObject({
       ScheduleExpression: firesBefore(job),
@@ -110,7 +110,7 @@ describe("a far job", () => {
     expect(await promotionOf(job.id)).toBeUndefined();
   });
 
-  it("that becomes a near one has none any more, and a near one none at all", async () => {
+  it("loses its schedule when it is moved to a near time, and a job that was never far has none", async () => {
     const far = await api.file({ topic: "reminders", delay: "8d" });
     await api.call("PATCH", `/jobs/${far.id}`, { delay: "6d" });
     const near = await api.file({ topic: "reminders", delay: "6d" });
@@ -127,7 +127,7 @@ function firesBefore({ dueAt }: JobView): string {
 
 const names: string[] = [];
 
-/** Of a schedule that goes when the suite is over. */
+/** Draws the name of a schedule that is deleted when the suite is over. */
 function newName(): string {
   const name = `e2e-${randomUUID()}`;
   names.push(name);
@@ -145,7 +145,10 @@ const put = (name: string, fields: object) =>
     ...fields,
   });
 
-/** The jobs that a schedule of each minute has filed for one of its times: they are due when it fired, at the earliest. */
+/**
+ * The jobs with a tag that a schedule with `rate(1 minute)` has filed for its occurrence at `time`. Such a job is due when it is filed, at
+ * or after `time`.
+ */
 async function filedAt(time: string, tag: string): Promise<JobView[]> {
   const to = new Date(Date.parse(time) + 60_000).toISOString();
   const path = `/jobs?topic=reminders&from=${time}&to=${to}`;

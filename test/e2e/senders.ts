@@ -10,7 +10,7 @@ import type { ApiAccess } from "./target.ts";
 
 type Call = { method: string; headers: Record<string, string>; body?: string };
 
-/** Carries a call of a path to the API. */
+/** Makes a call to a path of the API. */
 export type Send = (path: string, call: Call) => Promise<Response>;
 
 export function senderTo(access: ApiAccess): Send {
@@ -38,7 +38,7 @@ export function signed(
 
 type Credentials = () => Promise<{ accessKeyId: string; secretAccessKey: string; sessionToken?: string }>;
 
-/** The API's very app, on what the environment names. */
+/** Runs the API's app in this process, on the resources that the environment names. */
 function inProcess(environment: Readonly<Record<string, string>>): Send {
   const ctx = {
     ...createContext(environment),
@@ -54,7 +54,7 @@ export function inTurn(send: Send): Send {
   let before: Promise<unknown> = Promise.resolve();
   return (path, call) => {
     const answer = before.then(() => send(path, call));
-    // Whoever made that call learns of its failure.
+    // The next call must begin even if this one fails. The caller of this call gets the error.
     before = answer.catch(() => {});
     return answer;
   };

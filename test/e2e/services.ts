@@ -8,16 +8,16 @@ import {
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { inject } from "vitest";
 
-/** For clients of the target's own Scheduler, Secrets Manager and EventBridge. */
+/** The settings of SDK clients for the target's Scheduler, Secrets Manager and EventBridge. */
 function settings() {
   const { services } = inject("target");
   if (services === undefined) return {};
-  // The embedded ones take any signature.
+  // The embedded services accept any signature.
   const credentials = { accessKeyId: "any", secretAccessKey: "any" };
   return { endpoint: services, region: "us-east-1", credentials };
 }
 
-/** What a receiver of `callbacks` has to know. */
+/** The secret of the topic `callbacks`, with which a receiver verifies the calls. */
 export async function callbackSecret(): Promise<string> {
   const client = new SecretsManagerClient(settings());
   try {
@@ -42,7 +42,7 @@ export async function promotionOf(id: string): Promise<GetScheduleCommandOutput 
   }
 }
 
-/** Puts an event on the default bus, so many times at once. Throws unless each is taken. */
+/** Puts the same event on the default bus `times` times, in one call. Throws unless EventBridge accepts each of them. */
 export async function putEvent(detailType: string, detail: object, times = 1): Promise<void> {
   const client = new EventBridgeClient(settings());
   try {

@@ -11,16 +11,19 @@ import type { Target } from "./target.ts";
 declare module "vitest" {
   export interface ProvidedContext {
     target: Target;
-    /** The long-waiting jobs, by the seconds of their delay: filed first, looked at last. */
+    /** The ids of the jobs of `on-time.test.ts`, by their delays in seconds. They are filed first, because the last is due in minutes. */
     waiting: Record<number, string>;
-    /** Where the place has one: a stack that a test may kill, and the jobs that its first sweep has to hand over. */
+    /** A stack that tests may kill, and jobs that its sweep must hand over. `undefined` at a place where nothing can be killed. */
     mortal: Mortal | undefined;
   }
 }
 
 type Mortal = { readonly url: string; readonly pid: number; readonly dataDir: string; readonly swept: Swept };
 
-/** One stack for all suites, another to be killed, and first of all the jobs that take longest to fall due. */
+/**
+ * Opens the stack that all suites share, and at once files the jobs that wait longest. If processes can be killed at this place, starts a
+ * second stack for that. Answers a function that stops these stacks.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
@@ -72,7 +75,10 @@ async function startOwn(): Promise<{ dataDir: string; stack: RunningStack; stop:
 
 type Opened = { target: Target; stop: () => Promise<void> };
 
-/** `MINUTEHAND_E2E_PLACE`, by default `embedded`; elsewhere the deployed stack is `MINUTEHAND_E2E_STACK`. */
+/**
+ * Opens the place that `MINUTEHAND_E2E_PLACE` names, by default `embedded`. At the other places, `MINUTEHAND_E2E_STACK` is the name of the
+ * deployed stack.
+ */
 async function open({ MINUTEHAND_E2E_PLACE, MINUTEHAND_E2E_STACK = "" }: NodeJS.ProcessEnv): Promise<Opened> {
   const place = (MINUTEHAND_E2E_PLACE ?? "embedded") as Place;
   if (!PLACES.includes(place))
@@ -103,6 +109,8 @@ function readJson(path: string) {
 function onlyNameIn(secrets: Record<string, unknown>): string {
   const [name, ...others] = Object.keys(secrets);
   if (name === undefined || others.length > 0)
-    throw new Error(`there must be one secret, that of callbacks, there are ${Object.keys(secrets)}`);
+    throw new Error(
+      `secrets.json must have one secret, that of the topic callbacks, but has [${Object.keys(secrets)}]`,
+    );
   return name;
 }

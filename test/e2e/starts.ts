@@ -8,8 +8,8 @@ const LOG_DELAY_MS = 60_000;
 const SUITE_MS = 900_000;
 
 /**
- * When the handler itself says that it started a reminder, ms since the epoch: once for each run. Waits for the
- * first of these lines; throws when none comes.
+ * The times at which the handler started to run a job, as the handler itself logged them: ms since the epoch, one for each run. Waits
+ * for the first of these log lines, and throws if none comes.
  */
 export async function startsOf(id: string): Promise<number[]> {
   const { log } = inject("target");

@@ -3,15 +3,15 @@ import type { Api } from "./api.ts";
 
 type Batch = { results: { job: { id: string } }[] };
 
-/** Seconds from now of a job that its writer leaves to a sweep: a little more than what the writer sends itself. */
+/** A delay in seconds with which the writer leaves a job to a sweep: a little longer than the delays of jobs that the writer sends. */
 export const SWEPT_AFTER = NEAR / 1000 + 3;
 
 const BATCHES = 4;
 
-/** Jobs with one due time, of which the sweep has to hand over several pages. */
+/** Jobs with the same due time, so many that a sweep must hand over several pages. */
 export type Swept = { readonly dueAt: string; readonly ids: readonly string[] };
 
-/** Files them. */
+/** Files the jobs of a `Swept`, due in `SWEPT_AFTER`. */
 export async function fileSwept({ call }: Api): Promise<Swept> {
   const dueAt = new Date(Date.now() + SWEPT_AFTER * 1000).toISOString();
   const ids: string[] = [];

@@ -29,7 +29,7 @@ describe.concurrent("webhook", () => {
     expect((await api.call("POST", "/jobs", job)).status).toBe(400);
   });
 
-  it("the topic tells its policy of calls", async () => {
+  it("GET /topics/callbacks answers the policy for calls", async () => {
     expect(await api.call("GET", "/topics/callbacks")).toMatchObject({
       status: 200,
       body: {
@@ -63,7 +63,7 @@ describe.skipIf(skip)(title, { concurrent: true }, () => {
     expect(await verified(received)).toEqual({ paid: 17 });
   });
 
-  it("that answers 503 is called again when it asks for it, by the same webhook-id", async () => {
+  it("that answers 503 is called again after its Retry-After, with the same webhook-id", async () => {
     const busy = { status: 503, headers: { "retry-after": "3" }, body: "busy" };
     await using receiver = await startReceiver(answers(busy, { status: 200 }));
     const job = await call(receiver, { delay: 0, body: "again" });
@@ -81,7 +81,7 @@ describe.skipIf(skip)(title, { concurrent: true }, () => {
     expect(Date.parse(done.dueAt) / 1000).toBeLessThan((calledAt ?? 0) + 15);
   });
 
-  it("that answers 410 ends the job; a redrive calls it by another webhook-id", async () => {
+  it("that answers 410 makes the job dead, and a redrive calls the receiver with another webhook-id", async () => {
     await using receiver = await startReceiver(
       answers({ status: 410, body: "shop closed" }, { status: 200 }),
     );
@@ -98,7 +98,7 @@ describe.skipIf(skip)(title, { concurrent: true }, () => {
     expect(await verified(receiver.received[1])).toBeNull();
   });
 
-  it("is one that the topic's policy allows", async () => {
+  it("is allowed by the topic's policy", async () => {
     expect((await api.call("GET", "/topics/callbacks")).body).toMatchObject({
       policy: { webhook: { allowHttp: true, allowHosts: expect.arrayContaining(["127.0.0.1"]) } },
     });
@@ -111,7 +111,7 @@ function call(receiver: Receiver, job: object): Promise<JobView> {
 
 type Reply = { status: number; headers?: Record<string, string>; body?: string };
 
-/** One after the other, the last one again and again. */
+/** Answers the requests with these replies in order, and all later requests with the last reply. */
 function answers(...replies: [Reply, ...Reply[]]): RequestListener {
   let next = 0;
   return (_, response) => {
@@ -121,7 +121,7 @@ function answers(...replies: [Reply, ...Reply[]]): RequestListener {
   };
 }
 
-/** The body of a call as a receiver takes it. Throws unless the receiver's secret signed it. */
+/** Verifies a call as a receiver does, and answers its body. Throws if the call was not signed with the receiver's secret. */
 async function verified(received: Received | undefined): Promise<unknown> {
   const { headers = {}, body = "" } = received ?? {};
   const webhook = new Webhook(receiverSecret(await callbackSecret(), `http://${headers.host}`));

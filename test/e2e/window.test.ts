@@ -8,9 +8,12 @@ const LATE_AFTER = 60_000;
 
 const api = sharedApi();
 
-/** Of `days` and `nights` the window of one is open whenever the other's is shut. In order: whoever pulls takes what is there. */
+/**
+ * The window of `days` is open whenever that of `nights` is closed, and the reverse. The tests run in order, because a receive may take
+ * any job of its topic.
+ */
 describe("a topic with a window and a bound on lateness", () => {
-  it("hands jobs over inside the window alone, what is due outside waits for its opening", async () => {
+  it("hands jobs over only inside its window, and a job that is due outside waits for the opening", async () => {
     const { open, shut, turnsAt } = await windowsNow();
     const going = await api.file({ topic: open, delay: 0 });
     const held = await api.file({ topic: shut, delay: 0 });
@@ -25,7 +28,7 @@ describe("a topic with a window and a bound on lateness", () => {
     expect((await api.call("DELETE", `/jobs/${held.id}`)).status).toBe(200);
   });
 
-  it("drops a job that nobody asked for in time, and says why", async () => {
+  it("ends a job that no receive asked for in time, and says why", async () => {
     const { open } = await windowsNow();
     const late = await api.file({ topic: open, delay: 0 });
     await sleep(LATE_AFTER + 1000);
@@ -46,7 +49,7 @@ describe("a topic with a window and a bound on lateness", () => {
   });
 });
 
-/** Which of the two windows is open, and when that changes; when it is just about to, once it has. */
+/** Answers which of the two windows is open, and when that changes. If it changes soon, waits for the change first. */
 async function windowsNow(): Promise<{ open: string; shut: string; turnsAt: number }> {
   const turn = Math.floor((Date.now() - SIX_O_CLOCK) / HALF_DAY);
   const turnsAt = (turn + 1) * HALF_DAY + SIX_O_CLOCK;
