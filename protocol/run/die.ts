@@ -21,25 +21,15 @@ export type Death = {
  * Records a job as dead: sends its letter, an envelope, to the DLQ, files its dead entry, and then writes its home. In this order a crash
  * between any two steps leaves a live job, and all steps can be repeated.
  *
- * Answers the home, or `undefined` if the home was no longer as expected.
+ * Answers the home, or `undefined` if the home was no longer as expected. If SQS refuses the text of the envelope, the job is recorded as
+ * dead without a letter: SQS would refuse that text each time, and the job would never end.
  *
- * @throws `unavailable` if SQS does not take the envelope, or DynamoDB does not answer
+ * @throws `unavailable` if the DLQ takes no messages, or DynamoDB does not answer
  */
 export async function die(ctx: Context, home: Home, death: Death): Promise<Home | undefined> {
   const error = truncate(death.error, ERROR_BYTES);
   // rule: envelope-before-dead-home
-  if (death.envelope !== false) {
-    const [sent] = await ctx.queues.send({ topic: home.topic, dead: true }, [
-      { body: deadText(home, error), delaySeconds: 0 },
-    ]);
-    if (sent?.outcome !== "sent") {
-      const reason = sent?.reason ?? "no answer";
-      throw new MinutehandError(
-        "unavailable",
-        `SQS rejected a message to the DLQ of topic ${home.topic}: ${reason}`,
-      );
-    }
-  }
+  const hasLetter = death.envelope !== false && (await sendLetter(ctx, home, error));
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
   const expiresAt = ttl(now + ctx.policy.deadRetention * 1000);
@@ -67,6 +57,20 @@ export async function die(ctx: Context, home: Home, death: Death): Promise<Home 
   if (!found || isUnreadable(found) || !(changed.changed || hasAttributes(found, set))) return undefined;
   await releaseKey(ctx, found, expiresAt, by);
   const { topic, id, attempt } = home;
-  ctx.report({ type: "dead", topic, id, attempt, error, hasLetter: death.envelope !== false });
+  ctx.report({ type: "dead", topic, id, attempt, error, hasLetter });
   return found;
+}
+
+/** Sends a job's envelope to the DLQ. Answers `false` if SQS refuses the text of the envelope. */
+async function sendLetter(ctx: Context, home: Home, error: string): Promise<boolean> {
+  const [sent] = await ctx.queues.send({ topic: home.topic, dead: true }, [
+    { body: deadText(home, error), delaySeconds: 0 },
+  ]);
+  if (sent?.outcome === "sent") return true;
+  if (sent?.outcome === "refused") return false;
+  const reason = sent?.reason ?? "no answer";
+  throw new MinutehandError(
+    "unavailable",
+    `SQS rejected a message to the DLQ of topic ${home.topic}: ${reason}`,
+  );
 }

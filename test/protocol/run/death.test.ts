@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cancel } from "../../../protocol/change/cancel.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
+import type { Queues } from "../../../protocol/ports.ts";
 import { settlePulled } from "../../../protocol/run/settle-pulled.ts";
 import { consume } from "../../support/consume.ts";
 import { dead, dlq, fail, isAt, meanwhile, pull, pullOne } from "../../support/scenes.ts";
@@ -20,6 +21,21 @@ describe("death", () => {
     }
     expect(await world.home(job.id)).toMatchObject({ state: "dead" });
     expect(world.queues.messages(dlq)).toHaveLength(1);
+  });
+
+  it("a job whose envelope SQS refuses is dead without a letter", async () => {
+    const world = createWorld();
+    const { queues } = world.ctx;
+    const send: Queues["send"] = async (queue, messages) =>
+      typeof queue === "object" && queue.dead === true
+        ? messages.map(() => ({ outcome: "refused", reason: "InvalidMessageContents" }))
+        : queues.send(queue, messages);
+    Object.assign(world.ctx, { queues: { ...queues, send } });
+    const job = await world.file({ maxAttempts: 1 });
+    await consume(world, "orders", { run: fail });
+    expect(await world.home(job.id)).toMatchObject({ state: "dead" });
+    expect(world.queues.messages(dlq)).toEqual([]);
+    expect(world.queues.messages({ topic: "orders" })).toEqual([]);
   });
 
   it("a dead letter stays while its home is not dead yet", async () => {
