@@ -53,7 +53,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
   // No bucket here refuses a look alone.
   JobsTickSweeper: [
-    /^protocol\/[\w-]+\/die\.ts die send$/,
+    /^protocol\/[\w-]+\/die\.ts sendLetter send$/,
     /^protocol\/[\w-]+\/looks\.ts fileLooks insert$/,
     RARELY,
   ],

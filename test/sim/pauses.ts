@@ -12,6 +12,8 @@ type Told = {
   open: number[];
   /** Spans in which jobs may be late. The open span has an infinite `to`. `runs`: starts of the topic's jobs since `to`. */
   disturbed: { from: number; to: number; ratePerSecond: number; runs: number }[];
+  /** Until when a resume at a rate has surely lasted. */
+  pacedUntil: number;
   /** Past spans in which no job could start. The present one, since `heldFrom`, is not among them. */
   held: { from: number; to: number }[];
 };
@@ -31,11 +33,24 @@ const NEXT_TICK = 61_000;
 
 const UNENDED = { to: Number.POSITIVE_INFINITY, ratePerSecond: Number.POSITIVE_INFINITY, runs: 0 };
 
-/** Knows for each topic when it was paused, and from when on its jobs may start. `claims`: ms that a claim takes at most. */
-export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: number; claims: number }) {
+/**
+ * Knows for each topic when it was paused, and from when on its jobs may start. `claims`: ms that a claim takes at most. `mayCrash`:
+ * whether ticks and consumers may crash at any time.
+ */
+export function pausesOf({
+  clock,
+  skew,
+  claims,
+  mayCrash,
+}: {
+  clock: () => number;
+  skew: number;
+  claims: number;
+  mayCrash: boolean;
+}) {
   const topics = new Map<string, Told>();
   const told = (topic: string): Told => {
-    const asked = { pauseAskedAt: 0, resumeAskedAt: 0, resumesUntil: 0 };
+    const asked = { pauseAskedAt: 0, resumeAskedAt: 0, resumesUntil: 0, pacedUntil: 0 };
     const found = topics.get(topic) ?? { heldFrom: undefined, ...asked, open: [], disturbed: [], held: [] };
     topics.set(topic, found);
     return found;
@@ -79,6 +94,10 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
     started(topic: string): void {
       for (const span of told(topic).disturbed) if (span.to <= clock()) span.runs += 1;
     },
+    /** The topic's resume at a rate goes on, or has just ended. */
+    paced(topic: string): void {
+      told(topic).pacedUntil = clock();
+    },
 
     /** For a run that starts now although its topic is paused: how many ms after the last allowed moment it starts, if it does. */
     tooLate(topic: string, polled: boolean): number | undefined {
@@ -103,15 +122,17 @@ export function pausesOf({ clock, skew, claims }: { clock: () => number; skew: n
 
     /**
      * When a job that would start at `start` without pauses must have been released at the latest. The rate of a resume excuses a wait
-     * only as far as other jobs have started since the resume.
+     * only as far as other jobs have started since the resume. While ticks and consumers may crash at any time, the whole resume excuses
+     * the wait: a crashed tick releases no jobs, and a crashed consumer starts none.
      */
     freeAt(topic: string, start: number): number {
-      const ends = told(topic).disturbed.map(({ to, ratePerSecond, runs }) => {
+      const { disturbed, pacedUntil } = told(topic);
+      const ends = disturbed.map(({ to, ratePerSecond, runs }) => {
         // A job that was due soon after the resume was parked like the late ones, and is released in its turn.
         const turns = start <= to + NEAR ? (runs * 1000) / ratePerSecond : 0;
         return to + RELEASED_WITHIN + turns;
       });
-      return Math.max(start, ...ends);
+      return Math.max(start, ...ends, mayCrash ? pacedUntil : 0);
     },
   };
 }

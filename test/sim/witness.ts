@@ -162,7 +162,8 @@ export function witnessOf(settings: {
   onViolation: (violation: Violation) => void;
 }) {
   const { clock, skew, untracked, topics, weather, latest, burns, onViolation } = settings;
-  const pauses = pausesOf({ clock, skew, claims: weather === "calm" ? 2000 : LONGEST_CLAIM });
+  const claims = weather === "calm" ? 2000 : LONGEST_CLAIM;
+  const pauses = pausesOf({ clock, skew, claims, mayCrash: weather === "hurt" });
   const limits = limitsOf({ clock, skew, topics });
   const windows = windowsOf(topics);
   const longestSend = weather === "hurt" ? LONGEST_SEND.hurt : LONGEST_SEND.else;
@@ -550,6 +551,8 @@ export function witnessOf(settings: {
           violate("P1", row.id?.S ?? "", `a look that an outage outlasts: ${JSON.stringify(after)}`);
         if (after) looks.add(row.sk.S);
         else looks.delete(row.sk.S);
+      } else if (row.pk?.S?.startsWith("pause#")) {
+        if (before?.state?.S === "resuming" && before.rate) pauses.paced(row.pk.S.slice("pause#".length));
       } else if (row.pk?.S === LIMITED_TOPICS || row.pk?.S === PAUSED_TOPICS) {
         tendedTopics.add(`${row.pk.S} ${row.sk?.S}`);
       } else if (row.pk?.S?.startsWith("paused#")) {
