@@ -21,6 +21,7 @@ import { readInputs } from "./inputs.ts";
 import { leaveOutRefused } from "./left-out.ts";
 import { errorText, LocalError } from "./local-error.ts";
 import { formatLogLine } from "./log-lines.ts";
+import { orderLines } from "./ordered-lines.ts";
 import { rememberOutput } from "./own-output.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
@@ -121,7 +122,9 @@ async function start(
   // Imports and inputs of bundles are named by their real paths.
   const root = realpathSync(options.root ?? process.cwd());
   const output = rememberOutput();
-  const log = output.remember(options.log);
+  const lines = orderLines(output.remember(options.log));
+  teardown.add(lines.flush);
+  const log = (line: string) => lines.add(line, Date.now());
   const progress = output.remember(options.progress ?? (() => {}));
   // Before anything is written, so that a start in the wrong folder leaves nothing behind.
   checkSettings(root, options.app);
@@ -145,7 +148,10 @@ async function start(
     guard,
     log,
     onRestart: () => writeRecord(),
-    onLost,
+    onLost: (error) => {
+      lines.flush();
+      onLost(error);
+    },
   });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
   const appFolder = openAppFolder(root, folder?.paths, log);
@@ -193,9 +199,10 @@ async function start(
   for (const line of stack.leftOut) log(`left out: ${line}`);
 
   const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
-  const say = (logicalId: string, line: string, codeDir: string) => {
-    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, Date.now(), codeDir);
-    if (readable !== undefined) log(readable);
+  const say = (logicalId: string, line: string, codeDir: string, writtenAt: number) => {
+    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, codeDir);
+    // A logger may give a record a time of its own, even a later one.
+    if (readable !== undefined) lines.add(readable.text, Math.min(readable.at, writtenAt));
   };
   const variables = {
     ...platformVariables(platform, endpoints, process.env),
@@ -210,7 +217,8 @@ async function start(
     const outcome = await pool.invoke(event);
     if (outcome.outcome !== "returned") {
       const { errorMessage: message, thrown } = outcome.error;
-      say(pool.spec.logicalId, JSON.stringify({ level: "ERROR", message, thrown }), pool.spec.codeDir);
+      const record = JSON.stringify({ level: "ERROR", message, thrown });
+      say(pool.spec.logicalId, record, pool.spec.codeDir, Date.now());
     }
     return outcome;
   };
@@ -254,6 +262,8 @@ async function start(
     void reloadAfterSave();
   }
 
+  // The caller prints next that the stack is up.
+  lines.flush();
   const [table] = stack.tables;
   return {
     url: api.url,

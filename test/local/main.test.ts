@@ -99,7 +99,7 @@ test.each(["dynamodb", "sqs"] as const)(
     const before = state().emulators[name];
     process.kill(before, "SIGKILL");
     await expect.poll(() => state().emulators[name], { timeout: 5000 }).not.toBe(before);
-    expect(text()).toMatch(/ended \(SIGKILL\); starting it again/);
+    await expect.poll(text).toMatch(/ended \(SIGKILL\); starting it again/);
   },
 );
 
