@@ -10,6 +10,7 @@ import { checkSettings } from "./cdk-app.ts";
 import { refusalText } from "./create-each.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import type { Database } from "./database.ts";
+import { withOneShard } from "./delay-queue.ts";
 import { logDiskShortage } from "./disk.ts";
 import { displayName } from "./display-name.ts";
 import { startEmulators } from "./emulators.ts";
@@ -55,6 +56,8 @@ export type EmbeddedStackOptions = {
   readonly database?: Database | undefined;
   /** Whether scheduled rules fire at the start and then each minute. Default: true. */
   readonly tick?: boolean;
+  /** Whether the queue uses one shard, whatever the app says, if DynamoDB is embedded. Default: false. */
+  readonly oneShard?: boolean;
   /** Environment variables of all functions. They override the template's. */
   readonly environment?: Readonly<Record<string, string>>;
   /** The folder of the CDK project. Default: the working directory. */
@@ -174,7 +177,10 @@ async function start(
     const assembly = readAssembly(folder, options.stack);
     const { stackName } = assembly;
     const site = { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url };
-    return { stack: readStack(assembly, site), imports: new Set(readInputs(folder)?.imports) };
+    const stack = readStack(assembly, site);
+    const oneShard = options.oneShard && emulators.pids().dynamodb !== undefined;
+    const functions = oneShard ? stack.functions.map(withOneShard) : stack.functions;
+    return { stack: { ...stack, functions }, imports: new Set(readInputs(folder)?.imports) };
   };
   const synthesised = readSynthesised(outdir);
   const declared = synthesised.stack;
