@@ -144,6 +144,7 @@ async function start(
   const guard = startGuard();
   teardown.add(guard.stop);
 
+  let warnings: readonly string[] = [];
   let writeRecord = () => {};
   const starting = startEmulators({
     folder,
@@ -170,6 +171,7 @@ async function start(
       url: api.url,
       services: services.url,
       emulators: Object.values(emulators.pids()),
+      warnings,
     });
   writeRecord();
 
@@ -201,8 +203,11 @@ async function start(
     createSecrets(declared.secrets, secretsManager),
   ]);
   const stack = leaveOutRefused(declared, refusals.flat());
-  for (const type of stack.unknownTypes) log(`the local stack does not play ${type}; it is left out`);
-  for (const line of stack.leftOut) log(`left out: ${line}`);
+  const notPlayed = [
+    ...stack.unknownTypes.map((type) => `the local stack does not play ${type}; it is left out`),
+    ...stack.leftOut.map((line) => `left out: ${line}`),
+  ];
+  for (const line of notPlayed) log(line);
 
   const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
   const say = (logicalId: string, line: string, codeDir: string, writtenAt: number) => {
@@ -234,14 +239,21 @@ async function start(
   teardown.add(triggers.stop);
   const advise = createAdviser({ countMessages: (queue) => countMessages(queue, sqs), log });
   const adviseNow = (current: StackSpec) =>
-    advise(current).catch((error) =>
-      log(`the queues of the stack could not be checked: ${errorText(error)}`),
-    );
+    advise(current)
+      .then((advice) => {
+        warnings = [...notPlayed, ...advice];
+        writeRecord();
+      })
+      .catch((error) => log(`the queues of the stack could not be checked: ${errorText(error)}`));
   await adviseNow(stack);
   // A job that nobody runs may be due later.
   let advised = stack;
   const advising = setInterval(() => void adviseNow(advised), ADVISE_EVERY_MS).unref();
-  teardown.add(() => clearInterval(advising));
+  teardown.add(() => {
+    clearInterval(advising);
+    // A check that is under way would write a record that stays.
+    writeRecord = () => {};
+  });
   if (files) {
     const reloadAfterSave = createReloader(synthesised, {
       files,
