@@ -2,7 +2,9 @@ import type { DeployedStack } from "../aws/account.ts";
 import type { TopicReport } from "../client/client.ts";
 import { LOOKAHEAD } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
+import { isLoopback } from "../core/loopback.ts";
 import type { Database } from "../local/database.ts";
+import type { RunnerRecord } from "../local/runner-record.ts";
 import { many } from "./columns.ts";
 import { OVERDUE_COUNTED } from "./overdue.ts";
 
@@ -31,6 +33,13 @@ export function judgeNode(version: string): Check {
 export function describeDatabase(database: Database): Check {
   const kinds = { native: "native (dynoxide)", portable: "portable: dynoxide is not installed" };
   return { check: "local database", result: "ok", found: kinds[database] };
+}
+
+/** A warning for each thing that the runner of the API at `url` warns of. None if `runner` does not run this API. */
+export function judgeRunner(runner: RunnerRecord, url: string): Check[] {
+  const { hostname, port } = new URL(url);
+  if (!isLoopback(hostname) || port !== new URL(runner.url).port) return [];
+  return runner.warnings.map((found) => ({ check: "local stack", result: "warning", found }));
 }
 
 export function judgeStack(name: string, { status }: DeployedStack): Check {

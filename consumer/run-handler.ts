@@ -1,7 +1,7 @@
 import { DAY, ERROR_BYTES, LONGEST_DELAY, LONGEST_UNTRACKED_WAIT } from "../core/constants.ts";
 import { messageOf, reasonOf } from "../core/errors.ts";
 import type { MessageJob } from "../core/message.ts";
-import { describeThrown, truncateError } from "../core/thrown.ts";
+import { describeThrown, type Thrown, truncateError } from "../core/thrown.ts";
 import { parseDuration } from "../general/durations.ts";
 import type { Ending } from "../protocol/run/settle.ts";
 import { ownPlaceOf } from "./own-frame.ts";
@@ -65,7 +65,8 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
       await handler(view);
       return asked;
     } catch (error) {
-      return { end: "failed", error: errorTextOf(error), thrown: { value: error } };
+      const described = describeThrown(error);
+      return { end: "failed", error: errorTextOf(error, described), thrown: { value: error, described } };
     }
   };
 }
@@ -74,8 +75,8 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
  * The text of an error with the reason of its `cause`, because `fetch failed` alone says little, and with the place in the user's own code:
  * `fetch failed: no route (close-order.ts:12)`.
  */
-function errorTextOf(error: unknown): string {
-  const [said, reason, place] = [messageOf(error), reasonOf(error), ownPlaceOf(describeThrown(error))];
+function errorTextOf(error: unknown, described: Thrown): string {
+  const [said, reason, place] = [messageOf(error), reasonOf(error), ownPlaceOf(described)];
   const text = said.includes(reason) ? said : `${said}: ${reason}`;
   return truncateError(place === undefined ? text : `${text} (${place})`, ERROR_BYTES);
 }

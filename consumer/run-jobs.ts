@@ -1,7 +1,7 @@
 import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START_BEFORE_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isPastExpiry, type MessageJob, startOf } from "../core/message.ts";
-import { describeThrown } from "../core/thrown.ts";
+import type { Thrown } from "../core/thrown.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
 import { type Claims, claim } from "../protocol/run/claim.ts";
@@ -15,8 +15,10 @@ import { type Delivery, deleteMessages, openMessages, putAside, type Work } from
 import { createSettler } from "./settler.ts";
 import { createUntrackedEnds, type UntrackedEnds } from "./untracked-ends.ts";
 
-/** How a run ended. `thrown`: what its handler has thrown. */
-export type RunEnding = Ending & { readonly thrown?: { readonly value: unknown } };
+/** How a run ended. `thrown`: the value that its handler has thrown, and the log's description of the value. */
+export type RunEnding = Ending & {
+  readonly thrown?: { readonly value: unknown; readonly described: Thrown };
+};
 
 /** Runs one job and answers how the run ended. Never throws. */
 export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<RunEnding>;
@@ -95,7 +97,7 @@ export async function runJobs(
       longest = Math.max(longest, ctx.clock() - startedAt);
       if (ending.thrown) {
         const { id, attempt } = job;
-        ctx.report({ type: "threw", topic, id, attempt, error: describeThrown(ending.thrown.value) });
+        ctx.report({ type: "threw", topic, id, attempt, error: ending.thrown.described });
       }
       // The settle is not awaited: the slot is free when the handler has ended.
       if (held) settle(() => settler.record(held, ending));

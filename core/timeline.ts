@@ -13,7 +13,9 @@ export type Happening = Omit<LogEntry, "what"> & {
 };
 
 /** How a run ended, if the job runs again after it. */
-export type RunEnd = { readonly what: "failed" | "asked-to-retry"; readonly error?: string };
+export type RunEnd =
+  | { readonly what: "failed"; readonly error: string }
+  | { readonly what: "asked-to-retry" };
 
 /**
  * Answers the log of a job that is moved at `at` to `dueAt` (ms since the epoch): its last entries. `end`: how the last run ended.
@@ -46,8 +48,8 @@ function runOf({ sentAt, claimedAt, token, pausedMs = 0, ...home }: Home): LogEn
 /** Answers the end of the last run. A run without an end has crashed. */
 function endOf(home: Home, at: number, end: RunEnd = { what: "failed", error: crashOf(home) }): LogEntry[] {
   if (home.token === undefined) return [];
-  const { what, error } = end;
-  return [{ what, at, attempt: home.attempt, ...(error === undefined ? {} : { error: short(error) }) }];
+  const error = end.what === "failed" ? { error: short(end.error) } : {};
+  return [{ what: end.what, at, attempt: home.attempt, ...error }];
 }
 
 function deathOf({ finishedAt: at = 0, token, attempt, lastError = "" }: Home): [LogEntry] {

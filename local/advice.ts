@@ -13,14 +13,18 @@ type AdviserOptions = {
 
 /**
  * Makes a function that logs what a developer should know about a stack: the warnings of its synthesis, handlers that run no job, and
- * jobs that nobody runs. A line is logged once, and again only if its reason was gone in between.
+ * jobs that nobody runs. A warning is logged once, and again only if its reason was gone in between. The function answers all warnings.
  */
-export function createAdviser({ countMessages, log }: AdviserOptions): (stack: StackSpec) => Promise<void> {
+export function createAdviser({
+  countMessages,
+  log,
+}: AdviserOptions): (stack: StackSpec) => Promise<string[]> {
   let logged: ReadonlySet<string> = new Set();
   return async (stack) => {
     const lines = new Set([...adviceOn(stack), ...(await abandonedJobs(stack, countMessages))]);
-    for (const line of lines) if (!logged.has(line)) log(line);
+    for (const line of lines) if (!logged.has(line)) log(`warning: ${line}`);
     logged = lines;
+    return [...lines];
   };
 }
 
@@ -30,10 +34,10 @@ const OF_HANDLERS = /\[ack: minutehand:not-wrapped:/;
 function adviceOn(stack: StackSpec): string[] {
   const warnings = stack.warnings.filter((warning) => !OF_HANDLERS.test(warning));
   return [
-    ...warnings.map((warning) => `warning: ${warning.replaceAll("\n", " ")}`),
+    ...warnings.map((warning) => warning.replaceAll("\n", " ")),
     ...unwrappedHandlers(stack).map(
       (topic) =>
-        `warning: the handler of topic "${topic}" is not wrapped with consumer(…), so it gets SQS's event and runs no job`,
+        `the handler of topic "${topic}" is not wrapped with consumer(…), so it gets SQS's event and runs no job`,
     ),
   ];
 }
@@ -56,7 +60,7 @@ async function abandonedJobs(
 ): Promise<string[]> {
   const lines = queuesWithoutConsumer(stack).map(async ([topic, queue]) =>
     (await countMessages(queue)) > 0
-      ? `warning: jobs of topic "${topic}" are due and nobody runs them: the stack has no consumer for the topic`
+      ? `jobs of topic "${topic}" are due and nobody runs them: the stack has no consumer for the topic`
       : [],
   );
   return (await Promise.all(lines)).flat();

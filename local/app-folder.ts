@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Dirent, type FSWatcher, readdirSync, readFileSync, statSync, watch } from "node:fs";
+import { type Dirent, type FSWatcher, readdirSync, readFileSync, type Stats, statSync, watch } from "node:fs";
 import { basename, join } from "node:path";
 import { errorCode, errorText } from "./local-error.ts";
 
@@ -70,12 +70,18 @@ export function hashPart(app: AppFolder, path: string): string | undefined {
   return content && createHash("sha256").update(content).digest("base64");
 }
 
+/** Reads the times and the size of a file; `undefined` if the file cannot be read or is gone. */
+export function statPart(app: AppFolder, path: string): Stats | undefined {
+  return ifReadable(app, path, () => statSync(path, { throwIfNoEntry: false }));
+}
+
 /**
  * Answers when a file was last changed, in whole ms since the epoch; `undefined` if the file cannot be read or is gone. The
  * answer is `ctime`, because a tool that puts an old file back may also put back the old time of modification.
  */
 export function changeTime(app: AppFolder, path: string): number | undefined {
-  return ifReadable(app, path, () => Math.trunc(statSync(path).ctimeMs));
+  const stat = statPart(app, path);
+  return stat && Math.trunc(stat.ctimeMs);
 }
 
 /** Lists the root and every folder below it that holds files of the app. Symbolic links are not followed. */

@@ -1,18 +1,10 @@
-import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { diskShortage } from "./disk.ts";
 import { errorCode, errorText, LocalError } from "./local-error.ts";
 import { commandOf, signalProcess } from "./processes.ts";
-
-/** The content of `runner.json`: how the next runner and the user find this runner. */
-type RunnerRecord = {
-  pid: number;
-  url: string;
-  /** The URL of the services that the runner itself plays, such as Secrets Manager. */
-  services: string;
-  emulators: number[];
-};
+import { type RunnerRecord, readRecord, recordFile } from "./runner-record.ts";
 
 /** A SQLite database, and the files that SQLite keeps beside it. */
 const sqliteFiles = (database: string): string[] =>
@@ -56,8 +48,7 @@ export function openDataFolder(dir: string, reset: boolean, shortageIn = diskSho
   makeWritable(path, dir);
   const shortage = shortageIn(path);
   if (shortage !== undefined) throw new LocalError(shortage);
-  const recordFile = join(path, "runner.json");
-  const lock = lockFolder(path, () => readRecord(recordFile));
+  const lock = lockFolder(path, () => readRecord(path));
   const folder = {
     databaseFiles: {
       native: join(path, "dynamodb.sqlite"),
@@ -69,14 +60,14 @@ export function openDataFolder(dir: string, reset: boolean, shortageIn = diskSho
     secretsFile: join(path, "secrets.json"),
     codeCacheDir: join(path, "compiled"),
     paths: new Set([path, ...[...DELETED_BY_RESET, ...KEPT_BY_RESET].map((name) => join(path, name))]),
-    writeRecord: (record: RunnerRecord) => writeFileSync(recordFile, `${JSON.stringify(record)}\n`),
+    writeRecord: (record: RunnerRecord) => writeFileSync(recordFile(path), `${JSON.stringify(record)}\n`),
     shortage: () => shortageIn(path),
     release: () => {
-      rmSync(recordFile, { force: true });
+      rmSync(recordFile(path), { force: true });
       lock.close();
     },
   };
-  killLeftEmulators(readRecord(recordFile), path);
+  killLeftEmulators(readRecord(path), path);
   if (reset) for (const name of DELETED_BY_RESET) rmSync(join(path, name), { recursive: true, force: true });
   return folder;
 }
@@ -108,14 +99,6 @@ function lockFolder(path: string, holder: () => RunnerRecord | undefined): Datab
     throw new LocalError(
       `the data folder ${path} is in use by another runner${who}; choose another folder with --data`,
     );
-  }
-}
-
-function readRecord(file: string): RunnerRecord | undefined {
-  try {
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch {
-    return undefined;
   }
 }
 

@@ -21,11 +21,24 @@ export function delayQueueApiId({ Outputs = {} }: Template): string | undefined 
 
 /** Answers the topics in a function's policy, by their names. A function without a delay queue has none. */
 export function topicsOfFunction({ environment }: Pick<FunctionSpec, "environment">): Policies {
-  const { MINUTEHAND_POLICY: text = "{}" } = environment;
+  return readPolicy(environment.MINUTEHAND_POLICY ?? "{}").topics ?? {};
+}
+
+/**
+ * Makes a function use one shard. Shards divide a minute among the partitions of DynamoDB, and an embedded DynamoDB has no partitions. But
+ * each list and each bulk reads every shard of every minute. A table that already has more shards keeps them.
+ */
+export function withOneShard(spec: FunctionSpec): FunctionSpec {
+  const { MINUTEHAND_POLICY: text } = spec.environment;
+  if (text === undefined) return spec;
+  const policy = JSON.stringify({ ...readPolicy(text), shards: 1 });
+  return { ...spec, environment: { ...spec.environment, MINUTEHAND_POLICY: policy } };
+}
+
+function readPolicy(text: string): { readonly topics?: Policies } {
   // The construct compresses a policy that is too long for an environment variable.
   const json = text.startsWith("{") ? text : inflateRawSync(Buffer.from(text, "base64")).toString();
-  const { topics = {} }: { topics?: Policies } = JSON.parse(json);
-  return topics;
+  return JSON.parse(json);
 }
 
 /** Lists the names of the tables and ready queues of the template's delay queues. If one of these were missing, jobs would get lost. */

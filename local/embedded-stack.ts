@@ -10,6 +10,7 @@ import { checkSettings } from "./cdk-app.ts";
 import { refusalText } from "./create-each.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import type { Database } from "./database.ts";
+import { withOneShard } from "./delay-queue.ts";
 import { logDiskShortage } from "./disk.ts";
 import { displayName } from "./display-name.ts";
 import { startEmulators } from "./emulators.ts";
@@ -21,6 +22,7 @@ import { readInputs } from "./inputs.ts";
 import { leaveOutRefused } from "./left-out.ts";
 import { errorText, LocalError } from "./local-error.ts";
 import { formatLogLine } from "./log-lines.ts";
+import { orderLines } from "./ordered-lines.ts";
 import { rememberOutput } from "./own-output.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
@@ -54,6 +56,8 @@ export type EmbeddedStackOptions = {
   readonly database?: Database | undefined;
   /** Whether scheduled rules fire at the start and then each minute. Default: true. */
   readonly tick?: boolean;
+  /** Whether the queue uses one shard, whatever the app says, if DynamoDB is embedded. Default: false. */
+  readonly oneShard?: boolean;
   /** Environment variables of all functions. They override the template's. */
   readonly environment?: Readonly<Record<string, string>>;
   /** The folder of the CDK project. Default: the working directory. */
@@ -121,7 +125,9 @@ async function start(
   // Imports and inputs of bundles are named by their real paths.
   const root = realpathSync(options.root ?? process.cwd());
   const output = rememberOutput();
-  const log = output.remember(options.log);
+  const lines = orderLines(output.remember(options.log));
+  teardown.add(lines.flush);
+  const log = (line: string) => lines.add(line, Date.now());
   const progress = output.remember(options.progress ?? (() => {}));
   // Before anything is written, so that a start in the wrong folder leaves nothing behind.
   checkSettings(root, options.app);
@@ -138,6 +144,7 @@ async function start(
   const guard = startGuard();
   teardown.add(guard.stop);
 
+  let warnings: readonly string[] = [];
   let writeRecord = () => {};
   const starting = startEmulators({
     folder,
@@ -145,7 +152,10 @@ async function start(
     guard,
     log,
     onRestart: () => writeRecord(),
-    onLost,
+    onLost: (error) => {
+      lines.flush();
+      onLost(error);
+    },
   });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
   const appFolder = openAppFolder(root, folder?.paths, log);
@@ -161,6 +171,7 @@ async function start(
       url: api.url,
       services: services.url,
       emulators: Object.values(emulators.pids()),
+      warnings,
     });
   writeRecord();
 
@@ -168,7 +179,10 @@ async function start(
     const assembly = readAssembly(folder, options.stack);
     const { stackName } = assembly;
     const site = { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url };
-    return { stack: readStack(assembly, site), imports: new Set(readInputs(folder)?.imports) };
+    const stack = readStack(assembly, site);
+    const oneShard = options.oneShard && emulators.pids().dynamodb !== undefined;
+    const functions = oneShard ? stack.functions.map(withOneShard) : stack.functions;
+    return { stack: { ...stack, functions }, imports: new Set(readInputs(folder)?.imports) };
   };
   const synthesised = readSynthesised(outdir);
   const declared = synthesised.stack;
@@ -189,13 +203,17 @@ async function start(
     createSecrets(declared.secrets, secretsManager),
   ]);
   const stack = leaveOutRefused(declared, refusals.flat());
-  for (const type of stack.unknownTypes) log(`the local stack does not play ${type}; it is left out`);
-  for (const line of stack.leftOut) log(`left out: ${line}`);
+  const notPlayed = [
+    ...stack.unknownTypes.map((type) => `the local stack does not play ${type}; it is left out`),
+    ...stack.leftOut.map((line) => `left out: ${line}`),
+  ];
+  for (const line of notPlayed) log(line);
 
   const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
-  const say = (logicalId: string, line: string, codeDir: string) => {
-    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, Date.now(), codeDir);
-    if (readable !== undefined) log(readable);
+  const say = (logicalId: string, line: string, codeDir: string, writtenAt: number) => {
+    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, codeDir);
+    // A logger may give a record a time of its own, even a later one.
+    if (readable !== undefined) lines.add(readable.text, Math.min(readable.at, writtenAt));
   };
   const variables = {
     ...platformVariables(platform, endpoints, process.env),
@@ -210,7 +228,8 @@ async function start(
     const outcome = await pool.invoke(event);
     if (outcome.outcome !== "returned") {
       const { errorMessage: message, thrown } = outcome.error;
-      say(pool.spec.logicalId, JSON.stringify({ level: "ERROR", message, thrown }), pool.spec.codeDir);
+      const record = JSON.stringify({ level: "ERROR", message, thrown });
+      say(pool.spec.logicalId, record, pool.spec.codeDir, Date.now());
     }
     return outcome;
   };
@@ -220,14 +239,21 @@ async function start(
   teardown.add(triggers.stop);
   const advise = createAdviser({ countMessages: (queue) => countMessages(queue, sqs), log });
   const adviseNow = (current: StackSpec) =>
-    advise(current).catch((error) =>
-      log(`the queues of the stack could not be checked: ${errorText(error)}`),
-    );
+    advise(current)
+      .then((advice) => {
+        warnings = [...notPlayed, ...advice];
+        writeRecord();
+      })
+      .catch((error) => log(`the queues of the stack could not be checked: ${errorText(error)}`));
   await adviseNow(stack);
   // A job that nobody runs may be due later.
   let advised = stack;
   const advising = setInterval(() => void adviseNow(advised), ADVISE_EVERY_MS).unref();
-  teardown.add(() => clearInterval(advising));
+  teardown.add(() => {
+    clearInterval(advising);
+    // A check that is under way would write a record that stays.
+    writeRecord = () => {};
+  });
   if (files) {
     const reloadAfterSave = createReloader(synthesised, {
       files,
@@ -254,6 +280,8 @@ async function start(
     void reloadAfterSave();
   }
 
+  // The caller prints next that the stack is up.
+  lines.flush();
   const [table] = stack.tables;
   return {
     url: api.url,

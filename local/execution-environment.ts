@@ -7,6 +7,7 @@ import { errorText } from "./local-error.ts";
 import { DETACHED, machineVariables } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 import type { FunctionSpec } from "./resources.ts";
+import { readStamp } from "./stamped-output.ts";
 
 /** Lambda's limit for the initialisation of a function. */
 const INIT_LIMIT_MS = 10_000;
@@ -34,8 +35,8 @@ export type EnvironmentHost = {
   readonly guard: Guard;
   /** Endpoints, region, credentials: environment variables beside those of the template. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Called with each line that a function writes, and with the folder of its code. */
-  readonly onLine: (logicalId: string, line: string, codeDir: string) => void;
+  /** Called with each line that a function writes, with the folder of its code and with the time of the line, ms since the epoch. */
+  readonly onLine: (logicalId: string, line: string, codeDir: string, writtenAt: number) => void;
 };
 
 /** Starts a process and loads the handler. Rejects if the start fails or takes longer than 10 s, as on Lambda. */
@@ -53,7 +54,11 @@ export async function startExecutionEnvironment(
   });
   host.guard.watch(child);
   for (const stream of [child.stdout, child.stderr])
-    if (stream) eachLine(stream, (line) => host.onLine(spec.logicalId, line, spec.codeDir));
+    if (stream)
+      eachLine(stream, (stamped) => {
+        const { line, writtenAt } = readStamp(stamped, Date.now());
+        host.onLine(spec.logicalId, line, spec.codeDir, writtenAt);
+      });
 
   /** The invocation that is running. */
   let running: { requestId: string; settle: (outcome: Outcome) => void } | undefined;

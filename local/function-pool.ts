@@ -133,7 +133,7 @@ export function createFunctionPool(first: FunctionSpec, host: EnvironmentHost): 
       const errorMessage = errorText(error);
       const thrown = error instanceof Error ? error.cause : undefined;
       const record = { level: "ERROR", message: `could not start: ${errorMessage}`, thrown };
-      host.onLine(spec.logicalId, JSON.stringify(record), started.codeDir);
+      host.onLine(spec.logicalId, JSON.stringify(record), started.codeDir, Date.now());
       if (started !== spec) return;
       waiting
         .shift()

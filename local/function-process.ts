@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { nextTraceHeader } from "./recursive-loop.ts";
+import { stampOutput } from "./stamped-output.ts";
 
 export type RunnerMessage = { readonly requestId: string; readonly event: string; readonly deadline: number };
 export type FunctionError = {
@@ -28,6 +29,7 @@ const DEEPEST_CAUSE = 8;
 const EXTENSIONS = [".mjs", ".cjs", ".js"];
 
 process.on("disconnect", () => process.exit());
+stampOutput();
 
 const [codeDir = "", handlerName = "", invokedFunctionArn] = process.argv.slice(2);
 try {

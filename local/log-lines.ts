@@ -4,6 +4,9 @@ import { isLoggedError, shortFrame, traceLines } from "./stack-trace.ts";
 /** Characters of a plain line, about five lines of a terminal. */
 const LONGEST_LINE = 500;
 
+/** A readable line, and the time that the line shows, ms since the epoch. */
+export type FormattedLine = { readonly text: string; readonly at: number };
+
 type LogRecord = Readonly<Record<string, unknown>>;
 
 /** Fields that the functions' logger adds to every record. Log lines leave them out. */
@@ -28,21 +31,27 @@ const INDENT = " ".repeat("12:00:05.004  ".length);
  * Turns a line that a function wrote into a readable line, and into further lines for the stacks of errors. Answers `undefined` for metrics
  * and for debug records that are not job events.
  *
- * @param now the time of a line without a timestamp, ms since the epoch
+ * @param writtenAt when the function wrote the line, ms since the epoch: the time of a line without a timestamp
  * @param codeDir the folder of the function's code: the files of stacks are named from there
  */
 export function formatLogLine(
   functionName: string,
   line: string,
-  now: number,
+  writtenAt: number,
   codeDir = "",
-): string | undefined {
+): FormattedLine | undefined {
   const record = parseRecord(line);
-  const text = formatLine(functionName, record ?? shortFrame(line, codeDir), now);
+  const at = timeOf(record, writtenAt);
+  const text = formatLine(functionName, record ?? shortFrame(line, codeDir), at);
   if (text === undefined) return undefined;
   const errors = Object.values(record ?? {}).filter(isLoggedError);
   const trace = errors.flatMap((error) => traceLines(error, codeDir)).map((one) => INDENT + shortened(one));
-  return [text, ...trace].map(withoutControls).join("\n");
+  return { text: [text, ...trace].map(withoutControls).join("\n"), at };
+}
+
+function timeOf(record: LogRecord | undefined, writtenAt: number): number {
+  const time = Date.parse(String(record?.timestamp));
+  return Number.isNaN(time) ? writtenAt : time;
 }
 
 /** Escapes control characters, so that texts of handlers and receivers cannot control the terminal. Tabs are harmless. */
@@ -50,14 +59,12 @@ function withoutControls(text: string): string {
   return text.split("\t").map(printable).join("\t");
 }
 
-function formatLine(functionName: string, record: LogRecord | string, now: number): string | undefined {
+function formatLine(functionName: string, record: LogRecord | string, time: number): string | undefined {
+  const at = clock(time);
   if (typeof record === "string")
-    return record.trim() === "" ? undefined : `${clock(now)}  ${functionName}  ${shortened(record)}`;
+    return record.trim() === "" ? undefined : `${at}  ${functionName}  ${shortened(record)}`;
   if ("_aws" in record) return undefined;
-  const time = Date.parse(String(record.timestamp));
-  const saidAt = Number.isNaN(time) ? now : time;
-  const at = clock(saidAt);
-  const said = describeEvent(record, saidAt);
+  const said = describeEvent(record, time);
   if (said === "nothing new") return undefined;
   if (said !== undefined)
     return [at, record.topic, record.id, said].filter((part) => part !== undefined).join("  ");

@@ -31,6 +31,7 @@ export async function runLocal(options: RunOptions): Promise<void> {
   try {
     stack = startEmbeddedStack({
       ...options,
+      oneShard: true,
       log: (line) => console.log(line),
       progress: (line) => console.error(line),
       signal,

@@ -1,6 +1,6 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, sep } from "node:path";
-import { type AppFolder, appFolders, filesIn, hashPart } from "./app-folder.ts";
+import { type AppFolder, appFolders, filesIn, hashPart, statPart } from "./app-folder.ts";
 
 /** The files that a running stack is made of, and their contents when they were last looked at. */
 export type SavedFiles = {
@@ -56,7 +56,7 @@ export function createSavedFiles(app: AppFolder, isOwnLog: (path: string) => boo
   }
 
   function look(path: string): Seen | undefined {
-    const stat = statSync(path, { throwIfNoEntry: false });
+    const stat = statPart(app, path);
     if (stat === undefined) return undefined;
     const mark = [stat.mtimeMs, stat.ctimeMs, stat.size, stat.ino].join(" ");
     const before = seen.get(path);

@@ -1,8 +1,11 @@
+import { join } from "node:path";
 import type { Command } from "commander";
 import type { Client, TopicReport } from "../../client/client.ts";
 import { inParallel } from "../../general/batches.ts";
 import { chooseDatabase } from "../../local/database.ts";
 import { printable } from "../../local/printable.ts";
+import { isProcessRunning } from "../../local/processes.ts";
+import { DATA_FOLDER, readRecord } from "../../local/runner-record.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import {
   type Check,
@@ -13,6 +16,7 @@ import {
   judgeClock,
   judgeConcurrency,
   judgeNode,
+  judgeRunner,
   judgeStack,
   judgeSweep,
   judgeTopics,
@@ -81,6 +85,9 @@ async function* examine(session: Session): AsyncIterable<Check> {
   const { api, version } = reached.value;
   yield { check: "API", result: "ok", found: url };
   yield judgeVersions(packageJson.version, version);
+  const runner = readRecord(join(surroundings.folder, DATA_FOLDER));
+  // A killed runner leaves its record, and another runner may have its port by now.
+  if (runner && isProcessRunning(runner.pid)) yield* judgeRunner(runner, url);
   const [topics] = await Promise.allSettled([api.topics()]);
   if (topics.status === "rejected") {
     yield failed("topics", topics.reason);

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { DATABASES, type Database } from "../../local/database.ts";
+import { DATA_FOLDER } from "../../local/runner-record.ts";
 import { wholeNumber } from "../arguments.ts";
 import { judgeNode } from "../checks.ts";
 import { CliError } from "../cli-error.ts";
@@ -40,7 +41,7 @@ export function addLocal(program: Command, { nodeVersion, env }: Surroundings): 
       wholeNumber(0, 65_535),
       LOCAL_PORT,
     )
-    .option("--data <folder>", "folder for jobs, messages, schedules and secrets", ".minutehand")
+    .option("--data <folder>", "folder for jobs, messages, schedules and secrets", DATA_FOLDER)
     .addOption(
       new Option(
         "--database <kind>",

@@ -101,7 +101,11 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   if (!found || !(changed.changed || hasAttributes(found, set)))
     return { moved: false, home: found, together: changed.together };
 
-  ctx.report({ type: "moved", topic: home.topic, id: home.id, dueAt, why: request.why });
+  const { topic, id, attempt } = home;
+  // Readers of the log see the failed attempt before the move that it caused.
+  if (request.end?.what === "failed")
+    ctx.report({ type: "failed", topic, id, attempt, error: request.end.error });
+  ctx.report({ type: "moved", topic, id, dueAt, why: request.why });
   // rule: near-job-sent-after-move
   await sendIfNear(ctx, [found]);
   return { moved: true, home: found };

@@ -148,9 +148,7 @@ async function failAttempt(
     const dueAt = ctx.clock() + (failure.retryAfter ?? backoff);
     const end = { what: "failed", error } as const;
     const moved = await move(ctx, run.home, { dueAt, expect: run.expect, set: says, end, why: "failed" });
-    if (!moved.moved) return moved.home;
-    ctx.report({ type: "failed", topic: home.topic, id: home.id, attempt: home.attempt, error });
-    return "settled";
+    return moved.moved ? "settled" : moved.home;
   });
 }
 

@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { createApi } from "../support/api.ts";
@@ -58,6 +62,22 @@ describe("doctor", () => {
         found: "the account can run 1,000 functions at once; 2 topics can need 20",
       },
     ]);
+  });
+
+  test("says what the runner on this machine warns of, and only of the API that it runs", async () => {
+    await using api = await serveApi();
+    const folder = mkdtempSync(join(tmpdir(), "minutehand-doctor-"));
+    const doctorOf = async (url: string, pid = process.pid) => {
+      const record = { pid, url, services: url, emulators: [], warnings: ["a handler is not wrapped"] };
+      mkdirSync(join(folder, ".minutehand"), { recursive: true });
+      writeFileSync(join(folder, ".minutehand", "runner.json"), JSON.stringify(record));
+      return type(api, ["doctor"], { folder });
+    };
+    expect((await doctorOf(api.url)).out).toContain("\nwarning  local stack: a handler is not wrapped\n");
+    expect((await doctorOf("http://127.0.0.1:1")).out).not.toContain("local stack");
+    const ended = spawnSync(process.execPath, ["--version"]).pid;
+    expect((await doctorOf(api.url, ended)).out).not.toContain("local stack");
+    rmSync(folder, { recursive: true });
   });
 
   test("warns of dead jobs, pauses and a late sweep, and fails if the sweep is very late", async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type JobHandler, runWith } from "../../consumer/run-handler.ts";
 import { ERROR_BYTES } from "../../core/constants.ts";
+import { describeThrown } from "../../core/thrown.ts";
+import { consume } from "../support/consume.ts";
+import { createWorld } from "../support/world.ts";
 
 const job = { id: "01KJMA0FM001HA2ZQ31MBWX213", revision: 0, attempt: 2, dueAt: "2026-03-01T09:00:00.000Z" };
 const signal = new AbortController().signal;
@@ -60,8 +63,20 @@ describe("a handler", () => {
     expect(await ending(() => Promise.reject(thrown))).toEqual({
       end: "failed",
       error: expect.stringMatching(/^no bank \(test\/consumer\/run-handler\.test\.ts:\d+\)$/),
-      thrown: { value: thrown },
+      thrown: { value: thrown, described: describeThrown(thrown) },
     });
+  });
+
+  it("that throws has its error described once, for the job and for the log", async () => {
+    const world = createWorld();
+    let reads = 0;
+    const thrown = Object.defineProperty(new Error("x"), "stack", { get: () => `Error: x ${++reads}` });
+    await world.file({});
+    await consume(world, "orders", { run: () => ending(() => Promise.reject(thrown)) });
+    expect(reads).toBe(1);
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: "threw", error: { name: "Error", message: "x", stack: "Error: x 1" } }),
+    );
   });
 
   it.each([

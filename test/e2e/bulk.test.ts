@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type JobView, sharedApi } from "./api.ts";
+import { here } from "./here.ts";
 
 const api = sharedApi();
+const { skip, title } = here("local-commands", "on the local stack");
 const HOUR = 3_600_000;
 
 type Part = { matched: number; changed: number; cursor?: string };
@@ -28,6 +30,14 @@ async function tagged(tag: string): Promise<JobView[]> {
   for (let i = 0; i < 3; i++) jobs.push(await api.file({ topic: "reminders", delay: 3600 + i, tag }));
   return jobs;
 }
+
+describe.skipIf(skip)(title, () => {
+  it("all jobs are in one shard, so that a bulk of a day reads few buckets", async () => {
+    const jobs = await tagged(`bulk-${randomUUID()}`);
+    // The characters of a job's id that name its shard.
+    expect(jobs.map(({ id }) => id.slice(10, 12))).toEqual(["00", "00", "00"]);
+  });
+});
 
 describe.concurrent("a bulk", () => {
   it("counts the jobs of a tag, then cancels them", async () => {

@@ -9,7 +9,7 @@ import { functionSpec, stackWith } from "./stacks.ts";
 let codeDir: string;
 let waiting: number;
 let lines: string[];
-let advise: (stack: StackSpec) => Promise<void>;
+let advise: (stack: StackSpec) => Promise<string[]>;
 
 beforeEach(() => {
   codeDir = mkdtempSync(join(tmpdir(), "minutehand-advice-"));
@@ -38,7 +38,8 @@ const shop = (more: Partial<StackSpec> = {}) =>
 const bundle = (code: string) => writeFileSync(join(codeDir, "index.mjs"), code);
 
 test("a warning of the synthesis is logged once, and again when it comes back", async () => {
-  for (const warnings of [["no alarms"], ["no alarms"], [], ["no alarms"]]) await advise(shop({ warnings }));
+  for (const warnings of [["no alarms"], ["no alarms"], [], ["no alarms"]])
+    expect(await advise(shop({ warnings }))).toEqual(warnings);
   expect(lines).toEqual(["warning: no alarms", "warning: no alarms"]);
 });
 

@@ -7,7 +7,15 @@ import type { FunctionSpec } from "../../local/resources.ts";
 
 const guard = startGuard();
 const lines: string[] = [];
-const host = { guard, variables: {}, onLine: (_: string, line: string) => lines.push(line) };
+const times: number[] = [];
+const host = {
+  guard,
+  variables: {},
+  onLine: (_id: string, line: string, _dir: string, writtenAt: number) => {
+    lines.push(line);
+    times.push(writtenAt);
+  },
+};
 const spec: FunctionSpec = {
   logicalId: "Echo",
   name: "echo",
@@ -52,6 +60,20 @@ test("concurrent invocations run in separate processes", async () => {
   open();
   const pids = (await Promise.all([call("/wait"), call("/wait")])).map((outcome) => result(outcome).pid);
   expect(new Set(pids).size).toBe(2);
+});
+
+test("lines of stdout and stderr keep their order and the times at which they were written", async () => {
+  open();
+  lines.length = 0;
+  times.length = 0;
+  const begun = Date.now();
+  await call("/say");
+  const numbered = Array.from({ length: 100 }, (_, i) => `line ${i}`);
+  await expect.poll(() => lines).toEqual([...numbered, "begun", "of stderr", "two", "lines €"]);
+  expect(times).toEqual(times.toSorted());
+  expect(times[0]).toBeGreaterThanOrEqual(begun);
+  // The runner reads the lines later than the function has written them.
+  expect(times.at(-1)).toBeLessThanOrEqual(Date.now());
 });
 
 test("reserved concurrency makes invocations wait", async () => {

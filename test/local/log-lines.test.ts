@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { formatLogLine } from "../../local/log-lines.ts";
 
 const NOW = new Date(2026, 2, 12, 12, 0, 5, 4).getTime();
-const line = (record: object) => formatLogLine("reminders", JSON.stringify(record), NOW);
+const line = (record: object) => formatLogLine("reminders", JSON.stringify(record), NOW)?.text;
 const event = (type: string, fields: object) =>
   line({
     level: "DEBUG",
@@ -90,7 +90,7 @@ test("an error that was thrown is shown with the user's own frames and its cause
   const cause = thrown("no money\nat all", FRAMES.slice(0, 2));
   const record = { type: "threw", message: "job threw", topic: "work", id: "01K", attempt: 1 };
   const text = JSON.stringify({ ...record, error: thrown("declined", FRAMES, cause) });
-  expect(formatLogLine("reminders", text, NOW, "/app/asset.1")?.split("\n")).toEqual([
+  expect(formatLogLine("reminders", text, NOW, "/app/asset.1")?.text.split("\n")).toEqual([
     "12:00:05.004  work  01K  threw in attempt 1",
     "              Error: declined",
     "                  at charge (src/pay.ts:7:11)",
@@ -105,7 +105,7 @@ test("an error that was thrown is shown with the user's own frames and its cause
 
 test("an error without a frame of the user's own code is shown with all frames", () => {
   const text = JSON.stringify({ level: "ERROR", message: "no", error: thrown("no", FRAMES.slice(3)) });
-  expect(formatLogLine("reminders", text, NOW, "/app/asset.1")?.split("\n")).toEqual([
+  expect(formatLogLine("reminders", text, NOW, "/app/asset.1")?.text.split("\n")).toEqual([
     "12:00:05.004  reminders  ERROR  no",
     "              Error: no",
     "                  at run (node_modules/minutehand/consumer/run-handler.js:50:13)",
@@ -114,7 +114,7 @@ test("an error without a frame of the user's own code is shown with all frames",
 });
 
 test("a stack that a handler prints itself names its files in the same way", () => {
-  expect(formatLogLine("reminders", FRAMES[0] ?? "", NOW, "/app/asset.1")).toBe(
+  expect(formatLogLine("reminders", FRAMES[0] ?? "", NOW, "/app/asset.1")?.text).toBe(
     "12:00:05.004  reminders      at charge (src/pay.ts:7:11)",
   );
 });
@@ -127,7 +127,7 @@ test.each([
   ],
 ])("a line of hundreds of kilobytes with %s is shown at once", (_, text) => {
   // Vitest's own limit cannot end a regular expression that runs on.
-  const format = () => formatLogLine("reminders", text, NOW, "/app/asset.1");
+  const format = () => formatLogLine("reminders", text, NOW, "/app/asset.1")?.text;
   expect(runInNewContext("format()", { format }, { timeout: 5_000 })).toBe(
     `12:00:05.004  reminders  ${text.slice(0, 500)} …`,
   );
@@ -146,12 +146,12 @@ test("the record's own time is shown, if it has one", () => {
 });
 
 test("a line that is not a record is shown unchanged", () => {
-  expect(formatLogLine("reminders", "{oops", NOW)).toBe("12:00:05.004  reminders  {oops");
+  expect(formatLogLine("reminders", "{oops", NOW)?.text).toBe("12:00:05.004  reminders  {oops");
 });
 
 test("texts of handlers and receivers cannot control the terminal", () => {
   const error = "a\u001b[31mb\u202e\u009bc";
   const shown = "a\\u001b[31mb\\u202e\\u009bc";
   expect(event("failed", { attempt: 1, error })).toBe(`12:00:05.004  work  01K  failed attempt 1: ${shown}`);
-  expect(formatLogLine("reminders", `\t${error}`, NOW)).toBe(`12:00:05.004  reminders  \t${shown}`);
+  expect(formatLogLine("reminders", `\t${error}`, NOW)?.text).toBe(`12:00:05.004  reminders  \t${shown}`);
 });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterEach, expect, test } from "vitest";
+import { readRecord } from "../../local/runner-record.ts";
 import { isAlive } from "./is-alive.ts";
 
 const RUNNER = fileURLToPath(new URL("fixtures/run.ts", import.meta.url));
@@ -68,6 +69,14 @@ test.each(["SIGKILL", "SIGTERM", "SIGINT"] as const)(
   },
 );
 
+test("the record of a runner says what the runner does not play", { timeout: TIMEOUT_MS }, async () => {
+  const folder = newFolder();
+  await start(folder);
+  await expect
+    .poll(() => readRecord(folder)?.warnings)
+    .toContain("the local stack does not play AWS::Sundial::Gnomon; it is left out");
+});
+
 test("a runner killed with a function in a busy loop leaves no process", {
   timeout: TIMEOUT_MS,
 }, async () => {
@@ -104,7 +113,7 @@ test.each(["dynamodb", "sqs"] as const)(
     const before = state().emulators[name];
     process.kill(before, "SIGKILL");
     await expect.poll(() => state().emulators[name], { timeout: 5000 }).not.toBe(before);
-    expect(text()).toMatch(/ended \(SIGKILL\); starting it again/);
+    await expect.poll(text).toMatch(/ended \(SIGKILL\); starting it again/);
   },
 );
 

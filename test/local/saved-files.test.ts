@@ -1,9 +1,19 @@
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { rememberOutput } from "../../local/own-output.ts";
 import { createSavedFiles } from "../../local/saved-files.ts";
+import { asAnotherUser } from "./another-user.ts";
 
 let top: string;
 let root: string;
@@ -36,6 +46,25 @@ test("saved, new and gone files are found once", () => {
   expect(files.changes().size).toBe(0);
   rmSync(added);
   expect(files.changes()).toEqual(new Map([[added, "gone"]]));
+});
+
+test("files that this user may not read are reported, and saves of other files are found", () => {
+  write("packages/app/keys/key.ts", "key");
+  chmodSync(join(root, "app.ts"), 0o666);
+  const unreadable: string[] = [];
+  // The user may list the folder, and may not look at its files.
+  const found = asAnotherUser(
+    root,
+    ["keys"],
+    () => {
+      const files = createSavedFiles({ root: ".", onUnreadable: (path) => unreadable.push(path) }, never);
+      writeFileSync("app.ts", "other");
+      return files.changes();
+    },
+    0o444,
+  );
+  expect(found).toEqual(new Map([["app.ts", "saved"]]));
+  expect(new Set(unreadable)).toEqual(new Set(["keys/key.ts"]));
 });
 
 test("a save with the same content is no change", () => {

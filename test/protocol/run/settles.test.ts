@@ -52,6 +52,18 @@ describe("settles", () => {
     await settlePulled(world.ctx, "work", second.receipt, { end: "done" });
   });
 
+  it("a failed attempt is reported before the move to the next attempt", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "work" });
+    const { receipt } = await pullOne(world);
+    world.events.length = 0;
+    const ending = { end: "failed", error: "busy", retryAfter: 5 * SECOND, verb: "retry" } as const;
+    await settlePulled(world.ctx, "work", receipt, ending);
+    const ofJob = world.events.filter((event) => "id" in event && event.id === id);
+    expect(ofJob.map(({ type }) => type)).toEqual(["failed", "moved"]);
+    expect(ofJob[0]).toEqual({ type: "failed", topic: "work", id, attempt: 1, error: "busy" });
+  });
+
   it("a lost claim deletes no message", async () => {
     const world = createWorld();
     await world.file({ topic: "work" });

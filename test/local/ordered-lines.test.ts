@@ -1,0 +1,46 @@
+import { stat } from "node:fs";
+import { expect, test } from "vitest";
+import { orderLines } from "../../local/ordered-lines.ts";
+
+test("lines are written in the order of their times, and lines of one time in the order of their arrival", async () => {
+  const written: string[] = [];
+  const lines = orderLines((line) => written.push(line));
+  lines.add("moved", 20);
+  lines.add("handed over", 20);
+  lines.add("started", 10);
+  expect(written).toEqual([]);
+  await expect.poll(() => written).toEqual(["started", "moved", "handed over"]);
+});
+
+test("a line waits for earlier lines that arrive after it", async () => {
+  const written: string[] = [];
+  const lines = orderLines((line) => written.push(line));
+  lines.add("second", 2);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  lines.add("first", 1);
+  lines.add("third", 3);
+  await expect.poll(() => written).toEqual(["first", "second", "third"]);
+});
+
+test("lines that arrive while this process is busy are ordered, too", async () => {
+  const written: string[] = [];
+  const lines = orderLines((line) => written.push(line));
+  // Node runs the timers next, and only then reads what has come meanwhile.
+  setImmediate(() => {
+    lines.add("second", 2);
+    const free = performance.now() + 100;
+    stat(import.meta.filename, () => lines.add("first", 1));
+    while (performance.now() < free);
+  });
+  await expect.poll(() => written).toEqual(["first", "second"]);
+});
+
+test("a flush writes what waits, and writes nothing twice", async () => {
+  const written: string[] = [];
+  const lines = orderLines((line) => written.push(line));
+  lines.add("b", 2);
+  lines.add("a", 1);
+  lines.flush();
+  lines.add("c", 3);
+  await expect.poll(() => written).toEqual(["a", "b", "c"]);
+});
