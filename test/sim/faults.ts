@@ -236,7 +236,9 @@ export function planOf(
   let calls = 0;
   // These faults have draws of their own, so that they do not change the other faults of a seed.
   const strays = hurt && drawsOf(seed, "strays").chance(0.15);
-  const heat = heatOf(drawsOf(seed, "heat").pick(["api", "consumer"]));
+  const hotRole = drawsOf(seed, "heat").pick(["api", "consumer"] as const);
+  const heat = heatOf(hotRole);
+  const besideHot = hotRole === "api" ? BESIDE_HOT_PULLED : BESIDE_HOT;
   const badScheduler = some(0.5);
   const [shuffled, fewInFlight] = [some(0.5), some(0.1)];
 
@@ -316,7 +318,7 @@ export function planOf(
     latest(id) {
       if (weather === "hurt") return Number.POSITIVE_INFINITY;
       if (weather === "calm") return ON_TIME;
-      if (one.fault === "hot-job") return heat.isHot(id) ? REPEATED : BESIDE_HOT;
+      if (one.fault === "hot-job") return heat.isHot(id) ? REPEATED : besideHot;
       return boundOf(one);
     },
     fateOf,
@@ -331,13 +333,15 @@ const PUNCTUAL = MINUTE;
 export const ON_TIME = 2000;
 /** How late one call without an answer can make a job: until it is repeated, or until a lost receive's messages are visible. */
 const REPEATED = 65_000;
+/** How long one job's claims are throttled. */
+const HEAT = 30_000;
 /** Jobs of the same batch wait until the batch gives up its throttled claim, which can happen twice. */
 const BESIDE_HOT = ON_TIME + 2 * BATCH_PATIENCE;
+/** A job that was moved has several messages. So a puller of few jobs at a time may get the hot job with each receive, until its claims work. */
+const BESIDE_HOT_PULLED = ON_TIME + HEAT;
 /** In some histories, this share of changes lose their caller while they are on their way, and take effect at most so late. */
 const STRAYING = 0.1;
 const LATEST_STRAY = 4 * MINUTE;
-/** How long one job's claims are throttled. */
-const HEAT = 30_000;
 /** How late a crashed run can make a job: its lease, the rest of its message's visibility timeout, and one more receive. */
 const CRASHED = 250_000;
 /** Within this time the audit reads a job whose message was never sent. */
