@@ -50,8 +50,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...["client", "consumer", "http", "protocol/file", "protocol/hand-over", "protocol/gate", "protocol"],
     ...["core", "general", "cron"],
   ],
-  cli: ["client", "consumer", "http", "aws", "local", "core", "general"],
-  package: ["infra"],
+  // The server of the console. Its page runs in a browser, so it may import only what needs no Node.
+  console: ["local", "client", "core", "general"],
+  "console/page": ["console", "client", "http", "core", "general"],
+  cli: ["console", "client", "consumer", "http", "aws", "local", "core", "general"],
+  package: ["infra", "console"],
   site: ["cli", "http", "infra", "environment", "protocol", "core"],
   // Examples import the package by its name, as users do.
   examples: [],
@@ -89,10 +92,13 @@ function brokenRule(file: string, imports: string): string | undefined {
   return `${room} may import only ${[room, ...allowed].join(", ")}`;
 }
 
-/** The room of a file: `protocol/run` for `protocol/run/claim.ts`, `http` for `http/routes/jobs.ts`. */
+/**
+ * The room of a file: `protocol/run` for `protocol/run/claim.ts`, `http` for `http/routes/jobs.ts`. A folder of `protocol` or `console` is
+ * a room of its own.
+ */
 function roomOf(file: string): string {
   const [top = "", second = "", ...rest] = file.split("/");
-  return top === "protocol" && rest.length > 0 ? `${top}/${second}` : top;
+  return ["protocol", "console"].includes(top) && rest.length > 0 ? `${top}/${second}` : top;
 }
 
 /** The modules that a file imports, also for types only. */
@@ -109,7 +115,7 @@ function importsOf(path: string): string[] {
 }
 
 if (import.meta.main) {
-  const files = globSync("*/**/*.ts", {
+  const files = globSync("*/**/*.{ts,tsx}", {
     cwd: import.meta.dirname,
     exclude: ["node_modules/**", "dist/**", "cdk.out/**", ".minutehand/**"],
   });

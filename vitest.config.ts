@@ -30,8 +30,8 @@ class WaitingFirst extends BaseSequencer {
  * `unit`: pure rules, the protocol over the in-memory services, and the programs. `security`: hostile input, and the content of logs
  * and roles. Files of `security` replace modules, so each file has a worker of its own. `contract`: each port's suite against
  * the services in memory, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: the synthesised
- * templates. `e2e`: the embedded stack over HTTP. `life`: deployments one after the other, to the place that `npm run test:deploy`
- * chooses.
+ * templates. `e2e`: the embedded stack over HTTP. `browser`: the console in Chromium, over the embedded stack. `life`: deployments
+ * one after the other, to the place that `npm run test:deploy` chooses.
  */
 export default defineConfig({
   // The examples import the package by its name.
@@ -57,7 +57,7 @@ export default defineConfig({
           include: [
             "test/layers.test.ts",
             "test/docs/{pages,rooms,shell-blocks,words}.test.ts",
-            "test/{types,cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
+            "test/{types,cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,console,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
           ],
           exclude: ["test/testing/memory-*.test.ts"],
           testTimeout: 60_000,
@@ -117,6 +117,17 @@ export default defineConfig({
           testTimeout: 290_000,
           hookTimeout: 120_000,
           globalSetup: ["test/e2e/setup.ts"],
+        },
+      },
+      {
+        test: {
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          globalSetup: ["test/browser/setup.ts"],
+          // Pages and the stack share two cores. More pages at once would only make each of them slow.
+          maxWorkers: 2,
         },
       },
       {

@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addCancel } from "./commands/cancel.ts";
 import { addCompletion } from "./commands/completion.ts";
+import { addConsole } from "./commands/console.ts";
 import { addDead } from "./commands/dead.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEnqueue } from "./commands/enqueue.ts";
@@ -97,6 +98,7 @@ export function createProgram(
   program.commandsGroup("Stacks:");
   addInit(program, open);
   addLocal(program, surroundings);
+  addConsole(program, open);
   addDoctor(program, open);
   program.commandsGroup("This program:");
   program.helpCommand("help [command]", "show the arguments and options of a command");

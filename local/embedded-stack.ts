@@ -17,11 +17,11 @@ import { startEmulators } from "./emulators.ts";
 import type { Outcome } from "./execution-environment.ts";
 import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 import { startGuard } from "./guard.ts";
-import { openHttpApi } from "./http-api.ts";
+import { openHttpApi, type Pages } from "./http-api.ts";
 import { readInputs } from "./inputs.ts";
 import { leaveOutRefused } from "./left-out.ts";
 import { errorText, LocalError } from "./local-error.ts";
-import { formatLogLine } from "./log-lines.ts";
+import { formatLogLine, type LogLine } from "./log-lines.ts";
 import { orderLines } from "./ordered-lines.ts";
 import { rememberOutput } from "./own-output.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
@@ -70,12 +70,24 @@ export type EmbeddedStackOptions = {
   readonly watch?: boolean;
   /** Called with each line of the log: job events, lines of functions, warnings. */
   readonly log: (line: string) => void;
+  /** The console, which is served on the port of the HTTP API and follows the log. */
+  readonly console?: StackConsole | undefined;
   /** Called with a line about each slow step of the start. */
   readonly progress?: (line: string) => void;
   /** Ends a start that is under way. The start then throws the signal's reason. */
   readonly signal?: AbortSignal;
   /** Called when an emulator has died and cannot be restarted. The stack then no longer works. */
   readonly onLost?: (error: Error) => void;
+};
+
+/** A web page about the stack. This room knows nothing about its content. */
+export type StackConsole = {
+  /** The path of the page. */
+  readonly path: string;
+  /** Answers the requests for the page and its files. */
+  readonly pages: Pages;
+  /** Called with each line of the log, and with the topic and the job that the line is about. */
+  readonly onLine: (line: LogLine) => void;
 };
 
 export type EmbeddedStack = {
@@ -125,9 +137,16 @@ async function start(
   // Imports and inputs of bundles are named by their real paths.
   const root = realpathSync(options.root ?? process.cwd());
   const output = rememberOutput();
-  const lines = orderLines(output.remember(options.log));
+  const print = output.remember(options.log);
+  const lines = orderLines<LogLine>((line) => {
+    print(line.text);
+    options.console?.onLine(line);
+  });
   teardown.add(lines.flush);
-  const log = (line: string) => lines.add(line, Date.now());
+  const log = (text: string) => {
+    const at = Date.now();
+    lines.add({ text, at }, at);
+  };
   const progress = output.remember(options.progress ?? (() => {}));
   // Before anything is written, so that a start in the wrong folder leaves nothing behind.
   checkSettings(root, options.app);
@@ -136,7 +155,7 @@ async function start(
     teardown.add(folder.release);
     teardown.add(logDiskShortage(folder.shortage, log));
   }
-  const api = await openHttpApi(options.port, folder?.shortage);
+  const api = await openHttpApi(options.port, { shortage: folder?.shortage, pages: options.console?.pages });
   teardown.add(() => api.stop(0));
   const platform = readPlatform(process.env);
   const services = await startOwnServices(folder, platform);
@@ -213,7 +232,7 @@ async function start(
   const say = (logicalId: string, line: string, codeDir: string, writtenAt: number) => {
     const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, codeDir);
     // A logger may give a record a time of its own, even a later one.
-    if (readable !== undefined) lines.add(readable.text, Math.min(readable.at, writtenAt));
+    if (readable !== undefined) lines.add(readable, Math.min(readable.at, writtenAt));
   };
   const variables = {
     ...platformVariables(platform, endpoints, process.env),

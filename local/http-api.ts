@@ -20,6 +20,9 @@ const LIMITS_EVERY_MS = 1_000;
 
 type Target = { readonly invoke: (event: object) => Promise<Outcome>; readonly timeoutMs: number };
 
+/** Answers a request that is not for the API, such as one for a web page. Returns whether it has taken the request. */
+export type Pages = (request: IncomingMessage, response: ServerResponse) => boolean;
+
 export type HttpApi = {
   readonly url: string;
   /** Sets the routes. Until then requests wait. */
@@ -30,11 +33,12 @@ export type HttpApi = {
 
 /**
  * Plays the app's HTTP API on a port of loopback, or on a free port for 0. Throws `LocalError` if the port cannot be opened. While
- * `shortage` says that the disk is full, every request except a GET gets status 507 with the text of `shortage`.
+ * `shortage` says that the disk is full, every request except a GET gets status 507 with the text of `shortage`. A request that `pages` takes
+ * does not reach the API.
  */
 export async function openHttpApi(
   port: number,
-  shortage: () => string | undefined = () => undefined,
+  { shortage, pages }: { shortage?: (() => string | undefined) | undefined; pages?: Pages | undefined } = {},
 ): Promise<HttpApi> {
   const { promise: routed, resolve: serve } = Promise.withResolvers<[readonly Route<Target>[], string]>();
   const server = createServer(
@@ -46,13 +50,14 @@ export async function openHttpApi(
       connectionsCheckingInterval: LIMITS_EVERY_MS,
     },
     (request, response) => {
+      if (pages?.(request, response)) return;
       void (async () => {
         const refusal = refusalOfWebPage(request.headers);
         if (refusal !== undefined) return refuse(response, gatewayAnswer(403, refusal));
         const body = await readRequestBody(request, MAX_BODY_BYTES);
         if (body === "too-large") return refuse(response, gatewayAnswer(413, "Request Entity Too Large"));
         const [routes, account] = await routed;
-        const full = request.method === "GET" ? undefined : shortage();
+        const full = request.method === "GET" ? undefined : shortage?.();
         if (full !== undefined) return write(response, gatewayAnswer(507, full));
         write(response, await answer(request, body, routes, account));
       })().catch(() => response.destroy());

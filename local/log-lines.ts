@@ -4,8 +4,16 @@ import { isLoggedError, shortFrame, traceLines } from "./stack-trace.ts";
 /** Characters of a plain line, about five lines of a terminal. */
 const LONGEST_LINE = 500;
 
-/** A readable line, and the time that the line shows, ms since the epoch. */
-export type FormattedLine = { readonly text: string; readonly at: number };
+/** A readable line of the log. */
+export type LogLine = {
+  readonly text: string;
+  /** The time that the line shows, ms since the epoch. */
+  readonly at: number;
+  /** The topic that the line is about. Absent if the line is about no topic. */
+  readonly topic?: string;
+  /** The id of the job that the line is about. Absent if the line is about no job, or about many. */
+  readonly job?: string;
+};
 
 type LogRecord = Readonly<Record<string, unknown>>;
 
@@ -39,14 +47,19 @@ export function formatLogLine(
   line: string,
   writtenAt: number,
   codeDir = "",
-): FormattedLine | undefined {
+): LogLine | undefined {
   const record = parseRecord(line);
   const at = timeOf(record, writtenAt);
   const text = formatLine(functionName, record ?? shortFrame(line, codeDir), at);
   if (text === undefined) return undefined;
   const errors = Object.values(record ?? {}).filter(isLoggedError);
   const trace = errors.flatMap((error) => traceLines(error, codeDir)).map((one) => INDENT + shortened(one));
-  return { text: [text, ...trace].map(withoutControls).join("\n"), at };
+  return { text: [text, ...trace].map(withoutControls).join("\n"), at, ...subjectOf(record) };
+}
+
+/** The topic and the job of a record. A handler's logger may give these fields other values than texts. */
+function subjectOf({ topic, id }: LogRecord = {}): Pick<LogLine, "topic" | "job"> {
+  return { ...(typeof topic === "string" && { topic }), ...(typeof id === "string" && { job: id }) };
 }
 
 function timeOf(record: LogRecord | undefined, writtenAt: number): number {

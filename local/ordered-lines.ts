@@ -5,16 +5,16 @@
 const HOLD_MS = 50;
 
 /** The lines of several processes, in the order in which they happened. */
-export type OrderedLines = {
+export type OrderedLines<Line> = {
   /** Writes a line after all lines of earlier times that arrive within `HOLD_MS`. `at`: ms since the epoch. */
-  readonly add: (line: string, at: number) => void;
+  readonly add: (line: Line, at: number) => void;
   /** Writes all lines that wait. */
   readonly flush: () => void;
 };
 
 /** Orders lines by their times. Lines of the same time keep the order of their arrival. */
-export function orderLines(write: (line: string) => void): OrderedLines {
-  let waiting: { line: string; at: number; until: number }[] = [];
+export function orderLines<Line>(write: (line: Line) => void): OrderedLines<Line> {
+  let waiting: { line: Line; at: number; until: number }[] = [];
   let timer: NodeJS.Timeout | undefined;
 
   function writeUntil(now: number): void {

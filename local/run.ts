@@ -5,7 +5,7 @@ import { errorText, LocalError } from "./local-error.ts";
 
 type RunOptions = Pick<
   EmbeddedStackOptions,
-  "port" | "dataDir" | "reset" | "database" | "app" | "stack" | "watch"
+  "port" | "dataDir" | "reset" | "database" | "app" | "stack" | "watch" | "console"
 >;
 
 /**
@@ -38,16 +38,17 @@ export async function runLocal(options: RunOptions): Promise<void> {
       onLost: (error) => fail(error),
     });
     const up = await stack;
-    if (!signal.aborted) console.log(greeting(up, Date.now() - began));
+    if (!signal.aborted) console.log(greeting(up, Date.now() - began, options.console?.path));
   } catch (error) {
     // A user who pressed Ctrl-C needs no error.
     if (!signal.aborted) fail(error);
   }
 }
 
-function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number): string {
-  const up = `Minutehand is up at ${url} after ${(tookMs / 1000).toFixed(1)} s. Ctrl-C ends it.`;
-  if (!hasApi) return `${up} The app has no HTTP API, so every request there answers 404.`;
+function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number, consolePath?: string): string {
+  const began = `Minutehand is up at ${url} after ${(tookMs / 1000).toFixed(1)} s. Ctrl-C ends it.`;
+  if (!hasApi) return `${began} The app has no HTTP API, so every request there answers 404.`;
+  const up = consolePath === undefined ? began : `${began} See its jobs at ${url}${consolePath}`;
   const topics = functions.flatMap((spec) => Object.entries(topicsOfFunction(spec)));
   // A webhook topic needs a callback URL in each job, so the example uses another topic: the first whose bodies are known.
   const names = new Set(topics.flatMap(([name, { webhook }]) => (webhook === undefined ? name : [])));
@@ -55,7 +56,7 @@ function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number): st
   const example = examples.find(({ body }) => body !== undefined) ?? examples[0];
   if (example === undefined) return up;
   const job = { topic: example.topic, delay: 5, body: example.body ?? { text: "hello" } };
-  return `${up} Try:
+  return `${up} or try:
 
   curl ${url}/jobs -H 'content-type: application/json' \\
     -d '${JSON.stringify(job)}'

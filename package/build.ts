@@ -5,6 +5,8 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { buildPage } from "../console/build.ts";
+import { BUILT_FOLDER } from "../console/page-files.ts";
 import { buildFunction, CONSTRUCT_FUNCTIONS, entryOf } from "../infra/build.ts";
 import { esbuild } from "../infra/bundle.ts";
 import { codeOf, entriesOf, type Manifest, OUT_DIR, readManifest } from "./entries.ts";
@@ -31,6 +33,8 @@ const { name, version, peerDependencies, dependencies, devDependencies } = manif
 const read = { name, version, type: "module", peerDependencies, dependencies, devDependencies };
 writeFileSync(join(OUT, "package.json"), JSON.stringify(read));
 writeCommonJs(manifest);
+mkdirSync(join(OUT, "console", BUILT_FOLDER), { recursive: true });
+for (const [name, content] of buildPage()) writeFileSync(join(OUT, "console", BUILT_FOLDER, name), content);
 for (const fn of CONSTRUCT_FUNCTIONS)
   cpSync(buildFunction(entryOf(fn)), join(OUT, "functions", fn), { recursive: true });
 

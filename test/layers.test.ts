@@ -37,7 +37,7 @@ test.each([
     'import "@aws-sdk/client-sqs";',
     "@aws-sdk/client-sqs: only aws and local import the AWS SDK",
   ],
-  ["console/a.ts", 'import "../core/b.ts";', "../core/b.ts: room console is not named in layers.ts"],
+  ["cellar/a.ts", 'import "../core/b.ts";', "../core/b.ts: room cellar is not named in layers.ts"],
 ])("%s may not do: %s", (file, text, broken) => {
   expect(brokenIn(file, text)).toEqual([broken]);
 });

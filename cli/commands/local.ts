@@ -56,7 +56,9 @@ export function addLocal(program: Command, { nodeVersion, env }: Surroundings): 
       if (result !== "ok") throw new CliError(`${todo}, got ${nodeVersion}`);
       // Load the runner only after the check, because it imports modules that an older Node does not have.
       const { runLocal } = await import("../../local/run.ts");
-      await runLocal({ app, watch, port, dataDir: data, reset, database, stack: options.stack });
+      const { localConsole } = await import("../../console/local-console.ts");
+      const console = await localConsole();
+      await runLocal({ app, watch, port, dataDir: data, reset, database, stack: options.stack, console });
     });
   examples(command, [
     "minutehand local",

@@ -46,7 +46,7 @@ describe("the log", () => {
 
 test("while the disk is full the API refuses requests that write, and answers GET", async () => {
   let reason: string | undefined = "the disk is full";
-  const api = await openHttpApi(0, () => reason);
+  const api = await openHttpApi(0, { shortage: () => reason });
   const target = {
     timeoutMs: 1_000,
     invoke: async () => ({ outcome: "returned", payload: '{"statusCode":201}' }) as const,

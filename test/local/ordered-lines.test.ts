@@ -4,7 +4,7 @@ import { orderLines } from "../../local/ordered-lines.ts";
 
 test("lines are written in the order of their times, and lines of one time in the order of their arrival", async () => {
   const written: string[] = [];
-  const lines = orderLines((line) => written.push(line));
+  const lines = orderLines<string>((line) => written.push(line));
   lines.add("moved", 20);
   lines.add("handed over", 20);
   lines.add("started", 10);
@@ -14,7 +14,7 @@ test("lines are written in the order of their times, and lines of one time in th
 
 test("a line waits for earlier lines that arrive after it", async () => {
   const written: string[] = [];
-  const lines = orderLines((line) => written.push(line));
+  const lines = orderLines<string>((line) => written.push(line));
   lines.add("second", 2);
   await new Promise((resolve) => setTimeout(resolve, 10));
   lines.add("first", 1);
@@ -24,7 +24,7 @@ test("a line waits for earlier lines that arrive after it", async () => {
 
 test("lines that arrive while this process is busy are ordered, too", async () => {
   const written: string[] = [];
-  const lines = orderLines((line) => written.push(line));
+  const lines = orderLines<string>((line) => written.push(line));
   // Node runs the timers next, and only then reads what has come meanwhile.
   setImmediate(() => {
     lines.add("second", 2);
@@ -37,7 +37,7 @@ test("lines that arrive while this process is busy are ordered, too", async () =
 
 test("a flush writes what waits, and writes nothing twice", async () => {
   const written: string[] = [];
-  const lines = orderLines((line) => written.push(line));
+  const lines = orderLines<string>((line) => written.push(line));
   lines.add("b", 2);
   lines.add("a", 1);
   lines.flush();

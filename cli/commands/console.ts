@@ -1,0 +1,67 @@
+import { randomUUID } from "node:crypto";
+import type { Command } from "commander";
+import { authorizeBy } from "../../client/authorize.ts";
+import { type About, CONSOLE_PATH } from "../../console/about.ts";
+import { wholeNumber } from "../arguments.ts";
+import { CliError } from "../cli-error.ts";
+import { examples } from "../examples.ts";
+import type { Open } from "../session.ts";
+import type { Target } from "../target.ts";
+
+/** The default port of the console on 127.0.0.1. */
+const CONSOLE_PORT = 4600;
+
+const ABOUT = `
+The command runs until Ctrl-C. It serves the console on 127.0.0.1 only, and passes the calls of the
+console on to the API with your own credentials. So everything that you do there is done in your name.
+The printed address contains a key. Without the key, other users and programs of this machine cannot
+call the API through the console. Anyone who has the address can, so do not pass it on.`;
+
+export function addConsole(program: Command, open: Open): void {
+  const command = program
+    .command("console")
+    .description("serve the console of a deployed queue on this machine")
+    .option(
+      "--port <n>",
+      "port of the console on 127.0.0.1; 0 picks a free port",
+      wholeNumber(0, 65_535),
+      CONSOLE_PORT,
+    )
+    .action(async ({ port }: { port: number }) => {
+      const { output, target, surroundings } = open();
+      const found = await target();
+      surroundings.endUnread();
+      const { consolePages } = await import("../../console/pages.ts");
+      const { readPageFiles } = await import("../../console/page-files.ts");
+      const { openProxy } = await import("../../console/proxy.ts");
+      const pages = consolePages(await readPageFiles(), aboutOf(found));
+      const key = randomUUID();
+      const proxy = await openProxy({
+        pages,
+        url: found.url,
+        authorize: authorizeBy(found),
+        key,
+        port,
+      }).catch((error: Error) => {
+        throw new CliError(error.message);
+      });
+      await output.told(
+        { url: `${proxy.address}${CONSOLE_PATH}#key=${key}` },
+        `The console of ${found.url} is at ${proxy.address}${CONSOLE_PATH}#key=${key} until Ctrl-C.`,
+      );
+      await surroundings.interrupted();
+      await proxy.stop();
+    });
+  examples(command, ["minutehand console --stack Shop", "minutehand console --url https://api.example.com"]);
+  command.addHelpText("after", ABOUT);
+}
+
+function aboutOf({ url, auth, stack }: Target): About {
+  return {
+    queue: stack?.name ?? new URL(url).host,
+    url,
+    auth: typeof auth === "string" ? auth : "bearer",
+    hasLive: false,
+    needsKey: true,
+  };
+}

@@ -1,0 +1,16 @@
+import type { StackConsole } from "../local/embedded-stack.ts";
+import { CONSOLE_PATH } from "./about.ts";
+import { createLive } from "./live.ts";
+import { readPageFiles } from "./page-files.ts";
+import { consolePages } from "./pages.ts";
+
+/** Makes the console of the local stack, which is served on the port of the stack's API and follows the stack's log. */
+export async function localConsole(): Promise<StackConsole> {
+  const live = createLive();
+  const about = { queue: "local stack", auth: "none", hasLive: true, needsKey: false } as const;
+  return {
+    path: CONSOLE_PATH,
+    pages: consolePages(await readPageFiles(), about, live),
+    onLine: live.add,
+  };
+}

@@ -1,0 +1,62 @@
+import { QueryCache, QueryClient } from "@tanstack/preact-query";
+import { callOver } from "../../client/call.ts";
+import { clientOver } from "../../client/client-over.ts";
+import { MinutehandError, messageOf } from "../../core/errors.ts";
+import { about, callHeaders } from "./server.ts";
+
+/** How long a call may take, ms. The server of the console gives up a little earlier. */
+const PATIENCE_MS = 40_000;
+
+/** Sends a call to the page's own server. Throws `unavailable` if no answer comes. */
+async function transport(request: Request): Promise<Response> {
+  const headers = new Headers(request.headers);
+  for (const [name, value] of Object.entries(callHeaders)) headers.set(name, value);
+  const { method, url } = request;
+  const body = await request.text();
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  try {
+    return await fetch(url, { method, headers, signal, ...(body === "" ? {} : { body }) });
+  } catch (error) {
+    if (request.signal.aborted) throw error;
+    const text = `no answer to ${method} ${new URL(url).pathname}: ${messageOf(error)}`;
+    throw new MinutehandError("unavailable", text, {}, error);
+  }
+}
+
+/** The calls of the API. Nothing is retried here: `queries` retries what reads, and a person decides about what changes. */
+export const api = clientOver({
+  transport,
+  url: location.origin,
+  clock: Date.now,
+  newKey: () => crypto.randomUUID(),
+});
+
+/** One call of the API, for lists that are read page by page. */
+export const call = callOver(transport, location.origin);
+
+/** How often the page reads again what it shows, ms. Reads of a deployed queue cost money, those of a local one do not. */
+export const REFRESH_MS = about.hasLive ? 3000 : 15_000;
+
+/** Whether a read may succeed later without a change of the request. */
+function isPassing(error: Error): boolean {
+  return !(error instanceof MinutehandError) || ["unavailable", "internal"].includes(error.code);
+}
+
+export const queries = new QueryClient({
+  queryCache: new QueryCache(),
+  defaultOptions: {
+    queries: {
+      refetchInterval: REFRESH_MS,
+      staleTime: 1000,
+      retry: (count, error) => count < 1 && isPassing(error),
+      // The page's server is this machine, also while the machine is offline.
+      networkMode: "always",
+    },
+    mutations: { networkMode: "always" },
+  },
+});
+
+/** Reads everything again that is shown. Call it after each change. */
+export function refresh(): Promise<void> {
+  return queries.invalidateQueries();
+}

@@ -1,0 +1,28 @@
+import { QueryClientProvider } from "@tanstack/preact-query";
+import { LocationProvider, Route, Router } from "preact-iso";
+import { queries } from "./api.ts";
+import { Frame } from "./frame.tsx";
+import { DeadView } from "./views/dead.tsx";
+import { JobView } from "./views/job.tsx";
+import { JobsView } from "./views/jobs.tsx";
+import { NothingHere } from "./views/nothing-here.tsx";
+import { Overview } from "./views/overview.tsx";
+
+/** The whole page: its frame, and the view that the address names. */
+export function App() {
+  return (
+    <QueryClientProvider client={queries}>
+      <LocationProvider scope="/console">
+        <Frame>
+          <Router>
+            <Route path="/console" component={Overview} />
+            <Route path="/console/jobs" component={JobsView} />
+            <Route path="/console/jobs/:id" component={JobView} />
+            <Route path="/console/dead" component={DeadView} />
+            <Route default component={NothingHere} />
+          </Router>
+        </Frame>
+      </LocationProvider>
+    </QueryClientProvider>
+  );
+}

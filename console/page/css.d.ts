@@ -1,0 +1,2 @@
+/** esbuild bundles the style sheets that a module imports. */
+declare module "*.css";

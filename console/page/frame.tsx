@@ -1,0 +1,211 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useLocation } from "preact-iso";
+import { tinykeys } from "tinykeys";
+import { refresh } from "./api.ts";
+import { addresses } from "./parts/search.ts";
+import { about } from "./server.ts";
+import { notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
+import { zoneName } from "./times.ts";
+
+/** The views of the navigation, each with the key that opens it after `g`. */
+const VIEWS = [
+  { name: "Overview", href: addresses.overview, key: "o" },
+  { name: "Time", href: addresses.time(), key: "t" },
+  { name: "Jobs", href: addresses.jobs(), key: "j" },
+  { name: "Dead", href: addresses.dead(), key: "d" },
+  { name: "Schedules", href: addresses.schedules, key: "s" },
+  ...(about.hasLive ? [{ name: "Live", href: addresses.live(), key: "l" }] : []),
+  { name: "Enqueue", href: addresses.enqueue(), key: "e" },
+];
+
+const OTHER_KEYS = [
+  ["/", "search for a job"],
+  ["r", "read everything again"],
+  ["?", "show the keys"],
+  ["Esc", "close a dialog"],
+  ["j and k", "go to the next and the previous line of a list"],
+  ["Enter", "open the line or press the button that has the focus"],
+] as const;
+
+/** What surrounds every view: the name of the queue, the navigation, the search, the settings, and what the last action did. */
+export function Frame({ children }: { children: ComponentChildren }) {
+  const { path, route } = useLocation();
+  const search = useRef<HTMLInputElement>(null);
+  const keys = useRef<HTMLDialogElement>(null);
+  const main = useRef<HTMLElement>(null);
+
+  useEffect(() => {
+    const opens = VIEWS.map(({ href, key }) => [`g ${key}`, () => route(href)] as const);
+    const handlers = {
+      ...Object.fromEntries(opens),
+      "/": () => search.current?.focus(),
+      r: () => void refresh(),
+      "Shift+?": () => keys.current?.showModal(),
+      j: () => moveFocus(main.current, 1),
+      k: () => moveFocus(main.current, -1),
+    };
+    const guarded = Object.entries(handlers).map(([key, act]) => [key, unlessTyping(act)]);
+    return tinykeys(window, Object.fromEntries(guarded));
+  }, [route]);
+
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header>
+        <a class="brand" href={addresses.overview}>
+          Minutehand <span>{about.queue}</span>
+        </a>
+        <SearchBox field={search} />
+        <Settings openKeys={() => keys.current?.showModal()} />
+        <nav aria-label="Views">
+          {VIEWS.map(({ name, href }) => (
+            <a key={name} href={href} aria-current={isShown(path, href) ? "page" : undefined}>
+              {name}
+            </a>
+          ))}
+        </nav>
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        <NoticeLine />
+        {children}
+      </main>
+      <KeysDialog dialog={keys} />
+    </>
+  );
+}
+
+function isShown(path: string, href: string): boolean {
+  const [view = ""] = href.split("?");
+  return path === view || (view !== addresses.overview && path.startsWith(`${view}/`));
+}
+
+/** Leaves keys alone that the user types into a field, or while a dialog is open. */
+function unlessTyping(act: () => void) {
+  return (event: KeyboardEvent) => {
+    const target = event.target as HTMLElement;
+    if (/^(input|textarea|select)$/i.test(target.tagName) || target.isContentEditable) return;
+    if (document.querySelector("dialog[open]") !== null) return;
+    event.preventDefault();
+    act();
+  };
+}
+
+/** Moves the focus to the next (1) or the previous (-1) line of the list that the view shows. */
+function moveFocus(main: HTMLElement | null, by: 1 | -1): void {
+  const lines = [...(main?.querySelectorAll<HTMLElement>("[data-line]") ?? [])];
+  const at = lines.indexOf(document.activeElement as HTMLElement);
+  const next = at === -1 ? lines[by === 1 ? 0 : lines.length - 1] : lines[at + by];
+  next?.focus();
+}
+
+function SearchBox({ field }: { field: { current: HTMLInputElement | null } }) {
+  const { route } = useLocation();
+  const [text, setText] = useState("");
+  return (
+    <search>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (text.trim() !== "") route(addresses.jobs({ find: text.trim() }));
+          setText("");
+          field.current?.blur();
+        }}
+      >
+        <input
+          ref={field}
+          type="search"
+          class="find"
+          aria-label="Search for a job by its id or key"
+          placeholder="Search: job id or key"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <kbd>/</kbd>
+      </form>
+    </search>
+  );
+}
+
+function Settings({ openKeys }: { openKeys: () => void }) {
+  const local = zoneName(now.value, "local");
+  return (
+    <div class="settings">
+      <label>
+        <span class="hidden">Time zone</span>
+        <select
+          value={zone.value}
+          onChange={(event) => {
+            zone.value = event.currentTarget.value === "UTC" ? "UTC" : "local";
+          }}
+        >
+          <option value="local">{local === "UTC" ? "local time" : local}</option>
+          <option value="UTC">UTC</option>
+        </select>
+      </label>
+      <label>
+        <span class="hidden">Colours</span>
+        <select
+          value={theme.value}
+          onChange={(event) => {
+            theme.value = event.currentTarget.value as Theme;
+          }}
+        >
+          {THEMES.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="button" onClick={openKeys} aria-label="Show the keys">
+        ?
+      </button>
+    </div>
+  );
+}
+
+function NoticeLine() {
+  const said = notice.value;
+  return (
+    <div class="notice-place" role="status">
+      {said && (
+        <p class="notice">
+          {said.text} {said.href && <a href={said.href}>{said.link ?? "Show"}</a>}
+          <button
+            type="button"
+            aria-label="Close this message"
+            onClick={() => {
+              notice.value = undefined;
+            }}
+          >
+            ×
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function KeysDialog({ dialog }: { dialog: { current: HTMLDialogElement | null } }) {
+  return (
+    <dialog ref={dialog} aria-labelledby="keys-title">
+      <h2 id="keys-title">Keys</h2>
+      <dl class="keys">
+        {[...VIEWS.map(({ name, key }) => [`g ${key}`, `open ${name}`]), ...OTHER_KEYS].map(([key, text]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog" class="buttons">
+        <button type="submit">Close</button>
+      </form>
+    </dialog>
+  );
+}

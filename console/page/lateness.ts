@@ -1,0 +1,37 @@
+import type { JobSummary } from "../../http/answers.ts";
+
+export type Lateness = {
+  /** ms */
+  readonly p50: number;
+  readonly p99: number;
+  /** How many runs were looked at. */
+  readonly runs: number;
+};
+
+/**
+ * Answers by topic how late the last runs of these jobs started. A wait for a pause, a limit or a window does not count. Jobs that have
+ * not run are left out.
+ */
+export function latenessByTopic(
+  jobs: readonly Pick<JobSummary, "topic" | "dueAt" | "heldUntil" | "claimedAt">[],
+): Map<string, Lateness> {
+  const waits = Map.groupBy(
+    jobs.filter(({ claimedAt }) => claimedAt !== undefined),
+    ({ topic }) => topic,
+  );
+  return new Map(
+    [...waits].map(([topic, ran]) => {
+      const late = ran
+        .map(({ dueAt, heldUntil = dueAt, claimedAt = dueAt }) =>
+          Math.max(Date.parse(claimedAt) - Math.max(Date.parse(dueAt), Date.parse(heldUntil)), 0),
+        )
+        .sort((a, b) => a - b);
+      return [topic, { p50: percentile(late, 0.5), p99: percentile(late, 0.99), runs: late.length }];
+    }),
+  );
+}
+
+/** The smallest value that at least this share of the sorted values does not exceed. */
+function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(Math.ceil(sorted.length * share) - 1, 0)] ?? 0;
+}

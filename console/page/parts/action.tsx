@@ -1,0 +1,134 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { MinutehandError, messageOf } from "../../../core/errors.ts";
+import { refresh } from "../api.ts";
+import { type Notice, notice } from "../state.ts";
+
+type Props = {
+  /** The text of the button, such as `Cancel`. */
+  readonly label: string;
+  /** What will happen, as a question, such as `Cancel this job?` */
+  readonly title: string;
+  /** What will happen, in sentences, and the fields that the user fills in. */
+  readonly children: ComponentChildren;
+  /** Does it, and answers what was done. What is thrown is shown in the dialog. */
+  readonly run: () => Promise<Notice | string>;
+  /** The text of the button that does it. Default: `label`. */
+  readonly confirm?: string;
+  /** Whether the action ends or destroys something. */
+  readonly isDangerous?: boolean;
+  /** Why the action is not possible now. */
+  readonly impossible?: string | undefined;
+  /** Whether the fields are filled in. */
+  readonly isReady?: boolean;
+  /** Called when the dialog opens. */
+  readonly onOpen?: () => void;
+};
+
+/**
+ * A button of an action. A dialog first says what the action will do. It shows the error of the API if the action fails. After the action, the
+ * page says what the action did.
+ */
+export function Action({ label, confirm = label, isReady = true, ...props }: Props) {
+  const { title, children, run, isDangerous, impossible, onOpen } = props;
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        class={isDangerous ? "danger" : ""}
+        disabled={impossible !== undefined}
+        title={impossible}
+        onClick={() => {
+          onOpen?.();
+          setOpen(true);
+        }}
+      >
+        {label} …
+      </button>
+      {isOpen && (
+        <ActionDialog
+          {...{ title, run, confirm, isReady }}
+          isDangerous={isDangerous === true}
+          close={() => setOpen(false)}
+        >
+          {children}
+        </ActionDialog>
+      )}
+    </>
+  );
+}
+
+type DialogProps = Pick<Props, "title" | "children" | "run"> & {
+  readonly confirm: string;
+  readonly isReady: boolean;
+  readonly isDangerous: boolean;
+  readonly close: () => void;
+};
+
+function ActionDialog({ title, children, run, confirm, isReady, isDangerous, close }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [error, setError] = useState<unknown>();
+  const [isRunning, setRunning] = useState(false);
+  useEffect(() => dialog.current?.showModal(), []);
+
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault();
+    setError(undefined);
+    setRunning(true);
+    try {
+      const done = await run();
+      notice.value = typeof done === "string" ? { text: done } : done;
+      dialog.current?.close();
+    } catch (thrown) {
+      setError(thrown);
+    } finally {
+      setRunning(false);
+      // A failed action may have changed something, too.
+      void refresh();
+    }
+  }
+
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="action-title">
+      <form onSubmit={(event) => void submit(event)}>
+        <h2 id="action-title">{title}</h2>
+        {children}
+        {error !== undefined && <ActionError error={error} />}
+        <div class="buttons">
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+          <button
+            type="submit"
+            class={isDangerous ? "danger primary" : "primary"}
+            disabled={!isReady || isRunning}
+          >
+            {isRunning ? "Working …" : confirm}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+function ActionError({ error }: { error: unknown }) {
+  const { code, data = {} } = error instanceof MinutehandError ? error : { code: undefined };
+  const errors = Array.isArray(data.errors) ? (data.errors as { path: string; message: string }[]) : [];
+  return (
+    <div class="failure" role="alert">
+      <p>
+        {code && <code>{code}</code>} {messageOf(error)}
+      </p>
+      {errors.length > 1 && (
+        <ul>
+          {errors.map(({ path, message }) => (
+            <li key={path}>
+              <code>{path}</code> {message}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

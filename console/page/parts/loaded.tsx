@@ -1,0 +1,65 @@
+import type { UseQueryResult } from "@tanstack/preact-query";
+import type { ComponentChildren } from "preact";
+import { MinutehandError, messageOf } from "../../../core/errors.ts";
+import { Time } from "./time.tsx";
+
+type Props<Data> = {
+  readonly query: Pick<
+    UseQueryResult<Data>,
+    "data" | "error" | "isPending" | "dataUpdatedAt" | "failureReason" | "refetch"
+  >;
+  /** What is being read, such as `the topics`. */
+  readonly what: string;
+  readonly children: (data: Data) => ComponentChildren;
+};
+
+/** Shows what was read, that it is being read, why it could not be read, or that it is old because the last read failed. */
+export function Loaded<Data>({ query, what, children }: Props<Data>) {
+  const { data, error, failureReason, dataUpdatedAt, refetch } = query;
+  const failed = error ?? failureReason;
+  if (data === undefined) {
+    if (error) return <Failure error={error} what={what} again={() => void refetch()} />;
+    return (
+      <p class="loading" role="status">
+        Reading {what} …
+      </p>
+    );
+  }
+  return (
+    <>
+      {failed && (
+        <div class="stale" role="status">
+          <p>
+            This is from <Time at={dataUpdatedAt} />. Since then {what} could not be read: {messageOf(failed)}
+          </p>
+          <button type="button" onClick={() => void refetch()}>
+            Try again
+          </button>
+        </div>
+      )}
+      {children(data)}
+    </>
+  );
+}
+
+/** The API's own error, and a way to try again. */
+function Failure({ error, what, again }: { error: unknown; what: string; again?: () => void }) {
+  const code = error instanceof MinutehandError ? error.code : undefined;
+  return (
+    <div class="failure" role="alert">
+      <p>
+        <strong>Cannot read {what}.</strong> {code && <code>{code}</code>} {messageOf(error)}
+      </p>
+      {again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Says that there is nothing to show, and what to do about it. */
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <div class="empty">{children}</div>;
+}

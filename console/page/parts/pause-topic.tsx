@@ -1,0 +1,63 @@
+import { useState } from "preact/hooks";
+import type { TopicJson } from "../../../http/answers.ts";
+import { api } from "../api.ts";
+import { Action } from "./action.tsx";
+
+/** Pauses a topic. */
+export function PauseTopic({ topic }: { topic: string }) {
+  return (
+    <Action
+      label="Pause"
+      title={`Pause ${topic}?`}
+      confirm="Pause the topic"
+      run={async () => {
+        await api.pause(topic);
+        return `Paused ${topic}. From 5 seconds after this, none of its jobs starts.`;
+      }}
+    >
+      <p>
+        From 5 seconds after the answer, no job of <strong>{topic}</strong> starts until you resume the topic.
+        Jobs that run now are not interrupted. New jobs are still accepted, and wait.
+      </p>
+    </Action>
+  );
+}
+
+/** Resumes a paused topic, at a rate that the user may choose. */
+export function ResumeTopic({ topic, pause }: { topic: string; pause: NonNullable<TopicJson["pause"]> }) {
+  const [rate, setRate] = useState("");
+  const perSecond = rate === "" ? undefined : Number(rate);
+  return (
+    <Action
+      label="Resume"
+      title={`Resume ${topic}?`}
+      confirm="Resume the topic"
+      run={async () => {
+        const given = perSecond === undefined ? {} : { ratePerSecond: perSecond };
+        const { released, left } = await api.resume(topic, given);
+        return `Resumed ${topic}: ${released} jobs released, ${left} still wait for their release.`;
+      }}
+    >
+      <p>
+        {pause.parked === 0 ? "No job waits." : `${parkedText(pause.parked)} that became due will start.`}{" "}
+        Without a rate, all of them start at once.
+      </p>
+      <label>
+        At most this many starts in a second (optional)
+        <input
+          type="number"
+          min="1"
+          step="any"
+          value={rate}
+          onInput={(event) => setRate(event.currentTarget.value)}
+        />
+      </label>
+    </Action>
+  );
+}
+
+/** The API counts parked jobs up to 1,000. */
+export function parkedText(parked: number): string {
+  if (parked >= 1000) return "1,000 or more jobs";
+  return parked === 1 ? "1 job" : `${parked} jobs`;
+}

@@ -1,0 +1,66 @@
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+
+type Props<Row> = {
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly children: (row: Row) => ComponentChildren;
+  /** The height of a row before it is measured, px. */
+  readonly height: number;
+  /** What the list contains, for those who do not see it. */
+  readonly label: string;
+  /** Called when the last rows come into sight. */
+  readonly onEnd?: () => void;
+};
+
+/** A scrolling list that draws only the rows in sight, so that a list of a million rows stays fast. */
+export function Rows<Row>({ rows, keyOf, children, height, label, onEnd }: Props<Row>) {
+  const place = useRef<HTMLElement>(null);
+  const [, draw] = useReducer((count: number) => count + 1, 0);
+  const options = {
+    count: rows.length,
+    getScrollElement: () => place.current,
+    getItemKey: (index: number) => keyOf(rows[index] as Row),
+    estimateSize: () => height,
+    overscan: 8,
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    onChange: () => draw(undefined),
+  };
+  const [list] = useState(() => new Virtualizer<HTMLElement, HTMLLIElement>(options));
+  list.setOptions(options);
+  useLayoutEffect(() => list._didMount(), [list]);
+  useLayoutEffect(() => list._willUpdate());
+
+  const shown = list.getVirtualItems();
+  const last = shown.at(-1)?.index ?? -1;
+  useEffect(() => {
+    if (rows.length > 0 && last >= rows.length - 1) onEnd?.();
+  }, [last, rows.length, onEnd]);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: whoever has no pointer scrolls the list with the arrow keys
+    <section class="rows" ref={place} aria-label={label} tabIndex={0}>
+      <ul class="rows-all" style={{ height: `${list.getTotalSize()}px` }}>
+        {shown.map(({ index, key, start }) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          return (
+            <li
+              key={String(key)}
+              ref={list.measureElement}
+              data-index={index}
+              aria-setsize={rows.length}
+              aria-posinset={index + 1}
+              class="row"
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {children(row)}
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}

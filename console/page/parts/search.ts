@@ -1,0 +1,29 @@
+import { useLocation } from "preact-iso";
+
+/** Answers the query string's values, and a function that changes some of them. An empty value is removed. */
+export function useSearch(): [
+  Readonly<Record<string, string>>,
+  (changes: Readonly<Record<string, string | undefined>>) => void,
+] {
+  const { path, query, route } = useLocation();
+  return [query, (changes) => route(addressOf(path, { ...query, ...changes }), true)];
+}
+
+/** Writes an address with a query string. Leaves out empty values. */
+function addressOf(path: string, query: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value]] : []));
+  const search = new URLSearchParams(given).toString();
+  return search === "" ? path : `${path}?${search}`;
+}
+
+export const addresses = {
+  overview: "/console",
+  time: (query: { topic?: string; from?: string; to?: string } = {}) => addressOf("/console/time", query),
+  jobs: (query: Readonly<Record<string, string | undefined>> = {}) => addressOf("/console/jobs", query),
+  job: (id: string) => `/console/jobs/${encodeURIComponent(id)}`,
+  dead: (query: { topic?: string } = {}) => addressOf("/console/dead", query),
+  schedules: "/console/schedules",
+  schedule: (name: string) => `/console/schedules/${encodeURIComponent(name)}`,
+  live: (query: { topic?: string; job?: string } = {}) => addressOf("/console/live", query),
+  enqueue: (query: { topic?: string } = {}) => addressOf("/console/enqueue", query),
+};

@@ -1,0 +1,30 @@
+import { effect, signal } from "@preact/signals";
+import type { Zone } from "./times.ts";
+
+/** What all views share. A component that reads `.value` is drawn again when the value changes. */
+
+/** The present time to the second, ms since the epoch. */
+export const now = signal(Date.now());
+setInterval(() => {
+  now.value = Date.now();
+}, 1000);
+
+/** In which zone times are shown. */
+export const zone = signal<Zone>(localStorage.getItem("minutehand-zone") === "UTC" ? "UTC" : "local");
+effect(() => localStorage.setItem("minutehand-zone", zone.value));
+
+export const THEMES = ["auto", "light", "dark"] as const;
+export type Theme = (typeof THEMES)[number];
+
+/** The colours of the page. `auto`: those of the system. */
+export const theme = signal<Theme>(
+  THEMES.find((name) => name === localStorage.getItem("minutehand-theme")) ?? "auto",
+);
+effect(() => {
+  localStorage.setItem("minutehand-theme", theme.value);
+  document.documentElement.style.colorScheme = theme.value === "auto" ? "light dark" : theme.value;
+});
+
+/** What the last action did. The page shows and announces it until the next one, or until the user closes it. */
+export type Notice = { readonly text: string; readonly href?: string; readonly link?: string };
+export const notice = signal<Notice | undefined>(undefined);

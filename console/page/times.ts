@@ -1,0 +1,83 @@
+/** Writes times and durations for people. All times are ms since the epoch. */
+
+export type Zone = "local" | "UTC";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const UNITS = [
+  ["day", DAY],
+  ["hour", HOUR],
+  ["minute", MINUTE],
+  ["second", SECOND],
+] as const;
+
+const relative = new Intl.RelativeTimeFormat("en", { style: "short", numeric: "always" });
+
+/** `in 4 min`, `12 sec ago`, `now`. Rounds towards now, so that a job that is "in 1 min" is not due before a minute has passed. */
+export function relativeText(at: number, now: number): string {
+  const away = at - now;
+  const [unit, length] = UNITS.find(([, ms]) => Math.abs(away) >= ms) ?? ["second", SECOND];
+  const count = Math.trunc(away / length);
+  return count === 0 ? "now" : relative.format(count, unit).replace(".", "");
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(zone: Zone, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${zone} ${JSON.stringify(options)}`;
+  const found = formats.get(key);
+  if (found) return found;
+  const timeZone = zone === "UTC" ? { timeZone: "UTC" } : {};
+  const made = new Intl.DateTimeFormat("en-GB", { ...options, ...timeZone });
+  formats.set(key, made);
+  return made;
+}
+
+const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;
+const DATE = { day: "numeric", month: "short" } as const;
+
+/** The zone's short name at a time, such as `GMT+2` or `UTC`. */
+export function zoneName(at: number, zone: Zone): string {
+  const parts = formatOf(zone, { timeZoneName: "short" }).formatToParts(at);
+  return parts.find(({ type }) => type === "timeZoneName")?.value ?? zone;
+}
+
+/** `14:03:05 UTC` on the day of `now`, else `27 Nov, 14:03:05 UTC`, with the year if it is another year. */
+export function timeText(at: number, now: number, zone: Zone): string {
+  const date = dateText(at, now, zone);
+  return [...(date === "" ? [] : [`${date},`]), formatOf(zone, CLOCK).format(at), zoneName(at, zone)].join(
+    " ",
+  );
+}
+
+/** `27 Nov`, with the year if it is another year; empty on the day of `now`. */
+function dateText(at: number, now: number, zone: Zone): string {
+  const day = formatOf(zone, { ...DATE, year: "numeric" });
+  if (day.format(at) === day.format(now)) return "";
+  const year = formatOf(zone, { year: "numeric" });
+  return year.format(at) === year.format(now) ? formatOf(zone, DATE).format(at) : day.format(at);
+}
+
+/** A duration in its two largest units, such as `1 h 30 min`, `4.2 s` or `120 ms`. */
+export function durationText(ms: number): string {
+  if (ms < SECOND) return `${Math.round(ms)} ms`;
+  if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
+  const whole = Math.round(ms / SECOND) * SECOND;
+  const parts = (
+    [
+      [DAY, "d"],
+      [HOUR, "h"],
+      [MINUTE, "min"],
+      [SECOND, "s"],
+    ] as const
+  ).map(([length, unit], index, all) => {
+    const larger = all[index - 1]?.[0] ?? Number.POSITIVE_INFINITY;
+    return [Math.floor((whole % larger) / length), unit] as const;
+  });
+  const first = parts.findIndex(([count]) => count > 0);
+  const shown = parts.slice(first, first + 2).filter(([count]) => count > 0);
+  return shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
+}

@@ -1,0 +1,15 @@
+import { Empty } from "../parts/loaded.tsx";
+import { addresses } from "../parts/search.ts";
+
+/** The view of an address that names nothing. */
+export function NothingHere() {
+  return (
+    <Empty>
+      <h1>There is no such view</h1>
+      <p>
+        <code>{location.pathname}</code> names no view of the console. Open the{" "}
+        <a href={addresses.overview}>overview</a>.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,101 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { refusalOfWebPage } from "../local/web-page.ts";
+import { ABOUT_ID, type About, CONSOLE_PATH, LIVE_PATH } from "./about.ts";
+import { ABOUT_PLACE, type PageFiles } from "./build.ts";
+import type { Live } from "./live.ts";
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+};
+
+/**
+ * The page runs only its own code, calls only its own server, and no other page may frame it. `trusted-types 'none'` makes the browser
+ * refuse every text that code would parse as HTML.
+ */
+const POLICY = [
+  ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:"],
+  ...["connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+  ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
+].join("; ");
+
+const HEADERS = {
+  "content-security-policy": POLICY,
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/**
+ * Makes the function that answers requests for the console: its page at `/console`, the files of the page, and the stream of log lines if
+ * `live` is given. A request for `/` is sent to the console. The function returns `false` for every other request, which it leaves alone.
+ *
+ * @example
+ * const pages = consolePages(await readPageFiles(), about);
+ * createServer((request, response) => pages(request, response) || callApi(request, response));
+ */
+export function consolePages(files: PageFiles, about: About, live?: Live) {
+  const index = Buffer.from(files.get("index.html") ?? [])
+    .toString()
+    .replace(ABOUT_PLACE, aboutElement(about));
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const [path = ""] = (request.url ?? "").split("?");
+    if (path !== "/" && path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return false;
+    const refusal = refusalOf(request.headers);
+    if (refusal !== undefined) return answer(response, 403, refusal);
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      response.setHeader("allow", "GET, HEAD");
+      return answer(response, 405, `the method must be GET or HEAD, got ${request.method}`);
+    }
+    if (path === "/") {
+      response.setHeader("location", CONSOLE_PATH);
+      return answer(response, 302, `the console is at ${CONSOLE_PATH}`);
+    }
+    if (live && path === LIVE_PATH) {
+      live.stream(request, response);
+      return true;
+    }
+    const name = path.slice(CONSOLE_PATH.length + 1);
+    const file = name === "index.html" ? undefined : files.get(name);
+    // The name of a file contains its hash, so a file never changes.
+    if (file !== undefined)
+      return send(response, 200, name, Buffer.from(file), "max-age=31536000, immutable");
+    if (/\.(js|css)$/.test(name)) return answer(response, 404, `there is no file ${JSON.stringify(name)}`);
+    return send(response, 200, "index.html", Buffer.from(index), "no-store");
+  };
+}
+
+/**
+ * Says why a request is refused that another web page may have made. A link on another site's page may open the console in a tab: opening
+ * a view changes nothing, and the other page cannot read the tab.
+ */
+function refusalOf(headers: IncomingHttpHeaders): string | undefined {
+  const isLink = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
+  const { "sec-fetch-site": _, ...others } = headers;
+  return refusalOfWebPage(isLink ? others : headers);
+}
+
+function aboutElement(about: About): string {
+  // In HTML, only `<` could end the element.
+  const json = JSON.stringify(about).replaceAll("<", "\\u003c");
+  return `<script type="application/json" id="${ABOUT_ID}">${json}</script>`;
+}
+
+function answer(response: ServerResponse, status: number, text: string): true {
+  return send(response, status, "", Buffer.from(`${text}\n`), "no-store");
+}
+
+function send(response: ServerResponse, status: number, name: string, body: Buffer, cache: string): true {
+  const type = TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? "text/plain; charset=utf-8";
+  response.writeHead(status, {
+    ...HEADERS,
+    "content-type": type,
+    "content-length": body.length,
+    "cache-control": cache,
+  });
+  response.end(response.req.method === "HEAD" ? undefined : body);
+  return true;
+}

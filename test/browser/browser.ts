@@ -1,0 +1,56 @@
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
+
+/** The path of Debian's Chromium. `MINUTEHAND_CHROMIUM` names another Chromium. */
+const CHROMIUM = process.env.MINUTEHAND_CHROMIUM ?? "/usr/bin/chromium";
+/** How long a page may take until an element is there, ms. A busy machine draws slowly. */
+const PATIENCE_MS = 20_000;
+
+/** Opens pages in a browser that the tests of a file share. */
+export type TestBrowser = {
+  /** Opens a view of the console in a new context, so that no test sees what another test has stored. */
+  readonly open: (path: string, options?: BrowserContextOptions & { base?: string }) => Promise<Page>;
+};
+
+/**
+ * Starts a browser before the tests of a file, and closes it after them. After each test, it closes the pages of the test, and the test fails if
+ * a page has logged an error, broken the content security policy, or asked another host than its own.
+ */
+export function testBrowser(): TestBrowser {
+  let browser: Browser;
+  let troubles: string[] = [];
+  let close: (() => Promise<void>)[] = [];
+
+  beforeAll(async () => {
+    // Debian's Chromium has no sandbox for root, and the tests open only pages of their own.
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  });
+  afterAll(() => browser?.close());
+  afterEach(async () => {
+    const [found, opened] = [troubles, close];
+    [troubles, close] = [[], []];
+    for (const one of opened) await one();
+    expect(found).toEqual([]);
+  });
+
+  return {
+    async open(path, { base = inject("stackUrl"), ...options } = {}) {
+      const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+      close.push(() => context.close());
+      const page = await context.newPage();
+      page.setDefaultTimeout(PATIENCE_MS);
+      page.on("pageerror", (error) => troubles.push(`error: ${error.message}`));
+      page.on("console", (message) => {
+        // The browser itself logs each answer with the status of an error. Views show such answers, so tests look for them there.
+        const isAnswer = message.text().startsWith("Failed to load resource");
+        if (message.type() === "error" && !isAnswer) troubles.push(`console: ${message.text()}`);
+      });
+      page.on("request", (request) => {
+        const { origin, protocol } = new URL(request.url());
+        if (origin !== new URL(base).origin && protocol !== "data:") troubles.push(`asked ${request.url()}`);
+      });
+      await page.goto(`${base}${path}`);
+      return page;
+    },
+  };
+}
