@@ -22,3 +22,6 @@ function takeKey(): string {
 export const callHeaders: Readonly<Record<string, string>> = about.needsKey
   ? { [KEY_HEADER]: takeKey() }
   : {};
+
+/** The URL that producers of this queue call. */
+export const apiUrl = about.url ?? location.origin;

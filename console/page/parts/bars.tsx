@@ -33,7 +33,10 @@ export function Bars({ from, step, counts, label }: Props) {
         legend: { show: false },
         axes: [{ show: false }, { show: false }],
         // A chart without jobs shows a line at 0, not a block.
-        scales: { y: { range: (_, __, most) => [0, Math.max(most, 1)] } },
+        scales: {
+          x: { range: (_, first, last) => [first - step / 2000, last + step / 2000] },
+          y: { range: (_, __, most) => [0, Math.max(most, 1)] },
+        },
         series: [
           {},
           { ...(bars && { paths: bars }), fill: colourOf("--accent"), width: 0, points: { show: false } },
@@ -49,7 +52,7 @@ export function Bars({ from, step, counts, label }: Props) {
       observer.disconnect();
       plot.destroy();
     };
-  }, [colours]);
+  }, [colours, step]);
   useEffect(() => {
     chart.current?.setData([counts.map((_, index) => (from + index * step) / 1000), [...counts]]);
   }, [from, step, counts, colours]);
