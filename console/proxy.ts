@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Authorize } from "../client/authorize.ts";
-import { messageOf, reasonOf } from "../core/errors.ts";
+import { reasonOf } from "../core/errors.ts";
 import { closeServer, listenOnLoopback, readRequestBody } from "../local/loopback-server.ts";
 import { refusalOfWebPage } from "../local/web-page.ts";
 import { KEY_HEADER } from "./about.ts";
@@ -40,7 +40,7 @@ export async function openProxy({ pages, url, authorize, key, port }: ProxyOptio
     const refusal = refusalOfWebPage(request.headers);
     if (refusal !== undefined) return problem(response, 403, "forbidden", refusal);
     if (!isSame(String(request.headers[KEY_HEADER] ?? ""), key)) {
-      const text = `the header ${KEY_HEADER} must have the key of the address that "minutehand console" printed`;
+      const text = `the header ${KEY_HEADER} must have the key of this run: open the address that "minutehand console" has printed`;
       return problem(response, 403, "forbidden", text);
     }
     const body = await readRequestBody(request, MAX_BODY_BYTES);
@@ -50,26 +50,24 @@ export async function openProxy({ pages, url, authorize, key, port }: ProxyOptio
     }
     const left = new AbortController();
     response.on("close", () => left.abort());
-    const api = await callApi(request, body.toString(), left.signal).catch((error: unknown) => error);
+    const called = await callApi(request, body.toString(), left.signal).catch((error: unknown) => ({
+      error,
+    }));
     if (left.signal.aborted) return;
-    if (!(api instanceof Response)) {
-      return problem(
-        response,
-        502,
-        "unavailable",
-        `no answer from ${url}: ${reasonOf(api) || messageOf(api)}`,
-      );
+    if ("error" in called) {
+      return problem(response, 502, "unavailable", `no answer from ${url}: ${reasonOf(called.error)}`);
     }
+    const { response: api, content } = called;
     for (const name of ANSWERED) {
       const value = api.headers.get(name);
       if (value !== null) response.setHeader(name, value);
     }
     response.setHeader("x-content-type-options", "nosniff");
     response.writeHead(api.status);
-    response.end(Buffer.from(await api.arrayBuffer()));
+    response.end(content);
   }
 
-  async function callApi(request: IncomingMessage, body: string, left: AbortSignal): Promise<Response> {
+  async function callApi(request: IncomingMessage, body: string, left: AbortSignal) {
     const { method = "GET", url: path = "/" } = request;
     const asked = new Headers();
     for (const name of SENT) {
@@ -81,7 +79,9 @@ export async function openProxy({ pages, url, authorize, key, port }: ProxyOptio
     const signal = AbortSignal.any([left, AbortSignal.timeout(PATIENCE_MS)]);
     // A redirect would carry the signature to another host.
     const init = { method, headers, signal, redirect: "manual" } as const;
-    return fetch(target, body === "" ? init : { ...init, body });
+    const response = await fetch(target, body === "" ? init : { ...init, body });
+    // Read the whole answer before the first byte is passed on, so that an answer that breaks off is an error.
+    return { response, content: Buffer.from(await response.arrayBuffer()) };
   }
 
   const server = createServer((request, response) => {

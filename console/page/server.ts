@@ -18,10 +18,13 @@ function takeKey(): string {
   return localStorage.getItem(KEPT_KEY) ?? "";
 }
 
+const key = about.needsKey ? takeKey() : "";
+
+/** Whether the page can call the API. */
+export const hasKey = !about.needsKey || key !== "";
+
 /** The headers that each call of the API needs. */
-export const callHeaders: Readonly<Record<string, string>> = about.needsKey
-  ? { [KEY_HEADER]: takeKey() }
-  : {};
+export const callHeaders: Readonly<Record<string, string>> = about.needsKey ? { [KEY_HEADER]: key } : {};
 
 /** The URL that producers of this queue call. */
 export const apiUrl = about.url ?? location.origin;

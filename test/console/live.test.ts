@@ -28,8 +28,8 @@ async function follow(lastEventId?: number): Promise<LiveLine[]> {
     const events = text.split("\n\n");
     text = events.pop() ?? "";
     for (const event of events) {
-      const data = /^data: (.*)$/m.exec(event)?.[1];
-      if (data !== undefined) lines.push(JSON.parse(data));
+      const data = event.split("\n").find((line) => line.startsWith("data: "));
+      if (data !== undefined) lines.push(JSON.parse(data.slice("data: ".length)));
     }
   });
   return lines;
@@ -78,7 +78,7 @@ test("a reader that reads nothing loses its stream, and not the memory of this p
   const { port } = server.address() as AddressInfo;
   const [response] = await once(get({ port, host: "127.0.0.1" }), "response");
   response.pause();
-  const closed = once(response, "close");
+  const closed = new Promise((resolve) => response.on("close", resolve));
   response.on("error", () => {});
   const text = "x".repeat(100_000);
   for (let number = 0; number < 500; number++) {
