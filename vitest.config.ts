@@ -122,6 +122,7 @@ export default defineConfig({
       {
         test: {
           name: "browser",
+          expect: { poll: { timeout: 20_000 } },
           include: ["test/browser/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,

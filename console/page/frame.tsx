@@ -35,23 +35,35 @@ const OTHER_KEYS = [
 /** What surrounds every view: the name of the queue, the navigation, the search, the settings, and what the last action did. */
 export function Frame({ children }: { children: ComponentChildren }) {
   const { path, route } = useLocation();
+  const routing = useRef(route);
+  routing.current = route;
   const search = useRef<HTMLInputElement>(null);
   const keys = useRef<HTMLDialogElement>(null);
   const main = useRef<HTMLElement>(null);
 
+  const isFirst = useRef(true);
   useEffect(() => {
-    const opens = VIEWS.map(({ href, key }) => [`g ${key}`, () => route(href)] as const);
+    document.title = `${titleOf(path)} · ${about.queue} · Minutehand`;
+    // The browser moves the focus only when it loads a page. A view that replaces another must get the focus, so that it is read out.
+    if (!isFirst.current) main.current?.focus();
+    isFirst.current = false;
+  }, [path]);
+  useEffect(() => {
+    // A new view must not forget that `g` was pressed, so the keys are registered once.
+    const opens = VIEWS.map(({ href, key }) => [`g ${key}`, () => routing.current(href)] as const);
     const handlers = {
       ...Object.fromEntries(opens),
       "/": () => search.current?.focus(),
       r: () => void refresh(),
+      // On some keyboards "?" needs no Shift.
+      "?": () => keys.current?.showModal(),
       "Shift+?": () => keys.current?.showModal(),
       j: () => moveFocus(main.current, 1),
       k: () => moveFocus(main.current, -1),
     };
     const guarded = Object.entries(handlers).map(([key, act]) => [key, unlessTyping(act)]);
     return tinykeys(window, Object.fromEntries(guarded));
-  }, [route]);
+  }, []);
 
   return (
     <>
@@ -79,6 +91,14 @@ export function Frame({ children }: { children: ComponentChildren }) {
       <KeysDialog dialog={keys} />
     </>
   );
+}
+
+/** The name of the view, and the job or schedule that the address names. */
+function titleOf(path: string): string {
+  const view = VIEWS.find(({ href }) => isShown(path, href));
+  const [, , , id] = path.split("/");
+  const name = view?.name ?? "No such view";
+  return id === undefined ? name : `${decodeURIComponent(id)} · ${name}`;
 }
 
 function isShown(path: string, href: string): boolean {

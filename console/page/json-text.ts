@@ -16,8 +16,12 @@ export function readJson(text: string): ReadJson {
       return { mistakes: [{ line: 1, column: 1, text: String(error) }] };
     }
   }
+  // Of several mistakes at one place, the first names the cause.
+  const first = errors.filter(
+    ({ offset }, index) => errors.findIndex((other) => other.offset === offset) === index,
+  );
   return {
-    mistakes: errors.map(({ error, offset }) => ({
+    mistakes: first.map(({ error, offset }) => ({
       ...placeOf(text, offset),
       // `PropertyNameExpected` → `property name expected`
       text: printParseErrorCode(error)

@@ -6,10 +6,17 @@ const CHROMIUM = process.env.MINUTEHAND_CHROMIUM ?? "/usr/bin/chromium";
 /** How long a page may take until an element is there, ms. A busy machine draws slowly. */
 const PATIENCE_MS = 20_000;
 
+type OpenOptions = BrowserContextOptions & {
+  /** The URL of the stack. Default: the stack that all tests share. */
+  readonly base?: string;
+  /** Whether calls may fail, because the test stops the stack. The browser logs each of them. */
+  readonly ignoresFailedCalls?: boolean;
+};
+
 /** Opens pages in a browser that the tests of a file share. */
 export type TestBrowser = {
   /** Opens a view of the console in a new context, so that no test sees what another test has stored. */
-  readonly open: (path: string, options?: BrowserContextOptions & { base?: string }) => Promise<Page>;
+  readonly open: (path: string, options?: OpenOptions) => Promise<Page>;
 };
 
 /**
@@ -34,7 +41,7 @@ export function testBrowser(): TestBrowser {
   });
 
   return {
-    async open(path, { base = inject("stackUrl"), ...options } = {}) {
+    async open(path, { base = inject("stackUrl"), ignoresFailedCalls = false, ...options } = {}) {
       const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
       close.push(() => context.close());
       const page = await context.newPage();
@@ -43,7 +50,8 @@ export function testBrowser(): TestBrowser {
       page.on("console", (message) => {
         // The browser itself logs each answer with the status of an error. Views show such answers, so tests look for them there.
         const isAnswer = message.text().startsWith("Failed to load resource");
-        if (message.type() === "error" && !isAnswer) troubles.push(`console: ${message.text()}`);
+        const isExpected = isAnswer || (ignoresFailedCalls && message.text().includes("net::ERR_"));
+        if (message.type() === "error" && !isExpected) troubles.push(`console: ${message.text()}`);
       });
       page.on("request", (request) => {
         const { origin, protocol } = new URL(request.url());

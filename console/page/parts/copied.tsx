@@ -15,7 +15,7 @@ export function Copied({ text, name }: { text: string; name: string }) {
   return (
     <div class="copied">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: whoever has no pointer scrolls the text with the arrow keys */}
-      <section class="scrolled" tabIndex={0} aria-label={name}>
+      <section class="scrolled" tabIndex={0} aria-label={`Text of the ${name}`}>
         <pre class="text">{text}</pre>
       </section>
       <button type="button" onClick={() => void copy()}>

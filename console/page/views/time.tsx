@@ -115,6 +115,8 @@ function useAxis(asked: Range | undefined, name: (range: Range) => void): Axis {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const naming = useRef(name);
   naming.current = name;
+  /** The range that this view has written into the address. */
+  const named = useRef<Range | undefined>(undefined);
   // The user may go back to an earlier address, or follow a link to another range.
   const [from, to] = [asked?.from, asked?.to];
   const axis = useMemo(() => {
@@ -124,6 +126,7 @@ function useAxis(asked: Range | undefined, name: (range: Range) => void): Axis {
       clearTimeout(timer.current);
       timer.current = setTimeout(() => {
         setSettled(range);
+        named.current = range;
         naming.current(range);
       }, SETTLED_MS);
     }
@@ -140,8 +143,9 @@ function useAxis(asked: Range | undefined, name: (range: Range) => void): Axis {
     };
   }, []);
   useEffect(() => {
-    if (from === undefined || to === undefined || (from === shown.current.from && to === shown.current.to))
-      return;
+    if (from === undefined || to === undefined) return;
+    if (from === named.current?.from && to === named.current.to) return;
+    if (from === shown.current.from && to === shown.current.to) return;
     axis.show({ from, to });
   }, [from, to, axis]);
   useEffect(() => () => clearTimeout(timer.current), []);

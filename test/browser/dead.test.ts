@@ -1,0 +1,61 @@
+import { beforeAll, expect, inject, test } from "vitest";
+import { createClient, type JobSummary } from "../../client/client.ts";
+import { testBrowser } from "./browser.ts";
+
+const browser = testBrowser();
+const api = createClient({ url: inject("stackUrl") });
+
+/** Files jobs of `days` and `nights`, which no other test reads, in the topic whose window is open, and lets each of them die. */
+let topic = "";
+let dead: JobSummary[] = [];
+
+beforeAll(async () => {
+  const errors = Array.from({ length: 6 }, (_, index) => `no order ${1000 + index} in the shop`);
+  for (const name of ["days", "nights"]) {
+    const jobs = await Promise.all(
+      [...errors, "the shop answered 503"].map((error) => api.enqueue(name, { error }, { delay: 0 })),
+    );
+    const isHeld = async () => (await api.get(jobs[0]?.id ?? "")).heldUntil !== undefined;
+    const left = new Map(jobs.map((job) => [job.id, job]));
+    while (left.size > 0 && !(await isHeld())) {
+      for (const { id, receipt, body } of await api.receive<"days", { days: { error: string } }>(
+        name as "days",
+        {
+          max: 10,
+          waitSeconds: 2,
+        },
+      )) {
+        if (left.delete(id)) await api.bury(name, receipt, { error: body.error });
+      }
+    }
+    if (left.size === 0) [topic, dead] = [name, jobs];
+  }
+});
+
+test("dead jobs are grouped by error, and a whole group is run again", async () => {
+  const page = await browser.open("/console/dead");
+  await page.getByRole("link", { name: new RegExp(`^${topic}: \\d+ dead$`) }).click();
+  const group = page.getByRole("group").filter({ hasText: "no order … in the shop" });
+  await group.getByText("6 × no order … in the shop").click();
+  await group.getByRole("button", { name: "Choose all 6 of this group" }).click();
+  await page.getByRole("button", { name: "Redrive 6 jobs …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText(/become due at once/).waitFor();
+  await dialog.getByLabel(/At most this many starts/).fill("2");
+  await dialog.getByText("over 3.0 s").waitFor();
+  await dialog.getByRole("button", { name: "Redrive 6 jobs" }).click();
+  await page.getByText(`Redriven 6 of 6 jobs of ${topic}.`).waitFor();
+  const states = await Promise.all(dead.slice(0, 6).map(async ({ id }) => (await api.get(id)).state));
+  expect(states).not.toContain("dead");
+});
+
+test("all dead jobs are run again, after they have been counted", async () => {
+  const page = await browser.open(`/console/dead?topic=${topic}`);
+  await page.getByText("1 × the shop answered 503").waitFor();
+  await page.getByRole("button", { name: "Redrive all …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText(/^1 job of/).waitFor();
+  await dialog.getByRole("button", { name: "Redrive all: 1 job" }).click();
+  await page.getByText(`Changed 1 job of ${topic}.`).waitFor();
+  await page.getByText(`No job of ${topic} is dead.`).waitFor();
+});

@@ -1,0 +1,71 @@
+import { beforeAll, expect, inject, test } from "vitest";
+import { createClient } from "../../client/client.ts";
+import { expectAccessible, expectNoOverflow } from "./accessible.ts";
+import { testBrowser } from "./browser.ts";
+import { playScene, type Scene } from "./scene.ts";
+
+const browser = testBrowser();
+const api = createClient({ url: inject("stackUrl") });
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = await playScene(api, "views");
+  await api.putSchedule("views-daily", { expression: "cron(0 9 ? * MON-FRI *)", topic: "work", body: {} });
+});
+
+/** Each view: its name, its address, and a text that is there when its content has been read. */
+const VIEWS: readonly [name: string, path: () => string, text: string][] = [
+  ["overview", () => "/console", "What needs you"],
+  ["time", () => "/console/time?topic=work", "The numbers as a table"],
+  ["jobs", () => "/console/jobs?topic=work", "views-waiting"],
+  ["found jobs", () => "/console/jobs?find=views-waiting", "1 job has the id or the key"],
+  ["no jobs", () => "/console/jobs?find=nobody", "No job has the id or the key"],
+  ["waiting job", () => `/console/jobs/${scene.waiting.id}`, "starts attempt 1"],
+  ["dead job", () => `/console/jobs/${scene.dead.id}`, "Last error"],
+  ["held job", () => `/console/jobs/${scene.held.id}`, "is held by"],
+  ["no such job", () => "/console/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV", "Cannot read"],
+  ["dead", () => "/console/dead", "dead"],
+  ["dead of a topic", () => "/console/dead?topic=work", "cannot read the price of order"],
+  ["schedules", () => "/console/schedules", "views-daily"],
+  ["schedule", () => "/console/schedules/views-daily", "Monday through Friday"],
+  ["live", () => "/console/live", "lines"],
+  ["enqueue", () => "/console/enqueue?topic=work", "The same call as curl"],
+  ["nothing", () => "/console/nothing", "There is no such view"],
+];
+
+test.each(VIEWS)("%s is accessible and fits at each width, in both colours", async (_, path, text) => {
+  const page = await browser.open(path());
+  await page.getByText(text).first().waitFor();
+  expect(await page.locator("h1").count()).toBeLessThanOrEqual(1);
+  for (const width of [1440, 768, 360]) {
+    await page.setViewportSize({ width, height: 900 });
+    await expectNoOverflow(page);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await expectAccessible(page);
+    }
+  }
+});
+
+test("what is not accessible, or too wide, would be noticed", async () => {
+  const page = await browser.open("/console");
+  await page.getByText("What needs you").waitFor();
+  await page.evaluate(() => {
+    const button = document.createElement("button");
+    button.style.width = "3000px";
+    document.querySelector("main")?.append(button);
+  });
+  await expect(expectAccessible(page)).rejects.toThrow("button-name");
+  await expect(expectNoOverflow(page)).rejects.toThrow();
+});
+
+test("each view has a title of its own", async () => {
+  const page = await browser.open("/console");
+  const titles = new Set<string>();
+  for (const [, path] of VIEWS.filter(([name]) => !/jobs|such|topic/.test(name))) {
+    await page.goto(`${inject("stackUrl")}${path()}`);
+    await expect.poll(() => page.title()).toContain("Minutehand");
+    titles.add(await page.title());
+  }
+  expect(titles.size).toBe(VIEWS.filter(([name]) => !/jobs|such|topic/.test(name)).length);
+});

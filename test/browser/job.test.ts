@@ -1,0 +1,135 @@
+import type { Page } from "playwright-core";
+import { beforeAll, expect, inject, test } from "vitest";
+import { createClient } from "../../client/client.ts";
+import { testBrowser } from "./browser.ts";
+import { playScene, type Scene } from "./scene.ts";
+
+const browser = testBrowser();
+const api = createClient({ url: inject("stackUrl") });
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = await playScene(api, "job");
+});
+
+const file = (key: string, delay: string | number = "1h") =>
+  api.enqueue("work", { orderId: 17 }, { key: `job-${key}`, delay });
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+test("the life of a job says what happened, how late its run was, and what comes next", async () => {
+  const page = await browser.open(`/console/jobs/${scene.retried.id}`);
+  const life = page.getByRole("list").filter({ hasText: "filed" });
+  await life.waitFor();
+  const texts = await life.getByRole("listitem").allInnerTexts();
+  expect(texts.map((text) => text.split(/ \d\d:/)[0])).toEqual([
+    "+\nfiled",
+    "→\nsent to the queue for attempt 1",
+    expect.stringMatching(/^▶\nstarted attempt 1, \d.* late$/),
+    "✕\nfailed attempt 1",
+    "↷\nmoved",
+    "…\nstarts attempt 2 of 3",
+  ]);
+  expect(texts.join()).toContain("the shop answered 503");
+});
+
+test("a job is run now, after the dialog has said what that means", async () => {
+  const job = await file("run-now");
+  const page = await browser.open(`/console/jobs/${job.id}`);
+  await button(page, "Run now …").click();
+  await page.getByRole("dialog").getByText("becomes due now").waitFor();
+  await button(page, "Run the job now").click();
+  await page.getByText("is due now. It starts within seconds.").waitFor();
+  expect(Date.parse((await api.get(job.id)).dueAt)).toBeLessThan(Date.now() + 1000);
+});
+
+test("a job is rescheduled to a time in words", async () => {
+  const job = await file("reschedule");
+  const page = await browser.open(`/console/jobs/${job.id}`);
+  await button(page, "Reschedule …").click();
+  const field = page.getByLabel("New time");
+  await field.fill("some day");
+  await page.getByText("the time must be such as").waitFor();
+  expect(await button(page, "Reschedule the job").isDisabled()).toBe(true);
+  await field.fill("2030-03-01T09:00:00Z");
+  await button(page, "Reschedule the job").click();
+  await page.getByText("at 2030-03-01T09:00:00.000Z").waitFor();
+  expect((await api.get(job.id)).dueAt).toBe("2030-03-01T09:00:00.000Z");
+});
+
+test("a body is changed, and a mistake in it is named with its line", async () => {
+  const job = await file("body");
+  const page = await browser.open(`/console/jobs/${job.id}`);
+  await button(page, "Change the body …").click();
+  const field = page.getByLabel("Body (JSON)");
+  expect(JSON.parse(await field.inputValue())).toEqual({ orderId: 17 });
+  await field.fill('{\n  "orderId": 18,\n}');
+  await button(page, "Line 3, column 1").waitFor();
+  expect(await button(page, "Change the body").isDisabled()).toBe(true);
+  await field.fill('{\n  "orderId": 18\n}');
+  await button(page, "Change the body").click();
+  await page.getByText("Changed the body of job-body.").waitFor();
+  expect((await api.get(job.id)).body).toEqual({ orderId: 18 });
+});
+
+test("a job is cancelled, and then no action is possible, each with its reason", async () => {
+  const job = await file("cancel");
+  const page = await browser.open(`/console/jobs/${job.id}`);
+  await button(page, "Cancel …").click();
+  await button(page, "Cancel the job").click();
+  await page.getByText("Cancelled job-cancel. It will not run.").waitFor();
+  await page.getByText("cancelled", { exact: true }).first().waitFor();
+  expect((await api.get(job.id)).state).toBe("cancelled");
+  await expect.poll(() => button(page, "Run now …").isDisabled()).toBe(true);
+  expect(await button(page, "Run now …").getAttribute("title")).toContain("the job is cancelled");
+});
+
+test("an action that comes too late shows the API's own error, and changes nothing", async () => {
+  const job = await file("too-late");
+  const page = await browser.open(`/console/jobs/${job.id}`);
+  await button(page, "Cancel …").click();
+  await api.reschedule(job.id, { delay: 0 });
+  let receipt: string | undefined;
+  while (receipt === undefined) {
+    for (const one of await api.receive("work", { max: 10, waitSeconds: 2 })) {
+      if (one.id === job.id) receipt = one.receipt;
+      else await api.retry("work", one.receipt, { delay: "1h" });
+    }
+  }
+  await button(page, "Cancel the job").click();
+  await page.getByRole("alert").getByText("job-running").waitFor();
+  expect((await api.get(job.id)).state).toBe("running");
+  await api.finish("work", receipt);
+});
+
+test("a dead job is redriven", async () => {
+  const page = await browser.open(`/console/jobs/${scene.dead.id}`);
+  await page.getByText("TypeError: cannot read the price of order 17").first().waitFor();
+  await button(page, "Redrive …").click();
+  await button(page, "Redrive the job").click();
+  await page.getByText("Redriven job-dead. It runs now.").waitFor();
+  expect((await api.get(scene.dead.id)).state).not.toBe("dead");
+});
+
+test("hostile texts of a job are shown as texts", async () => {
+  const hostile = '<img src=x onerror="alert(1)"><script>alert(1)</script>\u202ereversed';
+  const job = await api.enqueue(
+    "work",
+    { [hostile]: hostile },
+    { delay: "1h", tag: "<b>tag</b>", key: "job-hostile" },
+  );
+  const page = await browser.open(`/console/jobs/${job.id}`);
+  await page.getByText("<b>tag</b>").waitFor();
+  expect(await page.getByRole("region", { name: "Text of the body" }).textContent()).toContain(
+    "<script>alert(1)</script>",
+  );
+  expect(await page.locator("main img, main script, main b").count()).toBe(0);
+});
+
+test("a body of 200 KiB is shown, scrolled and changed", async () => {
+  const body = { text: "x".repeat(190_000), lines: Array.from({ length: 500 }, (_, index) => index) };
+  const job = await api.enqueue("work", body, { delay: "1h", key: "job-large" });
+  const page = await browser.open(`/console/jobs/${job.id}`);
+  await page.getByRole("region", { name: "Text of the body" }).waitFor();
+  await button(page, "Change the body …").click();
+  expect(JSON.parse(await page.getByLabel("Body (JSON)").inputValue())).toEqual(body);
+});

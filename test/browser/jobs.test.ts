@@ -1,0 +1,73 @@
+import { expect, inject, test } from "vitest";
+import { createClient } from "../../client/client.ts";
+import { testBrowser } from "./browser.ts";
+
+const browser = testBrowser();
+const api = createClient({ url: inject("stackUrl") });
+
+test("jobs are selected by topic, tag and range, and the address names the selection", async () => {
+  const at = "2030-05-01T09:00:00Z";
+  await api.enqueue("work", {}, { dueAt: at, key: "jobs-may", tag: "jobs-may-tag" });
+  await api.enqueue("work", {}, { dueAt: at, key: "jobs-other" });
+  const page = await browser.open("/console/jobs");
+  await page.getByRole("combobox", { name: "Topic" }).selectOption("work");
+  await page.getByText("Another range").click();
+  await page.getByLabel("From").fill("2030-05-01T00:00:00Z");
+  await page.getByLabel("Until").fill("2030-05-02T00:00:00Z");
+  await page.getByRole("button", { name: "Show this range" }).click();
+  await page.getByText("jobs-other").waitFor();
+  await page.getByLabel("Tag").fill("jobs-may-tag");
+  await page.keyboard.press("Tab");
+  await page.getByText("jobs-other").waitFor({ state: "hidden" });
+  await page.getByText("jobs-may", { exact: true }).waitFor();
+  const colleague = await browser.open(page.url().replace(inject("stackUrl"), ""));
+  await colleague.getByText("1 job in this range.").waitFor();
+});
+
+test("a list is read on while it is scrolled, and draws only the lines in sight", async () => {
+  const day = Date.parse("2030-06-01T00:00:00Z");
+  const jobs = Array.from({ length: 500 }, (_, index) => ({
+    ...{ topic: "work", body: {}, key: `jobs-many-${index}`, dueAt: new Date(day + index * 1000) },
+  }));
+  await api.enqueueMany(jobs);
+  const page = await browser.open(
+    "/console/jobs?topic=work&from=2030-06-01T00:00:00Z&to=2030-06-01T12:00:00Z",
+  );
+  await page.getByText("200 jobs in this range").waitFor();
+  const list = page.getByRole("region", { name: "Jobs", exact: true });
+  await expect
+    .poll(async () => {
+      await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+      return page.getByText("500 jobs in this range").count();
+    })
+    .toBe(1);
+  await page.getByText("jobs-many-499", { exact: true }).waitFor();
+  expect(await list.getByRole("listitem").count()).toBeLessThan(60);
+});
+
+test("all jobs of a selection are moved and cancelled, after they have been counted", async () => {
+  const file = (key: string) =>
+    api.enqueue("work", {}, { dueAt: "2030-07-01T09:00:00Z", key: `jobs-bulk-${key}`, tag: "jobs-bulk" });
+  const jobs = await Promise.all(["a", "b", "c"].map(file));
+  const range = "from=2030-07-01T08:00:00Z&to=2030-07-01T10:00:00Z";
+  const page = await browser.open(`/console/jobs?topic=work&tag=jobs-bulk&${range}`);
+  await page.getByRole("button", { name: "Move all …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("3 jobs").first().waitFor();
+  await dialog.getByLabel("New time").fill("2030-07-01T09:30:00Z");
+  await dialog.getByRole("button", { name: "Move all: 3 jobs" }).click();
+  await page.getByText("Changed 3 jobs of work.").waitFor();
+  expect((await api.get(jobs[0]?.id ?? "")).dueAt).toBe("2030-07-01T09:30:00.000Z");
+  await page.getByRole("button", { name: "Cancel all …" }).click();
+  await dialog.getByRole("button", { name: "Cancel all: 3 jobs" }).click();
+  await page.getByText("Changed 3 jobs of work.").waitFor();
+  await expect.poll(async () => (await api.get(jobs[2]?.id ?? "")).state).toBe("cancelled");
+});
+
+test("a bulk needs a topic, and says so", async () => {
+  const page = await browser.open("/console/jobs");
+  const button = page.getByRole("button", { name: "Cancel all …" });
+  await button.waitFor();
+  expect(await button.isDisabled()).toBe(true);
+  expect(await button.getAttribute("title")).toBe("choose a topic first");
+});

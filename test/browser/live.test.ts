@@ -1,0 +1,27 @@
+import { inject, test } from "vitest";
+import { createClient } from "../../client/client.ts";
+import { testBrowser } from "./browser.ts";
+
+const browser = testBrowser();
+const api = createClient({ url: inject("stackUrl") });
+
+test("what happens to a job is shown as it happens, and leads to the job", async () => {
+  const page = await browser.open("/console/live");
+  await page.getByRole("heading", { name: "Live" }).waitFor();
+  const { id } = await api.enqueue("reminders", { text: "live" }, { delay: 0 });
+  await page.getByLabel("Job id").fill(id);
+  await page.getByText(/done in attempt 1/).waitFor();
+  await page.getByRole("link", { name: new RegExp(`${id} done`) }).click();
+  await page.getByText("A job of reminders").waitFor();
+});
+
+test("lines are held still, and then follow", async () => {
+  const page = await browser.open("/console/live?topic=reminders");
+  await page.getByRole("button", { name: "Hold the lines still" }).click();
+  const { id } = await api.enqueue("reminders", { text: "held" }, { delay: 0 });
+  const goOn = page.getByRole("button", { name: /^Go on \([1-9]\d* new lines\)$/ });
+  await goOn.waitFor();
+  await page.getByText(`${id}  enqueued`).waitFor({ state: "detached" });
+  await goOn.click();
+  await page.getByText(new RegExp(`${id} {2}enqueued`)).waitFor();
+});

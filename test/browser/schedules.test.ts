@@ -1,0 +1,64 @@
+import { expect, inject, test } from "vitest";
+import { createClient } from "../../client/client.ts";
+import { testBrowser } from "./browser.ts";
+
+const browser = testBrowser();
+const api = createClient({ url: inject("stackUrl") });
+
+test("a schedule is created, paused, resumed, run, edited and deleted", async () => {
+  const page = await browser.open("/console/schedules");
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "New schedule …" }).click();
+  await dialog.getByRole("textbox", { name: "Name" }).fill("made-here");
+  await dialog.getByLabel("Expression").fill("cron(0 9 * * * *)");
+  await dialog.getByText("expression must").waitFor();
+  expect(await dialog.getByRole("button", { name: "Create the schedule" }).isDisabled()).toBe(true);
+  await dialog.getByLabel("Expression").fill("cron(0 9 ? * MON-FRI *)");
+  await dialog.getByLabel("Time zone").selectOption("Europe/Berlin");
+  await dialog.getByText("At 09:00, Monday through Friday, Europe/Berlin").waitFor();
+  await dialog.getByRole("combobox", { name: "Topic" }).selectOption("work");
+  await dialog.getByRole("button", { name: "Create the schedule" }).click();
+  await page.getByRole("link", { name: "Show the schedule" }).click();
+  await page.getByRole("heading", { name: "made-here" }).waitFor();
+
+  await page.getByRole("button", { name: "Pause …" }).click();
+  await dialog.getByRole("button", { name: "Pause the schedule" }).click();
+  await page.getByText("Paused made-here.").waitFor();
+  expect((await api.schedule("made-here")).paused).toBe(true);
+  await page.getByRole("button", { name: "Resume …" }).click();
+  await dialog.getByRole("button", { name: "Resume the schedule" }).click();
+  await page.getByText("Resumed made-here.").waitFor();
+
+  await page.getByRole("button", { name: "Edit …" }).click();
+  await dialog.getByLabel("Expression").fill("rate(2 hours)");
+  await dialog.getByRole("button", { name: "Save the schedule" }).click();
+  await page.getByText("Every 2 hours.").waitFor();
+
+  await page.getByRole("button", { name: "Run now …" }).click();
+  await dialog.getByRole("button", { name: "File a job now" }).click();
+  await page.getByRole("link", { name: "Show the job" }).click();
+  await page.getByText("A job of work").waitFor();
+
+  await page.goBack();
+  await page.getByRole("button", { name: "Delete …" }).click();
+  await dialog.getByRole("button", { name: "Delete the schedule" }).click();
+  await page.getByText("Deleted made-here.").waitFor();
+  await expect(api.schedule("made-here")).rejects.toMatchObject({ code: "schedule-not-found" });
+});
+
+test("the first five times that the form shows are those that the API answers", async () => {
+  const page = await browser.open("/console/schedules");
+  await page.getByLabel("Time zone").selectOption("UTC");
+  await page.getByRole("button", { name: "New schedule …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("textbox", { name: "Name" }).fill("same-times");
+  await dialog.getByLabel("Expression").fill("cron(30 8 L * ? *)");
+  const shown = dialog.getByRole("listitem").locator("time");
+  await expect.poll(() => shown.count()).toBe(5);
+  const times = await shown.evaluateAll((all) => all.map((one) => (one as HTMLTimeElement).dateTime));
+  const zone = await dialog.getByLabel("Time zone").inputValue();
+  const { next } = await api.putSchedule("same-times", {
+    ...{ expression: "cron(30 8 L * ? *)", timezone: zone, topic: "work", body: {} },
+  });
+  expect(times).toEqual(next);
+});

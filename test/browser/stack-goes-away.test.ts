@@ -1,0 +1,37 @@
+import { afterAll, expect, test } from "vitest";
+import { freshDataDir, type RunningStack, removeDataDir, startStack } from "../e2e/running-stack.ts";
+import { testBrowser } from "./browser.ts";
+
+const browser = testBrowser();
+const dataDir = freshDataDir();
+let stack: RunningStack | undefined;
+afterAll(async () => {
+  await stack?.kill("SIGTERM");
+  removeDataDir(dataDir);
+});
+
+test("a stack that goes away leaves what was read, and one that comes back is shown again", {
+  timeout: 120_000,
+}, async () => {
+  stack = await startStack(dataDir);
+  const port = Number(new URL(stack.url).port);
+  const page = await browser.open("/console", { base: stack.url, ignoresFailedCalls: true });
+  await page.getByText("What needs you").waitFor();
+  const live = await browser.open("/console/live", { base: stack.url, ignoresFailedCalls: true });
+  await live.getByRole("heading", { name: "Live" }).waitFor();
+
+  await stack.kill("SIGTERM");
+  await page.getByText("Since then the topics could not be read").waitFor();
+  await page.getByRole("heading", { name: "work" }).waitFor();
+  await live.getByText("The local stack does not answer.").waitFor();
+  // An action that gets no answer says so, and the dialog stays.
+  await page.getByRole("button", { name: "Pause …" }).first().click();
+  await page.getByRole("button", { name: "Pause the topic" }).click();
+  await page.getByRole("dialog").getByText("unavailable").waitFor();
+  await page.keyboard.press("Escape");
+
+  stack = await startStack(dataDir, port);
+  await page.getByText("Since then the topics could not be read").waitFor({ state: "hidden" });
+  await live.getByText("The local stack does not answer.").waitFor({ state: "hidden" });
+  expect(await page.getByRole("heading", { name: "Overview" }).count()).toBe(1);
+});
