@@ -1,12 +1,13 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { tinykeys } from "tinykeys";
 import { refresh } from "./api.ts";
 import { addresses } from "./parts/search.ts";
-import { about } from "./server.ts";
+import { about, isKeyWrong } from "./server.ts";
 import { notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
 import { zoneName } from "./times.ts";
+import { KeyMissing } from "./views/key-missing.tsx";
 
 /** The views of the navigation, each with the key that opens it after `g`. */
 const VIEWS = [
@@ -34,6 +35,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
   const search = useRef<HTMLInputElement>(null);
   const keys = useRef<HTMLDialogElement>(null);
   const main = useRef<HTMLElement>(null);
+  const title = useTitle(main, path);
 
   useEffect(() => {
     const opens = VIEWS.map(({ href, key }) => [`g ${key}`, () => route(href)] as const);
@@ -70,11 +72,43 @@ export function Frame({ children }: { children: ComponentChildren }) {
       </header>
       <main id="main" ref={main} tabIndex={-1}>
         <NoticeLine />
-        {children}
+        {isKeyWrong.value ? <KeyMissing /> : children}
       </main>
+      <p class="hidden" aria-live="polite">
+        {title}
+      </p>
       <KeysDialog dialog={keys} />
     </>
   );
+}
+
+/**
+ * Names the tab after the heading of the view that is shown. Moves the focus to the content when the path changes, because the link or the
+ * button that had the focus may be gone. Answers the title of the view for those who hear it.
+ */
+function useTitle(main: RefObject<HTMLElement>, path: string): string {
+  const [title, setTitle] = useState("");
+  const first = useRef(path);
+  useEffect(() => {
+    // The first view keeps the focus where the browser puts it.
+    if (path !== first.current) main.current?.focus({ preventScroll: true });
+    first.current = "";
+  }, [main, path]);
+  useEffect(() => {
+    if (main.current === null) return;
+    const read = () => {
+      const heading = main.current?.querySelector("h1")?.textContent ?? "";
+      if (heading === "") return;
+      setTitle(heading);
+      document.title = `${heading} · ${about.queue} · Minutehand`;
+    };
+    read();
+    // A view may first have to read what its heading names.
+    const observer = new MutationObserver(read);
+    observer.observe(main.current, { childList: true, characterData: true, subtree: true });
+    return () => observer.disconnect();
+  }, [main]);
+  return title;
 }
 
 function isShown(path: string, href: string): boolean {

@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type Axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
 
@@ -5,6 +8,23 @@ import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
 const CHROMIUM = process.env.MINUTEHAND_CHROMIUM ?? "/usr/bin/chromium";
 /** How long a page may take until an element is there, ms. A busy machine draws slowly. */
 const PATIENCE_MS = 20_000;
+
+/** The rules of WCAG 2.2, levels A and AA. */
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Expects that axe-core finds nothing on the page that breaks WCAG 2.2 AA. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async (rules) => {
+    const { axe } = globalThis as unknown as { axe: typeof Axe };
+    const { violations } = await axe.run({ runOnly: rules });
+    return violations.flatMap(({ id, help, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${help}: ${target}: ${failureSummary}`),
+    );
+  }, RULES);
+  expect(found).toEqual([]);
+}
 
 /** Opens pages in a browser that the tests of a file share. */
 export type TestBrowser = {
