@@ -36,14 +36,16 @@ export function Frame({ children }: { children: ComponentChildren }) {
   const keys = useRef<HTMLDialogElement>(null);
   const main = useRef<HTMLElement>(null);
   const title = useTitle(main, path);
+  useKeptFocus(main);
 
   useEffect(() => {
     const opens = VIEWS.map(({ href, key }) => [`g ${key}`, () => route(href)] as const);
     const handlers = {
       ...Object.fromEntries(opens),
-      "/": () => search.current?.focus(),
+      // On some keyboards these two signs need the Shift key.
+      "[Shift]+/": () => search.current?.focus(),
       r: () => void refresh(),
-      "Shift+?": () => keys.current?.showModal(),
+      "[Shift]+?": () => keys.current?.showModal(),
       j: () => moveFocus(main.current, 1),
       k: () => moveFocus(main.current, -1),
     };
@@ -109,6 +111,29 @@ function useTitle(main: RefObject<HTMLElement>, path: string): string {
     return () => observer.disconnect();
   }, [main]);
   return title;
+}
+
+/** Gives the focus to the content when the element that had it is removed or disabled, as the button of an action that is done. */
+function useKeptFocus(main: RefObject<HTMLElement>): void {
+  useEffect(() => {
+    const place = main.current;
+    if (place === null) return;
+    let last: Element | undefined;
+    const remember = ({ target }: FocusEvent) => {
+      last = target as Element;
+    };
+    const observer = new MutationObserver(() => {
+      const isLost = last !== undefined && (!last.isConnected || last.matches(":disabled"));
+      if (isLost && [document.body, last].includes(document.activeElement ?? document.body))
+        place.focus({ preventScroll: true });
+    });
+    place.addEventListener("focusin", remember);
+    observer.observe(place, { childList: true, subtree: true, attributeFilter: ["disabled"] });
+    return () => {
+      place.removeEventListener("focusin", remember);
+      observer.disconnect();
+    };
+  }, [main]);
 }
 
 function isShown(path: string, href: string): boolean {

@@ -9,21 +9,29 @@ const CHROMIUM = process.env.MINUTEHAND_CHROMIUM ?? "/usr/bin/chromium";
 /** How long a page may take until an element is there, ms. A busy machine draws slowly. */
 const PATIENCE_MS = 20_000;
 
+/** The widths of a telephone, a tablet and a desk, px. */
+export const WIDTHS = [360, 768, 1440] as const;
+export const SCHEMES = ["light", "dark"] as const;
+
 /** The rules of WCAG 2.2, levels A and AA. */
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Expects that axe-core finds nothing on the page that breaks WCAG 2.2 AA. */
 export async function expectAccessible(page: Page): Promise<void> {
+  expect(await barriersOn(page)).toEqual([]);
+}
+
+/** What axe-core finds on the page, a line for each element. */
+export async function barriersOn(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
-  const found = await page.evaluate(async (rules) => {
+  return page.evaluate(async (rules) => {
     const { axe } = globalThis as unknown as { axe: typeof Axe };
     const { violations } = await axe.run({ runOnly: rules });
     return violations.flatMap(({ id, help, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${id}: ${help}: ${target}: ${failureSummary}`),
     );
   }, RULES);
-  expect(found).toEqual([]);
 }
 
 /** Opens pages in a browser that the tests of a file share. */

@@ -33,14 +33,23 @@ export function outputFile(dataDir: string): string {
   return join(dataDir, "output.log");
 }
 
-/** Starts a local stack on a free port. Resolves when the stack is up. */
-export async function startStack(dataDir: string): Promise<RunningStack> {
+/** Starts a local stack on a port, or on a free port for 0. Resolves when the stack is up. */
+export async function startStack(dataDir: string, port = 0): Promise<RunningStack> {
   const file = outputFile(dataDir);
   // The output goes to a file and not to a pipe. A full pipe would stop the stack, and tests in other processes can read a file.
   const log = openSync(file, "w");
   const child = spawn(
     process.execPath,
-    ["cli/main.ts", "local", "--no-watch", "--port", "0", "--data", dataDir, ...databaseFlag(process.env)],
+    [
+      "cli/main.ts",
+      "local",
+      "--no-watch",
+      "--port",
+      String(port),
+      "--data",
+      dataDir,
+      ...databaseFlag(process.env),
+    ],
     { cwd: ROOT, stdio: ["ignore", log, log] },
   );
   closeSync(log);

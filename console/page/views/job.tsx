@@ -4,6 +4,7 @@ import { Action } from "../parts/action.tsx";
 import { StateBadge } from "../parts/badge.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { addresses } from "../parts/search.ts";
+import { TextBlock } from "../parts/text-block.tsx";
 import { Time } from "../parts/time.tsx";
 import { useJob } from "../reads.ts";
 import { durationText } from "../times.ts";
@@ -26,12 +27,12 @@ export function JobView({ id = "" }: { id?: string }) {
           {found.lastError !== undefined && (
             <section aria-labelledby="error-title">
               <h2 id="error-title">Last error</h2>
-              <pre class="text">{found.lastError}</pre>
+              <TextBlock text={found.lastError} label="Last error" />
             </section>
           )}
           <section aria-labelledby="body-title">
             <h2 id="body-title">Body</h2>
-            <pre class="text">{JSON.stringify(found.body, undefined, 2)}</pre>
+            <TextBlock text={JSON.stringify(found.body, undefined, 2)} label="Body" />
           </section>
         </>
       )}
@@ -79,7 +80,7 @@ function Life({ job }: { job: JobJson }) {
                 , due <Time at={dueAt} />
               </>
             )}
-            {error !== undefined && <pre class="text">{error}</pre>}
+            {error !== undefined && <TextBlock text={error} label={`Error of attempt ${attempt}`} />}
           </li>
         ))}
       </ol>
