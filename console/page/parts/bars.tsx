@@ -23,7 +23,7 @@ export function Bars({ from, step, counts, label }: Props) {
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
-    const bars = uPlot.paths.bars?.({ size: [0.8] });
+    const bars = uPlot.paths.bars?.({ size: [0.8], align: 1 });
     const plot = new uPlot(
       {
         width: element.clientWidth,
@@ -32,8 +32,12 @@ export function Bars({ from, step, counts, label }: Props) {
         cursor: { show: false },
         legend: { show: false },
         axes: [{ show: false }, { show: false }],
-        // A chart without jobs shows a line at 0, not a block.
-        scales: { y: { range: (_, __, most) => [0, Math.max(most, 1)] } },
+        scales: {
+          // The last bar needs room, because a bar begins at its time.
+          x: { range: (_, least, most) => [least, most + step / 1000] },
+          // A chart without jobs shows a line at 0, not a block.
+          y: { range: (_, __, most) => [0, Math.max(most, 1)] },
+        },
         series: [
           {},
           { ...(bars && { paths: bars }), fill: colourOf("--accent"), width: 0, points: { show: false } },
@@ -49,7 +53,7 @@ export function Bars({ from, step, counts, label }: Props) {
       observer.disconnect();
       plot.destroy();
     };
-  }, [colours]);
+  }, [step, colours]);
   useEffect(() => {
     chart.current?.setData([counts.map((_, index) => (from + index * step) / 1000), [...counts]]);
   }, [from, step, counts, colours]);
