@@ -52,7 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   // The server of the console. Its page runs in a browser, so it may import only what needs no Node.
   console: ["local", "client", "core", "general"],
-  "console/page": ["console", "client", "http", "core", "general"],
+  "console/page": ["console", "client", "http", "cron", "core", "general"],
   cli: ["console", "client", "consumer", "http", "aws", "local", "core", "general"],
   package: ["infra", "console"],
   site: ["cli", "http", "infra", "environment", "protocol", "core"],

@@ -51,7 +51,7 @@ export async function openProxy({ pages, url, authorize, key, port, patience = P
     if (!isSame(String(request.headers[KEY_HEADER] ?? ""), key)) {
       // The page shows how to get the key when it finds this header in an answer.
       response.setHeader(KEY_HEADER, "wrong");
-      const text = `the header ${KEY_HEADER} must have the key of the address that "minutehand console" printed`;
+      const text = `the header ${KEY_HEADER} must have the key of this run: open the address that "minutehand console" has printed`;
       return refuse(response, 403, "forbidden", text);
     }
     const { method = "" } = request;

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { tinykeys } from "tinykeys";
 import { refresh } from "./api.ts";
+import { unlessTyping } from "./parts/keys.ts";
 import { addresses } from "./parts/search.ts";
 import { about, isKeyWrong } from "./server.ts";
 import { notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
@@ -26,6 +27,9 @@ const OTHER_KEYS = [
   ["?", "show the keys"],
   ["Esc", "close a dialog"],
   ["j and k", "go to the next and the previous line of a list"],
+  ["+ and -", "Time: show a shorter or a longer range"],
+  ["← and →", "Time: move the range"],
+  ["n", "Time: move the range to now"],
   ["Enter", "open the line or press the button that has the focus"],
 ] as const;
 
@@ -139,17 +143,6 @@ function useKeptFocus(main: RefObject<HTMLElement>): void {
 function isShown(path: string, href: string): boolean {
   const [view = ""] = href.split("?");
   return path === view || (view !== addresses.overview && path.startsWith(`${view}/`));
-}
-
-/** Leaves keys alone that the user types into a field, or while a dialog is open. */
-function unlessTyping(act: () => void) {
-  return (event: KeyboardEvent) => {
-    const target = event.target as HTMLElement;
-    if (/^(input|textarea|select)$/i.test(target.tagName) || target.isContentEditable) return;
-    if (document.querySelector("dialog[open]") !== null) return;
-    event.preventDefault();
-    act();
-  };
 }
 
 /** Moves the focus to the next (1) or the previous (-1) line of the list that the view shows. */

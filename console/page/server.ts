@@ -35,3 +35,6 @@ export const isKeyWrong = signal(about.needsKey && key === "");
 addEventListener("storage", ({ key: changed }) => {
   if (changed === KEPT_KEY && isKeyWrong.value) location.reload();
 });
+
+/** The URL that producers of this queue call. */
+export const apiUrl = about.url ?? location.origin;

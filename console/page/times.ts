@@ -81,3 +81,15 @@ export function durationText(ms: number): string {
   const shown = parts.slice(first, first + 2).filter(([count]) => count > 0);
   return shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
 }
+
+/** The beginning of the day that is `days` days after the day of `now`. */
+export function startOfDay(now: number, zone: Zone, days: number): number {
+  const at = new Date(now);
+  if (zone === "UTC") return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate() + days);
+  return new Date(at.getFullYear(), at.getMonth(), at.getDate() + days).getTime();
+}
+
+/** `Thu 26 Nov` */
+export function dayText(at: number, zone: Zone): string {
+  return formatOf(zone, { weekday: "short", ...DATE }).format(at);
+}

@@ -21,8 +21,9 @@ type Props = {
   readonly impossible?: string | undefined;
   /** Whether the fields are filled in. */
   readonly isReady?: boolean;
-  /** Called when the dialog opens. */
+  /** Called when the dialog opens, and when it closes. */
   readonly onOpen?: () => void;
+  readonly onClose?: () => void;
 };
 
 /**
@@ -30,7 +31,7 @@ type Props = {
  * page says what the action did.
  */
 export function Action({ label, confirm = label, isReady = true, ...props }: Props) {
-  const { title, children, run, isDangerous, impossible, onOpen } = props;
+  const { title, children, run, isDangerous, impossible, onOpen, onClose } = props;
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -50,7 +51,10 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
         <ActionDialog
           {...{ title, run, confirm, isReady }}
           isDangerous={isDangerous === true}
-          close={() => setOpen(false)}
+          close={() => {
+            setOpen(false);
+            onClose?.();
+          }}
         >
           {children}
         </ActionDialog>
@@ -112,7 +116,8 @@ function ActionDialog({ title, children, run, confirm, isReady, isDangerous, clo
   );
 }
 
-function ActionError({ error }: { error: unknown }) {
+/** The API's own error, with each of its parts. */
+export function ActionError({ error }: { error: unknown }) {
   const { code, data = {} } = error instanceof MinutehandError ? error : { code: undefined };
   const errors = Array.isArray(data.errors) ? (data.errors as { path: string; message: string }[]) : [];
   return (

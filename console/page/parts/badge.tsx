@@ -1,4 +1,5 @@
 import type { JobSummary } from "../../../http/answers.ts";
+import { shownState } from "../shown-state.ts";
 import { now } from "../state.ts";
 
 /** The words and the mark of each state. The mark differs too, because not everybody sees colours. */
@@ -20,17 +21,4 @@ export function StateBadge({ job }: { job: Pick<JobSummary, "state" | "dueAt" | 
       <span aria-hidden="true">{MARKS[job.state]}</span> {name}
     </span>
   );
-}
-
-/** Jobs start some time after they are due: a consumer must first get the message. */
-const LATE_MS = 5000;
-
-function shownState(
-  { state, dueAt, heldUntil }: Pick<JobSummary, "state" | "dueAt" | "heldUntil">,
-  now: number,
-) {
-  if (state !== "scheduled") return state;
-  if (heldUntil !== undefined && Date.parse(heldUntil) > now) return "held";
-  const start = Math.max(Date.parse(dueAt), heldUntil === undefined ? 0 : Date.parse(heldUntil));
-  return start + LATE_MS < now ? "late" : state;
 }

@@ -23,7 +23,7 @@ export function Bars({ from, step, counts, label }: Props) {
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
-    const bars = uPlot.paths.bars?.({ size: [0.8], align: 1 });
+    const bars = uPlot.paths.bars?.({ size: [0.8] });
     const plot = new uPlot(
       {
         width: element.clientWidth,
@@ -32,10 +32,9 @@ export function Bars({ from, step, counts, label }: Props) {
         cursor: { show: false },
         legend: { show: false },
         axes: [{ show: false }, { show: false }],
+        // A chart without jobs shows a line at 0, not a block.
         scales: {
-          // The last bar needs room, because a bar begins at its time.
-          x: { range: (_, least, most) => [least, most + step / 1000] },
-          // A chart without jobs shows a line at 0, not a block.
+          x: { range: (_, first, last) => [first - step / 2000, last + step / 2000] },
           y: { range: (_, __, most) => [0, Math.max(most, 1)] },
         },
         series: [
@@ -53,7 +52,7 @@ export function Bars({ from, step, counts, label }: Props) {
       observer.disconnect();
       plot.destroy();
     };
-  }, [step, colours]);
+  }, [colours, step]);
   useEffect(() => {
     chart.current?.setData([counts.map((_, index) => (from + index * step) / 1000), [...counts]]);
   }, [from, step, counts, colours]);

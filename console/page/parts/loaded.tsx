@@ -43,7 +43,7 @@ export function Loaded<Data>({ query, what, children }: Props<Data>) {
 }
 
 /** The API's own error, and a way to try again. */
-function Failure({ error, what, again }: { error: unknown; what: string; again?: () => void }) {
+export function Failure({ error, what, again }: { error: unknown; what: string; again?: () => void }) {
   const code = error instanceof MinutehandError ? error.code : undefined;
   return (
     <div class="failure" role="alert">

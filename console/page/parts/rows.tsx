@@ -12,10 +12,12 @@ type Props<Row> = {
   readonly label: string;
   /** Called when the last rows come into sight. */
   readonly onEnd?: () => void;
+  /** Whether the list shows its last rows, as new ones come, until the user scrolls up. */
+  readonly isFollowed?: boolean;
 };
 
 /** A scrolling list that draws only the rows in sight, so that a list of a million rows stays fast. */
-export function Rows<Row>({ rows, keyOf, children, height, label, onEnd }: Props<Row>) {
+export function Rows<Row>({ rows, keyOf, children, height, label, onEnd, isFollowed }: Props<Row>) {
   const place = useRef<HTMLElement>(null);
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const options = {
@@ -34,6 +36,20 @@ export function Rows<Row>({ rows, keyOf, children, height, label, onEnd }: Props
   useLayoutEffect(() => list._didMount(), [list]);
   useLayoutEffect(() => list._willUpdate());
 
+  const isAtEnd = useRef(true);
+  useLayoutEffect(() => {
+    if (isFollowed && isAtEnd.current && rows.length > 0)
+      list.scrollToIndex(rows.length - 1, { align: "end" });
+  }, [list, rows, isFollowed]);
+
+  function noteEnd({
+    currentTarget: { scrollTop, clientHeight, scrollHeight },
+  }: {
+    currentTarget: HTMLElement;
+  }): void {
+    isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 2 * height;
+  }
+
   const shown = list.getVirtualItems();
   const last = shown.at(-1)?.index ?? -1;
   useEffect(() => {
@@ -41,7 +57,7 @@ export function Rows<Row>({ rows, keyOf, children, height, label, onEnd }: Props
   }, [last, rows.length, onEnd]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: whoever has no pointer scrolls the list with the arrow keys
-    <section class="rows" ref={place} aria-label={label} tabIndex={0}>
+    <section class="rows" ref={place} aria-label={label} tabIndex={0} onScroll={noteEnd}>
       <ul class="rows-all" style={{ height: `${list.getTotalSize()}px` }}>
         {shown.map(({ index, key, start }) => {
           const row = rows[index];

@@ -1,35 +1,180 @@
 import { useQuery } from "@tanstack/preact-query";
+import { useState } from "preact/hooks";
+import type { JobSummary } from "../../../http/answers.ts";
 import { api } from "../api.ts";
+import { diedAt, type ErrorGroup, groupByError } from "../error-groups.ts";
 import { JobLine } from "../parts/job-line.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
+import { RedriveAll, RedriveChosen } from "../parts/redrive.tsx";
 import { Rows } from "../parts/rows.tsx";
-import { useSearch } from "../parts/search.ts";
-import { firstOf } from "../reads.ts";
+import { addresses, useSearch } from "../parts/search.ts";
+import { Time } from "../parts/time.tsx";
+import { TopicField } from "../parts/topic-field.tsx";
+import { firstOf, useTopics } from "../reads.ts";
+import "./dead.css";
 
-/** The dead jobs of a topic. */
+/** The dead jobs of the topic in the address, or the numbers of dead jobs of all topics. */
 export function DeadView() {
-  const [{ topic = "" }] = useSearch();
-  const dead = useQuery({
-    queryKey: ["dead", topic],
-    queryFn: ({ signal }) => firstOf(api.dead(topic, { signal, pageSize: 500 }), 1000),
-    enabled: topic !== "",
-  });
+  const [{ topic = "" }, change] = useSearch();
   return (
     <>
       <h1>Dead jobs</h1>
-      <Loaded query={dead} what="the dead jobs">
-        {(jobs) =>
-          jobs.length === 0 ? (
-            <Empty>
-              <p>No job of {topic} is dead.</p>
-            </Empty>
-          ) : (
-            <Rows rows={jobs} keyOf={({ id }) => id} height={44} label="Dead jobs">
-              {(job) => <JobLine job={job} />}
-            </Rows>
-          )
-        }
-      </Loaded>
+      <div class="filters">
+        <TopicField value={topic} none="choose a topic" onChange={(name) => change({ topic: name })} />
+      </div>
+      {topic === "" ? <AllTopics /> : <DeadOf key={topic} topic={topic} />}
     </>
+  );
+}
+
+function AllTopics() {
+  const topics = useTopics();
+  return (
+    <Loaded query={topics} what="the topics">
+      {(found) => {
+        const dead = found.filter(({ depths }) => depths.dead > 0);
+        if (dead.length === 0) {
+          return (
+            <Empty>
+              <p>
+                No job is dead. A job is dead when all of its attempts have failed, or when its consumer gave
+                it up.
+              </p>
+            </Empty>
+          );
+        }
+        return (
+          <ul>
+            {dead.map(({ topic, depths }) => (
+              <li key={topic}>
+                <a href={addresses.dead({ topic })} data-line>
+                  {topic}: {depths.dead.toLocaleString("en")} dead
+                </a>
+              </li>
+            ))}
+          </ul>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+/** So many dead jobs are read and grouped. An action on all of them does not depend on this number. */
+const READ_JOBS = 2000;
+
+function DeadOf({ topic }: { topic: string }) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const dead = useQuery({
+    queryKey: ["dead", topic],
+    queryFn: ({ signal }) => firstOf(api.dead(topic, { signal, pageSize: 1000 }), READ_JOBS),
+    refetchInterval: 30_000,
+  });
+  return (
+    <Loaded query={dead} what={`the dead jobs of ${topic}`}>
+      {(jobs) => {
+        if (jobs.length === 0) {
+          return (
+            <Empty>
+              <p>
+                No job of <strong>{topic}</strong> is dead.
+              </p>
+            </Empty>
+          );
+        }
+        const ids = jobs.flatMap(({ id }) => (chosen.has(id) ? [id] : []));
+        return (
+          <>
+            <p role="status">
+              {jobs.length >= READ_JOBS
+                ? `The oldest ${READ_JOBS.toLocaleString("en")} dead jobs are grouped here; there are more.`
+                : `${jobs.length.toLocaleString("en")} dead jobs, grouped by error.`}{" "}
+              {ids.length > 0 && `${ids.length.toLocaleString("en")} are chosen.`}
+            </p>
+            <div class="buttons">
+              <RedriveChosen topic={topic} ids={ids} onDone={() => setChosen(new Set())} />
+              <RedriveAll topic={topic} />
+            </div>
+            {groupByError(jobs).map((group) => (
+              <Group key={group.name} group={group} chosen={chosen} choose={setChosen} />
+            ))}
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+type GroupProps = {
+  readonly group: ErrorGroup;
+  readonly chosen: ReadonlySet<string>;
+  readonly choose: (ids: ReadonlySet<string>) => void;
+};
+
+function Group({ group: { name, jobs }, chosen, choose }: GroupProps) {
+  const [isOpen, setOpen] = useState(false);
+  const ids = jobs.map(({ id }) => id);
+  const count = ids.filter((id) => chosen.has(id)).length;
+  const [latest] = jobs;
+  const oldest = jobs.at(-1);
+  function set(some: readonly string[], isChosen: boolean): void {
+    const next = new Set(chosen);
+    for (const id of some) {
+      if (isChosen) next.add(id);
+      else next.delete(id);
+    }
+    choose(next);
+  }
+  return (
+    <details class="group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <strong>{jobs.length.toLocaleString("en")}</strong> × {name}
+        <div class="quiet">
+          {latest && (
+            <>
+              last <Time at={diedAt(latest)} show="distance" />
+            </>
+          )}
+          {oldest && jobs.length > 1 && (
+            <>
+              , first <Time at={diedAt(oldest)} show="distance" />
+            </>
+          )}
+        </div>
+      </summary>
+      {isOpen && (
+        <>
+          <div class="buttons">
+            <button type="button" onClick={() => set(ids, count < ids.length)}>
+              {count < ids.length ? `Choose all ${ids.length} of this group` : "Choose none of this group"}
+            </button>
+          </div>
+          <Rows rows={jobs} keyOf={({ id }) => id} height={48} label={`Dead jobs: ${name}`}>
+            {(job) => (
+              <Choice job={job} isChosen={chosen.has(job.id)} set={(isChosen) => set([job.id], isChosen)} />
+            )}
+          </Rows>
+        </>
+      )}
+    </details>
+  );
+}
+
+type ChoiceProps = {
+  readonly job: JobSummary;
+  readonly isChosen: boolean;
+  readonly set: (isChosen: boolean) => void;
+};
+
+function Choice({ job, isChosen, set }: ChoiceProps) {
+  return (
+    <div class="choice">
+      <input
+        type="checkbox"
+        checked={isChosen}
+        aria-label={`Choose ${job.key ?? job.id}`}
+        onChange={(event) => set(event.currentTarget.checked)}
+      />
+      <JobLine job={job} />
+    </div>
   );
 }

@@ -1,13 +1,16 @@
 import type { JobJson } from "../../../http/answers.ts";
-import { api } from "../api.ts";
-import { Action } from "../parts/action.tsx";
 import { StateBadge } from "../parts/badge.tsx";
+import { Copied } from "../parts/copied.tsx";
+import { Facts } from "../parts/facts.tsx";
+import { JobActions } from "../parts/job-actions.tsx";
+import { Life } from "../parts/life.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { addresses } from "../parts/search.ts";
 import { TextBlock } from "../parts/text-block.tsx";
 import { Time } from "../parts/time.tsx";
 import { useJob } from "../reads.ts";
-import { durationText } from "../times.ts";
+import { about } from "../server.ts";
+import "./job.css";
 
 /** One job: its life, its body, its options and its last error, and what can be done with it. */
 export function JobView({ id = "" }: { id?: string }) {
@@ -20,70 +23,55 @@ export function JobView({ id = "" }: { id?: string }) {
             {found.key ?? found.id} <StateBadge job={found} />
           </h1>
           <p class="quiet">
-            <a href={addresses.jobs({ topic: found.topic })}>{found.topic}</a>, due <Time at={found.dueAt} />
+            A job of <a href={addresses.jobs({ topic: found.topic })}>{found.topic}</a>, due{" "}
+            <Time at={found.dueAt} />
           </p>
-          <Actions job={found} />
-          <Life job={found} />
-          {found.lastError !== undefined && (
-            <section aria-labelledby="error-title">
-              <h2 id="error-title">Last error</h2>
-              <TextBlock text={found.lastError} label="Last error" />
-            </section>
-          )}
-          <section aria-labelledby="body-title">
-            <h2 id="body-title">Body</h2>
-            <TextBlock text={JSON.stringify(found.body, undefined, 2)} label="Body" />
-          </section>
+          <JobActions job={found} />
+          <div class="columns">
+            <div>
+              {found.lastError !== undefined && <LastError job={found} error={found.lastError} />}
+              <section aria-labelledby="life-title">
+                <h2 id="life-title">Life</h2>
+                <Life job={found} />
+                {found.timeline.length === MOST_HAPPENINGS && (
+                  <p class="quiet">Only the last {MOST_HAPPENINGS} events of a job are kept.</p>
+                )}
+              </section>
+            </div>
+            <div>
+              <section aria-labelledby="body-title">
+                <h2 id="body-title">Body</h2>
+                <Copied name="body" text={JSON.stringify(found.body, undefined, 2)} />
+              </section>
+              <Facts fields={found} without={SEEN_ELSEWHERE} />
+            </div>
+          </div>
         </>
       )}
     </Loaded>
   );
 }
 
-function Actions({ job }: { job: JobJson }) {
-  const isWaiting = job.state === "scheduled";
-  const impossible = isWaiting ? undefined : `the job is ${job.state}`;
-  return (
-    <div class="buttons">
-      <Action
-        label="Cancel"
-        title="Cancel this job?"
-        confirm="Cancel the job"
-        isDangerous
-        impossible={impossible}
-        run={async () => {
-          await api.cancel(job.id);
-          return `Cancelled ${job.key ?? job.id}. It will not run.`;
-        }}
-      >
-        <p>
-          <strong>{job.key ?? job.id}</strong> will not run. A cancelled job cannot be brought back; you can
-          enqueue a new one.
-        </p>
-      </Action>
-    </div>
-  );
-}
+/** The API answers so many events of a job at most. */
+const MOST_HAPPENINGS = 10;
 
-function Life({ job }: { job: JobJson }) {
+function LastError({ job, error }: { job: JobJson; error: string }) {
   return (
-    <section aria-labelledby="life-title">
-      <h2 id="life-title">Life</h2>
-      <ol class="life">
-        {job.timeline.map(({ at, event, attempt, dueAt, lateness, error }) => (
-          <li key={`${at} ${event}`}>
-            <Time at={at} /> <strong>{event}</strong>
-            {attempt !== undefined && ` attempt ${attempt}`}
-            {lateness !== undefined && `, ${durationText(lateness * 1000)} late`}
-            {dueAt !== undefined && (
-              <>
-                , due <Time at={dueAt} />
-              </>
-            )}
-            {error !== undefined && <TextBlock text={error} label={`Error of attempt ${attempt}`} />}
-          </li>
-        ))}
-      </ol>
+    <section aria-labelledby="error-title">
+      <h2 id="error-title">Last error</h2>
+      <TextBlock text={error} label="Last error" />
+      <p>
+        {job.logUrl !== undefined && (
+          <a href={job.logUrl} target="_blank" rel="noreferrer">
+            Open the log of this job in CloudWatch
+          </a>
+        )}
+        {about.hasLive && (
+          <a href={addresses.live({ job: job.id })}>Show the lines of this job in the live log</a>
+        )}
+      </p>
     </section>
   );
 }
+
+const SEEN_ELSEWHERE = ["topic", "state", "body", "timeline", "lastError", "logUrl", "dueAt"];

@@ -1,11 +1,19 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/preact-query";
-import { useCallback } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type { JobSummary } from "../../../http/answers.ts";
+import { queries, REFRESH_MS } from "../api.ts";
+import { BulkAction } from "../parts/bulk-action.tsx";
 import { JobLine } from "../parts/job-line.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
+import { RangeFields } from "../parts/range-fields.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
-import { findJobs, jobPage, useTopics } from "../reads.ts";
+import { Time } from "../parts/time.tsx";
+import { TimeField } from "../parts/time-field.tsx";
+import { TopicField } from "../parts/topic-field.tsx";
+import { findJobs, type JobSelection, jobPage } from "../reads.ts";
+import { now, zone } from "../state.ts";
+import { readJobTime } from "../time-words.ts";
 
 const STATES: readonly JobSummary["state"][] = [
   ...(["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const),
@@ -51,95 +59,187 @@ function Found({ text }: { text: string }) {
   );
 }
 
+/** A list of so many pages is read again at each interval. A longer list is read again only when the user asks for that. */
+const REFRESHED_PAGES = 2;
+/** A page may have no job although the list goes on. Then the next pages are read without a click, until so many jobs are there. */
+const FIRST_JOBS = 50;
+
 function Selected() {
   const [query] = useSearch();
   const { topic, state, tag, group, from, to } = query;
   const asked = { topic, state: state as JobSummary["state"] | undefined, tag, group, from, to };
+  const [isStopped, setStopped] = useState(false);
   const pages = useInfiniteQuery({
     queryKey: ["jobs", asked],
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) => jobPage(asked, pageParam, signal),
     getNextPageParam: ({ cursor }) => cursor,
+    refetchInterval: ({ state: { data } }) =>
+      (data?.pages.length ?? 0) <= REFRESHED_PAGES ? Math.max(REFRESH_MS, 5000) : false,
   });
-  const { fetchNextPage, hasNextPage, isFetchingNextPage } = pages;
+  const { fetchNextPage, hasNextPage, isFetchingNextPage, data } = pages;
   const readOn = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const jobs = useMemo(() => data?.pages.flatMap((page) => page.jobs) ?? [], [data]);
+  useEffect(() => {
+    if (jobs.length < FIRST_JOBS && !isStopped) readOn();
+  }, [jobs.length, isStopped, readOn]);
   return (
     <>
       <Filters />
       <Loaded query={pages} what="the jobs">
-        {({ pages: read }) => {
-          const jobs = read.flatMap((page) => page.jobs);
-          return (
-            <>
-              <p role="status">
-                {jobs.length.toLocaleString("en")} jobs read
-                {hasNextPage ? "; scroll for more" : ", and there are no more in this range"}.
-              </p>
-              {jobs.length === 0 && !hasNextPage ? (
-                <Empty>
-                  <p>No job of this range matches. Choose another range, or fewer conditions.</p>
-                </Empty>
-              ) : (
-                <Rows rows={jobs} keyOf={({ id }) => id} height={44} label="Jobs" onEnd={readOn}>
-                  {(job) => <JobLine job={job} />}
-                </Rows>
+        {({ pages: read }) => (
+          <>
+            <p role="status">
+              {jobs.length === 1 ? "1 job" : `${jobs.length.toLocaleString("en")} jobs`} {rangeText(from, to)}
+              {hasNextPage
+                ? `, from ${read.length} ${read.length === 1 ? "page" : "pages"}; there are more`
+                : ""}
+              .
+              {read.length > REFRESHED_PAGES && (
+                <>
+                  {" "}
+                  Read <Time at={pages.dataUpdatedAt} show="distance" />.{" "}
+                  <button
+                    type="button"
+                    onClick={() => void queries.resetQueries({ queryKey: ["jobs", asked] })}
+                  >
+                    Read again
+                  </button>
+                </>
               )}
-              {hasNextPage && (
-                <button type="button" onClick={readOn} disabled={isFetchingNextPage}>
-                  {isFetchingNextPage ? "Reading …" : "Read more jobs"}
+            </p>
+            {jobs.length === 0 && !hasNextPage ? (
+              <Empty>
+                <p>No job {rangeText(from, to)} matches. Choose another range, or fewer conditions.</p>
+              </Empty>
+            ) : (
+              <Rows rows={jobs} keyOf={({ id }) => id} height={44} label="Jobs" onEnd={readOn}>
+                {(job) => <JobLine job={job} />}
+              </Rows>
+            )}
+            {hasNextPage && (
+              <div class="buttons">
+                <button
+                  type="button"
+                  onClick={() => {
+                    setStopped(isFetchingNextPage);
+                    readOn();
+                  }}
+                >
+                  {isFetchingNextPage ? "Reading … Stop after this page" : "Read more jobs"}
                 </button>
-              )}
-            </>
-          );
-        }}
+              </div>
+            )}
+          </>
+        )}
       </Loaded>
+      <Bulks selection={asked} />
     </>
   );
 }
 
+function rangeText(from = "", to = ""): string {
+  return from === "" && to === "" ? "due in the next hour" : "in this range";
+}
+
 function Filters() {
   const [query, change] = useSearch();
-  const topics = useTopics();
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
-      <label>
-        Topic
-        <select value={query.topic ?? ""} onChange={(event) => change({ topic: event.currentTarget.value })}>
-          <option value="">all topics</option>
-          {(topics.data ?? []).map(({ topic }) => (
-            <option key={topic} value={topic}>
-              {topic}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        State
-        <select value={query.state ?? ""} onChange={(event) => change({ state: event.currentTarget.value })}>
-          <option value="">all states</option>
-          {STATES.map((state) => (
-            <option key={state} value={state}>
-              {state}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Tag
-        <input
-          value={query.tag ?? ""}
-          onChange={(event) => change({ tag: event.currentTarget.value.trim() })}
-        />
-      </label>
-      <label>
-        Group
-        <input
-          value={query.group ?? ""}
-          onChange={(event) => change({ group: event.currentTarget.value.trim() })}
-        />
-      </label>
+      <TopicField value={query.topic ?? ""} none="all topics" onChange={(topic) => change({ topic })} />
+      <div class="field">
+        <label>
+          State
+          <select
+            value={query.state ?? ""}
+            onChange={(event) => change({ state: event.currentTarget.value })}
+          >
+            <option value="">all states</option>
+            {STATES.map((state) => (
+              <option key={state} value={state}>
+                {state}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Filter name="tag" value={query.tag ?? ""} onChange={(tag) => change({ tag })} />
+      <Filter name="group" value={query.group ?? ""} onChange={(group) => change({ group })} />
+      <RangeFields from={query.from ?? ""} to={query.to ?? ""} onChange={change} />
     </form>
+  );
+}
+
+function Filter({
+  name,
+  value,
+  onChange,
+}: {
+  name: string;
+  value: string;
+  onChange: (text: string) => void;
+}) {
+  return (
+    <div class="field">
+      <label>
+        {name === "tag" ? "Tag" : "Group"}
+        <input
+          value={value}
+          placeholder="any"
+          onChange={(event) => onChange(event.currentTarget.value.trim())}
+        />
+      </label>
+    </div>
+  );
+}
+
+/** Actions on all jobs of a topic that the filters select. */
+function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection: JobSelection }) {
+  const [words, setWords] = useState("");
+  const time = readJobTime(words, now.value, zone.value);
+  const impossible = topic === "" ? "choose a topic first" : undefined;
+  const chosen = {
+    topic,
+    ...(tag ? { tag } : {}),
+    ...(group ? { group } : {}),
+    ...(from ? { from } : {}),
+    ...(to ? { to } : {}),
+  };
+  return (
+    <section aria-labelledby="bulks-title">
+      <h2 id="bulks-title">Change all jobs of this topic, tag, group and range</h2>
+      <p class="quiet">
+        These actions change waiting jobs, whatever the state filter says. They count the jobs first. Without
+        a range they reach from an hour ago to a day later.
+      </p>
+      <div class="buttons">
+        <BulkAction
+          label="Run all now"
+          request={{ action: "run", ...chosen }}
+          effect="become due at once, or at the rate above"
+          takesRate
+          impossible={impossible}
+        />
+        <BulkAction
+          label="Move all"
+          request={{ action: "move", ...chosen, ...(time ?? { delay: 0 }) }}
+          effect="move to the time above"
+          takesRate
+          isReady={time !== undefined}
+          impossible={impossible}
+        >
+          <TimeField label="New time" value={words} onChange={setWords} />
+        </BulkAction>
+        <BulkAction
+          label="Cancel all"
+          request={{ action: "cancel", ...chosen }}
+          effect="will not run. A cancelled job cannot be brought back"
+          isDangerous
+          impossible={impossible}
+        />
+      </div>
+    </section>
   );
 }

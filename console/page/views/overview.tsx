@@ -55,7 +55,12 @@ function Needs({ topics }: { topics: readonly TopicJson[] }) {
         ]
       : []),
     ...[...lateTopics].map(([topic, jobs]) => ({
-      href: addresses.jobs({ topic, state: "scheduled", from: jobs[0]?.dueAt }),
+      href: addresses.jobs({
+        topic,
+        state: "scheduled",
+        from: jobs[0]?.dueAt,
+        to: justAfter(jobs.at(-1)?.dueAt),
+      }),
       text: `${jobs.length >= LATE_COUNTED ? `${LATE_COUNTED} or more jobs` : jobsText(jobs.length)} of ${topic} should have started and have not. Is its consumer running?`,
     })),
     ...topics
@@ -97,6 +102,11 @@ function Needs({ topics }: { topics: readonly TopicJson[] }) {
 
 function jobsText(count: number): string {
   return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
+}
+
+/** A range ends before its `to`. */
+function justAfter(time: string | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(Date.parse(time) + 1).toISOString();
 }
 
 function sweepText(topics: readonly TopicJson[]): string {

@@ -1,0 +1,29 @@
+import type { LiveLine } from "../live.ts";
+
+/** How many lines the page keeps. */
+const KEPT_LINES = 5000;
+
+/** Which lines are shown. An empty field matches every line. */
+export type LineFilter = { readonly topic: string; readonly job: string; readonly text: string };
+
+/** Adds lines to those that are kept. */
+export function withLines(lines: readonly LiveLine[], added: readonly LiveLine[]): readonly LiveLine[] {
+  return [...lines, ...added].slice(-KEPT_LINES);
+}
+
+/** The lines that a filter matches. Upper and lower case are the same in `text`. */
+export function matchingLines(lines: readonly LiveLine[], { topic, job, text }: LineFilter): LiveLine[] {
+  const words = text.toLowerCase();
+  return lines.filter(
+    (line) =>
+      (topic === "" || line.topic === topic) &&
+      (job === "" || line.job === job || line.text.includes(job)) &&
+      (words === "" || line.text.toLowerCase().includes(words)),
+  );
+}
+
+/** The colour of a line: `bad` for what failed, `good` for what is done. */
+export function kindOf({ text }: LiveLine): "bad" | "good" | "" {
+  if (/ {2}(?:ERROR|WARN) {2}| {2}(?:failed|dead|threw|could not) |^warning/.test(text)) return "bad";
+  return / {2}done in attempt /.test(text) ? "good" : "";
+}

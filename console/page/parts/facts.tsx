@@ -1,0 +1,41 @@
+import { durationText } from "../times.ts";
+import { Time } from "./time.tsx";
+import "./facts.css";
+
+type Props = {
+  /** The fields of an answer. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** The names of fields that the view shows elsewhere. */
+  readonly without: readonly string[];
+};
+
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** The fields that are a number of seconds. */
+const DURATIONS = ["expiresAfter", "spread", "flexibleWindow"];
+
+/** All other fields of an answer, so that a new field of the API appears by itself. */
+export function Facts({ fields, without }: Props) {
+  const others = Object.entries(fields).filter(([name]) => !without.includes(name));
+  return (
+    <section aria-labelledby="facts-title">
+      <h2 id="facts-title">Facts</h2>
+      <dl class="facts">
+        {others.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}</dt>
+            <dd>
+              <Fact name={name} value={value} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: unknown }) {
+  if (typeof value === "string" && ISO_TIME.test(value)) return <Time at={value} />;
+  if (typeof value === "number" && DURATIONS.includes(name)) return <>{durationText(value * 1000)}</>;
+  if (typeof value === "object") return <code>{JSON.stringify(value)}</code>;
+  return <>{String(value)}</>;
+}

@@ -1,0 +1,129 @@
+import { useState } from "preact/hooks";
+import type { JobJson } from "../../../http/answers.ts";
+import { api } from "../api.ts";
+import { readJson } from "../json-text.ts";
+import { now, zone } from "../state.ts";
+import { readJobTime, readTime } from "../time-words.ts";
+import { relativeText } from "../times.ts";
+import { Action } from "./action.tsx";
+import { JsonField } from "./json-field.tsx";
+import { Time } from "./time.tsx";
+import { TimeField } from "./time-field.tsx";
+
+/** What can be done with a job. An action that is not possible now says why. */
+export function JobActions({ job }: { job: JobJson }) {
+  const name = job.key ?? job.id;
+  const impossible =
+    job.state === "scheduled" ? undefined : `the job is ${job.state}, so it cannot be changed`;
+  return (
+    <div class="buttons">
+      <Action
+        label="Run now"
+        title="Run this job now?"
+        confirm="Run the job now"
+        impossible={impossible}
+        run={async () => {
+          await api.reschedule(job.id, { delay: 0 });
+          return `${name} is due now. It starts within seconds.`;
+        }}
+      >
+        <p>
+          <strong>{name}</strong> becomes due now instead of at <Time at={job.dueAt} />. A pause, a limit or a
+          window of its topic still counts.
+        </p>
+      </Action>
+      <Reschedule job={job} name={name} impossible={impossible} />
+      <ChangeBody job={job} name={name} impossible={impossible} />
+      <Action
+        label="Cancel"
+        title="Cancel this job?"
+        confirm="Cancel the job"
+        isDangerous
+        impossible={impossible}
+        run={async () => {
+          await api.cancel(job.id);
+          return `Cancelled ${name}. It will not run.`;
+        }}
+      >
+        <p>
+          <strong>{name}</strong> will not run. A cancelled job cannot be brought back, but you can enqueue a
+          new one.
+        </p>
+      </Action>
+      <Action
+        label="Redrive"
+        title="Run this dead job again?"
+        confirm="Redrive the job"
+        impossible={
+          job.state === "dead" ? undefined : `the job is ${job.state}, and only a dead job can be redriven`
+        }
+        run={async () => {
+          const { redriven } = await api.redrive(job.topic, { ids: [job.id] });
+          return redriven === 1
+            ? `Redriven ${name}. It runs now.`
+            : `${name} was not dead any more, so nothing was done.`;
+        }}
+      >
+        <p>
+          <strong>{name}</strong> becomes due now, with all of its attempts. If its cause is not mended, it
+          dies again.
+        </p>
+      </Action>
+    </div>
+  );
+}
+
+type Props = { readonly job: JobJson; readonly name: string; readonly impossible: string | undefined };
+
+function Reschedule({ job, name, impossible }: Props) {
+  const [words, setWords] = useState("");
+  const time = readJobTime(words, now.value, zone.value);
+  const read = readTime(words, now.value, zone.value);
+  return (
+    <Action
+      label="Reschedule"
+      title="Run this job at another time?"
+      confirm="Reschedule the job"
+      impossible={impossible}
+      isReady={time !== undefined}
+      run={async () => {
+        const moved = await api.reschedule(job.id, time ?? {});
+        return `${name} is due ${relativeText(Date.parse(moved.dueAt), Date.now())}, at ${moved.dueAt}.`;
+      }}
+    >
+      <p>
+        <strong>{name}</strong> is due <Time at={job.dueAt} /> now.
+      </p>
+      <TimeField label="New time" value={words} onChange={setWords} />
+      {"at" in read && (
+        <p>
+          The job will be due <Time at={read.at} />.
+        </p>
+      )}
+    </Action>
+  );
+}
+
+function ChangeBody({ job, name, impossible }: Props) {
+  const [text, setText] = useState("");
+  const read = readJson(text);
+  return (
+    <Action
+      label="Change the body"
+      title="Change the body of this job?"
+      confirm="Change the body"
+      impossible={impossible}
+      isReady={"value" in read}
+      onOpen={() => setText(JSON.stringify(job.body, undefined, 2))}
+      run={async () => {
+        if ("value" in read) await api.reschedule(job.id, { body: read.value });
+        return `Changed the body of ${name}.`;
+      }}
+    >
+      <p>
+        <strong>{name}</strong> will run with this body. Its time stays.
+      </p>
+      <JsonField label="Body (JSON)" value={text} onChange={setText} />
+    </Action>
+  );
+}

@@ -1,0 +1,123 @@
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { theme, zone } from "../state.ts";
+import { type Buckets, KINDS, type Kind, type Range, stacked } from "../time-buckets.ts";
+import { colourOf } from "./colours.ts";
+
+const COLOURS: Readonly<Record<Kind, `--${string}`>> = {
+  done: "--good",
+  failed: "--bad",
+  running: "--accent",
+  due: "--due",
+  held: "--warn",
+};
+
+/** What `scale` gets from the view: the range that is shown, and a way to follow it without drawing the view again. */
+export type Scale = {
+  readonly get: () => Range;
+  readonly follow: (draw: (range: Range) => void) => () => void;
+};
+
+type Props = {
+  readonly buckets: Buckets;
+  readonly step: number;
+  readonly scale: Scale;
+  readonly height: number;
+  /** Whether the axis with the times is drawn. */
+  readonly hasAxis?: boolean;
+  /** What the chart shows, for those who do not see it. */
+  readonly label: string;
+  readonly onPick?: (at: number) => void;
+};
+
+/** The bars of a lane, stacked by kind. A change of the range only moves what is drawn, so zooming stays fast. */
+export function LaneChart({ buckets, step, scale, height, hasAxis, label, onPick }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const chart = useRef<uPlot | undefined>(undefined);
+  const [colours, timeZone] = [theme.value, zone.value];
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const plot = new uPlot(
+      optionsFor(element.clientWidth, height, hasAxis === true, timeZone),
+      [[]],
+      element,
+    );
+    chart.current = plot;
+    const draw = ({ from, to }: Range) => plot.setScale("x", { min: from / 1000, max: to / 1000 });
+    const stop = scale.follow(draw);
+    draw(scale.get());
+    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+    observer.observe(element);
+    return () => {
+      stop();
+      observer.disconnect();
+      plot.destroy();
+    };
+  }, [colours, timeZone, height, hasAxis, scale]);
+  useEffect(() => {
+    const plot = chart.current;
+    if (plot === undefined) return;
+    const { times, sums } = stacked(buckets, step);
+    // The last kind is the highest bar, so it is drawn first.
+    plot.setData([times.map((time) => (time + step / 2) / 1000), ...sums.toReversed()], false);
+    plot.setScale("y", { min: 0, max: Math.max(1, ...(sums.at(-1) ?? [])) });
+    const { from, to } = scale.get();
+    plot.setScale("x", { min: from / 1000, max: to / 1000 });
+  }, [buckets, step, scale, colours, timeZone, height, hasAxis]);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the table below the chart has the same places as links
+    <div
+      ref={place}
+      role="img"
+      aria-label={label}
+      onClick={(event) => {
+        const plot = chart.current;
+        if (plot && onPick)
+          onPick(plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x") * 1000);
+      }}
+    />
+  );
+}
+
+function optionsFor(width: number, height: number, hasAxis: boolean, timeZone: string): uPlot.Options {
+  const text = colourOf("--quiet");
+  const bars = uPlot.paths.bars?.({ size: [0.9] });
+  return {
+    width,
+    height,
+    padding: [2, 0, hasAxis ? 0 : 2, 0],
+    legend: { show: false },
+    cursor: { show: false },
+    ...(timeZone === "UTC" && {
+      tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+    }),
+    scales: { x: { time: true, auto: false }, y: { auto: false, range: [0, 1] } },
+    axes: [
+      {
+        show: hasAxis,
+        stroke: text,
+        ticks: { stroke: text, width: 1 },
+        grid: { show: false },
+        values: AXIS_VALUES,
+      },
+      { show: false },
+    ],
+    series: [
+      {},
+      ...KINDS.toReversed().map((kind) => ({
+        fill: colourOf(COLOURS[kind]),
+        width: 0,
+        points: { show: false },
+        ...(bars && { paths: bars }),
+      })),
+    ],
+  };
+}
+
+/** The texts of the axis: [smallest step in s, text, text at a new year, at a new day, …], all on the clock of 24 hours. */
+const AXIS_VALUES: uPlot.Axis.Values = [
+  [86_400, "{D} {MMM}", null, null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
+];

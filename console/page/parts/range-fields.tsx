@@ -1,0 +1,90 @@
+import { useState } from "preact/hooks";
+import { now, zone } from "../state.ts";
+import { readTime } from "../time-words.ts";
+import { durationText } from "../times.ts";
+import { TimeField } from "./time-field.tsx";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** The ranges that a button sets: from and to, ms from now. */
+const RANGES = [
+  ["last day", -DAY, 0],
+  ["last hour", -HOUR, 0],
+  ["next hour", 0, HOUR],
+  ["next day", 0, DAY],
+  ["next 7 days", 0, 7 * DAY],
+] as const;
+
+/** The longest range of a list. */
+const LONGEST = 31 * DAY;
+
+type Props = {
+  /** ISO 8601; empty if the address names no range. */
+  readonly from: string;
+  readonly to: string;
+  readonly onChange: (range: { from: string; to: string }) => void;
+};
+
+/** Buttons for usual ranges of due times, and fields for any other range. */
+export function RangeFields({ from, to, onChange }: Props) {
+  return (
+    <fieldset class="range">
+      <legend>Due</legend>
+      <div class="buttons">
+        {RANGES.map(([name, begin, end]) => (
+          <button
+            key={name}
+            type="button"
+            onClick={() => onChange({ from: isoAt(Date.now() + begin), to: isoAt(Date.now() + end) })}
+          >
+            {name}
+          </button>
+        ))}
+        {from !== "" && (
+          <button type="button" onClick={() => onChange({ from: "", to: "" })}>
+            no range
+          </button>
+        )}
+      </div>
+      <OwnRange key={`${from} ${to}`} from={from} to={to} onChange={onChange} />
+    </fieldset>
+  );
+}
+
+function OwnRange({ from, to, onChange }: Props) {
+  const [words, setWords] = useState({ from, to });
+  const [begin, end] = [words.from, words.to].map((text) => readTime(text, now.value, zone.value));
+  const span = begin && end && "at" in begin && "at" in end ? end.at - begin.at : undefined;
+  const trouble =
+    span === undefined
+      ? undefined
+      : span <= 0
+        ? "the end must be after the beginning"
+        : span > LONGEST
+          ? `the range must be at most ${durationText(LONGEST)}, got ${durationText(span)}`
+          : undefined;
+  const isChanged = words.from !== from || words.to !== to;
+  return (
+    <details>
+      <summary>{from === "" ? "Another range" : "This range"}</summary>
+      <TimeField label="From" value={words.from} onChange={(text) => setWords({ ...words, from: text })} />
+      <TimeField label="Until" value={words.to} onChange={(text) => setWords({ ...words, to: text })} />
+      {trouble && <p class="wrong">{trouble}</p>}
+      <button
+        type="button"
+        disabled={!isChanged || span === undefined || trouble !== undefined}
+        onClick={() => {
+          if (begin && end && "at" in begin && "at" in end)
+            onChange({ from: isoAt(begin.at), to: isoAt(end.at) });
+        }}
+      >
+        Show this range
+      </button>
+    </details>
+  );
+}
+
+function isoAt(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,64 @@
+import { useState } from "preact/hooks";
+import { BATCH_JOBS } from "../../../core/constants.ts";
+import { api } from "../api.ts";
+import { durationText } from "../times.ts";
+import { Action } from "./action.tsx";
+import { BulkAction } from "./bulk-action.tsx";
+import { RateField, rateOf } from "./rate-field.tsx";
+
+type Chosen = { readonly topic: string; readonly ids: readonly string[]; readonly onDone: () => void };
+
+/** Runs chosen dead jobs again, at a rate that the user may choose. */
+export function RedriveChosen({ topic, ids, onDone }: Chosen) {
+  const [rate, setRate] = useState("");
+  const [done, setDone] = useState(0);
+  const perSecond = rateOf(rate);
+  const jobs = ids.length === 1 ? "1 job" : `${ids.length.toLocaleString("en")} jobs`;
+
+  async function run(): Promise<string> {
+    setDone(0);
+    let sum = 0;
+    for (let at = 0; at < ids.length; at += BATCH_JOBS) {
+      // Each batch starts after the ones before it.
+      const delay =
+        perSecond === undefined ? {} : { ratePerSecond: perSecond, delay: Math.floor(at / perSecond) };
+      const { redriven } = await api.redrive(topic, { ids: ids.slice(at, at + BATCH_JOBS), ...delay });
+      sum += redriven;
+      setDone(at + BATCH_JOBS);
+    }
+    onDone();
+    return `Redriven ${sum.toLocaleString("en")} of ${jobs} of ${topic}.`;
+  }
+
+  return (
+    <Action
+      label={ids.length === 0 ? "Redrive the chosen" : `Redrive ${jobs}`}
+      title={`Run ${jobs} again?`}
+      confirm={`Redrive ${jobs}`}
+      impossible={ids.length === 0 ? "open a group and choose jobs first" : undefined}
+      run={run}
+    >
+      <p>
+        {jobs} of <strong>{topic}</strong> {ids.length === 1 ? "becomes" : "become"} due{" "}
+        {perSecond === undefined
+          ? "at once"
+          : `one after the other, over ${durationText((ids.length / perSecond) * 1000)}`}
+        , with all of their attempts.
+      </p>
+      <RateField value={rate} onChange={setRate} />
+      {done > 0 && <progress max={ids.length} value={Math.min(done, ids.length)} aria-label="Redriven" />}
+    </Action>
+  );
+}
+
+/** Runs all dead jobs of a topic again. Counts them first. */
+export function RedriveAll({ topic }: { topic: string }) {
+  return (
+    <BulkAction
+      label="Redrive all"
+      request={{ action: "redrive", topic }}
+      effect="become due at once, or at the rate below, with all of their attempts"
+      takesRate
+    />
+  );
+}

@@ -1,0 +1,218 @@
+import { useState } from "preact/hooks";
+import { messageOf } from "../../../core/errors.ts";
+import type { ScheduleJson } from "../../../http/answers.ts";
+import { call } from "../api.ts";
+import { OPTION_NAMES, type OptionTexts, optionTexts, readOptions } from "../job-fields.ts";
+import { readJson } from "../json-text.ts";
+import { useTopics } from "../reads.ts";
+import { occurrencesOf, wordsOf } from "../schedule-words.ts";
+import { now, zone } from "../state.ts";
+import { readTime } from "../time-words.ts";
+import { Action } from "./action.tsx";
+import { JsonField } from "./json-field.tsx";
+import { OptionFields } from "./option-fields.tsx";
+import { addresses } from "./search.ts";
+import { Time } from "./time.tsx";
+import { TimeField } from "./time-field.tsx";
+import { TopicField } from "./topic-field.tsx";
+
+const ZONES = Intl.supportedValuesOf("timeZone");
+
+type Props = {
+  readonly label: string;
+  /** The schedule that is edited. Absent: a new one. */
+  readonly schedule?: ScheduleJson;
+};
+
+/** A button with a form that creates a schedule, or replaces all fields of one. */
+export function ScheduleForm({ label, schedule }: Props) {
+  const topics = useTopics();
+  const [fields, setFields] = useState(fieldsOf(schedule));
+  const topic = fields.topic || topics.data?.[0]?.topic || "";
+  const change = (changed: Partial<Fields>) => setFields({ ...fields, ...changed });
+  const preview = previewOf(fields, schedule);
+  const body = readJson(fields.body);
+  const bounds = [fields.start, fields.end].map((words) => readTime(words, now.value, zone.value));
+  const isWrongBound = bounds.some(
+    (read, index) => "error" in read && [fields.start, fields.end][index] !== "",
+  );
+  const isReady = fields.name !== "" && "occurrences" in preview && "value" in body && !isWrongBound;
+
+  async function run() {
+    if (!("value" in body)) throw new Error("the body must be JSON");
+    const [start, end] = bounds.map((read) => ("at" in read ? new Date(read.at).toISOString() : undefined));
+    const sent = {
+      expression: fields.expression.trim(),
+      timezone: fields.timezone,
+      ...(start && { start }),
+      ...(end && { end }),
+      ...(fields.flexibleWindow && { flexibleWindow: fields.flexibleWindow }),
+      topic,
+      body: body.value,
+      ...readOptions(fields.options),
+    };
+    const path = `/schedules/${encodeURIComponent(fields.name)}`;
+    await call<ScheduleJson>("PUT", path, { name: "string" }, { body: sent });
+    return {
+      text: `${schedule ? "Changed" : "Created"} the schedule ${fields.name}.`,
+      href: addresses.schedule(fields.name),
+      link: "Show the schedule",
+    };
+  }
+
+  return (
+    <Action
+      label={label}
+      title={schedule ? `Edit ${schedule.name}` : "New schedule"}
+      confirm={schedule ? "Save the schedule" : "Create the schedule"}
+      isReady={isReady}
+      onOpen={() => setFields(fieldsOf(schedule))}
+      run={run}
+    >
+      {schedule === undefined && (
+        <div class="field">
+          <label>
+            Name
+            <input
+              value={fields.name}
+              onInput={(event) => change({ name: event.currentTarget.value.trim() })}
+            />
+          </label>
+          <p class="quiet">A schedule that has this name already is replaced.</p>
+        </div>
+      )}
+      <div class="field">
+        <label>
+          Expression
+          <input
+            value={fields.expression}
+            placeholder="cron(0 9 ? * MON-FRI *) or rate(10 minutes) or at(2027-03-01T09:00:00)"
+            onInput={(event) => change({ expression: event.currentTarget.value })}
+          />
+        </label>
+        <div aria-live="polite">
+          <Preview preview={preview} />
+        </div>
+      </div>
+      <div class="field">
+        <label>
+          Time zone
+          <select
+            value={fields.timezone}
+            onChange={(event) => change({ timezone: event.currentTarget.value })}
+          >
+            {[...new Set(["UTC", fields.timezone, ...ZONES])].map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <TopicField value={topic} onChange={(name) => change({ topic: name })} />
+      <JsonField
+        label="Body of its jobs (JSON)"
+        value={fields.body}
+        onChange={(text) => change({ body: text })}
+      />
+      <TimeField
+        label="Not before (optional)"
+        isOptional
+        value={fields.start}
+        onChange={(start) => change({ start })}
+      />
+      <TimeField
+        label="Not after (optional)"
+        isOptional
+        value={fields.end}
+        onChange={(end) => change({ end })}
+      />
+      <div class="field">
+        <label>
+          Flexible window (optional, such as 15m)
+          <input
+            value={fields.flexibleWindow}
+            onInput={(event) => change({ flexibleWindow: event.currentTarget.value.trim() })}
+          />
+        </label>
+        <p class="quiet">An occurrence then files its job at some time within the window.</p>
+      </div>
+      <OptionFields texts={fields.options} onChange={(options) => change({ options })} />
+    </Action>
+  );
+}
+
+type Fields = {
+  readonly name: string;
+  readonly expression: string;
+  readonly timezone: string;
+  readonly topic: string;
+  readonly body: string;
+  readonly start: string;
+  readonly end: string;
+  readonly flexibleWindow: string;
+  readonly options: OptionTexts;
+};
+
+function fieldsOf(schedule: ScheduleJson | undefined): Fields {
+  return {
+    name: schedule?.name ?? "",
+    expression: schedule?.expression ?? "",
+    timezone: schedule?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    topic: schedule?.topic ?? "",
+    body: schedule ? JSON.stringify(schedule.body, undefined, 2) : "{}",
+    start: schedule?.start ?? "",
+    end: schedule?.end ?? "",
+    flexibleWindow: schedule?.flexibleWindow === undefined ? "" : `${schedule.flexibleWindow}s`,
+    options: schedule
+      ? optionTexts(Object.fromEntries(OPTION_NAMES.map((name) => [name, schedule[name]])))
+      : {},
+  };
+}
+
+type PreviewOf =
+  | { readonly words: string; readonly occurrences: readonly number[] }
+  | { readonly error: string };
+
+function previewOf(
+  { expression, timezone, start, end }: Fields,
+  schedule: ScheduleJson | undefined,
+): PreviewOf {
+  const bound = (words: string) => {
+    const read = readTime(words, now.value, zone.value);
+    return "at" in read ? new Date(read.at).toISOString() : undefined;
+  };
+  const [from, to] = [bound(start), bound(end)];
+  // The API counts a rate from its start, or from the next full minute.
+  const nextMinute = from ? Date.parse(from) : Math.ceil(now.value / 60_000) * 60_000;
+  const occurring = {
+    expression: expression.trim(),
+    timezone,
+    next: schedule?.expression === expression.trim() ? schedule.next : [new Date(nextMinute).toISOString()],
+    ...(from && { start: from }),
+    ...(to && { end: to }),
+  };
+  try {
+    const words = wordsOf(occurring.expression, timezone);
+    return { words, occurrences: occurrencesOf(occurring, now.value, Number.POSITIVE_INFINITY, 5) };
+  } catch (error) {
+    return { error: messageOf(error) };
+  }
+}
+
+function Preview({ preview }: { preview: PreviewOf }) {
+  if ("error" in preview) return <p class="wrong">{preview.error}</p>;
+  return (
+    <>
+      <p>{preview.words}</p>
+      <ol class="quiet">
+        {preview.occurrences.map((at) => (
+          <li key={at}>
+            <Time at={at} />
+          </li>
+        ))}
+      </ol>
+      {preview.occurrences.length === 0 && <p class="wrong">The schedule would never occur.</p>}
+    </>
+  );
+}

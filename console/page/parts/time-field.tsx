@@ -1,0 +1,40 @@
+import { useId } from "preact/hooks";
+import { now, zone } from "../state.ts";
+import { readTime } from "../time-words.ts";
+import { Time } from "./time.tsx";
+
+type Props = {
+  readonly label: string;
+  /** The words, as the user writes them. */
+  readonly value: string;
+  readonly onChange: (words: string) => void;
+  /** Whether the field may stay empty. */
+  readonly isOptional?: boolean;
+};
+
+/** A field for a time in words. Under the field stands the time that was understood, or why the words name no time. */
+export function TimeField({ label, value, onChange, isOptional }: Props) {
+  const id = useId();
+  const isEmpty = value.trim() === "";
+  const read = readTime(value, now.value, zone.value);
+  const isWrong = "error" in read && !isEmpty;
+  return (
+    <div class="field">
+      <label>
+        {label}
+        <input
+          value={value}
+          placeholder="in 30 minutes"
+          aria-describedby={id}
+          aria-invalid={isWrong}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
+      </label>
+      <p id={id} class={isWrong ? "wrong" : "quiet"} aria-live="polite">
+        {"at" in read && <Time at={read.at} />}
+        {isWrong && read.error}
+        {isEmpty && (isOptional ? "may stay empty" : "such as: tomorrow 9:00")}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+import { useTopics } from "../reads.ts";
+
+type Props = {
+  readonly value: string;
+  readonly onChange: (topic: string) => void;
+  /** The text of a first choice that stands for no topic, such as `all topics`. */
+  readonly none?: string;
+};
+
+/** A choice of one of the queue's topics. */
+export function TopicField({ value, onChange, none }: Props) {
+  const topics = useTopics();
+  const names = (topics.data ?? []).map(({ topic }) => topic);
+  // An address may name a topic that the queue does not have. The API's error then says so.
+  const all = value === "" || names.includes(value) ? names : [value, ...names];
+  return (
+    <div class="field">
+      <label>
+        Topic
+        <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          {none !== undefined && <option value="">{none}</option>}
+          {all.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}

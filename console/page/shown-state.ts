@@ -1,0 +1,15 @@
+import type { JobSummary } from "../../http/answers.ts";
+
+/** Jobs start some time after they are due: a consumer must first get the message. */
+const LATE_MS = 5000;
+
+/** `held` and `late` beside the states that the API answers. `now`: ms since the epoch. */
+export function shownState(
+  { state, dueAt, heldUntil }: Pick<JobSummary, "state" | "dueAt" | "heldUntil">,
+  now: number,
+) {
+  if (state !== "scheduled") return state;
+  if (heldUntil !== undefined && Date.parse(heldUntil) > now) return "held";
+  const start = Math.max(Date.parse(dueAt), heldUntil === undefined ? 0 : Date.parse(heldUntil));
+  return start + LATE_MS < now ? "late" : state;
+}

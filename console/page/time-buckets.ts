@@ -1,0 +1,146 @@
+import type { JobSummary } from "../../http/answers.ts";
+import { shownState } from "./shown-state.ts";
+
+/** The kinds of jobs on the time axis, from the bottom of a bar to its top. */
+export const KINDS = ["done", "failed", "running", "due", "held"] as const;
+export type Kind = (typeof KINDS)[number];
+export type Counts = Readonly<Record<Kind, number>>;
+
+/** The counts of a topic by the beginning of their bucket, ms since the epoch. */
+export type Buckets = ReadonlyMap<number, Counts>;
+
+/** A range of time, ms since the epoch. */
+export type Range = { readonly from: number; readonly to: number };
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const STEPS = [SECOND, 5 * SECOND, 15 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR];
+/** More bars would be narrower than a finger. */
+const MOST_BARS = 180;
+
+/** The longest and the shortest range that the axis shows. A list has at most 31 days. */
+export const LONGEST = 31 * 24 * HOUR;
+const SHORTEST = 10 * SECOND;
+
+/** How long a bar of a range lasts, ms. */
+export function stepOf({ from, to }: Range): number {
+  return STEPS.find((step) => (to - from) / step <= MOST_BARS) ?? 24 * HOUR;
+}
+
+/** Makes a range shorter (`factor` below 1) or longer around a point in time, which stays where it is. */
+export function zoomed({ from, to }: Range, factor: number, around: number): Range {
+  const span = Math.min(Math.max((to - from) * factor, SHORTEST), LONGEST);
+  const share = (around - from) / (to - from);
+  const begin = Math.round(around - share * span);
+  return { from: begin, to: Math.round(begin + span) };
+}
+
+/** Moves a range by a share of its length. */
+export function moved({ from, to }: Range, share: number): Range {
+  const by = Math.round((to - from) * share);
+  return { from: from + by, to: to + by };
+}
+
+/** The kind of a job. `undefined` for a cancelled job, which the axis leaves out. */
+export function kindOf(
+  job: Pick<JobSummary, "state" | "dueAt" | "heldUntil">,
+  now: number,
+): Kind | undefined {
+  switch (shownState(job, now)) {
+    case "done":
+    case "handed-off":
+      return "done";
+    case "dead":
+    case "expired":
+      return "failed";
+    case "running":
+      return "running";
+    case "held":
+      return "held";
+    case "cancelled":
+      return undefined;
+    default:
+      return "due";
+  }
+}
+
+const NONE: Counts = { done: 0, failed: 0, running: 0, due: 0, held: 0 };
+
+/** Counts jobs by topic and by the bucket in which they are due. `now`: ms since the epoch. */
+export function countJobs(jobs: readonly JobSummary[], step: number, now: number): Map<string, Buckets> {
+  const byTopic = new Map<string, Map<number, Counts>>();
+  for (const job of jobs) {
+    const kind = kindOf(job, now);
+    if (kind !== undefined) add(byTopic, job.topic, bucketOf(Date.parse(job.dueAt), step), kind, 1);
+  }
+  return byTopic;
+}
+
+/** Adds minutes of a forecast, all of whose jobs are due. A bucket that is shorter than a minute gets the jobs of its whole minute. */
+export function withForecast(
+  counts: ReadonlyMap<string, Buckets>,
+  topic: string,
+  minutes: readonly { readonly minute: string; readonly count: number }[],
+  step: number,
+): Map<string, Buckets> {
+  const byTopic = new Map([...counts].map(([name, buckets]) => [name, new Map(buckets)]));
+  for (const { minute, count } of minutes) {
+    add(byTopic, topic, bucketOf(Date.parse(minute), step), "due", count);
+  }
+  return byTopic;
+}
+
+function add(
+  byTopic: Map<string, Map<number, Counts>>,
+  topic: string,
+  bucket: number,
+  kind: Kind,
+  count: number,
+): void {
+  const buckets = byTopic.get(topic) ?? new Map<number, Counts>();
+  byTopic.set(topic, buckets);
+  const before = buckets.get(bucket) ?? NONE;
+  buckets.set(bucket, { ...before, [kind]: before[kind] + count });
+}
+
+function bucketOf(at: number, step: number): number {
+  return Math.floor(at / step) * step;
+}
+
+/** Cuts a range into parts in which a forecast is read, the nearest part first, so that the next minutes appear at once. */
+export function partsOf({ from, to }: Range): Range[] {
+  const parts: Range[] = [];
+  let begin = from;
+  let length = 15 * MINUTE;
+  while (begin < to) {
+    const end = Math.min(begin + length, to);
+    parts.push({ from: begin, to: end });
+    begin = end;
+    length *= 2;
+  }
+  return parts;
+}
+
+/**
+ * The bars of a lane for a chart that draws each kind over the one before: for each kind, the counts up to this kind. The first bar is empty,
+ * because the chart makes its bars as wide as the smallest distance of two of them.
+ */
+export function stacked(buckets: Buckets, step: number): { times: number[]; sums: number[][] } {
+  const full = [...buckets.keys()].sort((a, b) => a - b);
+  const times = full[0] === undefined ? [] : [full[0] - step, ...full];
+  const sums = KINDS.map(() => [] as number[]);
+  for (const time of times) {
+    let sum = 0;
+    for (const [index, kind] of KINDS.entries()) {
+      sum += buckets.get(time)?.[kind] ?? 0;
+      sums[index]?.push(sum);
+    }
+  }
+  return { times, sums };
+}
+
+/** The number of jobs of all kinds. */
+export function sumOf(counts: Counts): number {
+  return KINDS.reduce((sum, kind) => sum + counts[kind], 0);
+}

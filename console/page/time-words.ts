@@ -1,0 +1,49 @@
+import { parse } from "chrono-node/en";
+import { parseDuration } from "../../general/durations.ts";
+import type { Zone } from "./times.ts";
+
+/** A time that was read from words, ms since the epoch, or why the words name no time. */
+export type ReadTime = { readonly at: number } | { readonly error: string };
+
+const EXAMPLES = '"in 30 minutes", "tomorrow 9:00", "2027-03-01T09:00:00Z" or a duration such as "90s"';
+
+/**
+ * Reads a time from words: a time in English, ISO 8601, or a duration from now as the API takes it. A time of day without a date is the next
+ * one after `now`. A time without a zone is in `zone`.
+ *
+ * @example
+ * readTime("in 30 minutes", Date.now(), "local");
+ */
+export function readTime(text: string, now: number, zone: Zone): ReadTime {
+  const words = text.trim();
+  if (words === "") return { error: `the time must be given, such as ${EXAMPLES}` };
+  const duration = parseDuration(words);
+  if (duration !== undefined) return { at: now + duration };
+  const iso = /^\d{4}-\d\d-\d\dT\S+(?:Z|[+-]\d\d:\d\d)$/.test(words) ? Date.parse(words) : Number.NaN;
+  if (!Number.isNaN(iso)) return { at: iso };
+  const reference = { instant: new Date(now), ...(zone === "UTC" && { timezone: "UTC" }) };
+  const [found] = parse(words, reference, { forwardDate: true });
+  // Words that are left over may change the meaning, as in "not tomorrow".
+  if (found === undefined || found.text.length < words.replace(/^at /i, "").length)
+    return { error: `the time must be such as ${EXAMPLES}, got "${words}"` };
+  return { at: found.date().getTime() };
+}
+
+/**
+ * Reads the time of a job for a call. Words that count from now, such as `in 30 minutes`, give a `delay` in seconds, so that the same call
+ * means the same later. All other words give a `dueAt`. `undefined`: the words name no time.
+ */
+export function readJobTime(
+  text: string,
+  now: number,
+  zone: Zone,
+): { readonly delay: number } | { readonly dueAt: string } | undefined {
+  const [time, later] = [now, now + LATER].map((from) => readTime(text, from, zone));
+  if (time === undefined || later === undefined || !("at" in time) || !("at" in later)) return undefined;
+  // Read at another time, these words name a time that is as far away.
+  if (later.at - time.at === LATER) return { delay: Math.max(time.at - now, 0) / 1000 };
+  return { dueAt: new Date(time.at).toISOString() };
+}
+
+/** ms. No word names a time that moves by this span by itself. */
+const LATER = 61_001;

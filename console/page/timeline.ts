@@ -1,0 +1,97 @@
+import { useEffect, useState } from "preact/hooks";
+import type { JobSummary } from "../../http/answers.ts";
+import { api } from "./api.ts";
+import { jobPage } from "./reads.ts";
+import { type Buckets, countJobs, partsOf, type Range, withForecast } from "./time-buckets.ts";
+
+const MINUTE = 60_000;
+/** So many jobs of a range are read one by one. */
+const READ_JOBS = 3000;
+/** A range of this length, or a shorter one, is read job by job, also in the future. Longer ranges in the future are counted. */
+const JOBS_SPAN = 15 * MINUTE;
+
+export type Timeline = {
+  readonly counts: ReadonlyMap<string, Buckets>;
+  /** The jobs that were read one by one. */
+  readonly jobs: readonly JobSummary[];
+  /** How far the reading has come, in words. */
+  readonly status: string;
+  readonly error: unknown;
+  /** Reads everything again. */
+  readonly again: () => void;
+};
+
+const EMPTY = { counts: new Map(), jobs: [], status: "Reading …", error: undefined };
+
+/**
+ * Reads what happened and will happen in a range, and answers what is known so far. The past is read job by job. The future is counted minute
+ * by minute, the nearest minutes first, because the API reads each counted job. A new range ends the reading of the one before.
+ */
+export function useTimeline(topics: readonly string[], { from, to }: Range, step: number): Timeline {
+  const [timeline, setTimeline] = useState<Omit<Timeline, "again">>(EMPTY);
+  const [count, setCount] = useState(0);
+  const names = topics.join(" ");
+  useEffect(() => {
+    const stop = new AbortController();
+    const { signal } = stop;
+    readTimeline(names.split(" "), { from, to }, step, signal, (known) => {
+      if (!signal.aborted) setTimeline((before) => ({ ...before, ...known }));
+    }).catch((error: unknown) => {
+      if (!signal.aborted) setTimeline((before) => ({ ...before, status: "", error }));
+    });
+    return () => stop.abort();
+  }, [names, from, to, step, count]);
+  return { ...timeline, again: () => setCount(count + 1) };
+}
+
+async function readTimeline(
+  topics: readonly string[],
+  { from, to }: Range,
+  step: number,
+  signal: AbortSignal,
+  tell: (known: Partial<Omit<Timeline, "again">>) => void,
+): Promise<void> {
+  tell({ status: "Reading …", error: undefined });
+  const now = Date.now();
+  const isShort = to - from <= JOBS_SPAN;
+  const end = isShort ? to : Math.min(to, now);
+  const { jobs, reached } =
+    from < end ? await readJobs({ from, to: end }, signal) : { jobs: [], reached: end };
+  const wanted = jobs.filter(({ topic }) => topics.includes(topic));
+  let counts: Map<string, Buckets> = countJobs(wanted, step, now);
+  const cut = reached < end ? `Of the past, the first ${READ_JOBS.toLocaleString("en")} jobs were read.` : "";
+  tell({ counts, jobs: wanted, status: cut });
+  // A short range with many jobs is read to `reached` only. The rest of it is counted.
+  const counted = isShort ? reached : Math.max(now, from);
+  for (const part of partsOf({ from: Math.max(counted, from), to })) {
+    for (const topic of topics) {
+      tell({
+        status: `${cut} Counting the jobs of ${topic} until ${new Date(part.to).toISOString().slice(11, 16)} UTC …`,
+      });
+      const minutes: { minute: string; count: number }[] = [];
+      const range = { from: new Date(part.from), to: new Date(part.to) };
+      for await (const one of api.forecast({ topic, ...range, signal })) minutes.push(one);
+      counts = withForecast(counts, topic, minutes, step);
+    }
+    tell({ counts });
+  }
+  tell({ status: cut });
+}
+
+/** Reads the first jobs of a range. `reached`: the end of what was read, ms since the epoch. */
+async function readJobs(
+  { from, to }: Range,
+  signal: AbortSignal,
+): Promise<{ jobs: JobSummary[]; reached: number }> {
+  const jobs: JobSummary[] = [];
+  let cursor: string | undefined;
+  do {
+    const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+    const page = await jobPage(range, cursor, signal);
+    jobs.push(...page.jobs);
+    cursor = page.cursor;
+  } while (cursor !== undefined && jobs.length < READ_JOBS);
+  const last = jobs.at(-1);
+  // Jobs of the same ms may lie on the next page.
+  return { jobs, reached: cursor === undefined || last === undefined ? to : Date.parse(last.dueAt) };
+}

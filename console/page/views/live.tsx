@@ -1,0 +1,111 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { LIVE_PATH } from "../../about.ts";
+import type { LiveLine } from "../../live.ts";
+import { kindOf, matchingLines, withLines } from "../live-lines.ts";
+import { Empty } from "../parts/loaded.tsx";
+import { Rows } from "../parts/rows.tsx";
+import { addresses, useSearch } from "../parts/search.ts";
+import { TopicField } from "../parts/topic-field.tsx";
+import "./live.css";
+
+/** The lines of the local stack's log, as they are written. */
+export function LiveView() {
+  const [{ topic = "", job = "", text = "" }, change] = useSearch();
+  const { lines, isLost } = useLiveLines();
+  const [frozen, setFrozen] = useState<readonly LiveLine[] | undefined>();
+  const all = frozen ?? lines;
+  const shown = useMemo(() => matchingLines(all, { topic, job, text }), [all, topic, job, text]);
+  const waiting = frozen ? matchingLines(lines, { topic, job, text }).length - shown.length : 0;
+  return (
+    <>
+      <h1>Live</h1>
+      <div class="filters">
+        <TopicField value={topic} none="all topics" onChange={(name) => change({ topic: name })} />
+        <div class="field">
+          <label>
+            Job id
+            <input value={job} onInput={(event) => change({ job: event.currentTarget.value.trim() })} />
+          </label>
+        </div>
+        <div class="field">
+          <label>
+            Text
+            <input value={text} onInput={(event) => change({ text: event.currentTarget.value })} />
+          </label>
+        </div>
+      </div>
+      {isLost && (
+        <div class="stale" role="status">
+          <p>The local stack does not answer. New lines appear when it is back.</p>
+        </div>
+      )}
+      <div class="buttons">
+        <button type="button" onClick={() => setFrozen(frozen ? undefined : lines)}>
+          {frozen ? `Go on (${waiting} new lines)` : "Hold the lines still"}
+        </button>
+        <span class="quiet" role="status">
+          {shown.length === 1 ? "1 line" : `${shown.length.toLocaleString("en")} lines`}
+        </span>
+      </div>
+      {shown.length === 0 ? (
+        <Empty>
+          <p>
+            {lines.length === 0 ? "Nothing has happened yet." : "No line matches."} Lines appear here as they
+            are written.
+          </p>
+        </Empty>
+      ) : (
+        <Rows
+          rows={shown}
+          keyOf={keyOf}
+          height={26}
+          label="Lines of the log"
+          isFollowed={frozen === undefined}
+        >
+          {(line) => <Line line={line} />}
+        </Rows>
+      )}
+    </>
+  );
+}
+
+function keyOf({ number, at }: LiveLine): string {
+  return `${at} ${number}`;
+}
+
+function Line({ line }: { line: LiveLine }) {
+  const kind = kindOf(line);
+  if (line.job === undefined) return <span class={`live-line ${kind}`}>{line.text}</span>;
+  return (
+    <a class={`live-line ${kind}`} href={addresses.job(line.job)} data-line>
+      {line.text}
+    </a>
+  );
+}
+
+/** Follows the stream of lines. The browser opens a lost stream again by itself, and the server sends what was missed. */
+function useLiveLines(): { lines: readonly LiveLine[]; isLost: boolean } {
+  const [lines, setLines] = useState<readonly LiveLine[]>([]);
+  const [isLost, setLost] = useState(false);
+  const arrived = useRef<LiveLine[]>([]);
+  useEffect(() => {
+    const source = new EventSource(LIVE_PATH);
+    let frame = 0;
+    source.onopen = () => setLost(false);
+    source.onerror = () => setLost(true);
+    source.onmessage = ({ data }) => {
+      arrived.current.push(JSON.parse(data));
+      // Many lines may arrive between two frames. Draw them together.
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        const added = arrived.current.splice(0);
+        setLines((before) => withLines(before, added));
+      });
+    };
+    return () => {
+      cancelAnimationFrame(frame);
+      source.close();
+    };
+  }, []);
+  return { lines, isLost };
+}

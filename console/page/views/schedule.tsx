@@ -1,0 +1,130 @@
+import { useQuery } from "@tanstack/preact-query";
+import { useLocation } from "preact-iso";
+import type { ScheduleJson } from "../../../http/answers.ts";
+import { api } from "../api.ts";
+import { Action } from "../parts/action.tsx";
+import { Copied } from "../parts/copied.tsx";
+import { Facts } from "../parts/facts.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { ScheduleForm } from "../parts/schedule-form.tsx";
+import { addresses } from "../parts/search.ts";
+import { Time } from "../parts/time.tsx";
+import { wordsOrExpression } from "../schedule-words.ts";
+
+/** One schedule: when it occurs, what it files, and what can be done with it. */
+export function ScheduleView({ name = "" }: { name?: string }) {
+  const schedule = useQuery({
+    queryKey: ["schedule", name],
+    queryFn: ({ signal }) => api.schedule(name, { signal }),
+  });
+  return (
+    <Loaded query={schedule} what={`the schedule ${name}`}>
+      {(found) => (
+        <>
+          <h1>
+            {found.name} {found.paused && <span class="badge held">❚❚ paused</span>}
+          </h1>
+          <p>
+            {wordsOrExpression(found)}. Each occurrence files a job of{" "}
+            <a href={addresses.jobs({ topic: found.topic })}>{found.topic}</a>.
+          </p>
+          <ScheduleActions schedule={found} />
+          <div class="columns">
+            <section aria-labelledby="next-title">
+              <h2 id="next-title">Next occurrences</h2>
+              {found.next.length === 0 ? (
+                <p>The schedule never occurs again.</p>
+              ) : (
+                <ol>
+                  {found.next.map((at) => (
+                    <li key={at}>
+                      <Time at={at} />
+                    </li>
+                  ))}
+                </ol>
+              )}
+              {found.paused && (
+                <p class="quiet">While the schedule is paused, these occurrences file no jobs.</p>
+              )}
+            </section>
+            <div>
+              <section aria-labelledby="body-title">
+                <h2 id="body-title">Body of its jobs</h2>
+                <Copied name="body" text={JSON.stringify(found.body, undefined, 2)} />
+              </section>
+              <Facts fields={found} without={["name", "body", "next", "topic", "paused"]} />
+            </div>
+          </div>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function ScheduleActions({ schedule }: { schedule: ScheduleJson }) {
+  const { name, topic, paused } = schedule;
+  const { route } = useLocation();
+  return (
+    <div class="buttons">
+      <Action
+        label="Run now"
+        title={`Run ${name} now?`}
+        confirm="File a job now"
+        run={async () => {
+          const job = await api.runSchedule(name);
+          return { text: `Filed a job of ${topic}.`, href: addresses.job(job.id), link: "Show the job" };
+        }}
+      >
+        <p>
+          This files one job of <strong>{topic}</strong> that is due now, in addition to the occurrences.
+        </p>
+      </Action>
+      {paused ? (
+        <Action
+          label="Resume"
+          title={`Resume ${name}?`}
+          confirm="Resume the schedule"
+          run={async () => {
+            await api.resumeSchedule(name);
+            return `Resumed ${name}.`;
+          }}
+        >
+          <p>
+            The schedule files jobs again, beginning with its next occurrence. Missed occurrences are not made
+            up for.
+          </p>
+        </Action>
+      ) : (
+        <Action
+          label="Pause"
+          title={`Pause ${name}?`}
+          confirm="Pause the schedule"
+          run={async () => {
+            await api.pauseSchedule(name);
+            return `Paused ${name}.`;
+          }}
+        >
+          <p>
+            No occurrence files a job until you resume the schedule. Jobs that are filed already still run.
+          </p>
+        </Action>
+      )}
+      <ScheduleForm label="Edit" schedule={schedule} />
+      <Action
+        label="Delete"
+        title={`Delete ${name}?`}
+        confirm="Delete the schedule"
+        isDangerous
+        run={async () => {
+          await api.removeSchedule(name);
+          route(addresses.schedules);
+          return `Deleted ${name}.`;
+        }}
+      >
+        <p>
+          The schedule files no more jobs and cannot be brought back. Jobs that are filed already still run.
+        </p>
+      </Action>
+    </div>
+  );
+}

@@ -1,0 +1,103 @@
+import { useQuery } from "@tanstack/preact-query";
+import type { ScheduleSummary } from "../../../http/answers.ts";
+import { api } from "../api.ts";
+import { Empty, Loaded } from "../parts/loaded.tsx";
+import { ScheduleForm } from "../parts/schedule-form.tsx";
+import { addresses } from "../parts/search.ts";
+import { Time } from "../parts/time.tsx";
+import { firstOf } from "../reads.ts";
+import { DAY_COUNTED, type StripDay, stripOf, wordsOrExpression } from "../schedule-words.ts";
+import { now, zone } from "../state.ts";
+import { dayText, startOfDay } from "../times.ts";
+import "./schedules.css";
+
+/** So many schedules are shown. */
+const MOST = 1000;
+const MINUTE = 60_000;
+
+/** All recurring schedules, with their occurrences of the next seven days. */
+export function SchedulesView() {
+  const schedules = useQuery({
+    queryKey: ["schedules"],
+    queryFn: ({ signal }) => firstOf(api.schedules({ signal }), MOST),
+  });
+  return (
+    <>
+      <h1>Schedules</h1>
+      <div class="buttons">
+        <ScheduleForm label="New schedule" />
+      </div>
+      <Loaded query={schedules} what="the schedules">
+        {(found) =>
+          found.length === 0 ? (
+            <Empty>
+              <p>
+                There is no schedule. A schedule files a job at each of its times, such as every day at nine.
+              </p>
+            </Empty>
+          ) : (
+            <Strip schedules={found} />
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function Strip({ schedules }: { schedules: readonly ScheduleSummary[] }) {
+  // The strip changes with the minute, not with the second.
+  const minute = Math.floor(now.value / MINUTE) * MINUTE;
+  const days = Array.from({ length: 7 }, (_, day) => startOfDay(minute, zone.value, day));
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: whoever has no pointer scrolls the table with the arrow keys
+    <section class="strip-place" tabIndex={0} aria-label="Occurrences of the next seven days">
+      <table class="strip">
+        <thead>
+          <tr>
+            <th scope="col">Schedule</th>
+            <th scope="col">Next</th>
+            {days.map((day) => (
+              <th key={day} scope="col">
+                {dayText(day, zone.value)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {schedules.map((schedule) => (
+            <Lane key={schedule.name} schedule={schedule} minute={minute} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Lane({ schedule, minute }: { schedule: ScheduleSummary; minute: number }) {
+  const { name, topic, paused, next } = schedule;
+  const [first] = next;
+  return (
+    <tr>
+      <th scope="row">
+        <a href={addresses.schedule(name)} data-line>
+          {name}
+        </a>{" "}
+        {paused && <span class="badge held">❚❚ paused</span>}
+        <div class="quiet">
+          {wordsOrExpression(schedule)}, for {topic}
+        </div>
+      </th>
+      <td>{first === undefined ? "never again" : <Time at={first} />}</td>
+      {stripOf(schedule, minute, zone.value).map((day) => (
+        <td key={day.begin} class={paused ? "day quiet" : "day"}>
+          {countText(day)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function countText({ count, isMore }: StripDay): string {
+  if (isMore) return `over ${DAY_COUNTED}`;
+  return count === 0 ? "–" : String(count);
+}

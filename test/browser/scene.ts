@@ -1,0 +1,55 @@
+import { expect } from "vitest";
+import type { Client, JobSummary } from "../../client/client.ts";
+
+/** Jobs in the states that a person meets, by what is special about them. */
+export type Scene = Record<
+  "waiting" | "tagged" | "done" | "dead" | "retried" | "cancelled" | "held",
+  JobSummary
+>;
+
+/** How long a job may take until it is claimed, ms. */
+const PATIENCE_MS = 30_000;
+
+/**
+ * Files jobs of the pull topic `work` over the API and brings each into its state, as a worker and a user would. `name` begins all keys, so
+ * that two scenes do not meet.
+ */
+export async function playScene(api: Client, name: string): Promise<Scene> {
+  const file = (key: string, delay: number, options: object = {}) =>
+    api.enqueue("work", { orderId: key }, { key: `${name}-${key}`, delay, ...options });
+  const ended = ["done", "dead", "retried"] as const;
+  const jobs = Object.fromEntries(
+    await Promise.all(ended.map(async (key) => [key, await file(key, 0, { maxAttempts: 3 })])),
+  ) as Record<(typeof ended)[number], JobSummary>;
+
+  const left = new Map(ended.map((key) => [jobs[key].id, key]));
+  const end = Date.now() + PATIENCE_MS;
+  while (left.size > 0) {
+    expect(Date.now()).toBeLessThan(end);
+    for (const { id, receipt } of await api.receive("work", { max: 10, waitSeconds: 2 })) {
+      const key = left.get(id);
+      left.delete(id);
+      if (key === "done") await api.finish("work", receipt);
+      if (key === "dead")
+        await api.bury("work", receipt, { error: "TypeError: cannot read the price of order 17" });
+      if (key === "retried")
+        await api.retry("work", receipt, { delay: "1h", error: "the shop answered 503" });
+    }
+  }
+
+  const waiting = await file("waiting", 1200, { tag: `${name}-tag`, headers: { "x-shop": "17" } });
+  const tagged = await file("tagged", 1800, { tag: `${name}-tag`, group: `${name}-group` });
+  const { id } = await file("cancelled", 1500);
+  const cancelled = await api.cancel(id);
+  // The window of one of these two topics is closed now.
+  const windows = await Promise.all(
+    ["days", "nights"].map((topic) => api.enqueue(topic, {}, { key: `${name}-held-${topic}`, delay: 1 })),
+  );
+  let held: JobSummary | undefined;
+  while (held === undefined) {
+    expect(Date.now()).toBeLessThan(end);
+    const now = await Promise.all(windows.map((job) => api.get(job.id)));
+    held = now.find(({ heldUntil }) => heldUntil !== undefined);
+  }
+  return { ...jobs, waiting, tagged, cancelled, held };
+}

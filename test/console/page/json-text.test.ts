@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { readJson } from "../../../console/page/json-text.ts";
+
+test.each(['{"a": [1, null, "x"]}', "17", '"text"', "null"])("%s is JSON", (text) => {
+  expect(readJson(text)).toEqual({ value: JSON.parse(text) });
+});
+
+test.each([
+  ['{\n  "a": 1,\n}', 3, 1],
+  ['{\n  "a": tru\n}', 2, 8],
+  ["", 1, 1],
+  ['{"a": 1} // why', 1, 10],
+  ["{a: 1}", 1, 2],
+  ['{"a": 1} 2', 1, 10],
+])("%j has a mistake", (text, line, column) => {
+  const read = readJson(text);
+  expect("mistakes" in read && read.mistakes[0]).toMatchObject({ line, column });
+});
+
+test("whatever JSON.parse refuses is refused", () => {
+  for (const text of [
+    "{'a': 1}",
+    "[1,]",
+    "01",
+    "+1",
+    "NaN",
+    '"\t"',
+    '"\\x"',
+    "\u00a01",
+    "[1 2]",
+    '{"a" 1}',
+    "1e",
+    "/**/1",
+  ]) {
+    expect(() => JSON.parse(text), text).toThrow();
+    expect(readJson(text), text).toHaveProperty("mistakes");
+  }
+});

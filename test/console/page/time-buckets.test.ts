@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import {
+  countJobs,
+  kindOf,
+  LONGEST,
+  moved,
+  partsOf,
+  stacked,
+  stepOf,
+  withForecast,
+  zoomed,
+} from "../../../console/page/time-buckets.ts";
+import type { JobSummary } from "../../../http/answers.ts";
+
+const MINUTE = 60_000;
+const NOW = Date.parse("2026-11-26T10:00:00.000Z");
+const iso = (ms: number) => new Date(ms).toISOString();
+
+function job(topic: string, dueAt: number, state: JobSummary["state"], heldUntil?: number): JobSummary {
+  const held = heldUntil === undefined ? {} : { heldUntil: iso(heldUntil) };
+  const same = { id: `${topic} ${dueAt}`, revision: 0, attempt: 0, maxAttempts: 3, createdAt: iso(0) };
+  return { ...same, topic, state, dueAt: iso(dueAt), ...held };
+}
+
+test("jobs are counted by topic, bucket and kind", () => {
+  const counts = countJobs(
+    [
+      job("a", NOW, "done"),
+      job("a", NOW + 59_999, "dead"),
+      job("a", NOW + MINUTE, "expired"),
+      job("a", NOW, "cancelled"),
+      job("b", NOW - MINUTE, "scheduled", NOW + MINUTE),
+      job("b", NOW + MINUTE, "running"),
+    ],
+    MINUTE,
+    NOW,
+  );
+  expect([...(counts.get("a") ?? [])]).toEqual([
+    [NOW, { done: 1, failed: 1, running: 0, due: 0, held: 0 }],
+    [NOW + MINUTE, { done: 0, failed: 1, running: 0, due: 0, held: 0 }],
+  ]);
+  expect(counts.get("b")?.get(NOW - MINUTE)?.held).toBe(1);
+  expect(counts.get("b")?.get(NOW + MINUTE)?.running).toBe(1);
+});
+
+test("a job that should have started is due", () => {
+  expect(kindOf(job("a", NOW - 10 * MINUTE, "scheduled"), NOW)).toBe("due");
+});
+
+test("a forecast is added to what is counted already, and leaves that as it is", () => {
+  const before = countJobs([job("a", NOW, "done")], 5 * MINUTE, NOW);
+  const minutes = [NOW, NOW + MINUTE, NOW + 5 * MINUTE].map((at) => ({ minute: iso(at), count: 10 }));
+  const after = withForecast(before, "a", minutes, 5 * MINUTE);
+  expect(after.get("a")?.get(NOW)).toEqual({ done: 1, failed: 0, running: 0, due: 20, held: 0 });
+  expect(after.get("a")?.get(NOW + 5 * MINUTE)?.due).toBe(10);
+  expect(before.get("a")?.get(NOW)?.due).toBe(0);
+});
+
+test("a zoom keeps the time under the pointer in its place, within bounds", () => {
+  const range = { from: 0, to: 100_000 };
+  expect(zoomed(range, 0.5, 25_000)).toEqual({ from: 12_500, to: 62_500 });
+  expect(zoomed(range, 0.000_001, 0)).toEqual({ from: 0, to: 10_000 });
+  const { from, to } = zoomed(range, 1e9, 50_000);
+  expect(to - from).toBe(LONGEST);
+  expect(moved(range, -0.5)).toEqual({ from: -50_000, to: 50_000 });
+});
+
+test("a range has at most 180 bars", () => {
+  for (const span of [10_000, MINUTE, 15 * MINUTE, 25 * 60 * MINUTE, LONGEST]) {
+    expect(span / stepOf({ from: 0, to: span })).toBeLessThanOrEqual(180);
+  }
+  expect(stepOf({ from: 0, to: 25 * 60 * MINUTE })).toBe(15 * MINUTE);
+});
+
+test("parts begin with the nearest time and cover the range without a gap", () => {
+  const parts = partsOf({ from: 0, to: 1440 * MINUTE });
+  expect(parts[0]).toEqual({ from: 0, to: 15 * MINUTE });
+  expect(parts.at(-1)?.to).toBe(1440 * MINUTE);
+  for (const [index, { from }] of parts.entries()) expect(from).toBe(parts[index - 1]?.to ?? 0);
+});
+
+test("the bars of each kind contain those below it, after an empty bar", () => {
+  const counts = countJobs([job("a", NOW, "done"), job("a", NOW, "dead")], MINUTE, NOW);
+  expect(stacked(counts.get("a") ?? new Map(), MINUTE)).toEqual({
+    times: [NOW - MINUTE, NOW],
+    sums: [
+      [0, 1],
+      [0, 2],
+      [0, 2],
+      [0, 2],
+      [0, 2],
+    ],
+  });
+  expect(stacked(new Map(), MINUTE).times).toEqual([]);
+});

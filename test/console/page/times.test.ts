@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { durationText, relativeText, startOfDay, timeText } from "../../../console/page/times.ts";
+
+const NOW = Date.parse("2026-11-26T10:00:00.000Z");
+
+test.each([
+  [0, "now"],
+  [999, "now"],
+  [61_000, "in 1 min"],
+  [-3_600_000, "1 hr ago"],
+  [8 * 86_400_000, "in 8 days"],
+])("%d ms away: %s", (away, text) => {
+  expect(relativeText(NOW + away, NOW)).toBe(text);
+});
+
+test.each([
+  [0, "0 ms"],
+  [183.4, "183 ms"],
+  [4200, "4.2 s"],
+  [59_999, "1 min"],
+  [5_400_000, "1 h 30 min"],
+  [86_400_000, "1 d"],
+  [90_061_000, "1 d 1 h"],
+])("%d ms: %s", (ms, text) => {
+  expect(durationText(ms)).toBe(text);
+});
+
+test("a time has its zone, and its date on another day", () => {
+  expect(timeText(NOW, NOW, "UTC")).toBe("10:00:00 UTC");
+  expect(timeText(NOW + 86_400_000, NOW, "UTC")).toBe("27 Nov, 10:00:00 UTC");
+  expect(timeText(NOW + 100 * 86_400_000, NOW, "UTC")).toBe("6 Mar 2027, 10:00:00 UTC");
+});
+
+test("days begin at midnight", () => {
+  expect(new Date(startOfDay(NOW, "UTC", 1)).toISOString()).toBe("2026-11-27T00:00:00.000Z");
+});
