@@ -89,32 +89,38 @@ export function Frame({ children }: { children: ComponentChildren }) {
 }
 
 /**
- * Names the tab after the heading of the view that is shown. Moves the focus to the content when the path changes, because the link or the
- * button that had the focus may be gone. Answers the title of the view for those who hear it.
+ * Names the tab after the heading of the view, or after the path while the view has no heading. Moves the focus to the content when the path
+ * changes, because the link that had the focus may be gone. Answers the name for those who hear it.
  */
 function useTitle(main: RefObject<HTMLElement>, path: string): string {
   const [title, setTitle] = useState("");
-  const first = useRef(path);
+  const isFirst = useRef(true);
   useEffect(() => {
-    // The first view keeps the focus where the browser puts it.
-    if (path !== first.current) main.current?.focus({ preventScroll: true });
-    first.current = "";
+    // The browser moves the focus only when it loads a page. A view that replaces another must get the focus, so that it is read out.
+    if (!isFirst.current) main.current?.focus({ preventScroll: true });
+    isFirst.current = false;
   }, [main, path]);
   useEffect(() => {
-    if (main.current === null) return;
     const read = () => {
-      const heading = main.current?.querySelector("h1")?.textContent ?? "";
-      if (heading === "") return;
-      setTitle(heading);
-      document.title = `${heading} · ${about.queue} · Minutehand`;
+      const name = main.current?.querySelector("h1")?.textContent || titleOf(path);
+      setTitle(name);
+      document.title = `${name} · ${about.queue} · Minutehand`;
     };
     read();
     // A view may first have to read what its heading names.
     const observer = new MutationObserver(read);
-    observer.observe(main.current, { childList: true, characterData: true, subtree: true });
+    if (main.current) observer.observe(main.current, { childList: true, characterData: true, subtree: true });
     return () => observer.disconnect();
-  }, [main]);
+  }, [main, path]);
   return title;
+}
+
+/** The name of the view, and the job or schedule that the address names. */
+function titleOf(path: string): string {
+  const view = VIEWS.find(({ href }) => isShown(path, href));
+  const [, , , id] = path.split("/");
+  const name = view?.name ?? "No such view";
+  return id === undefined ? name : `${decodeURIComponent(id)} · ${name}`;
 }
 
 /** Gives the focus to the content when the element that had it is removed or disabled, as the button of an action that is done. */

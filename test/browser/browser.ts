@@ -1,6 +1,3 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type Axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
 
@@ -9,35 +6,17 @@ export const CHROMIUM = process.env.MINUTEHAND_CHROMIUM ?? "/usr/bin/chromium";
 /** How long a page may take until an element is there, ms. A busy machine draws slowly. */
 const PATIENCE_MS = 20_000;
 
-/** The widths of a telephone, a tablet and a desk, px. */
-export const WIDTHS = [360, 768, 1440] as const;
-export const SCHEMES = ["light", "dark"] as const;
-
-/** The rules of WCAG 2.2, levels A and AA. */
-const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** Expects that axe-core finds nothing on the page that breaks WCAG 2.2 AA. */
-export async function expectAccessible(page: Page): Promise<void> {
-  expect(await barriersOn(page)).toEqual([]);
-}
-
-/** What axe-core finds on the page, a line for each element. */
-export async function barriersOn(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async (rules) => {
-    const { axe } = globalThis as unknown as { axe: typeof Axe };
-    const { violations } = await axe.run({ runOnly: rules });
-    return violations.flatMap(({ id, help, nodes }) =>
-      nodes.map(({ target, failureSummary }) => `${id}: ${help}: ${target}: ${failureSummary}`),
-    );
-  }, RULES);
-}
+type OpenOptions = BrowserContextOptions & {
+  /** The URL of the stack. Default: the stack that all tests share. */
+  readonly base?: string;
+  /** Whether calls may fail, because the test stops the stack. The browser logs each of them. */
+  readonly ignoresFailedCalls?: boolean;
+};
 
 /** Opens pages in a browser that the tests of a file share. */
 export type TestBrowser = {
   /** Opens a view of the console in a new context, so that no test sees what another test has stored. */
-  readonly open: (path: string, options?: BrowserContextOptions & { base?: string }) => Promise<Page>;
+  readonly open: (path: string, options?: OpenOptions) => Promise<Page>;
 };
 
 /**
@@ -62,7 +41,7 @@ export function testBrowser(): TestBrowser {
   });
 
   return {
-    async open(path, { base = inject("stackUrl"), ...options } = {}) {
+    async open(path, { base = inject("stackUrl"), ignoresFailedCalls = false, ...options } = {}) {
       const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
       close.push(() => context.close());
       const page = await context.newPage();
@@ -71,7 +50,8 @@ export function testBrowser(): TestBrowser {
       page.on("console", (message) => {
         // The browser itself logs each answer with the status of an error. Views show such answers, so tests look for them there.
         const isAnswer = message.text().startsWith("Failed to load resource");
-        if (message.type() === "error" && !isAnswer) troubles.push(`console: ${message.text()}`);
+        const isExpected = isAnswer || (ignoresFailedCalls && message.text().includes("net::ERR_"));
+        if (message.type() === "error" && !isExpected) troubles.push(`console: ${message.text()}`);
       });
       page.on("request", (request) => {
         const { origin, protocol } = new URL(request.url());

@@ -32,7 +32,7 @@ const SHOWN = [
   { name: "console-overview", path: () => "/console", ready: /due in the next/ },
   { name: "console-time", path: () => "/console/time", ready: "The numbers as a table" },
   { name: "console-job", path: () => `/console/jobs/${shop.dead}`, ready: "Last error" },
-  { name: "console-dead", path: () => "/console/dead?topic=refund", ready: /refund-3000/ },
+  { name: "console-dead", path: () => "/console/dead?topic=refund", ready: /the bank answered 503/ },
 ];
 
 test.each(SHOWN)("$name", async ({ name, path, ready }) => {

@@ -59,7 +59,7 @@ function LastError({ job, error }: { job: JobJson; error: string }) {
   return (
     <section aria-labelledby="error-title">
       <h2 id="error-title">Last error</h2>
-      <TextBlock text={error} label="Last error" />
+      <TextBlock text={error} label="Text of the last error" />
       <p>
         {job.logUrl !== undefined && (
           <a href={job.logUrl} target="_blank" rel="noreferrer">
