@@ -79,15 +79,20 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     target: () => target(),
     async client(patience = USUAL) {
       const { stack: _, ...found } = await target(patience.timeout);
-      try {
-        return createClient({ ...found, ...patience });
-      } catch (error) {
-        if (error instanceof RangeError) throw new UsageError(`${error.message}; see --region and --token`);
-        throw error;
-      }
+      return withHint(() => createClient({ ...found, ...patience }));
     },
     isAttended: stdin.isTTY === true && stderr.isTTY === true,
     ask,
     confirm: async (question) => /^y(es)?$/i.test(await ask(`${question} [y/N]`)),
   };
+}
+
+/** Makes what calls a target, and throws a `UsageError` that names the options if a region or a token is missing or wrong. */
+export function withHint<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(`${error.message}; see --region and --token`);
+    throw error;
+  }
 }

@@ -42,6 +42,8 @@ export function createLive(): Live {
         "x-content-type-options": "nosniff",
         "cross-origin-resource-policy": "same-origin",
       });
+      // An answer to HEAD has no content, so it must end.
+      if (request.method === "HEAD") return void response.end();
       response.write(`retry: ${RETRY_MS}\n\n`);
       // The browser repeats the number of the last line that it got. A number above `count` comes from an earlier run.
       const last = Number(request.headers["last-event-id"]);

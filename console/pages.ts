@@ -40,11 +40,15 @@ const HEADERS = {
 export function consolePages(files: PageFiles, about: About, live?: Live) {
   const index = Buffer.from(files.get("index.html") ?? [])
     .toString()
-    .replace(ABOUT_PLACE, aboutElement(about));
+    // A function, because in a text `$&` would stand for the replaced text, and a queue's name may contain it.
+    .replace(ABOUT_PLACE, () => aboutElement(about));
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const [path = ""] = (request.url ?? "").split("?");
     if (path !== "/" && path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return false;
-    const refusal = refusalOf(request.headers);
+    const name = path.slice(CONSOLE_PATH.length + 1);
+    const file = name === "index.html" ? undefined : files.get(name);
+    const isDocument = file === undefined && path !== LIVE_PATH;
+    const refusal = isDocument ? refusalOfDocument(request.headers) : refusalOfWebPage(request.headers);
     if (refusal !== undefined) return answer(response, 403, refusal);
     if (request.method !== "GET" && request.method !== "HEAD") {
       response.setHeader("allow", "GET, HEAD");
@@ -54,12 +58,11 @@ export function consolePages(files: PageFiles, about: About, live?: Live) {
       response.setHeader("location", CONSOLE_PATH);
       return answer(response, 302, `the console is at ${CONSOLE_PATH}`);
     }
-    if (live && path === LIVE_PATH) {
+    if (path === LIVE_PATH) {
+      if (!live) return answer(response, 404, "only the local stack streams its log");
       live.stream(request, response);
       return true;
     }
-    const name = path.slice(CONSOLE_PATH.length + 1);
-    const file = name === "index.html" ? undefined : files.get(name);
     // The name of a file contains its hash, so a file never changes.
     if (file !== undefined)
       return send(response, 200, name, Buffer.from(file), "max-age=31536000, immutable");
@@ -69,10 +72,10 @@ export function consolePages(files: PageFiles, about: About, live?: Live) {
 }
 
 /**
- * Says why a request is refused that another web page may have made. A link on another site's page may open the console in a tab: opening
+ * Says why a request for a view is refused that another web page may have made. A link on another site's page may open the console in a tab: opening
  * a view changes nothing, and the other page cannot read the tab.
  */
-function refusalOf(headers: IncomingHttpHeaders): string | undefined {
+function refusalOfDocument(headers: IncomingHttpHeaders): string | undefined {
   const isLink = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
   const { "sec-fetch-site": _, ...others } = headers;
   return refusalOfWebPage(isLink ? others : headers);

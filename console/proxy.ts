@@ -1,15 +1,17 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Authorize } from "../client/authorize.ts";
-import { reasonOf } from "../core/errors.ts";
+import type { Authorize, Outgoing } from "../client/authorize.ts";
+import { type ErrorCode, MinutehandError, reasonOf } from "../core/errors.ts";
 import { closeServer, listenOnLoopback, readRequestBody } from "../local/loopback-server.ts";
 import { refusalOfWebPage } from "../local/web-page.ts";
 import { KEY_HEADER } from "./about.ts";
 
 /** API Gateway's limit: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
-/** API Gateway answers within 30 s. */
+/** How long an answer may take, ms. API Gateway answers within 30 s. */
 const PATIENCE_MS = 35_000;
+/** The methods of the API's calls. */
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 /** Headers of the page's requests that are passed on. The browser's other headers are about this server. */
 const SENT = ["accept", "content-type", "idempotency-key"];
 /** Headers of the API's answers that are passed on. */
@@ -26,7 +28,12 @@ export type ProxyOptions = {
   readonly key: string;
   /** The port on 127.0.0.1; 0 picks a free port. */
   readonly port: number;
+  /** How long an answer of the API may take, ms. Default: 35,000, because API Gateway answers within 30 s. */
+  readonly patience?: number;
 };
+
+/** An answer of the API that was read to its end. */
+type Answer = { readonly status: number; readonly headers: Headers; readonly body: Buffer };
 
 /**
  * Serves the console and passes its calls on to an API elsewhere, with the user's own credentials. Throws `LocalError` if the port cannot be
@@ -35,53 +42,81 @@ export type ProxyOptions = {
  * @example
  * const proxy = await openProxy({ pages, url, authorize, key: randomUUID(), port: 0 });
  */
-export async function openProxy({ pages, url, authorize, key, port }: ProxyOptions) {
+export async function openProxy({ pages, url, authorize, key, port, patience = PATIENCE_MS }: ProxyOptions) {
+  const base = new URL(`${url}/`).href;
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = refusalOfWebPage(request.headers);
-    if (refusal !== undefined) return problem(response, 403, "forbidden", refusal);
+    if (refusal !== undefined) return refuse(response, 403, "forbidden", refusal);
     if (!isSame(String(request.headers[KEY_HEADER] ?? ""), key)) {
+      // The page shows how to get the key when it finds this header in an answer.
+      response.setHeader(KEY_HEADER, "wrong");
       const text = `the header ${KEY_HEADER} must have the key of this run: open the address that "minutehand console" has printed`;
-      return problem(response, 403, "forbidden", text);
+      return refuse(response, 403, "forbidden", text);
+    }
+    const { method = "" } = request;
+    if (!METHODS.includes(method)) {
+      response.setHeader("allow", METHODS.join(", "));
+      const text = `the method must be one of ${METHODS.join(", ")}, got ${method}`;
+      return refuse(response, 405, "method-not-allowed", text);
+    }
+    const target = targetOf(request.url ?? "");
+    if (target === undefined) {
+      const text = `the path must begin with "/" and must not leave ${base}, got ${JSON.stringify(request.url)}`;
+      return refuse(response, 400, "bad-request", text);
     }
     const body = await readRequestBody(request, MAX_BODY_BYTES);
     if (body === "too-large") {
-      response.setHeader("connection", "close");
-      return problem(response, 413, "bad-request", `the body must have at most ${MAX_BODY_BYTES} bytes`);
+      const text = `the body must have at most ${MAX_BODY_BYTES} bytes`;
+      return refuse(response, 413, "too-large", text);
     }
     const left = new AbortController();
     response.on("close", () => left.abort());
-    const called = await callApi(request, body.toString(), left.signal).catch((error: unknown) => ({
-      error,
-    }));
+    const sent = { method, url: target, headers: headersOf(request), body: body.toString() };
+    const found = await callApi(sent, left.signal).catch((error: unknown) => error);
     if (left.signal.aborted) return;
-    if ("error" in called) {
-      return problem(response, 502, "unavailable", `no answer from ${url}: ${reasonOf(called.error)}`);
+    if (!isAnswer(found)) return problem(response, ...problemOf(found));
+    // The browser would follow a redirect, and the answer of the other address would look like an answer of the API.
+    if (found.status >= 300 && found.status < 400) {
+      const text = `${url} answered ${found.status}, a redirect, which Minutehand's API never does: is this the URL of the API?`;
+      return problem(response, 502, "unavailable", text);
     }
-    const { response: api, content } = called;
     for (const name of ANSWERED) {
-      const value = api.headers.get(name);
+      const value = found.headers.get(name);
       if (value !== null) response.setHeader(name, value);
     }
     response.setHeader("x-content-type-options", "nosniff");
-    response.writeHead(api.status);
-    response.end(content);
+    response.setHeader("cache-control", "no-store");
+    response.writeHead(found.status);
+    response.end(found.body);
   }
 
-  async function callApi(request: IncomingMessage, body: string, left: AbortSignal) {
-    const { method = "GET", url: path = "/" } = request;
-    const asked = new Headers();
-    for (const name of SENT) {
-      const value = request.headers[name];
-      if (typeof value === "string") asked.set(name, value);
-    }
-    const target = `${url}${path}`;
-    const headers = await authorize({ method, url: target, headers: asked, body });
-    const signal = AbortSignal.any([left, AbortSignal.timeout(PATIENCE_MS)]);
+  /** The URL of a call. `undefined`: the path leads to another host, or out of the path of the API's URL. */
+  function targetOf(path: string): string | undefined {
+    if (!path.startsWith("/")) return undefined;
+    const target = URL.parse(`${url}${path}`)?.href;
+    return target?.startsWith(base) ? target : undefined;
+  }
+
+  async function callApi(sent: Outgoing, left: AbortSignal): Promise<Answer> {
+    const { method, url: target } = sent;
+    // Nothing that reads has a body, and `fetch` would refuse one.
+    const body = ["GET", "HEAD"].includes(method) ? "" : sent.body;
+    const headers = await authorize({ ...sent, body });
+    const signal = AbortSignal.any([left, AbortSignal.timeout(patience)]);
     // A redirect would carry the signature to another host.
     const init = { method, headers, signal, redirect: "manual" } as const;
     const response = await fetch(target, body === "" ? init : { ...init, body });
-    // Read the whole answer before the first byte is passed on, so that an answer that breaks off is an error.
-    return { response, content: Buffer.from(await response.arrayBuffer()) };
+    const { status, headers: answered } = response;
+    return { status, headers: answered, body: Buffer.from(await response.arrayBuffer()) };
+  }
+
+  /** Says why there is no answer of the API. A call that could not be signed has its own error, which says what to do. */
+  function problemOf(error: unknown): [status: number, code: ErrorCode, detail: string] {
+    if (error instanceof MinutehandError) return [403, error.code, error.message];
+    const isLate = error instanceof Error && error.name === "TimeoutError";
+    const why = isLate ? ` within ${patience / 1000} s` : `: ${reasonOf(error)}`;
+    return [502, "unavailable", `no answer from ${url}${why}`];
   }
 
   const server = createServer((request, response) => {
@@ -92,15 +127,39 @@ export async function openProxy({ pages, url, authorize, key, port }: ProxyOptio
   return { address, stop: () => closeServer(server, 0) };
 }
 
+/** The headers of a call that are passed on. */
+function headersOf(request: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (const name of SENT) {
+    const value = request.headers[name];
+    if (typeof value === "string") headers.set(name, value);
+  }
+  return headers;
+}
+
+function isAnswer(found: unknown): found is Answer {
+  return typeof found === "object" && found !== null && "body" in found && "status" in found;
+}
+
 /** Compares in the same time whatever the difference is. */
 function isSame(given: string, wanted: string): boolean {
   const [one, other] = [given, wanted].map((text) => createHash("sha256").update(text).digest());
   return one !== undefined && other !== undefined && timingSafeEqual(one, other);
 }
 
+/** Answers a problem without reading the request's body. The connection can then carry no other request, so it is closed. */
+function refuse(response: ServerResponse, status: number, code: ErrorCode, detail: string): void {
+  response.setHeader("connection", "close");
+  problem(response, status, code, detail);
+}
+
 /** Answers a problem in the form of the API's own problems. */
-function problem(response: ServerResponse, status: number, code: string, detail: string): void {
+function problem(response: ServerResponse, status: number, code: ErrorCode, detail: string): void {
   const body = JSON.stringify({ type: "about:blank", title: code, status, detail, code });
-  response.writeHead(status, { "content-type": "application/problem+json", "cache-control": "no-store" });
+  response.writeHead(status, {
+    "content-type": "application/problem+json",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  });
   response.end(body);
 }

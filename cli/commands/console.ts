@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { authorizeBy } from "../../client/authorize.ts";
 import { type About, CONSOLE_PATH } from "../../console/about.ts";
+import { LocalError } from "../../local/local-error.ts";
 import { wholeNumber } from "../arguments.ts";
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
-import type { Open } from "../session.ts";
+import { type Open, withHint } from "../session.ts";
 import type { Target } from "../target.ts";
 
 /** The default port of the console on 127.0.0.1. */
@@ -34,21 +35,16 @@ export function addConsole(program: Command, open: Open): void {
       const { consolePages } = await import("../../console/pages.ts");
       const { readPageFiles } = await import("../../console/page-files.ts");
       const { openProxy } = await import("../../console/proxy.ts");
+      const authorize = withHint(() => authorizeBy(found));
       const pages = consolePages(await readPageFiles(), aboutOf(found));
       const key = randomUUID();
-      const proxy = await openProxy({
-        pages,
-        url: found.url,
-        authorize: authorizeBy(found),
-        key,
-        port,
-      }).catch((error: Error) => {
-        throw new CliError(error.message);
+      const options = { pages, url: found.url, authorize, key, port };
+      const proxy = await openProxy(options).catch((error: unknown) => {
+        throw error instanceof LocalError ? new CliError(error.message) : error;
       });
-      await output.told(
-        { url: `${proxy.address}${CONSOLE_PATH}#key=${key}` },
-        `The console of ${found.url} is at ${proxy.address}${CONSOLE_PATH}#key=${key} until Ctrl-C.`,
-      );
+      const address = `${proxy.address}${CONSOLE_PATH}#key=${key}`;
+      const text = `The console of ${found.stack?.name ?? found.url} is at ${address} until Ctrl-C.`;
+      await output.told({ url: address }, text);
       await surroundings.interrupted();
       await proxy.stop();
     });

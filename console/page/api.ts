@@ -2,7 +2,8 @@ import { QueryCache, QueryClient } from "@tanstack/preact-query";
 import { callOver } from "../../client/call.ts";
 import { clientOver } from "../../client/client-over.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { about, callHeaders } from "./server.ts";
+import { KEY_HEADER } from "../about.ts";
+import { about, callHeaders, isKeyWrong } from "./server.ts";
 
 /** How long a call may take, ms. The server of the console gives up a little earlier. */
 const PATIENCE_MS = 40_000;
@@ -15,7 +16,9 @@ async function transport(request: Request): Promise<Response> {
   const body = await request.text();
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(PATIENCE_MS)]);
   try {
-    return await fetch(url, { method, headers, signal, ...(body === "" ? {} : { body }) });
+    const response = await fetch(url, { method, headers, signal, ...(body === "" ? {} : { body }) });
+    if (response.headers.has(KEY_HEADER)) isKeyWrong.value = true;
+    return response;
   } catch (error) {
     if (request.signal.aborted) throw error;
     const text = `no answer to ${method} ${new URL(url).pathname}: ${messageOf(error)}`;

@@ -2,13 +2,11 @@ import { QueryClientProvider } from "@tanstack/preact-query";
 import { LocationProvider, Route, Router } from "preact-iso";
 import { queries } from "./api.ts";
 import { Frame } from "./frame.tsx";
-import { hasKey } from "./server.ts";
 import { DeadView } from "./views/dead.tsx";
 import { EnqueueView } from "./views/enqueue.tsx";
 import { JobView } from "./views/job.tsx";
 import { JobsView } from "./views/jobs.tsx";
 import { LiveView } from "./views/live.tsx";
-import { NoKey } from "./views/no-key.tsx";
 import { NothingHere } from "./views/nothing-here.tsx";
 import { Overview } from "./views/overview.tsx";
 import { ScheduleView } from "./views/schedule.tsx";
@@ -20,7 +18,9 @@ export function App() {
   return (
     <QueryClientProvider client={queries}>
       <LocationProvider scope="/console">
-        <Frame>{hasKey ? <Views /> : <NoKey />}</Frame>
+        <Frame>
+          <Views />
+        </Frame>
       </LocationProvider>
     </QueryClientProvider>
   );

@@ -1,13 +1,13 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { tinykeys } from "tinykeys";
 import { refresh } from "./api.ts";
-import { unlessTyping } from "./parts/keys.ts";
+import { listenToKeys } from "./parts/keys.ts";
 import { addresses } from "./parts/search.ts";
-import { about } from "./server.ts";
+import { about, isKeyWrong } from "./server.ts";
 import { notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
 import { zoneName } from "./times.ts";
+import { KeyMissing } from "./views/key-missing.tsx";
 
 /** The views of the navigation, each with the key that opens it after `g`. */
 const VIEWS = [
@@ -40,29 +40,22 @@ export function Frame({ children }: { children: ComponentChildren }) {
   const search = useRef<HTMLInputElement>(null);
   const keys = useRef<HTMLDialogElement>(null);
   const main = useRef<HTMLElement>(null);
+  const title = useTitle(main, path);
+  useKeptFocus(main);
 
-  const isFirst = useRef(true);
-  useEffect(() => {
-    document.title = `${titleOf(path)} · ${about.queue} · Minutehand`;
-    // The browser moves the focus only when it loads a page. A view that replaces another must get the focus, so that it is read out.
-    if (!isFirst.current) main.current?.focus();
-    isFirst.current = false;
-  }, [path]);
   useEffect(() => {
     // A new view must not forget that `g` was pressed, so the keys are registered once.
     const opens = VIEWS.map(({ href, key }) => [`g ${key}`, () => routing.current(href)] as const);
     const handlers = {
       ...Object.fromEntries(opens),
-      "/": () => search.current?.focus(),
+      // On some keyboards these two signs need the Shift key.
+      "[Shift]+/": () => search.current?.focus(),
       r: () => void refresh(),
-      // On some keyboards "?" needs no Shift.
-      "?": () => keys.current?.showModal(),
-      "Shift+?": () => keys.current?.showModal(),
+      "[Shift]+?": () => keys.current?.showModal(),
       j: () => moveFocus(main.current, 1),
       k: () => moveFocus(main.current, -1),
     };
-    const guarded = Object.entries(handlers).map(([key, act]) => [key, unlessTyping(act)]);
-    return tinykeys(window, Object.fromEntries(guarded));
+    return listenToKeys(handlers);
   }, []);
 
   return (
@@ -86,11 +79,41 @@ export function Frame({ children }: { children: ComponentChildren }) {
       </header>
       <main id="main" ref={main} tabIndex={-1}>
         <NoticeLine />
-        {children}
+        {isKeyWrong.value ? <KeyMissing /> : children}
       </main>
+      <p class="hidden" aria-live="polite">
+        {title}
+      </p>
       <KeysDialog dialog={keys} />
     </>
   );
+}
+
+/**
+ * Names the tab after the heading of the view, or after the path while the view has no heading. Moves the focus to the content when the path
+ * changes, because the link that had the focus may be gone. Answers the name for those who hear it.
+ */
+function useTitle(main: RefObject<HTMLElement>, path: string): string {
+  const [title, setTitle] = useState("");
+  const isFirst = useRef(true);
+  useEffect(() => {
+    // The browser moves the focus only when it loads a page. A view that replaces another must get the focus, so that it is read out.
+    if (!isFirst.current) main.current?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [main, path]);
+  useEffect(() => {
+    const read = () => {
+      const name = main.current?.querySelector("h1")?.textContent || titleOf(path);
+      setTitle(name);
+      document.title = `${name} · ${about.queue} · Minutehand`;
+    };
+    read();
+    // A view may first have to read what its heading names.
+    const observer = new MutationObserver(read);
+    if (main.current) observer.observe(main.current, { childList: true, characterData: true, subtree: true });
+    return () => observer.disconnect();
+  }, [main, path]);
+  return title;
 }
 
 /** The name of the view, and the job or schedule that the address names. */
@@ -99,6 +122,29 @@ function titleOf(path: string): string {
   const [, , , id] = path.split("/");
   const name = view?.name ?? "No such view";
   return id === undefined ? name : `${decodeURIComponent(id)} · ${name}`;
+}
+
+/** Gives the focus to the content when the element that had it is removed or disabled, as the button of an action that is done. */
+function useKeptFocus(main: RefObject<HTMLElement>): void {
+  useEffect(() => {
+    const place = main.current;
+    if (place === null) return;
+    let last: Element | undefined;
+    const remember = ({ target }: FocusEvent) => {
+      last = target as Element;
+    };
+    const observer = new MutationObserver(() => {
+      const isLost = last !== undefined && (!last.isConnected || last.matches(":disabled"));
+      if (isLost && [document.body, last].includes(document.activeElement ?? document.body))
+        place.focus({ preventScroll: true });
+    });
+    place.addEventListener("focusin", remember);
+    observer.observe(place, { childList: true, subtree: true, attributeFilter: ["disabled"] });
+    return () => {
+      place.removeEventListener("focusin", remember);
+      observer.disconnect();
+    };
+  }, [main]);
 }
 
 function isShown(path: string, href: string): boolean {

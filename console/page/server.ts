@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import { ABOUT_ID, type About, KEY_HEADER } from "../about.ts";
 
 /** What the server says about itself in `index.html`. */
@@ -18,13 +19,22 @@ function takeKey(): string {
   return localStorage.getItem(KEPT_KEY) ?? "";
 }
 
+/**
+ * The key of this page. It is read once: when another command serves another queue on the same port, an open page must not change jobs of
+ * that queue, whose name it does not show.
+ */
 const key = about.needsKey ? takeKey() : "";
-
-/** Whether the page can call the API. */
-export const hasKey = !about.needsKey || key !== "";
 
 /** The headers that each call of the API needs. */
 export const callHeaders: Readonly<Record<string, string>> = about.needsKey ? { [KEY_HEADER]: key } : {};
+
+/** Whether the server does not accept the page's key, or the page has no key. */
+export const isKeyWrong = signal(about.needsKey && key === "");
+
+// Another tab has got a key, so load this page again with the new key.
+addEventListener("storage", ({ key: changed }) => {
+  if (changed === KEPT_KEY && isKeyWrong.value) location.reload();
+});
 
 /** The URL that producers of this queue call. */
 export const apiUrl = about.url ?? location.origin;

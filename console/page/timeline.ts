@@ -1,8 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import type { JobSummary } from "../../http/answers.ts";
 import { api } from "./api.ts";
+import { countTopics, type Minute } from "./count-topics.ts";
 import { jobPage } from "./reads.ts";
-import { type Buckets, countJobs, partsOf, type Range, withForecast } from "./time-buckets.ts";
+import { type Buckets, countJobs, partsOf, type Range, sumOf, withForecast } from "./time-buckets.ts";
 
 const MINUTE = 60_000;
 /** So many jobs of a range are read one by one. */
@@ -64,18 +65,24 @@ async function readTimeline(
   // A short range with many jobs is read to `reached` only. The rest of it is counted.
   const counted = isShort ? reached : Math.max(now, from);
   for (const part of partsOf({ from: Math.max(counted, from), to })) {
-    for (const topic of topics) {
-      tell({
-        status: `${cut} Counting the jobs of ${topic} until ${new Date(part.to).toISOString().slice(11, 16)} UTC …`,
-      });
-      const minutes: { minute: string; count: number }[] = [];
-      const range = { from: new Date(part.from), to: new Date(part.to) };
-      for await (const one of api.forecast({ topic, ...range, signal })) minutes.push(one);
+    const range = { from: new Date(part.from), to: new Date(part.to) };
+    const until = `until ${range.to.toISOString().slice(11, 16)} UTC …`;
+    const read = async (topic: string | undefined) => {
+      tell({ status: `${cut} Counting the jobs ${topic === undefined ? "" : `of ${topic} `}${until}` });
+      const minutes: Minute[] = [];
+      for await (const one of api.forecast({ ...(topic && { topic }), ...range, signal })) minutes.push(one);
+      return minutes;
+    };
+    const busiest = topics.toSorted((one, other) => jobsOf(counts.get(other)) - jobsOf(counts.get(one)));
+    for await (const { topic, minutes } of countTopics(busiest, read))
       counts = withForecast(counts, topic, minutes, step);
-    }
     tell({ counts });
   }
   tell({ status: cut });
+}
+
+function jobsOf(buckets: Buckets = new Map()): number {
+  return [...buckets.values()].reduce((sum, counts) => sum + sumOf(counts), 0);
 }
 
 /** Reads the first jobs of a range. `reached`: the end of what was read, ms since the epoch. */

@@ -2,7 +2,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
 
 /** The path of Debian's Chromium. `MINUTEHAND_CHROMIUM` names another Chromium. */
-const CHROMIUM = process.env.MINUTEHAND_CHROMIUM ?? "/usr/bin/chromium";
+export const CHROMIUM = process.env.MINUTEHAND_CHROMIUM ?? "/usr/bin/chromium";
 /** How long a page may take until an element is there, ms. A busy machine draws slowly. */
 const PATIENCE_MS = 20_000;
 

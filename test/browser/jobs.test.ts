@@ -16,7 +16,7 @@ test("jobs are selected by topic, tag and range, and the address names the selec
   await page.getByLabel("Until").fill("2030-05-02T00:00:00Z");
   await page.getByRole("button", { name: "Show this range" }).click();
   await page.getByText("jobs-other").waitFor();
-  await page.getByLabel("Tag").fill("jobs-may-tag");
+  await page.getByRole("textbox", { name: "Tag" }).fill("jobs-may-tag");
   await page.keyboard.press("Tab");
   await page.getByText("jobs-other").waitFor({ state: "hidden" });
   await page.getByText("jobs-may", { exact: true }).waitFor();

@@ -1,22 +1,25 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, test } from "vitest";
-import { type ServedApi, serveApi } from "./served-api.ts";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { ABOUT_ID, type About, KEY_HEADER } from "../../console/about.ts";
+import { beyondLoopback, listenersOf } from "../security/listeners.ts";
+import { type } from "./command-line.ts";
+import { scriptAccount } from "./scripted-account.ts";
+import { serveApi } from "./served-api.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
-const running: ChildProcess[] = [];
+const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/console#key=[0-9a-f-]{36}/;
+
 afterEach(() => {
-  for (const child of running.splice(0)) child.kill("SIGKILL");
+  vi.unstubAllEnvs();
 });
 
-function start({ url }: Pick<ServedApi, "url">, ...args: string[]) {
-  const child = spawn(process.execPath, [MAIN, "console", ...args], {
-    env: { ...process.env, MINUTEHAND_URL: url },
-  });
-  running.push(child);
+/** Runs `minutehand console` as a user does, until the end of the test. */
+function start(args: readonly string[]) {
+  const child = spawn(process.execPath, [MAIN, "console", ...args]);
   const said = { out: "", err: "" };
   child.stdout.on("data", (data) => {
     said.out += data;
@@ -24,53 +27,122 @@ function start({ url }: Pick<ServedApi, "url">, ...args: string[]) {
   child.stderr.on("data", (data) => {
     said.err += data;
   });
-  return { child, said };
+  const closed = once(child, "close");
+  /** Waits until the command has printed its address. */
+  const opened = async () => {
+    await expect.poll(() => said.out + said.err).toMatch(/\n/);
+    const [address = ""] = ADDRESS.exec(said.out) ?? [];
+    const { origin, hash } = new URL(address);
+    return { address, origin, key: hash.slice("#key=".length) };
+  };
+  return {
+    child,
+    said,
+    closed,
+    opened,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await closed;
+    },
+  };
 }
 
-test("console serves the page and passes its calls on with the key, until Ctrl-C", async () => {
-  await using api = await serveApi();
-  const { id } = await api.file({ topic: "orders", delay: "1h" });
-  const { child, said } = start(api, "--port", "0", "--json");
-  await expect.poll(() => said.out).toContain("\n");
-  const { url } = JSON.parse(said.out);
-  const { origin, pathname, hash } = new URL(url);
-  expect(pathname).toBe("/console");
-  const page = await (await fetch(url)).text();
-  expect(page).toContain('"needsKey":true');
-  // The key is in the address only, which the browser does not send.
-  const key = hash.replace("#key=", "");
-  expect(page).not.toContain(key);
-  expect((await fetch(`${origin}/jobs/${id}`)).status).toBe(403);
-  const answer = await fetch(`${origin}/jobs/${id}`, { headers: { "x-minutehand-key": key } });
-  expect(await answer.json()).toMatchObject({ id, topic: "orders" });
-  child.kill("SIGINT");
-  expect(await once(child, "close")).toEqual([130, null]);
-  expect(said.err).toBe("");
-});
+/** What a page of this server knows about the server. */
+async function aboutAt(origin: string): Promise<About> {
+  const html = await (await fetch(`${origin}/console`)).text();
+  return JSON.parse(new RegExp(`id="${ABOUT_ID}">(.*?)</script>`).exec(html)?.[1] ?? "");
+}
 
-test("each run has another key", async () => {
-  await using api = await serveApi();
-  const runs = [start(api, "--port", "0"), start(api, "--port", "0")];
-  const keys = await Promise.all(
-    runs.map(async ({ said }) => {
-      await expect.poll(() => said.out).toContain("until Ctrl-C");
-      return /#key=(\S+)/.exec(said.out)?.[1];
-    }),
-  );
-  expect(keys[0]).toMatch(/^[\w-]{32,}$/);
-  expect(keys[0]).not.toBe(keys[1]);
-});
+describe("minutehand console", () => {
+  test("prints an address whose key opens the API, and runs until Ctrl-C", async () => {
+    await using api = await serveApi();
+    await using command = start(["--url", api.url, "--port", "0"]);
+    const { address, origin, key } = await command.opened();
+    expect(command.said.out).toBe(`The console of ${api.url} is at ${address} until Ctrl-C.\n`);
 
-test("a port that is in use is an error that says what to do", async () => {
-  await using api = await serveApi();
-  const other = createServer();
-  await once(other.listen(0, "127.0.0.1"), "listening");
-  const { port } = other.address() as AddressInfo;
-  const { child, said } = start(api, "--port", String(port));
-  expect(await once(child, "close")).toEqual([1, null]);
-  other.close();
-  expect(said).toEqual({
-    out: "",
-    err: `minutehand: port ${port} of 127.0.0.1 is in use; choose another port with --port, or a free one with --port 0\n`,
+    expect((await fetch(`${origin}/topics`)).status).toBe(403);
+    expect(api.authorizations).toEqual([]);
+    const answered = await fetch(`${origin}/topics`, { headers: { [KEY_HEADER]: key } });
+    expect(await answered.json()).toMatchObject({ topics: expect.any(Array) });
+    expect(api.authorizations).toHaveLength(1);
+    expect(beyondLoopback(listenersOf(command.child.pid ?? 0))).toEqual([]);
+
+    command.child.kill("SIGINT");
+    expect(await command.closed).toEqual([130, null]);
+    expect(command.said.err).toBe("");
+    await expect(fetch(origin)).rejects.toThrow("fetch failed");
+  });
+
+  test("makes another key each time, and prints it nowhere but in the address", async () => {
+    await using api = await serveApi();
+    await using one = start(["--url", api.url, "--port", "0"]);
+    await using other = start(["--url", api.url, "--port", "0"]);
+    const [{ key, origin }, second] = [await one.opened(), await other.opened()];
+    expect(key).not.toBe(second.key);
+    await fetch(`${origin}/topics`, { headers: { [KEY_HEADER]: second.key } });
+    await fetch(`${origin}/topics?key=${key}`);
+    expect(one.said.out.split(key)).toHaveLength(2);
+    expect(one.said.err).toBe("");
+    expect(JSON.stringify(await aboutAt(origin))).not.toContain(key);
+  });
+
+  test("--json prints the address as JSON", async () => {
+    await using api = await serveApi();
+    await using command = start(["--url", api.url, "--port", "0", "--json"]);
+    await command.opened();
+    expect(JSON.parse(command.said.out)).toEqual({ url: expect.stringMatching(ADDRESS) });
+  });
+
+  test("--stack shows the queue by the stack's name", async () => {
+    await using api = await serveApi();
+    const outputs = [{ key: "JobsApiUrl9C1", value: api.url, description: "Minutehand API" }];
+    await using _ = await scriptAccount({ stacks: { Shop: { status: "CREATE_COMPLETE", outputs } } });
+    await using command = start(["--stack", "Shop", "--port", "0"]);
+    const { origin, address } = await command.opened();
+    expect(command.said.out).toBe(`The console of Shop is at ${address} until Ctrl-C.\n`);
+    const about = { queue: "Shop", url: api.url, auth: "none", hasLive: false, needsKey: true };
+    expect(await aboutAt(origin)).toEqual(about);
+  });
+
+  test("--url shows the queue by the URL's host, and --token is in no page", async () => {
+    await using api = await serveApi();
+    await using command = start(["--url", api.url, "--port", "0", "--token", "ey.secret"]);
+    const { origin, key } = await command.opened();
+    const about = await aboutAt(origin);
+    expect(about).toMatchObject({ queue: new URL(api.url).host, auth: "bearer" });
+    expect(JSON.stringify(about) + command.said.out + command.said.err).not.toContain("ey.secret");
+    await fetch(`${origin}/topics`, { headers: { [KEY_HEADER]: key } });
+    expect(api.authorizations).toEqual(["Bearer ey.secret"]);
+  });
+
+  test("names a port that is in use, and how to choose another", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const { code, out, err } = await type(undefined, ["console", "--port", String(port)]);
+    taken.close();
+    expect({ code, out, err }).toEqual({
+      code: 1,
+      out: "",
+      err: `minutehand: port ${port} of 127.0.0.1 is in use; choose another port with --port, or a free one with --port 0\n`,
+    });
+  });
+
+  test.each([
+    [["--port", "65536"], /^minutehand: option '--port <n>' .*from 0 to 65535\.\n$/],
+    [
+      ["--url", "https://queue.example.com"],
+      /^minutehand: region must be given .*; see --region and --token\n$/,
+    ],
+    [
+      ["--url", "https://host", "--token", "a b"],
+      /^minutehand: bearer must be a token .*; see --region and --token\n$/,
+    ],
+  ])("refuses %j", async (args, message) => {
+    for (const name of ["AWS_REGION", "AWS_DEFAULT_REGION"]) vi.stubEnv(name, undefined);
+    vi.stubEnv("AWS_CONFIG_FILE", "/dev/null");
+    const { code, out, err } = await type(undefined, ["console", ...args], { env: {} });
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toMatch(message);
   });
 });

@@ -1,130 +1,240 @@
-import { once } from "node:events";
-import { createServer, request, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { buildPage } from "../../console/build.ts";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { About } from "../../console/about.ts";
+import { createLive } from "../../console/live.ts";
+import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
+import { listenOnLoopback } from "../../local/loopback-server.ts";
+import { type Asked, ask } from "./ask.ts";
 
-const files = buildPage();
-const about = { queue: "</script><b>", auth: "none", hasLive: false, needsKey: false } as const;
-let server: Server;
+const ABOUT: About = { queue: "Shop", auth: "iam", hasLive: false, needsKey: true };
+const files = new Map([
+  ["index.html", Buffer.from("<html><!-- about --></html>")],
+  ["console-1.js", Buffer.from("go()")],
+  ["console-1.css", Buffer.from("a{}")],
+]);
 
-beforeAll(async () => {
-  const pages = consolePages(files, about);
-  server = createServer((asked, answered) => pages(asked, answered) || answered.writeHead(418).end());
-  await once(server.listen(0, "127.0.0.1"), "listening");
+const servers: Server[] = [];
+afterAll(() => {
+  for (const server of servers) server.close().closeAllConnections();
 });
-afterAll(() => void server.close());
 
-type Answer = { status: number; headers: NodeJS.Dict<string | string[]>; body: string };
-
-/** Asks with a path and headers that `fetch` would mend or refuse. */
-async function ask(path: string, headers: object = {}, method = "GET"): Promise<Answer> {
-  const { port } = server.address() as AddressInfo;
-  const asked = request({ port, host: "127.0.0.1", path, method, headers: { ...headers } });
-  asked.end();
-  const [response] = await once(asked, "response");
-  let body = "";
-  for await (const chunk of response) body += chunk;
-  return { status: response.statusCode, headers: response.headers, body };
+/** Serves pages. The server answers 418 to each request that the pages leave alone. */
+async function serve(pages: ReturnType<typeof consolePages>): Promise<string> {
+  const server = createServer((request, response) => {
+    if (!pages(request, response)) response.writeHead(418).end();
+  });
+  servers.push(server);
+  return listenOnLoopback(server, 0);
 }
 
-test("every view is the same page, which names only its own files", async () => {
-  for (const path of ["/console", "/console/", "/console/jobs/01M8?x=1", "/console/no-such-view"]) {
-    const { status, body, headers } = await ask(path);
-    expect(status, path).toBe(200);
-    expect(headers["content-type"]).toBe("text/html; charset=utf-8");
-    expect(headers["cache-control"]).toBe("no-store");
-    const named = [...body.matchAll(/(?:src|href)="(?!data:)([^"]*)"/g)].map(([, address]) => address);
-    expect(named.toSorted()).toEqual(
-      [...files.keys()]
-        .filter((name) => name !== "index.html")
-        .map((name) => `/console/${name}`)
-        .toSorted(),
-    );
-  }
+let base: string;
+beforeAll(async () => {
+  base = await serve(consolePages(files, ABOUT));
 });
+const get = (path: string, asked: Asked = {}) => ask(base, path, asked);
 
-test("what the page knows of its server cannot end its element", async () => {
-  const { body } = await ask("/console");
-  const [, json = ""] = /<script type="application\/json" id="about">(.*?)<\/script>/.exec(body) ?? [];
-  expect(JSON.parse(json)).toEqual(about);
-  expect(body).not.toContain("<b>");
-});
+describe("the pages of the console", () => {
+  test.each([
+    "/console",
+    "/console/",
+    "/console?x=1",
+    "/console/jobs/17",
+    "/console/index.html",
+    "/console//x",
+  ])("%s is the page, with what it must know", async (path) => {
+    const { status, headers, text } = await get(path);
+    expect({ status, text }).toEqual({
+      status: 200,
+      text: `<html><script type="application/json" id="about">${JSON.stringify(ABOUT)}</script></html>`,
+    });
+    expect(headers).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+      "referrer-policy": "no-referrer",
+      "cross-origin-opener-policy": "same-origin",
+      "cross-origin-resource-policy": "same-origin",
+    });
+  });
 
-test("each answer forbids code, frames and requests of others", async () => {
-  const [script = ""] = [...files.keys()].filter((name) => name.endsWith(".js"));
-  for (const path of ["/console", `/console/${script}`, "/console/none.js", "/"]) {
-    const { headers } = await ask(path);
-    const policy = String(headers["content-security-policy"]);
-    for (const rule of [
-      "default-src 'none'",
-      "script-src 'self'",
+  test("the page may run and load only its own files", async () => {
+    const { headers } = await get("/console");
+    const policy = String(headers["content-security-policy"]).split("; ").sort();
+    expect(policy).toEqual([
+      "base-uri 'none'",
       "connect-src 'self'",
+      "default-src 'none'",
+      "form-action 'none'",
       "frame-ancestors 'none'",
-    ])
-      expect(policy, path).toContain(rule);
-    expect(policy).not.toContain("unsafe");
-    expect(headers["x-content-type-options"]).toBe("nosniff");
-    expect(headers["cross-origin-opener-policy"]).toBe("same-origin");
+      "img-src 'self' data:",
+      "require-trusted-types-for 'script'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "trusted-types 'none'",
+    ]);
+  });
+
+  test.each([
+    ["/console/console-1.js", "go()", "text/javascript; charset=utf-8"],
+    ["/console/console-1.css", "a{}", "text/css; charset=utf-8"],
+  ])("%s is a file, which a browser may keep", async (path, text, type) => {
+    const answered = await get(path);
+    expect(answered).toMatchObject({ status: 200, text });
+    expect(answered.headers).toMatchObject({
+      "content-type": type,
+      "cache-control": "max-age=31536000, immutable",
+      "x-content-type-options": "nosniff",
+    });
+  });
+
+  test.each(["/console/console-2.js", "/console/x.css", "/console/__proto__.js", "/console/%00.js"])(
+    "%s is no file",
+    async (path) => {
+      expect(await get(path)).toMatchObject({ status: 404 });
+    },
+  );
+
+  test.each([
+    "/console/../package.json",
+    "/console/..%2f..%2fpackage.json",
+    "/console/%2e%2e/%2e%2e/etc/passwd",
+    "/console/....//package.json",
+    "/console/..\\..\\package.json",
+    "/console//etc/passwd",
+    "/console/file:///etc/passwd",
+    "/console/constructor",
+    "/console/console-1%2ejs",
+    "/console/%ff%fe",
+    "/console/%",
+    "/console/%0d%0aset-cookie:%20a=b",
+  ])("%s leads to no file of this machine", async (path) => {
+    const { status, text, headers } = await get(path);
+    expect({ status, isPage: text.startsWith("<html><script") }).toEqual({ status: 200, isPage: true });
+    expect(headers["set-cookie"]).toBeUndefined();
+  });
+
+  test.each(["/jobs", "/consolex", "/Console", "//console", "/%63onsole", "http://localhost/console", "/.."])(
+    "%s is left to the API",
+    async (path) => {
+      expect(await get(path)).toMatchObject({ status: 418 });
+    },
+  );
+
+  test("/ leads to the console, whatever the host is called", async () => {
+    const { port } = new URL(base);
+    for (const host of [`127.0.0.1:${port}`, "localhost"]) {
+      const { status, headers } = await get("/?to=//evil.example", { headers: { host } });
+      expect({ status, location: headers.location }).toEqual({ status: 302, location: "/console" });
+    }
+  });
+
+  test.each(["/", "/console", "/console/console-1.js"])("HEAD %s has the headers only", async (path) => {
+    const { headers: wanted, status } = await get(path);
+    const { date: _, ...rest } = wanted;
+    const head = await get(path, { method: "HEAD" });
+    expect(head).toMatchObject({ status, text: "" });
+    expect(head.headers).toMatchObject(rest);
+  });
+
+  test.each(["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])("%s is refused", async (method) => {
+    for (const path of ["/", "/console", "/console/console-1.js"]) {
+      const { status, headers } = await get(path, { method });
+      expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: "GET, HEAD" });
+    }
+  });
+
+  test.each(["</script><script>alert(1)</script>", "<!--", "$& $' $` $1 $$", "\u2028\"'\\"])(
+    "a queue named %j is text and nothing else",
+    async (queue) => {
+      const odd = await serve(consolePages(files, { ...ABOUT, queue }));
+      const { text } = await ask(odd, "/console");
+      const [, json = ""] =
+        /^<html><script type="application\/json" id="about">([^<]*)<\/script><\/html>$/.exec(text) ?? [];
+      expect(JSON.parse(json)).toEqual({ ...ABOUT, queue });
+    },
+  );
+});
+
+describe("web pages of other sites", () => {
+  const link = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+
+  test.each(["/", "/console", "/console/jobs/17"])("may have a link to %s", async (path) => {
+    for (const site of ["cross-site", "same-site", "none", "same-origin"]) {
+      const { status } = await get(path, { headers: { ...link, "sec-fetch-site": site } });
+      expect(status).toBeLessThan(400);
+    }
+  });
+
+  test.each<[string, string, Asked]>([
+    ["frame the page", "/console", { headers: { ...link, "sec-fetch-dest": "iframe" } }],
+    ["fetch the page", "/console", { headers: { "sec-fetch-mode": "no-cors", "sec-fetch-dest": "empty" } }],
+    ["embed the page", "/console", { headers: { ...link, "sec-fetch-dest": "object" } }],
+    [
+      "load the script",
+      "/console/console-1.js",
+      { headers: { "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script" } },
+    ],
+    ["link to the script", "/console/console-1.js", { headers: link }],
+    ["link to the stream of log lines", "/console/live/events", { headers: link }],
+    ["send a form", "/console", { method: "POST", headers: { ...link, origin: "http://evil.example" } }],
+    ["say that they are nobody", "/console", { headers: { origin: "null" } }],
+    [
+      "rebind a name",
+      "/console",
+      { headers: { ...link, host: "evil.example", "sec-fetch-site": "same-origin" } },
+    ],
+  ])("may not %s", async (_, path, { method, headers = {} }) => {
+    const answered = await get(path, {
+      headers: { "sec-fetch-site": "cross-site", ...headers },
+      ...(method ? { method } : {}),
+    });
+    expect(answered).toMatchObject({ status: 403, text: expect.stringMatching(/^the header \S+ must be /) });
+    expect(answered.text).not.toContain("about");
+  });
+});
+
+describe("the stream of log lines", () => {
+  test("is absent where there is no log", async () => {
+    expect(await get("/console/live/events")).toMatchObject({ status: 404 });
+  });
+
+  test("ends at once for HEAD", async () => {
+    const live = createLive();
+    live.add({ text: "a line", at: 0 });
+    const local = await serve(consolePages(files, ABOUT, live));
+    const answered = await ask(local, "/console/live/events", { method: "HEAD" });
+    expect(answered).toMatchObject({ status: 200, text: "" });
+    expect(answered.headers).toMatchObject({
+      "content-type": "text/event-stream",
+      "cache-control": "no-store",
+    });
+  });
+});
+
+test("each file that the built page names is served with a type that a browser runs", async () => {
+  const built = await serve(consolePages(await readPageFiles(), ABOUT));
+  const { text } = await ask(built, "/console");
+  const named = [...text.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, path = ""]) => path);
+  expect(named.map((path) => path.replace(/-[0-9a-f]{12}\./, "-….")).sort()).toEqual([
+    "/console/console-….css",
+    "/console/console-….js",
+  ]);
+  for (const path of named) {
+    const { status, headers } = await ask(built, path);
+    const type = path.endsWith(".js") ? "text/javascript" : "text/css";
+    expect({ status, type: headers["content-type"] }).toEqual({
+      status: 200,
+      type: `${type}; charset=utf-8`,
+    });
   }
 });
 
-test("/ leads to the console, and every other path is left alone", async () => {
-  expect(await ask("/")).toMatchObject({ status: 302, headers: { location: "/console" } });
-  for (const path of ["/jobs", "/consoles", "/console.js", "//console", "/%63onsole", "/jobs?/console"])
-    expect((await ask(path)).status, path).toBe(418);
-});
-
-test.each([
-  "/console/../package.json",
-  "/console/%2e%2e/package.json",
-  "/console/..%2f..%2fetc/passwd",
-  "/console/__proto__",
-])("%s reads no file", async (path) => {
-  const { status, body } = await ask(path);
-  expect(status).toBe(200);
-  expect(body).toMatch(/^<!doctype html>/);
-});
-
-test("a file that is not there is not found, so that an old page notices a new version", async () => {
-  expect((await ask("/console/console-000000000000.js")).status).toBe(404);
-});
-
-test("only GET and HEAD are answered", async () => {
-  expect(await ask("/console", {}, "POST")).toMatchObject({ status: 405, headers: { allow: "GET, HEAD" } });
-  const head = await ask("/console", {}, "HEAD");
-  expect(head).toMatchObject({ status: 200, body: "" });
-});
-
-test.each([
-  ["a name that points here", { host: "evil.example" }],
-  [
-    "another site's script",
-    { "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
-  ],
-  ["a frame", { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" }],
-  ["another origin", { origin: "http://evil.example" }],
-  [
-    "a form of another site",
-    {
-      origin: "http://evil.example",
-      "sec-fetch-site": "cross-site",
-      "sec-fetch-mode": "navigate",
-      "sec-fetch-dest": "document",
-    },
-  ],
-])("%s is refused", async (_, headers) => {
-  expect((await ask("/console", headers)).status).toBe(403);
-});
-
-test("a link on another site opens a view", async () => {
-  const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
-  expect((await ask("/console/jobs", link)).status).toBe(200);
-});
-
-test("the page has at most 150 KB compressed", () => {
-  const bytes = [...files.values()].reduce((sum, content) => sum + gzipSync(content, { level: 9 }).length, 0);
-  expect(bytes).toBeLessThan(150_000);
+/** What a page's server must not do with a request that it leaves to another function: read it or answer it. */
+test("a request that is no page's is not touched", () => {
+  const pages = consolePages(files, ABOUT);
+  const request = { url: "/jobs", method: "POST", headers: {} } as IncomingMessage;
+  const untouchable = new Proxy({}, { get: () => expect.unreachable() });
+  expect(pages(request, untouchable as never)).toBe(false);
 });

@@ -1,199 +1,422 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import type { RequestListener } from "node:http";
+import { connect } from "node:net";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Authorize, authorizeBy, signed } from "../../client/authorize.ts";
+import { KEY_HEADER } from "../../console/about.ts";
+import { consolePages } from "../../console/pages.ts";
 import { openProxy } from "../../console/proxy.ts";
+import { beyondLoopback, listenersOf } from "../security/listeners.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { signatureOf } from "../support/signature.ts";
+import { type Asked, ask } from "./ask.ts";
 
 const KEY = "the-key";
-const stops: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop();
+const SECRET = "s3cr3t";
+const CREDENTIALS = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: SECRET, sessionToken: "session-token" };
+const unsigned: Authorize = async ({ headers }) => headers;
+const PATIENCE = 30_000;
+
+afterEach(() => {
+  vi.unstubAllEnvs();
 });
 
-type Asked = { method: string; url: string; headers: NodeJS.Dict<string | string[]>; body: string };
+type Served = AsyncDisposable & {
+  api: Receiver;
+  address: string;
+  /** Sends a call with the key. */
+  call: (path: string, asked?: Asked) => ReturnType<typeof ask>;
+};
+type Options = { authorize?: Authorize; patience?: number; path?: string; url?: string };
 
-/** Serves an API elsewhere, which answers as `answer` says, and a proxy to it. */
-async function serve(
-  answer: (asked: Asked, response: ServerResponse) => unknown,
-  authorize: Authorize = async ({ headers }) => headers,
-) {
-  const calls: Asked[] = [];
-  const api: Server = createServer(async (asked: IncomingMessage, response) => {
-    let body = "";
-    for await (const chunk of asked) body += chunk;
-    const call = { method: asked.method ?? "", url: asked.url ?? "", headers: asked.headers, body };
-    calls.push(call);
-    answer(call, response);
-  });
-  await once(api.listen(0, "127.0.0.1"), "listening");
-  stops.push(() => {
-    api.closeAllConnections();
-    api.close();
-  });
-  const url = `http://127.0.0.1:${(api.address() as AddressInfo).port}/prod`;
-  const proxy = await openProxy({ pages: () => false, url, authorize, key: KEY, port: 0 });
-  stops.push(proxy.stop);
-  const ask = (path: string, init: RequestInit = {}) =>
-    fetch(`${proxy.address}${path}`, { ...init, headers: { "x-minutehand-key": KEY, ...init.headers } });
-  return { calls, ask, proxy, api };
+/** Serves an API, and a console that passes its calls on to the API. `path`: the path of the API's URL. */
+async function serve(answer: RequestListener, options: Options = {}): Promise<Served> {
+  const { authorize = unsigned, patience = PATIENCE, path = "" } = options;
+  const api = await startReceiver(answer);
+  const url = options.url ?? `http://127.0.0.1:${api.port}${path}`;
+  const about = { queue: "Shop", auth: "none", hasLive: false, needsKey: true } as const;
+  const pages = consolePages(new Map(), about);
+  const { address, stop } = await openProxy({ pages, url, authorize, key: KEY, port: 0, patience });
+  return {
+    api,
+    address,
+    call: (to, asked = {}) =>
+      ask(address, to, { ...asked, headers: { [KEY_HEADER]: KEY, ...asked.headers } }),
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await api[Symbol.asyncDispose]();
+    },
+  };
 }
 
-const ok = (_: Asked, response: ServerResponse) => response.end("{}");
+const ok: RequestListener = (_, response) => void response.end("{}");
+const problemIn = ({ text }: { text: string }) =>
+  JSON.parse(text) as { code: string; detail: string; status: number };
 
-test("a call reaches the API with its method, path, query, body and the headers that count", async () => {
-  const { calls, ask } = await serve(ok);
-  await ask("/jobs?topic=a%20b", {
-    method: "POST",
-    body: '{"a":"ä"}',
-    headers: { "content-type": "application/json", "idempotency-key": "17", cookie: "a=1", "x-other": "1" },
-  });
-  const [call] = calls;
-  expect(call).toMatchObject({ method: "POST", url: "/prod/jobs?topic=a%20b", body: '{"a":"ä"}' });
-  expect(call?.headers).toMatchObject({ "content-type": "application/json", "idempotency-key": "17" });
-  for (const name of ["x-minutehand-key", "cookie", "x-other", "origin"])
-    expect(call?.headers).not.toHaveProperty(name);
-});
-
-test("the answer comes back with its status and the headers that count", async () => {
-  const { ask } = await serve((_, response) => {
-    response.writeHead(429, {
-      "content-type": "application/problem+json",
-      "retry-after": "2",
-      "set-cookie": "a=1",
-      "content-security-policy": "default-src *",
+describe("a call of the console", () => {
+  test("reaches the API as the page sent it, and the answer reaches the page as the API gave it", async () => {
+    await using served = await serve((_, response) => {
+      const headers = { "content-type": "application/json", location: "/jobs/1", "retry-after": "2" };
+      response.writeHead(201, { ...headers, "idempotent-replayed": "true" }).end('{"id":"ä"}');
     });
-    response.end('{"code":"x"}');
+    const headers = { "content-type": "application/json", "idempotency-key": "k" };
+    const answered = await served.call("/jobs?x=a%2Fb&y=%20", {
+      method: "POST",
+      headers,
+      body: '{"body":"ä"}',
+    });
+    expect(answered).toMatchObject({ status: 201, text: '{"id":"ä"}' });
+    expect(answered.headers).toMatchObject({
+      "content-type": "application/json",
+      location: "/jobs/1",
+      "retry-after": "2",
+      "idempotent-replayed": "true",
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+    });
+    expect(served.api.received).toMatchObject([
+      { method: "POST", path: "/jobs?x=a%2Fb&y=%20", headers, body: '{"body":"ä"}' },
+    ]);
   });
-  const answer = await ask("/jobs");
-  expect(answer.status).toBe(429);
-  expect(Object.fromEntries(answer.headers)).toMatchObject({
-    "content-type": "application/problem+json",
-    "retry-after": "2",
-    "x-content-type-options": "nosniff",
+
+  test("passes on neither the key nor what the browser says about itself", async () => {
+    await using served = await serve(ok);
+    const own = {
+      cookie: "a=b",
+      referer: `${served.address}/console`,
+      "user-agent": "me",
+      authorization: "Basic x",
+    };
+    const fetched = { origin: served.address, "sec-fetch-site": "same-origin", "x-forwarded-for": "1.2.3.4" };
+    expect(await served.call("/topics", { headers: { ...own, ...fetched } })).toMatchObject({ status: 200 });
+    const [received] = served.api.received;
+    for (const name of [KEY_HEADER, "cookie", "referer", "authorization", "origin", "x-forwarded-for"])
+      expect(received?.headers).not.toHaveProperty(name);
+    expect(JSON.stringify(received)).not.toContain(KEY);
+    expect(received?.headers["user-agent"]).not.toBe("me");
   });
-  expect(answer.headers.has("set-cookie")).toBe(false);
-  expect(answer.headers.has("content-security-policy")).toBe(false);
-  expect(await answer.text()).toBe('{"code":"x"}');
-});
 
-test.each([
-  {},
-  { "x-minutehand-key": "" },
-  { "x-minutehand-key": "the-kez" },
-  { "x-minutehand-key": `${KEY}, ${KEY}` },
-])("a call with the key %j is refused", async (headers: Record<string, string>) => {
-  const { calls, proxy } = await serve(ok);
-  const answer = await fetch(`${proxy.address}/jobs`, { method: "POST", body: "{}", headers });
-  expect(answer.status).toBe(403);
-  expect(await answer.json()).toMatchObject({ code: "forbidden" });
-  expect(calls).toEqual([]);
-});
-
-test.each([
-  ["a name that points here", { host: "evil.example" }],
-  ["another site", { origin: "http://evil.example" }],
-  ["another port", { origin: "http://127.0.0.1:1" }],
-  [
-    "another site's link",
-    { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" },
-  ],
-])("%s is refused even with the key", async (_, headers) => {
-  const { calls, proxy } = await serve(ok);
-  const asked = request(`${proxy.address}/jobs`, { headers: { ...headers, "x-minutehand-key": KEY } }).end();
-  const [response] = await once(asked, "response");
-  response.resume();
-  expect(response.statusCode).toBe(403);
-  expect(calls).toEqual([]);
-});
-
-test("each call is signed for the API's host, with credentials that are asked for each time", async () => {
-  let asked = 0;
-  const credentials = async () => ({
-    accessKeyId: `AKID${++asked}`,
-    secretAccessKey: "s3cr3t",
-    sessionToken: "t0ken",
+  test("keeps no cookie and no header that could change the page", async () => {
+    await using served = await serve((_, response) => {
+      response.writeHead(200, {
+        "set-cookie": "a=b",
+        "access-control-allow-origin": "*",
+        "content-encoding": "identity",
+        "clear-site-data": '"*"',
+      });
+      response.end("{}");
+    });
+    const { headers } = await served.call("/topics");
+    for (const name of ["set-cookie", "access-control-allow-origin", "content-encoding", "clear-site-data"])
+      expect(headers).not.toHaveProperty(name);
   });
-  const { calls, ask } = await serve(ok, signed(credentials, "eu-west-1"));
-  await ask("/jobs");
-  await ask("/jobs", { method: "POST", body: "{}" });
-  const signatures = calls.map(({ headers }) => String(headers.authorization));
-  expect(signatures[0]).toMatch(
-    /^AWS4-HMAC-SHA256 Credential=AKID1\/\d{8}\/eu-west-1\/execute-api\/aws4_request/,
-  );
-  expect(signatures[1]).toContain("Credential=AKID2/");
-});
 
-test("without credentials the page gets a clear error, and the API no call", async () => {
-  const { calls, ask } = await serve(
-    ok,
-    signed(async () => {
-      throw new Error("the session has expired");
-    }, "eu-west-1"),
-  );
-  const answer = await ask("/jobs");
-  expect(answer.status).toBe(502);
-  expect((await answer.json()).detail).toContain("the session has expired");
-  expect(calls).toEqual([]);
-});
-
-test("a token is added to each call, and is in no answer", async () => {
-  const { calls, ask, api } = await serve(
-    ok,
-    authorizeBy({ url: "http://127.0.0.1", auth: { bearer: "s3cr3t-token" } }),
-  );
-  await ask("/jobs");
-  expect(calls[0]?.headers.authorization).toBe("Bearer s3cr3t-token");
-  api.closeAllConnections();
-  await new Promise((resolve) => api.close(resolve));
-  const answer = await ask("/jobs");
-  expect(answer.status).toBe(502);
-  expect(await answer.text()).not.toContain("s3cr3t-token");
-});
-
-test("a redirect of the API is not followed", async () => {
-  const { ask } = await serve((_, response) =>
-    response.writeHead(302, { location: "http://evil.example/" }).end(),
-  );
-  const answer = await ask("/jobs", { redirect: "manual" });
-  expect(answer.status).toBe(302);
-});
-
-test("an API that breaks off is an error of the page, and the next call works", async () => {
-  let first = true;
-  const { ask } = await serve((_, response) => {
-    if (!first) return response.end("{}");
-    first = false;
-    response.writeHead(200, { "content-length": "100" });
-    response.write("{");
-    return setImmediate(() => response.destroy());
+  test.each([
+    "/jobs/a%2Fb%20c",
+    "/topics/t/jobs/%252E",
+    "/jobs/%F0%9F%98%80",
+    "/x//y",
+    "/jobs?cursor=a+b%2B&x",
+    "/a;b=c",
+  ])("%s keeps its path", async (path) => {
+    await using served = await serve(ok, { path: "/v1" });
+    expect(await served.call(path)).toMatchObject({ status: 200 });
+    expect(served.api.received.map((received) => received.path)).toEqual([`/v1${path}`]);
   });
-  const broken = await ask("/jobs");
-  expect(broken.status).toBe(502);
-  expect((await ask("/jobs")).status).toBe(200);
-});
 
-test("a call that the page gives up is given up at the API", async () => {
-  const closed = Promise.withResolvers<void>();
-  const reached = Promise.withResolvers<void>();
-  const { ask } = await serve((_, response) => {
-    response.on("close", closed.resolve);
-    reached.resolve();
+  test.each([
+    "http://127.0.0.1:1/jobs",
+    "http://evil.example/",
+    "*",
+    "/../v2/jobs",
+    "/%2e%2e/secret",
+    "/jobs/../../secret",
+    "/..\\..\\secret",
+  ])("%s is refused, because it leaves the API", async (path) => {
+    await using served = await serve(ok, { path: "/v1" });
+    const answered = await served.call(path, { method: path === "*" ? "DELETE" : "GET" });
+    expect(problemIn(answered)).toMatchObject({
+      status: 400,
+      code: "bad-request",
+      detail: expect.stringContaining("/v1/"),
+    });
+    expect(served.api.received).toEqual([]);
   });
-  const stop = new AbortController();
-  const asked = ask("/jobs", { signal: stop.signal }).catch(() => "given up");
-  await reached.promise;
-  stop.abort();
-  expect(await asked).toBe("given up");
-  await closed.promise;
+
+  test.each(["OPTIONS", "TRACE", "PROPFIND"])("%s is refused", async (method) => {
+    await using served = await serve(ok);
+    const answered = await served.call("/jobs", { method });
+    expect(answered).toMatchObject({
+      status: 405,
+      headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE" },
+    });
+    expect(served.api.received).toEqual([]);
+  });
+
+  test.each(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])("%s is passed on", async (method) => {
+    await using served = await serve(ok);
+    const { status, text } = await served.call("/jobs", {
+      method,
+      headers: { "content-length": "2" },
+      body: "{}",
+    });
+    expect({ status, text }).toEqual({ status: 200, text: method === "HEAD" ? "" : "{}" });
+    const body = ["GET", "HEAD"].includes(method) ? "" : "{}";
+    expect(served.api.received).toMatchObject([{ method, body }]);
+  });
+
+  test.each([200, 400, 403, 404, 409, 429, 500, 503])(
+    "has the API's own answer with status %i",
+    async (status) => {
+      await using served = await serve((_, response) => {
+        response
+          .writeHead(status, { "content-type": "application/problem+json" })
+          .end(`{"status":${status}}`);
+      });
+      const answered = await served.call("/jobs");
+      expect(answered).toMatchObject({ status, text: `{"status":${status}}` });
+      expect(answered.headers).toMatchObject({ "content-type": "application/problem+json" });
+    },
+  );
+
+  test("has an answer without content", async () => {
+    await using served = await serve((_, response) => void response.writeHead(204).end());
+    expect(await served.call("/jobs")).toMatchObject({ status: 204, text: "" });
+  });
+
+  test("has bytes as they are, and ten megabytes of them", async () => {
+    const bytes = Buffer.alloc(
+      10 * 1024 * 1024,
+      Uint8Array.from({ length: 256 }, (_, index) => index),
+    );
+    await using served = await serve((_, response) => void response.end(bytes));
+    const { body } = await served.call("/jobs");
+    expect(body.equals(bytes)).toBe(true);
+  });
 });
 
-test("a body above 10 MB is refused", async () => {
-  const { ask, calls } = await serve(ok);
-  const answer = await ask("/jobs", { method: "POST", body: "x".repeat(10 * 1024 * 1024 + 1) }).catch(
-    () => undefined,
-  );
-  // The server closes the connection without reading the body, which some clients report as a failed request.
-  if (answer) expect(answer.status).toBe(413);
-  expect(calls).toEqual([]);
+describe("a call is refused", () => {
+  test.each<[string, Record<string, string>]>([
+    ["without the key", { [KEY_HEADER]: "" }],
+    ["with another key", { [KEY_HEADER]: "the-keY" }],
+    ["with a longer key", { [KEY_HEADER]: `${KEY}x` }],
+    ["with the key in another header", { [KEY_HEADER]: "", authorization: KEY }],
+  ])("%s, and the answer says where the key is", async (_, headers) => {
+    await using served = await serve(ok);
+    for (const method of ["GET", "POST", "OPTIONS"]) {
+      const answered = await served.call(`/jobs?key=${KEY}`, { method, headers });
+      expect(answered).toMatchObject({ status: 403, headers: { [KEY_HEADER]: "wrong" } });
+      expect(problemIn(answered)).toMatchObject({
+        code: "forbidden",
+        detail: expect.stringContaining("minutehand console"),
+      });
+    }
+    expect(served.api.received).toEqual([]);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ["another site's page", { origin: "http://evil.example", "sec-fetch-site": "cross-site" }],
+    [
+      "a link of another site",
+      { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" },
+    ],
+    ["a page of another port", { origin: "http://127.0.0.1:1" }],
+    ["a page of a file", { origin: "null" }],
+    ["a page whose name leads here", { host: "evil.example" }],
+  ])("from %s, although it has the key", async (_, headers) => {
+    await using served = await serve(ok);
+    const answered = await served.call("/jobs", { headers });
+    expect(problemIn(answered)).toMatchObject({
+      status: 403,
+      detail: expect.stringMatching(/^the header .* must be/),
+    });
+    expect(answered.headers).not.toHaveProperty(KEY_HEADER);
+    expect(served.api.received).toEqual([]);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ["says so", { "content-length": String(11 * 1024 * 1024) }],
+    ["comes in chunks", { "transfer-encoding": "chunked" }],
+  ])("if its body is longer than API Gateway's limit and %s", async (_, headers) => {
+    await using served = await serve(ok);
+    const body = Buffer.alloc(11 * 1024 * 1024);
+    // The server does not read the rest, so the connection may break before the answer is read.
+    const answered = await served.call("/jobs", { method: "POST", headers, body }).catch((error) => error);
+    if (!(answered instanceof Error)) expect(answered).toMatchObject({ status: 413 });
+    expect(served.api.received).toEqual([]);
+    expect(await served.call("/jobs")).toMatchObject({ status: 200 });
+  });
+});
+
+describe("an API that fails", () => {
+  test("is named if nothing listens there", async () => {
+    await using served = await serve(ok, { url: "http://127.0.0.1:1" });
+    const answered = await served.call("/jobs");
+    expect(problemIn(answered)).toEqual({
+      ...{ type: "about:blank", title: "unavailable", status: 502, code: "unavailable" },
+      detail: expect.stringMatching(/^no answer from http:\/\/127\.0\.0\.1:1: .*(ECONNREFUSED|bad port)/),
+    });
+  });
+
+  test.each<[string, RequestListener]>([
+    ["before its answer", (_, response) => void response.destroy()],
+    ["within its answer", (_, response) => void response.write("{", () => response.destroy())],
+  ])("is named if it breaks off %s", async (_, answer) => {
+    await using served = await serve(answer);
+    const answered = await served.call("/jobs");
+    expect(problemIn(answered)).toMatchObject({
+      status: 502,
+      detail: expect.stringMatching(/^no answer from http:.*: ./),
+    });
+  });
+
+  test.each<[string, RequestListener]>([
+    ["never answers", () => {}],
+    ["never ends its answer", (_, response) => void response.write("{")],
+  ])("is given up if it %s", async (_, answer) => {
+    await using served = await serve(answer, { patience: 200 });
+    const { detail, code } = problemIn(await served.call("/jobs"));
+    expect({ code, detail }).toEqual({
+      code: "unavailable",
+      detail: `no answer from http://127.0.0.1:${served.api.port} within 0.2 s`,
+    });
+  });
+
+  test.each([301, 302, 303, 307, 308])("is not followed if it redirects with %i", async (status) => {
+    await using other = await startReceiver(ok);
+    await using served = await serve((_, response) => {
+      response.writeHead(status, { location: `http://127.0.0.1:${other.port}/login?state=secret` }).end();
+    });
+    const answered = await served.call("/jobs", { method: "POST", body: "{}" });
+    expect(problemIn(answered)).toMatchObject({ status: 502, detail: expect.stringContaining("a redirect") });
+    expect(answered.text).not.toContain("secret");
+    expect(answered.headers).not.toHaveProperty("location");
+    expect(other.received).toEqual([]);
+  });
+
+  test("is not waited for when the page has gone", async () => {
+    const gone = Promise.withResolvers<void>();
+    await using served = await serve((_, response) => void response.on("close", gone.resolve));
+    const socket = connect(Number(new URL(served.address).port), "127.0.0.1");
+    socket.write(`GET /jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n${KEY_HEADER}: ${KEY}\r\n\r\n`);
+    await expect.poll(() => served.api.received.length).toBe(1);
+    socket.destroy();
+    await gone.promise;
+  });
+
+  test("a page that goes while it sends leaves the server as it was", async () => {
+    await using served = await serve(ok);
+    for (let size = 0; size < 10; size++) {
+      const socket = connect(Number(new URL(served.address).port), "127.0.0.1");
+      const head = `POST /jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n${KEY_HEADER}: ${KEY}\r\nContent-Length: 100\r\n\r\n`;
+      socket.write(`${head}${"x".repeat(size)}`, () => socket.destroy());
+      await once(socket, "close");
+    }
+    expect(await served.call("/jobs")).toMatchObject({ status: 200 });
+    expect(served.api.received).toHaveLength(1);
+  });
+});
+
+describe("the user's credentials", () => {
+  /** An API that answers as API Gateway does: 200 if the signature is right, else 403. */
+  function gateway(region: string): { answer: RequestListener; check: (api: Receiver) => void } {
+    let received: Receiver["received"] = [];
+    return {
+      check: (api) => {
+        received = api.received;
+      },
+      answer: ({ headers: { host = "" } }, response) => {
+        const { method, path, headers, body } = received.at(-1) ?? {
+          method: "",
+          path: "",
+          headers: {},
+          body: "",
+        };
+        const [pathname = "", query = ""] = path.split("?");
+        const call = { method, path: pathname, query, host, headers: new Headers(headers as never), body };
+        const signature = signatureOf(call, { secretAccessKey: SECRET, region });
+        const isRight = headers.authorization?.endsWith(`Signature=${signature}`) === true;
+        response.writeHead(isRight ? 200 : 403).end(JSON.stringify({ isRight }));
+      },
+    };
+  }
+
+  test.each([
+    ["GET", "/jobs?from=2026-03-01T09%3A00%3A00.000Z&topic=orders", ""],
+    ["POST", "/jobs", '{"topic":"orders","body":"ä"}'],
+    ["DELETE", "/topics/orders/jobs/order%3A17%40x", ""],
+    ["PATCH", "/jobs/%F0%9F%98%80", '{"delay":1}'],
+  ])("sign %s %s so that API Gateway accepts it", async (method, path, body) => {
+    const { answer, check } = gateway("eu-central-1");
+    await using served = await serve(answer, { authorize: signed(async () => CREDENTIALS, "eu-central-1") });
+    check(served.api);
+    const headers = { "content-type": "application/json", "idempotency-key": "a  b" };
+    const answered = await served.call(path, { method, headers, ...(body === "" ? {} : { body }) });
+    expect(answered).toMatchObject({ status: 200, text: '{"isRight":true}' });
+    const [received] = served.api.received;
+    expect(received?.headers["x-amz-security-token"]).toBe(CREDENTIALS.sessionToken);
+    expect(JSON.stringify(received)).not.toContain(SECRET);
+  });
+
+  test("of the environment sign for the given region", async () => {
+    vi.stubEnv("AWS_ACCESS_KEY_ID", CREDENTIALS.accessKeyId);
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", SECRET);
+    vi.stubEnv("AWS_SESSION_TOKEN", CREDENTIALS.sessionToken);
+    const { answer, check } = gateway("eu-west-3");
+    const authorize = authorizeBy({ url: "http://127.0.0.1", auth: "iam", region: "eu-west-3" });
+    await using served = await serve(answer, { authorize });
+    check(served.api);
+    expect(await served.call("/topics")).toMatchObject({ status: 200 });
+  });
+
+  test("that have expired give an error that says so, and no call", async () => {
+    const expired =
+      "The SSO session associated with this profile has expired. To refresh, run aws sso login.";
+    const authorize = signed(() => Promise.reject(new Error(expired)), "eu-central-1");
+    await using served = await serve(ok, { authorize });
+    expect(problemIn(await served.call("/jobs"))).toMatchObject({
+      status: 403,
+      code: "forbidden",
+      detail: `the request cannot be signed, because there are no AWS credentials: ${expired}`,
+    });
+    expect(served.api.received).toEqual([]);
+  });
+
+  test("that API Gateway does not accept give API Gateway's answer", async () => {
+    const text = '{"message":"The security token included in the request is expired"}';
+    await using served = await serve((_, response) => void response.writeHead(403).end(text));
+    const answered = await served.call("/jobs");
+    expect(answered).toMatchObject({ status: 403, text });
+    // The page would otherwise ask for the key.
+    expect(answered.headers).not.toHaveProperty(KEY_HEADER);
+  });
+
+  test("are in no answer, whatever fails", async () => {
+    const authorize = authorizeBy({
+      url: "https://api.example.com",
+      auth: { bearer: async () => "se cret-token" },
+    });
+    await using served = await serve(ok, { authorize });
+    const answered = await served.call("/jobs");
+    expect(answered.status).toBe(502);
+    expect(answered.text).toContain("bearer must be a token");
+    expect(answered.text).not.toContain("se cret");
+  });
+});
+
+describe("the server of minutehand console", () => {
+  test("listens on loopback only", async () => {
+    await using served = await serve(ok);
+    const port = Number(new URL(served.address).port);
+    const listeners = listenersOf(process.pid).filter((listener) => listener.port === port);
+    expect(listeners).toHaveLength(1);
+    expect(beyondLoopback(listeners)).toEqual([]);
+  });
+
+  test("says that its port is in use", async () => {
+    await using served = await serve(ok);
+    const port = Number(new URL(served.address).port);
+    const options = { pages: () => false, url: "http://a", authorize: unsigned, key: KEY, port };
+    await expect(openProxy(options)).rejects.toThrow(`port ${port} of 127.0.0.1 is in use`);
+  });
 });

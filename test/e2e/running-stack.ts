@@ -33,22 +33,21 @@ export function outputFile(dataDir: string): string {
   return join(dataDir, "output.log");
 }
 
-/** Starts a local stack, by default on a free port. Resolves when the stack is up. */
-export async function startStack(dataDir: string, port = 0): Promise<RunningStack> {
+/** Starts a local stack on a port, or on a free port for 0, with more options of `minutehand local`. Resolves when the stack is up. */
+export async function startStack(
+  dataDir: string,
+  port = 0,
+  options: readonly string[] = [],
+): Promise<RunningStack> {
   const file = outputFile(dataDir);
   // The output goes to a file and not to a pipe. A full pipe would stop the stack, and tests in other processes can read a file.
   const log = openSync(file, "w");
   const child = spawn(
     process.execPath,
     [
-      "cli/main.ts",
-      "local",
-      "--no-watch",
-      "--port",
-      String(port),
-      "--data",
-      dataDir,
+      ...["cli/main.ts", "local", "--no-watch", "--port", String(port), "--data", dataDir],
       ...databaseFlag(process.env),
+      ...options,
     ],
     { cwd: ROOT, stdio: ["ignore", log, log] },
   );

@@ -7,8 +7,11 @@ import { faultsIn } from "./contents.ts";
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "minutehand-contents-"));
-  for (const file of ["LICENSE", "README.md", "CHANGELOG.md", "dist/npm/client.js", "dist/npm/client.d.ts"])
-    write(file, "");
+  const built = ["index.html", "console-1.js", "console-1.css"].map(
+    (name) => `dist/npm/console/built/${name}`,
+  );
+  const documents = ["LICENSE", "README.md", "CHANGELOG.md"];
+  for (const file of [...documents, "dist/npm/client.js", "dist/npm/client.d.ts", ...built]) write(file, "");
   write("package.json", '{"scripts":{"prepack":"x"}}');
 });
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -24,6 +27,7 @@ test("a package of code, types, documents and a licence has no fault", () => {
 
 test.each([
   ["dist/npm/client.ts", "", "dist/npm/client.ts is no part of a package"],
+  ["dist/npm/console/page/style.css", "", "dist/npm/console/page/style.css is no part of a package"],
   ["dist/npm/client.js.map", "", "dist/npm/client.js.map is no part of a package"],
   ["dist/npm/test/client.js", "", "dist/npm/test/client.js is a test"],
   ["package.json", '{"scripts":{"postinstall":"x"}}', "postinstall runs at an install"],
@@ -38,7 +42,7 @@ test.each([
   expect(faultsIn(folder)).toContain(fault);
 });
 
-test("finds that a document is missing", () => {
-  rmSync(join(folder, "LICENSE"));
-  expect(faultsIn(folder)).toEqual(["LICENSE is missing"]);
+test.each(["LICENSE", "dist/npm/console/built/index.html"])("finds that %s is missing", (file) => {
+  rmSync(join(folder, file));
+  expect(faultsIn(folder)).toEqual([`${file} is missing`]);
 });

@@ -6,7 +6,10 @@ import { ROOT } from "../deploy/environment.ts";
 const MOST_MIB = 8;
 const MIB = 1024 * 1024;
 /** The files that a package may have. It must not have source maps, or sources other than the examples'. */
-const KINDS = /\.(js|mjs|cjs|d\.ts|json|md|svg)$|^LICENSE$|^examples\/.*\.(ts|py)$/;
+const KINDS =
+  /\.(js|mjs|cjs|d\.ts|json|md|svg)$|^docs\/pictures\/.*\.(png|sha256)$|^LICENSE$|^examples\/.*\.(ts|py)$|^dist\/npm\/console\/built\/[^/]*\.(html|css)$/;
+/** The files that a package must have. */
+const NEEDED = ["LICENSE", "README.md", "CHANGELOG.md", "dist/npm/console/built/index.html"];
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
 
 /** What is wrong with an unpacked package, a line for each thing. */
@@ -18,9 +21,7 @@ export function faultsIn(folder: string): string[] {
   const { scripts = {} } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const here = [ROOT, tmpdir(), homedir(), hostname()].filter((name) => name.length > 3);
   return [
-    ...["LICENSE", "README.md", "CHANGELOG.md"]
-      .filter((file) => !existsSync(join(folder, file)))
-      .map((file) => `${file} is missing`),
+    ...NEEDED.filter((file) => !existsSync(join(folder, file))).map((file) => `${file} is missing`),
     ...files.filter((file) => !KINDS.test(file)).map((file) => `${file} is no part of a package`),
     ...files.filter((file) => /(^|\/)test\//.test(file)).map((file) => `${file} is a test`),
     ...INSTALL_SCRIPTS.filter((name) => name in scripts).map((name) => `${name} runs at an install`),

@@ -10,6 +10,7 @@ import { readManifest } from "../../package/entries.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import { runSession, type Session } from "../deploy/session.ts";
 import { playCommonJs } from "./commonjs.ts";
+import { openConsoles } from "./console.ts";
 import { faultsIn } from "./contents.ts";
 import { playExamples } from "./examples.ts";
 import { playFirstHour, playWorkspace } from "./first-hour.ts";
@@ -155,6 +156,7 @@ async function play(session: Session, app: string): Promise<void> {
   const [url = ""] = await said(session, LOCAL, server, /http:\/\/127\.0\.0\.1:\d+/, UP_MS);
   await enqueue(url, 17);
   await said(session, LOCAL, server, /closed order 17/, RUN_MS);
+  await openConsoles(session, app, url);
   session.progress("a handler is saved");
   const handler = join(app, "handlers", "order-timeout.ts");
   writeFileSync(handler, readFileSync(handler, "utf8").replace("closed order", "gave up order"));

@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import native from "../../package/native-dynamodb/package.json" with { type: "json" };
@@ -18,4 +19,17 @@ test("a plain install brings neither emulators nor a bundler, and at most half o
 test("no package of a plain install runs a script when it is installed", () => {
   const scripts = [...packages].filter(([, { hasInstallScript }]) => hasInstallScript);
   expect(scripts).toEqual([]);
+});
+
+test("what the console's page is made of is no dependency, because the package contains the page built", () => {
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  const sources = globSync("console/page/**/*.{ts,tsx}", { cwd: ROOT });
+  const texts = sources.map((file) => readFileSync(join(ROOT, file), "utf8")).join("\n");
+  const named = [...texts.matchAll(/(?:from|import) "(@[^/"]+\/[^/"]+|[^."@/][^/"]*)/g)].map(
+    ([, name = ""]) => name,
+  );
+  const parts = [...new Set(named)];
+  expect(parts).toContain("preact");
+  expect(parts.filter((name) => name in dependencies || name in peerDependencies)).toEqual([]);
+  expect(parts.filter((name) => packages.has(`node_modules/${name}`))).toEqual([]);
 });

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startOwnServices } from "../../local/services/own-services.ts";
 import { startDynamo, startSqs } from "../aws/emulators.ts";
 import { scriptedService } from "../aws/scripted-service.ts";
+import { ask } from "../console/ask.ts";
 import { freshDataDir, type RunningStack, removeDataDir, startStack } from "../e2e/running-stack.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { beyondLoopback, dotted, familyOf, listenersOf } from "./listeners.ts";
@@ -86,7 +87,9 @@ describe("no web page reaches the stack:", () => {
   /** What a request is answered on each port that the stack has open, by the status, or that nothing was there. */
   async function askAll(host: (port: number) => string, headers: object): Promise<(number | "nobody")[]> {
     const ports = new Set(listenersOf(stack.pid).map(({ port }) => port));
-    return Promise.all([...ports].map((port) => statusOf(`http://127.0.0.1:${port}`, host(port), headers)));
+    return Promise.all(
+      [...ports].map((port) => statusOf(`http://127.0.0.1:${port}/jobs`, host(port), headers)),
+    );
   }
 
   test.each<[string, (port: number) => string, object]>([
@@ -106,6 +109,23 @@ describe("no web page reaches the stack:", () => {
     expect(answers.filter((answer) => answer !== 403 && answer !== "nobody")).toEqual([]);
     expect(answers).toContain(403);
   });
+
+  test.each(["/", "/console", "/console/live/events", "/console/jobs/17"])(
+    "through the console's %s",
+    async (path) => {
+      const host = new URL(stack.url).host;
+      for (const site of [{ origin: FOREIGN }, { "sec-fetch-site": "cross-site" }]) {
+        for (const method of ["GET", "POST"]) {
+          const { status, text } = await ask(stack.url, path, { method, headers: site });
+          expect({ status, text }).toEqual({ status: 403, text: expect.stringMatching(/^the header/) });
+        }
+      }
+      const rebound = await ask(stack.url, path, {
+        headers: { host: host.replace("127.0.0.1", "evil.example") },
+      });
+      expect(rebound.status).toBe(403);
+    },
+  );
 
   test("and a program does", async () => {
     expect((await post(job)).status).toBe(201);

@@ -81,7 +81,7 @@ describe("the simulator", () => {
 describe("a mutant", () => {
   it("is caught, and its history is told without what it does not need", { timeout: 300_000 }, async () => {
     const hunt = fileURLToPath(new URL("mutants/hunt.ts", import.meta.url));
-    const args = [hunt, "claim without the revision", "100", "story", "P4"];
+    const args = [hunt, "claim without the revision", "100", "0", "story", "P4"];
     const { stdout } = await promisify(execFile)(process.execPath, args);
     const { promise, story } = JSON.parse(stdout) as { promise: string; story: string[] };
     expect(promise).toBe("P4");

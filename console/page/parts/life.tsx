@@ -2,6 +2,7 @@ import type { JobJson } from "../../../http/answers.ts";
 import { shownState } from "../shown-state.ts";
 import { now } from "../state.ts";
 import { durationText } from "../times.ts";
+import { TextBlock } from "./text-block.tsx";
 import { Time } from "./time.tsx";
 
 type Event = JobJson["timeline"][number];
@@ -45,7 +46,9 @@ export function Life({ job }: { job: JobJson }) {
                   due <Time at={event.dueAt} />
                 </div>
               )}
-              {event.error !== undefined && <pre class="text">{event.error}</pre>}
+              {event.error !== undefined && (
+                <TextBlock text={event.error} label={`Error of attempt ${event.attempt}`} />
+              )}
             </div>
           </li>
         );

@@ -6,6 +6,7 @@ import { JobActions } from "../parts/job-actions.tsx";
 import { Life } from "../parts/life.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { addresses } from "../parts/search.ts";
+import { TextBlock } from "../parts/text-block.tsx";
 import { Time } from "../parts/time.tsx";
 import { useJob } from "../reads.ts";
 import { about } from "../server.ts";
@@ -58,7 +59,7 @@ function LastError({ job, error }: { job: JobJson; error: string }) {
   return (
     <section aria-labelledby="error-title">
       <h2 id="error-title">Last error</h2>
-      <pre class="text">{error}</pre>
+      <TextBlock text={error} label="Text of the last error" />
       <p>
         {job.logUrl !== undefined && (
           <a href={job.logUrl} target="_blank" rel="noreferrer">

@@ -13,7 +13,7 @@ const USUAL_LAG = 90;
 /** All topics, and first what needs a person. */
 export function Overview() {
   const topics = useTopics();
-  const lateness = useLateness();
+  const lateness = useLateness(topics.data !== undefined);
   return (
     <>
       <h1>Overview</h1>

@@ -1,8 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { tinykeys } from "tinykeys";
 import type { JobSummary } from "../../../http/answers.ts";
-import { unlessTyping } from "../parts/keys.ts";
+import { listenToKeys } from "../parts/keys.ts";
 import { LaneChart, type Scale } from "../parts/lane-chart.tsx";
 import { Failure, Loaded } from "../parts/loaded.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
@@ -166,8 +165,7 @@ function useAxisKeys({ zoom, move, show, get }: Axis): void {
       ArrowRight: () => move(0.25),
       n: toNow,
     };
-    const guarded = Object.entries(handlers).map(([key, act]) => [key, unlessTyping(act)]);
-    return tinykeys(window, Object.fromEntries(guarded));
+    return listenToKeys(handlers);
   }, [zoom, move, show, get]);
 }
 

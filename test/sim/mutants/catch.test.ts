@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { firstCatch } from "./catch.ts";
+import { describe, expect, it, test } from "vitest";
+import { firstCatch, firstOf } from "./catch.ts";
 
 /** Histories that break these promises, by seed. */
 function playing(broken: Record<number, string>) {
@@ -24,4 +24,10 @@ describe("a mutant's catch", () => {
     const plays = { damaged: playing({ 2: "defect" }), whole: playing({}) };
     expect(await firstCatch([2, 4], plays)).toBe(undefined);
   });
+});
+
+test("the known seed is played first, and no seed is left out or played twice", () => {
+  expect(firstOf([1, 2, 3], 2)).toEqual([2, 1, 3]);
+  expect(firstOf([1, 2, 3], 0)).toEqual([1, 2, 3]);
+  expect(firstOf([1, 2, 3], 4)).toEqual([1, 2, 3]);
 });

@@ -25,3 +25,8 @@ export async function firstCatch(
   }
   return undefined;
 }
+
+/** These seeds, with the known one first if it is one of them. */
+export function firstOf(seeds: readonly number[], known: number): number[] {
+  return seeds.includes(known) ? [known, ...seeds.filter((seed) => seed !== known)] : [...seeds];
+}

@@ -1,11 +1,12 @@
 import type { History } from "../simulate.ts";
 import { playInThreads } from "../threads.ts";
-import { firstCatch } from "./catch.ts";
+import { firstCatch, firstOf } from "./catch.ts";
 import { plant } from "./defect.ts";
 import { MUTANTS } from "./mutants.ts";
 
-// Hunts one mutant in a process of its own. `node hunt.ts <name> <seeds> [story [promise]]` prints the catch as JSON.
-const [, , name, seeds, story, promise] = process.argv;
+// Hunts one mutant in a process of its own. `node hunt.ts <name> <seeds> <known> [story [promise]]` prints the catch as JSON.
+// `known`: the seed that is played first; 0 plays all seeds in their order.
+const [, , name, seeds, known, story, promise] = process.argv;
 const mutant = MUTANTS.find((one) => one.name === name);
 if (!mutant) throw new Error(`there is no mutant ${name}`);
 plant(mutant);
@@ -21,7 +22,11 @@ const first = Array.from({ length: Number(seeds) }, (_, i) => i + 1);
 const telling = first.filter((seed) =>
   [habitOf(seed, weatherOf(seed)).kind, undefined].includes(mutant.habit),
 );
-const caught = await firstCatch(telling, { damaged: simulate, whole: playInThread, promise });
+const caught = await firstCatch(firstOf(telling, Number(known)), {
+  damaged: simulate,
+  whole: playInThread,
+  promise,
+});
 const told =
   caught && story === "story" ? storyOf((await shrink(caught.seed, SHRINKING)).history, WIDTH) : [];
 console.log(JSON.stringify(caught ? { ...caught, story: told } : {}));

@@ -1,0 +1,38 @@
+import { request } from "node:http";
+
+export type Asked = {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+};
+
+export type Answered = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+  readonly text: string;
+};
+
+/** Sends a request as it is written here. `fetch` would normalise the path, and allows neither `Host` nor `Sec-Fetch-Site`. */
+export function ask(base: string, path: string, { method = "GET", headers = {}, body }: Asked = {}) {
+  const { hostname, port } = new URL(base);
+  const { promise, resolve, reject } = Promise.withResolvers<Answered>();
+  const asked = request({ hostname, port, path, method, headers, agent: false });
+  asked.on("error", reject);
+  asked.on("response", (response) => {
+    const chunks: Buffer[] = [];
+    response.on("error", reject);
+    response.on("data", (chunk: Buffer) => chunks.push(chunk));
+    response.on("end", () => {
+      const whole = Buffer.concat(chunks);
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        body: whole,
+        text: whole.toString(),
+      });
+    });
+  });
+  asked.end(body);
+  return promise;
+}

@@ -1,0 +1,33 @@
+import { LocalError } from "../../local/local-error.ts";
+import { plainEnvironment } from "../deploy/environment.ts";
+import type { Session } from "../deploy/session.ts";
+import { said } from "./said.ts";
+
+const NAME = "minutehand console";
+const UP_MS = 60_000;
+
+/** Opens the console of a local stack, on the stack's own port and by `minutehand console`. `app`: the folder with the package. */
+export async function openConsoles(session: Session, app: string, url: string): Promise<void> {
+  session.progress(NAME);
+  await expectPage(url);
+  const args = ["--no-install", "minutehand", "console", "--url", url, "--port", "0"];
+  const server = session.serve({ name: NAME, command: "npx", args, cwd: app, env: plainEnvironment() });
+  const [, origin = "", key = ""] = await said(session, NAME, server, /(http:\S+)\/console#key=(\S+)/, UP_MS);
+  await expectPage(origin);
+  const answered = await fetch(`${origin}/topics`, { headers: { "x-minutehand-key": key } });
+  if (answered.status !== 200)
+    throw new LocalError(`GET /topics through the console: ${await answered.text()}`);
+  await server.stop();
+}
+
+/** Throws unless the page and each file that it names are there. */
+async function expectPage(origin: string): Promise<void> {
+  const page = await fetch(`${origin}/console`);
+  const html = await page.text();
+  const files = [...html.matchAll(/(?:src|href)="(\/console\/[^"]*)"/g)].map(([, path = ""]) => path);
+  const answers = await Promise.all(files.map((path) => fetch(`${origin}${path}`)));
+  if (page.status === 200 && files.length >= 2 && answers.every(({ status }) => status === 200)) return;
+  throw new LocalError(
+    `${origin}/console answered ${page.status}, and its files ${files.join(", ") || "are missing"}`,
+  );
+}
