@@ -25,7 +25,7 @@ beforeAll(async () => {
           waitSeconds: 2,
         },
       )) {
-        if (left.delete(id)) await api.bury(name, receipt, { error: body.error });
+        if (left.delete(id)) await api.bury(name, receipt, { error: (body as { error: string }).error });
       }
     }
     if (left.size === 0) [topic, dead] = [name, jobs];
