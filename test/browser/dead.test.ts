@@ -18,13 +18,10 @@ beforeAll(async () => {
     const isHeld = async () => (await api.get(jobs[0]?.id ?? "")).heldUntil !== undefined;
     const left = new Map(jobs.map((job) => [job.id, job]));
     while (left.size > 0 && !(await isHeld())) {
-      for (const { id, receipt, body } of await api.receive<"days", { days: { error: string } }>(
-        name as "days",
-        {
-          max: 10,
-          waitSeconds: 2,
-        },
-      )) {
+      for (const { id, receipt, body } of await api.receive(name, {
+        max: 10,
+        waitSeconds: 2,
+      })) {
         if (left.delete(id)) await api.bury(name, receipt, { error: (body as { error: string }).error });
       }
     }
