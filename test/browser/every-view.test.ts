@@ -10,6 +10,8 @@ let scene: Scene;
 
 beforeAll(async () => {
   scene = await playScene(api, "views");
+  // With a second topic that has dead jobs, lists of topics have several lines.
+  await api.enqueue("reminders", { fails: "no shop" }, { delay: 0, maxAttempts: 1 });
   await api.putSchedule("views-daily", { expression: "cron(0 9 ? * MON-FRI *)", topic: "work", body: {} });
 });
 
@@ -24,7 +26,7 @@ const VIEWS: readonly [name: string, path: () => string, text: string][] = [
   ["dead job", () => `/console/jobs/${scene.dead.id}`, "Last error"],
   ["held job", () => `/console/jobs/${scene.held.id}`, "is held by"],
   ["no such job", () => "/console/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV", "Cannot read"],
-  ["dead", () => "/console/dead", "dead"],
+  ["dead", () => "/console/dead", "reminders: 1 dead"],
   ["dead of a topic", () => "/console/dead?topic=work", "cannot read the price of order"],
   ["schedules", () => "/console/schedules", "views-daily"],
   ["schedule", () => "/console/schedules/views-daily", "Monday through Friday"],

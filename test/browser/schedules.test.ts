@@ -37,7 +37,7 @@ test("a schedule is created, paused, resumed, run, edited and deleted", async ()
   await page.getByRole("button", { name: "Run now …" }).click();
   await dialog.getByRole("button", { name: "File a job now" }).click();
   await page.getByRole("link", { name: "Show the job" }).click();
-  await page.getByText("A job of work").waitFor();
+  await page.getByText("A job of work, due").waitFor();
 
   await page.goBack();
   await page.getByRole("button", { name: "Delete …" }).click();

@@ -44,7 +44,7 @@ function AllTopics() {
           );
         }
         return (
-          <ul>
+          <ul class="links">
             {dead.map(({ topic, depths }) => (
               <li key={topic}>
                 <a href={addresses.dead({ topic })} data-line>

@@ -67,7 +67,7 @@ function Needs({ topics }: { topics: readonly TopicJson[] }) {
       .filter(({ depths }) => depths.dead > 0)
       .map(({ topic, depths }) => ({
         href: addresses.dead({ topic }),
-        text: `${jobsText(depths.dead)} of ${topic} ${depths.dead === 1 ? "is" : "are"} dead: ${depths.dead === 1 ? "it" : "they"} failed at every attempt.`,
+        text: `${jobsText(depths.dead)} of ${topic} ${depths.dead === 1 ? "is" : "are"} dead and ${depths.dead === 1 ? "waits" : "wait"} for a decision. See the errors.`,
       })),
     ...topics.flatMap(({ topic, pause }) =>
       pause?.state === "paused" && pause.parked > 0
@@ -86,7 +86,7 @@ function Needs({ topics }: { topics: readonly TopicJson[] }) {
       {needs.length === 0 ? (
         <p class="fine">Nothing. No job is late or dead, and the sweep is on time.</p>
       ) : (
-        <ul>
+        <ul class="links">
           {needs.map(({ href, text }) => (
             <li key={text}>
               <a href={href} data-line>
@@ -145,6 +145,7 @@ function TopicCard({
         />
         <Figure
           name="late p50 / p99"
+          isWide
           value={lateness ? `${durationText(lateness.p50)} / ${durationText(lateness.p99)}` : "–"}
           title={
             lateness ? `${lateness.runs} runs of the last hour` : "no run of a tracked job in the last hour"
@@ -172,14 +173,16 @@ function Figure({
   value,
   href,
   title,
+  isWide,
 }: {
   name: string;
   value: string;
   href?: string | undefined;
   title?: string;
+  isWide?: boolean;
 }) {
   return (
-    <div title={title}>
+    <div title={title} class={isWide ? "wide" : undefined}>
       <dt>{name}</dt>
       <dd>{href === undefined ? value : <a href={href}>{value}</a>}</dd>
     </div>
