@@ -1,6 +1,6 @@
 import type { DeployedStack } from "../aws/account.ts";
 import type { TopicReport } from "../client/client.ts";
-import { LOOKAHEAD } from "../core/constants.ts";
+import { LOOKAHEAD, USUAL_LAG } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../core/loopback.ts";
 import type { Database } from "../local/database.ts";
@@ -79,18 +79,20 @@ export function judgeClock(skew: number): Check {
   return { check: "clock", result: Math.abs(skew) < SKEW_REFUSED ? "warning" : "failed", found, todo };
 }
 
-/** s. A tick runs each minute, and takes some time, so on an idle queue the sweep is up to a minute behind. */
-export const USUAL_LAG = 90;
+/** Whether the sweep is further behind than usual. `lag`: s, as in the API's answers. */
+export function isBehind(lag: number): boolean {
+  return lag * 1000 > USUAL_LAG;
+}
 
 /** How far the sweep is behind, in s. Up to a minute is no trouble, so it is not called a lag. */
 export function sweepText(lag: number): string {
-  return lag <= USUAL_LAG ? "on time" : `${Math.round(lag)} s behind`;
+  return isBehind(lag) ? `${Math.round(lag)} s behind` : "on time";
 }
 
 export function judgeSweep(topics: readonly TopicReport[]): Check {
   const lag = Math.max(0, ...topics.map(({ sweepLag }) => sweepLag));
   const sweep = { check: "sweep", found: sweepText(lag) };
-  if (lag <= USUAL_LAG) return { ...sweep, result: "ok" };
+  if (!isBehind(lag)) return { ...sweep, result: "ok" };
   const todo = "see the tick's log, and check that the tick's rule is enabled";
   // A sweep that is further behind sends jobs after they are due.
   return { ...sweep, result: lag * 1000 < LOOKAHEAD ? "warning" : "failed", todo };

@@ -35,6 +35,8 @@ export const LONGEST_TIMER = 2 ** 31 - 1;
 export const BUCKET = MINUTE;
 /** How far ahead of the clock a sweep hands jobs over. */
 export const LOOKAHEAD = 180 * SECOND;
+/** How far a sweep is behind at most while all is well. A tick runs each minute, and takes some time. */
+export const USUAL_LAG = 90 * SECOND;
 /**
  * How much a writer adds to `LOOKAHEAD`. The sweep's clock may be ahead of the writer's clock, so the sweep may read the job's minute
  * just before the writer's put.

@@ -52,7 +52,8 @@ function escaped(text: string): string {
   return text.replaceAll("%", "$");
 }
 
-function consoleOf(region: string): string {
+/** The host of AWS's console for a region. */
+export function consoleOf(region: string): string {
   if (region.startsWith("cn-")) return `${region}.console.amazonaws.cn`;
   if (region.startsWith("us-gov-")) return `${region}.console.amazonaws-us-gov.com`;
   return `${region}.console.aws.amazon.com`;

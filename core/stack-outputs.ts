@@ -4,3 +4,4 @@
  */
 export const API_OUTPUT = "Minutehand API";
 export const TABLE_OUTPUT = "Minutehand table";
+export const DASHBOARD_OUTPUT = "Minutehand dashboard";

@@ -25,7 +25,7 @@ export function requiredVariable(environment: Environment, name: string): string
 /** Makes the protocol's context on AWS from environment variables. Throws if a variable is missing. */
 export function createContext(environment: Environment = process.env): Context & { telemetry: Telemetry } {
   const clock = (): number => Date.now();
-  const telemetry = createTelemetry();
+  const telemetry = createTelemetry(environment.MINUTEHAND_TOPIC_METRICS);
   const policy = policyIn(requiredVariable(environment, "MINUTEHAND_POLICY"));
   return {
     pool: dynamoPool({

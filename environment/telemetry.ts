@@ -1,5 +1,7 @@
 import { Logger } from "@aws-lambda-powertools/logger";
-import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
+import { Metrics } from "@aws-lambda-powertools/metrics";
+import { USUAL_LAG } from "../core/constants.ts";
+import { METRICS, type QueueMetricName, type TopicMetricName } from "../core/metrics.ts";
 import type { ProtocolEvent } from "../protocol/reports.ts";
 
 /**
@@ -17,11 +19,16 @@ const WARNINGS = new Set<ProtocolEvent["type"]>([
   "hand-over-failed",
 ]);
 
-/** Makes a function's telemetry. The service's name and the log level come from Powertools' own environment variables. */
-export function createTelemetry(): Telemetry {
+/**
+ * Makes a function's telemetry. The service's name and the log level come from Powertools' own environment variables.
+ *
+ * @param topicMetrics the names of the topics' metrics to write, with commas between them; without it, all of them are written
+ */
+export function createTelemetry(topicMetrics?: string): Telemetry {
   const logger = new Logger();
   const overall = new Metrics();
   const byTopic = new Map<string, Metrics>();
+  const wanted = topicMetrics === undefined ? undefined : new Set(topicMetrics.split(","));
   const metricsOf = (topic: string): Metrics => {
     const metrics = byTopic.get(topic) ?? new Metrics({ defaultDimensions: { topic } });
     byTopic.set(topic, metrics);
@@ -29,8 +36,10 @@ export function createTelemetry(): Telemetry {
   };
 
   const measure = (event: ProtocolEvent): void => {
-    for (const { name, value, unit = MetricUnit.Count, topic } of measuresOf(event))
-      (topic === undefined ? overall : metricsOf(topic)).addMetric(name, unit, value);
+    for (const { name, value, topic } of measuresOf(event)) {
+      if (topic === undefined) overall.addMetric(name, METRICS[name].unit, value);
+      else if (wanted?.has(name) !== false) metricsOf(topic).addMetric(name, METRICS[name].unit, value);
+    }
   };
 
   return {
@@ -48,15 +57,12 @@ export function createTelemetry(): Telemetry {
   };
 }
 
-/** A value of a metric. `topic` is the metric's dimension. Without `topic`, the metric is one for all topics. */
-export type Measure = {
-  name: string;
-  value: number;
-  unit?: (typeof MetricUnit)[keyof typeof MetricUnit];
-  topic?: string;
-};
+/** A value of a metric. `topic`: the topic that the metric belongs to, if each topic has one. */
+export type Measure =
+  | { readonly name: QueueMetricName; readonly value: number; readonly topic?: undefined }
+  | { readonly name: TopicMetricName; readonly value: number; readonly topic: string };
 
-/** The values that an event adds to the metrics. */
+/** The values that an event adds to the metrics. While nothing happens there are none, because CloudWatch bills each hour with a value. */
 export function measuresOf(event: ProtocolEvent): Measure[] {
   switch (event.type) {
     case "handed-over":
@@ -65,15 +71,14 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
       // A retry starts late on purpose.
       if (event.attempt !== 1) return [];
       const { topic, lateMs, heldMs } = event;
-      const unit = MetricUnit.Milliseconds;
-      const lateness = { name: "Lateness", value: lateMs - heldMs, unit, topic };
+      const lateness: Measure = { name: "Lateness", value: lateMs - heldMs, topic };
       // The time for which a pause, a limit or a window held the job is no lateness, so it has a metric of its own.
-      return heldMs > 0 ? [lateness, { name: "Held", value: heldMs, unit, topic }] : [lateness];
+      return heldMs > 0 ? [lateness, { name: "Held", value: heldMs, topic }] : [lateness];
     }
     case "dropped":
-      return ["Dropped", `Dropped-${event.reason}`].map((name) => ({ name, value: 1, topic: event.topic }));
+      return [{ name: `Dropped-${event.reason}`, value: 1, topic: event.topic }];
     case "dead": {
-      const dead = { name: "Dead", value: 1, topic: event.topic };
+      const dead: Measure = { name: "Dead", value: 1, topic: event.topic };
       return event.hasLetter ? [dead] : [dead, { name: "DeadWithoutLetter", value: 1 }];
     }
     case "expired":
@@ -88,17 +93,21 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
       return [{ name: "Deferred", value: event.jobs, topic: event.topic }];
     case "swept":
       return [
-        { name: "Swept", value: event.entries },
-        { name: "SweepLag", value: event.lagMs, unit: MetricUnit.Milliseconds },
+        ...notZero({ name: "Swept", value: event.entries }),
+        ...notZero({ name: "SweepLag", value: event.lagMs > USUAL_LAG ? event.lagMs : 0 }),
       ];
     case "unreadable":
       return [{ name: "Unreadable", value: event.jobs }];
     case "audited":
       return [
-        { name: "Audited", value: event.entries },
-        { name: "AuditFound", value: event.found },
+        ...notZero({ name: "Audited", value: event.entries }),
+        ...notZero({ name: "AuditFound", value: event.found }),
       ];
     default:
       return [];
   }
+}
+
+function notZero(measure: Measure): Measure[] {
+  return measure.value === 0 ? [] : [measure];
 }

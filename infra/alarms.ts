@@ -12,10 +12,10 @@ import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import { DAY, LOOKAHEAD } from "../core/constants.ts";
-import { METRICS_NAMESPACE } from "./environment.ts";
 import type { Events } from "./events.ts";
 import type { PoolTable } from "./job-pool.ts";
 import { failuresUrl, logGroupOf } from "./log-groups.ts";
+import { MINUTE, queueMetric } from "./metrics.ts";
 import type { RecurringSchedules } from "./scheduler.ts";
 import type { Tick } from "./tick.ts";
 import { type TopicQueues, ttrOf } from "./topic-queues.ts";
@@ -28,16 +28,32 @@ export type AlarmsProps = {
   readonly table: PoolTable;
   readonly prefix: string;
   readonly alarmTopic: ITopic | undefined;
+  readonly runbookUrl: string | undefined;
   /** The function that runs a topic's jobs. It is asked for at synth, because consumers are added later. */
   readonly consumerOf: (topic: string) => LambdaFunction | undefined;
 };
 
-const MINUTE = Duration.minutes(1);
+/** What the description of an alarm says: what is wrong, what a person does first, and where the runbook goes on. */
+type AlarmText = {
+  /** The heading of the runbook's section about this alarm. */
+  readonly kind: string;
+  /** One sentence, without its full stop. */
+  readonly wrong: string;
+  /** What to do first, after the word "First". */
+  readonly first: string;
+  /** The address of a log. Asked for at synth. */
+  readonly log?: () => string | undefined;
+};
+
+/** The runbook in the npm package. */
+const RUNBOOK_FILE = "node_modules/minutehand/docs/guides/alarms.md";
 const FIVE_MINUTES = Duration.minutes(5);
 const DEFAULT_OLDEST_AGE = Duration.minutes(15);
 
 /** The queue's CloudWatch alarms. Each of them needs a person to act. */
 export class Alarms extends Construct {
+  /** The alarms that the queue's own stack has so far. */
+  readonly inStack: Alarm[] = [];
   private readonly props: AlarmsProps;
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
@@ -51,13 +67,15 @@ export class Alarms extends Construct {
   }
 
   private watchTopic({ topic, settings, ready, dlq }: TopicQueues): void {
-    const tracked = `look at GET /topics/${topic}/dead, then redrive`;
-    const untracked = "read the messages in its DLQ, then run them again with SQS's redrive";
+    const { prefix } = this.props;
     this.alarm(`${topic}Dead`, {
-      alarmDescription: Lazy.string({
-        produce: () =>
-          `Topic ${topic} has dead jobs: ${settings.tracking === "none" ? untracked : tracked}${this.logOf(topic)}`,
-      }),
+      kind: "Dead",
+      wrong: `Topic ${topic} has dead jobs, which do not run again by themselves`,
+      first:
+        settings.tracking === "none"
+          ? `read the messages in the queue ${prefix}-${topic}_dlq`
+          : `read their errors: ${this.command(`dead ${topic}`)}`,
+      log: () => this.logOf(topic),
       metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
       threshold: 1,
       evaluationPeriods: 1,
@@ -66,18 +84,14 @@ export class Alarms extends Construct {
     const claim = settings.consumer === "pull" ? ttrOf(settings) : Duration.seconds(0);
     const oldest = settings.oldestMessageAge ?? DEFAULT_OLDEST_AGE.plus(claim);
     this.alarm(`${topic}Backlog`, {
-      alarmDescription: `Topic ${topic} has old messages in its ready queue: its consumer is too slow, or fails`,
+      kind: "Backlog",
+      wrong: `Topic ${topic} has old messages in its ready queue, because its consumer is too slow or fails`,
+      first: `see how many jobs wait, and whether the topic is paused: ${this.command(`topics ${topic}`)}`,
+      log: () => this.logOf(topic),
       metric: ready.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: "Maximum" }),
       threshold: oldest.toSeconds(),
       evaluationPeriods: 3,
     });
-  }
-
-  /** Where the runs of a topic's jobs are logged. Empty if that is unknown. */
-  private logOf(topic: string): string {
-    const fn = this.props.consumerOf(topic);
-    const group = fn && logGroupOf(this, fn);
-    return group === undefined ? "" : `. The log of its failed runs: ${failuresUrl(this, group)}`;
   }
 
   /**
@@ -87,33 +101,48 @@ export class Alarms extends Construct {
   watchConsumer(topic: string, fn: LambdaFunction): void {
     // The stack of the function refers to this stack's queues, and two stacks cannot refer to each other.
     const scope = Stack.of(fn) === Stack.of(this) ? this : fn;
-    const alarmDescription = `Topic ${topic} has a function that crashes or reaches its timeout: see the function's log`;
-    this.alarm(`${topic}Failing`, { ...failing(fn), alarmDescription }, scope);
+    const { functionName } = fn;
+    this.alarm(
+      `${topic}Failing`,
+      {
+        kind: "Failing",
+        wrong: `The function that runs the jobs of topic ${topic} crashes or reaches its timeout`,
+        first: `read the log of the function ${functionName}`,
+        ...failing(fn),
+      },
+      scope,
+    );
   }
 
   private watchTick(): void {
     const { fn } = this.props.tick;
     this.alarm("TickErrors", {
-      alarmDescription: "The tick failed in three of the last five minutes: see its log",
+      kind: "TickErrors",
+      wrong: "The tick has failed in three of the last five minutes, so jobs will soon be late",
+      first: `read the log of the function ${fn.functionName}`,
       metric: fn.metricErrors({ period: MINUTE, statistic: "Sum" }),
       threshold: 1,
       evaluationPeriods: 5,
       datapointsToAlarm: 3,
     });
     this.alarm("TickMissing", {
-      alarmDescription: "The tick has not run for five minutes: check that its rule is enabled",
+      kind: "TickMissing",
+      wrong: "The tick has not run for three minutes, so jobs are late from now on",
+      first: `check that the tick's rule is enabled, and that Lambda does not throttle the function ${fn.functionName}`,
       metric: fn.metricInvocations({ period: MINUTE, statistic: "Sum" }),
       comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
       threshold: 1,
-      evaluationPeriods: 5,
+      // Jobs that are due within `LOOKAHEAD` after the last tick have already been sent.
+      evaluationPeriods: LOOKAHEAD / MINUTE.toMilliseconds(),
       treatMissingData: TreatMissingData.BREACHING,
     });
   }
 
-  private watchOccurrences({ dlq }: RecurringSchedules): void {
+  private watchOccurrences({ dlq, fn }: RecurringSchedules): void {
     this.alarm("OccurrencesLost", {
-      alarmDescription:
-        "Occurrences of recurring schedules were not filed as jobs: see the function's log, then invoke the function with each message of its DLQ",
+      kind: "OccurrencesLost",
+      wrong: "Occurrences of recurring schedules were not filed as jobs",
+      first: `read the log of the function ${fn.functionName}`,
       metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
       threshold: 1,
       evaluationPeriods: 1,
@@ -121,27 +150,36 @@ export class Alarms extends Construct {
   }
 
   private watchEvents({ rules, eventBus, queue, dlq, fn }: Events): void {
-    const alarmDescription = "The function that applies events crashes or reaches its timeout: see its log";
-    this.alarm("EventsFailing", { ...failing(fn), alarmDescription });
+    const readLog = `read the log of the function ${fn.functionName}`;
+    this.alarm("EventsFailing", {
+      kind: "EventsFailing",
+      wrong: "The function that applies events crashes or reaches its timeout",
+      first: readLog,
+      ...failing(fn),
+    });
     // There is an alarm for each rule: a metric expression takes at most ten metrics ("Limits" of CloudWatch's alarms).
     for (const rule of rules)
       this.alarm(`EventsUndelivered${rule.node.id}`, {
-        alarmDescription:
-          "EventBridge cannot send events to their queue: check that the queue exists and that its key's policy allows EventBridge",
+        kind: "EventsUndelivered",
+        wrong: "EventBridge cannot send events to their queue, and drops them",
+        first: `check that the queue ${this.props.prefix}_events exists, and that the policy of its key allows EventBridge`,
         metric: failedInvocations(rule, eventBus),
         threshold: 1,
         evaluationPeriods: 1,
       });
     this.alarm("EventsLost", {
-      alarmDescription:
-        "Events were not applied to their topics: see the function's log, then redrive their DLQ with SQS",
+      kind: "EventsLost",
+      wrong: "Events were not applied to their topics within an hour of retries",
+      first: readLog,
       metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
       threshold: 1,
       evaluationPeriods: 1,
     });
     this.alarm("EventsBacklog", {
-      alarmDescription:
-        "Events wait too long: the function that applies them is too slow or fails, or jobs with the keys of these events are still running",
+      kind: "EventsBacklog",
+      wrong:
+        "Events wait too long, because the function that applies them is too slow or fails, or because jobs with the keys of these events are still running",
+      first: readLog,
       metric: queue.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: "Maximum" }),
       threshold: DEFAULT_OLDEST_AGE.toSeconds(),
       evaluationPeriods: 3,
@@ -149,57 +187,88 @@ export class Alarms extends Construct {
   }
 
   private watchPromises(): void {
-    const lag = this.own("SweepLag", "Maximum");
+    const { prefix, table, tick } = this.props;
+    const readLog = `read the log of the function ${tick.fn.functionName}`;
+    const lag = queueMetric(prefix, "SweepLag", { statistic: "Maximum" });
     this.alarm("SweepLag", {
-      alarmDescription:
-        "The sweep is so far behind that it sends jobs after they are due, or ticks end before they report their lag",
+      kind: "SweepLag",
+      wrong: "The sweep is so far behind that it sends jobs after they are due",
+      first: readLog,
       metric: lag,
       threshold: LOOKAHEAD,
       evaluationPeriods: 3,
       datapointsToAlarm: 2,
-      // A tick reports its lag when it ends. Lambda kills a tick that runs out of memory or time before that.
-      treatMissingData: TreatMissingData.BREACHING,
     });
     this.alarm("CursorDayBehind", {
-      alarmDescription:
-        "A sweep's cursor is a day behind: after ten days, DynamoDB's TTL deletes untracked jobs that were not sent",
+      kind: "CursorDayBehind",
+      wrong:
+        "The sweep of a shard is a day behind: after ten days, DynamoDB's TTL deletes untracked jobs that were not sent",
+      first: readLog,
       metric: lag,
       threshold: DAY,
       evaluationPeriods: 1,
     });
     this.alarm("DeadWithoutLetter", {
-      alarmDescription:
-        "Jobs are dead without a dead letter, because their topic has no queue: see the tick's log",
-      metric: this.own("DeadWithoutLetter", "Sum"),
+      kind: "DeadWithoutLetter",
+      wrong:
+        "Jobs are dead without a dead letter, because their topic has no queue or its queue refuses messages",
+      first: readLog,
+      metric: queueMetric(prefix, "DeadWithoutLetter", { statistic: "Sum" }),
       threshold: 1,
       evaluationPeriods: 1,
     });
     this.alarm("TableThrottled", {
-      alarmDescription:
-        "DynamoDB has throttled writes to the job table for five minutes: calls answer 503, and jobs are late",
-      metric: this.props.table.metric("WriteThrottleEvents", { period: MINUTE, statistic: "Sum" }),
+      kind: "TableThrottled",
+      wrong:
+        "DynamoDB has throttled writes to the job table for five minutes, so calls answer 503 and jobs are late",
+      first: "see on the dashboard or in the table's metrics how many write units are consumed",
+      metric: table.metric("WriteThrottleEvents", { period: MINUTE, statistic: "Sum" }),
       threshold: 1,
       evaluationPeriods: 5,
     });
     this.alarm("AuditFound", {
-      alarmDescription: "The audit found jobs that were due and had not run, and sent them again",
-      metric: this.own("AuditFound", "Sum"),
+      kind: "AuditFound",
+      wrong: "The audit found jobs that were due and had not run, and sent them again",
+      first: `see whether consumers are behind: ${this.command("topics")}`,
+      metric: queueMetric(prefix, "AuditFound", { statistic: "Sum" }),
       threshold: 1,
       evaluationPeriods: 1,
     });
   }
 
-  private own(metricName: string, statistic: string): Metric {
-    const dimensionsMap = { service: this.props.prefix };
-    return new Metric({ namespace: METRICS_NAMESPACE, metricName, dimensionsMap, statistic, period: MINUTE });
+  /** Where the runs of a topic's jobs are logged. `undefined` if that is unknown. */
+  private logOf(topic: string): string | undefined {
+    const fn = this.props.consumerOf(topic);
+    const group = fn && logGroupOf(this, fn);
+    return group === undefined ? undefined : failuresUrl(this, group);
   }
 
-  private alarm(id: string, props: AlarmProps, scope: Construct = this): void {
+  /** A command line that a person can copy from the description of an alarm. */
+  private command(words: string): string {
+    return `\`minutehand ${words} --stack ${Stack.of(this).stackName}\``;
+  }
+
+  private alarm(
+    id: string,
+    { kind, wrong, first, log, ...props }: AlarmText & Omit<AlarmProps, "alarmDescription">,
+    scope: Construct = this,
+  ): void {
+    const guide = `${this.props.runbookUrl ?? RUNBOOK_FILE}#${kind.toLowerCase()}`;
     const alarm = new Alarm(scope, id, {
+      alarmDescription: Lazy.string({
+        produce: () => {
+          const address = log?.();
+          const lines = [`${wrong}. First ${first}.`, `Runbook: ${guide}`];
+          return [...lines, ...(address === undefined ? [] : [`Log of the failed runs: ${address}`])].join(
+            "\n",
+          );
+        },
+      }),
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
       ...props,
     });
+    if (scope === this) this.inStack.push(alarm);
     if (this.props.alarmTopic !== undefined) alarm.addAlarmAction(new SnsAction(this.props.alarmTopic));
   }
 }

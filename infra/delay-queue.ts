@@ -4,12 +4,14 @@ import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
+import { TOPIC_METRICS } from "../core/metrics.ts";
 import { API_OUTPUT, TABLE_OUTPUT } from "../core/stack-outputs.ts";
 import { unknownNames } from "../general/unknown-names.ts";
 import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { Alarms } from "./alarms.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { type ConsumerOptions, connectConsumer, consumerError } from "./consumer.ts";
+import { Dashboard } from "./dashboard.ts";
 import {
   environmentErrors,
   type QueueEnvironment,
@@ -77,6 +79,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   private readonly secrets = new Map<string, Secret>();
   private readonly control: EventSourceControl;
   private readonly alarms: Alarms;
+  private readonly dashboard: Dashboard | undefined;
   private readonly promotions: Promotions | undefined;
   /** All functions that have the queue's environment. */
   private readonly equipped = new Set<LambdaFunction>();
@@ -87,7 +90,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const { prefix = DEFAULT_PREFIX, removable = false, encryptionKey, api = {}, alarmTopic } = props;
     const policy = queuePolicy(props);
     const { table, warmThroughput, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
-    const { tickConcurrency, tracing = false } = props;
+    const { tickConcurrency, tracing = false, runbookUrl, dashboard = false } = props;
     const pool = new JobPool(this, "Pool", { table, warmThroughput, encryptionKey, removable });
     const declared: DelayQueueProps["topics"] = props.topics;
     const topics = Object.entries(declared).map(
@@ -105,7 +108,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     this.tracing = tracing;
     this.consumerConcurrency = maximumConcurrency;
     this.topics = new Map(topics.map((queues) => [queues.topic, queues]));
-    this.environment = queueEnvironment(pool.table.tableName, prefix, policy);
+    this.environment = queueEnvironment(pool.table.tableName, prefix, policy, props.topicMetrics);
     const parts: QueueParts = { table: this.table, topics, prefix, removable, tracing };
     const tick = new Tick(this, "Tick", { ...parts, tickConcurrency });
     this.equip(tick.fn);
@@ -115,8 +118,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       this.equip(this.promotions.fn);
     }
     let recurring: RecurringSchedules | undefined;
+    let jobApi: JobApi | undefined;
     if (api.auth !== "none") {
-      const jobApi = new JobApi(this, "Api", { ...parts, api, consumers: this.consumers });
+      jobApi = new JobApi(this, "Api", { ...parts, api, consumers: this.consumers });
       for (const fn of jobApi.functions) this.equip(fn);
       this.api = jobApi.http;
       pausing.push(jobApi.handler);
@@ -145,8 +149,31 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     if (encryptionKey !== undefined) encryptLogs(this, encryptionKey);
     new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
     const consumerOf = (topic: string) => this.consumers.get(topic);
-    this.alarms = new Alarms(this, "Alarms", { ...parts, tick, recurring, events, alarmTopic, consumerOf });
-    for (const [topic, fn] of this.consumers) this.alarms.watchConsumer(topic, fn);
+    this.alarms = new Alarms(this, "Alarms", {
+      ...parts,
+      tick,
+      recurring,
+      events,
+      alarmTopic,
+      runbookUrl,
+      consumerOf,
+    });
+    if (dashboard) {
+      this.dashboard = new Dashboard(this, "Dashboard", {
+        ...parts,
+        topicMetrics: props.topicMetrics ?? TOPIC_METRICS,
+        api: this.api,
+        tick: tick.fn,
+        alarms: this.alarms.inStack,
+      });
+      this.dashboard.watch("tick", tick.fn);
+      if (jobApi) this.dashboard.watch("API", jobApi.handler);
+      if (jobApi) this.dashboard.watch("API receive", jobApi.receive);
+      if (this.promotions) this.dashboard.watch("promotions", this.promotions.fn);
+      if (recurring) this.dashboard.watch("schedules", recurring.fn);
+      if (events) this.dashboard.watch("events", events.fn);
+    }
+    for (const [topic, fn] of this.consumers) this.watchConsumer(topic, fn);
 
     this.node.addValidation({
       validate: () => [...this.equipped].flatMap((fn) => environmentErrors(fn, policy)),
@@ -177,7 +204,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     this.consumers.set(topic, fn);
     const mapping = connectConsumer(fn, queues, this.table, this.consumerConcurrency, options);
     this.control.add(topic, mapping, fn);
-    this.alarms.watchConsumer(topic, fn);
+    this.watchConsumer(topic, fn);
   }
 
   /**
@@ -257,6 +284,11 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     throw new Error(
       `DelayQueue ${this.node.path}: topic "${topic}" has no webhook; topics with a webhook: ${allowed}`,
     );
+  }
+
+  private watchConsumer(topic: string, fn: LambdaFunction): void {
+    this.alarms.watchConsumer(topic, fn);
+    this.dashboard?.watch(`consumer of ${topic}`, fn);
   }
 
   private equip(fn: LambdaFunction): void {

@@ -1,6 +1,7 @@
 import { Aws, Stack, Token } from "aws-cdk-lib";
 import { CfnEventSourceMapping, CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
+import type { TopicMetricName } from "../core/metrics.ts";
 import type { Policy } from "../core/policy.ts";
 import { policyText } from "../core/policy-text.ts";
 
@@ -22,9 +23,13 @@ export type QueueEnvironment = {
   readonly MINUTEHAND_POLICY: string;
   readonly POWERTOOLS_SERVICE_NAME: string;
   readonly POWERTOOLS_METRICS_NAMESPACE: string;
+  /** The names of the topics' metrics that functions write, with commas between them. Absent: all. */
+  readonly MINUTEHAND_TOPIC_METRICS?: string;
 };
 
 export const METRICS_NAMESPACE = "Minutehand";
+/** Stands in the environment for a list without names, because a name that no metric has switches all of them off. */
+const NO_METRIC = "none";
 
 export function queueUrlPrefix(prefix: string): string {
   return `https://sqs.${Aws.REGION}.${Aws.URL_SUFFIX}/${Aws.ACCOUNT_ID}/${prefix}-`;
@@ -36,13 +41,19 @@ function textOf(policy: Policy): string {
   return Token.isUnresolved(json) ? json : policyText(policy);
 }
 
-export function queueEnvironment(tableName: string, prefix: string, policy: Policy): QueueEnvironment {
+export function queueEnvironment(
+  tableName: string,
+  prefix: string,
+  policy: Policy,
+  topicMetrics: readonly TopicMetricName[] | undefined,
+): QueueEnvironment {
   return {
     MINUTEHAND_TABLE: tableName,
     MINUTEHAND_QUEUE_URL_PREFIX: queueUrlPrefix(prefix),
     MINUTEHAND_POLICY: textOf(policy),
     POWERTOOLS_SERVICE_NAME: prefix,
     POWERTOOLS_METRICS_NAMESPACE: METRICS_NAMESPACE,
+    ...(topicMetrics && { MINUTEHAND_TOPIC_METRICS: topicMetrics.join(",") || NO_METRIC }),
   };
 }
 

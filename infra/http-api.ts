@@ -31,6 +31,7 @@ export class JobApi extends Construct {
   readonly functions: readonly LambdaFunction[];
   /** The function that serves all calls except `receive`. */
   readonly handler: LambdaFunction;
+  readonly receive: LambdaFunction;
 
   constructor(scope: Construct, id: string, props: JobApiProps) {
     super(scope, id);
@@ -52,6 +53,7 @@ export class JobApi extends Construct {
     }).fn;
     this.functions = [api, receive];
     this.handler = api;
+    this.receive = receive;
 
     const pulled = topics.filter(({ settings }) => settings.consumer === "pull");
     const readyOf = (some: readonly TopicQueues[]) => some.map(({ ready }) => ready);

@@ -3,6 +3,7 @@ import type { ITable } from "aws-cdk-lib/aws-dynamodb";
 import type { IEventBusRef } from "aws-cdk-lib/aws-events";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
+import type { TopicMetricName } from "../core/metrics.ts";
 import type {
   CancelSetting,
   EnqueueSetting,
@@ -11,6 +12,7 @@ import type {
   WebhookSettings,
 } from "../core/topic-settings.ts";
 
+export type { TopicMetricName } from "../core/metrics.ts";
 export type { EventMatch } from "../core/topic-settings.ts";
 
 /** How the jobs of one topic run. */
@@ -170,6 +172,30 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    * @default none
    */
   readonly alarmTopic?: ITopic;
+  /**
+   * Where your team keeps the runbook of the alarms: the address of a page. The description of each alarm ends with this address and the
+   * heading of the alarm's section, such as `#dead`. The runbook is `docs/guides/alarms.md` of this package: publish the page where
+   * your team reads such pages.
+   *
+   * @example "https://wiki.example.com/minutehand-alarms"
+   * @default the path of the page in the npm package
+   */
+  readonly runbookUrl?: string;
+  /**
+   * Whether the stack has a dashboard in CloudWatch, which shows all metrics of the queue. AWS charges $3 a month for a dashboard with more
+   * than 50 metrics, and a queue's dashboard has more. The output `Url` of the dashboard is its address.
+   *
+   * @default false
+   */
+  readonly dashboard?: boolean;
+  /**
+   * Which metrics each topic has. AWS charges $0.30 a month for each metric of each topic, for the hours in which the metric has values.
+   * The alarms need none of these metrics. The dashboard leaves out the graphs of the others.
+   *
+   * @example ["Lateness", "Dead"]
+   * @default all of them
+   */
+  readonly topicMetrics?: readonly TopicMetricName[];
   /**
    * For test stacks: the table, the queues and the logs are deleted with the stack.
    *

@@ -2,16 +2,20 @@ import { type Duration, Token } from "aws-cdk-lib";
 import { brokenIn, type Check, oneOf, onlyFor, wholeNumber } from "../core/check.ts";
 import { MAX_SHARDS } from "../core/constants.ts";
 import { eventChecks } from "../core/event-checks.ts";
+import { TOPIC_METRICS } from "../core/metrics.ts";
 import { topicChecks } from "../core/topic-checks.ts";
 import { inSeconds, SETTINGS } from "../core/topic-settings.ts";
 import { unknownSettings } from "../core/unknown-settings.ts";
 import { windowFault } from "../cron/window.ts";
 import { unknownNames } from "../general/unknown-names.ts";
 import { days, shown } from "./check.ts";
+import { MOST_DASHBOARD_TOPICS } from "./dashboard.ts";
 import { secondsOf } from "./policy.ts";
 import type { ApiProps, DelayQueueProps, WarmThroughputProps } from "./props.ts";
 
 const LONGEST_RETENTION_DAYS = 3650;
+/** The description of an alarm has room for 1,024 characters ("PutMetricAlarm", CloudWatch API Reference). */
+const LONGEST_RUNBOOK_URL = 200;
 /** Far more than the 40,000 units that AWS allows for a table by default. */
 const MOST_WARM_UNITS = 1_000_000;
 const READING = { secondsOf: exact, isKnown: (text: string) => !Token.isUnresolved(text) };
@@ -19,7 +23,8 @@ const READING = { secondsOf: exact, isKnown: (text: string) => !Token.isUnresolv
 const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
   ...{ topics: true, prefix: true, shards: true, table: true, warmThroughput: true, tickConcurrency: true },
   ...{ maximumConcurrency: true, tracing: true, retention: true, deadRetention: true, longDelay: true },
-  ...{ eventBus: true, encryptionKey: true, api: true, alarmTopic: true, removable: true, topicsFile: true },
+  ...{ eventBus: true, encryptionKey: true, api: true, alarmTopic: true, runbookUrl: true, dashboard: true },
+  ...{ topicMetrics: true, removable: true, topicsFile: true },
 };
 const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
   ...{ auth: true, throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
@@ -81,10 +86,35 @@ function queueChecks(props: DelayQueueProps): Check[] {
     wholeNumber("warmThroughput.write", warmThroughput?.write, 4_000, MOST_WARM_UNITS),
     wholeNumber("tickConcurrency", props.tickConcurrency, 1, 10),
     wholeNumber("maximumConcurrency", props.maximumConcurrency, 2, 1000),
+    {
+      holds: props.dashboard !== true || Object.keys(topics ?? {}).length <= MOST_DASHBOARD_TOPICS,
+      rule: "dashboard is allowed for a queue that its graphs can show",
+      actual: `${Object.keys(topics ?? {}).length} topics`,
+      allowed: `at most ${MOST_DASHBOARD_TOPICS} topics`,
+    },
+    ...metricChecks(props.topicMetrics),
+    {
+      holds: isAddress(props.runbookUrl),
+      rule: "runbookUrl must be the address of a page",
+      actual: props.runbookUrl,
+      allowed: `an http or https URL of at most ${LONGEST_RUNBOOK_URL} characters`,
+    },
     days("retention", retention, 1, LONGEST_RETENTION_DAYS),
     days("deadRetention", deadRetention, 14, LONGEST_RETENTION_DAYS),
     days("longDelay", longDelay === false ? undefined : longDelay, 1, LONGEST_RETENTION_DAYS),
   ];
+}
+
+function metricChecks(topicMetrics: DelayQueueProps["topicMetrics"] = []): Check[] {
+  if (Array.isArray(topicMetrics))
+    return topicMetrics.map((name, i) => oneOf(`topicMetrics[${i}]`, name, TOPIC_METRICS));
+  const allowed = 'an array, such as ["Lateness"]';
+  return [{ holds: false, rule: "topicMetrics must be a list of names", actual: topicMetrics, allowed }];
+}
+
+function isAddress(url: string | undefined): boolean {
+  if (url === undefined || Token.isUnresolved(url)) return true;
+  return url.length <= LONGEST_RUNBOOK_URL && /^https?:/.test(url) && URL.canParse(url);
 }
 
 function apiChecks(api: ApiProps): Check[] {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { openapiDocument } from "../http/openapi.ts";
 import { routes } from "../http/route-table.ts";
 import packageJson from "../package.json" with { type: "json" };
+import { dashboardPicture } from "./dashboard-picture.ts";
 import { DOCS, pages } from "./docs.ts";
 import { fillTables } from "./markdown.ts";
 import { alarms } from "./tables/alarms.ts";
@@ -38,9 +39,13 @@ export function openapiText(): string {
   return `${JSON.stringify(openapiDocument(routes, packageJson.version), undefined, 2)}\n`;
 }
 
-/** Writes each table into its page, and the OpenAPI document. */
+/** The picture of the dashboard's layout. */
+export const DASHBOARD_PICTURE = join(DOCS, "pictures", "dashboard.svg");
+
+/** Writes each table into its page, the OpenAPI document, and the picture of the dashboard. */
 export function writeTables(): void {
   writeFileSync(OPENAPI, openapiText());
+  writeFileSync(DASHBOARD_PICTURE, dashboardPicture());
   for (const page of pages()) {
     const path = join(DOCS, page);
     const text = readFileSync(path, "utf8");

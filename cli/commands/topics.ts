@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { TopicReport } from "../../client/client.ts";
-import { sweepText, USUAL_LAG } from "../checks.ts";
+import { isBehind, sweepText } from "../checks.ts";
 import { counted } from "../columns.ts";
 import { examples } from "../examples.ts";
 import type { Open } from "../session.ts";
@@ -24,7 +24,7 @@ const COLUMNS: Column<TopicReport>[] = [
   {
     head: "SWEEP",
     text: ({ sweepLag }) => sweepText(sweepLag),
-    style: ({ sweepLag }) => (sweepLag > USUAL_LAG ? "yellow" : undefined),
+    style: ({ sweepLag }) => (isBehind(sweepLag) ? "yellow" : undefined),
   },
   {
     head: "PAUSE",

@@ -13,14 +13,16 @@ const EVENT = { source: "source", detailType: "detailType", key: "$.detail.key" 
 export function alarms(): string {
   const rows = synthesised().map((alarm) => {
     const id = alarm.node.scope?.node.id ?? "";
-    const description = descriptionOf(alarm);
+    const [sentences = ""] = descriptionOf(alarm).split("\n");
     return [
       // The name of an alarm about an event rule contains the rule. Replace the rule by an ellipsis.
       code(id.replace(/^topic/, "<topic>").replace(/\[.*\]$/, "…")),
-      description
-        .replace("GET /topics/topic/dead", "`GET /topics/<topic>/dead`")
-        .replace("Topic topic ", "Topic `<topic>` ")
-        .replace(/https:.*/, "a link to CloudWatch"),
+      sentences
+        .replaceAll(/\btopic topic\b/gi, "topic `<topic>`")
+        .replace(/^topic/, "Topic")
+        .replace(/`minutehand (\w+)( topic)? --stack Docs`/, (_, name, topic) =>
+          code(`minutehand ${name}${topic ? " <topic>" : ""}`),
+        ),
       `${alarm.statistic} of \`${alarm.metricName}\` ${signOf(alarm)} ${numberText(alarm.threshold ?? 0)}`,
       datapoints(alarm),
     ];
@@ -47,7 +49,7 @@ function descriptionOf(alarm: CfnAlarm): string {
   const resolved: unknown = Stack.of(alarm).resolve(alarm.alarmDescription ?? "");
   if (typeof resolved === "string") return resolved;
   const [, parts] = (resolved as { "Fn::Join": [string, unknown[]] })["Fn::Join"];
-  return parts.filter((part) => typeof part === "string").join("");
+  return parts.map((part) => (typeof part === "string" ? part : "`<function>`")).join("");
 }
 
 function signOf({ comparisonOperator }: CfnAlarm): string {

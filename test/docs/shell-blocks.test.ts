@@ -3,8 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync }
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
+import * as CloudWatch from "@aws-sdk/client-cloudwatch";
+import * as DynamoDb from "@aws-sdk/client-dynamodb";
 import * as EventBridge from "@aws-sdk/client-eventbridge";
+import * as Lambda from "@aws-sdk/client-lambda";
 import * as SecretsManager from "@aws-sdk/client-secrets-manager";
+import * as Sqs from "@aws-sdk/client-sqs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createProgram } from "../../cli/program.ts";
 import type { Surroundings } from "../../cli/surroundings.ts";
@@ -65,7 +69,12 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
     return command === "vitest" && existsSync(join(ROOT, file)) ? undefined : "no such file";
   },
   aws([service, operation = ""]) {
-    const clients: Record<string, object> = { events: EventBridge, secretsmanager: SecretsManager };
+    // `logs tail` is a command of the AWS CLI itself.
+    if (service === "logs" && operation === "tail") return undefined;
+    const clients: Record<string, object> = {
+      ...{ cloudwatch: CloudWatch, dynamodb: DynamoDb, events: EventBridge, lambda: Lambda },
+      ...{ secretsmanager: SecretsManager, sqs: Sqs },
+    };
     const name = operation.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
     return `${name}Command` in (clients[service ?? ""] ?? {}) ? undefined : "no such operation";
   },
@@ -101,6 +110,8 @@ beforeEach(async () => {
     SECRET_TEXT: SECRET,
     ID: String((await api.file({ topic: "reminders" })).id),
     RECEIPT: await pulled(api),
+    ...{ FUNCTION: "f", FUNCTION_ARN: "f", LOG: "l", RULE: "r", TABLE: "t", DLQ_URL: "d", EVENTS_URL: "e" },
+    ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
     ...{ SERVICES: "http://127.0.0.1:4501", SECRET: "s", SECRET_ARN: "arn", OLD_VERSION: "v" },
   };
   await api.call("PUT", "/schedules/daily-report", {

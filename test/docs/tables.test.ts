@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { dashboardPicture } from "../../site/dashboard-picture.ts";
 import { DOCS, pages } from "../../site/docs.ts";
 import { fillTables, table, tablesIn } from "../../site/markdown.ts";
-import { OPENAPI, openapiText, TABLES } from "../../site/tables.ts";
+import { DASHBOARD_PICTURE, OPENAPI, openapiText, TABLES } from "../../site/tables.ts";
 
 const texts = pages().map((page) => ({ page, text: readFileSync(join(DOCS, page), "utf8") }));
 
@@ -20,6 +21,10 @@ test.each(texts.filter(({ text }) => tablesIn(text).length > 0))(
 
 test("the OpenAPI document is that of the routes; `npm run docs` writes it", () => {
   expect(readFileSync(OPENAPI, "utf8")).toBe(openapiText());
+});
+
+test("the picture of the dashboard is that of the construct; `npm run docs` writes it", () => {
+  expect(readFileSync(DASHBOARD_PICTURE, "utf8")).toBe(dashboardPicture());
 });
 
 /** The names that begin the rows of a table, as code. */
@@ -49,8 +54,26 @@ test("the guide has a row for each option of the local stack", () => {
   );
 });
 
-test("the guide says what to do at each alarm", () => {
-  expect(namesIn(textOf("guides/operating.md")).sort()).toEqual(namesIn(TABLES.alarms?.() ?? "").sort());
+describe("the runbook", () => {
+  const [, ...sections] = textOf("guides/alarms.md").split(/^## /m);
+  const kinds = namesIn(TABLES.alarms?.() ?? "").map((name) => name.replace(/^<topic>|…$/g, ""));
+
+  test("has a section for each alarm", () => {
+    expect(sections.map((section) => section.split("\n")[0]).sort()).toEqual(kinds.sort());
+  });
+
+  test.each(sections.map((section) => [section.split("\n")[0], section]))(
+    "says at %s what users see, how to tell the causes apart, what to do, and when the trouble is over",
+    (_, section = "") => {
+      for (const part of [
+        /^\*\*Users see\*\* .+/m,
+        /^```sh\n.+/m,
+        /^\| you see +\| cause +\| what to do +\|/m,
+      ])
+        expect(section).toMatch(part);
+      expect(section).toMatch(/^\*\*It is over when\*\* .+/m);
+    },
+  );
 });
 
 test("a cell may hold a bar, and columns are as wide as their widest cell", () => {

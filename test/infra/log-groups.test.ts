@@ -50,7 +50,7 @@ test("the alarm of dead jobs leads to the log of the failed runs", () => {
   queue.addConsumer("mail", logging(stack, "Mail"));
   const template = templateOf(stack);
   expect(deadAlarmOf(template, "mail")).toMatch(
-    /look at GET \/topics\/mail\/dead, then redrive\. The log of its failed runs: https:.*console\.aws\.amazon\.com/,
+    /minutehand dead mail --stack Shop.*Log of the failed runs: https:.*console\.aws\.amazon\.com/,
   );
   expect(deadAlarmOf(template, "mail")).toContain('"Fn::Split":["/",{"Ref":"MailLog');
   expect(deadAlarmOf(template, "hooks")).toContain('"Ref":"JobsWebhookhooksCallerLog');

@@ -1,3 +1,4 @@
+import { USUAL_LAG } from "../../../core/constants.ts";
 import type { TopicJson } from "../../../http/answers.ts";
 import type { Lateness } from "../lateness.ts";
 import { Bars } from "../parts/bars.tsx";
@@ -6,9 +7,6 @@ import { PauseTopic, parkedText, ResumeTopic } from "../parts/pause-topic.tsx";
 import { addresses } from "../parts/search.ts";
 import { AHEAD_MINUTES, LATE_COUNTED, useDueNext, useLateJobs, useLateness, useTopics } from "../reads.ts";
 import { durationText } from "../times.ts";
-
-/** A sweep runs each minute, so a lag up to this one is usual, s. */
-const USUAL_LAG = 90;
 
 /** All topics, and first what needs a person. */
 export function Overview() {
@@ -44,13 +42,13 @@ export function Overview() {
 function Needs({ topics }: { topics: readonly TopicJson[] }) {
   const late = useLateJobs();
   const lateTopics = Map.groupBy(late.data ?? [], ({ topic }) => topic);
-  const lag = Math.max(...topics.map(({ sweepLag }) => sweepLag));
+  const lag = lagOf(topics);
   const needs = [
     ...(lag > USUAL_LAG
       ? [
           {
             href: addresses.overview,
-            text: `The sweep is ${durationText(lag * 1000)} behind: jobs may start late. Look at the log of the tick.`,
+            text: `The sweep is ${durationText(lag)} behind: jobs may start late. Look at the log of the tick.`,
           },
         ]
       : []),
@@ -110,9 +108,14 @@ function justAfter(time: string | undefined): string | undefined {
 }
 
 function sweepText(topics: readonly TopicJson[]): string {
-  const lag = Math.max(...topics.map(({ sweepLag }) => sweepLag));
+  const lag = lagOf(topics);
   if (lag <= USUAL_LAG) return "The sweep is on time: all jobs of the next minutes are on their way.";
-  return `The sweep is ${durationText(lag * 1000)} behind.`;
+  return `The sweep is ${durationText(lag)} behind.`;
+}
+
+/** How far the sweep is behind, ms. */
+function lagOf(topics: readonly TopicJson[]): number {
+  return 1000 * Math.max(...topics.map(({ sweepLag }) => sweepLag));
 }
 
 function TopicCard({

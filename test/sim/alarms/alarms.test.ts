@@ -44,8 +44,8 @@ const FAILURES: [string, Failure, Record<string, number>][] = [
     refused((call) => isOf("tick")(call) && call.operation === "Query", "AccessDeniedException"),
     { TickErrors: 5, SweepLag: 10 },
   ],
-  ["the tick is killed before its end", { tickLives: 3 }, { TickErrors: 5, SweepLag: 10 }],
-  ["the tick is starved", { throttled: "tick" }, { TickMissing: 10, SweepLag: 10 }],
+  ["the tick is killed before its end", { tickLives: 3 }, { TickErrors: 5 }],
+  ["the tick is starved", { throttled: "tick" }, { TickMissing: 5 }],
   [
     "the table throttles",
     refused(

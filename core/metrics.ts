@@ -1,0 +1,115 @@
+/** A metric of CloudWatch that the functions of a queue write. */
+export type MetricDeclaration = {
+  readonly unit: "Count" | "Milliseconds";
+  /** Whether each topic has a metric of its own, with the dimension `topic`. Else there is one metric for the whole queue. */
+  readonly by: "topic" | "queue";
+  /** What the metric tells, for the table of metrics in the docs. */
+  readonly meaning: string;
+};
+
+/**
+ * Every metric that a queue writes. Telemetry, alarms, the dashboard and the docs take their names from this table, so none of them can
+ * name a metric that no function writes. A metric has a value only when something happens: CloudWatch bills a metric for the hours in which
+ * it has values.
+ */
+export const METRICS = {
+  HandedOver: { unit: "Count", by: "topic", meaning: "jobs sent to the topic's ready queue" },
+  Lateness: {
+    unit: "Milliseconds",
+    by: "topic",
+    meaning:
+      "how long after `dueAt` a first attempt started, without the time in `Held`; in an untracked topic the time that a message waited in SQS during a pause is included",
+  },
+  Held: {
+    unit: "Milliseconds",
+    by: "topic",
+    meaning: "how much later a pause, `maxPerSecond` or a `window` made a first attempt",
+  },
+  "Dropped-finished": {
+    unit: "Count",
+    by: "topic",
+    meaning: "messages of jobs that were cancelled, or had ended in another way",
+  },
+  "Dropped-moved": {
+    unit: "Count",
+    by: "topic",
+    meaning:
+      "messages of jobs that got another start after the messages had been sent, such as rescheduled jobs",
+  },
+  "Dropped-gone": { unit: "Count", by: "topic", meaning: "messages of jobs that the table no longer has" },
+  "Dropped-running": { unit: "Count", by: "topic", meaning: "messages of jobs that were running" },
+  "Dropped-crashed": {
+    unit: "Count",
+    by: "topic",
+    meaning: "messages that found a run whose lease had ended: the run counts as a failed attempt",
+  },
+  "Dropped-expired": {
+    unit: "Count",
+    by: "topic",
+    meaning: "messages of jobs that had expired",
+  },
+  "Dropped-paused": {
+    unit: "Count",
+    by: "topic",
+    meaning: "messages of jobs that a pause parked",
+  },
+  Dead: { unit: "Count", by: "topic", meaning: "jobs that are dead" },
+  DeadWithoutLetter: {
+    unit: "Count",
+    by: "queue",
+    meaning: "jobs that are dead because their topic has no queue",
+  },
+  Parked: {
+    unit: "Count",
+    by: "topic",
+    meaning: "jobs that began to wait for a resume or for the rate limit",
+  },
+  Released: { unit: "Count", by: "topic", meaning: "parked jobs that got a time to start" },
+  Deferred: {
+    unit: "Count",
+    by: "topic",
+    meaning: "jobs moved to their window's next opening, more than 210 s ahead",
+  },
+  Skipped: {
+    unit: "Count",
+    by: "topic",
+    meaning: "jobs that did not run because they came later than `ifLate` allows",
+  },
+  Expired: {
+    unit: "Count",
+    by: "topic",
+    meaning: "jobs that came later than `expiresAfter` or `ifLate` allows",
+  },
+  Swept: { unit: "Count", by: "queue", meaning: "entries that a tick read" },
+  SweepLag: {
+    unit: "Milliseconds",
+    by: "queue",
+    meaning:
+      "how far a tick's sweep is behind, if it is more than 90 s behind; up to a minute is normal, because a tick runs once a minute",
+  },
+  Audited: { unit: "Count", by: "queue", meaning: "entries that a tick audited" },
+  AuditFound: {
+    unit: "Count",
+    by: "queue",
+    meaning: "jobs that were due and had not run; the audit sent them again",
+  },
+  Unreadable: {
+    unit: "Count",
+    by: "queue",
+    meaning: "jobs that were left alone, because a newer version wrote them or they are malformed",
+  },
+} as const satisfies Record<string, MetricDeclaration>;
+
+export type MetricName = keyof typeof METRICS;
+
+/** The metrics that each topic has. */
+export type TopicMetricName = {
+  [Name in MetricName]: (typeof METRICS)[Name]["by"] extends "topic" ? Name : never;
+}[MetricName];
+
+/** The metrics that the queue has once. */
+export type QueueMetricName = Exclude<MetricName, TopicMetricName>;
+
+export const TOPIC_METRICS = (Object.keys(METRICS) as MetricName[]).filter(
+  (name): name is TopicMetricName => METRICS[name].by === "topic",
+);
