@@ -1,12 +1,12 @@
 import type { DeployedStack } from "../aws/account.ts";
 import type { TopicReport } from "../client/client.ts";
+import { OVERDUE_COUNTED } from "../client/overdue.ts";
 import { LOOKAHEAD, USUAL_LAG } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../core/loopback.ts";
 import type { Database } from "../local/database.ts";
 import type { RunnerRecord } from "../local/runner-record.ts";
 import { many } from "./columns.ts";
-import { OVERDUE_COUNTED } from "./overdue.ts";
 
 /** The result of one check of `doctor`. `todo`: what the user can do if it is not ok. */
 export type Check = {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { Client, TopicReport } from "../../client/client.ts";
+import { overdueJobs } from "../../client/overdue.ts";
 import { inParallel } from "../../general/batches.ts";
 import { chooseDatabase } from "../../local/database.ts";
 import { printable } from "../../local/printable.ts";
@@ -26,7 +27,6 @@ import {
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { allOf, firstOf, pageSizeFor } from "../lists.ts";
-import { overdueJobs } from "../overdue.ts";
 import type { Open, Session } from "../session.ts";
 
 const STYLES = { ok: "green", warning: "yellow", failed: "red" } as const;

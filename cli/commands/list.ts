@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
 import type { Client, ListQuery } from "../../client/client.ts";
+import { OVERDUE_COUNTED, overdueJobs } from "../../client/overdue.ts";
 import { STATES } from "../../http/answers.ts";
 import { instant, wholeNumber } from "../arguments.ts";
 import { JOB_COLUMNS, many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { addOptionFilters } from "../job-options.ts";
 import { firstOf, pageSizeFor } from "../lists.ts";
-import { OVERDUE_COUNTED, overdueJobs } from "../overdue.ts";
 import { checkRange } from "../range.ts";
 import type { Open } from "../session.ts";
 

@@ -2,6 +2,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { refresh } from "./api.ts";
+import { Choice } from "./parts/choice.tsx";
 import { listenToKeys } from "./parts/keys.ts";
 import { addresses } from "./parts/search.ts";
 import { about, isKeyWrong } from "./server.ts";
@@ -204,21 +205,14 @@ function Settings({ openKeys }: { openKeys: () => void }) {
           <option value="UTC">UTC</option>
         </select>
       </label>
-      <label>
-        <span class="hidden">Colours</span>
-        <select
-          value={theme.value}
-          onChange={(event) => {
-            theme.value = event.currentTarget.value as Theme;
-          }}
-        >
-          {THEMES.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label={<span class="hidden">Colours</span>}
+        value={theme.value}
+        options={THEMES}
+        onChange={(name) => {
+          theme.value = name as Theme;
+        }}
+      />
       <button type="button" onClick={openKeys} aria-label="Show the keys">
         ?
       </button>
@@ -231,7 +225,7 @@ function NoticeLine() {
   return (
     <div class="notice-place" role="status">
       {said && (
-        <p class="notice">
+        <p class={said.isFailure ? "notice failed" : "notice"}>
           {said.text} {said.href && <a href={said.href}>{said.link ?? "Show"}</a>}
           <button
             type="button"

@@ -1,12 +1,11 @@
 import { useQuery } from "@tanstack/preact-query";
+import { overdueJobs } from "../../client/overdue.ts";
 import type { JobSummary } from "../../http/answers.ts";
 import { api, call, REFRESH_MS } from "./api.ts";
 import { latenessByTopic } from "./lateness.ts";
+import { HOUR, MINUTE } from "./times.ts";
 
 /** What several views read. Each read is named by its key, so that two views share one answer. */
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 
 export function useTopics() {
   return useQuery({ queryKey: ["topics"], queryFn: ({ signal }) => api.topics({ signal }) });
@@ -58,8 +57,6 @@ export function useLateness(isWanted: boolean) {
   });
 }
 
-/** Late jobs are counted up to this number. */
-export const LATE_COUNTED = 100;
 /** Jobs start some time after they are due: a consumer must first get the message. */
 const LATE_MS = 5000;
 
@@ -67,14 +64,7 @@ const LATE_MS = 5000;
 export function useLateJobs() {
   return useQuery({
     queryKey: ["late-jobs"],
-    async queryFn({ signal }) {
-      const now = Date.now();
-      const [from, to] = [new Date(now - HOUR), new Date(now - LATE_MS)];
-      const jobs = await firstOf(api.list({ state: "scheduled", from, to, signal }), LATE_COUNTED);
-      return jobs.filter(
-        ({ heldUntil }) => heldUntil === undefined || Date.parse(heldUntil) <= now - LATE_MS,
-      );
-    },
+    queryFn: ({ signal }) => overdueJobs(api, Date.now(), { late: LATE_MS, signal }),
   });
 }
 

@@ -25,6 +25,12 @@ effect(() => {
   document.documentElement.style.colorScheme = theme.value === "auto" ? "light dark" : theme.value;
 });
 
-/** What the last action did. The page shows and announces it until the next one, or until the user closes it. */
-export type Notice = { readonly text: string; readonly href?: string; readonly link?: string };
+/** What the last action did, or why it failed. The page shows and announces it until the next one, or until the user closes it. */
+export type Notice = {
+  readonly text: string;
+  readonly href?: string;
+  readonly link?: string;
+  /** Whether the action failed. */
+  readonly isFailure?: boolean;
+};
 export const notice = signal<Notice | undefined>(undefined);

@@ -1,5 +1,6 @@
 import type { JobSummary } from "../../http/answers.ts";
 import { shownState } from "./shown-state.ts";
+import { HOUR, MINUTE, SECOND } from "./times.ts";
 
 /** The kinds of jobs on the time axis, from the bottom of a bar to its top. */
 export const KINDS = ["done", "failed", "running", "due", "held"] as const;
@@ -12,9 +13,6 @@ export type Buckets = ReadonlyMap<number, Counts>;
 /** A range of time, ms since the epoch. */
 export type Range = { readonly from: number; readonly to: number };
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
 const STEPS = [SECOND, 5 * SECOND, 15 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR];
 /** More bars would be narrower than a finger. */
 const MOST_BARS = 180;

@@ -4,8 +4,8 @@ import { api } from "./api.ts";
 import { countTopics, type Minute } from "./count-topics.ts";
 import { jobPage } from "./reads.ts";
 import { type Buckets, countJobs, partsOf, type Range, sumOf, withForecast } from "./time-buckets.ts";
+import { MINUTE } from "./times.ts";
 
-const MINUTE = 60_000;
 /** So many jobs of a range are read one by one. */
 const READ_JOBS = 3000;
 /** A range of this length, or a shorter one, is read job by job, also in the future. Longer ranges in the future are counted. */

@@ -2,10 +2,15 @@
 
 export type Zone = "local" | "UTC";
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** ISO 8601, as in addresses and in the calls of the API. */
+export function isoAt(ms: number): string {
+  return new Date(ms).toISOString();
+}
 
 const UNITS = [
   ["day", DAY],

@@ -34,8 +34,14 @@ test("dead jobs are grouped by error, and a whole group is run again", async () 
   await page.getByRole("link", { name: new RegExp(`^${topic}: \\d+ dead$`) }).click();
   const group = page.getByRole("group").filter({ hasText: "no order … in the shop" });
   await group.getByText("6 × no order … in the shop").click();
+  await group
+    .getByLabel("The error of the last of these jobs")
+    .getByText(/no order \d+ in the shop/)
+    .waitFor();
   await group.getByRole("button", { name: "Choose all 6 of this group" }).click();
-  await page.getByRole("button", { name: "Redrive 6 jobs …" }).click();
+  await page.getByText("6 are chosen").waitFor();
+  await page.getByRole("button", { name: "Redrive 6 jobs …" }).waitFor();
+  await group.getByRole("button", { name: "Redrive 6 jobs of this group …" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText(/become due at once/).waitFor();
   await dialog.getByLabel(/At most this many starts/).fill("2");

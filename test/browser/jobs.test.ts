@@ -1,4 +1,4 @@
-import { expect, inject, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import { createClient } from "../../client/client.ts";
 import { testBrowser } from "./browser.ts";
 
@@ -62,6 +62,65 @@ test("all jobs of a selection are moved and cancelled, after they have been coun
   await dialog.getByRole("button", { name: "Cancel all: 3 jobs" }).click();
   await page.getByText("Changed 3 jobs of work.").waitFor();
   await expect.poll(async () => (await api.get(jobs[2]?.id ?? "")).state).toBe("cancelled");
+});
+
+describe("a bulk that is interrupted", () => {
+  const JOBS = 600;
+
+  /** Files more jobs than one part of a bulk changes, and opens their list. `lose` says which changing calls get no answer. */
+  async function openMany(tag: string, lose: (call: number) => Promise<boolean>) {
+    const dueAt = "2030-09-01T09:00:00Z";
+    for (const half of [0, 1])
+      await api.enqueueMany(
+        Array.from({ length: JOBS / 2 }, (_, i) => ({
+          ...{ topic: "work", body: {}, dueAt, tag, key: `${tag}-${half}-${i}` },
+        })),
+      );
+    const range = "from=2030-09-01T08:00:00Z&to=2030-09-01T10:00:00Z";
+    const page = await browser.open(`/console/jobs?topic=work&tag=${tag}&${range}`, {
+      ignoresFailedCalls: true,
+    });
+    let calls = 0;
+    await page.route("**/jobs/bulk", async (route) => {
+      const isChange = (route.request().postDataJSON() as { dryRun?: boolean }).dryRun !== true;
+      if (isChange && (await lose(++calls))) await route.abort();
+      else await route.continue();
+    });
+    await page.getByRole("button", { name: "Cancel all …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: `Cancel all: ${JOBS} jobs` }).click();
+    return { page, dialog };
+  }
+  const cancelled = async (tag: string) => {
+    const range = { from: "2030-09-01T08:00:00Z", to: "2030-09-01T10:00:00Z" };
+    let count = 0;
+    for await (const _ of api.list({ topic: "work", tag, state: "cancelled", ...range })) count++;
+    return count;
+  };
+
+  test("says so, and goes on where it was", async () => {
+    const { page, dialog } = await openMany("jobs-broken", async (call) => call === 2);
+    await dialog.getByRole("alert").waitFor();
+    await dialog.getByText("500 jobs changed").waitFor();
+    await dialog.getByRole("button", { name: "Go on" }).click();
+    await page.getByText(/^Changed \d+ jobs of work\./).waitFor();
+    expect(await cancelled("jobs-broken")).toBe(JOBS);
+  });
+
+  test("after its dialog was closed says so on the page, and can be repeated", async () => {
+    const gone = Promise.withResolvers<boolean>();
+    const { page, dialog } = await openMany("jobs-closed", async (call) => call === 2 && gone.promise);
+    await dialog.getByText("500 jobs changed. If you close this dialog, the change goes on").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    const button = page.getByRole("button", { name: "Cancel all …" });
+    expect(await button.getAttribute("title")).toBe("it still runs: 500 jobs changed so far");
+    gone.resolve(true);
+    await page.getByRole("status").getByText("failed:").waitFor();
+    await button.click();
+    await dialog.getByRole("button", { name: "Cancel all: 100 jobs" }).click();
+    await page.getByText("Changed 100 jobs of work.").waitFor();
+    expect(await cancelled("jobs-closed")).toBe(JOBS);
+  });
 });
 
 test("a bulk needs a topic, and says so", async () => {

@@ -225,6 +225,16 @@ describe("list", () => {
     await api.world.pass(MINUTE, { ticks: false });
     expect((await type(api, ["list"])).err).toContain("overdue: at least 100 jobs");
   });
+
+  test("does not call jobs overdue that a pause holds", async () => {
+    await using api = await serveApi();
+    for (const topic of ["orders", "work"]) await api.file({ topic, delay: 60 });
+    await api.call("POST", "/topics/work/pause");
+    await api.world.pass(10 * MINUTE, { ticks: false });
+    expect((await type(api, ["list"])).err).toContain("overdue: 1 job of the past hour has not started");
+    await api.call("POST", "/topics/orders/pause");
+    expect((await type(api, ["list"])).err).not.toContain("overdue");
+  });
 });
 
 describe("reschedule", () => {

@@ -85,7 +85,9 @@ function ActionDialog({ title, children, run, confirm, isReady, isDangerous, clo
       notice.value = typeof done === "string" ? { text: done } : done;
       dialog.current?.close();
     } catch (thrown) {
-      setError(thrown);
+      if (dialog.current?.open) setError(thrown);
+      // The user has closed the dialog, and nobody would see the error there.
+      else notice.value = { text: `"${confirm}" failed: ${messageOf(thrown)}`, isFailure: true };
     } finally {
       setRunning(false);
       // A failed action may have changed something, too.

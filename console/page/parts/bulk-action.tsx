@@ -33,6 +33,7 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
   const [trouble, setTrouble] = useState<string | undefined>();
   const [sums, setSums] = useState<BulkResult | undefined>();
   const [cursor, setCursor] = useState<string | undefined>();
+  const [isRunning, setRunning] = useState(false);
   const [rate, setRate] = useState("");
   const counting = useRef<AbortController | undefined>(undefined);
   const perSecond = rateOf(rate);
@@ -57,6 +58,7 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
   async function run(): Promise<string> {
     if (counted === undefined) throw new Error("the jobs have not been counted");
     const { from, to } = counted;
+    setRunning(true);
     try {
       // Change the range that was counted: a default range would be later by now.
       const whole = {
@@ -73,6 +75,8 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
       if (error instanceof MinutehandError && typeof error.data.cursor === "string")
         setCursor(error.data.cursor);
       throw error;
+    } finally {
+      setRunning(false);
     }
   }
 
@@ -83,7 +87,7 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
       confirm={cursor === undefined ? `${label}: ${jobsText(changeable)}` : "Go on"}
       isDangerous={isDangerous === true}
       isReady={isReady && isCounted && changeable > 0}
-      impossible={impossible}
+      impossible={isRunning ? `it still runs: ${jobsText(sums?.changed ?? 0)} changed so far` : impossible}
       onOpen={() => void count()}
       onClose={() => counting.current?.abort()}
       run={run}
@@ -116,7 +120,7 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
         {sums && (
           <p>
             <progress max={100} value={shareOf(sums)} aria-label="Share of the range that is done" />{" "}
-            {jobsText(sums.changed)} changed
+            {jobsText(sums.changed)} changed{isRunning && ". If you close this dialog, the change goes on"}
           </p>
         )}
       </div>

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { TopicJson } from "../../../http/answers.ts";
 import { api } from "../api.ts";
 import { Action } from "./action.tsx";
+import { RateField, rateOf } from "./rate-field.tsx";
 
 /** Pauses a topic. */
 export function PauseTopic({ topic }: { topic: string }) {
@@ -26,7 +27,7 @@ export function PauseTopic({ topic }: { topic: string }) {
 /** Resumes a paused topic, at a rate that the user may choose. */
 export function ResumeTopic({ topic, pause }: { topic: string; pause: NonNullable<TopicJson["pause"]> }) {
   const [rate, setRate] = useState("");
-  const perSecond = rate === "" ? undefined : Number(rate);
+  const perSecond = rateOf(rate);
   return (
     <Action
       label="Resume"
@@ -42,16 +43,7 @@ export function ResumeTopic({ topic, pause }: { topic: string; pause: NonNullabl
         {pause.parked === 0 ? "No job waits." : `${parkedText(pause.parked)} that became due will start.`}{" "}
         Without a rate, all of them start at once.
       </p>
-      <label>
-        At most this many starts in a second (optional)
-        <input
-          type="number"
-          min="1"
-          step="any"
-          value={rate}
-          onInput={(event) => setRate(event.currentTarget.value)}
-        />
-      </label>
+      <RateField value={rate} onChange={setRate} />
     </Action>
   );
 }

@@ -1,11 +1,8 @@
 import { useState } from "preact/hooks";
 import { now, zone } from "../state.ts";
 import { readTime } from "../time-words.ts";
-import { durationText } from "../times.ts";
+import { DAY, durationText, HOUR } from "../times.ts";
 import { TimeField } from "./time-field.tsx";
-
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 
 /** The ranges that a button sets: from and to, ms from now. */
 const RANGES = [

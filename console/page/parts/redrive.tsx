@@ -6,10 +6,16 @@ import { Action } from "./action.tsx";
 import { BulkAction } from "./bulk-action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
 
-type Chosen = { readonly topic: string; readonly ids: readonly string[]; readonly onDone: () => void };
+type Chosen = {
+  readonly topic: string;
+  readonly ids: readonly string[];
+  /** Says in the button which jobs these are, such as ` of this group`. */
+  readonly whose?: string;
+  readonly onDone: () => void;
+};
 
 /** Runs chosen dead jobs again, at a rate that the user may choose. */
-export function RedriveChosen({ topic, ids, onDone }: Chosen) {
+export function RedriveChosen({ topic, ids, whose = "", onDone }: Chosen) {
   const [rate, setRate] = useState("");
   const [done, setDone] = useState(0);
   const perSecond = rateOf(rate);
@@ -32,7 +38,7 @@ export function RedriveChosen({ topic, ids, onDone }: Chosen) {
 
   return (
     <Action
-      label={ids.length === 0 ? "Redrive the chosen" : `Redrive ${jobs}`}
+      label={ids.length === 0 ? "Redrive the chosen" : `Redrive ${jobs}${whose}`}
       title={`Run ${jobs} again?`}
       confirm={`Redrive ${jobs}`}
       impossible={ids.length === 0 ? "open a group and choose jobs first" : undefined}
@@ -57,7 +63,7 @@ export function RedriveAll({ topic }: { topic: string }) {
     <BulkAction
       label="Redrive all"
       request={{ action: "redrive", topic }}
-      effect="become due at once, or at the rate below, with all of their attempts"
+      effect="become due at once, or at the rate above, with all of their attempts"
       takesRate
     />
   );

@@ -9,6 +9,7 @@ import { occurrencesOf, wordsOf } from "../schedule-words.ts";
 import { now, zone } from "../state.ts";
 import { readTime } from "../time-words.ts";
 import { Action } from "./action.tsx";
+import { Choice } from "./choice.tsx";
 import { JsonField } from "./json-field.tsx";
 import { OptionFields } from "./option-fields.tsx";
 import { addresses } from "./search.ts";
@@ -95,19 +96,12 @@ export function ScheduleForm({ label, schedule }: Props) {
         </div>
       </div>
       <div class="field">
-        <label>
-          Time zone
-          <select
-            value={fields.timezone}
-            onChange={(event) => change({ timezone: event.currentTarget.value })}
-          >
-            {[...new Set(["UTC", fields.timezone, ...ZONES])].map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="Time zone"
+          value={fields.timezone}
+          options={[...new Set(["UTC", fields.timezone, ...ZONES])]}
+          onChange={(timezone) => change({ timezone })}
+        />
       </div>
       <TopicField value={topic} onChange={(name) => change({ topic: name })} />
       <JsonField

@@ -1,4 +1,5 @@
 import { useTopics } from "../reads.ts";
+import { Choice } from "./choice.tsx";
 
 type Props = {
   readonly value: string;
@@ -15,17 +16,7 @@ export function TopicField({ value, onChange, none }: Props) {
   const all = value === "" || names.includes(value) ? names : [value, ...names];
   return (
     <div class="field">
-      <label>
-        Topic
-        <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          {none !== undefined && <option value="">{none}</option>}
-          {all.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice label="Topic" value={value} options={all} onChange={onChange} none={none} />
     </div>
   );
 }

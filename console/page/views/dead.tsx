@@ -8,6 +8,7 @@ import { Empty, Loaded } from "../parts/loaded.tsx";
 import { RedriveAll, RedriveChosen } from "../parts/redrive.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
+import { TextBlock } from "../parts/text-block.tsx";
 import { Time } from "../parts/time.tsx";
 import { TopicField } from "../parts/topic-field.tsx";
 import { firstOf, useTopics } from "../reads.ts";
@@ -95,7 +96,7 @@ function DeadOf({ topic }: { topic: string }) {
               <RedriveAll topic={topic} />
             </div>
             {groupByError(jobs).map((group) => (
-              <Group key={group.name} group={group} chosen={chosen} choose={setChosen} />
+              <Group key={group.name} topic={topic} group={group} chosen={chosen} choose={setChosen} />
             ))}
           </>
         );
@@ -105,12 +106,13 @@ function DeadOf({ topic }: { topic: string }) {
 }
 
 type GroupProps = {
+  readonly topic: string;
   readonly group: ErrorGroup;
   readonly chosen: ReadonlySet<string>;
   readonly choose: (ids: ReadonlySet<string>) => void;
 };
 
-function Group({ group: { name, jobs }, chosen, choose }: GroupProps) {
+function Group({ topic, group: { name, jobs }, chosen, choose }: GroupProps) {
   const [isOpen, setOpen] = useState(false);
   const ids = jobs.map(({ id }) => id);
   const count = ids.filter((id) => chosen.has(id)).length;
@@ -143,14 +145,22 @@ function Group({ group: { name, jobs }, chosen, choose }: GroupProps) {
       </summary>
       {isOpen && (
         <>
+          {latest?.lastError !== undefined && (
+            <TextBlock text={latest.lastError} label="The error of the last of these jobs" />
+          )}
           <div class="buttons">
+            <RedriveChosen topic={topic} ids={ids} whose=" of this group" onDone={() => set(ids, false)} />
             <button type="button" onClick={() => set(ids, count < ids.length)}>
               {count < ids.length ? `Choose all ${ids.length} of this group` : "Choose none of this group"}
             </button>
           </div>
           <Rows rows={jobs} keyOf={({ id }) => id} height={48} label={`Dead jobs: ${name}`}>
             {(job) => (
-              <Choice job={job} isChosen={chosen.has(job.id)} set={(isChosen) => set([job.id], isChosen)} />
+              <ChoosableJob
+                job={job}
+                isChosen={chosen.has(job.id)}
+                set={(isChosen) => set([job.id], isChosen)}
+              />
             )}
           </Rows>
         </>
@@ -159,13 +169,13 @@ function Group({ group: { name, jobs }, chosen, choose }: GroupProps) {
   );
 }
 
-type ChoiceProps = {
+type ChoosableProps = {
   readonly job: JobSummary;
   readonly isChosen: boolean;
   readonly set: (isChosen: boolean) => void;
 };
 
-function Choice({ job, isChosen, set }: ChoiceProps) {
+function ChoosableJob({ job, isChosen, set }: ChoosableProps) {
   return (
     <div class="choice">
       <input

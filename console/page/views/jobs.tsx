@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type { JobSummary } from "../../../http/answers.ts";
 import { queries, REFRESH_MS } from "../api.ts";
 import { BulkAction } from "../parts/bulk-action.tsx";
+import { Choice } from "../parts/choice.tsx";
 import { JobLine } from "../parts/job-line.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { RangeFields } from "../parts/range-fields.tsx";
@@ -14,6 +15,7 @@ import { TopicField } from "../parts/topic-field.tsx";
 import { findJobs, type JobSelection, jobPage } from "../reads.ts";
 import { now, zone } from "../state.ts";
 import { readJobTime } from "../time-words.ts";
+import { DAY, HOUR, isoAt } from "../times.ts";
 
 const STATES: readonly JobSummary["state"][] = [
   ...(["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const),
@@ -30,6 +32,11 @@ export function JobsView() {
   );
 }
 
+/** From an hour ago to seven days ahead. */
+function nextWeek(): { from: string; to: string } {
+  return { from: isoAt(Date.now() - HOUR), to: isoAt(Date.now() + 7 * DAY) };
+}
+
 function Found({ text }: { text: string }) {
   const found = useQuery({ queryKey: ["find", text], queryFn: ({ signal }) => findJobs(text, signal) });
   return (
@@ -39,8 +46,20 @@ function Found({ text }: { text: string }) {
           <Empty>
             <p>
               No job has the id or the key <code>{text}</code>. A search compares whole ids and keys. Jobs of
-              untracked topics are not stored once they are handed over.{" "}
-              <a href={addresses.jobs()}>Show the jobs that are due next</a>.
+              untracked topics are not stored once they are handed over.
+            </p>
+            <p>
+              <a href={addresses.jobs({ tag: text, ...nextWeek() })}>
+                Show the jobs with the tag <code>{text}</code>
+              </a>
+            </p>
+            <p>
+              <a href={addresses.jobs({ group: text, ...nextWeek() })}>
+                Show the jobs with the group <code>{text}</code>
+              </a>
+            </p>
+            <p>
+              <a href={addresses.jobs()}>Show the jobs that are due next</a>
             </p>
           </Empty>
         ) : (
@@ -150,20 +169,13 @@ function Filters() {
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
       <TopicField value={query.topic ?? ""} none="all topics" onChange={(topic) => change({ topic })} />
       <div class="field">
-        <label>
-          State
-          <select
-            value={query.state ?? ""}
-            onChange={(event) => change({ state: event.currentTarget.value })}
-          >
-            <option value="">all states</option>
-            {STATES.map((state) => (
-              <option key={state} value={state}>
-                {state}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="State"
+          value={query.state ?? ""}
+          options={STATES}
+          onChange={(state) => change({ state })}
+          none="all states"
+        />
       </div>
       <Filter name="tag" value={query.tag ?? ""} onChange={(tag) => change({ tag })} />
       <Filter name="group" value={query.group ?? ""} onChange={(group) => change({ group })} />

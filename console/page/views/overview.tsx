@@ -1,3 +1,4 @@
+import { OVERDUE_COUNTED } from "../../../client/overdue.ts";
 import { USUAL_LAG } from "../../../core/constants.ts";
 import type { TopicJson } from "../../../http/answers.ts";
 import type { Lateness } from "../lateness.ts";
@@ -5,8 +6,8 @@ import { Bars } from "../parts/bars.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { PauseTopic, parkedText, ResumeTopic } from "../parts/pause-topic.tsx";
 import { addresses } from "../parts/search.ts";
-import { AHEAD_MINUTES, LATE_COUNTED, useDueNext, useLateJobs, useLateness, useTopics } from "../reads.ts";
-import { durationText } from "../times.ts";
+import { AHEAD_MINUTES, useDueNext, useLateJobs, useLateness, useTopics } from "../reads.ts";
+import { durationText, MINUTE } from "../times.ts";
 
 /** All topics, and first what needs a person. */
 export function Overview() {
@@ -59,7 +60,7 @@ function Needs({ topics }: { topics: readonly TopicJson[] }) {
         from: jobs[0]?.dueAt,
         to: justAfter(jobs.at(-1)?.dueAt),
       }),
-      text: `${jobs.length >= LATE_COUNTED ? `${LATE_COUNTED} or more jobs` : jobsText(jobs.length)} of ${topic} should have started and have not. Is its consumer running?`,
+      text: `${jobs.length >= OVERDUE_COUNTED ? `${OVERDUE_COUNTED} or more jobs` : jobsText(jobs.length)} of ${topic} should have started and have not. Is its consumer running?`,
     })),
     ...topics
       .filter(({ depths }) => depths.dead > 0)
@@ -72,7 +73,7 @@ function Needs({ topics }: { topics: readonly TopicJson[] }) {
         ? [
             {
               href: addresses.jobs({ topic }),
-              text: `${topic} is paused, and ${parkedText(pause.parked)} wait.`,
+              text: `${topic} is paused and holds ${parkedText(pause.parked)}.`,
             },
           ]
         : [],
@@ -208,7 +209,7 @@ function DueNext({ topic }: { topic: string }) {
       </p>
       <Bars
         from={from}
-        step={60_000}
+        step={MINUTE}
         counts={counts}
         label={`${text}, minute by minute: ${counts.join(", ")}`}
       />

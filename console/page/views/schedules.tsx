@@ -8,12 +8,11 @@ import { Time } from "../parts/time.tsx";
 import { firstOf } from "../reads.ts";
 import { DAY_COUNTED, type StripDay, stripOf, wordsOrExpression } from "../schedule-words.ts";
 import { now, zone } from "../state.ts";
-import { dayText, startOfDay } from "../times.ts";
+import { dayText, MINUTE, startOfDay } from "../times.ts";
 import "./schedules.css";
 
 /** So many schedules are shown. */
 const MOST = 1000;
-const MINUTE = 60_000;
 
 /** All recurring schedules, with their occurrences of the next seven days. */
 export function SchedulesView() {

@@ -21,11 +21,8 @@ import {
   zoomed,
 } from "../time-buckets.ts";
 import { useTimeline } from "../timeline.ts";
-import { durationText } from "../times.ts";
+import { durationText, HOUR, isoAt, MINUTE } from "../times.ts";
 import "./time.css";
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 
 /** The ranges that a button sets: from and to, ms from now. */
 const RANGES = [
@@ -91,10 +88,6 @@ export function TimeView() {
 function rangeIn(from = "", to = ""): Range | undefined {
   const range = { from: Date.parse(from), to: Date.parse(to) };
   return range.to > range.from && range.to - range.from <= LONGEST ? range : undefined;
-}
-
-function isoAt(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 type Axis = Scale & {
