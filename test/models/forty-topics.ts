@@ -4,7 +4,7 @@ import { App, Stack } from "aws-cdk-lib";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { TopicProps } from "../../infra/props.ts";
 
-/** An app with 40 topics of all kinds: 30 with handlers, 8 that are pulled, 2 webhooks. */
+/** An app with 40 topics of all kinds: 30 with handlers, 8 that are pulled, 2 webhooks. It has a dashboard of them all. */
 const handled = names("orders", 30);
 const topics: Record<string, TopicProps> = {
   ...Object.fromEntries(
@@ -24,7 +24,11 @@ const topics: Record<string, TopicProps> = {
   ),
 };
 const stack = new Stack(new App(), "Forty");
-const queue = new DelayQueue(stack, "Jobs", { topics, topicsFile: join(tmpdir(), "minutehand-forty.json") });
+const queue = new DelayQueue(stack, "Jobs", {
+  topics,
+  topicsFile: join(tmpdir(), "minutehand-forty.json"),
+  dashboard: true,
+});
 for (const name of handled) queue.addHandler(name, join(import.meta.dirname, "../life/handler.ts"));
 
 function names(kind: string, count: number): string[] {

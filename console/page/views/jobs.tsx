@@ -113,13 +113,13 @@ function Selected() {
             <p role="status">
               {jobs.length === 1 ? "1 job" : `${jobs.length.toLocaleString("en")} jobs`} {rangeText(from, to)}
               {hasNextPage
-                ? `, from ${read.length} ${read.length === 1 ? "page" : "pages"}; there are more`
+                ? `, from ${read.length} ${read.length === 1 ? "page" : "pages"}; the rest of the range is ${isFetchingNextPage ? "being read" : "not read yet"}`
                 : ""}
               .
               {read.length > REFRESHED_PAGES && (
                 <>
                   {" "}
-                  Read <Time at={pages.dataUpdatedAt} show="distance" />.{" "}
+                  As of <Time at={pages.dataUpdatedAt} show="time" />.{" "}
                   <button
                     type="button"
                     onClick={() => void queries.resetQueries({ queryKey: ["jobs", asked] })}
