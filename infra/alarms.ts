@@ -211,7 +211,7 @@ export class Alarms extends Construct {
     this.alarm("DeadWithoutLetter", {
       kind: "DeadWithoutLetter",
       wrong:
-        "Jobs are dead without a dead letter, because their topic has no queue or its queue refuses messages",
+        "Jobs are dead without a dead letter, because their topic has no queue or SQS does not accept their messages",
       first: readLog,
       metric: queueMetric(prefix, "DeadWithoutLetter", { statistic: "Sum" }),
       threshold: 1,

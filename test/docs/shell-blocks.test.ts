@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync }
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
+import * as CloudFormation from "@aws-sdk/client-cloudformation";
 import * as CloudWatch from "@aws-sdk/client-cloudwatch";
 import * as DynamoDb from "@aws-sdk/client-dynamodb";
 import * as EventBridge from "@aws-sdk/client-eventbridge";
@@ -72,7 +73,13 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
     // `logs tail` is a command of the AWS CLI itself.
     if (service === "logs" && operation === "tail") return undefined;
     const clients: Record<string, object> = {
-      ...{ cloudwatch: CloudWatch, dynamodb: DynamoDb, events: EventBridge, lambda: Lambda },
+      ...{
+        cloudformation: CloudFormation,
+        cloudwatch: CloudWatch,
+        dynamodb: DynamoDb,
+        events: EventBridge,
+        lambda: Lambda,
+      },
       ...{ secretsmanager: SecretsManager, sqs: Sqs },
     };
     const name = operation.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -110,7 +117,7 @@ beforeEach(async () => {
     SECRET_TEXT: SECRET,
     ID: String((await api.file({ topic: "reminders" })).id),
     RECEIPT: await pulled(api),
-    ...{ FUNCTION: "f", FUNCTION_ARN: "f", LOG: "l", RULE: "r", TABLE: "t", DLQ_URL: "d", EVENTS_URL: "e" },
+    ...{ FUNCTION: "f", MESSAGE: "{}", DLQ_ARN: "a", LOG: "l", DLQ_URL: "d", EVENTS_URL: "e" },
     ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
     ...{ SERVICES: "http://127.0.0.1:4501", SECRET: "s", SECRET_ARN: "arn", OLD_VERSION: "v" },
   };
