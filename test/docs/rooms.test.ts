@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { MAY_IMPORT } from "../../layers.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -20,4 +21,17 @@ test("each file that a room's README names is there", () => {
     return named.filter((file) => !isThere(file)).map((file) => `${readme}: ${file}`);
   });
   expect(missing).toEqual([]);
+});
+
+test("each room's README names the rooms that it may import", () => {
+  const differ = Object.entries(MAY_IMPORT).flatMap(([room, others]) => {
+    const readme = join(ROOT, room, "README.md");
+    // The examples are for users, and `console/page` and `package` have no README.
+    if (room === "examples" || !existsSync(readme)) return [];
+    const names = others.map((other) => `\`${other}\``).join(", ") || "no other folder";
+    return readFileSync(readme, "utf8").includes(`\nMay import: ${names}.`)
+      ? []
+      : [`${room}/README.md must have the line "May import: ${names}."`];
+  });
+  expect(differ).toEqual([]);
 });
