@@ -155,13 +155,15 @@ function backoffChecks(
   return [
     waitCheck(`${at}.initial`, initial, 0, longest),
     number(`${at}.factor`, factor, 1, 100),
-    waitCheck(`${at}.max`, max, initial, longest),
+    waitCheck(`${at}.max`, max, typeof initial === "number" ? initial : 0, longest),
     number(`${at}.jitter`, jitter, 0, 1),
   ];
 }
 
 /** Makes the rule about a wait, which is in seconds by now. */
 function waitCheck(at: string, actual: unknown, min: number, max: number): Check {
-  const rule = `${at} must be a duration or a number of seconds`;
+  // Only the construct passes text on. The test kit converts it.
+  const kind = typeof actual === "string" ? "a Duration of the CDK" : "a duration";
+  const rule = `${at} must be ${kind} or a number of seconds`;
   return { ...number(at, actual, min, max), rule, allowed: `${min} to ${max} seconds` };
 }

@@ -172,7 +172,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ backoff: { waits: ["15" as never] } }),
-    'topics.work.backoff.waits[0] must be a duration or a number of seconds, is "15"',
+    'topics.work.backoff.waits[0] must be a Duration of the CDK or a number of seconds, is "15"',
   ],
   [
     inTopic({ backoff: { waits: new Array<number>(1) } }),
@@ -180,7 +180,11 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ backoff: { initial: "1" as never, factor: 2, max: 60, jitter: null as never } }),
-    'backoff.initial must be a duration or a number of seconds, is "1"; allowed: 0 to 316224000 seconds\n  topics.work.backoff.jitter must be a number, is null',
+    'backoff.initial must be a Duration of the CDK or a number of seconds, is "1"; allowed: 0 to 316224000 seconds\n  topics.work.backoff.jitter must be a number, is null',
+  ],
+  [
+    inTopic({ backoff: ["15s", "3m"] as never }),
+    "backoff.max must be a duration or a number of seconds, is undefined; allowed: 0 to 316224000 seconds",
   ],
   [
     inTopic({ backoff: { waits: [Duration.seconds(15), Duration.days(4000)] } }),
