@@ -18,9 +18,9 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
   const { topic } = rule;
   const key = keyIn(event, rule);
   const now = ctx.clock();
-  // An event's sender may give any time. An event of the future counts from now. The margin is for the case that the clock of this
-  // process is behind. Then a correct time would seem to lie in the future, and the event would count from a different moment on
-  // each delivery.
+  // An event's sender may give any time. If the event's time lies in the future by more than `CLOCK_MARGIN`, the current time is used.
+  // The margin is for the case that the clock of this process is behind. Then a correct time would seem to lie in the future, and each
+  // delivery of the event would use another time.
   const at = event.time > now + CLOCK_MARGIN ? now : event.time;
   if (rule.do === "cancel") {
     await cancelByEvent(ctx, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });

@@ -17,22 +17,22 @@ import {
 } from "../store/key-holder.ts";
 
 /**
- * A call that keeps a job also notes its once item in the job's home, but only in this many tries. A home stores only the last
- * `KNOWN_CALLS` notes. If all these tries are refused, `KNOWN_CALLS` faster calls have written their notes, and these would have
- * replaced this call's note anyway. So the last try writes no note.
+ * A call that keeps a job also notes its once item in the job's home, but only in the first `TRIES_WITH_NOTE` tries. A home stores
+ * only the last `KNOWN_CALLS` notes. If all these tries are refused, other calls change the home so often that their notes would
+ * have replaced this one. So the last try writes no note.
  */
 const TRIES_WITH_NOTE = KNOWN_CALLS;
 const TRIES = TRIES_WITH_NOTE + 1;
 
-/** Answers the write that makes an `Idempotency-Key` name this job, and the note of it for the job's home. */
+/** Answers the write of the once item that names this job, and the note of this once item for the job's home. */
 export type OnceNaming = (home: Home) => { write: Write; note: OnceNote };
 
 /**
  * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the key
- * item and the home. The transaction requires that the finished job that had the key is still finished, and that no event has left
- * or changed a tombstone under the key since the key was read.
+ * item and the home. The transaction requires two things. The finished job that had the key is still finished, or is deleted. No event
+ * has written a tombstone under the key since the key was read.
  *
- * @param nameOnce its write is part of each transaction
+ * @param nameOnce makes a write that each transaction contains
  * @param by the deadline of the times in `home`, ms since the epoch
  * @throws `job-already-exists`; `job-running`; `unavailable`: other calls keep changing the key, or, with `nameOnce`, the
  * `Idempotency-Key` names a job by now
@@ -48,7 +48,7 @@ export async function fileKeyed(
   for (let i = 0; i < TRIES; i++) {
     const found = await readKeyHolder(ctx, job.topic, job.key ?? "", cancelledByEvents);
     const { holder } = found;
-    // The key names the id that this call drew: its transaction was done, and the answer was lost.
+    // The key names the id that this call created. So this call's transaction was done, and its answer was lost.
     if (found.item?.id === home.id) return sendAndReport(ctx, holder ?? home);
     if (holder && !isFinished(holder)) {
       const isForgotten = i >= TRIES_WITH_NOTE;
@@ -80,8 +80,8 @@ async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
 }
 
 /**
- * Does what `onDuplicate` says about the live job that holds the key. `undefined`: an item has changed since it was read, so the
- * caller must read again. `isForgotten`: the holder's home would forget this call's note (`TRIES_WITH_NOTE`).
+ * Applies `onDuplicate` to the live job that holds the key. `undefined`: an item has changed since it was read, so the caller must
+ * read again. `isForgotten`: later notes would replace this call's note in the holder's home (`TRIES_WITH_NOTE`).
  */
 async function applyOnDuplicate(
   ctx: Context,
@@ -94,8 +94,8 @@ async function applyOnDuplicate(
   const overtaken = isOvertaken(job, holder, tombstone);
   if (job.onDuplicate === "keep" || overtaken) {
     const once = nameOnce?.(holder);
-    // The once item of an event always lasts longer than EventBridge and the DLQ may deliver the event again, so no move needs to
-    // prolong it.
+    // The once item of an event outlasts each delivery of the event by EventBridge or by the DLQ. So no move needs to prolong this
+    // item.
     const note = isForgotten || job.eventAt !== undefined ? undefined : once?.note;
     // rule: overtaken-event-keeps-nothing
     const writes = overtaken ? [] : keeping(ctx, job, holder, tombstone, note);
@@ -113,7 +113,7 @@ async function applyOnDuplicate(
     const outcome = job.onDuplicate === "replace" ? "replaced" : "postponed";
     const wanted = outcome === "replaced" ? job : withinBound(job, holder);
     const once = nameOnce?.({ ...holder, dueAt: wanted.dueAt });
-    // A later event may be cancelling the job at this moment: then the tombstone is not as it was read.
+    // A later event may be cancelling the job at this moment. Then the tombstone has changed, and the transaction fails.
     const { cancelledByEvents } = policyOf(ctx, job.topic);
     const checks =
       job.eventAt === undefined || !cancelledByEvents ? [] : [expectTombstoneUnchanged(job, tombstone)];
@@ -139,7 +139,7 @@ function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone
 
 /**
  * Makes the writes of a call that keeps a live job. They note the time of the call's event, so that events that happened earlier
- * and arrive later leave the job alone. They also take back a cancel that an event has asked for while the job ran. `note`: the
+ * and arrive later do not change the job. They also take back a cancel that an event has asked for while the job ran. `note`: the
  * once item of the call, which each later move prolongs.
  */
 function keeping(
@@ -151,7 +151,7 @@ function keeping(
 ): Write[] {
   const { cancelAskedAt, state, revision, token, once } = holder;
   // Clocks differ, so an event may cancel a caller's job that was filed up to `CLOCK_MARGIN` after the event. So an event that keeps
-  // the job is noted even if it happened up to `CLOCK_MARGIN` before the job was filed.
+  // the job is noted too if it happened up to `CLOCK_MARGIN` before the job was filed.
   const { eventAt = holder.createdAt - CLOCK_MARGIN, keptAt = eventAt } = holder;
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   // Only events note their time: a caller's job has no `createdAt`.
@@ -167,7 +167,7 @@ function keeping(
   // rule: keep-lifts-the-cancel
   const change = { key: homeKey(holder.id), expect, set, remove: ["cancelAskedAt"] };
   // A later event may be asking for a cancel again, in the same millisecond as the earlier one: `cancelAskedAt` would not show
-  // that.
+  // the second request.
   const isContested = cancelledByEvents && cancelAskedAt !== undefined;
   return isContested ? [{ change }, expectTombstoneUnchanged(job, tombstone)] : [{ change }];
 }
@@ -203,7 +203,7 @@ function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefin
 function filingWrites(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
   const key = keyItemKey(job.topic, job.key ?? "");
   const { id, state, expiresAt } = home;
-  // A job that is cancelled as it is filed needs no key: TTL deletes the key item together with the home.
+  // If the new job is cancelled at once, its key item gets the TTL of the home, so that TTL deletes both together.
   const end = state === "cancelled" && expiresAt !== undefined ? { expiresAt } : undefined;
   if (!item) return [{ insert: home }, { insert: { ...key, v: ITEM_VERSION, id, ...end } }];
   const change = {

@@ -11,8 +11,9 @@ import { sendWithoutHomes, stillSendable } from "./enqueue-untracked.ts";
 const TOPICS_AT_ONCE = 8;
 
 /**
- * Files jobs that have neither a key nor an `Idempotency-Key`: stores each home, then sends the jobs that are near. Answers in
- * the jobs' order. One job's failure does not affect the others.
+ * Files jobs that have neither a key nor an `Idempotency-Key`: stores each home, then sends the jobs that are near. Untracked jobs
+ * that are due soon are sent and not stored, unless a pause, a limit or a window holds them. Answers in the jobs' order. One job's
+ * failure does not affect the others.
  *
  * @param by the deadline of the times in the homes, ms since the epoch
  */
@@ -75,7 +76,7 @@ async function storeOnce(ctx: Context, homes: readonly Home[], by: number): Prom
   );
 }
 
-/** Sends the jobs among `stored` that are near: the sweep may already have passed their minutes. */
+/** Sends the jobs among `stored` that are near, because the sweep may have read their minutes already. */
 async function sendStored(
   ctx: Context,
   stored: readonly Home[],

@@ -44,7 +44,7 @@ export async function sendWithoutHomes(
 }
 
 /**
- * Divides jobs by how they are filed. `straight`: jobs that go to SQS now, with the starts that a limit or a window gives them.
+ * Divides jobs by how they are filed. `straight`: jobs that go to SQS now, with the start times that a limit or a window gives them.
  * `held`: jobs that must be stored until they may start.
  */
 async function withoutHomes(
@@ -64,7 +64,7 @@ async function withoutHomes(
   );
   const now = ctx.clock();
   const far = started.filter((home) => home.heldUntil !== undefined && !isNear(startsAt(home), now));
-  // A home lies at its due time, which sweeps may have passed. A look at the job's start brings a sweep to the job.
+  // A home is stored in the minute of its due time, and sweeps may have read this minute. So a look is stored in the minute of the start.
   await fileLooks(
     ctx,
     far.map((home) => ({ id: home.id, time: startsAt(home) })),
@@ -79,15 +79,15 @@ async function withoutHomes(
 
 /**
  * Selects, among jobs that were just stored, those that the writer itself may send (`standing`). Untracked jobs are left to the sweep,
- * unless it may have passed them. Such jobs are read again: somebody may have cancelled a job while the write was slow, and no claim checks
- * that. `unread`: the errors of jobs that could not be read.
+ * unless the sweep may have passed them. Such jobs are read again: somebody may have cancelled a job while the write was slow, and no claim
+ * finds the cancel of an untracked job. `unread`: the errors of jobs that could not be read.
  */
 export async function stillSendable(
   ctx: Context,
   filed: readonly Home[],
 ): Promise<{ standing: Home[]; unread: Map<Home, Error> }> {
   const now = ctx.clock();
-  // A sweep sends the other untracked jobs. If the writer sent them too, they would run twice, because no claim drops a second message.
+  // A sweep sends the untracked jobs that this filter leaves out. If the writer sent them too, they would run twice, because no claim drops a second message.
   const untracked = filed.filter((home) => home.untracked && mayBeSwept(startsAt(home), now));
   const found = await readHomesApart(
     ctx,

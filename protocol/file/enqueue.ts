@@ -41,7 +41,7 @@ export async function enqueueMany(
   const conditional: { at: number; job: NewJob; home: Home }[] = [];
   for (const [at, asked] of jobs.entries()) {
     const refusal = refusalOf(ctx, asked);
-    // A repeat of a request that was filed before its topic's settings changed still gets its job: so `fileOnce` decides.
+    // The request may be a repeat from before a change of the topic's settings. Such a repeat must get its job, so `fileOnce` decides.
     if (refusal && (!asked.once || refusal.code === "unknown-topic")) {
       results[at] = refusal;
       continue;
@@ -77,8 +77,8 @@ function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
 }
 
 /**
- * Answers the job whose schedule in EventBridge Scheduler must follow this enqueue. A kept or replayed job has its schedule
- * already.
+ * Answers the job whose schedule in EventBridge Scheduler must be written after this enqueue. A kept or replayed job has its
+ * schedule already.
  */
 function promotedBy(result: Enqueued | MinutehandError): Home[] {
   if (result instanceof Error) return [];
@@ -92,7 +92,7 @@ function spreadDueAt(ctx: Context, job: NewJob, now: number): number {
   return spread === 0 ? dueAt : dueAt + drawWithin(spread, ctx.random);
 }
 
-/** Makes the home of a new job, with an id that is drawn here. */
+/** Makes the home of a new job, with a new random id. */
 function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   const { topic, body, key, maxDelay } = job;
   const { createdAt = now } = job;

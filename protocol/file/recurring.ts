@@ -17,8 +17,9 @@ export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt">;
 
 /**
  * Creates a recurring schedule, or replaces all fields of the schedule with that name. A paused schedule stays paused. A rate
- * counts from its `start`; without one, from the minute after this expression was first put. A schedule that has all these fields
- * already is not written: an update restarts the schedule, and an occurrence that Scheduler has not fired yet would be lost.
+ * counts from its `start`. Without `start`, it counts from the whole minute after the first call with this expression. A schedule that
+ * has all these fields already is not written: an update restarts the schedule, and an occurrence that is due but not fired yet would be
+ * lost.
  *
  * @throws `bad-request`, `too-large`, `unavailable`
  */
@@ -31,7 +32,7 @@ export async function putSchedule(
     const stored = await schedules.read(wanted.name);
     const before = stored?.schedule;
     const schedule = scheduleOf(wanted, before, ctx.clock());
-    // After a deployment the stored schedule may invoke an old target. Then it is not `isAimed`, and must be written.
+    // After a deployment the stored schedule may invoke an old target. Then `isAimed` is false, and the schedule must be written.
     if (stored?.isAimed && isDeepStrictEqual(asStored(schedule), before))
       return { outcome: "replaced", schedule };
     const from = firstOf(schedule, ctx.clock());
@@ -94,14 +95,14 @@ export async function listSchedules(
 }
 
 /**
- * Files one job of a schedule now, apart from the schedule's occurrences.
+ * Files one job of a schedule now, in addition to the schedule's occurrences.
  *
  * @throws `schedule-not-found`, and as `enqueue`
  */
 export async function runSchedule(ctx: Context, name: string, once: NewJob["once"]): Promise<Enqueued> {
   const { job } = await readSchedule(ctx, name);
-  // The token names the schedule and not its topic, which may be another one at the repeat. No schedule's name has a space, so no
-  // occurrence's token equals this one.
+  // The token names the schedule and not its topic, because the topic may have changed before the repeat. No schedule's name has a
+  // space, so no occurrence's token equals this one.
   const named = once && { once: { ...once, token: `§run ${name}§${once.token}` } };
   return enqueue(ctx, { ...job, spread: 0, dueAt: ctx.clock(), ...named });
 }
@@ -145,7 +146,7 @@ function scheduleOf(wanted: NewSchedule, before: Schedule | undefined, now: numb
   };
 }
 
-/** Answers the schedule as Scheduler will answer it once it is put. */
+/** Answers the schedule as Scheduler answers it after the write. */
 function asStored(schedule: Schedule): Schedule {
   return { ...schedule, ...storedInput(occurrenceInput(schedule)) };
 }
@@ -174,7 +175,7 @@ function assertComes(schedule: Schedule, now: number): void {
 
 /**
  * Answers the start date that Scheduler gets. Scheduler counts a rate from its start date, and refuses a start date that is more
- * than five minutes past. So a rate gets its next occurrence as start date, from which the same times follow. A cron needs a start
+ * than five minutes past. So a rate gets its next occurrence as start date. This gives the same times. A cron needs a start
  * date only while its start lies ahead.
  */
 function startDateOf(schedule: Schedule, now: number): number | undefined {

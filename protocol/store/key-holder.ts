@@ -67,7 +67,7 @@ export function isCancelledByTombstone(
 ): boolean {
   // rule: earlier-event-files-nothing-alive
   if (eventAt !== undefined && eventAt <= tombstone.eventAt) return true;
-  // If the event found a job to cancel, its tombstone has `until` equal to `eventAt`. A caller who files a job under that tombstone
-  // does so after the event, even if the caller's clock is behind and `createdAt` is earlier.
+  // If the event found a job to cancel, its tombstone has `until` equal to `eventAt`. Such a tombstone does not cancel the
+  // jobs of callers: they are filed after the event, even if a caller's clock is behind and `createdAt` is earlier.
   return tombstone.eventAt < tombstone.until && createdAt < tombstone.until;
 }

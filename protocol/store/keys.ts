@@ -40,7 +40,7 @@ async function freeKey(
 }
 
 /**
- * Files looks at jobs with a key that are cancelled at `now`, long before they are due. If this process dies before it releases
+ * Stores a look for each job with a key that is cancelled at `now`, long before it is due. If this process dies before it releases
  * their keys, the audit releases the keys when it reads these looks. The jobs' own entries would be too late: by the due time TTL
  * may have deleted the homes. A failure is reported and not thrown, as in `releaseKey`.
  */
@@ -59,7 +59,7 @@ export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: numb
 }
 
 /**
- * Releases those keys of these finished jobs that are not released yet, because a process died before it did so. Reports each
+ * Releases the keys that these finished jobs still hold, because a process died before it released them. Reports each
  * failure. Answers the jobs that need another look, because a partition gave no answer.
  */
 export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: number): Promise<Home[]> {
@@ -103,7 +103,7 @@ export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write
 
 /**
  * Selects the finished jobs of a topic that a redrive may move: jobs without a key, and jobs whose key names no other job. A job
- * whose key cannot be read is left to a later redrive, and the error is reported.
+ * whose key cannot be read is left to a later redrive, and the first such error is reported.
  */
 export async function selectRedrivable(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
   const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];

@@ -17,7 +17,7 @@ export async function listedTopics(ctx: Context, partition: string): Promise<str
   }
 }
 
-/** Adds a topic to a list, under the topic's key there. Idempotent. */
+/** Adds a topic to a list. `key`: the key of the topic's item in this list. Idempotent. */
 export async function listTopic(ctx: Context, key: Key, by: number): Promise<void> {
   const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION }], by);
   if (outcome instanceof Error) throw outcome;

@@ -13,7 +13,7 @@ import type { Context, Deadline } from "../ports.ts";
 import { changeApart, insertApart } from "./write-apart.ts";
 
 /**
- * Files looks at these jobs. Idempotent: a look that exists already has the same effect, whether an earlier try or another process
+ * Stores a look for each of these jobs. Idempotent: a look that exists already has the same effect, whether an earlier try or another process
  * filed it.
  * @throws the error of the first look that was not filed
  */
@@ -24,10 +24,10 @@ export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: nu
 }
 
 /**
- * Files looks whose times need not be exact, for sweeps and audits. If a partition takes no look for `BATCH_PATIENCE` (2 s), the
+ * Files looks whose times need not be exact, for sweeps and audits. If a partition does not accept a look within `BATCH_PATIENCE` (2 s), the
  * times of its looks are moved one minute later, into other partitions: one partition must not stop a sweep or an audit.
- * @param by the deadline. Callers compute it from the time at which they chose the looks' times. A look that is written after the
- * deadline may lie behind the audit's cursor
+ * @param by the deadline, computed from the moment at which the looks' times were chosen. A look that is written after the deadline may
+ * lie behind the audit's cursor
  * @throws the error of the first look that was not filed one minute later either
  */
 export async function fileLooksAbout(ctx: Context, looks: readonly LookTime[], by: Deadline): Promise<void> {
@@ -59,7 +59,7 @@ function itemsOf(looks: readonly LookTime[]): Look[] {
 }
 
 /**
- * Prolongs the TTL of the look that each late job has at its due time, if the job was moved there. Lists and bulks find a moved job
+ * Prolongs the TTL of the look that each late job has at its due time, if the job was rescheduled to that time. Lists and bulks find a moved job
  * by this look, and a pause may last a year. A failure is reported: the next audit of the job tries again.
  * @param next when an audit looks at each job again, by the jobs' ids, ms since the epoch
  */
@@ -100,8 +100,8 @@ export async function keepDueLooks(
 }
 
 /**
- * Files a look at an untracked job, calls `work`, which sends the job, and then removes the look. If the process dies in between,
- * or `work` throws, the look stays, and a later sweep sends the job. This is needed because no audit finds an untracked job.
+ * Stores a look for an untracked job, calls `work`, which sends the job, and then removes the look. If the process dies in between,
+ * or `work` throws, the look stays, and a later sweep sends the job. The look is needed because no audit finds an untracked job.
  * @throws the error of `work`, or the error of filing the look
  */
 export async function underLook<T>(ctx: Context, { id, topic }: Head, work: () => Promise<T>): Promise<T> {
@@ -112,7 +112,7 @@ export async function underLook<T>(ctx: Context, { id, topic }: Head, work: () =
   try {
     await ctx.pool.remove([look], ctx.clock() + WRITER_DEADLINE);
   } catch (error) {
-    // If the look stays, it only costs one more message.
+    // If the look stays, a sweep sends the job again, and the job may run twice. An untracked job may always run twice.
     ctx.report({ type: "trouble", topic, what: "removing a look", error: messageOf(error) });
   }
   return result;

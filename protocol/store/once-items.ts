@@ -7,7 +7,7 @@ import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 
 /**
- * How often the update of a once item is tried. A try is refused only if another process changed the item after this process read
+ * How many times the update of a once item is tried. A try is refused only if another process changed the item after this process read
  * it.
  */
 const TRIES = 10;
@@ -30,8 +30,8 @@ export function isOnceOver({ expiresAt }: OnceItem, home: Home | undefined, now:
 }
 
 /**
- * Prolongs the once items of a job, so that they are stored for two days after `time` at least. Call this before a write that lets
- * the job live until `time`: the job may then be late and run for long, and its items must answer for a day after its end. If TTL
+ * Prolongs the once items of a job, so that they are stored for two days after `time` at least. Call this before a write that moves
+ * the job to `time`. The job may then be late and run for long, and its items must answer for a day after its end. If TTL
  * deleted the items earlier, a repeated request would file a second job. Answers the `once` to write into the home, or an empty
  * object if no item had to be prolonged.
  */
@@ -60,8 +60,8 @@ async function prolong(ctx: Context, home: Home, { token, expiresAt }: OnceNote,
   let trouble: string | undefined;
   for (let i = 0; i < TRIES; i++) {
     trouble = item && layoutTrouble(item);
-    // The item names another job if a request filed a new job under the token when this item and this job were both over. This job
-    // was redriven after that.
+    // The item may name another job, after these steps: the job ended, its once item expired, a new request took the token, and then
+    // the job was redriven.
     if (trouble !== undefined || item?.id !== home.id || item.expiresAt >= expiresAt) break;
     trouble = `others changed it ${TRIES} times meanwhile`;
     const expect = { id: item.id, expiresAt: item.expiresAt };

@@ -18,12 +18,12 @@ import type { Context } from "../ports.ts";
 import { readHomes } from "./read-job.ts";
 import type { UnreadableSince } from "./unreadable.ts";
 
-/** One entry of a bucket, which is a home or a look, with its job. */
+/** An entry of a bucket together with its job. An entry is a home or a look. */
 export type Entry = {
   sk: string;
   /** The position just before the entry. */
   before: Position;
-  /** The job as it stands now. `undefined` if it does not exist, cannot be read, or is `unread`. */
+  /** The job as it stands now. `undefined` if the job does not exist, this code cannot read it, or its bucket gave no answer. */
   home: Home | undefined;
   /** The `since` of the entry, if the entry is a look. */
   since?: number;
@@ -46,7 +46,7 @@ export type EntryPage = {
  * minutes.
  */
 export type PassedOver = {
-  /** By the beginning of each minute (ms since the epoch): the position from which the minute is unread. */
+  /** The key is the beginning of a minute, ms since the epoch. The value is the position of the minute's first unread entry. */
   readonly unread: Map<number, Position>;
   /** All entries before this position are done, except for the unread ones. */
   beyond: Position;
@@ -54,7 +54,7 @@ export type PassedOver = {
   error?: unknown;
 };
 
-/** A tick that is on time finds its entries in two minutes: in the one in which the last sweep stopped, and in the next. */
+/** A tick that is on time reads the buckets of two minutes: the one in which the last sweep stopped, and the next. */
 const MINUTES_AT_FIRST = 2;
 const WIDTH = 8;
 
@@ -83,7 +83,7 @@ export async function* pages(
   while (position < before) {
     const stretch = minutesFrom(position, before, minutes);
     // Several minutes are read at once, because each read is a round trip, and after an outage most minutes may be empty. If there
-    // are many, only a few entries of each are read at first: these stay in memory until their minute's turn.
+    // are many, only a few entries of each are read at first. These entries stay in memory until the loop reaches their minute.
     const perMinute =
       minutes > MINUTES_AT_FIRST ? Math.min(Math.ceil(maxLooks / stretch.length), limit) : limit;
     const endOf = (start: number): Position =>
@@ -155,7 +155,7 @@ function unreadFrom(start: number, position: Position, passed: PassedOver | unde
   return from > position ? from : position;
 }
 
-/** Answers the beginnings of up to `count` minutes from `position` on that begin before `before`. */
+/** Answers the beginnings of up to `count` minutes, from the minute of `position` on, that start earlier than the bound `before`. */
 function minutesFrom(position: Position, before: Position, count: number): number[] {
   const first = minuteOf(timeOf(position));
   const minutes = Array.from({ length: count }, (_, i) => first + i * BUCKET);
@@ -165,7 +165,7 @@ function minutesFrom(position: Position, before: Position, count: number): numbe
 /**
  * Divides a page into slices of at most `maxLooks` looks, and reads the jobs of each slice when the caller asks for it.
  * @param reached the position at the end of the page
- * @param silent the buckets that have given no answer; further ones are added. Absent: a bucket that gives no answer throws.
+ * @param silent the buckets that have given no answer; further ones are added. Absent: the error of a bucket that gives no answer is thrown.
  */
 async function* slicesOf(
   ctx: Context,

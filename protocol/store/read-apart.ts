@@ -11,8 +11,9 @@ const WIDTH = 8;
 
 /**
  * Reads items as `Pool.read`, but a partition that cannot be read does not fail the others. If the items cannot be read together,
- * each partition is read by itself. Answers in the order of the keys: the item, `undefined`, or the error of its partition. A
- * partition that took `NO_ANSWER_AFTER` or longer to fail is not asked again for a minute.
+ * each partition is read by itself. Answers in the order of the keys: the item, `undefined`, or the error of its partition. If
+ * these separate reads take `NO_ANSWER_AFTER` or longer and some partitions answer, the partitions that failed are not read again for a
+ * minute. The same applies to a partition that is read alone.
  *
  * Only for callers that have just got an answer to another read of the pool. If all items lie in one partition, this function
  * assumes that a failure is trouble of that partition, and not of the whole pool.

@@ -42,7 +42,7 @@ export async function readHomes(
   });
 }
 
-/** Reads homes as `readHomes`, but answers the error for each job of a bucket that gives no answer (`readApart`). */
+/** Reads homes as `readHomes`, but answers an error for each job whose bucket gives no answer (`readApart`). */
 export async function readHomesApart(
   ctx: Context,
   ids: readonly string[],
@@ -56,7 +56,7 @@ export async function readHomesApart(
 
 /**
  * Reads homes as `readHomes`, but reports the unreadable ones and answers `undefined` for them.
- * @param what what the caller is doing, for the report
+ * @param what the task of the caller, for the report
  */
 export async function readReadableHomes(
   ctx: Context,

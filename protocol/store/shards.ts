@@ -22,7 +22,7 @@ const known = new WeakMap<Pool, Known>();
  * Answers the number of shards into which writers file jobs. The item `meta` holds this number. Before the first tick creates
  * `meta`, the configured number is used. The number only grows, and only after the new shards have cursors. So a writer with an old
  * number only uses fewer shards. While `meta` cannot be read, a process uses the number that it has read last. A process that has
- * read none files into the first shard, which every queue has.
+ * never read the number uses only the first shard, which every queue has.
  */
 export async function shardCount(ctx: Context): Promise<number> {
   const last = known.get(ctx.pool);
@@ -46,7 +46,7 @@ export async function shardsToRead(ctx: Context): Promise<number> {
 }
 
 /**
- * Answers the number of shards from which a release reads notes. While the number cannot be read, this may be too few. The notes of the
+ * Answers the number of shards from which a release reads the notes of parked jobs. While the number cannot be read, this may be too few. The notes of the
  * other shards then wait for a later release.
  */
 export async function shardsToRelease(ctx: Context): Promise<number> {
@@ -54,8 +54,8 @@ export async function shardsToRelease(ctx: Context): Promise<number> {
 }
 
 /**
- * Answers how many shards a tick sweeps, and creates the cursors of new shards. If that fails, it answers the last number that this
- * process knows, or the configured number if it knows none.
+ * Answers how many shards a tick sweeps, and creates the cursors of new shards. If a cursor cannot be created or `meta` cannot be
+ * read, it answers the last number that this process knows, or the configured number if it knows none.
  * @throws `bad-request` if the configured number is out of range
  */
 export async function shardsToSweep(ctx: Context): Promise<number> {
@@ -91,8 +91,8 @@ async function readMeta(ctx: Context): Promise<Meta | undefined> {
 
 /**
  * Gives each configured shard its cursor, and then lets writers use the shard, by raising the number in `meta`. The cursors of a
- * new table begin at the table's creation. The cursor of a shard that is added later begins `AUDIT_AFTER` before now: no writer can
- * have filed a job into the shard before that time, because `meta` did not count the shard.
+ * new table begin at the table's creation, or `AUDIT_AFTER` before now if that is earlier. The cursor of a shard that is added later
+ * begins `AUDIT_AFTER` before now. No writer can have filed a job into the shard earlier, because `meta` did not count the shard.
  */
 async function ensureShards(ctx: Context): Promise<number> {
   const wanted = ctx.policy.shards;
@@ -105,7 +105,7 @@ async function ensureShards(ctx: Context): Promise<number> {
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
   // rule: new-cursor-starts-before-all-jobs
-  // Without `meta`, writers already use the configured number, so that jobs may be as old as the table.
+  // Without `meta`, writers already use the configured number. So jobs may be as old as the table.
   const start = sortable(meta ? now - AUDIT_AFTER : Math.min(await ctx.pool.createdAt(), now - AUDIT_AFTER));
   const cursors = Array.from({ length: wanted }, (_, shard): Cursor => {
     return { ...cursorKey(shard), v: ITEM_VERSION, swept: start, audited: start, trail: [] };

@@ -3,25 +3,25 @@ import { messageOf } from "../../core/errors.ts";
 import type { Context, Pool } from "../ports.ts";
 
 /**
- * How long `askUnlessSilent` does not repeat a call that got no answer: ms. It is shorter than the minute between ticks, so that
+ * For this many ms after a call that got no answer, `askUnlessSilent` makes no new call. It is shorter than the minute between ticks, so that
  * the next tick may ask again.
  */
 const SILENT_FOR = 40_000;
 
 /**
- * Remembers which names (of partitions or topics) gave no answer. Such a name is not asked for again for a while, because each call
+ * Remembers which names (of partitions or topics) gave no answer. For a while, no new call is made for such a name, because each call
  * without an answer keeps other jobs waiting.
  */
 export type Silences = {
-  /** Answers why the last call for a name failed, or `undefined` if the name may be asked for now. */
+  /** Answers why the last call for a name failed, or `undefined` if a call for the name may be made now. */
   readonly errorOf: (ctx: Context, name: string) => Error | undefined;
-  /** Answers all names that ever gave no answer, including those that may be asked for again. */
+  /** Answers all names that ever gave no answer, including those for which a call may be made again. */
   readonly names: (ctx: Context) => Iterable<string>;
   /** Notes that a call for a name has just got no answer. */
   readonly note: (ctx: Context, name: string, error: unknown) => void;
 };
 
-/** Makes a memory of silent names, separate for each pool. A name may be asked for again after `lasts` ms. */
+/** Makes a store of names that gave no answer, separate for each pool. After `lasts` ms, a call for a name may be made again. */
 export function createSilences(lasts: number): Silences {
   const pools = new WeakMap<Pool, Map<string, { error: Error; until: number }>>();
   return {
@@ -43,7 +43,7 @@ export function createSilences(lasts: number): Silences {
 
 /**
  * Makes a function that calls `ask`, and answers its result or throws its error. If a call takes `NO_ANSWER_AFTER` or longer to
- * fail, further calls with the same `name` throw that error at once, for `SILENT_FOR`.
+ * fail, then for `SILENT_FOR` ms further calls with the same `name` throw the same error at once.
  */
 export function askUnlessSilent(): <T>(ctx: Context, name: string, ask: () => Promise<T>) => Promise<T> {
   const silences = createSilences(SILENT_FOR);

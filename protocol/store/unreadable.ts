@@ -14,10 +14,10 @@ const SHORTEST_WAIT = 4 * BUCKET;
 const LONGEST_WAIT = 256 * BUCKET;
 
 /**
- * Reports unreadable jobs, and files the next look at each, so that the jobs run once a version is deployed that can read them.
+ * Reports unreadable jobs, and stores the next look for each, so that the jobs run as soon as a version that can read them is deployed.
  * Both the sweep and the audit call this function, because neither knows which jobs the other has found. The looks' times lie on a
  * grid that depends on the job's id, so that both file the same look.
- * @param what what the caller is doing, for the report
+ * @param what the task of the caller, for the report
  */
 export async function lookAtUnreadableAgain(
   ctx: Context,

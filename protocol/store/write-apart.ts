@@ -3,12 +3,13 @@ import type { Item } from "../../core/items.ts";
 import type { Change, Context, Deadline } from "../ports.ts";
 import { createSilences } from "./silence.ts";
 
-/** Partitions that have left writes undecided while other partitions decided theirs. */
+/** Partitions that did not answer writes while other partitions did. */
 const silences = createSilences(BUCKET);
 
 /**
- * Changes items as `Pool.changeMany`, for callers whose other jobs must not wait. If a partition leaves a change undecided for
- * `BATCH_PATIENCE` or longer, the partition is not asked again for a minute: each change in it gets the error at once.
+ * Changes items as `Pool.changeMany`, for callers whose jobs in other partitions must not wait. If the call takes `BATCH_PATIENCE` or
+ * longer, the partitions whose changes failed are not asked again for a minute: each change in them gets the error at once. If all of
+ * several partitions fail, all are asked again.
  */
 export function changeApart(
   ctx: Context,
