@@ -106,6 +106,12 @@ export const UNTRACKED_AFTER = 10 * DAY;
  * The once item of an `Idempotency-Key` answers repeats for at least this long after its job was due and after its job has ended.
  */
 export const ONCE_AFTER = 24 * HOUR;
+/** For how long the home of a finished job is stored at least. The construct refuses a shorter `retention`. */
+export const LEAST_RETENTION = 24 * HOUR;
+mustHold(
+  LEAST_RETENTION >= ONCE_AFTER,
+  "LEAST_RETENTION must be at least ONCE_AFTER: if an Idempotency-Key still answers and its job has no home, the home was never stored",
+);
 /**
  * A new once item is stored for this much longer than it must answer. So the item of a late or retried job seldom has to be
  * prolonged.

@@ -131,6 +131,11 @@ export type OnceItem = Key & {
   unsent?: true;
   /** Whether the job was stored, or sent as a message only. Absent: an earlier version filed the job. */
   filedAs?: "home" | "message";
+  /**
+   * When this item was written: ms since the epoch. Present only if a second write stores the job's home. If the home is missing, that
+   * write may have failed. Absent: one transaction wrote both, or the job has no home.
+   */
+  writtenAt?: number;
 };
 /** What an event leaves under a key whose job it cancels. */
 export type Tombstone = Key & {

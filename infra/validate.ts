@@ -1,6 +1,6 @@
 import { type Duration, Token } from "aws-cdk-lib";
 import { brokenIn, type Check, oneOf, onlyFor, wholeNumber } from "../core/check.ts";
-import { MAX_SHARDS } from "../core/constants.ts";
+import { DAY, LEAST_RETENTION, MAX_SHARDS } from "../core/constants.ts";
 import { eventChecks } from "../core/event-checks.ts";
 import { TOPIC_METRICS } from "../core/metrics.ts";
 import { topicChecks } from "../core/topic-checks.ts";
@@ -99,7 +99,7 @@ function queueChecks(props: DelayQueueProps): Check[] {
       actual: props.runbookUrl,
       allowed: `an http or https URL of at most ${LONGEST_RUNBOOK_URL} characters`,
     },
-    days("retention", retention, 1, LONGEST_RETENTION_DAYS),
+    days("retention", retention, LEAST_RETENTION / DAY, LONGEST_RETENTION_DAYS),
     days("deadRetention", deadRetention, 14, LONGEST_RETENTION_DAYS),
     days("longDelay", longDelay === false ? undefined : longDelay, 1, LONGEST_RETENTION_DAYS),
   ];

@@ -8,7 +8,9 @@ import { isUnreadable } from "../../core/readable.ts";
 import { differentRequest } from "../change/calls.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import type { Context, Write } from "../ports.ts";
+import { isFar, syncPromotions } from "../send/far-ahead.ts";
 import { sendIfNear } from "../send/send.ts";
+import { fileLooks } from "../store/looks.ts";
 import { isOnceOver, onceItemTtl } from "../store/once-items.ts";
 import { readHomes } from "../store/read-job.ts";
 import { requireReadable, unreadableError } from "../store/unreadable.ts";
@@ -17,9 +19,16 @@ import { filePlain } from "./enqueue-plain.ts";
 import { stillSendable } from "./enqueue-untracked.ts";
 
 /**
- * Files a job that came with an `Idempotency-Key`, and perhaps with a key. The once item is written in the same transaction as the
- * job's home, or as the change of the job that holds the key. If a job is sent without a home, its once item is written before the
- * job is sent. A repeat of the request is answered with the same job, until a day after the job's end.
+ * Files a job that came with an `Idempotency-Key`, and perhaps with a key. A repeat of the request is answered with the same job, until
+ * a day after the job's end.
+ *
+ * A once item names the job. How it is written:
+ * - For most jobs it is written before the job's home, because two writes cost half of a transaction. If the call dies in between, a
+ *   repeat within `LANDS_WITHIN` stores the home, and a later repeat files a new job.
+ * - For a job with a key, an untracked job that is stored, and the job of an event or a schedule, one transaction writes the item and
+ *   the home, or the item and the change of the job that holds the key. TTL may delete such a home while its once item must still
+ *   answer, so the item must prove that the home was stored.
+ * - If a job is sent without a home, the item is written before the job is sent.
  *
  * @param by the deadline of the times in `home`, ms since the epoch
  */
@@ -31,19 +40,24 @@ export async function fileOnce(
   by: number,
 ): Promise<Enqueued> {
   const before = await readOnce(ctx, job.topic, once.token);
+  const repeat: Repeat = { once, home, refusal: job.refusal };
   // rule: once-item-outlives-its-job
-  const replayed = before && !before.isOver && (await replay(ctx, before, once.hash, home, by));
+  const replayed = before && !before.isOver && (await replay(ctx, before, repeat, by));
   if (replayed) return replayed;
-  // A replay comes before the refusal: a deploy may have changed what the topic allows since the first try of this request.
+  // A repeat is answered before a refusal is thrown: a deployment may have changed the topic's rules since the first call.
   if (job.refusal) throw job.refusal;
   const key = onceKey(job.topic, once.token);
   const unsent = mayBeMissed(home, ctx.clock());
   const isStored = !home.untracked || !isNear(home.dueAt, ctx.clock());
   const filedAs: OnceItem["filedAs"] = isStored ? "home" : "message";
+  const isWrittenFirst = job.key === undefined && !home.untracked && once.lasts === undefined;
   const nameOnce: OnceNaming = (named) => {
-    const expiresAt = onceItemTtl(nextProlongedBy(named, ctx.clock()), once.lasts);
+    const now = ctx.clock();
+    const expiresAt = onceItemTtl(nextProlongedBy(named, now), once.lasts);
+    const says = { id: named.id, hash: once.hash, expiresAt, filedAs };
+    const more = { ...(unsent && { unsent: true as const }), ...(isWrittenFirst && { writtenAt: now }) };
     return {
-      write: onceWrite(named, { hash: once.hash, expiresAt, unsent, filedAs }, key, before?.item),
+      write: onceWrite({ ...says, ...more }, key, before?.item),
       note: { token: once.token, expiresAt },
     };
   };
@@ -52,16 +66,24 @@ export async function fileOnce(
   try {
     if (job.key !== undefined) return await fileKeyed(ctx, job, noted, nameOnce, by);
     const { write } = nameOnce(noted);
-    // rule: once-item-with-its-home
-    const { done } = await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);
-    if (!done) throw notFiledError(new Error("the same request was being filed elsewhere"));
+    if (isWrittenFirst) {
+      // rule: once-item-before-its-home
+      await writeAlone(ctx, write, by);
+    } else {
+      // rule: once-item-with-its-home
+      const { done } = await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);
+      if (!done) throw filedElsewhere();
+    }
   } catch (error) {
     // A repeat of this request may have filed the job meanwhile.
-    const theirs = await readOnce(ctx, job.topic, once.token);
-    const outcome = theirs && !theirs.isOver && (await replay(ctx, theirs, once.hash, home, by));
+    const found = await readOnce(ctx, job.topic, once.token);
+    // The answer to our own write of the item was lost.
+    const isOurs = isWrittenFirst && found?.item.id === noted.id;
+    const outcome = !isOurs && found && !found.isOver && (await replay(ctx, found, repeat, by));
     if (outcome) return outcome;
-    throw error;
+    if (!isOurs) throw error;
   }
+  if (isWrittenFirst) return storeNamed(ctx, noted, by);
   if (!isStored) return fileUnsent(ctx, key, home, by);
   const { standing, unread } = await stillSendable(ctx, [noted]);
   for (const error of unread.values()) throw notSentError(error);
@@ -94,15 +116,15 @@ async function noteSent(ctx: Context, { pk, sk }: Key, { id, topic }: Home): Pro
   try {
     await ctx.pool.change({ key: { pk, sk }, expect: { id }, set: {}, remove: ["unsent"] }, by);
   } catch (error) {
-    // The job is on its way, so its enqueue succeeds: after an error the caller would repeat the request, and while `unsent`
-    // stays each repeat sends the job once more.
+    // The job is sent, so its enqueue must succeed. After an error the caller would repeat the request, and each repeat would send the
+    // job again, because the item still has `unsent`.
     ctx.report({ type: "trouble", topic, what: "noting that a job was sent", error: messageOf(error) });
   }
 }
 
 /**
- * Answers the latest time, in ms since the epoch, at which the audit next prolongs the once items of a job. The audit looks at a
- * held job again within twice the time that the job has waited so far.
+ * Answers the time, in ms since the epoch, by which the audit will have prolonged the once items of a job. The audit reads a held job
+ * again within twice the time that the job has waited so far, or within an hour, for which `ONCE_SLACK` is enough.
  */
 function nextProlongedBy({ dueAt }: Home, now: number): number {
   return dueAt < now ? now + 2 * (now - dueAt) : dueAt;
@@ -120,49 +142,145 @@ async function readOnce(ctx: Context, topic: string, token: string): Promise<Onc
   return { item, isOver: !isUnreadable(home) && isOnceOver(item, home, ctx.clock()) };
 }
 
+/** A request that may have been made before. `home`: the home that it would file. `refusal`: why the topic's rules refuse the job. */
+type Repeat = {
+  readonly once: NonNullable<NewJob["once"]>;
+  readonly home: Home;
+  readonly refusal: NewJob["refusal"];
+};
+
+/** What a once item says, without its key and version. */
+type OnceFields = Omit<OnceItem, keyof Key | "v">;
+
 /**
- * Makes the write by which a once item names a job. `over`: the item that an earlier job has left at this key, whose time is over.
+ * Makes the write by which a once item names a job. `over`: the item that an earlier job has left at this key, and that answers no repeat
+ * any more.
  */
-function onceWrite(
-  { id }: Home,
-  { unsent, ...named }: Required<Pick<OnceItem, "hash" | "expiresAt" | "filedAs">> & { unsent: boolean },
-  key: Key,
-  over: OnceItem | undefined,
-): Write {
-  const says = { id, ...named, ...(unsent ? { unsent: true as const } : {}) };
-  return over
-    ? { change: { key, expect: { id: over.id }, set: says, remove: unsent ? [] : ["unsent"] } }
-    : { insert: { ...key, v: ITEM_VERSION, ...says } };
+function onceWrite(says: OnceFields, key: Key, over: OnceItem | undefined): Write {
+  if (!over) return { insert: { ...key, v: ITEM_VERSION, ...says } };
+  const remove = (["unsent", "writtenAt"] as const).filter((name) => says[name] === undefined);
+  // rule: renewed-once-item-stays
+  return { change: { key, expect: { id: over.id, writtenAt: over.writtenAt }, set: says, remove } };
+}
+
+/** Does one write without a transaction. @throws if its condition does not hold */
+async function writeAlone(ctx: Context, write: Write, by: number): Promise<void> {
+  if ("change" in write) {
+    const { changed } = await ctx.pool.change(write.change, by);
+    if (!changed) throw filedElsewhere();
+  }
+  if ("insert" in write) {
+    const [outcome] = await ctx.pool.insert([write.insert], by);
+    if (outcome instanceof Error) throw outcome;
+    if (outcome !== "inserted") throw filedElsewhere();
+  }
+}
+
+function filedElsewhere(): MinutehandError {
+  return notFiledError(new Error("the same request was being filed elsewhere"));
 }
 
 /**
- * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, because the item
- * names an untracked job that may never have been sent, and the topic is tracked by now. The new job can be cancelled and is
- * audited.
+ * Stores the home of a job whose once item is written, and sends the job if it is near. If another call of the same request has stored
+ * the home before, the job in that home is returned.
+ */
+async function storeNamed(ctx: Context, home: Home, by: number): Promise<Enqueued> {
+  const [outcome] = await ctx.pool.insert([home], by);
+  if (outcome instanceof Error) throw notFiledError(outcome);
+  if (outcome === "exists") {
+    const [found] = await readHomes(ctx, [home.id]);
+    if (isUnreadable(found)) throw unreadableError(found);
+    // If the times of filing are the same, the answer to our own insert was lost.
+    if (found && found.createdAt !== home.createdAt) return sendAgain(ctx, found);
+  }
+  await sendIfNear(ctx, [home]);
+  ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
+  return { outcome: "created", home };
+}
+
+/**
+ * Stores the job of a once item, because the first call, which wrote the item, has not stored the job. The first call may have died, or
+ * may still store the job. The job keeps the id and the due time of the first call.
+ */
+async function storeForRepeat(
+  ctx: Context,
+  item: OnceItem,
+  { once: { token }, home: asked, refusal }: Repeat,
+  by: number,
+): Promise<Enqueued> {
+  if (refusal) throw refusal;
+  const { id, expiresAt } = item;
+  const { time: dueAt } = addressOf(id);
+  const now = ctx.clock();
+  // This call may store the home later than the first call could. So no other repeat may file a new job as long as that.
+  // rule: repeat-renews-the-once-item
+  if (now > (item.writtenAt ?? 0)) await renew(ctx, item, now, by);
+  // The home may be stored at a time that the audit has read already. So a look makes a later audit read the job.
+  if (dueAt < now) await fileLooks(ctx, [{ id, time: now }], by);
+  // A deployment may have made the topic untracked since. This job stays tracked.
+  const { untracked: _, expiresAt: __, hasSchedule: ___, ...fields } = asked;
+  const once = onceText([{ token, expiresAt }]);
+  const home = { ...fields, ...homeKey(id), id, dueAt, wantedAt: dueAt, once };
+  const stored = await storeNamed(ctx, isFar(ctx, dueAt) ? { ...home, hasSchedule: true } : home, by);
+  await syncPromotions(ctx, [stored.home]);
+  return { ...stored, outcome: "replayed" };
+}
+
+/** Sets the time of the item to `now`. @throws if another repeat has changed the item since it was read */
+async function renew(
+  ctx: Context,
+  { pk, sk, id, writtenAt }: OnceItem,
+  now: number,
+  by: number,
+): Promise<void> {
+  const change = { key: { pk, sk }, expect: { id, writtenAt }, set: { writtenAt: now } };
+  const { changed, item } = await ctx.pool.change(change, by);
+  const found = item as OnceItem | undefined;
+  // If the answer to our own write was lost, DynamoDB refuses its repeat, and the item has our time.
+  if (!changed && (found?.id !== id || found.writtenAt !== now)) throw filedElsewhere();
+}
+
+/** Answers a repeat with its job. If the job waits and is near, sends it again: its writer may have died before it sent the message. */
+async function sendAgain(ctx: Context, home: Home): Promise<Enqueued> {
+  if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
+  return { outcome: "replayed", home };
+}
+
+/**
+ * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, for one of two reasons:
+ * - The item names an untracked job that may never have been sent, and the topic is tracked by now. The new job can be cancelled and is
+ *   audited.
+ * - The item's job is not stored, and the call that wrote the item cannot store the job any more. So the job was never stored, or it
+ *   ended more than a day ago.
  */
 async function replay(
   ctx: Context,
   { item }: Once,
-  hash: string,
-  asked: Home,
+  repeat: Repeat,
   by: number,
 ): Promise<Enqueued | undefined> {
-  if (item.hash !== hash) throw differentRequest({ id: item.id });
+  const asked = repeat.home;
+  if (item.hash !== repeat.once.hash) throw differentRequest({ id: item.id });
   const now = ctx.clock();
   const [home] = await readHomes(ctx, [item.id]);
   if (isUnreadable(home)) throw unreadableError(home);
-  // A job that was filed with a home and has none any more was cancelled or has ended, and TTL has deleted the home. So it is not
-  // filed again. Items of earlier versions have no `filedAs`.
+  // If the item has no `writtenAt`, the home was stored with the item. Then a missing home means that the job has ended and TTL has
+  // deleted the home, so the job is not filed again. Items of earlier versions have no `filedAs`.
   const { filedAs = asked.untracked || item.unsent ? "message" : "home" } = item;
   if (!home && filedAs === "message") {
     if (item.unsent && !asked.untracked) return undefined;
-    // The job was never stored, but this is the same request: the request and the job's id together contain all fields of the job.
+    // The job was never stored. The repeated request and the job's id together contain all fields of the job.
     // The job stays untracked, although a deploy may have made its topic tracked since.
     const { time: dueAt } = addressOf(item.id);
     const untracked = { untracked: true as const, expiresAt: ttl(dueAt + UNTRACKED_AFTER) };
     const same = { ...asked, ...homeKey(item.id), id: item.id, dueAt, wantedAt: dueAt, ...untracked };
     if (item.unsent) await fileUnsent(ctx, item, same, by);
     return { outcome: "replayed", home: same };
+  }
+  if (!home && item.writtenAt !== undefined) {
+    // rule: unstored-job-keeps-its-id
+    if (now >= item.writtenAt + LANDS_WITHIN) return undefined;
+    return storeForRepeat(ctx, item, repeat, by);
   }
   if (!home) {
     throw new MinutehandError(
@@ -176,8 +294,8 @@ async function replay(
   // The job's writer may have died before it sent the message. An untracked job that was not near at `now`, before it was read,
   // is left to a sweep: somebody may have cancelled such a job since.
   const isUnsent = item.unsent === true && isNear(startsAt(home), now);
-  if (home.state === "scheduled" && (!home.untracked || isUnsent))
-    await sendIfNear(ctx, [{ ...home, spare: true }]);
+  if (home.untracked && !isUnsent) return { outcome: "replayed", home };
+  const answer = await sendAgain(ctx, home);
   if (isUnsent) await noteSent(ctx, item, home);
-  return { outcome: "replayed", home };
+  return answer;
 }

@@ -1,3 +1,4 @@
+import { LEAST_RETENTION } from "../../core/constants.ts";
 import { noterOf, type Wish } from "./answers.ts";
 import type { Bus } from "./bus.ts";
 import type { Draws } from "./draws.ts";
@@ -32,6 +33,8 @@ const CHOICE = [
 ];
 const CHANGES = ["cancel", "cancel", "cancel many", "move", "move", "edit", "replace", "redrive"];
 const RIVALRY = ["redrive", "redrive", "replace", "replace", "cancel", "cancel many", "move", "edit"];
+/** How soon after its first try a hasty caller repeats a call: ms. */
+const MOST_HASTE = 100;
 /** The most jobs that one user files at once in a topic with a limit. */
 const BURST = 40;
 /** Delays just below and above each bound that decides how a job is sent, in seconds. */
@@ -111,7 +114,10 @@ async function user(
   const unwanted = draws.chance(0.06);
   const keyed = draws.chance(world.habit.kind === "events" ? 0.9 : 0.35);
   const key = tracked && (rivals || keyed) ? draws.pick(rivals ? [RIVALS_KEY] : KEYS) : undefined;
-  const once = draws.chance(0.3) ? `token-${n}` : undefined;
+  // TTL may delete the home of a job with a retention of minutes while its `Idempotency-Key` must still answer. No deployment can have
+  // such a retention (`LEAST_RETENTION`).
+  const asksOnce = draws.chance(0.3) && world.policy.retention * SECOND >= LEAST_RETENTION;
+  const once = asksOnce ? `token-${n}` : undefined;
   const direct = draws.chance(0.4) && once === undefined;
   const caller = direct ? producers : api;
   const time = () => {
@@ -180,10 +186,14 @@ async function user(
     if (key !== undefined && topic === world.habit.topic) await bus?.around(name, key);
   };
   await happens(`${n}`);
+  // Some callers do not wait for the first answer before they repeat the call.
+  const isHasty = once !== undefined && own.chance(0.3);
+  const hasty = isHasty && timeline.wait(own.next() * MOST_HASTE).then(file);
   const told =
     draws.chance(LIMITED.has(topic) ? 0.6 : 0.15) && once === undefined && !direct
       ? await fileMany()
       : await file();
+  await hasty;
   if (told && key !== undefined && topic === world.habit.topic)
     bus?.whileItRuns(`${n}`, key, Date.parse(told.dueAt));
   if (once !== undefined && draws.chance(0.5)) {

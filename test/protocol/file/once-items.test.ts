@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { DAY } from "../../../core/constants.ts";
+import { DAY, LANDS_WITHIN } from "../../../core/constants.ts";
+import { MinutehandError } from "../../../core/errors.ts";
 import type { Home, OnceItem } from "../../../core/items.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
 import { pauseTopic } from "../../../protocol/change/pause.ts";
@@ -9,7 +10,7 @@ import { enqueue } from "../../../protocol/file/enqueue.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import type { Enqueued, NewJob } from "../../../protocol/new-job.ts";
 import { consume } from "../../support/consume.ts";
-import { type Call, callsOf, isLook, meanwhile } from "../../support/scenes.ts";
+import { type Call, callsOf, cursors, isLook, meanwhile } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 
 const once = { token: "t", hash: "h" };
@@ -492,4 +493,179 @@ it("a move reports that it cannot keep a newer version's once item for longer, a
       error: "its layout is version 2, and this code reads version 1",
     }),
   );
+});
+
+describe("a call with an Idempotency-Key that dies between the once item and the home", () => {
+  const isHome = ({ operation, keys }: Call): boolean =>
+    operation === "insert" && keys.some(({ sk }) => /^\d+#[^#]+$/.test(sk));
+
+  /** Files a job whose home is not stored. Answers the id that the once item names. */
+  async function dieBeforeHome(world: World, job: object = {}): Promise<string> {
+    world.pool.hooks.before = (call) => {
+      if (isHome(call)) throw new Error("the process died");
+    };
+    await expect(world.file({ once, ...job })).rejects.toThrow("not filed");
+    delete world.pool.hooks.before;
+    expect(homes(world)).toEqual([]);
+    return onceItems(world)[0]?.id ?? "";
+  }
+
+  it("has written the two one after the other, in no transaction", async () => {
+    const world = createWorld();
+    const calls = await callsOf(world, () => world.file({ once }));
+    const writes = calls.filter(({ operation }) => operation !== "read");
+    expect(writes.map(({ operation, keys }) => [operation, keys[0]?.sk === "once"])).toEqual([
+      ["insert", true],
+      ["insert", false],
+    ]);
+  });
+
+  it("is completed by a repeat, which stores the job under the same id", async () => {
+    const world = createWorld();
+    const id = await dieBeforeHome(world, { delay: HOUR });
+    await world.pass(MINUTE);
+    await expectRepeatIs(world, { once, delay: HOUR }, id);
+    expect(homes(world)).toMatchObject([{ id, dueAt: world.now() + HOUR - MINUTE }]);
+    await expectRepeatIs(world, { once, delay: HOUR }, id);
+    await world.pass(HOUR);
+    expect(await consume(world, "orders")).toHaveLength(1);
+  });
+
+  it("may store the job later than its repeat, and the job runs once", async () => {
+    const world = createWorld();
+    const repeated = Promise.withResolvers<Enqueued>();
+    world.pool.hooks.before = async (call) => {
+      if (!isHome(call)) return;
+      delete world.pool.hooks.before;
+      await world.pass(SECOND);
+      repeated.resolve((await world.fileAll({ once })) as Enqueued);
+    };
+    const first = await world.fileAll({ once });
+    const { home } = await repeated.promise;
+    expect(first).toMatchObject({ outcome: "replayed", home: { id: home.id } });
+    expect(await consume(world, "orders")).toHaveLength(1);
+    expect(await consume(world, "orders")).toHaveLength(0);
+  });
+
+  it("cannot store the job any more after minutes, so a repeat files a new job", async () => {
+    const world = createWorld();
+    const id = await dieBeforeHome(world, { delay: HOUR });
+    await world.pass(LANDS_WITHIN);
+    const { home } = (await world.fileAll({ once, delay: HOUR })) as Enqueued;
+    expect(home.id).not.toBe(id);
+    expect(home.dueAt).toBe(world.now() + HOUR);
+    await expectRepeatIs(world, { once, delay: HOUR }, home.id);
+    expect(homes(world)).toHaveLength(1);
+  });
+
+  it("is completed behind the audit's cursor: an audit sends the job again if its message is lost", async () => {
+    const world = createWorld();
+    await world.pass(20 * MINUTE + 50 * SECOND);
+    const id = await dieBeforeHome(world);
+    await world.pass(LANDS_WITHIN - SECOND);
+    meanwhile(world, isHome, () => world.pass(59 * SECOND));
+    await expectRepeatIs(world, { once }, id);
+    for (const { audited } of cursors(world)) expect(audited > (homes(world)[0]?.sk ?? "")).toBe(true);
+    world.queues.purge({ topic: "orders" });
+    await world.pass(20 * MINUTE);
+    expect(await consume(world, "orders")).toHaveLength(1);
+  });
+
+  it("is completed with the schedule of a far job", async () => {
+    const world = createWorld({ longDelay: DAY / SECOND });
+    const id = await dieBeforeHome(world, { delay: 3 * DAY });
+    await expectRepeatIs(world, { once, delay: 3 * DAY }, id);
+    expect(await world.home(id)).toMatchObject({ hasSchedule: true });
+    expect(world.promotions.filed.has(id)).toBe(true);
+  });
+
+  it("may be completed by a slow repeat: no later repeat files a second job meanwhile", async () => {
+    const world = createWorld();
+    const id = await dieBeforeHome(world);
+    await world.pass(LANDS_WITHIN - SECOND);
+    let later: Promise<Enqueued> | undefined;
+    meanwhile(world, isHome, async () => {
+      await world.pass(2 * SECOND);
+      later = world.fileAll({ once }) as Promise<Enqueued>;
+      await later;
+    });
+    await expectRepeatIs(world, { once }, id);
+    expect(await later).toMatchObject({ outcome: "replayed", home: { id } });
+    expect(homes(world)).toHaveLength(1);
+  });
+
+  it("may be repeated by two processes whose clocks differ: only one of them files a job", async () => {
+    const world = createWorld();
+    await dieBeforeHome(world, { delay: HOUR });
+    await world.pass(LANDS_WITHIN);
+    const job = { topic: "orders", body: "{}", dueAt: world.now() + HOUR, once };
+    const isRenewal = ({ operation }: Call): boolean => operation === "change";
+    meanwhile(world, isRenewal, async () => void (await enqueue(world.ctx, job)));
+    const behind = enqueue(world.skewed(-14 * SECOND), job);
+    await expect(behind).rejects.toMatchObject({ code: "unavailable" });
+    expect(homes(world)).toHaveLength(1);
+  });
+
+  it("and a repeat whose renewal is done lets no other process file a new job", async () => {
+    const world = createWorld();
+    await dieBeforeHome(world, { delay: HOUR });
+    await world.pass(LANDS_WITHIN);
+    const job = { topic: "orders", body: "{}", dueAt: world.now() + HOUR, once };
+    const isOver = ({ operation }: Call): boolean => operation === "change";
+    // The process whose clock is ahead has read the item, and is about to replace it.
+    meanwhile(world, isOver, async () => void (await enqueue(world.skewed(-14 * SECOND), job)));
+    const [{ id }] = [await world.file({ once, delay: HOUR })];
+    expect(homes(world).map((home) => home.id)).toEqual([id]);
+  });
+
+  it("and a repeat is refused if the topic's rules refuse its job by now", async () => {
+    const world = createWorld();
+    await dieBeforeHome(world);
+    const refusal = new MinutehandError("bad-request", "not allowed any more");
+    await expect(world.file({ once, refusal })).rejects.toBe(refusal);
+    expect(homes(world)).toEqual([]);
+  });
+
+  it("and a repeat with another request is refused", async () => {
+    const world = createWorld();
+    await dieBeforeHome(world);
+    await expect(world.file({ once: { ...once, hash: "other" } })).rejects.toMatchObject({
+      code: "idempotency-mismatch",
+    });
+    expect(homes(world)).toEqual([]);
+  });
+});
+
+describe("a first call is answered as created", () => {
+  /** Makes the pool repeat each insert of an item that `matches`, as after a lost answer. */
+  function repeatInserts(world: World, matches: (item: object) => boolean): void {
+    const { insert } = world.pool;
+    world.pool.insert = async (items, by) => {
+      const outcomes = await insert(items, by);
+      return items.some(matches) ? insert(items, by) : outcomes;
+    };
+  }
+
+  it.each([
+    ["its once item", (item: object) => "hash" in item],
+    ["its home", (item: object) => "dueAt" in item],
+  ])("if the answer to the write of %s was lost", async (_, matches) => {
+    const world = createWorld({ longDelay: DAY / SECOND });
+    repeatInserts(world, matches);
+    const { outcome, home } = (await world.fileAll({ once, delay: 3 * DAY })) as Enqueued;
+    expect(outcome).toBe("created");
+    expect(world.promotions.filed.has(home.id)).toBe(true);
+    expect(world.events).toContainEqual(expect.objectContaining({ type: "enqueued", id: home.id }));
+  });
+});
+
+it("a job that was deleted long before the end of its once item does not block the Idempotency-Key", async () => {
+  const world = createWorld();
+  const { id } = await world.file({ delay: 30 * DAY, once });
+  await cancel(world.ctx, id);
+  await leap(world, DAY - MINUTE);
+  await expectRepeatIs(world, { delay: 30 * DAY, once }, id);
+  await leap(world, 8 * DAY);
+  expect(homes(world)).toEqual([]);
+  expect((await world.file({ delay: 30 * DAY, once })).id).not.toBe(id);
 });

@@ -204,8 +204,18 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "no once item",
+    rule: "once-item-before-its-home",
+    change: remove,
+  },
+  {
+    name: "no once item of an untracked job",
     rule: "once-item-with-its-home",
     change: text(/, \w+(?=\])/, ""),
+  },
+  {
+    name: "a repeat files a new job while the first call may still store its own",
+    rule: "unstored-job-keeps-its-id",
+    change: condition(true),
   },
   {
     name: "once item ignored when its job is done",
