@@ -39,10 +39,10 @@ test("a list is read on while it is scrolled, and draws only the lines in sight"
   await expect
     .poll(async () => {
       await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-      return page.getByText("500 jobs in this range").count();
+      return page.getByText("jobs-many-499", { exact: true }).count();
     })
     .toBe(1);
-  await page.getByText("jobs-many-499", { exact: true }).waitFor();
+  await page.getByText("500 jobs in this range").waitFor();
   expect(await list.getByRole("listitem").count()).toBeLessThan(60);
 });
 
@@ -137,4 +137,18 @@ test("a bulk needs a topic, and says so", async () => {
   await button.waitFor();
   expect(await button.isDisabled()).toBe(true);
   expect(await button.getAttribute("title")).toBe("choose a topic first");
+});
+
+test("a job that was found leads to the other jobs with its tag", async () => {
+  const tag = "labelled-17";
+  const options = { tag, delay: "50m" } as const;
+  await api.enqueue("work", {}, { ...options, key: tag });
+  await api.enqueue("reminders", {}, { ...options, delay: "2d", key: `${tag}-remind` });
+  const page = await browser.open(`/console/jobs?find=${tag}`);
+  await page.getByText(`1 job has the id or the key ${tag}.`).waitFor();
+  await page.getByRole("link", { name: `Show the jobs with the tag ${tag}` }).click();
+  await page.getByText(`${tag}-remind`).waitFor();
+  await page.getByRole("link", { name: `${tag} work` }).click();
+  await page.locator("dl.facts").getByRole("link", { name: tag, exact: true }).click();
+  await page.getByText(`${tag}-remind`).waitFor();
 });

@@ -15,3 +15,21 @@ test("the overview counts the jobs that are due next, and leads to them", async 
   await page.getByText("overview-17").waitFor();
   expect(new URL(page.url()).pathname).toBe("/console/jobs");
 });
+
+test("a topic that was resumed a moment ago can be paused again at once", async () => {
+  const page = await browser.open("/console");
+  const card = page.getByRole("listitem", { name: "precise" });
+  for (const _ of ["first", "second"]) {
+    await card.getByRole("button", { name: "Pause …" }).click();
+    await page.getByRole("button", { name: "Pause the topic" }).click();
+    await card.getByText("❚❚ paused").waitFor();
+    await page.getByRole("link", { name: "precise is paused." }).waitFor();
+    expect(await card.getByRole("button", { name: "Pause …" }).count()).toBe(0);
+    await card.getByRole("button", { name: "Resume …" }).click();
+    await page.getByRole("button", { name: "Resume the topic" }).click();
+    await page.getByText("Resumed precise. 0 jobs were released.").waitFor();
+    // The API still calls the topic `resuming`, but no job waits.
+    await card.getByText("❚❚ paused").waitFor({ state: "detached" });
+    expect(await card.getByText("▶ resuming").count()).toBe(0);
+  }
+});

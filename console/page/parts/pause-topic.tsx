@@ -13,12 +13,12 @@ export function PauseTopic({ topic }: { topic: string }) {
       confirm="Pause the topic"
       run={async () => {
         await api.pause(topic);
-        return `Paused ${topic}. From 5 seconds after this, none of its jobs starts.`;
+        return `Paused ${topic}. It can take 5 seconds until no more of its jobs start.`;
       }}
     >
       <p>
-        From 5 seconds after the answer, no job of <strong>{topic}</strong> starts until you resume the topic.
-        Jobs that run now are not interrupted. New jobs are still accepted, and wait.
+        No job of <strong>{topic}</strong> starts until you resume the topic. It can take 5 seconds until no
+        more jobs start. Jobs that run now are not interrupted. New jobs are still accepted, and wait.
       </p>
     </Action>
   );
@@ -36,16 +36,25 @@ export function ResumeTopic({ topic, pause }: { topic: string; pause: NonNullabl
       run={async () => {
         const given = perSecond === undefined ? {} : { ratePerSecond: perSecond };
         const { released, left } = await api.resume(topic, given);
-        return `Resumed ${topic}: ${released} jobs released, ${left} still wait for their release.`;
+        const rest =
+          left === 0
+            ? ""
+            : ` The other ${left} are released minute by minute, and start ${paceText(perSecond)}.`;
+        return `Resumed ${topic}. ${released} jobs were released.${rest}`;
       }}
     >
       <p>
-        {pause.parked === 0 ? "No job waits." : `${parkedText(pause.parked)} that became due will start.`}{" "}
-        Without a rate, all of them start at once.
+        {pause.parked === 0
+          ? "No job waits. A rate matters only if jobs become due before the topic is resumed."
+          : `${parkedText(pause.parked)} that became due will start, ${paceText(perSecond)}.`}
       </p>
       <RateField value={rate} onChange={setRate} />
     </Action>
   );
+}
+
+function paceText(perSecond: number | undefined): string {
+  return perSecond === undefined ? "all of them at once" : `${perSecond} a second`;
 }
 
 /** The API counts parked jobs up to 1,000. */

@@ -20,6 +20,10 @@ export function RedriveChosen({ topic, ids, whose = "", onDone }: Chosen) {
   const [done, setDone] = useState(0);
   const perSecond = rateOf(rate);
   const jobs = ids.length === 1 ? "1 job" : `${ids.length.toLocaleString("en")} jobs`;
+  const when =
+    perSecond === undefined
+      ? "at once"
+      : `one after the other, over ${durationText((ids.length / perSecond) * 1000)}`;
 
   async function run(): Promise<string> {
     setDone(0);
@@ -33,7 +37,7 @@ export function RedriveChosen({ topic, ids, whose = "", onDone }: Chosen) {
       setDone(at + BATCH_JOBS);
     }
     onDone();
-    return `Redriven ${sum.toLocaleString("en")} of ${jobs} of ${topic}.`;
+    return `Redriven ${sum.toLocaleString("en")} of ${jobs} of ${topic}. They become due ${when}.`;
   }
 
   return (
@@ -45,11 +49,8 @@ export function RedriveChosen({ topic, ids, whose = "", onDone }: Chosen) {
       run={run}
     >
       <p>
-        {jobs} of <strong>{topic}</strong> {ids.length === 1 ? "becomes" : "become"} due{" "}
-        {perSecond === undefined
-          ? "at once"
-          : `one after the other, over ${durationText((ids.length / perSecond) * 1000)}`}
-        , with all of their attempts.
+        {jobs} of <strong>{topic}</strong> {ids.length === 1 ? "becomes" : "become"} due {when}. The attempts
+        are counted anew.
       </p>
       <RateField value={rate} onChange={setRate} />
       {done > 0 && <progress max={ids.length} value={Math.min(done, ids.length)} aria-label="Redriven" />}
@@ -63,7 +64,7 @@ export function RedriveAll({ topic }: { topic: string }) {
     <BulkAction
       label="Redrive all"
       request={{ action: "redrive", topic }}
-      effect="become due at once, or at the rate above, with all of their attempts"
+      effect="become due at once, or at the rate above. Their attempts are counted anew"
       takesRate
     />
   );

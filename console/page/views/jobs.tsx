@@ -48,16 +48,7 @@ function Found({ text }: { text: string }) {
               No job has the id or the key <code>{text}</code>. A search compares whole ids and keys. Jobs of
               untracked topics are not stored once they are handed over.
             </p>
-            <p>
-              <a href={addresses.jobs({ tag: text, ...nextWeek() })}>
-                Show the jobs with the tag <code>{text}</code>
-              </a>
-            </p>
-            <p>
-              <a href={addresses.jobs({ group: text, ...nextWeek() })}>
-                Show the jobs with the group <code>{text}</code>
-              </a>
-            </p>
+            <Labelled text={text} />
             <p>
               <a href={addresses.jobs()}>Show the jobs that are due next</a>
             </p>
@@ -71,10 +62,26 @@ function Found({ text }: { text: string }) {
             <Rows rows={jobs} keyOf={({ id }) => id} height={44} label="Jobs found">
               {(job) => <JobLine job={job} />}
             </Rows>
+            <Labelled text={text} />
           </>
         )
       }
     </Loaded>
+  );
+}
+
+/** Links to the jobs that have a text as their tag or group. A search does not find these jobs. */
+function Labelled({ text }: { text: string }) {
+  return (
+    <>
+      {(["tag", "group"] as const).map((name) => (
+        <p key={name}>
+          <a href={addresses.jobs({ [name]: text, ...nextWeek() })}>
+            Show the jobs with the {name} <code>{text}</code>
+          </a>
+        </p>
+      ))}
+    </>
   );
 }
 
@@ -111,11 +118,19 @@ function Selected() {
         {({ pages: read }) => (
           <>
             <p role="status">
-              {jobs.length === 1 ? "1 job" : `${jobs.length.toLocaleString("en")} jobs`} {rangeText(from, to)}
+              {countText(jobs.length, hasNextPage)} {rangeText(from, to)}
               {hasNextPage
                 ? `, from ${read.length} ${read.length === 1 ? "page" : "pages"}; the rest of the range is ${isFetchingNextPage ? "being read" : "not read yet"}`
                 : ""}
               .
+              {!from && !to && (
+                <>
+                  {" "}
+                  <a href={addresses.jobs({ ...query, ...aroundNow() })}>
+                    Show the jobs of the last hour too
+                  </a>
+                </>
+              )}
               {read.length > REFRESHED_PAGES && (
                 <>
                   {" "}
@@ -157,6 +172,17 @@ function Selected() {
       <Bulks selection={asked} />
     </>
   );
+}
+
+/** While the range is still read, there may be jobs although none is found yet. */
+function countText(count: number, isIncomplete: boolean): string {
+  if (count === 0 && isIncomplete) return "No job yet";
+  return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
+}
+
+/** From an hour ago to an hour ahead: late jobs are due before now. */
+function aroundNow(): { from: string; to: string } {
+  return { from: isoAt(Date.now() - HOUR), to: isoAt(Date.now() + HOUR) };
 }
 
 function rangeText(from = "", to = ""): string {

@@ -69,11 +69,11 @@ function Needs({ topics }: { topics: readonly TopicJson[] }) {
         text: `${jobsText(depths.dead)} of ${topic} ${depths.dead === 1 ? "is" : "are"} dead and ${depths.dead === 1 ? "waits" : "wait"} for a decision. See the errors.`,
       })),
     ...topics.flatMap(({ topic, pause }) =>
-      pause?.state === "paused" && pause.parked > 0
+      pause?.state === "paused"
         ? [
             {
               href: addresses.jobs({ topic }),
-              text: `${topic} is paused and holds ${parkedText(pause.parked)}.`,
+              text: `${topic} is paused${pause.parked > 0 ? `, and holds ${parkedText(pause.parked)}` : ""}.`,
             },
           ]
         : [],
@@ -127,6 +127,9 @@ function TopicCard({
   lateness: Lateness | undefined;
 }) {
   const isTracked = policy.tracking === "full";
+  const isPaused = pause?.state === "paused";
+  // The API calls a topic `resuming` for some minutes after its last job was released.
+  const isReleasing = pause?.state === "resuming" && pause.parked > 0;
   return (
     <li class="card" aria-labelledby={`topic-${topic}`}>
       <div class="card-head">
@@ -134,7 +137,8 @@ function TopicCard({
           <a href={addresses.jobs({ topic })}>{topic}</a>
         </h2>
         <span class="quiet">{consumerText(policy)}</span>
-        {pause && <span class="badge held">{pause.state === "paused" ? "❚❚ paused" : "▶ resuming"}</span>}
+        {isPaused && <span class="badge held">❚❚ paused</span>}
+        {isReleasing && <span class="badge held">▶ resuming</span>}
       </div>
       <DueNext topic={topic} />
       <dl class="figures">
@@ -157,7 +161,8 @@ function TopicCard({
         />
       </dl>
       <div class="buttons">
-        {pause ? <ResumeTopic topic={topic} pause={pause} /> : <PauseTopic topic={topic} />}
+        {pause && (isPaused || isReleasing) && <ResumeTopic topic={topic} pause={pause} />}
+        {!isPaused && <PauseTopic topic={topic} />}
         <a class="button" href={addresses.enqueue({ topic })}>
           Enqueue …
         </a>
