@@ -20,6 +20,8 @@ export type JobApiProps = QueueParts & {
   readonly consumers: ReadonlyMap<string, LambdaFunction>;
 };
 
+// A worker that always waits is billed for the whole time. To receive ten jobs with large bodies, the process needs less than 120 MiB.
+const RECEIVE_MEMORY_MIB = 256;
 // Shorter than the 30 s after which an HTTP API gives up ("Quotas for HTTP APIs"), so that the function can still answer.
 const TIMEOUT = Duration.seconds(29);
 const DEFAULT_RATE = 1000;
@@ -48,7 +50,7 @@ export class JobApi extends Construct {
       ...shared,
       code: bundleOf("receive"),
       description: "Minutehand's HTTP API, the call receive",
-      memoryMiB: 512,
+      memoryMiB: RECEIVE_MEMORY_MIB,
       ...(receiveConcurrency && { reservedConcurrentExecutions: receiveConcurrency }),
     }).fn;
     this.functions = [api, receive];

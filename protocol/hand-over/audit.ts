@@ -12,6 +12,7 @@ import { messageOf } from "../../core/errors.ts";
 import { hasCrashed, isFinished, isMovedPast, isNear, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
+import type { Position } from "../../core/position.ts";
 import { positionReachedBy } from "../../core/trail.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
@@ -21,7 +22,7 @@ import { prolongOnce } from "../store/once-items.ts";
 import { pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
-import { progressOf, readCursor } from "./cursor.ts";
+import { type Progress, progressOf, readCursor, type ShardCursor } from "./cursor.ts";
 import { sendDue } from "./send-due.ts";
 
 /** For how many jobs at once their once items are prolonged. */
@@ -34,23 +35,46 @@ const KEPT_AT_ONCE = 8;
  *
  * @param until ms on the context's clock after which no page is begun
  * @param backlogs asked once for all shards of a tick
+ * @param swept the cursor that the sweep before has not written. The audit writes it together with its own position
  */
 export async function auditShard(
   ctx: Context,
   shard: number,
   until: number,
   backlogs: Backlogs,
+  swept?: ShardCursor,
 ): Promise<void> {
-  if (ctx.clock() >= until) return;
-  const cursor = await readCursor(ctx, shard);
+  const isOutOfTime = ctx.clock() >= until;
+  if (isOutOfTime && !swept) return;
+  const cursor = swept ?? (await readCursor(ctx, shard));
+  const progress = progressOf(ctx, cursor, "audited");
   // rule: audit-trails-the-sweep
   const { position: limit } = positionReachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
-  if (limit === undefined || limit <= cursor.audited) return;
-  const progress = progressOf(ctx, cursor, "audited");
+  if (isOutOfTime || limit === undefined || limit <= cursor.audited) {
+    await progress.end();
+    return;
+  }
+  try {
+    await auditPages(ctx, shard, { from: cursor.audited, limit, until }, progress, backlogs);
+  } catch (error) {
+    // Otherwise the sweep's position would not be written as long as a page cannot be audited.
+    if (swept) await progress.end();
+    throw error;
+  }
+}
+
+/** Audits the pages of a shard, the oldest first, and reports what was found. */
+async function auditPages(
+  ctx: Context,
+  shard: number,
+  { from, limit, until }: { from: Position; limit: Position; until: number },
+  progress: Progress,
+  backlogs: Backlogs,
+): Promise<void> {
   let entries = 0;
   let found = 0;
   let isOurs = true;
-  for await (const page of pages(ctx, shard, cursor.audited, limit)) {
+  for await (const page of pages(ctx, shard, from, limit)) {
     if (ctx.clock() >= until) break;
     // rule: each-entry-audited
     const homes = page.entries.flatMap(({ home, sk }) =>

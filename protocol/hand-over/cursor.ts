@@ -12,6 +12,8 @@ export type ShardCursor = {
   readonly swept: Position;
   readonly audited: Position;
   readonly trail: readonly TrailEntry[];
+  /** Set if the item does not have this `swept` and this `trail` yet. The next write of the cursor stores both. */
+  readonly isUnsaved?: true;
 };
 
 /** Reads a shard's cursor. Throws if the shard has none, or if a newer version of the code wrote it. */
@@ -37,15 +39,15 @@ function shardCursor(stored: Cursor): ShardCursor {
  */
 export async function advance(
   ctx: Context,
-  { stored }: ShardCursor,
+  { stored, swept, trail: unsaved, isUnsaved }: ShardCursor,
   what: "swept" | "audited",
   position: Position,
   trail?: readonly TrailEntry[],
 ): Promise<ShardCursor | undefined> {
   const change = {
     key: { pk: stored.pk, sk: stored.sk },
-    expect: { [what]: stored[what] },
-    set: { [what]: position, ...(trail ? { trail } : {}) },
+    expect: { ...(isUnsaved && { swept: stored.swept }), [what]: stored[what] },
+    set: { ...(isUnsaved && { swept, trail: unsaved }), [what]: position, ...(trail && { trail }) },
   };
   const changed = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
   const found = changed.item as Cursor | undefined;
@@ -65,6 +67,8 @@ export type Progress = {
   reach(position: Position, entries: number): Promise<boolean>;
   /** Writes the position if it is not written yet. */
   end(): Promise<boolean>;
+  /** Answers the cursor with the position, without writing it. */
+  unsaved(): ShardCursor;
 };
 
 export function progressOf(ctx: Context, from: ShardCursor, what: "swept" | "audited"): Progress {
@@ -72,19 +76,21 @@ export function progressOf(ctx: Context, from: ShardCursor, what: "swept" | "aud
   let position = from[what];
   let unmarked = 0;
   let markedAt = ctx.clock();
-  const mark = async (): Promise<boolean> => {
-    // The trail says when the sweep has reached a position, so only the sweep writes it. The sweep also drops entries that no audit
-    // needs any more: audits may fail for days, and the cursor would grow.
+  // The trail says when the sweep has reached a position. The sweep also drops entries that no audit needs any more: audits may fail for
+  // days, and the cursor would grow.
+  const trailNow = (): TrailEntry[] => {
     const now = ctx.clock();
     const { rest } = positionReachedBy(cursor.trail, now - AUDIT_AFTER - CLOCK_MARGIN);
-    const trail = what === "swept" ? trailAfter(rest, { position, reachedAt: now }, TRAIL_STEP) : undefined;
-    const next = await advance(ctx, cursor, what, position, trail);
+    return trailAfter(rest, { position, reachedAt: now }, TRAIL_STEP);
+  };
+  const mark = async (): Promise<boolean> => {
+    const next = await advance(ctx, cursor, what, position, what === "swept" ? trailNow() : undefined);
     if (next) cursor = next;
     unmarked = 0;
     markedAt = ctx.clock();
     return next !== undefined;
   };
-  const isMarked = (): boolean => position === cursor[what];
+  const isMarked = (): boolean => position === cursor[what] && !cursor.isUnsaved;
   return {
     async reach(to, entries) {
       position = to;
@@ -93,5 +99,6 @@ export function progressOf(ctx: Context, from: ShardCursor, what: "swept" | "aud
       return isMarked() || !isDue || mark();
     },
     end: async () => isMarked() || mark(),
+    unsaved: () => ({ ...cursor, swept: position, trail: trailNow(), isUnsaved: true }),
   };
 }

@@ -18,7 +18,7 @@ import { fileLooksAbout } from "../store/looks.ts";
 import { type Entry, type PassedOver, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
-import { progressOf, readCursor } from "./cursor.ts";
+import { progressOf, readCursor, type ShardCursor } from "./cursor.ts";
 import { type DueJob, type Handed, sendDue } from "./send-due.ts";
 
 /**
@@ -29,6 +29,9 @@ import { type DueJob, type Handed, sendDue } from "./send-due.ts";
  * - `unreachable`: SQS as a whole does not answer. The next tick starts where this sweep has stopped.
  */
 export type SweepEnd = "done" | "overtaken" | "out-of-time" | "unreachable";
+
+/** `cursor`: set if the sweep is done. The audit that follows writes this cursor, so that one write is enough for both. */
+export type Swept = { readonly end: SweepEnd; readonly cursor?: ShardCursor };
 
 /** How many jobs that could not be handed over are worked on at once: each gets a look, or is recorded as dead. */
 const FAILED_AT_ONCE = 8;
@@ -58,16 +61,16 @@ export async function sweepShard(
   shard: number,
   until: number,
   backlogs: Backlogs,
-): Promise<SweepEnd> {
+): Promise<Swept> {
   const limit = ctx.clock() + LOOKAHEAD;
   const cursor = await readCursor(ctx, shard);
-  if (cursor.swept >= beforeTime(limit)) return "done";
+  if (cursor.swept >= beforeTime(limit)) return { end: "done" };
   const progress = progressOf(ctx, cursor, "swept");
   let entries = 0;
   let end: SweepEnd = "done";
   const passed = passedBefore(ctx, shard, cursor.swept);
   try {
-    if (ctx.clock() >= until) return "out-of-time";
+    if (ctx.clock() >= until) return { end: "out-of-time" };
     for await (const page of pages(ctx, shard, cursor.swept, beforeTime(limit), passed)) {
       if (ctx.clock() >= until) {
         end = "out-of-time";
@@ -77,7 +80,7 @@ export async function sweepShard(
       const unsent = await handOver(ctx, page.entries, limit, backlogs);
       entries += page.entries.length;
       const reached = firstUnread(passed, unsent?.before ?? page.position);
-      if (!(await progress.reach(reached, page.entries.length))) return "overtaken";
+      if (!(await progress.reach(reached, page.entries.length))) return { end: "overtaken" };
       if (unsent) {
         end = "unreachable";
         break;
@@ -87,9 +90,10 @@ export async function sweepShard(
     // A minute that an earlier sweep passed over counts as unread until its last page is done. So the cursor may go further now than in
     // the loop.
     if (end === "done") await progress.reach(firstUnread(passed, beforeTime(limit)), 0);
-    if (!(await progress.end())) return "overtaken";
+    if (end === "done" && passed.unread.size === 0) return { end, cursor: progress.unsaved() };
+    if (!(await progress.end())) return { end: "overtaken" };
     if (passed.unread.size > 0) throw passed.error;
-    return end;
+    return { end };
   } finally {
     // A sweep that failed reports its lag too: an alarm watches the lag.
     ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });

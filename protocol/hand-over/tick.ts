@@ -8,6 +8,7 @@ import { shardsToSweep } from "../store/shards.ts";
 import { auditShard } from "./audit.ts";
 import { backlogsOf } from "./backlog.ts";
 import { carryOutPauses } from "./carry-out-pauses.ts";
+import type { ShardCursor } from "./cursor.ts";
 import { sweepShard } from "./sweep.ts";
 
 /**
@@ -32,11 +33,17 @@ export async function tick(outer: Context, until: number): Promise<void> {
       ctx.report({ type: "trouble", topic: "", what, error: messageOf(error) });
     }
   };
+  // The cursors that sweeps have left to the audits of their shards.
+  const unsaved = new Map<number, ShardCursor>();
+  const sweep = async (shard: number): Promise<void> => {
+    const { cursor } = await sweepShard(ctx, shard, until, backlogs);
+    if (cursor) unsaved.set(shard, cursor);
+  };
   await Promise.all([
     guarded(carryOutPauses(ctx, until), "carrying out pauses"),
     workThrough(ctx, shards, async (shard, step) => {
       const work =
-        step === "sweep" ? sweepShard(ctx, shard, until, backlogs) : auditShard(ctx, shard, until, backlogs);
+        step === "sweep" ? sweep(shard) : auditShard(ctx, shard, until, backlogs, unsaved.get(shard));
       await guarded(work, `the ${step} of shard ${shard}`);
     }),
   ]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LOOKAHEAD, WRITER_DEADLINE } from "../../../core/constants.ts";
+import { timeOf } from "../../../core/items.ts";
 import { addressOf } from "../../../core/job-id.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
@@ -9,8 +10,24 @@ import type { Pool } from "../../../protocol/ports.ts";
 import type { Pulled } from "../../../protocol/run/pull.ts";
 import { extend } from "../../../protocol/run/settle-pulled.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
-import { cursors, isAt, isLook, meanwhile, orders, pull, pullOne } from "../../support/scenes.ts";
-import { breakOnce, createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";
+import {
+  type Call,
+  callsOf,
+  cursors,
+  isAt,
+  isLook,
+  meanwhile,
+  orders,
+  pull,
+  pullOne,
+} from "../../support/scenes.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
+
+/** Which position moves over this bucket: a sweep reads minutes ahead of the clock, and an audit reads minutes that are past. */
+function readerOf(world: World, pk: string): "swept" | "audited" | undefined {
+  const minute = Date.parse(`${pk.split("#")[0]}Z`);
+  return Number.isNaN(minute) ? undefined : minute < world.now() ? "audited" : "swept";
+}
 
 describe("sweep and audit", () => {
   it("an audit that dies after its sends repeats the page", async () => {
@@ -74,19 +91,47 @@ describe("sweep and audit", () => {
       const world = createWorld({ shards: 1 });
       await world.pass(30 * MINUTE);
       let seen = "";
-      let cursorReads = 0;
-      world.pool.hooks.before = async (call) => {
-        // In a tick the sweep reads its cursor first, then the audit.
-        if (isAt("cursor#", "read")(call)) cursorReads++;
-        if (call.operation !== "page" || cursorReads < (field === "swept" ? 1 : 2)) return;
-        delete world.pool.hooks.before;
-        await world.pass(2 * MINUTE);
-        seen = cursors(world)[0]?.[field] ?? "";
+      const { page } = world.pool;
+      world.pool.page = async (pk, ...range) => {
+        if (readerOf(world, pk) === field) {
+          world.pool.page = page;
+          await world.pass(2 * MINUTE);
+          seen = cursors(world)[0]?.[field] ?? "";
+        }
+        return page(pk, ...range);
       };
       await world.pass(MINUTE);
       expect(seen).not.toBe("");
       expect(cursors(world)[0]?.[field]).toBe(seen);
     }
+  });
+
+  it("a tick writes the cursor of a shard once", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.pass(30 * MINUTE);
+    const [before] = cursors(world);
+    const calls = await callsOf(world, () => world.pass(MINUTE));
+    const isOfCursor = ({ keys }: Call): boolean => keys.some(({ pk }) => pk.startsWith("cursor#"));
+    expect(calls.filter(isOfCursor).map(({ operation }) => operation)).toEqual(["read", "change"]);
+    const [after] = cursors(world);
+    for (const field of ["swept", "audited"] as const)
+      expect(timeOf(after?.[field] ?? "") - timeOf(before?.[field] ?? "")).toBe(MINUTE);
+    expect(after?.trail.at(-1)).toEqual({ position: after?.swept, reachedAt: world.now() });
+  });
+
+  it("the position of a sweep is written even if the audit fails", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.pass(30 * MINUTE);
+    const [before] = cursors(world);
+    const { page } = world.pool;
+    world.pool.page = async (pk, ...range) => {
+      if (readerOf(world, pk) === "audited") throw new Error("no answer");
+      return page(pk, ...range);
+    };
+    await expect(world.pass(MINUTE)).rejects.toThrow("no answer");
+    const [after] = cursors(world);
+    expect(timeOf(after?.swept ?? "") - timeOf(before?.swept ?? "")).toBe(MINUTE);
+    expect(after?.audited).toBe(before?.audited);
   });
 
   it("a sweep's limit is fixed before its first read", async () => {
