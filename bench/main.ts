@@ -1,5 +1,6 @@
 import type { Figure } from "./figure.ts";
 import { batch } from "./figures/batch.ts";
+import { bill } from "./figures/bill.ts";
 import { bundles } from "./figures/bundles.ts";
 import { burst } from "./figures/burst.ts";
 import { change } from "./figures/change.ts";
@@ -18,6 +19,7 @@ const FIGURES: readonly Figure[] = [
   bundles,
   sourceMaps,
   units,
+  bill,
   enqueue,
   batch,
   change,

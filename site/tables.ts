@@ -7,6 +7,7 @@ import { dashboardPicture } from "./dashboard-picture.ts";
 import { DOCS, pages } from "./docs.ts";
 import { fillTables } from "./markdown.ts";
 import { alarms } from "./tables/alarms.ts";
+import { bill } from "./tables/bill.ts";
 import { calls, operations } from "./tables/calls.ts";
 import { commands, options } from "./tables/commands.ts";
 import { decisions } from "./tables/decisions.ts";
@@ -18,6 +19,7 @@ import { jobOptions, topicSettings } from "./tables/settings.ts";
 /** Every table that is made from declarations, by its name in the page. */
 export const TABLES: Readonly<Record<string, () => string>> = {
   alarms,
+  bill,
   calls,
   "client-errors": clientErrors,
   commands,

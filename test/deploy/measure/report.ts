@@ -1,5 +1,5 @@
+import { PRICES } from "../../../bench/prices.ts";
 import type { Lateness } from "./lateness.ts";
-import { PRICES } from "./prices.ts";
 import type { Usage } from "./usage.ts";
 
 /** All that a run has found. */

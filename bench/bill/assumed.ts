@@ -1,0 +1,22 @@
+/**
+ * What the bill assumes about AWS, because no emulator can show it. All times are ms. DynamoDB and SQS usually answer faster than this
+ * within a region, so a real bill for Lambda's time is smaller.
+ */
+export const ASSUMED = {
+  /** From a request to its answer, without the work of the caller's CPU. */
+  answerMs: { dynamodb: 6, sqs: 12, scheduler: 30, lambda: 30 } as Readonly<Record<string, number>>,
+  /** The CPU work for one request on a whole core: signing, writing and parsing. */
+  cpuMsPerRequest: 0.8,
+  /** The CPU work of an invocation beside its requests, on a whole core. */
+  cpuMsPerInvocation: 1,
+  /** A function with this much memory has a whole core ("Configure Lambda function memory", Lambda Developer Guide). MiB. */
+  memoryOfOneCore: 1769,
+  /** How many long polls Lambda keeps open at an idle queue ("Using Lambda with Amazon SQS", Lambda Developer Guide). */
+  pollers: 5,
+  /** How long each of them waits: seconds. */
+  pollSeconds: 20,
+  /** Lambda's own lines START, END and REPORT of an invocation: bytes. */
+  logBytesPerInvocation: 330,
+  /** What DynamoDB adds to the size of each stored item ("Item sizes and formats", DynamoDB Developer Guide): bytes. */
+  bytesPerStoredItem: 100,
+} as const;

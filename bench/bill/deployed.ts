@@ -1,0 +1,49 @@
+import { join } from "node:path";
+import { App, Stack } from "aws-cdk-lib";
+import { Template } from "aws-cdk-lib/assertions";
+import { DelayQueue } from "../../infra/delay-queue.ts";
+
+const HANDLER = join(import.meta.dirname, "../../examples/order-timeout/close-order.ts");
+
+/** What the construct deploys for a queue with one Lambda topic: the memory of each function in MiB, and the number of alarms. */
+export type Deployed = {
+  readonly memory: Readonly<Record<"api" | "receive" | "tick" | "promote" | "consumer", number>>;
+  readonly alarms: number;
+};
+
+type Resource = { readonly Type: string; readonly Properties: { readonly MemorySize?: number } };
+
+const NAMES = {
+  api: /Handler(?!ordertimeout)/,
+  receive: /Receive/,
+  tick: /Sweeper/,
+  promote: /Promote/,
+  consumer: /Handlerordertimeout/,
+} as const;
+
+/** Synthesises a queue with one topic and its handler, and reads the template. */
+export function deployedQueue(): Deployed {
+  const stack = new Stack(new App(), "Billed");
+  const queue = new DelayQueue(stack, "Jobs", { topics: { "order-timeout": {} } });
+  queue.addHandler("order-timeout", HANDLER);
+  const resources = Object.entries(Template.fromStack(stack).toJSON().Resources as Record<string, Resource>);
+  const memoryOf = (pattern: RegExp): number => {
+    const found = resources.filter(([id, { Type }]) => Type === "AWS::Lambda::Function" && pattern.test(id));
+    const [size] = found.map(([, { Properties }]) => Properties.MemorySize);
+    if (found.length !== 1 || size === undefined)
+      throw new Error(
+        `one function must match ${pattern}, found ${found.map(([id]) => id).join(", ") || "none"}`,
+      );
+    return size;
+  };
+  return {
+    memory: {
+      api: memoryOf(NAMES.api),
+      receive: memoryOf(NAMES.receive),
+      tick: memoryOf(NAMES.tick),
+      promote: memoryOf(NAMES.promote),
+      consumer: memoryOf(NAMES.consumer),
+    },
+    alarms: resources.filter(([, { Type }]) => Type === "AWS::CloudWatch::Alarm").length,
+  };
+}

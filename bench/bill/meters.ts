@@ -1,0 +1,114 @@
+import { readUnits, writeUnits } from "../../local/services/dynamodb/units.ts";
+import type { Item as StoredItem } from "../../local/services/dynamodb/values.ts";
+import { sizeOfItem } from "../../local/services/dynamodb/values.ts";
+import type { Dynamo } from "../../test/sim/services/dynamo.ts";
+import type { Row } from "../../test/sim/services/expressions.ts";
+import type { Service } from "../../test/sim/services/service.ts";
+import { ASSUMED } from "./assumed.ts";
+import type { Usage } from "./usage.ts";
+
+/** SQS charges each 64 KiB of a request as one request ("Amazon SQS pricing"). */
+const REQUEST_BYTES = 64 * 1024;
+const MONTH = 730 * 3_600_000;
+
+/** Counts the units of the calls to DynamoDB. `wrote` must be called for each item that changes, with the item before and after. */
+export type DynamoMeter = {
+  readonly wrote: (before: Row | undefined, after: Row | undefined) => void;
+  readonly over: (dynamo: Dynamo) => Service;
+};
+
+export function dynamoMeter(usage: Usage): DynamoMeter {
+  // DynamoDB first prepares a transaction and then commits it, and charges both.
+  let factor = 1;
+  let isExpiry = true;
+  return {
+    wrote(before, after) {
+      // TTL deletes without charge.
+      if (!isExpiry) usage.writeUnits += factor * writeUnits(asStored(before), asStored(after));
+    },
+    over: (dynamo) => ({
+      perform(operation, input, trouble) {
+        factor = operation === "TransactWriteItems" ? 2 : 1;
+        isExpiry = false;
+        try {
+          const output = dynamo.perform(operation, input, trouble);
+          usage.readUnits += readsOf(operation, input, output);
+          // A refused statement is charged as a write. All items of the benchmark are smaller than 1 KB.
+          usage.writeUnits += refusedStatements(operation, output);
+          usage.writeUnits += checksOf(operation, input);
+          return output;
+        } catch (refused) {
+          usage.writeUnits += writesRefusedBy(operation, input);
+          throw refused;
+        } finally {
+          isExpiry = true;
+        }
+      },
+    }),
+  };
+}
+
+function readsOf(operation: string, input: object, output: unknown): number {
+  const { Item, Items, Responses } = output as {
+    Item?: Row;
+    Items?: Row[];
+    Responses?: Record<string, Row[]>;
+  };
+  if (operation === "GetItem") return readUnits([asStored(Item)], true);
+  if (operation === "Query") return readUnits((Items ?? []).map(asStored), true);
+  if (operation !== "BatchGetItem") return 0;
+  const found = Object.values(Responses ?? {}).flat();
+  const { RequestItems } = input as { RequestItems: Record<string, { Keys: unknown[] }> };
+  const asked = Object.values(RequestItems).reduce((sum, { Keys }) => sum + Keys.length, 0);
+  // An item that does not exist costs a unit too.
+  return found.reduce((sum, row) => sum + readUnits([asStored(row)], true), asked - found.length);
+}
+
+function refusedStatements(operation: string, output: unknown): number {
+  if (operation !== "BatchExecuteStatement") return 0;
+  return (output as { Responses: { Error?: object }[] }).Responses.filter((answer) => answer.Error).length;
+}
+
+/** A check of a transaction is charged as a write of the transaction. */
+function checksOf(operation: string, input: object): number {
+  if (operation !== "TransactWriteItems") return 0;
+  const { TransactItems } = input as { TransactItems: { ConditionCheck?: object }[] };
+  return 2 * TransactItems.filter(({ ConditionCheck }) => ConditionCheck).length;
+}
+
+function writesRefusedBy(operation: string, input: object): number {
+  if (operation === "TransactWriteItems")
+    return 2 * (input as { TransactItems: unknown[] }).TransactItems.length;
+  return ["PutItem", "UpdateItem", "DeleteItem"].includes(operation) ? 1 : 0;
+}
+
+/** Counts the requests to SQS. */
+export function meteredSqs(sqs: Service, usage: Usage): Service {
+  return {
+    perform(operation, input, trouble) {
+      const output = sqs.perform(operation, input, trouble);
+      const { Entries = [] } = input as { Entries?: { MessageBody?: string }[] };
+      const { Messages = [] } = output as { Messages?: { Body: string }[] };
+      const texts = [
+        ...Entries.map(({ MessageBody = "" }) => MessageBody),
+        ...Messages.map(({ Body }) => Body),
+      ];
+      const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+      usage.sqsRequests += Math.max(Math.ceil(bytes / REQUEST_BYTES), 1);
+      return output;
+    },
+  };
+}
+
+/** The storage of all items from now until their TTL, in GB and months. Items without a TTL are not counted. `now`: ms. */
+export function storageOf(dynamo: Dynamo, now: number): number {
+  return dynamo.rows().reduce((sum, row) => {
+    const until = Number(row.expiresAt?.N ?? 0) * 1000;
+    const bytes = sizeOfItem(row as StoredItem) + ASSUMED.bytesPerStoredItem;
+    return until > now ? sum + (bytes / 1e9) * ((until - now) / MONTH) : sum;
+  }, 0);
+}
+
+function asStored(row: Row | undefined): StoredItem | undefined {
+  return row as StoredItem | undefined;
+}

@@ -1,0 +1,46 @@
+import { PRICES } from "../prices.ts";
+
+/** What a workload uses of AWS. A month has 730 hours. */
+export type Usage = {
+  writeUnits: number;
+  readUnits: number;
+  storedGigabyteMonths: number;
+  sqsRequests: number;
+  invocations: number;
+  gigabyteSeconds: number;
+  apiCalls: number;
+  scheduledInvocations: number;
+  logBytes: number;
+  metricHours: number;
+  alarmHours: number;
+};
+
+export const NOTHING: Usage = {
+  writeUnits: 0,
+  readUnits: 0,
+  storedGigabyteMonths: 0,
+  sqsRequests: 0,
+  invocations: 0,
+  gigabyteSeconds: 0,
+  apiCalls: 0,
+  scheduledInvocations: 0,
+  logBytes: 0,
+  metricHours: 0,
+  alarmHours: 0,
+};
+
+/** What the usage costs in dollars, line by line. */
+export function costOf(usage: Usage): Record<string, number> {
+  return {
+    writes: usage.writeUnits * PRICES.writeUnit,
+    reads: usage.readUnits * PRICES.readUnit,
+    storage: usage.storedGigabyteMonths * PRICES.storedGigabyteMonth,
+    SQS: usage.sqsRequests * PRICES.sqsRequest,
+    Lambda: usage.invocations * PRICES.invocation + usage.gigabyteSeconds * PRICES.gigabyteSecond,
+    "API calls": usage.apiCalls * PRICES.apiCall,
+    Scheduler: usage.scheduledInvocations * PRICES.scheduledInvocation,
+    logs: (usage.logBytes / 1e9) * PRICES.logGigabyte,
+    metrics: usage.metricHours * PRICES.metricHour,
+    alarms: usage.alarmHours * PRICES.alarmHour,
+  };
+}
