@@ -159,7 +159,7 @@ type OnceFields = Omit<OnceItem, keyof Key | "v">;
 function onceWrite(says: OnceFields, key: Key, over: OnceItem | undefined): Write {
   if (!over) return { insert: { ...key, v: ITEM_VERSION, ...says } };
   const remove = (["unsent", "writtenAt"] as const).filter((name) => says[name] === undefined);
-  // rule: renewed-once-item-stays
+  // A repeat may have renewed the item since it was read. Then that repeat may still store the item's job.
   return { change: { key, expect: { id: over.id, writtenAt: over.writtenAt }, set: says, remove } };
 }
 
@@ -213,7 +213,6 @@ async function storeForRepeat(
   const { time: dueAt } = addressOf(id);
   const now = ctx.clock();
   // This call may store the home later than the first call could. So no other repeat may file a new job as long as that.
-  // rule: repeat-renews-the-once-item
   if (now > (item.writtenAt ?? 0)) await renew(ctx, item, now, by);
   // The home may be stored at a time that the audit has read already. So a look makes a later audit read the job.
   if (dueAt < now) await fileLooks(ctx, [{ id, time: now }], by);

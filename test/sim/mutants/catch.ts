@@ -26,7 +26,7 @@ export async function firstCatch(
   return undefined;
 }
 
-/** These seeds, with the known one first if it is one of them. */
+/** The known seed, and then these seeds without it. It may be a later one: a longer hunt has found it. 0: none is known. */
 export function firstOf(seeds: readonly number[], known: number): number[] {
-  return seeds.includes(known) ? [known, ...seeds.filter((seed) => seed !== known)] : [...seeds];
+  return known === 0 ? [...seeds] : [known, ...seeds.filter((seed) => seed !== known)];
 }
