@@ -15,7 +15,11 @@ import {
 const ARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:hooks-AbCdEf";
 
 let service: ScriptedService | undefined;
-afterEach(() => service?.close());
+afterEach(async () => {
+  // Other test files run in the same process.
+  delete process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER;
+  await service?.close();
+});
 
 async function secretsOn(script: (request: Request) => Answer) {
   service = await scriptedService(script);

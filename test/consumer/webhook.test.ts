@@ -15,7 +15,11 @@ const NONE = { Records: [] } as SQSEvent;
 const LAMBDA = { getRemainingTimeInMillis: () => 30_000 } as Context;
 
 let service: ScriptedService | undefined;
-afterEach(() => service?.close());
+afterEach(async () => {
+  // Other test files run in the same process.
+  delete process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER;
+  await service?.close();
+});
 
 test("a webhook's function reads the secret that its environment names, before all else", async () => {
   service = await scriptedService(() => ok({ SecretString: "A".repeat(44) }));

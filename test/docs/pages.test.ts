@@ -1,6 +1,7 @@
 import { existsSync, globSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { PRICES } from "../../bench/prices.ts";
 import { sectionsOf } from "../../site/contents.ts";
 import { blocks, blocksOf, fileOf, nameOf, PAGES, ROOT, readPage } from "./blocks.ts";
 
@@ -93,14 +94,13 @@ function anchorsOf(text: string): string[] {
 }
 
 test("the monthly cost of a thousand jobs a second follows from the price of a write", () => {
-  const price = readPage("docs/reference/limits-and-cost.md");
+  const costs = readPage("docs/reference/limits-and-cost.md");
   const page = readPage("docs/guides/when-not-to-use.md");
   const number = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1]?.replaceAll(",", ""));
-  const writes = number(price, /under 1 KiB +\| (\d) DynamoDB write units/);
-  const perWrite = number(price, /million DynamoDB write units cost \$([\d.]+)/);
+  const writes = number(costs, /under 1 KiB +\| (\d) DynamoDB write units/);
   const jobs = number(page, /([\d,]+) million jobs in 30 days/);
   expect(jobs).toBe((1000 * 30 * 86_400) / 1e6);
-  const cost = Math.round((jobs * writes * perWrite) / 100) * 100;
+  const cost = Math.round((jobs * writes * PRICES.writeUnit * 1e6) / 100) * 100;
   expect(number(page, /writes alone cost about \$([\d,]+) a month/)).toBe(cost);
 });
 

@@ -39,6 +39,10 @@ const STORED =
   /^protocol\/[\w-]+\/(book-starts|claim|die|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
 /** Where nothing fails, no note is removed by itself, and no job is parked twice for two starts. */
 const RARELY = /^protocol\/hand-over\/(release-jobs|find-starts)\.ts (removeApart remove|waitingSince read)$/;
+/** No call here dies between its once item and its home, and no once item's time is over. */
+const ONCE_ANEW = /^protocol\/file\/enqueue-once\.ts (writeAlone|renew) change$/;
+/** Once items of events and occurrences are written in transactions. */
+const ONCE_FIRST = /^protocol\/file\/enqueue-once\.ts (writeAlone|storeNamed|renew) (insert|change)$/;
 /** No topic has a window here. */
 const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
 /** Places that a bundle holds and its function never comes to. */
@@ -48,6 +52,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|handOut|receiveMessages|putBack) /,
     /^protocol\/[\w-]+\/(park\.ts parkReceived remove|resend\.ts resend send)$/,
     RARELY,
+    ONCE_ANEW,
   ],
   JobsApiReceive: [HELD],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
@@ -62,12 +67,14 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
     HELD,
+    ONCE_FIRST,
     /^protocol\/[\w-]+\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
     /^protocol\/[\w-]+\/far-ahead\.ts /,
   ],
   // Jobs of events are tracked, have keys and come one by one; it records no deaths.
   JobsEventsApplier: [
     HELD,
+    ONCE_FIRST,
     /^protocol\/[\w-]+\/cancel\.ts settleDoubt change$/,
     /^protocol\/[\w-]+\/enqueue-once\.ts (fileOnce transact|noteSent change)$/,
     /^protocol\/[\w-]+\/enqueue-plain\.ts storeOnce insert$/,
@@ -82,7 +89,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // Its topic is not. Its queue has only some tracked jobs of the time before, so that not each of their ways is met.
   Notes: [STORED],
   // It records no deaths.
-  Shop: [HELD, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
+  Shop: [HELD, ONCE_ANEW, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
 };
 
 const among =
