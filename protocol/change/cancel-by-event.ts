@@ -33,7 +33,7 @@ export type CancellingEvent = {
 };
 
 /**
- * Cancels the job of a key as if the call were made at the time of the event. If the job is running, its run goes on, and no
+ * Cancels the job of a key as if somebody had cancelled it when the event happened. If the job is running, its run goes on, and no
  * further run follows. A job that was filed after `until` stays. The same transaction leaves a tombstone. When an earlier event
  * files a job later, the tombstone cancels that job at once. If the event found no job to cancel, the tombstone also cancels jobs
  * that are filed before `until`. Idempotent: the tombstone keeps the event's id.

@@ -304,8 +304,8 @@ async function undoCancel<H extends Head>(
 }
 
 /**
- * Changes a home whose cancel is in doubt. Answers `undefined` if the home then says that the cancel stands, no matter which call
- * wrote this. Answers the error `otherwise` in all other cases.
+ * Changes the home of a job whose cancel may have come too late. Answers `undefined` if the home then says that the cancel stands, no
+ * matter which call wrote this. In all other cases answers the error `otherwise`. If the job waits again, also sends it.
  */
 async function settleDoubt(
   ctx: Context,

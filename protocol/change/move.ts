@@ -43,7 +43,7 @@ export type Moved =
       together?: readonly boolean[] | undefined;
     };
 
-/** Attributes of the last claim and of the last hold. A move removes them. */
+/** Attributes of the last claim, of the last hold and of the job's end. A move removes those that it does not set. */
 // rule: move-clears-the-last-run
 const OVER = [
   "token",

@@ -184,7 +184,8 @@ export function listPaused(ctx: Context, topic: string, by: number): Promise<voi
 
 /**
  * Enables or disables the event source mapping by which Lambda polls a topic's queue, and answers whether Lambda accepted the call.
- * A failure is only reported: consumers keep to a pause themselves, and ticks repeat the call for a while after each change.
+ * A failure is only reported: consumers keep to a pause themselves, and ticks repeat the call. They do so each minute in the first ten
+ * minutes after a change of the pause, and then each ten minutes while the pause or the resume lasts.
  */
 export async function setQueuePolling(ctx: Context, topic: string, enabled: boolean): Promise<boolean> {
   try {

@@ -51,7 +51,7 @@ const COUNT_TO = 1000;
 const KEYS_AT_ONCE = 100;
 
 /**
- * Redrives dead jobs of a topic: moves each job's home, with a full set of attempts. A job whose key names another job by now
+ * Redrives dead jobs of a topic: moves each job, and gives it a full set of attempts. A job whose key names another job by now
  * stays dead, and does not count among the oldest `max`. A repeat with the same `call` takes the same jobs. It counts the jobs
  * that an earlier try has redriven, and leaves them as they are.
  *
@@ -129,8 +129,8 @@ export async function redriveJob(
     patience,
   });
   if (!moved.moved) return false;
-  // A failure is only reported: lists pass over an entry whose job is not dead. The tick deletes the job's dead letter when it
-  // sees that the home has moved.
+  // A failure is only reported: lists pass over an entry whose job is not dead. A tick deletes the job's letter when it sees that the
+  // home has a later revision than the letter.
   try {
     const entry = deadKey(home.topic, home.finishedAt ?? 0, home.id);
     await ctx.pool.remove([entry], ctx.clock() + patience);

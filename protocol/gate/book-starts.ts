@@ -61,7 +61,8 @@ const WIDTH = 4;
  * All processes that hand jobs over count their starts in the same items, second by second, so that no process waits for another.
  * If a start is counted twice, or by a process that then dies, this start is wasted. For starts before `until`, a call reads and
  * writes the items of about three minutes, however many jobs wait.
- * @throws if the counters do not answer. Further calls for the topic then throw at once, for 40 s.
+ * @throws if the counters cannot be read or written. If the call took 5 s or more to fail (`NO_ANSWER_AFTER`), further calls for the topic
+ * throw the same error at once, for 40 s.
  */
 export function bookStarts(
   ctx: Context,

@@ -44,7 +44,7 @@ export async function moveToStarts(
   // The homes have a deadline of their own: looks that take long to file must not use up the time of the other jobs.
   const outcomes = await writeStarts(ctx, moved, ctx.clock() + patience, ({ home, until }) => ({
     revision: home.revision + 1,
-    // A limit gives only near starts. So a window gave this start, and no limit has counted it.
+    // A release gives the starts of a limit, and they are near. So a window gave this start, and no limit has counted it.
     ...(isNear(until, now) ? {} : { uncounted: until }),
   }));
   return filed.map((look) => (look instanceof Error ? look : outcomes.shift()));

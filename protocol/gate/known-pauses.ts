@@ -23,7 +23,7 @@ type Known = {
 const known = new WeakMap<Pool, Map<string, Known>>();
 /** A read of one topic's pause that is under way. `begun`: ms since the epoch. */
 type Refresh = { readonly begun: number; readonly end: Promise<void> };
-/** By topic. */
+/** The reads that are under way, by topic. */
 const refreshing = new WeakMap<Pool, Map<string, Refresh>>();
 /** Topics whose pauses could not be read while the pauses of others could. */
 const silences = createSilences(BUCKET);
@@ -71,7 +71,8 @@ export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
 }
 
 /**
- * Reads one topic's pause, and shares the read with callers who ask meanwhile: the jobs of a batch ask one by one, hundreds at once.
+ * Reads one topic's pause, and shares the read with callers who ask meanwhile. A batch may make hundreds of calls at the same time, one for
+ * each of its jobs.
  * A read that was begun `PAUSE_KNOWN_FOR` ago or earlier is not shared, because the process may have stood still since.
  */
 async function refreshTogether(ctx: Context, topic: string): Promise<void> {
@@ -132,7 +133,8 @@ function resumedAt(pause: Pause | undefined): number | undefined {
 /**
  * Answers which of these topics' pauses cannot be read, each with the error. Such a topic may be paused, so none of its jobs may be
  * handed over. If the pauses cannot be read together, each is read by itself, so that one topic does not stop the others.
- * A topic whose read got no answer is not asked for again for a minute.
+ * If a topic's read got no answer and the pause of another topic could be read, the pause of the silent topic is not read again for a
+ * minute.
  */
 export async function unknownPauses(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
   const begun = ctx.clock();

@@ -37,7 +37,7 @@ export type Deferred = {
   readonly unread: ReadonlySet<string>;
 };
 
-/** The count stops here, so that it reads little: the answer 1,000 means 1,000 or more. */
+/** `countParked` stops at this number, so that it reads little. The answer 1,000 means 1,000 or more. */
 const COUNT_TO = 1000;
 
 /**
@@ -64,9 +64,9 @@ export async function park(ctx: Context, topic: string, homes: readonly Home[]):
 }
 
 /**
- * Parks jobs that get no start of their topic's limit now. The next release that finds a free start for a job releases it.
- * @param by counts from when the homes were read. A note written later could come after a release of the job, and an untracked job
- * would then be sent twice.
+ * Parks jobs that get no start of their topic's limit now. The next release that finds a free start for a job releases the job.
+ * @param by the time from which no note is written: the homes were read too long ago then. Otherwise a note could be written after a
+ * release of its job, and the job, if it is untracked, would be sent twice.
  * @throws the error of the first note that was not written
  */
 export async function parkForLimit(

@@ -13,7 +13,8 @@ import { listLimited } from "./limited-topics.ts";
 import { park } from "./park.ts";
 
 /**
- * What the caller of `startGate` must do with the jobs. A job that is in none of these fields is parked, or waits for a release.
+ * What the caller of `startGate` must do with the jobs. A job that is in none of the first three fields needs nothing from the caller:
+ * it is parked, another sender sends it, it has changed, or a look at its new start was filed.
  */
 export type Gated = {
   /** The jobs to send now. Each home says when the job may start. */
@@ -90,7 +91,7 @@ async function giveStarts(
   looks: KnownJobs | undefined,
 ): Promise<void> {
   const now = ctx.clock();
-  // These jobs get no other start: their messages lie in the queue, or a start that a limit has counted still holds.
+  // These jobs get no other start: their messages lie in the queue, or they have a start that a limit has counted and that lies ahead.
   const keepsStart = (home: Home): boolean =>
     looks?.behind.has(home.id) === true || (isStartCounted(home) && isStartAhead(home, now));
   // A job that will have expired at its start needs no start of the limit. It is sent, and its consumer ends it.
@@ -99,8 +100,9 @@ async function giveStarts(
     (isOver(home) || keepsStart(home)) && !startsOutsideWindow(ctx, home);
   gated.ready.push(...jobs.filter(isReady));
   // The sender that gave a job a start up to `BOOKED_FOR` ago has sent the job or has filed a look, or it has died, and then the audit finds
-  // the job. A repeated call relies on that sender. If the repeated call sent such jobs, all of them would start in one second. If it gave
-  // them other starts, calls that keep a waiting job would use up the limit.
+  // the job. A later call of a user for the same job relies on that sender. If the later call sent such jobs, all of them would start in
+  // one second. If the later call gave them other starts, users could use up the limit by calls that leave a waiting job as it is
+  // (`onDuplicate: "keep"`).
   const isLeft = (home: Home): boolean =>
     looks === undefined &&
     isStartCounted(home) &&
@@ -163,8 +165,9 @@ export function isStartCounted({ uncounted, heldUntil }: Home): boolean {
 }
 
 /**
- * Answers the ids of the `spare` jobs that are parked. The senders of spare jobs only make sure that the jobs are sent. The release
- * gives each parked job a start, and the job's note says since when the job is held.
+ * Answers the ids of the jobs with `spare` that are parked. `Home.spare`: the job may have been sent before, and its sender only makes sure
+ * that it is sent. Such a job is left to the release if it is parked: the release gives it a start, and its note says since when
+ * it is held.
  */
 async function parkedAmong(ctx: Context, jobs: readonly Home[]): Promise<Set<string>> {
   const spare = jobs.filter((home) => home.spare === true);
@@ -250,8 +253,9 @@ type Book = (jobs: readonly Home[]) => Promise<(GivenStart | undefined)[]>;
 const books = new WeakMap<Context, Map<string, Book>>();
 
 /**
- * Books starts for jobs of a limited topic. `left`: the jobs that get no start now. Calls that come while another is under way are
- * booked together: the jobs of a batch may come one by one, hundreds at once, and would all ask for the same starts.
+ * Books starts for jobs of a limited topic. `left`: the jobs that get no start now. Calls that come while another call is under way are
+ * booked together. A batch may make hundreds of calls at the same time, one for each of its jobs. If each call booked by itself, all of
+ * them would ask for the same starts.
  */
 export async function bookForJobs(
   ctx: Context,

@@ -97,9 +97,10 @@ async function auditPages(
 }
 
 /**
- * Sends overdue jobs again, and then files the next looks at them and at running jobs. The cursor must move only after that, or a crash
- * would leave jobs without a look. Answers how many jobs it sent again. Jobs that wait behind a backlog, or that a pause, a limit or a
- * window holds, are not counted.
+ * Sends overdue jobs again, and then files the next looks at them and at running jobs. The caller moves the cursor only after this call.
+ * Otherwise a crash would leave jobs without a look. Answers how many jobs it tried to send again, including jobs whose messages SQS did
+ * not take. It does not count jobs that wait behind a backlog, that a pause, a limit or a window holds, that were ended, or for which it
+ * could not be read whether they may start.
  */
 async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
   const now = ctx.clock();
@@ -136,14 +137,15 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
     const outcome = outcomes.get(home.id)?.outcome;
-    // A job that was ended needs no look, unless it has a key: this process may die before it frees the key. Then the next audit does.
+    // A job that was ended needs no look, unless it has a key. This process may die before it frees the key. Then the next audit that reads
+    // the look frees the key.
     if (outcome === "ended" && home.key === undefined) continue;
-    // A release sends a held job, and needs no look for that. So the looks may become rare, because a pause may last a year.
+    // A release sends a held job, and needs no look to find it. A pause may last a year, so the looks at the job become rare.
     const isHeld = outcome === "left" || outcome === "held";
     // It could not be read whether the job may start. So nothing was sent, and the next look can come soon.
     const isUnread = outcome === "unread";
-    // While consumers are behind, a message of the job most likely lies in the queue. While SQS takes no messages, sweeps file looks as
-    // well. In both cases the audit's own looks become rare.
+    // `isSent`: a message was sent to a queue whose consumers keep up. If consumers are behind, an older message of the job most likely
+    // lies in the queue. If SQS takes no messages, a sweep looks at the job as well. In these two cases the audit's own looks become rare.
     const isSent = outcome === "sent" && !(await backlogs.isBehind(home.topic));
     const rarely = isHeld ? Math.max(after, late) : Math.max(after, Math.min(3 * late, DAY));
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isSent ? after : rarely;
@@ -172,8 +174,8 @@ async function freeLeftKeys(ctx: Context, finished: readonly Home[]): Promise<vo
 }
 
 /**
- * Makes sure that the once items of jobs that are late or held are stored until two days after the next look or start. Otherwise only
- * moves prolong them, and nobody moves a job that waits for a pause, a limit, or consumers that are down.
+ * Makes sure that the once items of these jobs are stored until two days after the job's next look or start. Apart from this function,
+ * only moves prolong once items. But nobody moves a job that waits for a pause, for a limit, or for consumers that are down.
  */
 async function keepOnceItems(
   ctx: Context,

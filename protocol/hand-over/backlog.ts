@@ -6,9 +6,10 @@ export type Backlogs = {
   isBehind(topic: string): Promise<boolean>;
   /**
    * Says how many of `count` late jobs count as jobs whose messages lie in the queue. In one tick these are at most as many jobs as the
-   * queue has ready messages. Without that bound, if SQS took no messages for an hour, the few messages from before would make all late
-   * jobs of a limited topic start at once. A message may contain several jobs, so the bound may be too low. Then a job gets another start
-   * although its message lies in the queue, and at most that start is wasted.
+   * queue has ready messages. Suppose that there were no such bound, and that SQS took no messages for an hour. Then the few older messages
+   * would make the consumers count as behind, and all late jobs of a limited topic would be sent without starts, and would run at once. A
+   * message may contain several jobs, so the bound may be too low. Then a job gets another start although its message lies in the queue,
+   * and this start is wasted.
    */
   takeMessages(topic: string, count: number): Promise<number>;
 };
@@ -39,10 +40,10 @@ export function backlogsOf(ctx: Context): Backlogs {
 }
 
 /**
- * Whether a job that the audit finds may still lie in its queue. The job is late by seven minutes or more. If its message is still in the
- * queue, the messages of the last seven minutes are there too. These are more than the `delayed` messages, which belong to the next three
- * minutes. Up to `healthyReady` messages may be ready at any moment although consumers keep up. If the queue does not answer, consumers do
- * not count as behind, so that the job is sent.
+ * Asks a topic's queue whether the topic's consumers are behind. If they are, a late job's message may still lie in the queue. A job that
+ * the audit finds is late by seven minutes or more. If its message still lies in the queue, the messages of the last seven minutes lie
+ * there too. They usually are more than the `delayed` messages, which belong to the next three minutes. Up to `healthyReady` messages may
+ * be ready at any moment although consumers keep up. If the queue does not answer, consumers do not count as behind, so jobs are sent.
  */
 async function readBacklog(ctx: Context, topic: string): Promise<Backlog> {
   try {

@@ -146,9 +146,9 @@ async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void
   // rule: rate-ends-before-its-resume
   const change =
     rate === undefined
-      ? // Ten minutes have passed: a process that read the pause before it was lifted has written its notes by now, or never will. A
-        // message may have lain in the queue since the pause. As long as SQS keeps this message, the item says that the time of the pause
-        // was no lateness.
+      ? // Ten minutes have passed since the last change. A process that read the pause before then has written its notes by now, or never
+        // will. A message may have lain in the queue since the pause. The item stays for as long as SQS can keep this message: the item
+        // says when the topic was paused, and this time is no lateness.
         { ...lifted, set: { expiresAt: ttl(now + READY_RETENTION) } }
       : // As long as there is a rate, jobs that were due before the resume are parked. So the rate ends first, and the resume ten minutes
         // later. Processes that have not yet read that the rate has ended still park jobs. These jobs are released in the ten minutes.

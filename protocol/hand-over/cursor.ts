@@ -56,8 +56,8 @@ export async function advance(
 }
 
 /**
- * Records in the cursor how far one sweep or audit of a shard has come. Both functions answer `false` if another tick has moved the cursor.
- * Then this sweep or audit must stop.
+ * Records in the cursor how far one sweep or audit of a shard has come. `reach` and `end` answer `false` if another tick has moved the
+ * cursor. Then this sweep or audit must stop.
  */
 export type Progress = {
   /**

@@ -70,10 +70,10 @@ export async function findStartsForNotes(
     const isSent = home.untracked === true && isNear(start, ctx.clock());
     return { notes, hold: { home, from, until: start, isSent } };
   });
-  // `isExhausted`: the jobs of later notes will get no start in this release either. At the rate of a resume, the turns have then reached
-  // `bound`. Otherwise no start is left, or a job got no start although it could have used any start before `bound`. A job may get no
-  // start for other reasons: it expires before, it misses its turn at the rate, or a former window lets it start only later. In these
-  // cases the jobs after it may still get starts.
+  // `isExhausted`: the jobs of later notes will get no start in this release either. At the rate of a resume this is so if the turns have
+  // reached `bound`. Without a rate it is so if no start is left, or if a job got no start although it could use any start before `bound`.
+  // A job may get no start for other reasons: it expires before the next free start, it misses its turn at the rate, or a former window
+  // lets it start only later. Then the jobs of later notes may still get starts.
   const now = ctx.clock();
   const isInOrder = ({ home, start }: { home: Home; start: number }): boolean =>
     run.pause !== undefined || start <= Math.max(home.dueAt, now);
@@ -89,8 +89,8 @@ export async function findStartsForNotes(
  * Answers the jobs that may be given starts now. A deploy may have removed their topic for a while. Then its queue, or the permission to
  * send to the queue, is missing. The jobs' starts would be lost, and the time until the topic is back would count as lateness. So if the
  * policy does not name the topic, one job's message is sent first, as a test. If the queue does not take the message, tracked jobs stay
- * parked. If the topic stays away, audits and sweeps record these jobs as dead in the end. The test needs a tracked job: a claim drops the
- * job's second message, but an untracked job has no claim.
+ * parked. If no deploy brings the topic back, sweeps record these jobs as dead in the end. The test needs a tracked job. The tested job
+ * gets a second message later: a claim makes sure that it runs once, but an untracked job has no claim.
  */
 async function startableNow(
   ctx: Context,
@@ -105,9 +105,10 @@ async function startableNow(
 }
 
 /**
- * Answers since when each of these jobs waits for its pause or its limit: ms since the epoch. The job's note says this time if the note
- * was written for the start that the job has. If there is no such note, answers `undefined`. Then the job was given another start since: by
- * a release that died before it sent the job, or while the note's writer was slow. The time since that other start counts as lateness.
+ * Answers since when each of these jobs waits for its pause or its limit: ms since the epoch. A job's note says this time if the note was
+ * written for the start that the job has now. Answers `undefined` for a job without such a note. This job was given another start after
+ * its note: by a release that died before it sent the job, or by another process while the note's writer was slow. The time since this
+ * other start counts as lateness.
  */
 async function waitingSince(ctx: Context, waiting: readonly Waiting[]): Promise<(number | undefined)[]> {
   const noteFor = ({ home }: Waiting, notes: readonly Parked[]): Parked | undefined =>

@@ -22,9 +22,9 @@ export type JudgedNotes = {
   readonly waiting: readonly Waiting[];
   /** Jobs that are sent as they are: they have a start, or their run has crashed. */
   readonly toSend: readonly Home[];
-  /** Jobs that were moved after they were parked, and perhaps never sent. They are handed over anew. */
+  /** Jobs that were moved after they were parked. Perhaps nobody has sent them since. The release sends those that no new note parks. */
   readonly owed: readonly Home[];
-  /** Jobs that have expired and are ended. */
+  /** Jobs that have expired. The release ends them. */
   readonly expired: readonly Waiting[];
   /** Notes that are deleted when all jobs above are handled. Some of their jobs were cancelled, moved or ended. */
   readonly done: readonly Parked[];
@@ -73,8 +73,8 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
       parkedSortTime(home) === timeOf(note.sk) &&
       home.revision > note.revision;
     if (!home || !(home.revision === note.revision || isMoved)) {
-      // The process that moved the job may have died before it sent the job. Then a void message makes its reader send the job, and so
-      // does an old note.
+      // The process that moved the job may have died before it sent the job. So whoever reads a void message of the revision before sends
+      // the job, and whoever reads a note of that revision does the same.
       if (home && isNextRevision(home, note.revision) && isNear(startsAt(home), now))
         owed.push({ ...home, spare: true });
       done.push(note);

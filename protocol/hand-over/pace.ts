@@ -39,7 +39,8 @@ export async function reserveTurns(
     if (pause?.state !== "resuming") return undefined;
     const { changedAt, rate, nextAt = now, followedAt = now, givenRate = 0, givenUntil = 0 } = pause;
     if (!isPaced || rate === undefined) {
-      // In a limited topic, no start lies before the time when consumers receive again. The jobs of all earlier starts would begin at once.
+      // In a limited topic, no start may lie before the time when consumers receive again. If starts were given before that time, all
+      // their jobs would begin together.
       const first = period ? Math.max(followedAt, now) : now;
       return jobs.map(({ home }) => nextOpening(window, Math.max(first, home.dueAt)));
     }

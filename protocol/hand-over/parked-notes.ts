@@ -18,9 +18,9 @@ type Line = {
 };
 
 /**
- * Yields the notes of a topic's parked jobs that lie between two positions, over all shards, in the order in which the jobs are due. The
- * caller may delete notes that were yielded. If a shard's notes cannot be read, its partition is added to `sick` and passed over from then
- * on.
+ * Yields the notes of a topic's parked jobs that lie between two positions, over all shards. The notes are in the order of their jobs'
+ * due times. A job whose bound `postponeUntil` lies before its due time is sorted by the bound. The caller may delete notes that were
+ * yielded. If the notes of a shard cannot be read, the shard's partition is added to `sick`, and no more notes of it are read.
  *
  * @param count how many notes are yielded at once, at most
  */

@@ -38,8 +38,8 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
     given.map(({ hold }) => hold),
   );
   const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
-  // Only jobs with near starts are sent. A job that starts later has a look at its start, and until it is sent, it can be cancelled even
-  // if it is untracked.
+  // Only jobs with near starts are sent. A job that starts later has a look at its start, and a sweep sends it. An untracked job can be
+  // cancelled only until its message may be sent, so it is not sent early.
   const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
   // rule: note-outlives-the-send
   const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
@@ -58,7 +58,8 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
     ctx,
     owed.filter((_, i) => !notes[i]),
   );
-  // If an untracked job has changed, another release may have given it a start, and may die before it sends the job. So the note stays.
+  // `undefined`: the job has changed since it was read. If it is untracked, another release may have given it a start, and may die
+  // before it sends the job. So the note stays.
   const isDone = ({ home }: GivenStart, outcome: StartOutcome): boolean =>
     !(outcome instanceof Error) && (outcome !== undefined || !home.untracked);
   const isUnsent = (outcome: StartOutcome): boolean =>

@@ -26,7 +26,7 @@ export type Resumed = {
 
 /** How many steps of a release run at once. */
 const LANES = 2;
-/** How many notes of expired jobs a release remembers. It ends these jobs when all starts are given. */
+/** How many notes of expired jobs a release remembers for one range of notes. It ends these jobs when the range's starts are given. */
 const MOST_EXPIRED = 20_000;
 /** How long a call that resumes a topic releases jobs: ms. Ticks release the rest. */
 const CALLER_WAITS = 5_000;
@@ -150,7 +150,10 @@ async function releaseRange(
     }
     return undefined;
   };
-  /** Expired jobs are ended last: there may be more of them than there is time for, and starts that nobody takes in time are lost. */
+  /**
+   * Takes expired jobs, after all starts of the range are given. There may be more expired jobs than there is time for, and a start that
+   * nobody takes in time is lost.
+   */
   const nextExpired = async (): Promise<ReleaseStep | undefined> => {
     const some = expired.splice(0, ctx.sizes.released);
     return some.length > 0 && ctx.clock() < until ? takeStep(some) : undefined;

@@ -14,7 +14,8 @@ export type Unread = ReadonlyMap<string, Error>;
 /**
  * Finds out what became of late jobs of limited topics. Another process may have found such a job before, and have sent or parked it:
  * - A job with a note is `parked`.
- * - A job without a note lies in its queue if its topic's consumers are `behind`. At most as many jobs count so as the queue has messages.
+ * - A job without a note counts as `behind` if its topic's consumers are behind: its message lies in the queue. At most as many jobs count
+ *   as `behind` as the queue has ready messages.
  * - The message of any other job was lost or never sent: the job needs another start.
  *
  * @param isUnsent whether a job lies in no queue (`DueJob.isUnsent`). Its writer may have parked it
@@ -43,7 +44,7 @@ export async function findSentOrParked(
  * - Its topic has a limit, and the job is untracked.
  *
  * If a sweep sent one of these jobs too, the job would be sent twice, and no claim drops the second message of an untracked job. The job
- * would also take two starts of a limit. And it would seem late, because only a release records that a limit has held the job.
+ * would also take two starts of a limit. The job would seem late, too, because only a release records for how long the job was held.
  */
 export async function findLeftToReleases(
   ctx: Context,

@@ -30,7 +30,7 @@ import { type DueJob, type Handed, sendDue } from "./send-due.ts";
  */
 export type SweepEnd = "done" | "overtaken" | "out-of-time" | "unreachable";
 
-/** `cursor`: set if the sweep is done. The audit that follows writes this cursor, so that one write is enough for both. */
+/** `cursor`: set if the sweep is done and has moved the cursor without writing it. The audit that follows writes it: one write for both. */
 export type Swept = { readonly end: SweepEnd; readonly cursor?: ShardCursor };
 
 /** How many jobs that could not be handed over are worked on at once: each gets a look, or is recorded as dead. */
@@ -49,8 +49,8 @@ const passedOver = new WeakMap<Pool, Map<number, PassedOver>>();
  * before the cursor moves past them. So after a crash in between, the next sweep skips no job, and sends some jobs again: at most the
  * jobs of 2,000 entries (`sizes.mark`) and a page, or of ten seconds' work (`MARK_AFTER`).
  *
- * If a minute cannot be read, the cursor stays before it. Later minutes are handed over all the same. Each sweep tries that minute
- * again, and throws as long as it fails.
+ * If a minute cannot be read, the cursor stays before this minute. Later minutes are handed over all the same. Each sweep tries to read
+ * this minute again, and throws as long as the read fails.
  *
  * @param until ms on the context's clock after which no page is begun
  * @param backlogs asked once for all shards of a tick
@@ -165,10 +165,10 @@ function dueJobsOf(waiting: readonly Entry[], now: number): DueJob[] {
   }));
 }
 
-/** The outcome of a job whose queue was asked, and did not take the job's message. */
+/** The outcome of a job that was to be sent and was not sent. */
 type Failure = Exclude<Sent, { outcome: "sent" }>;
 
-/** Whether a job's queue was asked. */
+/** Whether the job was to be sent: SQS took its message, or `send` says why the message was not sent. */
 function isAnswer(handed: Handed): handed is Sent {
   return handed.outcome === "sent" || isFailure(handed);
 }
@@ -187,8 +187,8 @@ function isToSend({ sk, home }: Entry, limit: number, now: number): boolean {
 }
 
 /**
- * Whether the sweep must leave an untracked job to the release that gave it its start. A look later than that start was filed because SQS
- * did not take the message: for such a look the sweep sends the job.
+ * Whether the sweep must leave an untracked job to the release that gave the job its start. If the entry is a look later than this start,
+ * the look was filed because SQS did not take the job's message. Then the sweep sends the job.
  */
 function isSentByRelease(home: Home, sk: string): boolean {
   const { sentFor } = home;

@@ -18,7 +18,7 @@ import { sweepShard } from "./sweep.ts";
  * If one shard fails, the work on all others goes on.
  *
  * @param until ms on the context's clock after which nothing new is begun
- * @throws AggregateError at the end, with all that failed
+ * @throws AggregateError at the end, with the errors of the shards. The failure of one topic or of one DLQ is only reported
  */
 export async function tick(outer: Context, until: number): Promise<void> {
   const ctx: Context = { ...outer, queues: circuitBreaker(outer.queues, outer.clock) };

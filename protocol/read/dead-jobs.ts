@@ -73,7 +73,10 @@ export async function deadPage(
   return { homes, gone, examined };
 }
 
-/** Yields all dead entries of a topic from `cursor` on with their jobs, also entries of jobs that are not dead any more. */
+/**
+ * Yields a topic's dead entries from `cursor` on, with their jobs. Leaves out deaths whose `deadRetention` is over. Also yields entries of
+ * jobs that are no longer dead.
+ */
 async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<EntryJob> {
   const now = ctx.clock();
   // The `deadRetention` of jobs that died before this time is over. There may be very many of them, as TTL deletes days late, so

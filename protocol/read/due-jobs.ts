@@ -22,7 +22,7 @@ import { reportUnreadable } from "../store/unreadable.ts";
 export type DueJobs = {
   /** Jobs in due order. Together with the earlier parts, these are all jobs that are due before `until`. */
   homes: Head[];
-  /** Jobs that are due at other times now, but were due in this part before, or may have been due in it. */
+  /** Jobs that have an entry in this part, but are due at other times now. Most of them were due in this part before. */
   gone: Head[];
   until: Position;
 };
@@ -32,8 +32,8 @@ const BUCKETS_A_READ = 64;
 const WIDTH = 32;
 
 /**
- * Yields the jobs that are due between two positions, in due order. It ends before `end` when it has read as many buckets,
- * entries or bytes as a page may read.
+ * Yields the jobs that are due between two positions, in the order of their due times. Ends before `end` if as many buckets, entries or
+ * bytes have been read as one page of a list may read.
  *
  * @param wanted how many jobs the caller needs: in a busy minute not many more are read
  */

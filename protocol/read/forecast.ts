@@ -17,7 +17,7 @@ const WIDTH = 32;
 
 /**
  * Counts the unfinished jobs that fall due in each minute of `[from, to)`, in ms since the epoch. Minutes without jobs are left
- * out. A call reads at most 1,000 buckets (`BUCKETS_A_PAGE`).
+ * out. A call reads at most 1,000 buckets (`BUCKETS_A_PAGE`), but always the buckets of one minute, of which there may be 1,024.
  */
 export async function forecast(
   ctx: Context,

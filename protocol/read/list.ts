@@ -22,7 +22,10 @@ export type ListRequest = JobFilter & {
 export type JobPage = {
   /** The jobs of the page, in order. */
   homes: Head[];
-  /** Jobs that have an entry at a time at which they were due, or died, before. Some of these entries lie beyond the page's end. */
+  /**
+   * Jobs with an entry at another time than that of the list: the job is due at another time now, or was redriven since it died. Some of
+   * these entries lie beyond the page's end.
+   */
   gone: Head[];
   /** How many jobs were compared with the filter. */
   examined: number;

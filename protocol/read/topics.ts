@@ -23,7 +23,7 @@ export type TopicReport = {
     /** ms since the epoch. */
     since: number;
     ratePerSecond?: number;
-    /** How many jobs wait for the end of the pause, counted up to 1,000. */
+    /** How many jobs of the topic are parked, also for its limit, counted up to 1,000. */
     parked: number;
   };
 };

@@ -22,7 +22,7 @@ export type ClaimOptions = {
   readonly by?: number;
   /** Called with each claimed job as soon as its claim is known, while claims of other jobs may still be tried again. */
   readonly onClaimed?: (claimed: Claimed) => void;
-  /** Set if the jobs come from their homes, because their messages were void. If such a claim is refused, it is not made again. */
+  /** Set if the jobs were read from their homes because their messages were void. If DynamoDB refuses this claim, it is not made again. */
   readonly isRenewed?: boolean;
 };
 
@@ -39,10 +39,10 @@ export type ClaimOptions = {
  * has. Without this rule the job might never start: each further call makes a new revision, perhaps before the last one is claimed.
  *
  * @param jobs names no job twice
- * @param leaseEnd when the process that runs the jobs is certainly dead, or reads the clock itself before it starts a job: ms since the
- * epoch
+ * @param leaseEnd when the leases of the claims end: ms since the epoch. The process that runs the jobs must be dead by then, or must read
+ * the clock itself before it starts a job
  * @returns when `onClaimed` was called with all jobs that are claimed
- * @throws the error of reading the topic's pause. Then no job is claimed.
+ * @throws the errors of `judge`: the topic's pause cannot be read, or jobs cannot be parked or given new starts. Then no job is claimed.
  */
 export async function claim(
   ctx: Context,
@@ -115,7 +115,7 @@ function claimOf(
   claimedAt: number,
   leaseEnd: number,
 ): Change {
-  // How long, since the job's start, its message lay in the queue while the topic was paused. This time does not count as lateness.
+  // For how long the topic was paused since the job's start, while the message lay in the queue. This time does not count as lateness.
   const pausedMs = pausedSince(ctx, topic, startOf(job), claimedAt);
   return {
     key: homeKey(job.id),

@@ -107,7 +107,10 @@ async function receiveMessages(
 
 /** If the jobs of a `millisecond` topic are late by this time or more, the topic has too few callers: ms. */
 const BEHIND = 200;
-/** A call answers at most this long after its first claim: ms. Longer than `BATCH_PATIENCE`, for which throttled claims are tried again. */
+/**
+ * How long a call waits for its other verdicts, after its first claim is known: ms. It is longer than `BATCH_PATIENCE`, for which
+ * throttled claims are tried again.
+ */
 const HAND_OUT_WITHIN = BATCH_PATIENCE + 500;
 
 /** A job that has come, and the message that carries it alone. */
@@ -138,7 +141,8 @@ async function handOut(
   const claimed: Held[] = [];
   const started: MessageJob[] = [];
   const jobs = tracked.map(({ job }) => job);
-  // Errors of reading the topic's pause. Such messages are hidden for a few seconds only: the topic's `ttr` may be hours.
+  // Errors that kept this call from knowing whether jobs may run. The messages of these jobs are hidden for a few seconds only: by default
+  // they would stay hidden for the topic's `ttr`, which may be hours.
   const failures: unknown[] = [];
   const verdicts = await claimSoon(ctx, topic, jobs, leaseEnd, timers).catch((error: unknown) => {
     failures.push(error);
@@ -152,13 +156,13 @@ async function handOut(
       started.push(verdict.job);
       pulled.push(pulledOf(verdict.job, received, leaseEnd, { token }));
     } else if (verdict?.verdict === "left") {
-      // While the job's run goes on, each delivery counts as a receive.
+      // SQS counts each delivery as a receive, also while another run holds the job. A new message begins with 0 receives.
       if (isWorn(received.receives) && (await sendAlone(ctx, message))) away.drop.push(received.handle);
       else hideFor(away, received, verdict.until + CLOCK_MARGIN - ctx.clock());
     } else away.drop.push(received.handle);
   }
   // rule: untracked-pull-asks-for-a-pause
-  // The topic may have been paused while this call waited. For the tracked jobs, the claim has read the pause.
+  // The topic may have been paused while this call waited for messages. The claim has read the pause again, but only for tracked jobs.
   const paused =
     untracked.length > 0 &&
     (await isPaused(ctx, topic).catch((error: unknown) => {
@@ -194,7 +198,10 @@ function hideFor({ hide }: Away, { handle }: Received, ms: number): void {
   hide.push({ handle, seconds: hideSecondsOf(ms) });
 }
 
-/** Opens messages. Answers the jobs that are due, and adds to `away` the messages whose jobs are not handed out. */
+/**
+ * Opens messages. Answers the jobs that are due or will be due in less than 2 s (`HELD_BY_CONSUMER`). Adds the other messages to `away`,
+ * except for foreign ones: these stay as they are.
+ */
 async function openAll(
   ctx: Context,
   topic: string,
@@ -231,8 +238,9 @@ async function openAll(
 }
 
 /**
- * Claims jobs, and answers the verdicts by the jobs' ids. Once the claimed jobs are known, the call does not wait long for the other
- * verdicts. For these, a crashed run may have to be settled or a message to be sent, and DynamoDB or SQS may hang.
+ * Claims jobs, and answers the verdicts by the jobs' ids. Once a first job is claimed, or all claims are answered, the call waits only
+ * `HAND_OUT_WITHIN` for the other verdicts. A verdict may need the settle of a crashed run or a new message, and DynamoDB or SQS may hang.
+ * A job whose verdict comes too late is left. If its claim succeeds later, the claim is given back.
  */
 async function claimSoon(
   ctx: Context,

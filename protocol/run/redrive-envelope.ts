@@ -14,8 +14,9 @@ import { unreadableError } from "../store/unreadable.ts";
  * Redrives the jobs of a dead letter that lies in a ready queue: somebody has used SQS's own redrive, and wants the job to run again. A job
  * that is no longer dead is left alone. But if the process that redrove the job may have died before it sent a message, the job is sent.
  *
- * Answers whether the letter may be deleted. The letter stays while its job is about to be recorded as dead, and if DynamoDB takes longer
- * for a write than the jobs of other messages may wait.
+ * Answers whether the letter may be deleted. The letter stays if its job is not recorded as dead yet, if the job is unreadable, or if a
+ * read, a write or a message fails. A write also counts as failed if it takes longer than the jobs of other messages may wait
+ * (`BATCH_PATIENCE`).
  */
 export async function redriveEnvelope(ctx: Context, message: Message): Promise<boolean> {
   try {
@@ -50,7 +51,10 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
   }
 }
 
-/** Sends the letter of a job to its DLQ once more, because the job cannot be redriven: its key names another job by now. */
+/**
+ * Sends the letter of a dead job to its DLQ once more, because the job was not redriven: its key names another job by now. Sends nothing if
+ * the job is no longer dead. Answers whether the old letter may be deleted.
+ */
 async function putBack(ctx: Context, home: Home): Promise<boolean> {
   const [now] = await readHomes(ctx, [home.id]);
   if (now?.state !== "dead" || now.revision !== home.revision) return true;

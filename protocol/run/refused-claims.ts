@@ -32,7 +32,7 @@ import { dropJob, leaveUnknown, REPEAT_AFTER, type Verdict } from "./verdict.ts"
 
 /** What is to be done about refused claims. */
 export type Refused = {
-  /** Jobs to be claimed as they stand. */
+  /** Jobs to be claimed in the revision that their homes have now, although their messages are void. */
   readonly renewable: readonly MessageJob[];
   /** Runs to be settled as crashed. */
   readonly crashed: readonly { readonly job: MessageJob; readonly home: Home }[];
@@ -45,7 +45,7 @@ export type Refused = {
  *
  * @param tokens of the claims, by the jobs' ids
  * @param take called with each job that was claimed although the answer was lost
- * @param canRenew whether a void message may claim its job as the job stands
+ * @param canRenew whether a void message may claim its job in the revision that the home has now
  */
 export async function readRefused(
   ctx: Context,

@@ -164,8 +164,9 @@ type Unfinished = {
 type Ended = "settled" | Home | undefined;
 
 /**
- * Ends a run by `unlessCancelled`. If an event has cancelled the job meanwhile, cancels the job instead. If another event cancels or keeps
- * the job between the read and the write of the home, the write is refused. Then this function tries again with the changed home.
+ * Ends a run by `unlessCancelled`. If an event has cancelled the job while it ran, cancels the job instead. Between the read and the write
+ * of the home, an event may cancel the job, or a call or an event may keep the job (`onDuplicate`) and so take the cancel back. Then the
+ * write is refused, and this function tries again with the changed home.
  */
 async function endRun(
   ctx: Context,

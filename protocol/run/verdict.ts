@@ -65,7 +65,7 @@ export type Judged = {
  * @param verdicts gets the verdicts of the jobs that do not run
  * @param now ms since the epoch
  * @param by until when a write that ends a job is tried
- * @throws the error of reading the topic's pause. Then none of the jobs may run.
+ * @throws if the topic's pause cannot be read, or if jobs cannot be parked or given new starts. Then none of the jobs may run.
  */
 export async function judge(
   ctx: Context,

@@ -3,10 +3,11 @@ import type { Depth, QueueName, Queues } from "../ports.ts";
 
 /**
  * Wraps the queues for one tick, so that a queue that hangs is not asked again. A call that hangs takes as long as its client waits (15 s),
- * and a tick makes many calls. So only the calls that are under way when a queue hangs have to wait; later ones get the same failure
- * without a call. The next tick asks the queue anew.
+ * and a tick makes many calls. Only the calls that are under way when a queue hangs have to wait. Later calls get the same failure at
+ * once: `send` and `depth` after a send that hung, and `depth` after any `depth` that failed. The next tick asks the queue anew.
  *
- * A send that fails at once makes no caller wait, and the next send may succeed. So after such a failure the queue is asked again.
+ * A send that fails at once makes no caller wait, and the next send may succeed. So after a fast failure of a send, the queue is asked
+ * again. `receive`, `remove` and `hide` always call the queue.
  */
 export function circuitBreaker(queues: Queues, clock: () => number): Queues {
   const unsent = new Map<string, string>();

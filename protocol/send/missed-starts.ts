@@ -14,7 +14,7 @@ const NONE: Deferred = { done: new Set(), unread: new Set() };
  * until the consumers had followed the resume. Without new starts, all these jobs would start at once, or after the window has shut.
  * Does nothing for topics that have neither a limit nor a window.
  *
- * Messages of jobs that are `done` may be deleted.
+ * `done`: the jobs that were sent again, wait for a later start, or have got a look. Their old messages may be deleted.
  */
 export async function resendMissedStarts(
   ctx: Context,

@@ -72,8 +72,8 @@ export async function send(
     } catch (error) {
       fail(topic, new Map(later.map(({ id }) => [id, error])));
     }
-    // `spare` are notes of jobs that no pause holds any more. Each is removed only when its job is sent: until then sweeps leave the job
-    // to a release, which needs the note.
+    // `spare`: notes of jobs that no pause holds any more (not `Home.spare`). Each note is removed only when its job is sent. Until then
+    // sweeps leave the job to a release, which finds the job by the note.
     const sent = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
     await removeNotes(
       ctx,
