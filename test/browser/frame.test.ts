@@ -38,7 +38,7 @@ test("a job is found by its key and cancelled with the keyboard alone", async ()
   await page.keyboard.press("/");
   await page.keyboard.type("frame-keyboard");
   await page.keyboard.press("Enter");
-  await page.getByRole("link", { name: /frame-keyboard/ }).waitFor();
+  await page.getByRole("link", { name: /frame-keyboard work/ }).waitFor();
   await page.keyboard.press("j");
   expect(await focused(page)).toContain("frame-keyboard");
   await page.keyboard.press("Enter");
