@@ -5,8 +5,8 @@ import { unavailable } from "./unknown.ts";
 
 /**
  * The questions that the command line asks AWS about the account of a stack. Credentials come from the environment. The region comes
- * from there too, unless the caller gives one. Each function throws `unavailable` if AWS does not answer, or if the optional package that
- * asks it is not installed.
+ * from the environment too, unless the caller gives one. Each function except `usualRegion` throws `unavailable` if AWS does not answer,
+ * or if the function needs an optional package that is not installed.
  */
 
 export type DeployedStack = {
@@ -20,7 +20,7 @@ export function usualRegion(): Promise<string | undefined> {
   return new LambdaClient(settings()).config.region().catch(() => undefined);
 }
 
-/** The ARN of the user or role whose credentials these are. The call needs no permission. */
+/** The ARN of the user or role to which the credentials of the environment belong. The call needs no permission. */
 export async function callerArn(region?: string): Promise<string> {
   try {
     requirePackages("this check", "@aws-sdk/client-sts");

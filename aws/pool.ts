@@ -32,7 +32,7 @@ type Inserted = "inserted" | "exists" | Error;
 /**
  * The job pool on DynamoDB. A write whose answer was lost is repeated. If the first try took effect, `insert` then answers `exists`,
  * and `change` and `changeMany` answer that they were refused. The caller recognises its own item by the id, token or revision.
- * DynamoDB itself recognises a repeated transaction.
+ * DynamoDB itself recognises a repeated transaction. A repeated `count` counts a second time.
  */
 export function dynamoPool(settings: {
   client: DynamoDBClient;

@@ -17,7 +17,7 @@ export type Named<T> = { id: string; entry: T };
 
 /**
  * Makes one batch of deletes or visibility changes. A receipt that no longer counts is no error. Entries for which SQS answers
- * another error are tried again. Throws `unavailable` if entries still fail at the last try.
+ * another error are tried again. Throws `unavailable` if entries still fail at the last try, or at once if SQS does not answer a call.
  */
 export async function settleReceipts<T>(
   entries: readonly T[],

@@ -45,7 +45,7 @@ export function schedulerSchedules(settings: { client: SchedulerClient; target: 
       const command = new GetScheduleCommand(place(name));
       const found = await callScheduler("read", () => undefinedIfMissing(client.send(command)));
       const stored = storedInput(found?.Target?.Input ?? "");
-      // Another program has created this schedule in the group.
+      // There is no schedule with this name, or another program has created it in the group.
       if (!found || !stored) return undefined;
       const minutes = found.FlexibleTimeWindow?.MaximumWindowInMinutes;
       const schedule = {

@@ -53,7 +53,10 @@ function transactItem(table: string, write: Write): TransactWriteItem {
   };
 }
 
-/** The items whose conditions did not hold, if any. Other reasons of the cancellation then do not matter. */
+/**
+ * `undefined` if no condition failed. Otherwise one value for each write: `false` if its condition held, else the item that did not meet
+ * the condition, if there is one. Other reasons of the cancellation then do not matter.
+ */
 function refusedBy(thrown: unknown): Extract<Transacted, { done: false }>["refused"] | undefined {
   if (!(thrown instanceof TransactionCanceledException)) return undefined;
   const reasons = thrown.CancellationReasons ?? [];

@@ -3,7 +3,7 @@ import type { Deadline } from "../protocol/ports.ts";
 import type { Connection } from "./connection.ts";
 import { assertBefore } from "./deadline.ts";
 
-/** The waits between tries, in ms. */
+/** The first and the longest wait between tries, in ms, before jitter. Jitter makes a wait up to half as long again, or half as long. */
 const FIRST_WAIT = 25;
 const LONGEST_WAIT = 2000;
 
@@ -88,7 +88,10 @@ export async function untilKnown<T>(
   }
 }
 
-/** The error for a service that did not do its work. `what`: says what the service did not do. In the error's text, the cause follows. */
+/**
+ * The error for a service that did not do its work. `what`: says what the service did not do. In the error's text, the cause follows. A
+ * cause that is a `MinutehandError` is answered unchanged.
+ */
 export function unavailable(what: string, cause: unknown): MinutehandError {
   if (cause instanceof MinutehandError) return cause;
   return new MinutehandError("unavailable", `${what}: ${messageOf(cause)}`, {}, cause);

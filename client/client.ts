@@ -106,7 +106,7 @@ export type NewJobRequest<Topics = TopicBodies> = {
 /** What `reschedule` changes. */
 export type Changes<Body = unknown> = AnyTime & RepeatableOptions & { body?: Body };
 
-/** Jobs with `from ≤ dueAt < to`. */
+/** Jobs with `from ≤ dueAt < to`. A bulk with the action `redrive` compares the time of the job's death instead of `dueAt`. */
 type Range = { from?: Instant; to?: Instant };
 /** Jobs with this tag, or of this group. */
 type Filters = Pick<StoredOptions, "tag" | "group">;
@@ -187,7 +187,7 @@ type OneOf<J, All> = J extends unknown ? ([All] extends [J] ? J : never) : never
 export type Client<Topics = TopicBodies> = {
   /**
    * Files a job. Idempotent: a repeat files no second job. If the `key` has a live job, throws `job-already-exists`, unless
-   * `onDuplicate` has another value.
+   * `onDuplicate` is `keep`, `replace` or `postpone`. The default is `reject`.
    */
   enqueue<N extends keyof T & string, T = Topics>(
     topic: N,
@@ -365,8 +365,11 @@ export type ClientOptions = {
   auth?: "iam" | "none" | { bearer: string | (() => Promise<string>) };
   /** The AWS region of the signatures, for a host whose name does not contain its region. */
   region?: string;
-  /** How long one try may take, in ms; 30,000 by default. A `receive` may take at least 10 s longer than its `waitSeconds`. */
+  /** How long one try may take, in ms; 30,000 by default. For a `receive` the least value is its `waitSeconds` and 10 s more. */
   timeout?: number;
-  /** How often a call is retried after a network error or the status 429, 502, 503 or 504. 0 to 100; 5 by default. */
+  /**
+   * How often a call is retried after a network error, a timeout, or the status 429, 502, 503 or 504. `receive` is retried only after 429.
+   * 0 to 100; 5 by default.
+   */
   retries?: number;
 };

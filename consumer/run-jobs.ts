@@ -235,7 +235,8 @@ async function claimAndStart(
 }
 
 /**
- * Hides the messages of jobs that others hold, and keeps the messages of all jobs that were not claimed.
+ * Decides about the messages of jobs that were not claimed. A void job needs its message no more, and neither does a job that was sent in a
+ * new message. The messages of all other jobs are kept. The messages of jobs that others hold are also hidden.
  *
  * @param open the jobs that were not claimed, by their ids
  */

@@ -60,7 +60,10 @@ export function crashSpread(wait: number): number {
 
 const ATTEMPTS_WITHOUT_WAITS = 10;
 
-/** Answers how often a job runs if its topic sets no `maxAttempts`: once, and once more after each of the `waits`. */
+/**
+ * Answers how often a job runs if its topic sets no `maxAttempts`: once, and once more after each of the `waits`, but at most
+ * `MOST_ATTEMPTS` times. With exponential backoff: `ATTEMPTS_WITHOUT_WAITS` times.
+ */
 export function attemptsOf(backoff: Backoff): number {
   return "waits" in backoff ? Math.min(backoff.waits.length + 1, MOST_ATTEMPTS) : ATTEMPTS_WITHOUT_WAITS;
 }

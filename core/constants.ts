@@ -161,8 +161,8 @@ export const NEXT_TICK = MINUTE + 5 * SECOND;
 /** How long the hand-over and consumers use a topic's pause before they read it again. */
 export const PAUSE_KNOWN_FOR = 5 * SECOND;
 /**
- * After how many receives SQS moves a message to the DLQ. Only a message whose consumers die before they claim gets there: its
- * job is still alive in its home.
+ * After how many receives SQS moves a message of a ready queue to the DLQ. Consumers send a tracked job in a new message before that,
+ * unless they die before they claim. Then the job is still alive in its home. Messages that no consumer can read get there too.
  */
 export const MOST_RECEIVES = 20;
 /** How long an untracked job's message stays in the queue for slow consumers after the longest wait of its job. */
@@ -246,7 +246,10 @@ mustHold(
   "UNREADABLE_WAIT must be so long that a message of a newer version outlasts a rollback of a day",
 );
 
-/** SQS bills a request for each 64 KB. The rest of the 64 KB is for the envelope. */
+/**
+ * How many bytes the jobs that share a message have at most. SQS bills a request for each 64 KB. The rest of the 64 KB is for the other
+ * fields of the message.
+ */
 export const PACK_BYTES = 60 * 1000;
 
 // Limits of the API. A refusal names the limit and the value.
@@ -292,7 +295,7 @@ export const RECEIVE_JOBS = 10;
 mustHold(RECEIVE_JOBS <= SQS_BATCH_ENTRIES, "RECEIVE_JOBS ≤ SQS_BATCH_ENTRIES");
 /** "ReceiveMessage", SQS API Reference: its longest long poll. */
 export const RECEIVE_WAIT_SECONDS = 20;
-/** How many jobs a second a redrive or a resume starts. At the lowest rate, 500 jobs take almost six days. */
+/** The range of `ratePerSecond`: how many jobs a second a redrive, a bulk or a resume starts. At the lowest rate, 500 jobs take almost six days. */
 export const RATES = { lowest: 0.001, highest: 1000 } as const;
 export const CALLBACK_URL_CHARS = 2048;
 export const LONGEST_DELAY = 10 * 366 * DAY;

@@ -19,7 +19,7 @@ export type ErrorCode =
   | "not-found"
   | "method-not-allowed"
   | "internal"
-  // Only the client has these, for answers that another server gave.
+  // Only the client has these: for answers that another server gave. `forbidden` also says that the client has no AWS credentials.
   | "forbidden"
   | "bad-answer";
 

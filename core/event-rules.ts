@@ -113,8 +113,8 @@ function isAsWritten(event: BusEvent, path: string): boolean {
 }
 
 /**
- * Answers the body of the job that an event files. Throws `bad-request` if the event has no body, or a double would alter a number
- * in the body.
+ * Answers the body of the job that an event files. Throws `bad-request` if the event has no body. Also throws it if `parseJson` refuses
+ * the event's text, for example because a double would alter a number anywhere in the event.
  */
 export function bodyIn(event: BusEvent, { body: path, topic }: EnqueueRule): unknown {
   const value = valueAt({ ...event, value: parseJson(event.text) }, path);

@@ -2,9 +2,9 @@ import { CLOCK_MARGIN, LAST_START_BEFORE_EXPIRY, LOOKAHEAD, NEAR } from "./const
 import { type Head, type Home, type State, sortable } from "./items.ts";
 
 /**
- * What a home means at a moment. `scheduled` → claim → `running` → settle → `done`, or back to `scheduled` by its backoff, or
- * `dead`; `scheduled` → `cancelled` or `expired`. If the lease of a `running` job has ended, its run has crashed, and anyone
- * who reads the home may move the job.
+ * What a home means at a moment. A claim makes a `scheduled` job `running`. A settle makes a `running` job `done`, `dead` or `cancelled`,
+ * or `scheduled` again. A `scheduled` job can also become `cancelled`, `expired` or `dead`. A redrive makes a `dead` job `scheduled`.
+ * If the lease of a `running` job ended more than `CLOCK_MARGIN` ago, its run has crashed, and anyone who reads the home may settle it.
  */
 
 export function isFinished(home: Head): boolean {

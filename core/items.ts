@@ -121,7 +121,7 @@ export type Look = Key & {
   unsent?: true;
 };
 export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
-/** The item of an `Idempotency-Key`. */
+/** The item of an `Idempotency-Key`, of an event, or of an occurrence of a schedule. */
 export type OnceItem = Key & {
   v: number;
   id: string;

@@ -14,7 +14,7 @@ if (MAX_SHARDS > ALPHABET.length ** SHARD_CHARS)
 /** Draws cryptographically random bytes. It is an argument everywhere, so that a simulation can replay the bytes. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-/** Where a job's home lies: its filing time in ms since the epoch, and its shard. */
+/** Where a job's home lies: the due time with which the job was filed, in ms since the epoch, and the shard. */
 export type Address = { time: number; shard: number };
 
 function encode(value: number, chars: number): string {
@@ -30,7 +30,7 @@ function decode(text: string): number {
   return value;
 }
 
-/** Draws a job id of 26 characters: 48 bits of filing time, 10 bits of shard, 70 random bits. */
+/** Draws a job id of 26 characters: 48 bits for `time`, the job's first due time, 10 bits for the shard, and 70 random bits. */
 export function drawJobId(time: number, shards: number, random: RandomBytes): string {
   const bytes = random(RANDOM_CHARS + 2);
   const shard = (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % shards;

@@ -13,14 +13,17 @@ const MOST_GROUPS = 99;
 const REGION = "logRegion";
 const GROUP = "log";
 
-/** Writes the variables of a stage. Their values may not contain quotes or braces, so the names are not written as JSON. */
+/**
+ * Writes the variables of a stage. Leaves out the topics after the first `MOST_GROUPS`. The values may not contain quotes or braces, so
+ * the names are not written as JSON.
+ */
 export function logVariables({ region, groups }: Logs): Record<string, string> {
   const named = Object.entries(groups).slice(0, MOST_GROUPS);
   const variables = named.map(([topic, group], i) => [`${GROUP}${i}`, `${topic}=${group}`]);
   return { [REGION]: region, ...Object.fromEntries(variables) };
 }
 
-/** Reads the variables of a stage. `undefined` if they name no log group. */
+/** Reads the variables of a stage. `undefined` if they name no region. */
 export function logsIn(variables: Readonly<Record<string, string | undefined>> = {}): Logs | undefined {
   const { [REGION]: region, ...others } = variables;
   if (region === undefined) return undefined;

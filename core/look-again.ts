@@ -1,6 +1,6 @@
 import { BUCKET } from "./constants.ts";
 
-/** The grid is a quarter of the wait at most, so that it adds at most a quarter to the wait. */
+/** The grid is a quarter of the wait at most, but at least a minute. So it adds at most a quarter of the wait, or a minute, to the wait. */
 const GRID_PART = 4;
 
 /**

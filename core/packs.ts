@@ -9,9 +9,9 @@ import type { TopicPolicy } from "./policy.ts";
 export type Pack = { body: string; start: number; group?: string; homes: Home[] };
 
 /**
- * Packs jobs of one topic that are sent `now`. A pack holds at most `policy.pack` jobs and `bytes` bytes. Packs are in the order of
- * their starts. A job whose body is no JSON, such as a home that was edited by hand, gets a pack of its own: its message cannot
- * be parsed.
+ * Packs jobs of one topic that are sent `now`. A pack holds at most `policy.pack` jobs and `bytes` bytes. A job that is larger than
+ * `bytes` gets a pack of its own. So does a job whose body is no JSON, because nobody can parse its message: for example, someone has
+ * edited its home by hand. The packs are in the order of their starts.
  */
 export function packsOf(
   topic: string,
@@ -50,9 +50,9 @@ export function packsOf(
 }
 
 /**
- * Answers SQS's `DelaySeconds` for a message that starts at `start`: the time left, rounded up, so that no message comes early. For
- * `millisecond` it is rounded down, and the message comes at least `RELEASE_EARLY` before its start. The consumer then holds the
- * message.
+ * Answers SQS's `DelaySeconds` for a message whose jobs start at `start`. For `second`: the time left, rounded up, so that no message
+ * comes early. For `millisecond`: `RELEASE_EARLY` less, rounded down. The consumer then holds the message until the start. The answer is
+ * 0 if no time is left, and never more than SQS allows.
  */
 export function delaySecondsOf(start: number, now: number, precision: TopicPolicy["precision"]): number {
   const left = Math.min(Math.max(start - now, 0), SQS_MAX_DELAY);

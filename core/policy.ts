@@ -83,7 +83,10 @@ export function topicPolicy(configured: Partial<TopicPolicy>): TopicPolicy {
   };
 }
 
-/** Converts a topic's settings to the policy that functions read. Defaults are left out: the policy must fit into the environment. */
+/**
+ * Converts a topic's settings to the policy that functions read. Adds no defaults, and leaves out a `spread` of 0 and an `ifLate` that
+ * runs the job, because the policy must fit into the environment.
+ */
 export function configuredPolicy<Duration>(
   settings: TopicSettings<Duration>,
   secondsOf: SecondsOf<Duration>,
@@ -101,7 +104,7 @@ export function configuredPolicy<Duration>(
   };
 }
 
-/** Completes a webhook topic's policy of calls with the defaults. The port of its own `url` is always allowed by default. */
+/** Completes a webhook topic's policy of calls with the defaults. Without `ports`, the port of the topic's own `url` is allowed too. */
 export function webhookPolicy({ webhook = {} }: Pick<TopicPolicy, "webhook">): WebhookPolicy {
   const url = webhook.url === undefined ? null : URL.parse(webhook.url);
   const ports = [...new Set([80, 443, ...(url ? [portOf(url)] : [])])];

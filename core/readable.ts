@@ -38,7 +38,10 @@ const COUNTS_IF_ANY = ["restarts", "expiresAt", "pausedMs"] as const;
 /** The largest time that a `Date` can hold, ms since the epoch. */
 const LATEST = 8.64e15;
 
-/** Reads a home, or says why it is unreadable. Checks each field that the protocol uses, except the text of the body. */
+/**
+ * Reads a home, or says why it is unreadable. Checks the fields whose wrong values would make the protocol fail. Does not check the JSON
+ * of the body, the entries of the log, and flags such as `untracked`.
+ */
 export function readHome(item: Item, id: string): Home | Unreadable {
   const trouble = layoutTrouble(item) ?? fieldTrouble(item as Home, id);
   return trouble === undefined ? (item as Home) : { id, unreadable: trouble };

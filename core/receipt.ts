@@ -1,13 +1,13 @@
 import { isJobId } from "./job-id.ts";
 
-/** What a program sends to settle a pulled job. `token` proves the claim. An untracked job has none. */
+/** What a program sends to settle a pulled job. `token` proves the claim. The receipt of an untracked job has no token. */
 export type Receipt = {
   v: 1;
   id: string;
   revision: number;
   attempt: number;
   token?: string;
-  /** Of an untracked job: it has no home that names its topic. */
+  /** Of an untracked job: such a job may have no home that names its topic. */
   topic?: string;
   /** Of an untracked job, ms since the epoch: SQS hides its message for at most 12 h from then on. */
   receivedAt?: number;
@@ -22,7 +22,7 @@ export function encodeReceipt(receipt: Receipt): string {
 const TOKEN = /^[\w-]{1,64}$/;
 const HANDLE = /^[!-~]{1,4096}$/;
 
-/** Reads a receipt. `undefined` for text that `encodeReceipt` did not write. */
+/** Reads a receipt. `undefined` for text that does not have the form of a receipt. */
 export function decodeReceipt(text: string): Receipt | undefined {
   try {
     const value = JSON.parse(Buffer.from(text, "base64url").toString()) as Partial<Receipt>;

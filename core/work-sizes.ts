@@ -42,7 +42,7 @@ export type Sizes = {
   readonly listEntries: number;
   /** How many jobs one call of a bulk changes. */
   readonly bulkJobs: number;
-  /** How many bytes the jobs of one message have at most. */
+  /** How many bytes the jobs that share a message have at most. A single job may have more. */
   readonly packBytes: number;
   /** A topic's consumers count as keeping up if its ready queue has at most this many ready messages. */
   readonly healthyReady: number;

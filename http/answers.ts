@@ -102,7 +102,7 @@ export const job = answer(
 );
 export type JobJson = z.output<typeof job>;
 
-/** The answer to a call with a receipt: the pulled job. Empty for an untracked job, because such a job is not stored. */
+/** The answer to a call with a receipt: the pulled job. Empty for an untracked job, because its run is not recorded in the table. */
 export const settledJob = answer("SettledJob", z.partial(job));
 
 export const problem = answer(

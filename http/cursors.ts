@@ -5,8 +5,8 @@ import { type Position, storedPosition } from "../core/position.ts";
 import type { Bulk } from "../protocol/change/bulk.ts";
 import { LAST_BOUND } from "./instants.ts";
 
-// A place is a position of the protocol: before a time, or after a job. Earlier versions wrote the sort key of a dead entry as the
-// place after that job, without `#~`.
+// A place is a position of the protocol: before a time, or after a job. Earlier versions left out the `#~` in the cursors of dead jobs
+// and of bulks: they wrote the sort key of the last job.
 const LIST_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})#~)?$/;
 const DEAD_PLACE = /^\d{13}#([0-9A-Z]{26})(?:#~)?$/;
 const BULK_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})(?:#~)?)?$/;

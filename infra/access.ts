@@ -62,7 +62,7 @@ const TABLE_KEY_ACTIONS = [
   "kms:GenerateDataKey",
   "kms:GenerateDataKeyWithoutPlaintext",
 ];
-/** "Key management", SQS Developer Guide: a sender needs both actions, a receiver needs only the second. */
+/** "Key management", SQS Developer Guide: a sender needs both actions, a receiver only `kms:Decrypt`. All grantees get both here. */
 const QUEUE_KEY_ACTIONS = ["kms:GenerateDataKey", "kms:Decrypt"];
 /** The actions that the reader of a secret needs ("Secret encryption and decryption in AWS Secrets Manager"). */
 const SECRET_KEY_ACTIONS = ["kms:Decrypt"];

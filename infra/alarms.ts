@@ -41,7 +41,7 @@ type AlarmText = {
   readonly wrong: string;
   /** What to do first, after the word "First". */
   readonly first: string;
-  /** The address of a log. Asked for at synth. */
+  /** Answers the address of a log. The alarm calls this function at synth, because consumers are added later. */
   readonly log?: () => string | undefined;
 };
 
@@ -99,7 +99,7 @@ export class Alarms extends Construct {
    * a failed attempt of its job, and not an error of the function.
    */
   watchConsumer(topic: string, fn: LambdaFunction): void {
-    // The stack of the function refers to this stack's queues, and two stacks cannot refer to each other.
+    // A function in another stack has its alarm there: that stack refers to this stack's queues, and two stacks cannot refer to each other.
     const scope = Stack.of(fn) === Stack.of(this) ? this : fn;
     const { functionName } = fn;
     this.alarm(
@@ -274,8 +274,8 @@ export class Alarms extends Construct {
 }
 
 /**
- * The alarm of a function that consumes an SQS queue: three minutes with errors out of 15. The window is that long because SQS delivers
- * a message again only after its visibility timeout.
+ * The alarm of a function that consumes an SQS queue. It rings if 3 of the last 15 minutes have errors. It counts 15 minutes, because SQS
+ * delivers a message again only after its visibility timeout.
  */
 function failing(
   fn: LambdaFunction,

@@ -86,7 +86,10 @@ function hashOf(file: string): string | undefined {
   return contents && createHash("sha256").update(contents).digest("base64");
 }
 
-/** Reads a file; `undefined` if it does not exist. A check before would not help, because another process may build in between. */
+/**
+ * Reads a file; `undefined` if it does not exist. A call of `existsSync` before the read would not help, because another process may
+ * delete the file between the two calls.
+ */
 function readIfThere(file: string): Buffer | undefined {
   try {
     return readFileSync(file);

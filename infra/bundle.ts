@@ -21,8 +21,8 @@ export const OPTIONS = {
 } satisfies Esbuild.BuildOptions;
 
 /**
- * A map with the names of the sources, but not with their text, which only makes it larger. The sources are named relative to the root, as
- * if the bundle lay there: so a frame of a stack reads `<folder of the function>/src/close-order.ts:12`.
+ * A source map with the names of the sources. It does not contain their text, because the text only makes the map larger. The names are
+ * relative to the root, as if the bundle lay in the root. So a line of a stack trace has `<folder of the function>/src/close-order.ts:12`.
  */
 const MAPPED = { sourcemap: "linked", sourcesContent: false } satisfies Esbuild.BuildOptions;
 

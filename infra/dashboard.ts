@@ -282,7 +282,7 @@ function graph(
 }
 
 /**
- * The sum of a metric over all topics; nothing without metrics.
+ * The sum of a metric over all topics; an empty list if `metrics` is empty.
  *
  * @param name how the expression names its metrics, unique in its graph
  */

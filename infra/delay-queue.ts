@@ -49,7 +49,8 @@ const HANDLER_MEMORY_MIB = 512;
 const DEFAULT_CONCURRENCY = 100;
 
 /**
- * A delay queue: the job table, a ready queue and a DLQ for each topic, the minute's tick, the HTTP API, the event rules and the alarms.
+ * A delay queue: the job table, a ready queue and a DLQ for each topic, the tick of each minute, the HTTP API, the schedules, the event
+ * rules, the callers of webhooks, the alarms and, if wanted, the dashboard.
  *
  * Throws an `Error` if a prop is out of its range. The error names each broken rule, the value and what is allowed.
  *
@@ -214,8 +215,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
    * function runs Node 24 on arm64 and has a log group. Its role has the permissions that a consumer needs, and no others. In a VPC, the
    * role may also manage the network interfaces of the function; the handler's code may not.
    *
-   * Throws like `addConsumer`. Throws if the file does not exist, does not compile or exports no `handler`, and for a memory size that is
-   * not 128 to 10,240 MiB.
+   * Throws like `addConsumer`. Throws if the file does not exist, does not compile or exports no `handler`. Throws if the timeout is more
+   * than 15 minutes, or if the memory size is not a whole number of 128 to 10,240 MiB.
    *
    * @param entry the path of the file, from the working directory
    * @returns the function, so that you can grant the permissions that the handler needs

@@ -4,13 +4,14 @@ import type { EventSourceMapping, Function as LambdaFunction } from "aws-cdk-lib
 import type { Construct } from "constructs";
 
 /**
- * How many mappings one managed policy names. With ARNs of at most 120 characters, these take about 5,400 of its 6,144 characters ("IAM
+ * How many mappings one managed policy names. The policy has two ARNs for each mapping: the mapping's and its consumer's. With ARNs of at
+ * most 120 characters, these ARNs take about 5,400 of the policy's 6,144 characters ("IAM
  * and AWS STS quotas", IAM User Guide).
  */
 const MAPPINGS_A_POLICY = 24;
 
 /**
- * Lets functions disable the event source mappings of paused topics, so that Lambda does not poll their queues. The functions get the
+ * Lets functions disable and enable the event source mappings of topics, so that Lambda does not poll the queues of paused topics. The functions get the
  * ids of the mappings in their environment, and the permission to change them.
  */
 export class EventSourceControl {

@@ -53,7 +53,7 @@ export class Events extends Construct {
       visibilityTimeout: visibilityTimeoutFor(TIMEOUT),
       deadLetterQueue: { queue: this.dlq, maxReceiveCount: EVENT_RECEIVES },
     });
-    // CloudWatch's metrics of a rule do not name the default bus, so treat it as absent.
+    // CloudWatch's metrics of a rule do not name the default bus. So a given default bus counts as no bus.
     this.eventBus = eventBus?.eventBusRef.eventBusName === DEFAULT_BUS ? undefined : eventBus;
     this.rules = this.bring(patternsOf(rules));
     if (encryptionKey !== undefined) this.letInto(encryptionKey);

@@ -114,7 +114,10 @@ export type HandlerCode = {
   readonly hasConsumer: boolean;
 };
 
-/** A bundle with `consumer` contains this property of its result. If the package is external, the bundle names the import. */
+/**
+ * What shows that a bundle contains `consumer`. The result of `consumer` has a property `jobHandler`, and minifying keeps this name. If
+ * the package `minutehand` is external, the bundle has the name of the import instead.
+ */
 const MARKS_OF_CONSUMER = /\bjobHandler\b|minutehand\/consumer/;
 
 /**

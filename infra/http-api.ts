@@ -20,7 +20,7 @@ export type JobApiProps = QueueParts & {
   readonly consumers: ReadonlyMap<string, LambdaFunction>;
 };
 
-// A worker that always waits is billed for the whole time. To receive ten jobs with large bodies, the process needs less than 120 MiB.
+// While a caller waits in `receive`, AWS bills this function for the whole time. To receive ten jobs with large bodies, the process needs less than 120 MiB.
 const RECEIVE_MEMORY_MIB = 256;
 // Shorter than the 30 s after which an HTTP API gives up ("Quotas for HTTP APIs"), so that the function can still answer.
 const TIMEOUT = Duration.seconds(29);
@@ -110,7 +110,7 @@ export class JobApi extends Construct {
     return http;
   }
 
-  /** Tells the functions of the API where the topics' functions write their logs. `undefined` if no log group is known. */
+  /** Stage variables that tell the API's functions where the topics' functions write their logs. `undefined` if no log group is known. */
   private logVariables(consumers: JobApiProps["consumers"]): Record<string, string> | undefined {
     const groups = [...consumers].flatMap(([topic, fn]) => {
       const group = logGroupOf(this, fn);

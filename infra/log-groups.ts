@@ -15,7 +15,10 @@ export function logGroupOf(scope: Construct, fn: LambdaFunction): string | undef
   return logGroup;
 }
 
-/** The lines of failed runs: what handlers have thrown, deaths, and Lambda's own line about a run that was killed. */
+/**
+ * A filter for the lines of failed runs: errors that handlers have thrown, jobs that died, and Lambda's own line about an invocation that
+ * reached its timeout.
+ */
 const FAILURES = '?"job threw" ?"job dead" ?"timed out"';
 
 /** The address of the failed runs in a log group. CloudFormation inserts the names that only the deployment knows. */

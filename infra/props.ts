@@ -156,8 +156,8 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    */
   readonly eventBus?: IEventBusRef;
   /**
-   * Your KMS key, which encrypts the table, the queues and the logs. EventBridge Scheduler encrypts the jobs of recurring schedules
-   * with its own key. The construct allows CloudWatch Logs to use your key. With `cancelOn` or `enqueueOn`, it also allows EventBridge. If
+   * Your KMS key, which encrypts a new table, the queues, the secrets of webhooks and the logs. An existing `table` keeps its own key.
+   * EventBridge Scheduler encrypts the jobs of recurring schedules with its own key. The construct allows CloudWatch Logs to use your key. With `cancelOn` or `enqueueOn`, it also allows EventBridge. If
    * another app owns the key, the construct cannot change the key's policy. Then you must allow EventBridge yourself, and the key does
    * not encrypt the logs. Synth warns of both.
    *
@@ -197,7 +197,7 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    */
   readonly topicMetrics?: readonly TopicMetricName[];
   /**
-   * For test stacks: the table, the queues and the logs are deleted with the stack.
+   * For test stacks: a new table, the queues, the secrets of webhooks and the logs are deleted with the stack.
    *
    * @default false: they stay when the stack is deleted, and the table has deletion protection
    */

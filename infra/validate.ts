@@ -14,7 +14,7 @@ import { secondsOf } from "./policy.ts";
 import type { ApiProps, DelayQueueProps, WarmThroughputProps } from "./props.ts";
 
 const LONGEST_RETENTION_DAYS = 3650;
-/** The description of an alarm has room for 1,024 characters ("PutMetricAlarm", CloudWatch API Reference). */
+/** The rest of an alarm's description needs room too: it may have 1,024 characters ("PutMetricAlarm", CloudWatch API Reference). */
 const LONGEST_RUNBOOK_URL = 200;
 /** Far more than the 40,000 units that AWS allows for a table by default. */
 const MOST_WARM_UNITS = 1_000_000;
@@ -31,7 +31,10 @@ const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
 };
 const WARM_PROPS: { readonly [Name in keyof WarmThroughputProps]-?: true } = { read: true, write: true };
 
-/** Throws one error that names each unknown prop. If there is none, the error names each broken rule, the value and what is allowed. */
+/**
+ * Throws an error that names each unknown prop. If no prop is unknown but rules are broken, throws an error that names each broken rule,
+ * the value and what is allowed.
+ */
 export function validate(path: string, props: DelayQueueProps): void {
   const unknown = unknownProps(props);
   // The checks below read the props by their names.

@@ -78,9 +78,9 @@ export class Webhook extends Construct {
 }
 
 /**
- * The timeout of an invocation whose calls take at most `seconds`. The function begins no call in the last `seconds` plus
- * `LAST_START_BEFORE_DEADLINE` of an invocation, so there is time to begin `ROUNDS - 1` rounds. A longer timeout would only delay the
- * discovery of a crash, because the visibility timeout and the leases follow from the timeout.
+ * The timeout of an invocation whose calls take at most `seconds` each. The function begins no call in the last `seconds` plus
+ * `LAST_START_BEFORE_DEADLINE` of an invocation. So `ROUNDS - 1` rounds can end before that time, and the last round can still begin. A
+ * longer timeout would only delay the discovery of a crash, because the visibility timeout and the leases follow from the timeout.
  */
 function timeoutFor(seconds: number): Duration {
   return Duration.seconds(ROUNDS * seconds + (2 * LAST_START_BEFORE_DEADLINE) / 1000);

@@ -42,7 +42,7 @@ function adviceOn(stack: StackSpec): string[] {
   ];
 }
 
-/** The package's `consumer` leaves this name in a bundle. */
+/** What shows that a bundle contains `consumer`: the name of a property of its result, or the name of an external import. */
 const MARKS_OF_CONSUMER = /\bjobHandler\b|minutehand\/consumer/;
 
 function unwrappedHandlers(stack: StackSpec): string[] {

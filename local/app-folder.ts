@@ -3,7 +3,7 @@ import { type Dirent, type FSWatcher, readdirSync, readFileSync, type Stats, sta
 import { basename, join } from "node:path";
 import { errorCode, errorText } from "./local-error.ts";
 
-/** Folders with build output. They do not belong to the app. Nor do folders whose names begin with a dot. */
+/** Folders with packages or build output. They do not belong to the app. Folders whose names begin with a dot do not belong to it either. */
 const OUTPUT_FOLDERS = new Set(["node_modules", "cdk.out", "dist"]);
 
 /** Files that editors and operating systems write beside the files that they save. */
@@ -84,7 +84,10 @@ export function changeTime(app: AppFolder, path: string): number | undefined {
   return stat && Math.trunc(stat.ctimeMs);
 }
 
-/** Lists the root and every folder below it that holds files of the app. Symbolic links are not followed. */
+/**
+ * Lists the root and every folder below it, except build output, hidden folders and `excluded`. A listed folder may have no file of the
+ * app. Symbolic links are not followed.
+ */
 export function appFolders(app: AppFolder, folder = app.root): string[] {
   const entries = entriesOf(app, folder);
   if (entries === undefined) return [];
@@ -129,7 +132,7 @@ export function watchAppFolder(
       const paths = saved;
       saved = new Set();
       void onSaved(paths)?.then(() => {
-        // A file there may have been saved before the watch began, so the app's files are looked at once more.
+        // A file in a new folder may have been saved before the watch of the folder began. So `onSaved` is called once more.
         if (!stopped)
           unlessUnreadable(() => [...listFolders()].some((folder) => !listed.has(folder)) && debounceSave());
       });

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const PRELOAD = join(import.meta.dirname, `imports-preload${extname(import.meta.filename)}`);
 
-/** Makes the environment variables with which each Node process of the app writes the files that it imports into `file`. */
+/** Makes environment variables for the app. With them, each Node process of the app writes the URLs of its imported files into `file`. */
 export function importVariables(file: string, env: NodeJS.ProcessEnv): Record<string, string> {
   const preload = `--import=${pathToFileURL(PRELOAD).href}`;
   return {

@@ -27,8 +27,8 @@ type AssetFile = { source: { path?: string }; destinations: Record<string, { obj
 type Part = { folder: string; artifacts: Record<string, Artifact> };
 
 /**
- * Reads a cloud assembly folder and chooses one of its stacks: the stack called `wanted`, else the only stack, else the only
- * stack with a delay queue. Throws `LocalError` if there is no such stack.
+ * Reads a cloud assembly folder and chooses one of its stacks. With `wanted`, this is the stack with that name. Without `wanted`, this is
+ * the only stack, or else the only stack with a delay queue. Throws `LocalError` if there is no such stack.
  */
 export function readAssembly(outdir: string, wanted?: string): Assembly {
   const parts = partsOf(outdir);

@@ -32,7 +32,7 @@ export async function runCdkApp(
   const child = spawn(app, {
     cwd: root,
     shell: true,
-    // The shell passes no signal on to the app. A process group of their own lets one signal end both.
+    // The shell passes no signal on to the app. So the shell and the app get a process group, and one signal to the group ends both.
     ...DETACHED,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
@@ -76,7 +76,7 @@ async function waitForEnd(child: ChildProcess, signal: AbortSignal): Promise<num
   }
 }
 
-/** Throws `LocalError` if nothing names the app's command. */
+/** Throws `LocalError` if nothing names the app's command, or if `cdk.json` or `cdk.context.json` is not JSON. */
 export function checkSettings(root: string, command: string | undefined): void {
   readSettings(root, command);
 }

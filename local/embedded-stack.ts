@@ -38,10 +38,10 @@ import { createTables } from "./tables.ts";
 import { createTeardown } from "./teardown.ts";
 import { startTriggers } from "./triggers.ts";
 
-/** Enough for ten pollers of each queue, whose requests wait up to 20 s, and for the deletions at the same time. */
+/** Enough for the ten pollers of each of about 15 queues, whose requests wait up to 20 s, and for the deletions at the same time. */
 const MAX_SOCKETS = 200;
 
-/** The sweep hands jobs over each minute. */
+/** A minute, because the sweep sends jobs to the queues each minute. */
 const ADVISE_EVERY_MS = 60_000;
 
 export type EmbeddedStackOptions = {
@@ -270,7 +270,7 @@ async function start(
   const advising = setInterval(() => void adviseNow(advised), ADVISE_EVERY_MS).unref();
   teardown.add(() => {
     clearInterval(advising);
-    // A check that is under way would write a record that stays.
+    // A check may still be under way. It must not write the record again after `folder.release` has deleted it.
     writeRecord = () => {};
   });
   if (files) {

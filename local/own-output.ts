@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Enough for the lines that the runner writes between two looks at the files. */
+/** Enough for the lines that the runner writes between two checks of the files. */
 const REMEMBERED = 1000;
 
 /** Characters of the shortest line that identifies an output. */

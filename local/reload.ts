@@ -172,7 +172,10 @@ export function createReloader(
     log(`${failure}; the old ${name} stays in use`);
   }
 
-  /** A file outside the app's folder belongs to the app only if the app imports it, or if the file may be in a bundle without a note. */
+  /**
+   * Whether a changed file needs a synthesis. A file in no bundle needs one if it lies in the app's folder or if the app imports it. A
+   * bundled file needs one if the app imports it, if the app's imports are unknown, or if a function has no note of its bundle.
+   */
   function isOfApp(path: string, before: ReadonlySet<string>): boolean {
     const isInput = before.has(path) || inputsOf(running).has(path);
     if (!isInput) return isInFolder(path) || imports.has(path);

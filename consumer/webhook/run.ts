@@ -9,7 +9,8 @@ import { signWith } from "./sign.ts";
 type RunWebhook = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<Ending>;
 
 /**
- * Makes the function that runs a webhook topic's jobs: it makes one call for each run, and says how the run ended. It never throws.
+ * Makes the function that runs a webhook topic's jobs. The made function makes one call for each run, and says how the run ended. The made
+ * function never throws.
  *
  * @param secrets the topic's current secret, then older secrets that receivers may still know
  * @throws if the current secret is not a secret

@@ -17,7 +17,7 @@ const shared = {
 
 const problems = ["unknown-topic", "not-a-pull-topic", "job-not-found", "claim-lost"] as const;
 
-/** Answers the pulled job, or an empty object for an untracked job, which is not stored. */
+/** Answers the pulled job, or an empty object for an untracked job, whose run is not recorded in the table. */
 function settled(ctx: Context, home: Home | undefined): Answer {
   return { status: 200, body: home ? jobJson(ctx, home) : {} };
 }
