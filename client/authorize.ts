@@ -12,8 +12,8 @@ export type Authorize = (request: Outgoing) => Promise<Headers>;
 
 /**
  * Makes the function that authenticates a client's requests. Throws a `RangeError` if `auth` is absent and the host does not imply it, or
- * if requests are to be signed and neither the options nor the host's name contain a region. Throws it too for a token that a header cannot
- * contain. If a function provides the token, the `Authorize` throws this error at each such token.
+ * if requests are to be signed and neither the options nor the host's name contain a region. Also throws a `RangeError` for a token that a
+ * header cannot contain. If `bearer` is a function, the `Authorize` throws this error when the function answers such a token.
  */
 export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions): Authorize {
   if (auth === "none") return async ({ headers }) => headers;

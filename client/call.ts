@@ -64,8 +64,8 @@ function requestOf(target: string, init: RequestInit): Request {
 }
 
 /**
- * Encodes a segment of a path. A URL parser would remove the segments `.` and `..`, and so change the call. These two are encoded
- * twice: they then reach the API, which refuses them.
+ * Encodes a segment of a path. A URL parser would remove the segments `.` and `..`, and so change the call. Both are replaced by the text
+ * of a `.` that is encoded twice. This text reaches the API, which refuses it.
  */
 export function segment(text: string): string {
   return /^\.{1,2}$/.test(text) ? "%252E" : encodeURIComponent(text.toWellFormed());

@@ -35,7 +35,7 @@ export async function openMessages(
   const letters: { message: Message; messageId: string }[] = [];
   for (const delivery of deliveries) {
     if (delivery.visibleAt !== undefined && delivery.visibleAt <= ctx.clock()) {
-      // Lambda was throttled for so long that SQS has delivered the message to others by now.
+      // Lambda was throttled for so long that SQS may have delivered the message to others by now.
       kept.add(delivery.messageId);
       continue;
     }

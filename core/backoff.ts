@@ -14,7 +14,7 @@ export type BackoffSetting<Duration> =
       readonly jitter: number;
     };
 
-/** The same in seconds, as functions read it. */
+/** A topic's backoff with its durations in seconds, as functions read it. */
 export type Backoff = BackoffSetting<number>;
 
 const MINUTE_S = 60;

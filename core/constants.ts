@@ -152,7 +152,7 @@ mustHold(
 
 /** A job gets no start in the last moments before it expires: its consumer may be this late. */
 export const LAST_START_BEFORE_EXPIRY = 2 * SECOND;
-/** Until this long after the start that a job has got, the job may run for that start. */
+/** A job that has got a start may still use that start if it runs at most this long after it. */
 export const BOOKED_FOR = MINUTE;
 /** How long Lambda takes at most to poll a queue again after its event source mapping was enabled. */
 export const MAPPING_FOLLOWS = MINUTE;
@@ -295,7 +295,10 @@ export const RECEIVE_JOBS = 10;
 mustHold(RECEIVE_JOBS <= SQS_BATCH_ENTRIES, "RECEIVE_JOBS ≤ SQS_BATCH_ENTRIES");
 /** "ReceiveMessage", SQS API Reference: its longest long poll. */
 export const RECEIVE_WAIT_SECONDS = 20;
-/** The range of `ratePerSecond`: how many jobs a second a redrive, a bulk or a resume starts. At the lowest rate, 500 jobs take almost six days. */
+/**
+ * The range of `ratePerSecond`: how many jobs a redrive, a bulk or a resume starts in a second. At the lowest rate, 500 jobs take almost
+ * six days.
+ */
 export const RATES = { lowest: 0.001, highest: 1000 } as const;
 export const CALLBACK_URL_CHARS = 2048;
 export const LONGEST_DELAY = 10 * 366 * DAY;

@@ -19,7 +19,10 @@ type CheckedEvents<Duration> = Pick<TopicSettings<Duration>, "cancelOn" | "enque
   readonly webhook?: { readonly url?: string };
 };
 
-/** `secondsOf`: how long a duration is. `isKnown`: whether a text has its value at synth. A CloudFormation token has none. */
+/**
+ * `secondsOf`: how long a duration is. `isKnown`: whether the value of a text is known when the app is synthesised. The value of a
+ * CloudFormation token is not known then.
+ */
 type Reading<Duration> = {
   readonly secondsOf: SecondsOf<Duration>;
   readonly isKnown: (text: string) => boolean;
@@ -68,7 +71,8 @@ function withPaths<T>(at: string, events: T | readonly T[] | undefined): Placed<
 }
 
 /**
- * Makes the rule that no event fits both matches: each match would act on the event, but one event files only one job for a key.
+ * Makes the rule that no event fits both matches with the same key. Of two enqueues only the first would file its job. A cancel would
+ * cancel the job that the enqueue files.
  */
 function sharesNoEvent({ at, event }: Placed<EventMatch>, other: EventMatch, rule: string): Check {
   const { source, detailType, key } = event;

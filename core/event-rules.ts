@@ -71,7 +71,10 @@ export function parseEvent(text: string): BusEvent {
   return { id, source, detailType, time: at, text, value };
 }
 
-/** Answers the rules that match an event. The longest tombstone comes first, because an event is applied to a key only once. */
+/**
+ * Answers the rules that match an event: first the cancels, the longest tombstone first, and then the enqueues. The order counts, because
+ * an event is applied to a key only once.
+ */
 export function rulesFor(rules: readonly EventRule[], event: BusEvent): EventRule[] {
   const about = rules.filter(
     ({ source = event.source, detailType }) => source === event.source && detailType === event.detailType,

@@ -53,7 +53,7 @@ export type Home = Key &
      */
     heldUntil?: number;
     heldFrom?: number;
-    /** The `heldUntil` that a window gave far ahead. A limit that a later deploy adds has not counted it as a start. */
+    /** The `heldUntil` that a window gave far ahead. No limit has counted this start, also no limit that a later deploy adds. */
     uncounted?: number;
     /** Set if a schedule that promotes the job was requested. The schedule may be missing. */
     hasSchedule?: true;

@@ -1,7 +1,7 @@
 import { GROUP_CHARS, LONGEST_DELAY, LONGEST_SPREAD, MOST_ATTEMPTS, TAG_BYTES } from "./constants.ts";
 
 /**
- * The options of a job, beside its topic, body and time. A replaced job keeps none of its options: the new job's count.
+ * The options of a job, beside its topic, body and time. A job that is replaced loses all its options and gets those of the new request.
  *
  * Each option is declared only here: its type and sentence in this type, its range in `JOB_OPTIONS`. The API's checks, documents
  * and answers, the client's type, the stored job, its message, a schedule's job and the command line's flag all follow from these

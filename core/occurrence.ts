@@ -87,7 +87,7 @@ function templateOf({ topic, body, ...options }: Input["job"]): Template {
 }
 
 /**
- * Says whether each field of a job is of its kind. A job that cannot be sent would keep a sweep from sending all jobs of its page.
+ * Says whether each field of a job is of its kind. One job that cannot be sent would keep a sweep from sending any job of the same page.
  */
 function isTemplate(value: unknown): value is Input["job"] {
   if (typeof value !== "object" || value === null) return false;

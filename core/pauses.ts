@@ -17,8 +17,7 @@ export function isPauseOver({ expiresAt }: Pause): boolean {
 /**
  * Answers the `earlier` of the pause that begins `now`: the times in which the topic was paused before. Pauses that ended more than
  * `READY_RETENTION` ago are left out, because the ready queue holds no message of that time. If more than `SPANS` are left, the oldest
- * become one span, with the time between them. That counts too much time as paused: when it is unclear whether a pause made a job
- * late, the job runs.
+ * become one span, and the time between them counts as paused too. So a job may seem less late than it is, and `ifLate` lets it run.
  */
 export function spansAfter(pause: Pause, now: number): PauseSpan[] {
   const spans = spansOf(pause, now)

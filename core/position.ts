@@ -39,8 +39,8 @@ export function storedPosition(text: string): Position {
 }
 
 /**
- * Reads the stored position of the audit. If an earlier version wrote a sort key, it may not have audited that entry. So the position
- * lies before the entry, perhaps with a few entries in between, and they are audited again.
+ * Reads the stored position of the audit. Earlier versions wrote a sort key, and may not have audited the entry with this key. So a sort
+ * key becomes a position before that entry. A few other entries may lie between the two, and are audited again.
  */
 export function storedAuditPosition(text: string): Position {
   return (POSITION.test(text) ? text : text.slice(0, -1)) as Position;

@@ -39,8 +39,8 @@ const COUNTS_IF_ANY = ["restarts", "expiresAt", "pausedMs"] as const;
 const LATEST = 8.64e15;
 
 /**
- * Reads a home, or says why it is unreadable. Checks the fields whose wrong values would make the protocol fail. Does not check the JSON
- * of the body, the entries of the log, and flags such as `untracked`.
+ * Reads a home, or says why it is unreadable. Checks each field that the protocol uses, except the JSON of the body, the entries of the
+ * log, and the flags `untracked` and `hasSchedule`.
  */
 export function readHome(item: Item, id: string): Home | Unreadable {
   const trouble = layoutTrouble(item) ?? fieldTrouble(item as Home, id);
@@ -51,7 +51,7 @@ export function isUnreadable(found: Head | Unreadable | undefined): found is Unr
   return found !== undefined && "unreadable" in found;
 }
 
-/** Says why this code cannot read an item of any kind, if the version of its layout is the reason; `undefined` otherwise. */
+/** Says what is wrong with the layout's version of an item, whatever kind of item it is. `undefined`: this code reads the version. */
 export function layoutTrouble({ v }: { v: unknown }): string | undefined {
   if (v === ITEM_VERSION) return undefined;
   if (typeof v !== "number") return "it does not say the version of its layout";

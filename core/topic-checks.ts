@@ -131,7 +131,7 @@ function backoffChecks(
   { backoff, tracking }: Pick<SettingsInSeconds, "backoff" | "tracking">,
 ): Check[] {
   if (backoff === undefined) return [];
-  // An untracked job exists only in SQS.
+  // An untracked job that waits for its next run exists only in SQS.
   const longest = tracking === "none" ? LONGEST_UNTRACKED_WAIT / 1000 : LONGEST_WAIT_S;
   // A caller in plain JavaScript may pass any value.
   if (typeof backoff !== "object" || backoff === null) {
@@ -147,7 +147,7 @@ function backoffChecks(
         actual: Array.isArray(backoff.waits) ? `${waits.length} waits` : backoff.waits,
         allowed: `1 to ${MOST_WAITS} waits`,
       },
-      // The spread fills holes of the array with undefined. `map` would skip them.
+      // The copy `[...waits]` has `undefined` in place of each hole of the array. `map` alone would skip the holes.
       ...[...waits].map((wait, index) => waitCheck(`${at}.waits[${index}]`, wait, 0, longest)),
     ];
   }

@@ -264,7 +264,7 @@ type Declaration = (
 ) & {
   /** Who reads the setting: functions, in their policy; only the deployment; or the function that applies events. */
   readonly readBy: "functions" | "deployment" | "events";
-  /** The only kind of consumer that may have it. */
+  /** `pull`: only a pull topic may have the setting. `lambda`: each topic except a pull topic may have it, also a webhook topic. */
   readonly onlyFor?: "pull" | "lambda";
   /** The value for functions if it is not set. */
   readonly ifAbsent?: string | number;
@@ -315,7 +315,7 @@ export const TOPIC_SETTINGS = {
 } as const satisfies { readonly [Name in keyof Required<TopicSettings<unknown>>]: Declaration };
 
 export type TopicSetting = keyof TopicSettings<unknown>;
-/** The names of the settings whose declaration has a property. */
+/** The names of the settings whose declarations fit the type `Property`, such as `{ readBy: "events" }`. */
 export type SettingsWith<Property> = {
   [Name in TopicSetting]: (typeof TOPIC_SETTINGS)[Name] extends Property ? Name : never;
 }[TopicSetting];
@@ -329,7 +329,7 @@ export type SettingsInSeconds = Omit<TopicSettings<number>, SettingsWith<{ readB
 /** How long a duration is, in seconds. `at`: the setting that it belongs to, for errors. */
 export type SecondsOf<Duration> = (duration: Duration, at: string) => number;
 
-/** Converts the durations of a topic's settings to seconds, except those of events. Leaves out settings that are `undefined`. */
+/** Converts the durations of a topic's settings to seconds. Leaves out `cancelOn`, `enqueueOn` and settings that are `undefined`. */
 export function inSeconds<Duration>(
   settings: TopicSettings<Duration>,
   secondsOf: SecondsOf<Duration>,
@@ -348,7 +348,10 @@ export function inSeconds<Duration>(
   return { ...Object.fromEntries(others), ...own };
 }
 
-/** Converts the waits. Leaves anything that is no backoff, as plain JavaScript may give it, to the checks. */
+/**
+ * Converts the durations of a backoff to seconds. Plain JavaScript may give a value that is no backoff. Such a value stays as it is, and
+ * the checks refuse it later.
+ */
 function backoffInSeconds<Duration>(
   backoff: BackoffSetting<Duration>,
   secondsOf: SecondsOf<Duration>,

@@ -16,7 +16,10 @@ export type RecurrenceOptions = {
   start?: number;
   /** No occurrence is later. */
   end?: number;
-  /** The first occurrence of `rate(…)`, from which it counts: the start of the schedule, or its creation. */
+  /**
+   * The first occurrence of `rate(…)`, from which `rate(…)` counts: the start of the schedule, or its creation.
+   * Default: `start`, or else 0.
+   */
   anchor?: number;
 };
 
@@ -102,7 +105,8 @@ function parseCron(text: string, clock: WallClock): Recurrence {
       while (wall !== null) {
         const instant = clock.instantOf(wall.getTime());
         if (instant !== undefined && instant > after) return instant;
-        // Skips the rest of a gap at once. If the search went minute by minute, the gaps of 174 years would take seconds.
+        // Skips the rest of a gap at once. An expression may fall only into gaps, and the search goes on until the year 2199. Minute by
+        // minute, the search would take seconds.
         wall = walls.nextRun(instant === undefined ? lastOfGap(wall, clock) : wall);
       }
       return undefined;

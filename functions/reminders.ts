@@ -9,7 +9,7 @@ type Reminder = {
   /** Fails with this error before attempt `failsUntil`. Without `failsUntil` each attempt fails. */
   fails?: string;
   failsUntil?: number;
-  /** Asks for another run after this duration, until `retryUntil` (ISO 8601). */
+  /** Asks for another run after this duration, if the time is before `retryUntil` (ISO 8601). Has no effect without `retryUntil`. */
   retryIn?: number | string;
   retryUntil?: string;
   /** Buries the job for this reason. */

@@ -8,7 +8,7 @@ const { resolve } = createRequire(import.meta.url);
 
 /**
  * Answers one sentence with the packages that are not installed and the command that installs the right versions. Answers `undefined`
- * if all are installed. `who` needs them: `minutehand local`.
+ * if all are installed. `who`: what needs the packages, such as `minutehand local`.
  */
 export function missingPackages(
   who: string,

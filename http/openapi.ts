@@ -33,7 +33,10 @@ const SERVERS = [
   { url: "http://127.0.0.1:4500", description: "minutehand local, which needs no signature" },
 ];
 
-/** SigV4 in the words of API Gateway's own exports; a bearer token for an API with an authorizer of the user's; `{}` for the local stack. */
+/**
+ * The ways to authenticate. `sigv4` has the words of API Gateway's own exports. `bearer` is for an API with an authorizer of the user's
+ * own. The `{}` in `SECURITY` means no authentication, as on the local stack.
+ */
 const SECURITY_SCHEMES = {
   sigv4: {
     type: "apiKey",

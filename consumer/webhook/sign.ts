@@ -9,8 +9,9 @@ export type Sign = (call: Signed) => string;
 
 /**
  * Makes the function that signs calls as Standard Webhooks does. It derives a secret of the receiver from each of the topic's secrets
- * (`receiverSecret`), and signs a call with each derived secret. With `sharedSecret` it also signs with each of the topic's secrets. So while
- * the topic's secret is changed, a receiver can verify a call with the old or the new one. An older text that is not a secret is left out.
+ * (`receiverSecret`), and signs a call with each derived secret. With `sharedSecret` it also signs with each of the topic's secrets. So
+ * while the topic's secret is changed, a receiver can verify a call with the old or the new one. An older text that is not a secret is
+ * left out.
  *
  * @throws if the topic's current secret, the first, is not a secret
  */
