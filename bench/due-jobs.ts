@@ -10,7 +10,7 @@ import { attributesOf, insertAll } from "./plain-table.ts";
 import type { Rig } from "./rig.ts";
 
 /** Files jobs as a producer does, and sends those that are near. Throws if a job was not filed. */
-export async function fileJobs({ ctx }: Rig, jobs: readonly NewJob[]): Promise<Home[]> {
+export async function fileJobs({ ctx }: Pick<Rig, "ctx">, jobs: readonly NewJob[]): Promise<Home[]> {
   const homes: Home[] = [];
   for (const some of chunksOf(jobs, BATCH_JOBS)) {
     for (const result of await enqueueMany(ctx, some)) {

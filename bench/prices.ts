@@ -1,3 +1,6 @@
+/** Hours of a month, as AWS counts them. */
+export const MONTH_HOURS = 730;
+
 /**
  * What AWS charges, in dollars: the list prices of us-east-1, without free tiers and taxes, as of 2026-11-01. Sources: the
  * services' pricing pages, aws.amazon.com/<service>/pricing.
@@ -18,8 +21,8 @@ export const PRICES = {
   scheduledInvocation: 1e-6,
   /** CloudWatch: a GB of logs; a custom metric, and an alarm, for an hour. */
   logGigabyte: 0.5,
-  metricHour: 0.3 / 730,
-  alarmHour: 0.1 / 730,
+  metricHour: 0.3 / MONTH_HOURS,
+  alarmHour: 0.1 / MONTH_HOURS,
   /** Secrets Manager: a secret for an hour. */
-  secretHour: 0.4 / 730,
+  secretHour: 0.4 / MONTH_HOURS,
 } as const;

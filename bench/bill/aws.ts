@@ -23,14 +23,14 @@ import type { Context } from "../../protocol/ports.ts";
 import type { ProtocolEvent } from "../../protocol/reports.ts";
 import { type Machine, startMachine } from "../../test/sim/machine.ts";
 import { type Call, clientOn, type Network } from "../../test/sim/network.ts";
-import { simulatedDynamo } from "../../test/sim/services/dynamo.ts";
+import { entryOf, eventOf, type Received } from "../../test/sim/platform.ts";
 import { simulatedScheduler } from "../../test/sim/services/scheduler.ts";
 import { NO_TROUBLE } from "../../test/sim/services/service.ts";
 import { simulatedSqs } from "../../test/sim/services/sqs.ts";
 import { type Timeline, timelineFrom } from "../../test/sim/timeline.ts";
 import { ASSUMED } from "./assumed.ts";
 import type { Deployed } from "./deployed.ts";
-import { dynamoMeter, meteredSqs, storageOf } from "./meters.ts";
+import { meteredDynamo, meteredSqs, storageOf } from "./meters.ts";
 import { writtenMetrics } from "./metrics.ts";
 import { NOTHING, type Usage } from "./usage.ts";
 
@@ -39,7 +39,9 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 /** ms since the epoch. */
 const START = Date.UTC(2026, 2, 1, 9);
-/** The longest time of an invocation: ms. */
+/** For how long the deployed tick begins new work: ms. */
+const TICK_WORKS_FOR = 160 * SECOND;
+/** The longest time of a consumer's invocation: ms. */
 const TIMEOUT = 60 * SECOND;
 const SQS_BATCH = 10;
 const VISIBILITY_SECONDS = 90;
@@ -66,17 +68,11 @@ export function startBilledQueue(policy: Policy, { memory, alarms }: Deployed): 
   const timeline = timelineFrom(START);
   const usage: Usage = { ...NOTHING };
   const metrics = writtenMetrics();
-  const units = dynamoMeter(usage);
   let billedFrom = START;
   let started = 0;
 
   const watchers = new Map<string, () => void>();
-  const dynamo = simulatedDynamo({
-    clock: timeline.now,
-    createdAt: START - HOUR,
-    pageItems: Number.POSITIVE_INFINITY,
-    onWrite: units.wrote,
-  });
+  const dynamo = meteredDynamo(timeline.now, START - HOUR, usage);
   const plainSqs = simulatedSqs({
     clock: timeline.now,
     topics: [...Object.keys(policy.topics), "_events"],
@@ -91,7 +87,8 @@ export function startBilledQueue(policy: Policy, { memory, alarms }: Deployed): 
     unwanted: "\u0000",
   });
   const sqs = meteredSqs(plainSqs, usage);
-  const metered = units.over(dynamo);
+  const hasVisible = (queue: string): boolean =>
+    plainSqs.messages(queue).some(({ visibleAt }) => visibleAt <= timeline.now());
   const scheduler = simulatedScheduler({
     clock: timeline.now,
     at: timeline.at,
@@ -126,13 +123,12 @@ export function startBilledQueue(policy: Policy, { memory, alarms }: Deployed): 
   const longPoll = ({ operation, input }: Call): number | undefined => {
     if (operation !== "ReceiveMessage") return undefined;
     const { QueueUrl, WaitTimeSeconds = 0 } = input as { QueueUrl: string; WaitTimeSeconds?: number };
-    const visible = plainSqs.messages(QueueUrl).some(({ visibleAt }) => visibleAt <= timeline.now());
-    return visible || WaitTimeSeconds === 0 ? undefined : WaitTimeSeconds * SECOND;
+    return hasVisible(QueueUrl) || WaitTimeSeconds === 0 ? undefined : WaitTimeSeconds * SECOND;
   };
 
   const contextOn = (machine: Machine, report: (event: ProtocolEvent) => void): Context => ({
     pool: dynamoPool({
-      client: clientOn(network, machine, "dynamodb", metered),
+      client: clientOn(network, machine, "dynamodb", dynamo),
       table: "jobs",
       clock: machine.clock,
       wait: machine.timers.wait,
@@ -194,6 +190,7 @@ export function startBilledQueue(policy: Policy, { memory, alarms }: Deployed): 
     });
   const api = appOf("api", routes);
   const receive = appOf("receive", [receiveRoute]);
+  let keys = 0;
   const client = clientOver({
     url: "https://billed.invalid",
     clock: timeline.now,
@@ -211,12 +208,10 @@ export function startBilledQueue(policy: Policy, { memory, alarms }: Deployed): 
       return new Response(answer.body ?? "", { status: answer.statusCode ?? 500 });
     },
   });
-  let keys = 0;
-
   const promoted = functionOf<string, void>("promote", (ctx) => (id) => promote(ctx, id));
   const ticked = functionOf<number, void>("tick", (ctx) => (until) => tick(ctx, until));
   const nextTick = (): void => {
-    void ticked(timeline.now() + 160 * SECOND);
+    void ticked(timeline.now() + TICK_WORKS_FOR);
     timeline.at(timeline.now() + MINUTE, nextTick);
   };
   timeline.at(START, nextTick);
@@ -242,16 +237,11 @@ export function startBilledQueue(policy: Policy, { memory, alarms }: Deployed): 
         MaxNumberOfMessages: SQS_BATCH,
         VisibilityTimeout: VISIBILITY_SECONDS,
       };
-      const visible = plainSqs.messages(topic).some(({ visibleAt }) => visibleAt <= timeline.now());
-      if (!visible) return;
+      if (!hasVisible(topic)) return;
       const { Messages } = sqs.perform("ReceiveMessage", asked, NO_TROUBLE) as { Messages: Received[] };
-      const Records = Messages.map(({ MessageId, Body, ReceiptHandle, Attributes }) => {
-        return { messageId: MessageId, body: Body, receiptHandle: ReceiptHandle, attributes: Attributes };
-      });
-      void consume({ Records } as unknown as SQSEvent).then(({ batchItemFailures }) => {
+      void consume(eventOf(Messages)).then(({ batchItemFailures }) => {
         if (batchItemFailures.length > 0) fail(`${batchItemFailures.length} messages of ${topic} failed`);
-        const Entries = Messages.map(({ MessageId: Id, ReceiptHandle }) => ({ Id, ReceiptHandle }));
-        sqs.perform("DeleteMessageBatch", { QueueUrl: topic, Entries }, NO_TROUBLE);
+        sqs.perform("DeleteMessageBatch", { QueueUrl: topic, Entries: Messages.map(entryOf) }, NO_TROUBLE);
       });
       poll();
     };
@@ -281,8 +271,6 @@ export function startBilledQueue(policy: Policy, { memory, alarms }: Deployed): 
     started: () => started,
   };
 }
-
-type Received = { MessageId: string; Body: string; ReceiptHandle: string; Attributes: object };
 
 /** A workload without faults has no failures. The error ends the process, because nobody waits for it. */
 function fail(text: string): never {

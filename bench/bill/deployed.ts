@@ -7,13 +7,14 @@ const HANDLER = join(import.meta.dirname, "../../examples/order-timeout/close-or
 
 /** What the construct deploys for a queue with one Lambda topic: the memory of each function in MiB, and the number of alarms. */
 export type Deployed = {
-  readonly memory: Readonly<Record<"api" | "receive" | "tick" | "promote" | "consumer", number>>;
+  readonly memory: Readonly<Record<keyof typeof LOGICAL_IDS, number>>;
   readonly alarms: number;
 };
 
 type Resource = { readonly Type: string; readonly Properties: { readonly MemorySize?: number } };
 
-const NAMES = {
+/** What the logical id of each function has in it. */
+const LOGICAL_IDS = {
   api: /Handler(?!ordertimeout)/,
   receive: /Receive/,
   tick: /Sweeper/,
@@ -37,13 +38,9 @@ export function deployedQueue(): Deployed {
     return size;
   };
   return {
-    memory: {
-      api: memoryOf(NAMES.api),
-      receive: memoryOf(NAMES.receive),
-      tick: memoryOf(NAMES.tick),
-      promote: memoryOf(NAMES.promote),
-      consumer: memoryOf(NAMES.consumer),
-    },
+    memory: Object.fromEntries(
+      Object.entries(LOGICAL_IDS).map(([name, pattern]) => [name, memoryOf(pattern)]),
+    ) as Deployed["memory"],
     alarms: resources.filter(([, { Type }]) => Type === "AWS::CloudWatch::Alarm").length,
   };
 }

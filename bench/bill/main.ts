@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { messageOf } from "../../core/errors.ts";
-import { deployedQueue } from "./deployed.ts";
-import { BILL, lineOf } from "./table.ts";
+import { BILL } from "./table.ts";
 import { billAll } from "./workloads.ts";
 
 const HELP = `Computes what AWS charges for some workloads: a million jobs, or a month. Takes less than a minute.
@@ -27,7 +26,7 @@ function readOptions() {
 }
 
 async function run(writes: boolean): Promise<void> {
-  const lines = (await billAll(deployedQueue())).map(lineOf);
+  const lines = await billAll();
   for (const { workload, per, dollars, parts, writeUnits, readUnits } of lines) {
     const shown = Object.entries(parts).map(([name, part]) => `${name} ${part}`);
     const units =

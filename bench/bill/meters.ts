@@ -1,50 +1,44 @@
 import { readUnits, writeUnits } from "../../local/services/dynamodb/units.ts";
 import type { Item as StoredItem } from "../../local/services/dynamodb/values.ts";
 import { sizeOfItem } from "../../local/services/dynamodb/values.ts";
-import type { Dynamo } from "../../test/sim/services/dynamo.ts";
+import { type Dynamo, simulatedDynamo } from "../../test/sim/services/dynamo.ts";
 import type { Row } from "../../test/sim/services/expressions.ts";
 import type { Service } from "../../test/sim/services/service.ts";
+import { MONTH_HOURS } from "../prices.ts";
 import { ASSUMED } from "./assumed.ts";
 import type { Usage } from "./usage.ts";
 
 /** SQS charges each 64 KiB of a request as one request ("Amazon SQS pricing"). */
 const REQUEST_BYTES = 64 * 1024;
-const MONTH = 730 * 3_600_000;
+const MONTH = MONTH_HOURS * 3_600_000;
 
-/** Counts the units of the calls to DynamoDB. `wrote` must be called for each item that changes, with the item before and after. */
-export type DynamoMeter = {
-  readonly wrote: (before: Row | undefined, after: Row | undefined) => void;
-  readonly over: (dynamo: Dynamo) => Service;
-};
-
-export function dynamoMeter(usage: Usage): DynamoMeter {
+/** DynamoDB with one table, which counts the units of each call. */
+export function meteredDynamo(clock: () => number, createdAt: number, usage: Usage): Dynamo {
   // DynamoDB first prepares a transaction and then commits it, and charges both.
   let factor = 1;
-  let isExpiry = true;
-  return {
-    wrote(before, after) {
-      // TTL deletes without charge.
-      if (!isExpiry) usage.writeUnits += factor * writeUnits(asStored(before), asStored(after));
+  const dynamo = simulatedDynamo({
+    clock,
+    createdAt,
+    pageItems: Number.POSITIVE_INFINITY,
+    onWrite: (before, after) => {
+      usage.writeUnits += factor * writeUnits(asStored(before), asStored(after));
     },
-    over: (dynamo) => ({
-      perform(operation, input, trouble) {
-        factor = operation === "TransactWriteItems" ? 2 : 1;
-        isExpiry = false;
-        try {
-          const output = dynamo.perform(operation, input, trouble);
-          usage.readUnits += readsOf(operation, input, output);
-          // A refused statement is charged as a write. All items of the benchmark are smaller than 1 KB.
-          usage.writeUnits += refusedStatements(operation, output);
-          usage.writeUnits += checksOf(operation, input);
-          return output;
-        } catch (refused) {
-          usage.writeUnits += writesRefusedBy(operation, input);
-          throw refused;
-        } finally {
-          isExpiry = true;
-        }
-      },
-    }),
+  });
+  return {
+    ...dynamo,
+    perform(operation, input, trouble) {
+      factor = operation === "TransactWriteItems" ? 2 : 1;
+      try {
+        const output = dynamo.perform(operation, input, trouble);
+        usage.readUnits += readsOf(operation, input, output);
+        // A refused statement is charged as a write. All items of the benchmark are smaller than 1 KB.
+        usage.writeUnits += refusedStatements(operation, output) + checksOf(operation, input);
+        return output;
+      } catch (refused) {
+        usage.writeUnits += writesRefusedBy(operation, input);
+        throw refused;
+      }
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import { PRICES } from "../prices.ts";
 
-/** What a workload uses of AWS. A month has 730 hours. */
+/** What a workload or a stack uses of AWS. */
 export type Usage = {
   writeUnits: number;
   readUnits: number;
@@ -30,7 +30,7 @@ export const NOTHING: Usage = {
 };
 
 /** What the usage costs in dollars, line by line. */
-export function costOf(usage: Usage): Record<string, number> {
+export function costOf(usage: Usage) {
   return {
     writes: usage.writeUnits * PRICES.writeUnit,
     reads: usage.readUnits * PRICES.readUnit,
@@ -42,5 +42,5 @@ export function costOf(usage: Usage): Record<string, number> {
     logs: (usage.logBytes / 1e9) * PRICES.logGigabyte,
     metrics: usage.metricHours * PRICES.metricHour,
     alarms: usage.alarmHours * PRICES.alarmHour,
-  };
+  } satisfies Record<string, number>;
 }

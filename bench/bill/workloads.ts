@@ -1,18 +1,20 @@
 import { BATCH_JOBS } from "../../core/constants.ts";
 import type { Policy, TopicPolicy } from "../../core/policy.ts";
 import { chunksOf } from "../../general/batches.ts";
-import { enqueue, enqueueMany } from "../../protocol/file/enqueue.ts";
-import { BODY } from "../jobs.ts";
+import { enqueue } from "../../protocol/file/enqueue.ts";
+import type { NewJob } from "../../protocol/new-job.ts";
+import { fileJobs } from "../due-jobs.ts";
+import { BODY, newJobs } from "../jobs.ts";
+import { MONTH_HOURS } from "../prices.ts";
 import { type BilledQueue, startBilledQueue } from "./aws.ts";
-import type { Deployed } from "./deployed.ts";
+import { type Deployed, deployedQueue } from "./deployed.ts";
+import { type Line, lineOf } from "./table.ts";
 import { NOTHING, type Usage } from "./usage.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const MILLION = 1e6;
 const HOUR = 60 * MINUTE;
-/** Hours of a month, as AWS counts them. */
-const MONTH_HOURS = 730;
 const TOPIC = "orders";
 const COUNT = 2000;
 const AHEAD = 15 * MINUTE;
@@ -20,18 +22,19 @@ const AHEAD = 15 * MINUTE;
 /** What one workload used: `per` job, or in a month. */
 export type Billed = { readonly workload: string; readonly per: "job" | "month"; readonly usage: Usage };
 
-/** Files `count` jobs that are due at `dueAt`. */
-type File = (queue: BilledQueue, count: number, dueAt: number) => Promise<unknown>;
+/** Files `COUNT` jobs that are due at `dueAt`. */
+type File = (queue: BilledQueue, dueAt: number) => Promise<unknown>;
 
-/** Runs every workload on a queue of its own, and answers what each used. Takes about a minute. */
-export async function billAll(deployed: Deployed): Promise<Billed[]> {
+/** Runs every workload on a queue of its own, and answers their bills. Takes less than a minute. */
+export async function billAll(): Promise<Line[]> {
+  const deployed = deployedQueue();
   const start = (topic: Partial<TopicPolicy> = {}, more: Partial<Policy> = {}) =>
     startOf(deployed, topic, more);
   const idle = await idleMonth(start());
   const perHour = scaled(idle.usage, 1 / MONTH_HOURS);
   const burst = (workload: string, file: File, queue = start(), runs = true) =>
     burstOf(workload, queue, file, perHour, runs);
-  return [
+  const billed = [
     await burst("tracked jobs, a burst filed in batches from inside AWS", batches),
     await steady("tracked jobs, 12 a second", start(), SECOND / 12, 5 * MINUTE),
     await steady("tracked jobs, one every 2.5 s", start(), 2.5 * SECOND, HOUR),
@@ -44,6 +47,7 @@ export async function billAll(deployed: Deployed): Promise<Billed[]> {
     idle,
     await pulledMonth(start({ consumer: "pull" })),
   ];
+  return billed.map(lineOf);
 }
 
 function startOf(deployed: Deployed, topic: Partial<TopicPolicy>, more: Partial<Policy>): BilledQueue {
@@ -57,29 +61,26 @@ function startOf(deployed: Deployed, topic: Partial<TopicPolicy>, more: Partial<
   return startBilledQueue(policy, deployed);
 }
 
-const batches: File = async ({ producer }, count, dueAt) => {
-  const jobs = Array.from({ length: count }, () => ({ topic: TOPIC, body: JSON.stringify(BODY), dueAt }));
-  for (const some of chunksOf(jobs, BATCH_JOBS))
-    for (const result of await enqueueMany(producer, some)) if (result instanceof Error) throw result;
+const jobsDueAt = (dueAt: number): NewJob[] => newJobs(COUNT, TOPIC, () => dueAt);
+
+const batches: File = ({ producer: ctx }, dueAt) => fileJobs({ ctx }, jobsDueAt(dueAt));
+
+const httpCalls: File = async ({ client }, dueAt) => {
+  for (let i = 0; i < COUNT; i++) await client.enqueue(TOPIC, BODY, { dueAt: new Date(dueAt) });
 };
 
-const httpCalls: File = async ({ client }, count, dueAt) => {
-  for (let i = 0; i < count; i++) await client.enqueue(TOPIC, BODY, { dueAt: new Date(dueAt) });
-};
-
-const httpBatches: File = async ({ client }, count, dueAt) => {
-  const jobs = Array.from({ length: count }, () => ({ topic: TOPIC, body: BODY, dueAt: new Date(dueAt) }));
+const httpBatches: File = async ({ client }, dueAt) => {
+  const jobs = Array.from({ length: COUNT }, () => ({ topic: TOPIC, body: BODY, dueAt: new Date(dueAt) }));
   for (const some of chunksOf(jobs, BATCH_JOBS)) await client.enqueueMany(some);
 };
 
-const keyed: File = async ({ producer }, count, dueAt) => {
-  for (let i = 0; i < count; i++)
-    await enqueue(producer, { topic: TOPIC, body: JSON.stringify(BODY), dueAt, key: `order-${i}` });
+const keyed: File = async ({ producer }, dueAt) => {
+  for (const [i, job] of jobsDueAt(dueAt).entries()) await enqueue(producer, { ...job, key: `order-${i}` });
 };
 
-const keyedAndCancelled: File = async (queue, count, dueAt) => {
-  await keyed(queue, count, dueAt);
-  for (let i = 0; i < count; i++) await queue.client.cancelByKey(TOPIC, `order-${i}`);
+const keyedAndCancelled: File = async (queue, dueAt) => {
+  await keyed(queue, dueAt);
+  for (let i = 0; i < COUNT; i++) await queue.client.cancelByKey(TOPIC, `order-${i}`);
 };
 
 /** A queue without jobs. */
@@ -117,7 +118,7 @@ async function burstOf(
   const began = queue.timeline.now();
   const dueAt = began + AHEAD;
   let isFiled = false;
-  void file(queue, COUNT, dueAt).then(() => {
+  void file(queue, dueAt).then(() => {
     isFiled = true;
   });
   await letPass(queue, AHEAD + 3 * MINUTE);

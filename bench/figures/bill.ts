@@ -1,5 +1,3 @@
-import { deployedQueue } from "../bill/deployed.ts";
-import { lineOf } from "../bill/table.ts";
 import { billAll } from "../bill/workloads.ts";
 import type { Figure } from "../figure.ts";
 
@@ -8,7 +6,7 @@ export const bill: Figure = {
   name: "bill",
   what: "what AWS charges for a million jobs, or for a month",
   measure: async () =>
-    (await billAll(deployedQueue())).map(lineOf).map(({ workload, per, dollars, writeUnits }) => ({
+    (await billAll()).map(({ workload, per, dollars, writeUnits }) => ({
       figure: `bill: ${workload}, a ${per}`,
       ours: writeUnits === undefined ? `$${dollars}` : `$${dollars}; ${writeUnits} write units a job`,
     })),

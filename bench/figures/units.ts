@@ -1,9 +1,8 @@
-import { BATCH_JOBS, BUCKET, NEAR } from "../../core/constants.ts";
+import { BUCKET, NEAR } from "../../core/constants.ts";
 import { minuteOf } from "../../core/items.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
-import { chunksOf } from "../../general/batches.ts";
-import { enqueueMany } from "../../protocol/file/enqueue.ts";
 import { tick } from "../../protocol/hand-over/tick.ts";
+import { fileJobs } from "../due-jobs.ts";
 import type { Figure } from "../figure.ts";
 import { newJobs } from "../jobs.ts";
 import { type Bill, consume, meter, NOTHING } from "../metered.ts";
@@ -80,12 +79,10 @@ async function billOf(rig: Rig, { topic, policy, count, far }: Life): Promise<Bi
     spent.read += read / count;
     spent.requests += requests / count;
   };
-  for (const some of chunksOf(
+  await fileJobs(
+    { ctx },
     newJobs(count, topic, () => dueAt),
-    BATCH_JOBS,
-  )) {
-    for (const result of await enqueueMany(ctx, some)) if (result instanceof Error) throw result;
-  }
+  );
   add(bill());
   if (far) {
     offset = dueAt - Date.now();

@@ -179,11 +179,13 @@ export type Received = {
   Chain: number;
 };
 
-function entryOf({ MessageId, ReceiptHandle }: Received) {
+/** The entry of a batch that deletes this message. */
+export function entryOf({ MessageId, ReceiptHandle }: Received) {
   return { Id: MessageId, ReceiptHandle };
 }
 
-function eventOf(messages: readonly Received[]): SQSEvent {
+/** The event by which Lambda passes messages to a function. */
+export function eventOf(messages: readonly Received[]): SQSEvent {
   const Records = messages.map(({ MessageId, Body, ReceiptHandle, Attributes }) => {
     return { messageId: MessageId, body: Body, receiptHandle: ReceiptHandle, attributes: Attributes };
   });

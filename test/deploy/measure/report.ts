@@ -1,3 +1,4 @@
+import { costOf as dollarsOf, NOTHING } from "../../../bench/bill/usage.ts";
 import { PRICES } from "../../../bench/prices.ts";
 import type { Lateness } from "./lateness.ts";
 import type { Usage } from "./usage.ts";
@@ -55,13 +56,15 @@ export function costOf(
   usage: Usage,
   { hours, alarms, secrets }: { hours: number; alarms: number; secrets: number },
 ): Record<string, number> {
+  const { sqsMessages: sqsRequests, ...others } = usage;
+  const cost = dollarsOf({ ...NOTHING, ...others, sqsRequests, alarmHours: hours * alarms });
   return {
-    DynamoDB: usage.writeUnits * PRICES.writeUnit + usage.readUnits * PRICES.readUnit,
-    SQS: usage.sqsMessages * PRICES.sqsRequest,
-    Lambda: usage.invocations * PRICES.invocation + usage.gigabyteSeconds * PRICES.gigabyteSecond,
-    "HTTP API": usage.apiCalls * PRICES.apiCall,
-    logs: (usage.logBytes / 1e9) * PRICES.logGigabyte,
-    "alarms and secrets": hours * (alarms * PRICES.alarmHour + secrets * PRICES.secretHour),
+    DynamoDB: cost.writes + cost.reads,
+    SQS: cost.SQS,
+    Lambda: cost.Lambda,
+    "HTTP API": cost["API calls"],
+    logs: cost.logs,
+    "alarms and secrets": cost.alarms + hours * secrets * PRICES.secretHour,
   };
 }
 
