@@ -210,19 +210,25 @@ async function storeForRepeat(
 ): Promise<Enqueued> {
   if (refusal) throw refusal;
   const { id, expiresAt } = item;
-  const { time: dueAt } = addressOf(id);
+  const named = homeNamedBy(item, asked);
+  const { dueAt } = named;
   const now = ctx.clock();
   // This call may store the home later than the first call could. So no other repeat may file a new job as long as that.
   if (now > (item.writtenAt ?? 0)) await renew(ctx, item, now, by);
   // The home may be stored at a time that the audit has read already. So a look makes a later audit read the job.
   if (dueAt < now) await fileLooks(ctx, [{ id, time: now }], by);
   // A deployment may have made the topic untracked since. This job stays tracked.
-  const { untracked: _, expiresAt: __, hasSchedule: ___, ...fields } = asked;
-  const once = onceText([{ token, expiresAt }]);
-  const home = { ...fields, ...homeKey(id), id, dueAt, wantedAt: dueAt, once };
+  const { untracked: _, expiresAt: __, hasSchedule: ___, ...fields } = named;
+  const home = { ...fields, once: onceText([{ token, expiresAt }]) };
   const stored = await storeNamed(ctx, isFar(ctx, dueAt) ? { ...home, hasSchedule: true } : home, by);
   await syncPromotions(ctx, [stored.home]);
   return { ...stored, outcome: "replayed" };
+}
+
+/** The home that a repeated request asks for, under the id that the item names. The id has the due time of the first call. */
+function homeNamedBy({ id }: OnceItem, asked: Home): Home {
+  const { time: dueAt } = addressOf(id);
+  return { ...asked, ...homeKey(id), id, dueAt, wantedAt: dueAt };
 }
 
 /** Sets the time of the item to `now`. @throws if another repeat has changed the item since it was read */
@@ -270,9 +276,8 @@ async function replay(
     if (item.unsent && !asked.untracked) return undefined;
     // The job was never stored. The repeated request and the job's id together contain all fields of the job.
     // The job stays untracked, although a deploy may have made its topic tracked since.
-    const { time: dueAt } = addressOf(item.id);
-    const untracked = { untracked: true as const, expiresAt: ttl(dueAt + UNTRACKED_AFTER) };
-    const same = { ...asked, ...homeKey(item.id), id: item.id, dueAt, wantedAt: dueAt, ...untracked };
+    const named = homeNamedBy(item, asked);
+    const same: Home = { ...named, untracked: true, expiresAt: ttl(named.dueAt + UNTRACKED_AFTER) };
     if (item.unsent) await fileUnsent(ctx, item, same, by);
     return { outcome: "replayed", home: same };
   }

@@ -21,18 +21,6 @@ import type { Backlogs } from "./backlog.ts";
 import { progressOf, readCursor, type ShardCursor } from "./cursor.ts";
 import { type DueJob, type Handed, sendDue } from "./send-due.ts";
 
-/**
- * How a sweep of a shard ended.
- * - `done`: all entries before the limit are handed over.
- * - `overtaken`: another sweep has moved the cursor, and goes on with the shard.
- * - `out-of-time`: the next tick starts where this sweep has stopped.
- * - `unreachable`: SQS as a whole does not answer. The next tick starts where this sweep has stopped.
- */
-export type SweepEnd = "done" | "overtaken" | "out-of-time" | "unreachable";
-
-/** `cursor`: set if the sweep is done and has moved the cursor without writing it. The audit that follows writes it: one write for both. */
-export type Swept = { readonly end: SweepEnd; readonly cursor?: ShardCursor };
-
 /** How many jobs that could not be handed over are worked on at once: each gets a look, or is recorded as dead. */
 const FAILED_AT_ONCE = 8;
 /** How many queues are asked at once whether SQS answers. Each queue that hangs takes as long as its client waits. */
@@ -54,6 +42,9 @@ const passedOver = new WeakMap<Pool, Map<number, PassedOver>>();
  *
  * @param until ms on the context's clock after which no page is begun
  * @param backlogs asked once for all shards of a tick
+ * @returns the moved cursor, if all entries before the limit are handed over. The audit that follows writes this cursor, so that one write
+ * is enough for both. `undefined`: no write is left. If the sweep ran out of time, or SQS as a whole does not answer, the next tick goes on
+ * where this sweep has stopped. If another sweep has moved the cursor, that sweep goes on with the shard
  * @throws at the end, the error of a minute that could not be read
  */
 export async function sweepShard(
@@ -61,39 +52,39 @@ export async function sweepShard(
   shard: number,
   until: number,
   backlogs: Backlogs,
-): Promise<Swept> {
+): Promise<ShardCursor | undefined> {
   const limit = ctx.clock() + LOOKAHEAD;
   const cursor = await readCursor(ctx, shard);
-  if (cursor.swept >= beforeTime(limit)) return { end: "done" };
+  if (cursor.swept >= beforeTime(limit)) return undefined;
   const progress = progressOf(ctx, cursor, "swept");
   let entries = 0;
-  let end: SweepEnd = "done";
+  let isDone = true;
   const passed = passedBefore(ctx, shard, cursor.swept);
   try {
-    if (ctx.clock() >= until) return { end: "out-of-time" };
+    if (ctx.clock() >= until) return undefined;
     for await (const page of pages(ctx, shard, cursor.swept, beforeTime(limit), passed)) {
       if (ctx.clock() >= until) {
-        end = "out-of-time";
+        isDone = false;
         break;
       }
       // rule: send-before-cursor
       const unsent = await handOver(ctx, page.entries, limit, backlogs);
       entries += page.entries.length;
       const reached = firstUnread(passed, unsent?.before ?? page.position);
-      if (!(await progress.reach(reached, page.entries.length))) return { end: "overtaken" };
+      if (!(await progress.reach(reached, page.entries.length))) return undefined;
       if (unsent) {
-        end = "unreachable";
+        isDone = false;
         break;
       }
     }
     // rule: cursor-stops-at-the-limit
     // A minute that an earlier sweep passed over counts as unread until its last page is done. So the cursor may go further now than in
     // the loop.
-    if (end === "done") await progress.reach(firstUnread(passed, beforeTime(limit)), 0);
-    if (end === "done" && passed.unread.size === 0) return { end, cursor: progress.unsaved() };
-    if (!(await progress.end())) return { end: "overtaken" };
-    if (passed.unread.size > 0) throw passed.error;
-    return { end };
+    if (isDone) await progress.reach(firstUnread(passed, beforeTime(limit)), 0);
+    if (isDone && passed.unread.size === 0) return progress.unsaved();
+    const isOurs = await progress.end();
+    if (isOurs && passed.unread.size > 0) throw passed.error;
+    return undefined;
   } finally {
     // A sweep that failed reports its lag too: an alarm watches the lag.
     ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });

@@ -36,7 +36,7 @@ export async function tick(outer: Context, until: number): Promise<void> {
   // The cursors that sweeps have left to the audits of their shards.
   const unsaved = new Map<number, ShardCursor>();
   const sweep = async (shard: number): Promise<void> => {
-    const { cursor } = await sweepShard(ctx, shard, until, backlogs);
+    const cursor = await sweepShard(ctx, shard, until, backlogs);
     if (cursor) unsaved.set(shard, cursor);
   };
   await Promise.all([

@@ -499,6 +499,8 @@ describe("a call with an Idempotency-Key that dies between the once item and the
   const isHome = ({ operation, keys }: Call): boolean =>
     operation === "insert" && keys.some(({ sk }) => /^\d+#[^#]+$/.test(sk));
 
+  const isChange = ({ operation }: Call): boolean => operation === "change";
+
   /** Files a job whose home is not stored. Answers the id that the once item names. */
   async function dieBeforeHome(world: World, job: object = {}): Promise<string> {
     world.pool.hooks.before = (call) => {
@@ -599,8 +601,7 @@ describe("a call with an Idempotency-Key that dies between the once item and the
     await dieBeforeHome(world, { delay: HOUR });
     await world.pass(LANDS_WITHIN);
     const job = { topic: "orders", body: "{}", dueAt: world.now() + HOUR, once };
-    const isRenewal = ({ operation }: Call): boolean => operation === "change";
-    meanwhile(world, isRenewal, async () => void (await enqueue(world.ctx, job)));
+    meanwhile(world, isChange, async () => void (await enqueue(world.ctx, job)));
     const behind = enqueue(world.skewed(-14 * SECOND), job);
     await expect(behind).rejects.toMatchObject({ code: "unavailable" });
     expect(homes(world)).toHaveLength(1);
@@ -611,10 +612,9 @@ describe("a call with an Idempotency-Key that dies between the once item and the
     await dieBeforeHome(world, { delay: HOUR });
     await world.pass(LANDS_WITHIN);
     const job = { topic: "orders", body: "{}", dueAt: world.now() + HOUR, once };
-    const isOver = ({ operation }: Call): boolean => operation === "change";
     // The process whose clock is ahead has read the item, and is about to replace it.
-    meanwhile(world, isOver, async () => void (await enqueue(world.skewed(-14 * SECOND), job)));
-    const [{ id }] = [await world.file({ once, delay: HOUR })];
+    meanwhile(world, isChange, async () => void (await enqueue(world.skewed(-14 * SECOND), job)));
+    const { id } = await world.file({ once, delay: HOUR });
     expect(homes(world).map((home) => home.id)).toEqual([id]);
   });
 

@@ -225,7 +225,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "cursor advanced before the send",
     rule: "send-before-cursor",
-    change: before(`if (!(await ${ADVANCE})) return "overtaken";`),
+    change: before(`if (!(await ${ADVANCE})) return undefined;`),
   },
   {
     name: "cursor advanced to the clock, not to the limit",
