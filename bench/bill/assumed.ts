@@ -13,9 +13,9 @@ export const ASSUMED = {
   memoryOfOneCore: 1769,
   /** How many long polls Lambda keeps open at an idle queue ("Using Lambda with Amazon SQS", Lambda Developer Guide). */
   pollers: 5,
-  /** How long each of them waits: seconds. */
+  /** How long each of these polls waits: seconds. */
   pollSeconds: 20,
-  /** Lambda's own lines START, END and REPORT of an invocation: bytes. */
+  /** How many bytes Lambda's own log lines of one invocation have: START, END and REPORT. */
   logBytesPerInvocation: 330,
   /** What DynamoDB adds to the size of each stored item ("Item sizes and formats", DynamoDB Developer Guide): bytes. */
   bytesPerStoredItem: 100,

@@ -129,11 +129,14 @@ async function burstOf(
   const storedGigabyteMonths = queue.storage();
   const spent = combined(queue.bill(), perHour, (all, idle) => Math.max(all - idle * hours, 0));
   const usage = scaled({ ...spent, storedGigabyteMonths }, 1 / COUNT);
-  // A million jobs in one burst have values in no more hours than these jobs have.
+  // The metrics have values in no more hours if a million jobs are in the burst.
   return { workload, per: "job", usage: { ...usage, metricHours: spent.metricHours / MILLION } };
 }
 
-/** Jobs that are filed one by one from inside AWS, six minutes ahead, for so long that as many run as are filed. All costs are counted. */
+/**
+ * Files jobs one by one from inside AWS, each six minutes before it is due. Measures when as many jobs run as are filed. Counts all costs,
+ * also those that an idle queue has.
+ */
 async function steady(workload: string, queue: BilledQueue, every: number, during: number): Promise<Billed> {
   const { timeline, producer } = queue;
   const lead = 6 * MINUTE;

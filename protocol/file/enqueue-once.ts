@@ -213,7 +213,7 @@ async function storeForRepeat(
   const named = homeNamedBy(item, asked);
   const { dueAt } = named;
   const now = ctx.clock();
-  // This call may store the home later than the first call could. So no other repeat may file a new job as long as that.
+  // This call may store the home later than the first call could. Until then, no other repeat may file a new job.
   if (now > (item.writtenAt ?? 0)) await renew(ctx, item, now, by);
   // The home may be stored at a time that the audit has read already. So a look makes a later audit read the job.
   if (dueAt < now) await fileLooks(ctx, [{ id, time: now }], by);

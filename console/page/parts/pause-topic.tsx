@@ -40,7 +40,7 @@ export function ResumeTopic({ topic, pause }: { topic: string; pause: NonNullabl
           left === 0
             ? ""
             : ` The other ${left} are released minute by minute, and start ${paceText(perSecond)}.`;
-        return `Resumed ${topic}. ${released} jobs were released.${rest}`;
+        return `Resumed ${topic}. ${released === 1 ? "1 job was" : `${released} jobs were`} released.${rest}`;
       }}
     >
       <p>
