@@ -84,7 +84,7 @@ export function isBehind(lag: number): boolean {
   return lag * 1000 > USUAL_LAG;
 }
 
-/** How far the sweep is behind, in s. Up to a minute is no trouble, so it is not called a lag. */
+/** How far the sweep is behind. `lag`: in s. Up to `USUAL_LAG` a sweep is on time, because it runs once a minute. */
 export function sweepText(lag: number): string {
   return isBehind(lag) ? `${Math.round(lag)} s behind` : "on time";
 }
@@ -168,8 +168,8 @@ function todoForOverdue({ policy }: TopicReport): string {
 }
 
 /**
- * Reports the dead jobs of a tracked topic, not its dead letters, because SQS keeps a dead letter for only 14 days. Reports the dead letters
- * of an untracked topic.
+ * Reports the dead jobs of a tracked topic, not its dead letters, because SQS keeps a dead letter for only 14 days. Reports the
+ * dead letters of an untracked topic.
  */
 function judgeDead({ topic, depths, deadJobs }: ExaminedTopic): Pick<Check, "found" | "todo">[] {
   if (deadJobs === undefined) {

@@ -23,7 +23,7 @@ export const LEAST_WAIT = 500;
 /** Node fires a timer of more than 24 days at once. */
 export const LONGEST_WAIT = DAY;
 
-/** A followed job may leave the list of jobs that are due around now. One look reads at most this many of these jobs by their ids. */
+/** How many followed jobs that have left the list, and may not have ended, one look reads by their ids. */
 const LOOKED_UP = 50;
 
 /**
@@ -52,7 +52,10 @@ export async function* follow(api: Client, following: Following): AsyncIterable<
   }
 }
 
-/** Reads the jobs that are due around now, and the unfinished jobs of `known`. `followed`: the jobs that the next look must know. */
+/**
+ * Reads the jobs that are due around now, and then the unfinished jobs of `known` that are not among them. `followed`: the jobs
+ * that the next look must know.
+ */
 async function look(
   api: Client,
   { topic, around, clock }: Following,

@@ -15,9 +15,9 @@ const WORDS: Readonly<Record<BulkRequest["action"], Words>> = {
 };
 
 /**
- * Counts the jobs, asks the user to confirm, and changes them. Skips the first two steps with `--yes` or `--cursor`. Throws
- * `UsageError` if it must ask and there is no terminal. Throws `CliError` if the user does not confirm and, at the end, if some jobs
- * could not be changed.
+ * Counts the jobs, asks the user to confirm, and changes them. Skips the first two steps with `--yes` or `--cursor`. Ends after
+ * the count with `--dry-run`, or if there is nothing to change. Throws `UsageError` if it must ask and there is no terminal. Throws
+ * `CliError` if the user does not confirm and, at the end, if some jobs could not be changed.
  */
 export async function changeMany(session: Session, request: BulkRequest, caution: Caution): Promise<void> {
   const { output } = session;

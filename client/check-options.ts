@@ -112,8 +112,8 @@ type Calls = Readonly<Record<string, (...given: unknown[]) => unknown>>;
 const LISTS: readonly string[] = ["list", "forecast", "dead", "schedules"] satisfies (keyof Client)[];
 
 /**
- * Makes the calls of a client refuse unknown options with `bad-request`. Only plain JavaScript can give unknown options. The API would never see some
- * of these options, and its errors do not name the nearest option.
+ * Makes the calls of a client refuse unknown options with `bad-request`. Only plain JavaScript can give unknown options. The API
+ * would never see some of these options, and its errors do not name the nearest option.
  */
 export function withCheckedOptions<Topics>(client: Client<Topics>): Client<Topics> {
   const calls = Object.entries(client as unknown as Calls).map(([name, call]) => [

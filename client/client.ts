@@ -174,7 +174,8 @@ type OneOf<J, All> = J extends unknown ? ([All] extends [J] ? J : never) : never
 /**
  * The calls of the queue's API. `Topics` is the type of the body of each topic's jobs.
  *
- * A refused call throws a `MinutehandError` with the API's `code` and `status`. An unknown option throws `bad-request`. A list reads its pages while it is iterated.
+ * A refused call throws a `MinutehandError` with the API's `code` and `status`. An unknown option throws `bad-request`. A list
+ * reads its pages while it is iterated.
  *
  * The client of `createClient` retries a call whose answer was lost, with the same Idempotency-Key. Below, "a repeat" is such a retry.
  * Two calls of your own are different calls, unless you give both the same `idempotencyKey`.

@@ -15,8 +15,8 @@ const FIRST_WAIT = 300;
 /**
  * Creates a client for the queue's HTTP API.
  *
- * Throws a `RangeError` for an unknown option, and if an option is not in its range. Throws it too if `auth` is absent and the host does not imply it, or if requests
- * are to be signed and neither the options nor the host's name contain a region.
+ * Throws a `RangeError` for an unknown option, and if an option is not in its range. Throws it too if `auth` is absent and the
+ * host does not imply it, or if requests are to be signed and neither the options nor the host's name contain a region.
  *
  * @example
  * const client = createClient({ url: "https://abc123.execute-api.eu-central-1.amazonaws.com" });

@@ -36,8 +36,8 @@ export type ProxyOptions = {
 type Answer = { readonly status: number; readonly headers: Headers; readonly body: Buffer };
 
 /**
- * Serves the console and passes its calls on to an API elsewhere, with the user's own credentials. Throws `LocalError` if the port cannot be
- * opened.
+ * Serves the console and passes its calls on to an API elsewhere, with the user's own credentials. Throws `LocalError` if the
+ * port cannot be opened.
  *
  * @example
  * const proxy = await openProxy({ pages, url, authorize, key: randomUUID(), port: 0 });

@@ -1,6 +1,6 @@
 /**
- * Where the functions of topics write their logs. The API's function learns this from the variables of its stage, because the environment of
- * a function has too little room: names of log groups are long.
+ * Where the functions of topics write their logs. The API's function learns this from the variables of its stage, because the
+ * environment of a function has too little room: names of log groups are long.
  */
 export type Logs = {
   readonly region: string;

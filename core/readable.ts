@@ -12,7 +12,10 @@ export type Unreadable = { readonly id: string; readonly unreadable: string; rea
 const STATES = new Set<unknown>(["scheduled", "running", "done", "cancelled", "dead", "expired"]);
 const TEXTS = ["topic", "body"] as const;
 const TEXTS_IF_ANY = ["key", "token", "once", "calls", "lastError", "settledBy", "bulk"] as const;
-/** Texts that are parts of other items' keys. DynamoDB refuses a sort key of more than 1,024 bytes and a partition key of more than 2,048. */
+/**
+ * Texts that are parts of other items' keys. DynamoDB refuses a sort key of more than 1,024 bytes and a partition key of more
+ * than 2,048.
+ */
 const NAMES = ["topic", "key"] as const;
 const LONGEST_NAME = 512;
 const TIMES = ["dueAt", "wantedAt", "createdAt"] as const;

@@ -8,7 +8,10 @@ const KEY = "minutehand:bundle";
 
 /** Tells `minutehand local` how the code of a function is bundled, so that a save needs no synthesis. */
 export type BundleNote = {
-  /** The absolute paths of the files that were bundled. There are too many files of packages, so npm's list of installed packages stands for them. */
+  /**
+   * The absolute paths of the files that were bundled. There are too many files of packages, so npm's list of installed packages
+   * stands for them.
+   */
   readonly inputs: readonly string[];
   /**
    * The options with which esbuild makes the bundle again. Absent: the code lies in a package and does not change. The type is not
@@ -17,7 +20,10 @@ export type BundleNote = {
   readonly build?: object;
 };
 
-/** Adds a note to a function's resource if `minutehand local` runs the app. Without a `note`, only a function whose code lies in a package gets one. */
+/**
+ * Adds a note to a function's resource if `minutehand local` runs the app. Without a `note`, only a function whose code lies in a
+ * package gets one.
+ */
 export function noteBundle(fn: LambdaFunction, code: Code, note: BundleNote | undefined): void {
   if (process.env[WANTED] === undefined) return;
   const ofPackage = code instanceof AssetCode && isOfPackages(code.path);

@@ -64,8 +64,8 @@ export type Bundle = {
 
 /**
  * Loads esbuild, only when something must be bundled. Most apps of users need no esbuild, because the package's functions are bundled
- * already. Uses `require`, because a construct cannot await an `import`. Throws an error with the command that installs esbuild, if it is not
- * installed.
+ * already. Uses `require`, because a construct cannot await an `import`. Throws an error with the command that installs esbuild,
+ * if it is not installed.
  */
 export function esbuild(): typeof Esbuild {
   requirePackages("the bundle of a handler", "esbuild");

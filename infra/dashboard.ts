@@ -36,8 +36,8 @@ export type DashboardProps = {
 };
 
 /**
- * The most topics of a dashboard. CloudWatch allows 500 metrics in a graph and 2,500 in a dashboard ("CloudWatch service quotas"). The graph
- * of dropped messages has seven metrics for each topic.
+ * The most topics of a dashboard. CloudWatch allows 500 metrics in a graph and 2,500 in a dashboard ("CloudWatch service
+ * quotas"). The graph of dropped messages has seven metrics for each topic.
  */
 export const MOST_DASHBOARD_TOPICS = 70;
 const HEIGHT = 6;

@@ -11,8 +11,8 @@ import type { Construct } from "constructs";
 const MAPPINGS_A_POLICY = 24;
 
 /**
- * Lets functions disable and enable the event source mappings of topics, so that Lambda does not poll the queues of paused topics. The functions get the
- * ids of the mappings in their environment, and the permission to change them.
+ * Lets functions disable and enable the event source mappings of topics, so that Lambda does not poll the queues of paused
+ * topics. The functions get the ids of the mappings in their environment, and the permission to change them.
  */
 export class EventSourceControl {
   private readonly scope: Construct;

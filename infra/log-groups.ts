@@ -4,8 +4,8 @@ import type { Construct } from "constructs";
 import { inConsole, logUrl } from "../core/log-groups.ts";
 
 /**
- * The name of the log group of a function; `undefined` if it is unknown. Ignores a function in another stack than `scope`: that stack refers
- * to this stack's queues, and two stacks cannot refer to each other.
+ * The name of the log group of a function; `undefined` if it is unknown. Ignores a function in another stack than `scope`: that
+ * stack refers to this stack's queues, and two stacks cannot refer to each other.
  */
 export function logGroupOf(scope: Construct, fn: LambdaFunction): string | undefined {
   const resource = fn.node.defaultChild;

@@ -24,8 +24,8 @@ export type IfLateProps = IfLateSetting<Duration>;
 
 export type ApiProps = {
   /**
-   * `iam`: callers sign their requests (SigV4) and need the permission `execute-api:Invoke`. `none`: there is no HTTP API, and
-   * producers use `directClient` of the TypeScript client.
+   * `iam`: callers sign their requests (SigV4) and need the permission `execute-api:Invoke`. `none`: there is no HTTP API.
+   * Producers then use `directClient` of the TypeScript client, and there are no recurring schedules.
    *
    * @default "iam"
    */
@@ -157,9 +157,10 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   readonly eventBus?: IEventBusRef;
   /**
    * Your KMS key, which encrypts a new table, the queues, the secrets of webhooks and the logs. An existing `table` keeps its own key.
-   * EventBridge Scheduler encrypts the jobs of recurring schedules with its own key. The construct allows CloudWatch Logs to use your key. With `cancelOn` or `enqueueOn`, it also allows EventBridge. If
-   * another app owns the key, the construct cannot change the key's policy. Then you must allow EventBridge yourself, and the key does
-   * not encrypt the logs. Synth warns of both.
+   * EventBridge Scheduler encrypts the jobs of recurring schedules with its own key. The construct allows CloudWatch Logs to use
+   * your key. With `cancelOn` or `enqueueOn`, it also allows EventBridge. If another app owns the key, the construct cannot
+   * change the key's policy. Then you must allow EventBridge yourself, and the key does not encrypt the logs. Synth warns of
+   * both.
    *
    * @default keys of AWS: DynamoDB's key in your account, SQS's key and CloudWatch's key
    */

@@ -3,7 +3,10 @@ import { type Dirent, type FSWatcher, readdirSync, readFileSync, type Stats, sta
 import { basename, join } from "node:path";
 import { errorCode, errorText } from "./local-error.ts";
 
-/** Folders with packages or build output. They do not belong to the app. Folders whose names begin with a dot do not belong to it either. */
+/**
+ * Folders with packages or build output. They do not belong to the app. Folders whose names begin with a dot do not belong to it
+ * either.
+ */
 const OUTPUT_FOLDERS = new Set(["node_modules", "cdk.out", "dist"]);
 
 /** Files that editors and operating systems write beside the files that they save. */

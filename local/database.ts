@@ -36,7 +36,10 @@ export function otherDatabase(database: Database, folder: DataFolder): string | 
   return `the jobs of this folder are in ${files[other]}, which this start does not read: --database ${other} reads them`;
 }
 
-/** Describes how to run an embedded DynamoDB. Each of the two keeps its data in a file of its own, or in memory if there is no data folder. */
+/**
+ * Describes how to run an embedded DynamoDB. Each of the two keeps its data in a file of its own, or in memory if there is no
+ * data folder.
+ */
 export function databaseProgram(
   database: Database,
   folder: DataFolder | undefined,

@@ -33,8 +33,8 @@ export type HttpApi = {
 
 /**
  * Plays the app's HTTP API on a port of loopback, or on a free port for 0. Throws `LocalError` if the port cannot be opened. While
- * `shortage` says that the disk is full, every request except a GET gets status 507 with the text of `shortage`. A request that `pages` takes
- * does not reach the API.
+ * `shortage` says that the disk is full, every request except a GET gets status 507 with the text of `shortage`. A request that
+ * `pages` takes does not reach the API.
  */
 export async function openHttpApi(
   port: number,

@@ -12,7 +12,10 @@ const MISSING = "missing";
 type Inputs = {
   /** The paths of the files that the app imported, without those of packages. */
   readonly imports: readonly string[];
-  /** The hashes of the imported and bundled files outside the app's folder, by their paths. Lists of installed packages stand for packages. */
+  /**
+   * The hashes of the imported and bundled files outside the app's folder, by their paths. Lists of installed packages stand for
+   * packages.
+   */
   readonly elsewhere: Readonly<Record<string, string>>;
 };
 

@@ -18,8 +18,8 @@ export function hashCode(codeDir: string): string {
 }
 
 /**
- * Bundles the handler of a function again, as the app did. `folder`: a new folder for the code, if the code has changed. `root`: the folder to which the paths
- * in a failure are relative.
+ * Bundles the handler of a function again, as the app did. `folder`: a new folder for the code, if the code has changed. `root`:
+ * the folder to which the paths in a failure are relative.
  */
 export async function rebuildFunction(
   spec: FunctionSpec,

@@ -7,8 +7,8 @@ export type SavedFiles = {
   /** Answers how files have changed since the last call, by their paths. A file is left out if its content is the same. */
   readonly changes: () => Map<string, Change>;
   /**
-   * Adds the folders of these files to the folders that are looked at. Their present files do not count as new. A path may name no file yet,
-   * and its folder may be missing.
+   * Adds the folders of these files to the folders that are looked at. Their present files do not count as new. A path may name
+   * no file yet, and its folder may be missing.
    */
   readonly addInputs: (paths: Iterable<string>) => void;
   /** Lists the folders of all these files. */
@@ -40,8 +40,8 @@ export function createSavedFiles(app: AppFolder, isOwnLog: (path: string) => boo
   }
 
   /**
-   * A folder with its inner folders. A folder above the app's own is taken alone, because it may hold the whole disk. `node_modules` is taken
-   * alone, because of packages only npm's list in it counts.
+   * A folder with its inner folders. A folder above the app's own is taken alone, because it may hold the whole disk.
+   * `node_modules` is taken alone, because of packages only npm's list in it counts.
    */
   function withInner(folder: string): string[] {
     if (!existsSync(folder)) return [nearestExisting(folder)];

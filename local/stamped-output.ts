@@ -5,8 +5,8 @@ const MARK = "\u001e";
 const STAMP = new RegExp(`^${MARK}(\\d+) `);
 
 /**
- * Makes this process write each line with the time at which the line was written, and makes stderr write to stdout. Two pipes lose the order
- * of their lines, because their reader does not know which of them was written first.
+ * Makes this process write each line with the time at which the line was written, and makes stderr write to stdout. Two pipes
+ * lose the order of their lines, because their reader does not know which of them was written first.
  */
 export function stampOutput(): void {
   const { stdout, stderr } = process;

@@ -7,7 +7,8 @@ import { errorText, LocalError } from "./local-error.ts";
 const MAX_FAILURES = 5;
 /** If a program has run for longer than this when it ends, its earlier failures no longer count. */
 const STEADY_AFTER_MS = 10_000;
-const START_LIMIT_MS = 10_000;
+/** Far longer than a start takes, since a busy machine starts a program slowly. */
+const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 1_500;
 
 export type SupervisedProgram = {
@@ -32,8 +33,8 @@ type Dependencies = {
 };
 
 /**
- * Starts a program and restarts it whenever it ends. Throws `LocalError`, with the program's error output, if the first start
- * fails.
+ * Starts a program and restarts it when it ends, until five starts or runs in a row have failed. Throws `LocalError`, with the
+ * program's error output, if the first start fails.
  */
 export async function supervise(
   program: SupervisedProgram,

@@ -12,8 +12,8 @@ import { readInputs, writeInputs } from "./inputs.ts";
 export type Synthesis = {
   /**
    * Answers the folder of the assembly. Runs the app of a `cdk.json` only if a file of its folder, or a file elsewhere that the app
-   * imports or bundles, has changed. Runs the app of a given command each time: such an app may read other files elsewhere. Throws `LocalError` if the app fails. Throws the signal's
-   * reason if the signal aborts.
+   * imports or bundles, has changed. Runs the app of a given command each time: such an app may read other files elsewhere.
+   * Throws `LocalError` if the app fails. Throws the signal's reason if the signal aborts.
    */
   readonly run: (progress: (line: string) => void) => Promise<string>;
   /** Names a new folder for code that the runner bundles. Hold the code as an assembly. `stop` deletes the folder. */

@@ -7,7 +7,10 @@ import { isUntracked, tellStories } from "./story.ts";
 
 const LOOK_EVERY_MS = 2_000;
 const CALLERS = 8;
-/** An untracked job that is missing after this time counts as lost, which is allowed. The message of a killed consumer comes again sooner. */
+/**
+ * An untracked job that is missing after this time counts as lost, which is allowed. The message of a killed consumer comes again
+ * sooner.
+ */
 const UNTRACKED_PATIENCE_MS = 90_000;
 
 /**

@@ -1,7 +1,10 @@
 /** Answers numbers from 0 to less than 1. */
 export type Random = () => number;
 
-/** Makes random numbers by Tommy Ettinger's mulberry32. The same seed gives the same numbers. Only the lower 32 bits of the seed are used. */
+/**
+ * Makes random numbers by Tommy Ettinger's mulberry32. The same seed gives the same numbers. Only the lower 32 bits of the seed
+ * are used.
+ */
 export function seededRandom(seed: number): Random {
   let state = seed | 0;
   return () => {

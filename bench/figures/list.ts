@@ -71,8 +71,8 @@ export const list: Figure = {
 };
 
 /**
- * Fills a table, which no tick and no consumer uses, with jobs that are due evenly over the span. Answers a function that calls the API over
- * this table.
+ * Fills a table, which no tick and no consumer uses, with jobs that are due evenly over the span. Answers a function that calls
+ * the API over this table.
  */
 async function fillTable(rig: Rig, name: string, from: number, count: number): Promise<Call> {
   const table = await createTable(rig.plain.dynamo, name);

@@ -91,8 +91,8 @@ export function Frame({ children }: { children: ComponentChildren }) {
 }
 
 /**
- * Names the tab after the heading of the view, or after the path while the view has no heading. Moves the focus to the content when the path
- * changes, because the link that had the focus may be gone. Answers the name for those who hear it.
+ * Names the tab after the heading of the view, or after the path while the view has no heading. Moves the focus to the content
+ * when the path changes, because the link that had the focus may be gone. Answers the name for those who hear it.
  */
 function useTitle(main: RefObject<HTMLElement>, path: string): string {
   const [title, setTitle] = useState("");

@@ -121,8 +121,8 @@ export function partsOf({ from, to }: Range): Range[] {
 }
 
 /**
- * The bars of a lane for a chart that draws each kind over the one before: for each kind, the counts up to this kind. The first bar is empty,
- * because the chart makes its bars as wide as the smallest distance of two of them.
+ * The bars of a lane for a chart that draws each kind over the one before: for each kind, the counts up to this kind. The first
+ * bar is empty, because the chart makes its bars as wide as the smallest distance of two of them.
  */
 export function stacked(buckets: Buckets, step: number): { times: number[]; sums: number[][] } {
   const full = [...buckets.keys()].sort((a, b) => a - b);

@@ -8,8 +8,8 @@ export type ReadTime = { readonly at: number } | { readonly error: string };
 const EXAMPLES = '"in 30 minutes", "tomorrow 9:00", "2027-03-01T09:00:00Z" or a duration such as "90s"';
 
 /**
- * Reads a time from words: a time in English, ISO 8601, or a duration from now as the API takes it. A time of day without a date is the next
- * one after `now`. A time without a zone is in `zone`.
+ * Reads a time from words: a time in English, ISO 8601, or a duration from now as the API takes it. A time of day without a date
+ * is the next one after `now`. A time without a zone is in `zone`.
  *
  * @example
  * readTime("in 30 minutes", Date.now(), "local");

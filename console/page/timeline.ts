@@ -25,8 +25,9 @@ export type Timeline = {
 const EMPTY = { counts: new Map(), jobs: [], status: "Reading …", error: undefined };
 
 /**
- * Reads what happened and will happen in a range, and answers what is known so far. The past is read job by job. The future is counted minute
- * by minute, the nearest minutes first, because the API reads each counted job. A new range ends the reading of the one before.
+ * Reads what happened and will happen in a range, and answers what is known so far. The past is read job by job. The future is
+ * counted minute by minute, the nearest minutes first, because the API reads each counted job. A new range ends the reading of
+ * the one before.
  */
 export function useTimeline(topics: readonly string[], { from, to }: Range, step: number): Timeline {
   const [timeline, setTimeline] = useState<Omit<Timeline, "again">>(EMPTY);

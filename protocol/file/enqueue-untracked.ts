@@ -87,7 +87,8 @@ export async function stillSendable(
   filed: readonly Home[],
 ): Promise<{ standing: Home[]; unread: Map<Home, Error> }> {
   const now = ctx.clock();
-  // A sweep sends the untracked jobs that this filter leaves out. If the writer sent them too, they would run twice, because no claim drops a second message.
+  // A sweep sends the untracked jobs that this filter leaves out. If the writer sent them too, they would run twice, because no
+  // claim drops a second message.
   const untracked = filed.filter((home) => home.untracked && mayBeSwept(startsAt(home), now));
   const found = await readHomesApart(
     ctx,

@@ -99,10 +99,10 @@ async function giveStarts(
   const isReady = (home: Home): boolean =>
     (isOver(home) || keepsStart(home)) && !startsOutsideWindow(ctx, home);
   gated.ready.push(...jobs.filter(isReady));
-  // The sender that gave a job a start up to `BOOKED_FOR` ago has sent the job or has filed a look, or it has died, and then the audit finds
-  // the job. A later call of a user for the same job relies on that sender. If the later call sent such jobs, all of them would start in
-  // one second. If the later call gave them other starts, users could use up the limit by calls that leave a waiting job as it is
-  // (`onDuplicate: "keep"`).
+  // The sender that gave a job a start up to `BOOKED_FOR` ago has sent the job or has filed a look, or it has died, and then the
+  // audit finds the job. A later call of a user for the same job relies on that sender. If the later call sent such jobs, all of
+  // them would start in one second. If the later call gave them other starts, users could use up the limit by calls that leave a
+  // waiting job as it is (`onDuplicate: "keep"`).
   const isLeft = (home: Home): boolean =>
     looks === undefined &&
     isStartCounted(home) &&

@@ -13,8 +13,8 @@ import type { Context, Deadline } from "../ports.ts";
 import { changeApart, insertApart } from "./write-apart.ts";
 
 /**
- * Stores a look for each of these jobs. Idempotent: a look that exists already has the same effect, whether an earlier try or another process
- * filed it.
+ * Stores a look for each of these jobs. Idempotent: a look that exists already has the same effect, whether an earlier try or
+ * another process filed it.
  * @throws the error of the first look that was not filed
  */
 export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: number): Promise<void> {
@@ -24,8 +24,9 @@ export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: nu
 }
 
 /**
- * Files looks whose times need not be exact, for sweeps and audits. If a partition does not accept a look within `BATCH_PATIENCE` (2 s), the
- * times of its looks are moved one minute later, into other partitions: one partition must not stop a sweep or an audit.
+ * Files looks whose times need not be exact, for sweeps and audits. If a partition does not accept a look within `BATCH_PATIENCE`
+ * (2 s), the times of its looks are moved one minute later, into other partitions: one partition must not stop a sweep or an
+ * audit.
  * @param by the deadline, computed from the moment at which the looks' times were chosen. A look that is written after the deadline may
  * lie behind the audit's cursor
  * @throws the error of the first look that was not filed one minute later either
@@ -59,8 +60,8 @@ function itemsOf(looks: readonly LookTime[]): Look[] {
 }
 
 /**
- * Prolongs the TTL of the look that each late job has at its due time, if the job was rescheduled to that time. Lists and bulks find a moved job
- * by this look, and a pause may last a year. A failure is reported: the next audit of the job tries again.
+ * Prolongs the TTL of the look that each late job has at its due time, if the job was rescheduled to that time. Lists and bulks
+ * find a moved job by this look, and a pause may last a year. A failure is reported: the next audit of the job tries again.
  * @param next when an audit looks at each job again, by the jobs' ids, ms since the epoch
  */
 export async function keepDueLooks(

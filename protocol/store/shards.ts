@@ -46,8 +46,8 @@ export async function shardsToRead(ctx: Context): Promise<number> {
 }
 
 /**
- * Answers the number of shards from which a release reads the notes of parked jobs. While the number cannot be read, this may be too few. The notes of the
- * other shards then wait for a later release.
+ * Answers the number of shards from which a release reads the notes of parked jobs. While the number cannot be read, this may be
+ * too few. The notes of the other shards then wait for a later release.
  */
 export async function shardsToRelease(ctx: Context): Promise<number> {
   return Math.max(await shardCount(ctx), ctx.policy.shards);

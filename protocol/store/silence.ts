@@ -3,8 +3,8 @@ import { messageOf } from "../../core/errors.ts";
 import type { Context, Pool } from "../ports.ts";
 
 /**
- * For this many ms after a call that got no answer, `askUnlessSilent` makes no new call. It is shorter than the minute between ticks, so that
- * the next tick may ask again.
+ * For this many ms after a call that got no answer, `askUnlessSilent` makes no new call. It is shorter than the minute between
+ * ticks, so that the next tick may ask again.
  */
 const SILENT_FOR = 40_000;
 

@@ -20,8 +20,8 @@ export type TestBrowser = {
 };
 
 /**
- * Starts a browser before the tests of a file, and closes it after them. After each test, it closes the pages of the test, and the test fails if
- * a page has logged an error, broken the content security policy, or asked another host than its own.
+ * Starts a browser before the tests of a file, and closes it after them. After each test, it closes the pages of the test, and
+ * the test fails if a page has logged an error, broken the content security policy, or asked another host than its own.
  */
 export function testBrowser(): TestBrowser {
   let browser: Browser;

@@ -10,9 +10,11 @@ import { readRecord } from "../../local/runner-record.ts";
 import { isAlive } from "./is-alive.ts";
 
 const RUNNER = fileURLToPath(new URL("fixtures/run.ts", import.meta.url));
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 120_000;
 /** A busy machine starts the stack slowly. */
-const STARTS_WITHIN_MS = 40_000;
+const STARTS_WITHIN_MS = 60_000;
+/** Less than the timeout of the fixture's consumer, so that a test notices a runner that waits for it. */
+const ENDS_WITHIN_MS = 20_000;
 
 const folders: string[] = [];
 const runners: ChildProcess[] = [];
@@ -51,7 +53,13 @@ async function start(dataDir: string, port = 0) {
     expect.poll(text, { timeout: STARTS_WITHIN_MS }).toContain("state "),
     once(child, "exit"),
   ]);
-  const state = (): State => JSON.parse(text().split("state ").at(-1)?.split("\n")[0] ?? "null");
+  const state = (): State => {
+    const line = text()
+      .split("\n")
+      .findLast((line) => line.startsWith("state "));
+    if (line === undefined) throw new Error(`the runner did not start: ${text()}`);
+    return JSON.parse(line.slice("state ".length));
+  };
   return { child, text, state };
 }
 
@@ -65,7 +73,7 @@ test.each(["SIGKILL", "SIGTERM", "SIGINT"] as const)(
     const { pids } = state();
     expect(alive(pids)).toEqual(pids);
     child.kill(signal);
-    await expect.poll(() => alive(pids), { timeout: 3000 }).toEqual([]);
+    await expect.poll(() => alive(pids), { timeout: ENDS_WITHIN_MS }).toEqual([]);
   },
 );
 
@@ -85,7 +93,7 @@ test("a runner killed with a function in a busy loop leaves no process", {
   void fetch(`${url}/spin`).catch(() => {});
   await new Promise((resolve) => setTimeout(resolve, 200));
   child.kill("SIGKILL");
-  await expect.poll(() => alive(pids), { timeout: 1500 }).toEqual([]);
+  await expect.poll(() => alive(pids), { timeout: ENDS_WITHIN_MS }).toEqual([]);
 });
 
 test("a hanging consumer does not delay the end of the runner", { timeout: TIMEOUT_MS }, async () => {
@@ -100,9 +108,9 @@ test("a hanging consumer does not delay the end of the runner", { timeout: TIMEO
     new SendMessageCommand({ QueueUrl: `${sqs}/000000000000/demo-work`, MessageBody: "hang" }),
   );
   client.destroy();
-  await expect.poll(text, { timeout: 3000 }).toContain("hang  done");
+  await expect.poll(text, { timeout: ENDS_WITHIN_MS }).toContain("hang  done");
   child.kill("SIGTERM");
-  await expect.poll(() => alive(pids), { timeout: 1500 }).toEqual([]);
+  await expect.poll(() => alive(pids), { timeout: ENDS_WITHIN_MS }).toEqual([]);
 });
 
 test.each(["dynamodb", "sqs"] as const)(
@@ -112,7 +120,7 @@ test.each(["dynamodb", "sqs"] as const)(
     const { state, text } = await start(newFolder());
     const before = state().emulators[name];
     process.kill(before, "SIGKILL");
-    await expect.poll(() => state().emulators[name], { timeout: 5000 }).not.toBe(before);
+    await expect.poll(() => state().emulators[name], { timeout: ENDS_WITHIN_MS }).not.toBe(before);
     await expect.poll(text).toMatch(/ended \(SIGKILL\); starting it again/);
   },
 );
@@ -123,10 +131,12 @@ test("a killed guard is replaced, and the new guard ends the old processes", {
   const { child, state } = await start(newFolder());
   const { guard, emulators } = state();
   process.kill(guard, "SIGKILL");
-  await expect.poll(() => state().guard, { timeout: 5000 }).not.toBe(guard);
+  await expect.poll(() => state().guard, { timeout: ENDS_WITHIN_MS }).not.toBe(guard);
   await new Promise((resolve) => setTimeout(resolve, 300));
   child.kill("SIGKILL");
-  await expect.poll(() => alive([emulators.dynamodb, emulators.sqs]), { timeout: 3000 }).toEqual([]);
+  await expect
+    .poll(() => alive([emulators.dynamodb, emulators.sqs]), { timeout: ENDS_WITHIN_MS })
+    .toEqual([]);
 });
 
 test("an emulator that outlived runner and guard is ended by the next start", {

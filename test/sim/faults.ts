@@ -337,7 +337,10 @@ const REPEATED = 65_000;
 const HEAT = 30_000;
 /** Jobs of the same batch wait until the batch gives up its throttled claim, which can happen twice. */
 const BESIDE_HOT = ON_TIME + 2 * BATCH_PATIENCE;
-/** A job that was moved has several messages. So a puller of few jobs at a time may get the hot job with each receive, until its claims work. */
+/**
+ * A job that was moved has several messages. So a puller of few jobs at a time may get the hot job with each receive, until its
+ * claims work.
+ */
 const BESIDE_HOT_PULLED = ON_TIME + HEAT;
 /** In some histories, this share of changes lose their caller while they are on their way, and take effect at most so late. */
 const STRAYING = 0.1;

@@ -754,7 +754,8 @@ export function witnessOf(settings: {
       const again = untracked.has(run.topic) && job.starts.size > 0;
       // The run of an untracked job does not say its revision, so the due time finds its messages.
       const name = untracked.has(run.topic) ? `due ${run.dueAt}` : `revision ${job.home?.revision}`;
-      // A postponed job may keep a start that has just passed. Then the new revision gets no message, and the message of the previous one runs it.
+      // A postponed job may keep a start that has just passed. Then the new revision gets no message, and the message of the
+      // previous one runs it.
       const kept = Math.max(run.dueAt, job.home?.heldUntil ?? 0);
       const { from, to } = job.handedOff.get(name) ?? { from: run.dueAt, to: kept };
       const late = clock() - windows.opensAt(run.topic, pauses.freeAt(run.topic, to));

@@ -27,8 +27,8 @@ type Props = {
 };
 
 /**
- * A button of an action. A dialog first says what the action will do. It shows the error of the API if the action fails. After the action, the
- * page says what the action did.
+ * A button of an action. A dialog first says what the action will do. It shows the error of the API if the action fails. After
+ * the action, the page says what the action did.
  */
 export function Action({ label, confirm = label, isReady = true, ...props }: Props) {
   const { title, children, run, isDangerous, impossible, onOpen, onClose } = props;

@@ -29,7 +29,10 @@ export type Range = {
   readonly backwards: boolean;
 };
 
-/** Tables and items. A crash of the process does not undo a write that has returned. For writes inside `together`, `together` must have returned. */
+/**
+ * Tables and items. A crash of the process does not undo a write that has returned. For writes inside `together`, `together` must
+ * have returned.
+ */
 export type TableStore = {
   readonly tables: () => Table[];
   readonly table: (name: string) => Table | undefined;

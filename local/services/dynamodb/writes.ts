@@ -9,7 +9,10 @@ import type { Table } from "./table-store.ts";
 import { applyUpdate, updateOf } from "./updates.ts";
 import { type Item, readItem, readValue } from "./values.ts";
 
-/** One write of an item. `holds` says whether its condition is met by the item before the write. `after` answers the item after the write. */
+/**
+ * One write of an item. `holds` says whether its condition is met by the item before the write. `after` answers the item after
+ * the write.
+ */
 export type Write = {
   readonly table: Table;
   readonly key: Item;
@@ -143,7 +146,10 @@ export type ExpressionRequest = {
   readonly [member: string]: unknown;
 };
 
-/** Reads the placeholders of a request. Throws if an expression has an undefined placeholder, or if a defined placeholder is used in no expression. */
+/**
+ * Reads the placeholders of a request. Throws if an expression has an undefined placeholder, or if a defined placeholder is used
+ * in no expression.
+ */
 export function placeholdersOf(request: ExpressionRequest): Placeholders {
   const names = request.ExpressionAttributeNames ?? {};
   const values = readItem(request.ExpressionAttributeValues);

@@ -26,7 +26,10 @@ export async function firstCatch(
   return undefined;
 }
 
-/** The known seed first, and then the other seeds. The known seed may be missing in `seeds`, if a longer hunt has found it. 0: none is known. */
+/**
+ * The known seed first, and then the other seeds. The known seed may be missing in `seeds`, if a longer hunt has found it. 0:
+ * none is known.
+ */
 export function firstOf(seeds: readonly number[], known: number): number[] {
   return known === 0 ? [...seeds] : [known, ...seeds.filter((seed) => seed !== known)];
 }
