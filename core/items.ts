@@ -89,6 +89,8 @@ export type Home = Key &
     /** `<verb>:<token>` of the settle that ended the last claim. A repeated call with the same receipt is recognised by it. */
     settledBy?: string;
     expiresAt?: number;
+    /** The home of a job that was never filed. It keeps the job's writer from storing the job, whose key another call takes. */
+    isPlaceholder?: true;
   };
 
 /** A job without its body. Code that keeps many jobs in memory keeps heads: a body may have 200 KiB. */
@@ -120,7 +122,14 @@ export type Look = Key & {
   /** SQS did not take the message of the job's present revision. So the job lies in no queue. */
   unsent?: true;
 };
-export type KeyItem = Key & { v: number; id: string; expiresAt?: number };
+/** The item of a caller's own key. It names the job that holds the key, or the last job that held it. */
+export type KeyItem = Key & {
+  v: number;
+  id: string;
+  /** When this item was written: ms since the epoch. Present only if a second write stores the job's home (`LANDS_WITHIN`). */
+  writtenAt?: number;
+  expiresAt?: number;
+};
 /** The item of an `Idempotency-Key`, of an event, or of an occurrence of a schedule. */
 export type OnceItem = Key & {
   v: number;

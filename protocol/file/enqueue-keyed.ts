@@ -1,8 +1,17 @@
 import { CLOCK_MARGIN, KNOWN_CALLS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, keyItemKey, type Tombstone } from "../../core/items.ts";
+import {
+  type Home,
+  homeKey,
+  ITEM_VERSION,
+  type KeyItem,
+  keyItemKey,
+  type Tombstone,
+} from "../../core/items.ts";
+import { addressOf } from "../../core/job-id.ts";
 import { type OnceNote, onceNotesOf, onceText } from "../../core/once.ts";
+import { isUnreadable } from "../../core/readable.ts";
 import { cancelledFields } from "../change/cancel.ts";
 import { replaceJob } from "../change/reschedule.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
@@ -11,10 +20,13 @@ import type { Context, Write } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
 import {
   expectTombstoneUnchanged,
+  isBeingFiled,
   isCancelledByTombstone,
   type KeyHolder,
   readKeyHolder,
 } from "../store/key-holder.ts";
+import { readHomes } from "../store/read-job.ts";
+import { unreadableError } from "../store/unreadable.ts";
 
 /**
  * A call that keeps a job also notes its once item in the job's home, but only in the first `TRIES_WITH_NOTE` tries. A home stores
@@ -23,14 +35,23 @@ import {
  */
 const TRIES_WITH_NOTE = KNOWN_CALLS;
 const TRIES = TRIES_WITH_NOTE + 1;
+/**
+ * How often the key of a job that another call is storing is read, before this call takes the key. The reads take longer than the
+ * other call usually needs.
+ */
+const READS_OF_A_FILING = 6;
 
 /** Answers the write of the once item that names this job, and the note of this once item for the job's home. */
 export type OnceNaming = (home: Home) => { write: Write; note: OnceNote };
 
 /**
- * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the key
- * item and the home. The transaction requires two things. The finished job that had the key is still finished, or is deleted. No event
- * has written a tombstone under the key since the key was read.
+ * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise this call writes the key item and
+ * the home:
+ * - Most calls first write the key item, and then the home, because two writes cost half of a transaction. If a call dies in between,
+ *   the next call stores a placeholder home, so that the first call cannot store its job any more, and takes the key.
+ * - One transaction writes both if the job has an `Idempotency-Key`, if events cancel jobs of the topic, or if the key names a dead
+ *   job. The transaction requires that the finished job that had the key is still finished, or is deleted, and that no event has
+ *   written a tombstone under the key since the key was read.
  *
  * @param nameOnce makes a write that each transaction contains
  * @param by the deadline of the times in `home`, ms since the epoch
@@ -46,14 +67,27 @@ export async function fileKeyed(
 ): Promise<Enqueued> {
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   for (let i = 0; i < TRIES; i++) {
-    const found = await readKeyHolder(ctx, job.topic, job.key ?? "", cancelledByEvents);
-    const { holder } = found;
-    // The key names the id that this call created. So this call's transaction was done, and its answer was lost.
-    if (found.item?.id === home.id) return sendAndReport(ctx, holder ?? home);
+    const found = await readSettledHolder(ctx, job, home, cancelledByEvents, by);
+    const { item, holder } = found;
+    // The key names the id that this call created. So this call wrote the key item, and the answer was lost.
+    if (item?.id === home.id) {
+      if (holder?.isPlaceholder) break;
+      if (holder || item.writtenAt === undefined) return sendAndReport(ctx, holder ?? home);
+      if (await storeHome(ctx, home, by)) return sendAndReport(ctx, home);
+      continue;
+    }
     if (holder && !isFinished(holder)) {
       const isForgotten = i >= TRIES_WITH_NOTE;
       const answer = await applyOnDuplicate(ctx, job, holder, found.tombstone, { nameOnce, isForgotten }, by);
       if (answer) return answer;
+      continue;
+    }
+    // A dead job may be redriven meanwhile, so it must be checked together with its key.
+    if (!nameOnce && !cancelledByEvents && holder?.state !== "dead") {
+      const isTaken = await takeKey(ctx, job, home, item, by);
+      // rule: key-before-its-home
+      if (!isTaken) continue;
+      if (await storeHome(ctx, home, by)) return sendAndReport(ctx, home);
       continue;
     }
     const filed = underTombstone(ctx, home, found.tombstone);
@@ -69,6 +103,83 @@ export async function fileKeyed(
     "unavailable",
     `other calls keep changing the key of a job of topic ${job.topic}; repeat the call`,
   );
+}
+
+/**
+ * Reads the items of the key and the home of its job, as `readKeyHolder`. If another call may still store the job that the key
+ * names, that call gets some time. Then a placeholder takes the place of the job's home, so that the call cannot store the job.
+ */
+async function readSettledHolder(
+  ctx: Context,
+  job: NewJob,
+  own: Home,
+  withTombstone: boolean,
+  by: number,
+): Promise<KeyHolder> {
+  for (let reads = 1; ; reads++) {
+    const found = await readKeyHolder(ctx, job.topic, job.key ?? "", withTombstone);
+    const { item, holder } = found;
+    if (!item || holder || item.id === own.id || !isBeingFiled(item, ctx.clock())) return found;
+    if (reads < READS_OF_A_FILING) continue;
+    const placeholder = placeholderOf(ctx, own, item.id);
+    // rule: unstored-job-is-never-stored
+    const [outcome] = await ctx.pool.insert([placeholder], by);
+    if (outcome instanceof Error) throw outcome;
+    // If the home exists by now, the next read finds the home.
+    if (outcome === "inserted") return { ...found, holder: placeholder };
+  }
+}
+
+/** Makes the home that stands in the place of job `id`, so that nobody stores that job. */
+function placeholderOf(ctx: Context, { v, topic, key = "" }: Home, id: string): Home {
+  const { time: dueAt } = addressOf(id);
+  const now = ctx.clock();
+  const job = {
+    id,
+    topic,
+    key,
+    body: "null",
+    dueAt,
+    wantedAt: dueAt,
+    revision: 0,
+    attempt: 0,
+    createdAt: now,
+  };
+  return { ...homeKey(id), v, ...job, ...cancelledFields(ctx, now), isPlaceholder: true };
+}
+
+/**
+ * Makes the key item name the new job, if the item is still as it was read. `item`: names no job, or a finished job that cannot be
+ * redriven.
+ */
+async function takeKey(
+  ctx: Context,
+  { topic, key = "" }: NewJob,
+  { id }: Home,
+  item: KeyItem | undefined,
+  by: number,
+): Promise<boolean> {
+  const place = keyItemKey(topic, key);
+  const says = { id, writtenAt: ctx.clock() };
+  if (item) {
+    const change = { key: place, expect: { id: item.id }, set: says, remove: ["expiresAt"] };
+    return (await ctx.pool.change(change, by)).changed;
+  }
+  const [outcome] = await ctx.pool.insert([{ ...place, v: ITEM_VERSION, ...says }], by);
+  if (outcome instanceof Error) throw outcome;
+  return outcome === "inserted";
+}
+
+/** Stores the home of a job whose key item is written. `false`: a placeholder has taken its place, so the job is not filed. */
+async function storeHome(ctx: Context, home: Home, by: number): Promise<boolean> {
+  const [outcome] = await ctx.pool.insert([home], by);
+  if (outcome instanceof Error) throw outcome;
+  if (outcome === "inserted") return true;
+  const [found] = await readHomes(ctx, [home.id]);
+  if (isUnreadable(found)) throw unreadableError(found);
+  // If there is no placeholder, this call has stored the home, and the answer was lost.
+  // rule: replaced-by-a-placeholder-is-not-filed
+  return !found?.isPlaceholder;
 }
 
 async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
@@ -210,7 +321,7 @@ function filingWrites(job: NewJob, home: Home, { item, holder }: KeyHolder): Wri
     key,
     expect: { id: item.id },
     set: { id, ...end },
-    ...(end ? {} : { remove: ["expiresAt"] }),
+    remove: end ? ["writtenAt"] : ["expiresAt", "writtenAt"],
   };
   const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
   // rule: key-taken-from-its-holder-as-read

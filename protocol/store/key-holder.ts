@@ -1,3 +1,4 @@
+import { LANDS_WITHIN } from "../../core/constants.ts";
 import { type Home, type KeyItem, keyItemKey, type Tombstone, tombstoneKey } from "../../core/items.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import type { Context, Expected, Write } from "../ports.ts";
@@ -31,6 +32,14 @@ export async function readKeyHolder(
   if (holder instanceof Error) throw holder;
   if (isUnreadable(holder)) throw unreadableError(holder);
   return { item, holder, tombstone };
+}
+
+/**
+ * Says whether the job that a key item names may still be stored, although its home is missing. A job's writer writes the key item
+ * first.
+ */
+export function isBeingFiled({ writtenAt }: KeyItem, now: number): boolean {
+  return writtenAt !== undefined && now < writtenAt + LANDS_WITHIN;
 }
 
 type Named = { topic: string; key?: string };

@@ -2,7 +2,7 @@ import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { type Head, type Home, homeKey, type KeyItem, keyItemKey } from "../../core/items.ts";
 import { inParallel } from "../../general/batches.ts";
-import type { Context, Write } from "../ports.ts";
+import type { Context } from "../ports.ts";
 import { fileLooks } from "./looks.ts";
 import { readApart } from "./read-apart.ts";
 import { requireReadable } from "./unreadable.ts";
@@ -87,38 +87,6 @@ export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: 
 
 function isUnavailable(error: unknown): boolean {
   return error instanceof MinutehandError && error.code === "unavailable";
-}
-
-/**
- * Makes the write by which a redrive takes the key of its job again, in one transaction with the job's home. Answers `taken` if
- * the key names another job now.
- */
-export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write | "taken"> {
-  const key = keyItemKey(home.topic, home.key ?? "");
-  const [holder] = (await ctx.pool.read([key])) as [KeyItem | undefined];
-  if (!holder) return { insert: { ...key, v: home.v, id: home.id } };
-  if (holder.id !== home.id) return "taken";
-  return { change: { key, expect: { id: home.id }, set: {}, remove: ["expiresAt"] } };
-}
-
-/**
- * Selects the finished jobs of a topic that a redrive may move: jobs without a key, and jobs whose key names no other job. A job
- * whose key cannot be read is left to a later redrive, and the first such error is reported.
- */
-export async function selectRedrivable(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
-  const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];
-  const items = await readApart(
-    ctx,
-    keys.map((key) => keyItemKey(topic, key)),
-  );
-  const unread = items.find((item) => item instanceof Error);
-  if (unread)
-    ctx.report({ type: "trouble", topic, what: "reading keys of dead jobs", error: unread.message });
-  const holders = new Map(keys.map((key, i) => [key, items[i] as KeyItem | undefined | Error]));
-  return homes.filter(({ id, key = "" }) => {
-    const holder = holders.get(key);
-    return !(holder instanceof Error) && (holder?.id ?? id) === id;
-  });
 }
 
 /**

@@ -308,7 +308,7 @@ export function witnessOf(settings: {
     if (isFinished(after) !== (after.expiresAt !== undefined) && !after.untracked)
       return `${change} with a wrong TTL`;
     if (!before) {
-      const buried = after.state === "cancelled" && tombstones.standsFor(after);
+      const buried = after.state === "cancelled" && (after.isPlaceholder || tombstones.standsFor(after));
       return (after.state === "scheduled" || buried) && after.revision === 0 ? undefined : change;
     }
     if (!remembers(before, after)) return `${change} without its Idempotency-Keys`;
@@ -592,6 +592,7 @@ export function witnessOf(settings: {
       const job = known(told.id);
       if (!job.home && !untracked.has(told.topic))
         violate("P1", told.id, "acknowledged, but not in the pool");
+      if (job.home?.isPlaceholder) violate("P1", told.id, "acknowledged, but a placeholder has its place");
       job.acknowledged = true;
       if (told.outcome === "kept" || told.outcome === "replayed") job.finds += 1;
       if (request !== undefined) {

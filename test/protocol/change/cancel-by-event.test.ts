@@ -446,7 +446,7 @@ it("costs a topic's enqueue one key of a read and one check, and others nothing"
     );
     return items.filter((item) => !/ (?:meta|\d.*)$/.test(item));
   };
-  expect(await askedBy("plain")).toEqual(["read key", "transact key"]);
+  expect(await askedBy("plain")).toEqual(["read key", "insert key"]);
   expect(await askedBy("orders")).toEqual([
     "read key",
     "read tombstone",

@@ -183,6 +183,26 @@ export const MUTANTS: readonly Mutant[] = [
     change: without(-1),
   },
   {
+    name: "a keyed job is filed although another job has its key",
+    rule: "key-before-its-home",
+    change: condition(false),
+  },
+  {
+    name: "the key of an unstored job is taken without a placeholder",
+    rule: "unstored-job-is-never-stored",
+    change: value('["inserted"]'),
+  },
+  {
+    name: "a job counts as filed although a placeholder has its place",
+    rule: "replaced-by-a-placeholder-is-not-filed",
+    change: value("true"),
+  },
+  {
+    name: "a redrive takes the key of a job that is being filed",
+    rule: "redrive-waits-for-the-filing",
+    change: withoutOperand("&&", 1),
+  },
+  {
     name: "one refused job makes its whole pack dead",
     rule: "refused-pack-sent-one-by-one",
     change: operand(">", 1, "10"),
