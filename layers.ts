@@ -60,7 +60,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   examples: [],
 };
 
-/** Tests and benchmarks, which may import every room. */
+/** Tests, benchmarks and `torture`, which may import every room. */
 const FREE = /^(?:bench|torture|test)\//;
 /** The rooms that import the AWS SDK: the ports, and the local stack, which plays AWS's services. */
 const WITH_SDK = ["aws", "local"];

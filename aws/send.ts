@@ -25,8 +25,8 @@ export async function sendMessages(messages: readonly Outgoing[], destination: D
   const fit = [...messages.keys()].filter((index) => results[index] === undefined);
   const sizeOf = (index: number) => Buffer.byteLength(messages[index]?.body ?? "");
   const batches = batchesOf(fit, sizeOf, { count: SQS_BATCH_ENTRIES, bytes: SQS_BATCH_BYTES });
-  // A batch that ends as `unreachable` has waited for all timeouts of the client. Do not send the batches that have not begun by then,
-  // because they would wait just as long.
+  // A batch that ends as `unreachable` has usually waited for all timeouts of the client. Do not send the batches that have not
+  // begun by then, because they would wait just as long.
   let unreachable: Sent | undefined;
   await inParallel(batches, WIDTH, async (batch) => {
     const sent =

@@ -53,7 +53,7 @@ async function consume(): Promise<void> {
   while (jobs.length > 0) {
     const early = Date.parse(jobs[0]?.dueAt ?? "") - Date.now();
     if (early > 0) {
-      // Then looks at the clock again: a timer may fire a moment early.
+      // Then look at the clock again: a timer may fire a moment early.
       await sleep(early);
       continue;
     }

@@ -94,7 +94,7 @@ export function judgeSweep(topics: readonly TopicReport[]): Check {
   const sweep = { check: "sweep", found: sweepText(lag) };
   if (!isBehind(lag)) return { ...sweep, result: "ok" };
   const todo = "see the tick's log, and check that the tick's rule is enabled";
-  // A sweep that is further behind sends jobs after they are due.
+  // A sweep that is `LOOKAHEAD` or more behind sends jobs after they are due.
   return { ...sweep, result: lag * 1000 < LOOKAHEAD ? "warning" : "failed", todo };
 }
 
@@ -123,6 +123,7 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
       { check: "topics", result: "warning", found: "the queue has no topic", todo: "add topics in the app" },
     ];
   }
+  const areAllCounted = topics.reduce((sum, { overdue = 0 }) => sum + overdue, 0) < OVERDUE_COUNTED;
   const troubles = topics.flatMap((examined) => {
     const { topic, pause } = examined;
     const { ready, inFlight } = examined.depths;
@@ -146,7 +147,7 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
         ? [
             {
               ...of,
-              found: `${overdueText(overdue)} overdue, and nobody runs them`,
+              found: `${overdueText(overdue, areAllCounted)} overdue, and nobody runs them`,
               todo: todoForOverdue(examined),
             },
           ]
@@ -157,8 +158,8 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
   return [{ check: "topics", result: "ok", found: `${many(topics.length, "topic")}, no dead jobs` }];
 }
 
-function overdueText(count: number): string {
-  const jobs = count < OVERDUE_COUNTED ? many(count) : `at least ${many(count)}`;
+function overdueText(count: number, isWhole: boolean): string {
+  const jobs = isWhole ? many(count) : `at least ${many(count)}`;
   return `${jobs} of the last hour ${count === 1 ? "is" : "are"}`;
 }
 

@@ -6,13 +6,13 @@ import { allOf } from "./lists.ts";
 /** Which jobs to follow, and how often to look. Times are ms. */
 export type Following = {
   readonly topic?: string;
-  /** A followed job is due at most this long before or after now. */
+  /** Jobs that are due at most this long before or after now are followed, and then until they end or are moved far ahead. */
   readonly around: number;
   /** How long to wait between two looks, from `LEAST_WAIT` to `LONGEST_WAIT`. */
   readonly every: number;
   readonly clock: () => number;
   readonly wait: (ms: number) => Promise<void>;
-  /** Called with each error of the API. `follow` then continues. */
+  /** Called with an error after which the next look may succeed: no answer, or a status from 500. Other errors end `follow`. */
   readonly onTrouble: (error: MinutehandError) => void;
 };
 
@@ -23,7 +23,7 @@ export const LEAST_WAIT = 500;
 /** Node fires a timer of more than 24 days at once. */
 export const LONGEST_WAIT = DAY;
 
-/** How many followed jobs that have left the list, and may not have ended, one look reads by their ids. */
+/** How many jobs one look reads by their ids at most: followed jobs that are no longer in the list, and had not ended before. */
 const LOOKED_UP = 50;
 
 /**

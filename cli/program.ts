@@ -32,7 +32,7 @@ Exit codes:
   ${OK}    the command succeeded
   ${FAILED}    the command failed or was refused; doctor: a check failed
   ${WRONGLY_CALLED}    the command line is wrong, and nothing was done
-  ${INTERRUPTED}  Ctrl-C interrupted the command; tail and console always end this way (local ends with 0)
+  ${INTERRUPTED}  Ctrl-C interrupted the command; tail and console run until then (local ends with 0)
 
 Environment variables: MINUTEHAND_URL, MINUTEHAND_TOKEN, NO_COLOR, and those of the AWS SDK.`;
 

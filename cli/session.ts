@@ -87,7 +87,7 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
   };
 }
 
-/** Makes what calls a target, and throws a `UsageError` that names the options if a region or a token is missing or wrong. */
+/** Calls `make`. If a region or a token is missing or wrong, throws a `UsageError` that names the options. */
 export function withHint<T>(make: () => T): T {
   try {
     return make();

@@ -106,9 +106,12 @@ export type NewJobRequest<Topics = TopicBodies> = {
 /** What `reschedule` changes. */
 export type Changes<Body = unknown> = AnyTime & RepeatableOptions & { body?: Body };
 
-/** Jobs with `from ≤ dueAt < to`. A bulk with the action `redrive` compares the time of the job's death instead of `dueAt`. */
+/**
+ * Jobs with `from ≤ dueAt < to`. A bulk with the action `redrive` compares the time of the job's death instead of `dueAt`. A list
+ * or a forecast spans at most 31 days, a bulk 366 days.
+ */
 type Range = { from?: Instant; to?: Instant };
-/** Jobs with this tag, or of this group. */
+/** Jobs with this tag and of this group. An absent field matches every job. */
 type Filters = Pick<StoredOptions, "tag" | "group">;
 /** `pageSize`: how many entries one request reads, 1 to 1,000; 100 by default. */
 type Paged = CallOptions & { pageSize?: number };
@@ -124,11 +127,13 @@ export type NewSchedule<T extends string = string, Body = unknown> = JobOptions 
   timezone?: string;
   start?: Instant;
   end?: Instant;
+  /** How much later than its time an occurrence may come: whole minutes, 1 minute to 1 day. */
   flexibleWindow?: Duration;
   topic: T;
   body: Body;
 };
 
+/** `ids`: up to 500 jobs. `max`: 1 to 500, not together with `ids`. `ratePerSecond`: 0.001 to 1,000. */
 export type RedriveRequest = RepeatableOptions & {
   ids?: readonly string[];
   max?: number;
@@ -136,7 +141,10 @@ export type RedriveRequest = RepeatableOptions & {
   ratePerSecond?: number;
 };
 
-/** The arguments of `bulk`: which jobs, and what happens to them. `delay` and `dueAt` are only for `move`. */
+/**
+ * The arguments of `bulk`: which jobs, and what happens to them. `delay` and `dueAt` are only for `move`, which needs one of
+ * them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel`.
+ */
 export type BulkRequest<T extends string = string> = Range &
   AnyTime &
   Filters &
@@ -153,6 +161,7 @@ export type BulkRequest<T extends string = string> = Range &
 /** The sums of a whole bulk, or of its parts so far. While parts are left, `cursor` continues the bulk. */
 export type BulkResult = BulkPart;
 
+/** `ratePerSecond`: how many parked jobs start in a second at most, 0.001 to 1,000. */
 export type ResumeOptions = CallOptions & { ratePerSecond?: number };
 export type ReceiveOptions = CallOptions & { max?: number; waitSeconds?: number };
 export type RetryOptions = CallOptions & { delay?: Duration; error?: string };
@@ -188,7 +197,8 @@ type OneOf<J, All> = J extends unknown ? ([All] extends [J] ? J : never) : never
 export type Client<Topics = TopicBodies> = {
   /**
    * Files a job. Idempotent: a repeat files no second job. If the `key` has a live job, throws `job-already-exists`, unless
-   * `onDuplicate` is `keep`, `replace` or `postpone`. The default is `reject`.
+   * `onDuplicate` is `keep`, `replace` or `postpone`. The default is `reject`. With `replace` and `postpone`, throws
+   * `job-running` if that job is running.
    */
   enqueue<N extends keyof T & string, T = Topics>(
     topic: N,
@@ -204,7 +214,10 @@ export type Client<Topics = TopicBodies> = {
     jobs: readonly NewJobRequest<NoInfer<T>>[],
     options?: RepeatableOptions,
   ): Promise<(JobSummary<keyof T & string> | MinutehandError)[]>;
-  /** Files a job under a key, or replaces all fields of the live job with that key. Idempotent: a repeat changes nothing. */
+  /**
+   * Files a job under a key, or replaces all fields of the live job with that key. Idempotent: a repeat changes nothing. Throws
+   * `job-running` if that job is running.
+   */
   put<N extends keyof T & string, T = Topics>(
     topic: N,
     key: string,
@@ -268,9 +281,9 @@ export type Client<Topics = TopicBodies> = {
   /** Reads one topic. Throws `unknown-topic`. */
   topic<N extends keyof T & string, T = Topics>(name: N, options?: CallOptions): Promise<TopicReport>;
   /**
-   * Pauses a topic: from 5 seconds after the answer, none of its jobs starts until `resume`. Idempotent. A repeat
-   * overwrites changes that other callers have made since the first try. Repeats of `resume`, `putSchedule`, `pauseSchedule` and
-   * `resumeSchedule` do the same.
+   * Pauses a topic: from 5 seconds after the answer, none of its jobs starts until `resume`. In an untracked topic with a Lambda
+   * consumer, jobs that SQS already has start for up to four minutes more. Idempotent. A repeat overwrites changes that other
+   * callers have made since the first try. Repeats of `resume`, `putSchedule`, `pauseSchedule` and `resumeSchedule` do the same.
    */
   pause<N extends keyof T & string, T = Topics>(topic: N, options?: CallOptions): Promise<Paused>;
   /** Resumes a paused topic: its parked jobs start, at most `ratePerSecond` in a second or, without a rate, all at once. Idempotent. */
@@ -324,14 +337,17 @@ export type Client<Topics = TopicBodies> = {
   ): Promise<PulledJob<T[N]>[]>;
   /**
    * Records a pulled job as done. Idempotent. Throws `claim-lost` if the receipt no longer holds the claim of the job. The
-   * answer for an untracked job is empty, here and in the calls below.
+   * answer for an untracked job is empty, here and in `retry`. The answer of `extend` then has only `leaseUntil`.
    */
   finish<N extends keyof T & string, T = Topics>(
     topic: N,
     receipt: string,
     options?: CallOptions,
   ): Promise<SettledJob<T, N>>;
-  /** Extends the lease of a pulled job. The lease then ends `seconds` from now, but at most 12 hours after the claim. */
+  /**
+   * Extends the lease of a pulled job. The lease then ends `seconds` (a whole number, 1 to 43,200) from now, but at most 12 hours
+   * after the claim. Throws `claim-lost`.
+   */
   extend<N extends keyof T & string, T = Topics>(
     topic: N,
     receipt: string,

@@ -22,7 +22,7 @@ export type HttpOptions = {
 /**
  * Creates a transport over the network, which retries with exponential backoff and jitter. It retries calls of every method, because
  * calls that are not idempotent by themselves have an Idempotency-Key. A call with `once` is retried only after 429, because a
- * throttled call had no effect. Throws `unavailable` if no try was answered.
+ * throttled call had no effect. Throws `unavailable` if the last try was not answered.
  */
 export function httpTransport({ authorize, timeout, retries, firstWait, random }: HttpOptions): Transport {
   const repeated = {

@@ -7,7 +7,7 @@ import type * as Esbuild from "esbuild";
 /** The page's files by their names, such as `index.html` and `console-4f1c….js`. */
 export type PageFiles = ReadonlyMap<string, Uint8Array>;
 
-/** The place in `index.html` that each answer fills with what the page must know about its server. */
+/** The place in `index.html` that `consolePages` fills with what the page must know about its server. */
 export const ABOUT_PLACE = "<!-- about -->";
 
 /**

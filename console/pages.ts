@@ -72,8 +72,8 @@ export function consolePages(files: PageFiles, about: About, live?: Live) {
 }
 
 /**
- * Says why a request for a view is refused that another web page may have made. A link on another site's page may open the
- * console in a tab: opening a view changes nothing, and the other page cannot read the tab.
+ * Says why a request for a view is refused: another web page may have made the request. `undefined`: it is not refused. A link on
+ * another site's page may open the console in a tab: opening a view changes nothing, and the other page cannot read the tab.
  */
 function refusalOfDocument(headers: IncomingHttpHeaders): string | undefined {
   const isLink = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";

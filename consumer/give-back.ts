@@ -3,8 +3,9 @@ import { messageOf } from "../core/errors.ts";
 import type { MessageJob } from "../core/message.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
+import { sendWithNewStarts } from "../protocol/send/missed-starts.ts";
 import { resend, withNextRun } from "../protocol/send/resend.ts";
-import { isHandedOver, send } from "../protocol/send/send.ts";
+import { isHandedOver } from "../protocol/send/send.ts";
 import { readHomesApart } from "../protocol/store/read-job.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
@@ -85,6 +86,7 @@ async function sendAgain(
  */
 async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise<Set<string>> {
   const tracked = jobs.filter((job) => !job.untracked);
+  const readAt = ctx.clock();
   const homes = await readHomesApart(
     ctx,
     tracked.map(({ id }) => id),
@@ -94,7 +96,7 @@ async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise
       ? home
       : [],
   );
-  const outcomes = await send(ctx, waiting);
+  const outcomes = await sendWithNewStarts(ctx, waiting, readAt);
   return new Set(waiting.flatMap(({ id }) => (isHandedOver(outcomes.get(id)) ? id : [])));
 }
 

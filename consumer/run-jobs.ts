@@ -235,8 +235,9 @@ async function claimAndStart(
 }
 
 /**
- * Decides about the messages of jobs that were not claimed. A void job needs its message no more, and neither does a job that was sent in a
- * new message. The messages of all other jobs are kept. The messages of jobs that others hold are also hidden.
+ * Decides about the messages of jobs that were not claimed. A job with the verdict `void` needs its message no more, and neither
+ * does a job that was sent in a new message. The messages of all other jobs are kept. Those of jobs with the verdict `left` are
+ * also hidden.
  *
  * @param open the jobs that were not claimed, by their ids
  */

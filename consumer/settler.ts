@@ -7,8 +7,8 @@ const LONGEST_PAUSE = 2_000;
 
 /**
  * Records how runs ended, while other jobs run. Runs that succeeded are gathered while a call is in flight, so that a busy consumer settles
- * in full batches. Other runs are settled one by one. A settle that fails is tried again with exponential backoff until `deadline` (ms
- * since the epoch). Then the lease ends, and the run counts as crashed.
+ * in full batches. Each other run is settled by a call of its own. A settle that fails is tried again with exponential backoff
+ * until `deadline` (ms since the epoch). Then the lease ends, and the run counts as crashed.
  */
 export function createSettler(ctx: Context, deadline: number, wait: (ms: number) => Promise<void>) {
   const inHand = new Set<Promise<void>>();

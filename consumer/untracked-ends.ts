@@ -3,7 +3,7 @@ import type { Ending, Settled } from "../protocol/run/settle.ts";
 import { isLastRun, settleUntracked } from "../protocol/run/settle-untracked.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
-/** Calls `record` until it succeeds. Calls `keep` if `record` never succeeded. */
+/** Calls `record` until it succeeds or no time is left. Calls `keep` if `record` never succeeded. */
 type Settle = (record: () => Promise<Settled>, keep: () => void) => Promise<void>;
 
 /**
@@ -89,6 +89,6 @@ export type UntrackedEnds = {
    * may outlast this process. Then the function never answers, Lambda deletes no message, and jobs that are done would run again.
    */
   removeThrough(): void;
-  /** Resolves when all endings are recorded and all messages deleted. */
+  /** Resolves when all endings are recorded, and the deletion of each message that may go has begun. */
   idle(): Promise<void>;
 };

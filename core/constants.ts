@@ -1,6 +1,6 @@
 /**
- * Every number that the protocol depends on. Times are ms unless the name says otherwise. Assertions below the numbers check the rules
- * between them when this file is loaded.
+ * The numbers on which the protocol's promises and the limits of the API depend. Times are ms unless the name says otherwise.
+ * Assertions below the numbers check the rules between them when this file is loaded.
  */
 
 const SECOND = 1000;
@@ -51,8 +51,8 @@ export const AUDIT_AFTER = 10 * MINUTE;
 /** How long an operation may issue writes, counted from the moment at which it chose the times that it writes. */
 export const WRITER_DEADLINE = 60 * SECOND;
 /**
- * How long a batch of claims or settles repeats the writes that DynamoDB has left undecided. It is short: the other jobs of
- * the batch wait meanwhile, and their leases run.
+ * How long a batch repeats the writes that DynamoDB has left undecided. It is short: the other jobs of the batch wait meanwhile,
+ * and in a batch of claims or settles their leases run.
  */
 export const BATCH_PATIENCE = 2 * SECOND;
 /** How much longer than its `leaseEnd` a lease counts as live. Clocks may differ by this much. */
@@ -84,7 +84,7 @@ mustHold(
 export const RETRY_LOOK_AFTER = NEAR + MINUTE;
 /**
  * A call that fails after this time or later has had no answer, and the next call would wait as long. It is the timeout of one
- * try of the AWS clients, which try three times.
+ * try of the AWS clients, which try three times. (The client for promotions tries once, for 2 s.)
  */
 export const NO_ANSWER_AFTER = 5 * SECOND;
 /** If a queue fails, the first new look at its job lies this far past the limit of the sweep. */
@@ -98,8 +98,9 @@ mustHold(READY_RETENTION <= SQS_MAX_RETENTION, "READY_RETENTION must be at most 
 // rule: looks-outlast-an-outage
 export const STALE_AFTER = 90 * DAY;
 /**
- * DynamoDB's TTL deletes the home of an untracked job this long after the home's time. No other process deletes it. If no tick runs
- * for this long, the job is lost, just as SQS loses a message that nobody receives within `READY_RETENTION`.
+ * DynamoDB's TTL deletes the home of an untracked job this long after its due time, or after the start that it was given. The
+ * home of a parked job stays for `LONGEST_DELAY`. No other process deletes a home. If no tick runs for this long, the job is
+ * lost, just as SQS loses a message that nobody receives within `READY_RETENTION`.
  */
 export const UNTRACKED_AFTER = 10 * DAY;
 /**
@@ -191,17 +192,25 @@ export const HEALTHY_READY = 10;
 
 /** If a message comes too early by less than this, its consumer holds it. If it comes earlier, its consumer hides it again. */
 export const HELD_BY_CONSUMER = 2 * SECOND;
-/** How long before `dueAt` a `millisecond` topic's message is released at least. At most it is released a second earlier. */
+/** SQS releases a `millisecond` topic's message this long before its job's start, or up to a second earlier. */
 export const RELEASE_EARLY = 200;
 mustHold(
   RELEASE_EARLY + SECOND < HELD_BY_CONSUMER,
   "HELD_BY_CONSUMER must be more than RELEASE_EARLY and a second: a consumer holds messages that are released early",
 );
-/** A consumer starts no further job when less than this is left before its function's deadline. */
+/**
+ * A consumer starts no further job when less than this, or than a quarter of its function's time, is left before the deadline.
+ */
 export const LAST_START_BEFORE_DEADLINE = 5 * SECOND;
-/** How long before its function's deadline a consumer aborts `job.signal`. */
+/**
+ * How long before its function's deadline a consumer aborts `job.signal`: this, or an eighth of the function's time if that is
+ * less.
+ */
 export const ABORT_BEFORE = 3 * SECOND;
-/** How long before its function's deadline a consumer answers Lambda, even if SQS has not confirmed its deletes. */
+/**
+ * How long before its function's deadline a consumer answers Lambda, even if SQS has not confirmed its deletes: this, or a
+ * sixteenth of the function's time if that is less.
+ */
 export const ANSWER_BEFORE = SECOND;
 mustHold(
   LAST_START_BEFORE_DEADLINE > ABORT_BEFORE && ABORT_BEFORE > ANSWER_BEFORE,
@@ -213,7 +222,7 @@ mustHold(
   VISIBILITY_MARGIN > CLOCK_MARGIN,
   "VISIBILITY_MARGIN must be more than CLOCK_MARGIN: a lease is over by any clock when the message comes again",
 );
-/** How long after its claim the lease of a pulled job can end at most: SQS cannot hide its message for longer. */
+/** The lease of a pulled job ends at most this long after the claim, because SQS cannot hide the job's message for longer. */
 export const LONGEST_LEASE = SQS_MAX_VISIBILITY;
 /** How long a message is hidden at most. SQS counts its 12 h from the receive, and some of that time has passed by then. */
 export const LONGEST_HIDE = SQS_MAX_VISIBILITY - 5 * MINUTE;

@@ -19,7 +19,9 @@ type Matched = {
 
 export type CancelRule = Matched & {
   readonly do: "cancel";
-  /** A job with the same key that is filed within this time after the event is cancelled at once. 0 to 86,400. */
+  /**
+   * If the event finds no job, a job with the same key that is filed within this time after it is cancelled at once. 0 to 86,400.
+   */
   readonly tombstone: number;
 };
 

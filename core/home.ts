@@ -3,7 +3,8 @@ import { type Head, type Home, type State, sortable } from "./items.ts";
 
 /**
  * What a home means at a moment. A claim makes a `scheduled` job `running`. A settle makes a `running` job `done`, `dead` or `cancelled`,
- * or `scheduled` again. A `scheduled` job can also become `cancelled`, `expired` or `dead`. A redrive makes a `dead` job `scheduled`.
+ * or `scheduled` again. A `scheduled` job can also become `cancelled`, `expired` or `dead`. A redrive makes a `dead` job
+ * `scheduled`. A `cancelled` untracked job becomes `scheduled` again if its cancel came too late (`undoCancel`).
  * If the lease of a `running` job ended more than `CLOCK_MARGIN` ago, its run has crashed, and anyone who reads the home may settle it.
  */
 

@@ -27,7 +27,10 @@ export type Home = Key &
     state: State;
     /** When the job is due: the time of its next run, or of its last. */
     dueAt: number;
-    /** The due time that a user asked for last. Retries keep it, and `expiresAfter` counts from it. */
+    /**
+     * The due time that was asked for last, with the random part of its `spread`. Retries keep it, and `expiresAfter` counts from
+     * it.
+     */
     wantedAt: number;
     /** How often the job was moved. */
     revision: number;
@@ -64,11 +67,14 @@ export type Home = Key &
     sentFor?: number;
     /** Of a cancelled untracked job: when it was established that no sweep could have sent the job before the cancel. */
     inTimeAt?: number;
-    /** When an event asked for a cancel during the job's run. The job does not run again, however that run ends. */
+    /**
+     * When an event asked for a cancel during the job's run. The job does not run again, however that run ends, unless a call or
+     * an event with `keep` lifts the cancel, or a caller moves or replaces the job after a crash.
+     */
     cancelAskedAt?: number;
     /** Up to when the job may be postponed. */
     postponeUntil?: number;
-    /** When the message was sent that led to the claim since the job's last move, or to the job's end without a claim. */
+    /** When the message was sent that led to the job's present claim, or to its end without a claim. A move removes this time. */
     sentAt?: number;
     /** The last ten bulks that moved or cancelled the job, newest first: `<id of the bulk> <due time before the bulk, in ms>` of each. */
     bulk?: string;
@@ -146,14 +152,14 @@ export type OnceItem = Key & {
    */
   writtenAt?: number;
 };
-/** What an event leaves under a key whose job it cancels. */
+/** What an event that cancels leaves under its key, whether it found a job or not. */
 export type Tombstone = Key & {
   v: number;
   /** The ids of the key's last events that cancel, a line each. */
   events: string;
   /** The time of the latest of these events. If an event with this time or an earlier one files a job, the job is cancelled at once. */
   eventAt: number;
-  /** Each job that is filed up to this time is cancelled at once. It is later than `eventAt` if an event found no job. */
+  /** Later than `eventAt` if an event found no job. Then each job that is filed before this time is cancelled at once. */
   until: number;
   /** The latest `until` that any of the key's events asked for. */
   reach: number;
@@ -188,7 +194,10 @@ export type Pause = Key & {
   state: "paused" | "resuming";
   /** When the topic was paused last. */
   since: number;
-  /** When the present state began. Of a resume whose rate has ended: when the rate ended. */
+  /**
+   * Of a paused topic: when it was paused, or when a call paused it once more. Of a resume at a rate: `liftedAt`. Of a resume
+   * without a rate: when it began, or when its rate ended.
+   */
   changedAt: number;
   /** When the topic was resumed. A later change of the rate does not change it. */
   liftedAt?: number;
@@ -198,7 +207,7 @@ export type Pause = Key & {
   rate?: number;
   /** The next start that `rate` gives. */
   nextAt?: number;
-  /** How many starts of each second until `givenUntil` earlier rates have already given. Jobs keep these starts. */
+  /** How many starts in each second earlier rates have given, up to the time `givenUntil`. Jobs keep these starts. */
   givenRate?: number;
   givenUntil?: number;
   /** When the topic was paused before. */
@@ -210,7 +219,7 @@ export type Pause = Key & {
 export type Parked = Key & {
   v: number;
   id: string;
-  /** A release sends the job only if the job still has this revision. */
+  /** The job's revision when it was parked. It shows a release whether the job was moved since. */
   revision: number;
   /** Since when the job waits for the resume or the start. Absent: since its due time. */
   from?: number;
@@ -221,7 +230,7 @@ export type Parked = Key & {
   /** Of an untracked job: drawn anew each time the job is parked. */
   mark?: string;
 };
-/** A topic with a rate limit, or a topic that had a limit while jobs were parked. */
+/** A topic some of whose jobs were parked while it had a rate limit. */
 export type Limited = Key & {
   v: number;
   /** Up to when starts were given while more jobs waited for a start. */
@@ -340,7 +349,7 @@ export function pauseKey(topic: string): Key {
   return { pk: `pause#${topic}`, sk: "pause" };
 }
 
-/** The partition of the topics that have a limit, or had one. */
+/** The partition of the topics that had a limit while some of their jobs were parked. */
 export const LIMITED_TOPICS = "limited";
 
 export function limitedKey(topic: string): Key {

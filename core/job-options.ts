@@ -12,7 +12,10 @@ export type JobOptions = {
   callbackUrl?: string;
   /** Names and values for the handler. The receiver of a webhook gets them as HTTP headers. */
   headers?: Record<string, string>;
-  /** How long after the requested due time the job may start. After that it does not run, and its state is `expired`. */
+  /**
+   * How long after the requested due time, with the random part of `spread`, the job may start. After that it does not run, and
+   * its state is `expired`.
+   */
   expiresAfter?: number;
   /** How often the job runs before it is dead. Absent: the topic's `maxAttempts`. */
   maxAttempts?: number;
@@ -47,7 +50,7 @@ export const JOB_OPTIONS = {
     isLongerThan0: true,
     most: LONGEST_DELAY,
     description:
-      "How long after the requested due time the job may start. After that it does not run, and its state is `expired`.",
+      "How long after the requested due time, with the random part of `spread`, the job may start. After that it does not run, and its state is `expired`.",
   },
   maxAttempts: {
     kind: "count",

@@ -51,13 +51,14 @@ export const METRICS = {
   "Dropped-paused": {
     unit: "Count",
     by: "topic",
-    meaning: "messages of jobs that a pause parked",
+    meaning: "messages of jobs that a pause parked, or whose starts passed during a pause",
   },
   Dead: { unit: "Count", by: "topic", meaning: "jobs that are dead" },
   DeadWithoutLetter: {
     unit: "Count",
     by: "queue",
-    meaning: "jobs that are dead because their topic has no queue",
+    meaning:
+      "jobs that are dead without a letter: their topic has no queue, or SQS does not accept their messages",
   },
   Parked: {
     unit: "Count",
@@ -91,7 +92,7 @@ export const METRICS = {
   AuditFound: {
     unit: "Count",
     by: "queue",
-    meaning: "jobs that were due and had not run; the audit sent them again",
+    meaning: "jobs that were due and had not run: the audit sent them again, or could not read them",
   },
   Unreadable: {
     unit: "Count",

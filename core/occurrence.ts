@@ -87,7 +87,8 @@ function templateOf({ topic, body, ...options }: Input["job"]): Template {
 }
 
 /**
- * Says whether each field of a job is of its kind. One job that cannot be sent would keep a sweep from sending any job of the same page.
+ * Says whether each field of a job is of its kind. Otherwise an occurrence would file a job whose home no code can read
+ * (`readHome`).
  */
 function isTemplate(value: unknown): value is Input["job"] {
   if (typeof value !== "object" || value === null) return false;

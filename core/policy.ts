@@ -51,7 +51,7 @@ export type TopicPolicy = Readonly<Omit<TopicSettings<number>, Own | Defaulted>>
 export type Policy = {
   /** Into how many shards each minute is divided, 1 to 1,024. It can only grow. */
   readonly shards: number;
-  /** A job that is due later than this gets a schedule that promotes it. Absent: no job does. */
+  /** A tracked job that is due in more than this gets a schedule that promotes it. Absent: no job does. */
   readonly longDelay?: number;
   /** How long a done, cancelled or expired job can be read. */
   readonly retention: number;

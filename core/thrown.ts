@@ -76,8 +76,9 @@ export function splitPlace(error: string): [text: string, place: string] {
   return [error.slice(0, error.length - place.length), place];
 }
 
-/** Cuts a job's error to `bytes` of UTF-8. Cuts the text only, so that the place stays. */
+/** Cuts a job's error to `bytes` of UTF-8. Cuts the text only, so that the place stays. A place that is too long is cut too. */
 export function truncateError(error: string, bytes: number): string {
   const [text, place] = splitPlace(error);
-  return truncate(text, bytes - Buffer.byteLength(place)) + place;
+  const left = bytes - Buffer.byteLength(place);
+  return left > 0 ? truncate(text, left) + place : truncate(error, bytes);
 }

@@ -93,8 +93,8 @@ export type EventMatch = {
 /** Events that cancel the job with their key. A finished job stays as it is. A running job finishes its run and does not run again. */
 export type CancelSetting<Duration> = EventMatch & {
   /**
-   * A job with the same key that is filed within this time after the event is cancelled at once, because an event can arrive before
-   * its job. 0 to 1 day. 0: no such job is cancelled.
+   * If the event finds no job to cancel: a job with the same key that is filed within this time after the event is cancelled at
+   * once, because an event can arrive before its job. 0 to 1 day. 0: no such job is cancelled.
    *
    * @default 5 minutes
    */
@@ -146,7 +146,7 @@ export type TopicSettings<Duration> = {
    */
   readonly webhook?: WebhookSettings<Duration>;
   /**
-   * `none` costs a third of the writes, and gives up claims, retries by Minutehand and the audit.
+   * `none` costs a third of the writes, and gives up claims, the audit, and the record of each run in the table.
    *
    * @default "full"
    */
@@ -172,8 +172,8 @@ export type TopicSettings<Duration> = {
   readonly concurrency?: number;
   /**
    * How long a job waits after each failed attempt. Either a list of 1 to 100 `waits`, or exponential backoff with jitter:
-   * `initial`, `factor` (1 to 100), `max` and `jitter` (0 to 1). Each wait, `initial` and `max` is a duration, or a number of seconds,
-   * from 0 to 10 years.
+   * `initial`, `factor` (1 to 100), `max` and `jitter` (0 to 1). Each wait, `initial` and `max` is a duration, or a number of
+   * seconds, from 0 to 10 years, for an untracked topic to 7 days.
    *
    * @example { waits: [Duration.seconds(15), Duration.minutes(10)] }
    * @default 15 s, 3 m, 10 m, 30 m, 30 m, 1 h, 2 h, 6 h, 15 h
@@ -182,7 +182,7 @@ export type TopicSettings<Duration> = {
   /**
    * How often a job runs before it is dead, 1 to 100.
    *
-   * @default the number of `waits` plus one; 10 for exponential backoff
+   * @default the number of `waits` plus one, at most 100; 10 for exponential backoff
    */
   readonly maxAttempts?: number;
   /**
@@ -214,8 +214,8 @@ export type TopicSettings<Duration> = {
    */
   readonly spread?: Duration;
   /**
-   * Which events cancel jobs of the topic by key. Only for a tracked topic. Each keyed job then costs one read and two write units
-   * more.
+   * Which events cancel jobs of the topic by key. Only for a tracked topic. Each keyed job then costs one read and two write
+   * units more, unless each `tombstone` is 0 and the topic has no `enqueueOn`.
    *
    * @default none
    */

@@ -56,7 +56,7 @@ export const idempotencyKey = matching(
 ).check(
   z.meta({
     description:
-      "Makes the call idempotent: the same request with the same key has no further effect, and its answer tells the result of the first request. A key belongs to one topic. In `reschedule` it belongs to one job, and in `runSchedule` to one schedule.",
+      "Makes the call idempotent: a repeat, which is the same request with the same key, has no further effect, and answers the same jobs as they are now. A key belongs to one topic. In `reschedule` it belongs to one job, and in `runSchedule` to one schedule.",
   }),
 );
 

@@ -86,7 +86,7 @@ export function callMarkOf({ method, path, headers, text }: Sent): { call?: Call
   return { call: { key: short(hashOf(token)), request: short(hashOf(method, path, text)) } };
 }
 
-/** The status of an enqueue: 201 for a new job and for a repeat of its request; 200 if the key had a live job. */
+/** The status of an enqueue: 201 for a new job and for each repeat (`replayed`); 200 if the key had a live job. */
 export function statusOf({ outcome }: Enqueued): 200 | 201 {
   return outcome === "created" || outcome === "replayed" ? 201 : 200;
 }

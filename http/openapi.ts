@@ -105,12 +105,13 @@ function operationOf(route: Route): object {
     summary,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(content ? { requestBody: { required: !route.bodyOptional, content } } : {}),
-    responses: { ...Object.fromEntries(successes), ...problemsOf(route.problems) },
+    responses: { ...Object.fromEntries(successes), ...problemsOf(route) },
   };
 }
 
-function problemsOf(problems: readonly ProblemCode[]): object {
-  const codes: ProblemCode[] = ["bad-request", ...problems, "internal", "unavailable"];
+function problemsOf({ body, problems }: Route): object {
+  const tooLarge: ProblemCode[] = body ? ["too-large"] : [];
+  const codes: ProblemCode[] = ["bad-request", ...problems, ...tooLarge, "internal", "unavailable"];
   const byStatus = Map.groupBy(codes, (code) => STATUS[code]);
   const content = { "application/problem+json": { schema: named(answers, problem) } };
   return Object.fromEntries(
@@ -128,7 +129,8 @@ const HEADERS: Readonly<Record<AnswerHeader | "Retry-After", object>> = {
     schema: { type: "string" },
   },
   "Idempotent-Replayed": {
-    description: "Present only if an earlier request with the same Idempotency-Key filed the job.",
+    description:
+      "Present only if an earlier request with the same Idempotency-Key filed, kept or replaced the job.",
     schema: { type: "string", const: "true" },
   },
   "Retry-After": {

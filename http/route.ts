@@ -44,7 +44,8 @@ export type Answer = {
 };
 
 /**
- * `Location`: the path of the filed job or schedule. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` filed it.
+ * `Location`: the path of the job or schedule. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` filed,
+ * kept or replaced the job.
  */
 export type AnswerHeader = "Location" | "Idempotent-Replayed";
 
@@ -69,7 +70,10 @@ export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
   readonly answers: Readonly<Record<number, z.core.$ZodType>>;
   /** The headers of successful answers. */
   readonly answerHeaders?: readonly AnswerHeader[];
-  /** The codes of refusals, besides `bad-request`, `internal` and `unavailable`, which every call has. */
+  /**
+   * The codes of refusals, besides `bad-request`, `internal` and `unavailable`, which every call has, and `too-large`, which every call
+   * with a body has.
+   */
   readonly problems: readonly ProblemCode[];
   handle(call: Call<P, Q, H, B>): Promise<Answer>;
 };

@@ -24,8 +24,8 @@ type QueueAction =
   | "GetQueueAttributes";
 
 /**
- * The actions of a function that handles jobs. It reads a job, files looks for it and changes its home, in a transaction if the job has
- * a key. It also parks jobs of a paused topic, many at once, and deletes their notes.
+ * The actions of a function that handles jobs. It reads a job, files looks for it and changes its home, in a transaction if the
+ * job has a key. It also parks jobs of a topic that is paused or has a limit, many at once, and deletes their notes.
  */
 const MEET_JOBS: readonly PoolAction[] = [
   "GetItem",

@@ -19,7 +19,7 @@ const APP_FUNCTIONS = ["reminders", "precise"] as const;
 
 export type FunctionName = (typeof CONSTRUCT_FUNCTIONS | typeof APP_FUNCTIONS)[number];
 
-/** The inputs of a bundle: paths from the project's root, with their hashes. The file lies beside the bundle. */
+/** The inputs of a bundle: paths from the root, with their hashes. Stored beside the bundle's folder, in `<name>.inputs.json`. */
 type Origin = { readonly key: string; readonly inputs: Readonly<Record<string, string>> };
 
 export type BuildFolders = {

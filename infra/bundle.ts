@@ -26,7 +26,7 @@ export const OPTIONS = {
  */
 const MAPPED = { sourcemap: "linked", sourcesContent: false } satisfies Esbuild.BuildOptions;
 
-/** The names of the files that are deployed. Lambda's handler is `index.handler`. */
+/** The name of a bundle's file. Lambda's handler is `index.handler`. */
 export const BUNDLE_FILE = "index.mjs";
 
 export type BundleChoices = {
@@ -63,9 +63,9 @@ export type Bundle = {
 };
 
 /**
- * Loads esbuild, only when something must be bundled. Most apps of users need no esbuild, because the package's functions are bundled
- * already. Uses `require`, because a construct cannot await an `import`. Throws an error with the command that installs esbuild,
- * if it is not installed.
+ * Loads esbuild, only when something must be bundled. An app without `addHandler` needs no esbuild, because the package's
+ * functions are bundled already. Uses `require`, because a construct cannot await an `import`. Throws an error with the command
+ * that installs esbuild, if esbuild is not installed.
  */
 export function esbuild(): typeof Esbuild {
   requirePackages("the bundle of a handler", "esbuild");

@@ -87,8 +87,8 @@ export class BundledFunction extends Construct {
 }
 
 /**
- * Allows Lambda to connect a function to its VPC, and denies the same calls to the function's code: only the calls of the code have the key
- * `lambda:SourceFunctionArn` ("Using IAM condition keys with VPC settings for Lambda functions").
+ * Allows Lambda to connect a function to its VPC, and denies the same calls to the function's code. Only calls of the code have
+ * the condition key `lambda:SourceFunctionArn` ("Using IAM condition keys with VPC settings for Lambda functions").
  */
 function connectToNetwork(role: Role): void {
   role.addToPolicy(new PolicyStatement({ actions: NETWORK_ACTIONS, resources: ["*"] }));

@@ -31,7 +31,7 @@ export type DashboardProps = {
   readonly table: PoolTable;
   readonly api: HttpApi | undefined;
   readonly tick: LambdaFunction;
-  /** All alarms of the queue. They are read at synth, because consumers are added later. */
+  /** The alarms in the queue's own stack. They are read at synth, because consumers are added later. */
   readonly alarms: readonly Alarm[];
 };
 

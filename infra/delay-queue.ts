@@ -52,7 +52,7 @@ const DEFAULT_CONCURRENCY = 100;
  * A delay queue: the job table, a ready queue and a DLQ for each topic, the tick of each minute, the HTTP API, the schedules, the event
  * rules, the callers of webhooks, the alarms and, if wanted, the dashboard.
  *
- * Throws an `Error` if a prop is out of its range. The error names each broken rule, the value and what is allowed.
+ * Throws an `Error` if a prop is unknown or out of its range. The error names each broken rule, the value and what is allowed.
  *
  * @example
  * const queue = new DelayQueue(stack, "Jobs", { topics: { "order-timeout": {} } });
@@ -212,8 +212,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
    * Bundles a file into a Lambda function and makes that function the only consumer of a topic.
    *
    * The file is an ES module in TypeScript or JavaScript that exports `handler`, such as `export const handler = consumer(…)`. The
-   * function runs Node 24 on arm64 and has a log group. Its role has the permissions that a consumer needs, and no others. In a VPC, the
-   * role may also manage the network interfaces of the function; the handler's code may not.
+   * function runs Node 24 on arm64 and has a log group. Its role has the permissions that a consumer needs, and those of your
+   * options, such as `initialPolicy` and `tracing`. In a VPC, the role may also manage the network interfaces of the function.
+   * The handler's code may not.
    *
    * Throws like `addConsumer`. Throws if the file does not exist, does not compile or exports no `handler`. Throws if the timeout is more
    * than 15 minutes, or if the memory size is not a whole number of 128 to 10,240 MiB.

@@ -4,9 +4,9 @@ import type { EventSourceMapping, Function as LambdaFunction } from "aws-cdk-lib
 import type { Construct } from "constructs";
 
 /**
- * How many mappings one managed policy names. The policy has two ARNs for each mapping: the mapping's and its consumer's. With ARNs of at
- * most 120 characters, these ARNs take about 5,400 of the policy's 6,144 characters ("IAM
- * and AWS STS quotas", IAM User Guide).
+ * How many mappings one managed policy names. The policy has two ARNs for each mapping: the mapping's, of about 100 characters,
+ * and its consumer's, of at most 120. So these ARNs take about 5,400 of the policy's 6,144 characters ("IAM and AWS STS quotas",
+ * IAM User Guide).
  */
 const MAPPINGS_A_POLICY = 24;
 

@@ -14,7 +14,10 @@ const ACTIONS = [
   "kms:DescribeKey",
 ];
 
-/** Encrypts all log groups of `scope` with a key, and lets CloudWatch Logs use the key for log groups of this account. */
+/**
+ * Encrypts all log groups of `scope` with a key, and lets CloudWatch Logs use the key for log groups of this account. If this app
+ * cannot change the policy of the key, encrypts nothing and warns.
+ */
 export function encryptLogs(scope: Construct, key: IKey): void {
   const groups = Stack.of(scope).formatArn({
     service: "logs",

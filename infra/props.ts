@@ -55,8 +55,8 @@ export type ApiProps = {
 /** The capacity that a new table has from the start, in units a second. */
 export type WarmThroughputProps = {
   /**
-   * Read units a second, 12,000 to 1,000,000. For more than 40,000, AWS must have raised the account's quota. A sweep reads each
-   * minute's jobs once, at half a unit for 4 KB.
+   * Read units a second, 12,000 to 1,000,000. For more than 40,000, AWS must have raised the account's quota. The sweep reads
+   * each minute's jobs once, and the audit reads them once more. Both reads are strongly consistent: one unit for 4 KB.
    */
   readonly read?: number;
   /**
@@ -174,17 +174,18 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    */
   readonly alarmTopic?: ITopic;
   /**
-   * Where your team keeps the runbook of the alarms: the address of a page. The description of each alarm ends with this address and the
-   * heading of the alarm's section, such as `#dead`. The runbook is `docs/guides/alarms.md` of this package: publish the page where
-   * your team reads such pages.
+   * Where your team keeps the runbook of the alarms: an http or https URL of at most 200 characters. The description of each
+   * alarm has this address and the heading of the alarm's section, such as `#dead`. The runbook is `docs/guides/alarms.md` of
+   * this package: publish the page where your team reads such pages.
    *
    * @example "https://wiki.example.com/minutehand-alarms"
    * @default the path of the page in the npm package
    */
   readonly runbookUrl?: string;
   /**
-   * Whether the stack has a dashboard in CloudWatch, which shows all metrics of the queue. AWS charges $3 a month for a dashboard with more
-   * than 50 metrics, and a queue's dashboard has more. The output `Url` of the dashboard is its address.
+   * Whether the stack has a dashboard in CloudWatch, which shows the alarms and the metrics of the queue. At most 70 topics. AWS
+   * charges $3 a month for a dashboard with more than 50 metrics, and a queue's dashboard has more. The output `Url` of the
+   * dashboard is its address.
    *
    * @default false
    */
@@ -204,8 +205,9 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    */
   readonly removable?: boolean;
   /**
-   * The path of a JSON file in which synth records the topics of the queue. Commit the file. Synth writes it only when the CDK CLI
-   * runs the app, and not for a local stack. If a recorded topic is no longer in `topics`, synth warns until you delete its line.
+   * The path of a JSON file in which synth records the topics of the queue. Commit the file. Synth writes it only when the CDK
+   * CLI runs the app, and not for a local stack. If a recorded topic is no longer in `topics`, synth warns until you delete its
+   * line. With `removable`, synth neither reads nor writes the file.
    *
    * @default `minutehand.topics.json` in the working directory
    */

@@ -2,7 +2,7 @@ import { inflateRawSync } from "node:zlib";
 import type { FunctionSpec } from "./resources.ts";
 import { asList, asObject, resolve, type Scope, type Template } from "./template.ts";
 
-/** The descriptions that the `DelayQueue` construct gives its outputs. A template with such an output has a delay queue. */
+/** The descriptions that the construct `DelayQueue` gives its outputs. A template with the table's output has a delay queue. */
 const TABLE_OUTPUT = "Minutehand table";
 const API_OUTPUT = "Minutehand API";
 

@@ -50,11 +50,11 @@ export type EmbeddedStackOptions = {
   readonly dataDir: string;
   /** Whether to delete the data of earlier runs first, except the secrets. */
   readonly reset?: boolean;
-  /** Whether to keep everything in memory. The data folder is then not touched. */
+  /** Whether the services keep their data in memory, and not in the data folder. Default: false. */
   readonly memory?: boolean;
   /** Which embedded DynamoDB to start. Default: the native one where it is installed, else the portable one. */
   readonly database?: Database | undefined;
-  /** Whether scheduled rules fire at the start and then each minute. Default: true. */
+  /** Whether scheduled rules fire at the start and then at their rates. Default: true. */
   readonly tick?: boolean;
   /** Whether the queue uses one shard, whatever the app says, if DynamoDB is embedded. Default: false. */
   readonly oneShard?: boolean;
@@ -92,7 +92,7 @@ export type StackConsole = {
 
 export type EmbeddedStack = {
   readonly url: string;
-  /** Whether the app has an HTTP API. Without one every request to the URL answers 404. */
+  /** Whether the app has an HTTP API. Without one, each call of an API at the URL answers 404. */
   readonly hasApi: boolean;
   readonly endpoints: Endpoints;
   readonly tableName: string;

@@ -87,7 +87,7 @@ export function startEventSource(spec: EventSourceSpec, dependencies: Dependenci
     const isTooLong = chainLength(Attributes?.AWSTraceHeader) >= LONGEST_CHAIN;
     if (isTooLong)
       log(
-        `message ${MessageId} of ${spec.queueArn} is the result of ${LONGEST_CHAIN} invocations in a row: Lambda treats that as a recursive loop and drops the message`,
+        `message ${MessageId} of ${spec.queueArn} is the result of ${LONGEST_CHAIN} invocations in a row: Lambda treats that as a recursive loop and does not run the message`,
       );
     return !isTooLong;
   }

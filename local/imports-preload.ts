@@ -3,13 +3,13 @@
  * process has imported or required to `MINUTEHAND_IMPORTS_FILE`. Files of packages are left out.
  */
 import { appendFileSync } from "node:fs";
-import { registerHooks } from "node:module";
+import * as modules from "node:module";
 
 const file = process.env.MINUTEHAND_IMPORTS_FILE;
 const urls = new Set<string>();
 
 // An older Node has no `registerHooks`. Then the runner does not know the app's imports, and synthesises after each save.
-registerHooks?.({
+modules.registerHooks?.({
   resolve(specifier, context, nextResolve) {
     const resolved = nextResolve(specifier, context);
     if (resolved.url.startsWith("file:") && !resolved.url.includes("/node_modules/")) {

@@ -36,8 +36,8 @@ const LOGGER_FIELDS = new Set([
 const INDENT = " ".repeat("12:00:05.004  ".length);
 
 /**
- * Turns a line that a function wrote into a readable line, and into further lines for the stacks of errors. Answers `undefined` for metrics
- * and for debug records that are not job events.
+ * Turns a line that a function wrote into a readable line, and into further lines for the stacks of errors. Answers `undefined`
+ * for metrics, empty lines, sweeps and audits that found nothing, and debug records that are not job events.
  *
  * @param writtenAt when the function wrote the line, ms since the epoch: the time of a line without a timestamp
  * @param codeDir the folder of the function's code: the files of stacks are named from there
@@ -109,11 +109,11 @@ function describeEvent(event: LogRecord, now: number): string | undefined {
     case "started":
       return `started attempt ${event.attempt}, ${event.lateMs} ms late${heldPart(event.heldMs)}`;
     case "parked":
-      return `parked ${count(event.jobs, "job")}: the topic is paused`;
+      return `parked ${count(event.jobs, "job")}: the topic is paused or at its limit`;
     case "released":
       return `released ${count(event.jobs, "job")}`;
     case "deferred":
-      return `deferred ${count(event.jobs, "job")} by the topic's limit or window`;
+      return `deferred ${count(event.jobs, "job")} to the next opening of the topic's window`;
     case "dropped":
       return `dropped a message: ${event.reason}`;
     case "done":

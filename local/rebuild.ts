@@ -28,7 +28,7 @@ export async function rebuildFunction(
 ): Promise<Rebuilt> {
   const { absWorkingDir = root } = build;
   try {
-    // Most apps never need esbuild here: it is loaded after the first save of a handler.
+    // Load esbuild only at the first save of a handler, because most runs never get here.
     const esbuild = await import("esbuild");
     const { outputFiles, metafile } = await esbuild.build({ ...build, write: false, metafile: true });
     const inputs = withoutPackages(Object.keys(metafile.inputs).map((path) => resolve(absWorkingDir, path)));

@@ -9,7 +9,7 @@ import { playedProperties } from "./played-properties.ts";
 import { hashCode } from "./rebuild.ts";
 import { asList, asObject, holds, type Json, type JsonObject, resolve } from "./template.ts";
 
-/** `properties` are those of CreateTable. */
+/** `properties` are those of CreateTable, and `TimeToLiveSpecification`. */
 export type TableSpec = { readonly name: string; readonly properties: JsonObject };
 export type QueueSpec = {
   readonly name: string;

@@ -47,10 +47,10 @@ export async function runLocal(options: RunOptions): Promise<void> {
 
 function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number, consolePath?: string): string {
   const began = `Minutehand is up at ${url} after ${(tookMs / 1000).toFixed(1)} s. Ctrl-C ends it.`;
-  if (!hasApi) return `${began} The app has no HTTP API, so every request there answers 404.`;
+  if (!hasApi) return `${began} The app has no HTTP API, so each call of the API answers 404.`;
   const up = consolePath === undefined ? began : `${began} See its jobs at ${url}${consolePath}`;
   const topics = functions.flatMap((spec) => Object.entries(topicsOfFunction(spec)));
-  // A webhook topic needs a callback URL in each job, so the example uses another topic: the first whose bodies are known.
+  // A job of a webhook topic may need a callback URL, so the example uses another topic: the first whose bodies are known.
   const names = new Set(topics.flatMap(([name, { webhook }]) => (webhook === undefined ? name : [])));
   const examples = [...names].map((topic) => ({ topic, body: exampleBody(process.cwd(), topic) }));
   const example = examples.find(({ body }) => body !== undefined) ?? examples[0];

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Guard } from "./guard.ts";
 import { errorText, LocalError } from "./local-error.ts";
 
-/** After this many failures in a row, another start would most likely fail too. */
+/** If this restart in a row or a later one fails, another start would most likely fail too. */
 const MAX_FAILURES = 5;
 /** If a program has run for longer than this when it ends, its earlier failures no longer count. */
 const STEADY_AFTER_MS = 10_000;
@@ -33,8 +33,8 @@ type Dependencies = {
 };
 
 /**
- * Starts a program and restarts it when it ends, until five starts or runs in a row have failed. Throws `LocalError`, with the
- * program's error output, if the first start fails.
+ * Starts a program and restarts it when it ends. Gives up when a restart fails that is the fifth or a later one since the last
+ * steady run. Throws `LocalError`, with the program's error output, if the first start fails.
  */
 export async function supervise(
   program: SupervisedProgram,
@@ -78,6 +78,10 @@ export async function supervise(
   }
 
   async function restart(how: string): Promise<void> {
+    if (failures >= MAX_FAILURES)
+      return onLost(
+        new LocalError(`${program.name} ended (${how}), as it did at its last ${failures} starts`),
+      );
     log(`${program.name} ended (${how}); starting it again with the same data`);
     while (!stopping) {
       failures += 1;

@@ -16,7 +16,7 @@ export type Synthesis = {
    * Throws `LocalError` if the app fails. Throws the signal's reason if the signal aborts.
    */
   readonly run: (progress: (line: string) => void) => Promise<string>;
-  /** Names a new folder for code that the runner bundles. Hold the code as an assembly. `stop` deletes the folder. */
+  /** Names a new folder for code that the runner bundles. Give the folder to `hold` too. `stop` deletes the folder. */
   readonly newFolder: () => string;
   /** Keeps the assemblies that contain these folders from being deleted, and releases all others. */
   readonly hold: (codeDirs: readonly string[]) => void;

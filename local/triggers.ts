@@ -23,7 +23,7 @@ type Dependencies = {
   readonly sqs: SQSClient;
   readonly services: Pick<OwnServices, "scheduler" | "eventBridge" | "eventSourceMappings">;
   readonly account: string;
-  /** Whether scheduled rules fire at once and then each minute. */
+  /** Whether scheduled rules fire at once and then at their rates. */
   readonly tick: boolean;
   readonly log: (line: string) => void;
 };

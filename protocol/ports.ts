@@ -53,7 +53,8 @@ export type Page = {
 };
 
 /**
- * The job pool: one DynamoDB table. Every read is strongly consistent and every write conditional.
+ * The job pool: one DynamoDB table. Every read is strongly consistent. Every write is conditional, except a delete without a
+ * `mark`.
  *
  * After a conflict, throttling, a 5xx or a lost answer, the pool does not know whether a call had an effect. It repeats such a call
  * until the deadline, and begins no try after it. If the effect is still unknown then, the outcome is a `MinutehandError`
@@ -137,7 +138,10 @@ export type Depth = { ready: number; delayed: number; inFlight: number };
 
 /** SQS: the ready queues, their DLQs, and the events' queue. */
 export interface Queues {
-  /** Sends messages in batches of at most 10 messages and 256 KiB, and says for each message what became of it. Never throws. */
+  /**
+   * Sends messages in batches of at most 10 messages and 256 KiB, and says for each message what became of it. Throws only for a
+   * `delaySeconds` outside its range, which is a bug of the caller.
+   */
   send(queue: QueueName, messages: readonly Outgoing[]): Promise<Sent[]>;
   /**
    * Receives messages.
@@ -166,11 +170,11 @@ export interface Queues {
 }
 
 /**
- * One-time schedules of EventBridge Scheduler. Each promotes one job that is due in more than the topic's `longDelay`, and is
+ * One-time schedules of EventBridge Scheduler. Each promotes one job that is due in more than the queue's `longDelay`, and is
  * named by the job's id.
  */
 export interface Promotions {
-  /** Creates or replaces the schedule that fires at `time` (ms since the epoch), at most a minute late. */
+  /** Creates or replaces the schedule that fires at `time` (ms since the epoch), usually at most a minute late. */
   put(id: string, time: number): Promise<void>;
   /** Deletes the schedule of a job. Idempotent. */
   remove(id: string): Promise<void>;

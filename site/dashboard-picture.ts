@@ -46,7 +46,7 @@ function widgetsOf(): Widget[] {
   const stack = new Stack(new App(), "Shop", { env: { region: "eu-central-1" } });
   new DelayQueue(stack, "Jobs", { topics: { "order-timeout": {} }, dashboard: true });
   const [dashboard] = stack.node.findAll().filter((construct) => construct instanceof CfnDashboard);
-  // The names that only a deployment knows stand for themselves here: they are in no title.
+  // Leave out the names that only a deployment knows: they are in no title.
   const body = JSON.stringify(stack.resolve(dashboard?.dashboardBody));
   const text = (JSON.parse(body) as { "Fn::Join": [string, unknown[]] })["Fn::Join"][1]
     .map((part) => (typeof part === "string" ? part : ""))

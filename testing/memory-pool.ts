@@ -20,7 +20,7 @@ export type PoolCall = { readonly operation: keyof Pool; readonly keys: readonly
 
 /**
  * Functions that a test can set to make calls fail. If `before` throws, the call is not applied. If `after` throws, the call is applied
- * and its answer is lost. In a batch, the thrown error becomes the error of the entry.
+ * and its answer is lost. In a batch, a thrown `MinutehandError` becomes the error of the entry. Other errors reject the batch.
  */
 export type PoolHooks = {
   before?: (call: PoolCall) => void | Promise<void>;

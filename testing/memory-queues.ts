@@ -21,7 +21,7 @@ export type MemoryMessage = {
  */
 export type Trouble = "missing" | "failing" | "unreachable";
 
-/** One SQS request: at most 10 messages. */
+/** One request to a queue. `count`: its messages, at most 10 of a `send`. */
 export type QueueCall = {
   readonly operation: keyof Queues;
   readonly queue: QueueName;

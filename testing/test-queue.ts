@@ -82,7 +82,7 @@ const TICK_TIME = 150_000;
 /**
  * Creates a queue in memory for tests, with the rules of the deployed queue and a clock of its own.
  *
- * Throws a `RangeError` for an unknown option, and for an option or a topic setting that is out of its range.
+ * Throws a `RangeError` for an unknown option, for an invalid `now`, and for a topic setting that is out of its range.
  *
  * @example
  * const queue = createTestQueue({ topics: { "order-timeout": { handler: closeOrder } } });

@@ -1,7 +1,7 @@
 /** The API's answer. `undefined`: no answer arrived, so that it is unknown whether the call took effect. */
 export type Heard = { readonly status: number; readonly body: unknown } | undefined;
 
-/** Longer than the SDK waits for a service, and shorter than the timeout of the API's function. */
+/** As long as the SDK waits for a silent service (three tries of 5 s), and shorter than the timeout of the API's function. */
 const PATIENCE_MS = 15_000;
 
 /** Calls the API once. Never throws. */

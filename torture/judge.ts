@@ -26,7 +26,7 @@ export type Verdict = {
   readonly cancelled: number;
   /** Changes that were acknowledged, and changes that were refused because the job ran or had ended. */
   readonly changes: { readonly applied: number; readonly refused: number };
-  /** Jobs that were acknowledged, were not cancelled, and ran to the end of their handler. */
+  /** Jobs that were acknowledged and not cancelled, and that ran to the end of their handler or are dead. */
   readonly completed: number;
   readonly dead: number;
   /** Runs that failed on purpose. */

@@ -55,7 +55,7 @@ export type BilledQueue = {
   readonly client: Client;
   /** Answers what was used since the last call. */
   readonly bill: () => Usage;
-  /** The storage of all items from now until their TTL: GB and months. */
+  /** The storage of all items from now until their TTL, in GB-months. */
   readonly storage: () => number;
   /** How many jobs have been started. */
   readonly started: () => number;
@@ -119,7 +119,7 @@ export function startBilledQueue(policy: Policy, { memory, alarms }: Deployed): 
     beforeEffect: () => {},
     onArrival: () => {},
   };
-  /** How long a receive waits for its first message. `undefined`: a message is there. */
+  /** How long a long poll waits, ms, if no message is there. `undefined`: a message is there, or the call is no long poll. */
   const longPoll = ({ operation, input }: Call): number | undefined => {
     if (operation !== "ReceiveMessage") return undefined;
     const { QueueUrl, WaitTimeSeconds = 0 } = input as { QueueUrl: string; WaitTimeSeconds?: number };

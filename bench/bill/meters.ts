@@ -94,7 +94,7 @@ export function meteredSqs(sqs: Service, usage: Usage): Service {
   };
 }
 
-/** The storage of all items from now until their TTL, in GB and months. Items without a TTL are not counted. `now`: ms. */
+/** The storage of all items from now until their TTL, in GB-months. Items without a TTL are not counted. `now`: ms. */
 export function storageOf(dynamo: Dynamo, now: number): number {
   return dynamo.rows().reduce((sum, row) => {
     const until = Number(row.expiresAt?.N ?? 0) * 1000;

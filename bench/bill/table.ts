@@ -12,7 +12,7 @@ export type Line = {
   readonly writeUnits?: string;
   readonly readUnits?: string;
   readonly dollars: string;
-  /** Each part that costs a cent or more, the largest first. */
+  /** Each part that costs half a cent or more, the largest first. */
   readonly parts: Readonly<Record<string, string>>;
 };
 

@@ -90,7 +90,7 @@ async function idleMonth(queue: BilledQueue): Promise<Billed> {
   return { workload: "an idle queue of one topic", per: "month", usage: scaled(queue.bill(), MONTH_HOURS) };
 }
 
-/** One worker that always waits for jobs, and there are none. Beside that, the queue costs as much as an idle one. */
+/** A queue with a pull topic without jobs, for which one worker always waits. Counts all costs, also those without the worker. */
 async function pulledMonth(queue: BilledQueue): Promise<Billed> {
   await settleIn(queue);
   const end = queue.timeline.now() + HOUR;

@@ -25,9 +25,9 @@ const LEAST = 0.9;
 const AHEAD = LOOKAHEAD - BUCKET - 20_000;
 
 /**
- * Hands over the jobs of one minute, in a table and a queue that neither the tick nor a consumer uses. The real sweep of all shards runs
- * with a clock that is set to the time of these jobs. The ceiling reads the same items with plain queries and sends the same messages,
- * with the same concurrency.
+ * Hands over the jobs of one minute, in a table and a queue that neither the tick nor a consumer uses. The real sweep of all
+ * shards runs with a clock that begins `AHEAD` before their minute. The ceiling reads the same items with plain queries and sends
+ * the same messages, with the same concurrency.
  */
 export const handOff: Figure = {
   name: "hand-off",

@@ -73,7 +73,7 @@ async function* examine(session: Session): AsyncIterable<Check> {
   }
   const { url, stack } = target.value;
   if (stack !== undefined) yield judgeStack(stack.name, stack);
-  // Check the clock first: if it is wrong, AWS refuses all signed calls.
+  // Check the clock before the API: if the clock is wrong, AWS refuses all signed calls.
   const skew = await skewTo(url, surroundings.clock);
   if (skew !== undefined) yield judgeClock(skew);
   const [reached] = await Promise.allSettled([reach(session)]);

@@ -50,7 +50,7 @@ export function addList(program: Command, open: Open): void {
   ]);
 }
 
-/** Says how many jobs should have started in the hour before; `undefined` if there is none, or if the list is of another state. */
+/** Says how many jobs should have started in the past hour. `undefined`: none, or the list is of a state but `scheduled`. */
 async function describeOverdue(
   api: Client,
   now: number,

@@ -27,7 +27,7 @@ export function addRedrive(program: Command, open: Open): void {
     .argument("<topic>")
     .addArgument(new Argument("[ids...]").argParser(jobIds))
     .option("--max <n>", "the oldest jobs, at most this many", wholeNumber(1, BATCH_JOBS))
-    .option("--delay <duration>", "start this long from now; only with ids or --max", durationArgument)
+    .option("--delay <duration>", "start this long from now; not with filters", durationArgument)
     .option("--rate <n>", "start at most this many jobs a second", rate);
   addFilters(command, DIED).action(
     async (topic: string, ids: string[], { max, delay, rate, ...rest }: Flags) => {
@@ -39,8 +39,7 @@ export function addRedrive(program: Command, open: Open): void {
       }
       const pace = rate === undefined ? {} : { ratePerSecond: rate };
       if (isFiltered) {
-        if (delay !== undefined)
-          throw new UsageError("--delay must be given with ids or --max, not with filters");
+        if (delay !== undefined) throw new UsageError("--delay must be given without filters");
         return changeMany(session, { action: "redrive", topic, ...filtersOf(rest), ...pace }, rest);
       }
       if (ids.length > 0) return redriveEach(session, topic, [...new Set(ids)], { delay, rate });

@@ -37,7 +37,7 @@ export function addTopics(program: Command, open: Open): void {
   const command = program
     .command("topics")
     .description(
-      "show for each topic how many messages wait, run and are dead, and how far the sweep is behind",
+      "show for each topic how many messages are ready, delayed, in flight and dead, and how far the sweep is behind",
     )
     .argument("[topic]", "show only this topic")
     .option("--names", "print only the names")

@@ -16,7 +16,7 @@ ${queueLines(topics, "stack", kind, "<Topics>").join("\n")}
 `;
 }
 
-/** The lines that make a queue with these topics, in the scope of that name. */
+/** The lines that make a queue with these topics. `scope`: the name of the variable with the queue's scope. */
 export function queueLines(topics: readonly string[], scope: string, { ending }: Kind, type = ""): string[] {
   const declared = topics.map((topic) => `"${topic}": {}`).join(", ");
   const head = `const queue = new DelayQueue${type}(${scope}, "Jobs", { topics: { ${declared} } });`;

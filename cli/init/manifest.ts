@@ -26,7 +26,7 @@ export function runnerOf({ dependencies, devDependencies }: Manifest): Kind["run
   return "vitest" in { ...dependencies, ...devDependencies } ? "vitest" : "node";
 }
 
-/** Adds what is missing: scripts and packages. Changes nothing that is there. */
+/** Adds what is missing: scripts and packages. Changes nothing that is there, except the failing test script of `npm init`. */
 export function withMissing(
   manifest: Manifest,
   { isNewApp, kind, jobs }: { isNewApp: boolean; kind: Kind; jobs: string },

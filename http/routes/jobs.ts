@@ -23,19 +23,12 @@ export const jobRoutes = [
     path: "/jobs",
     operationId: "enqueue",
     summary:
-      "Files a job. Answers 201 for a new job. Answers 200 if the key has a live job: that job was kept, replaced or postponed. Idempotent with an Idempotency-Key: a repeat files no second job.",
+      "Files a job. Answers 201 for a new job. If the key has a live job, `onDuplicate` decides: with `keep`, `replace` or `postpone` the answer is 200, with `reject` (the default) 409 `job-already-exists`. Idempotent with an Idempotency-Key: a repeat files no second job.",
     headers: idempotent,
     body: newJob,
     answers: { 200: job, 201: job },
     answerHeaders: FILED_HEADERS,
-    problems: [
-      "unknown-topic",
-      "job-not-found",
-      "job-already-exists",
-      "job-running",
-      "too-large",
-      "idempotency-mismatch",
-    ],
+    problems: ["unknown-topic", "job-not-found", "job-already-exists", "job-running", "idempotency-mismatch"],
     async handle({ ctx, body, ...call }) {
       return filed(ctx, await enqueue(ctx, { ...newJobOf(ctx, body), ...onceOf(call) }));
     },
@@ -63,7 +56,7 @@ export const jobRoutes = [
     headers: idempotent,
     body: changes,
     answers: { 200: job },
-    problems: ["job-not-found", "job-running", "job-finished", "too-large", "idempotency-mismatch"],
+    problems: ["job-not-found", "job-running", "job-finished", "idempotency-mismatch"],
     async handle({ ctx, params, body: { delay, dueAt, body }, ...sent }) {
       const time = requestedDueAt(ctx.clock(), { delay, dueAt });
       const change = {

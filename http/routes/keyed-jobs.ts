@@ -37,7 +37,7 @@ export const keyedJobRoutes = [
     body: keyedJob,
     answers: { 200: job, 201: job },
     answerHeaders: FILED_HEADERS,
-    problems: ["unknown-topic", "job-not-found", "job-running", "too-large", "idempotency-mismatch"],
+    problems: ["unknown-topic", "job-not-found", "job-running", "idempotency-mismatch"],
     async handle({ ctx, params, body, ...call }) {
       const wanted = newJobOf(ctx, { ...body, ...params, onDuplicate: "replace" });
       return filed(ctx, await enqueue(ctx, { ...wanted, ...onceOf(call) }));

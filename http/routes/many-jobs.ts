@@ -61,7 +61,7 @@ export const manyJobRoutes = [
     headers: idempotent,
     body: newJobs,
     answers: { 200: batchResults },
-    problems: ["too-large", "too-many-jobs"],
+    problems: ["too-many-jobs"],
     async handle({ service, ctx, method, path, headers, body: { jobs } }) {
       checkCount("jobs", jobs.length);
       const token = headers["idempotency-key"];
@@ -90,7 +90,7 @@ export const manyJobRoutes = [
     summary: `Cancels up to ${BATCH_JOBS} jobs. Each cancel succeeds or fails on its own. The results have the order of the request. Idempotent: cancelling a cancelled job answers 200.`,
     body: jobIds,
     answers: { 200: cancelResults },
-    problems: ["too-large", "too-many-jobs"],
+    problems: ["too-many-jobs"],
     async handle({ service, ctx, body: { ids } }) {
       checkCount("ids", ids.length);
       const wanted = ids.map((id) => attempt(() => validate(jobId, id, "the id")));

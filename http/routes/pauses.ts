@@ -22,7 +22,7 @@ export const pauseRoutes = [
     operationId: "pauseTopic",
     isDecision: true,
     summary:
-      "Pauses a topic: from 5 seconds after the answer, no job of the topic starts until the topic is resumed. Runs that have begun go on. Jobs can still be filed, moved and cancelled. Idempotent: pausing a paused topic answers 200.",
+      "Pauses a topic: from 5 seconds after the answer, no job of the topic starts until the topic is resumed. An untracked topic with a Lambda consumer differs: jobs that SQS already has start for up to two minutes more, or four minutes if the topic was resumed just before. Runs that have begun go on. Jobs can still be filed, moved and cancelled. Idempotent: pausing a paused topic answers 200.",
     body: pausing,
     answers: { 200: paused },
     async handle({ ctx, params: { topic } }) {

@@ -85,7 +85,7 @@ export const scheduleRoutes = [
     body: newSchedule,
     answers: { 200: schedule, 201: schedule },
     answerHeaders: ["Location"],
-    problems: ["unknown-topic", "too-large"],
+    problems: ["unknown-topic"],
     async handle({ ctx, params: { name }, body }) {
       const put = await putSchedule(ctx, scheduleOf(ctx, name, body));
       const answer = answerWith(ctx, put.schedule, put.outcome === "created" ? 201 : 200);

@@ -24,7 +24,7 @@ export type Operation = {
 };
 
 /**
- * Operations by route, `GET /schedules/{Name}`, or, for a service that speaks JSON 1.1, by target:
+ * Operations by route, `GET /schedules/{Name}`, or, for a service that speaks AWS JSON 1.0 or 1.1, by target:
  * `secretsmanager.GetSecretValue`.
  */
 export type Operations = Readonly<Record<string, Operation>>;

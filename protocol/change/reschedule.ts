@@ -48,7 +48,7 @@ export async function reschedule(
     if (home.untracked) {
       throw new MinutehandError(
         "bad-request",
-        `job ${id} cannot be changed, because its topic ${home.topic} is untracked`,
+        `job ${id} cannot be changed, because it was filed while its topic ${home.topic} was untracked`,
       );
     }
     const expect = (change.bulk === undefined ? expectUnclaimed : expectNotCancelled)(home, ctx.clock());

@@ -11,9 +11,9 @@ import { sendWithoutHomes, stillSendable } from "./enqueue-untracked.ts";
 const TOPICS_AT_ONCE = 8;
 
 /**
- * Files jobs that have neither a key nor an `Idempotency-Key`: stores each home, then sends the jobs that are near. Untracked jobs
- * that are due soon are sent and not stored, unless a pause, a limit or a window holds them. Answers in the jobs' order. One job's
- * failure does not affect the others.
+ * Files jobs that have no key, and no once item that must still be written: stores each home, then sends the jobs that are near.
+ * Untracked jobs that are due soon are sent and not stored, unless a pause, a limit or a window holds them. Answers in the jobs'
+ * order. One job's failure does not affect the others.
  *
  * @param by the deadline of the times in the homes, ms since the epoch
  */

@@ -31,7 +31,7 @@ export type Parking = {
 
 /** The ids of jobs whose messages must not run them now. */
 export type Deferred = {
-  /** The jobs were parked, or sent in new messages. */
+  /** The jobs were parked, sent in new messages, or got looks. */
   readonly done: ReadonlySet<string>;
   /** The homes of these jobs cannot be read for now. */
   readonly unread: ReadonlySet<string>;

@@ -79,8 +79,8 @@ export async function startGate(
 }
 
 /**
- * Gives starts to the jobs of a limited topic that have none, and stores the starts that other processes must know. Adds each job
- * to `gated`, except for parked jobs.
+ * Gives starts to the jobs of a limited topic that have none, and stores the starts that other processes must know. Adds to
+ * `gated` the jobs that the caller must send, park or look at again.
  */
 async function giveStarts(
   ctx: Context,

@@ -12,7 +12,9 @@ import type { Context } from "../ports.ts";
 import { shardsToRead } from "../store/shards.ts";
 import { release } from "./release.ts";
 
-/** How many topics' jobs are released at once. A release holds some dozen homes in memory, each of which may have the largest size. */
+/**
+ * How many topics' jobs are released at once. A release holds about 32 homes in memory, each of which may have the largest size.
+ */
 const RELEASED_AT_ONCE = 2;
 /** How long one topic's jobs are released before the next topic's turn comes: ms. */
 const TURN = 5_000;

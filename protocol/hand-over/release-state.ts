@@ -6,7 +6,7 @@ export type Release = {
   readonly topic: string;
   /** The topic's resume, if it is not over. */
   readonly pause: Pause | undefined;
-  /** All starts that are given lie before this time: ms since the epoch. */
+  /** All starts that a limit or a rate gives lie before this time: ms since the epoch. Other starts may lie later. */
   readonly bound: number;
   /** How many starts the topic's limit has left in each period, as far as the release knows, by the period's beginning. */
   readonly room: Map<number, number>;

@@ -53,8 +53,9 @@ type Range = {
 };
 
 /**
- * Releases a topic's parked jobs, the oldest first, as the topic's limit and the rate of its resume allow. No start lies further ahead
- * than `STARTS_AHEAD`, so that the next tick decides anew on the other jobs. Answers how many jobs got a start.
+ * Releases a topic's parked jobs, the oldest first, as the topic's limit and the rate of its resume allow. A limit and a rate
+ * give no start further ahead than `STARTS_AHEAD`, so that the next tick decides anew on the other jobs. Answers how many jobs
+ * got a start.
  *
  * @param pause the topic's resume, if it is not over
  * @param until ms on the context's clock after which nothing new is begun

@@ -23,8 +23,8 @@ export type JobPage = {
   /** The jobs of the page, in order. */
   homes: Head[];
   /**
-   * Jobs with an entry at another time than that of the list: the job is due at another time now, or was redriven since it died. Some of
-   * these entries lie beyond the page's end.
+   * Jobs that have an entry among those that were read, but do not belong there any more: they are due at another time now, or
+   * were redriven since they died. Some of these entries lie beyond the page's end.
    */
   gone: Head[];
   /** How many jobs were compared with the filter. */

@@ -1,11 +1,12 @@
 import { WRITER_DEADLINE } from "../../core/constants.ts";
+import type { Home } from "../../core/items.ts";
 import type { MessageJob } from "../../core/message.ts";
 import { knownFollowedAt, knownResume } from "../gate/known-pauses.ts";
 import { type Deferred, readHomesStartingBefore } from "../gate/park.ts";
 import { type KnownJobs, startsOutsideWindow } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import { fileLooksAtUnsent, send } from "./send.ts";
+import { fileLooksAtUnsent, type HandedOver, send } from "./send.ts";
 
 const NONE: Deferred = { done: new Set(), unread: new Set() };
 
@@ -29,13 +30,26 @@ export async function resendMissedStarts(
   const backAt = Math.max(resumedAt, await knownFollowedAt(ctx, topic));
   const readAt = ctx.clock();
   const missed = await readHomesStartingBefore(ctx, jobs, backAt);
-  const homes = missed.homes.flatMap((home) => {
-    const isHeld = maxPerSecond !== undefined || startsOutsideWindow(ctx, home);
-    // `spare` makes `send` note the start in the job's home, so that another message of the job takes no second start.
-    return home.state === "scheduled" && isHeld ? { ...home, spare: true as const } : [];
-  });
-  // Because of `looks`, `send` accepts no start that has passed, and gives these jobs new starts.
-  const looks: KnownJobs = { behind: new Set(), by: readAt + WRITER_DEADLINE };
-  if (homes.length > 0) await fileLooksAtUnsent(ctx, homes, await send(ctx, homes, looks));
+  const homes = missed.homes.filter(
+    (home) => home.state === "scheduled" && (maxPerSecond !== undefined || startsOutsideWindow(ctx, home)),
+  );
+  if (homes.length > 0) await fileLooksAtUnsent(ctx, homes, await sendWithNewStarts(ctx, homes, readAt));
   return { done: new Set(homes.map(({ id }) => id)), unread: missed.unread };
+}
+
+/**
+ * Sends waiting jobs of a topic with a limit or a window again, and gives a new start to each job whose start has passed. Answers the
+ * outcome of each job, by the jobs' ids. `readAt`: when the homes were read, ms since the epoch.
+ */
+export function sendWithNewStarts(
+  ctx: Context,
+  homes: readonly Home[],
+  readAt: number,
+): Promise<Map<string, HandedOver>> {
+  // `spare` makes `send` note the start in the job's home, so that another message of the job takes no second start.
+  const spare = homes.map((home) => ({ ...home, spare: true as const }));
+  // Because of these `looks`, `send` accepts no start that has passed. Without them, it would leave a job whose start has just passed
+  // to the sender that gave the start.
+  const looks: KnownJobs = { behind: new Set(), by: readAt + WRITER_DEADLINE };
+  return send(ctx, spare, looks);
 }

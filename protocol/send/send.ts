@@ -112,8 +112,8 @@ export function isHandedOver(outcome: HandedOver | undefined): boolean {
 
 /**
  * Whether a void message may be deleted, by the outcome of sending the job's current revision instead. It may be deleted even if SQS
- * refuses the new message for good: a sweep or an audit then records the job as dead. If the void message stayed until then, it would be
- * received and copied for hours.
+ * refuses the new message for good: a later sweep then records the job as dead. If the void message stayed until then, it would
+ * be received and copied for hours.
  */
 export function mayDropVoid(outcome: HandedOver | undefined): boolean {
   return isHandedOver(outcome) || outcome?.outcome === "refused";

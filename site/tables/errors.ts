@@ -14,7 +14,8 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "job-already-exists": "The key has a live job. `id` is the id of that job.",
   "job-running": "Too late to cancel or move: the job runs.",
   "job-finished": "Too late to cancel or move: the job has ended.",
-  "job-handed-off": "Too late to cancel: SQS has the untracked job. See [untracked topics](tracking.md).",
+  "job-handed-off":
+    "Too late to cancel: SQS may have the untracked job. See [untracked topics](tracking.md).",
   "untracked-topic": "An untracked topic cannot do this. See [untracked topics](tracking.md).",
   "not-a-pull-topic": "The topic is not a pull topic. `receive` and receipts are only for pull topics.",
   "claim-lost": "The claim of this receipt has ended. Stop the work.",
@@ -23,7 +24,7 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "idempotency-mismatch": "The `Idempotency-Key` was used with another request.",
   internal: "Minutehand failed with an internal error. Its log has the details.",
   unavailable:
-    "An AWS service did not answer in time, or other calls kept changing the same job, key, schedule or pause. Nothing was acknowledged. Repeat the call. With a `key` or an `Idempotency-Key`, a repeat files no second job.",
+    "An AWS service did not answer in time, or other calls kept changing the same job, key, schedule or pause. Nothing was acknowledged. Repeat the call. With an `Idempotency-Key`, a repeat files no second job. With a `key`, it files none while the first job lives.",
 };
 
 const CLIENT_MEANINGS: Readonly<Record<Exclude<ErrorCode, ProblemCode>, string>> = {

@@ -235,6 +235,15 @@ describe("list", () => {
     await api.call("POST", "/topics/orders/pause");
     expect((await type(api, ["list"])).err).not.toContain("overdue");
   });
+
+  test("finds overdue jobs behind a hundred jobs that a pause holds", async () => {
+    await using api = await serveApi();
+    await api.call("POST", "/topics/work/pause");
+    for (let i = 0; i < 100; i++) await api.file({ topic: "work", delay: 60 });
+    await api.file({ delay: 61 });
+    await api.world.pass(10 * MINUTE, { ticks: false });
+    expect((await type(api, ["list"])).err).toContain("overdue: 1 job of the past hour has not started");
+  });
 });
 
 describe("reschedule", () => {

@@ -125,7 +125,7 @@ describe("many jobs", () => {
     expect(await jobsIn(api, ids)).toMatchObject([{ state: "scheduled" }, { state: "dead" }]);
     expect(await type(api, [...redrive, "--yes", "--delay", "1h"])).toMatchObject({
       code: 2,
-      err: "minutehand: --delay must be given with ids or --max, not with filters\n",
+      err: "minutehand: --delay must be given without filters\n",
     });
   });
 

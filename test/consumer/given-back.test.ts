@@ -87,6 +87,17 @@ describe("a job that is given back", () => {
     expect(carriedBy(world, "slow").sort()).toEqual(ids.map((id) => `${id} 0`).sort());
   });
 
+  test("of a topic with a limit is in a message still", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 2 } } });
+    await world.tick();
+    for (let i = 0; i < 6; i++) await world.file({ topic: "slow", delay: MINUTE });
+    await world.pass(MINUTE + 10 * SECOND, { ticks: false });
+    const before = carriedBy(world, "slow").sort();
+    expect(before).toHaveLength(6);
+    expect(await giveBack(world, "slow")).toEqual([]);
+    expect(carriedBy(world, "slow").sort()).toEqual(before);
+  });
+
   const CLOSES = 2 * HOUR;
   const OPENS = CLOSES + 14 * HOUR;
   const windowed = () =>

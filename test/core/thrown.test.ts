@@ -85,6 +85,7 @@ describe("a job's error", () => {
     expect(truncateError("no bank (pay.ts:3)", 14)).toBe("no  (pay.ts:3)");
     expect(truncateError("no bank (pay.ts:3)", 99)).toBe("no bank (pay.ts:3)");
     expect(truncateError("no bank", 2)).toBe("no");
+    expect(truncateError("no bank (pay.ts:3)", 8)).toBe("no bank ");
   });
 
   test("has a place in the source only at its end", () => {

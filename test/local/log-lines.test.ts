@@ -49,10 +49,12 @@ test("events of no single job", () => {
     line({ type, message: `job ${type}`, topic: "work", ...fields });
   expect(ofTopic("paused")).toBe("12:00:05.004  work  paused");
   expect(ofTopic("resumed")).toBe("12:00:05.004  work  resumed");
-  expect(ofTopic("parked", { jobs: 1 })).toBe("12:00:05.004  work  parked 1 job: the topic is paused");
+  expect(ofTopic("parked", { jobs: 1 })).toBe(
+    "12:00:05.004  work  parked 1 job: the topic is paused or at its limit",
+  );
   expect(ofTopic("released", { jobs: 2 })).toBe("12:00:05.004  work  released 2 jobs");
   expect(ofTopic("deferred", { jobs: 2 })).toBe(
-    "12:00:05.004  work  deferred 2 jobs by the topic's limit or window",
+    "12:00:05.004  work  deferred 2 jobs to the next opening of the topic's window",
   );
   expect(line({ type: "swept", message: "job swept", shard: 1, entries: 1, lagMs: 2 })).toBe(
     "12:00:05.004  swept 1 entry",

@@ -22,8 +22,9 @@ const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
 /**
  * Plays DynamoDB over a store, at the level of its requests:
- * https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/Welcome.html. `now`: ms since the epoch. A request that DynamoDB
- * knows and this database does not is refused with a ValidationException.
+ * https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/Welcome.html. `now`: ms since the epoch. A member or a statement
+ * that DynamoDB knows and this database does not is refused with a ValidationException, and such an operation with
+ * UnknownOperationException.
  */
 export function dynamoOperations(store: TableStore, now: () => number): Operations {
   const tableOf = (name: string): Table => {

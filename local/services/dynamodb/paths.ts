@@ -79,7 +79,7 @@ function within(parent: Value | undefined, path: Resolved, value: Value | undefi
   return { L: [...list.slice(0, at), ...(after === undefined ? [] : [after]), ...list.slice(at + 1)] };
 }
 
-/** For a step that does not exist in `parent`. A removal has no effect there. A new value is refused, because it has no map or list. */
+/** Handles a step that is not in `parent`: a removal has no effect, and a new value is refused, as no map or list can take it. */
 function missing(parent: Value | undefined, value: Value | undefined): Value | undefined {
   if (value === undefined) return parent;
   throw unfit();

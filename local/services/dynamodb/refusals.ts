@@ -11,7 +11,7 @@ export function conditionFailed(item: Item | undefined): AwsError {
   });
 }
 
-/** A request that DynamoDB knows and this database does not. */
+/** The error for a member or a statement that DynamoDB knows and this database does not. */
 export function notPlayed(what: string): AwsError {
   return invalid(
     `the portable DynamoDB does not play ${what}; use --database native or AWS_ENDPOINT_URL_DYNAMODB`,

@@ -56,7 +56,10 @@ const statement = z.strictObject({
   ReturnValuesOnConditionCheckFailure: z.optional(onFailure),
 });
 
-/** The members of each request that this database plays. Any other member is refused, so that none is ignored in silence. */
+/**
+ * The members of each request that this database plays. Any other member is refused, so that none is ignored in silence. Only
+ * CreateTable ignores other members, such as tags and provisioned throughput: they do not change the items.
+ */
 export const REQUESTS = {
   CreateTable: z.object({
     TableName: text.check(z.regex(/^[\w.-]{3,255}$/)),

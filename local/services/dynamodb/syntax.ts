@@ -1,6 +1,9 @@
 import { invalid } from "./refusals.ts";
 
-/** `name`: an attribute's name, quoted or not. `placeholder`: `#name`, `:value`, or the number of a statement's `?`: `?2` is the third. */
+/**
+ * `name`: a word without quotes, such as the name of an attribute. `quoted`: a name in double quotes. `text`: a literal in
+ * single quotes. `placeholder`: `#name`, `:value`, or the number of a statement's `?`: `?2` is the third.
+ */
 export type Token = {
   readonly kind: "name" | "quoted" | "placeholder" | "number" | "text" | "symbol";
   readonly text: string;
