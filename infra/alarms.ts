@@ -11,7 +11,7 @@ import type { IEventBusRef, Rule } from "aws-cdk-lib/aws-events";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
-import { DAY, LOOKAHEAD } from "../core/constants.ts";
+import { LOOKAHEAD } from "../core/constants.ts";
 import type { Events } from "./events.ts";
 import type { PoolTable } from "./job-pool.ts";
 import { failuresUrl, logGroupOf } from "./log-groups.ts";
@@ -189,24 +189,14 @@ export class Alarms extends Construct {
   private watchPromises(): void {
     const { prefix, table, tick } = this.props;
     const readLog = `read the log of the function ${tick.fn.functionName}`;
-    const lag = queueMetric(prefix, "SweepLag", { statistic: "Maximum" });
     this.alarm("SweepLag", {
       kind: "SweepLag",
       wrong: "The sweep is so far behind that it sends jobs after they are due",
       first: readLog,
-      metric: lag,
+      metric: queueMetric(prefix, "SweepLag", { statistic: "Maximum" }),
       threshold: LOOKAHEAD,
       evaluationPeriods: 3,
       datapointsToAlarm: 2,
-    });
-    this.alarm("CursorDayBehind", {
-      kind: "CursorDayBehind",
-      wrong:
-        "The sweep of a shard is a day behind: after ten days, DynamoDB's TTL deletes untracked jobs that were not sent",
-      first: readLog,
-      metric: lag,
-      threshold: DAY,
-      evaluationPeriods: 1,
     });
     this.alarm("DeadWithoutLetter", {
       kind: "DeadWithoutLetter",

@@ -71,10 +71,10 @@ test.each(FAILURES)("when %s, its alarms ring and no others", async (_, failure,
   for (const [alarm, most] of Object.entries(rings)) expect(rang.get(alarm)).toBeLessThanOrEqual(most);
 });
 
-test("each alarm rings for some failure, except four that repeat what another alarm says", () => {
+test("each alarm rings for some failure, except three that repeat what another alarm says", () => {
   const rung = FAILURES.flatMap(([, , rings]) => Object.keys(rings));
   const silent = specs.map(({ id }) => id).filter((id) => !rung.includes(id));
-  // The other `Backlog` alarms have the rule of `ordersBacklog`. When a cursor is a day behind, `SweepLag` has rung for a day.
-  const known = ["CursorDayBehind", "EventsBacklog", "hooksBacklog", "logsBacklog"];
+  // The other `Backlog` alarms have the rule of `ordersBacklog`.
+  const known = ["EventsBacklog", "hooksBacklog", "logsBacklog"];
   expect(silent.sort()).toEqual(known);
 });
