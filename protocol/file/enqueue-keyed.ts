@@ -41,28 +41,39 @@ const TRIES = TRIES_WITH_NOTE + 1;
  */
 const READS_OF_A_FILING = 6;
 
-/** Answers the write of the once item that names this job, and the note of this once item for the job's home. */
-export type OnceNaming = (home: Home) => { write: Write; note: OnceNote };
+/** The once item of a call with an `Idempotency-Key`. */
+export type OnceNaming = {
+  /** Answers the write by which the once item names this job, and the note of the once item for the job's home. */
+  readonly name: (home: Home) => { write: Write; note: OnceNote };
+  /**
+   * Makes the once item name the new job before the job is stored. Does nothing if the item names that job already. Absent if one
+   * transaction must write the once item and the home.
+   */
+  readonly nameFirst?: () => Promise<void>;
+  /** Whether the once item names the new job. */
+  readonly isNamed: () => boolean;
+};
 
 /**
  * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise this call writes the key item and
  * the home:
  * - Most calls first write the key item, and then the home, because two writes cost half of a transaction. If a call dies in between,
  *   the next call stores a placeholder home, so that the first call cannot store its job any more, and takes the key.
- * - One transaction writes both if the job has an `Idempotency-Key`, if events cancel jobs of the topic, or if the key names a dead
- *   job. The transaction requires that the finished job that had the key is still finished, or is deleted, and that no event has
+ *   A call with an `Idempotency-Key` writes the once item before these two.
+ * - One transaction writes all if events cancel jobs of the topic, if the key names a dead job, or if the job is of an event or a
+ *   schedule. The transaction requires that the finished job that had the key is still finished, or is deleted, and that no event has
  *   written a tombstone under the key since the key was read.
  *
- * @param nameOnce makes a write that each transaction contains
+ * @param once the once item of a call with an `Idempotency-Key`. It always names the job that the call answers.
  * @param by the deadline of the times in `home`, ms since the epoch
- * @throws `job-already-exists`; `job-running`; `unavailable`: other calls keep changing the key, or, with `nameOnce`, the
+ * @throws `job-already-exists`; `job-running`; `unavailable`: other calls keep changing the key, or, with `once`, the
  * `Idempotency-Key` names a job by now
  */
 export async function fileKeyed(
   ctx: Context,
   job: NewJob,
   home: Home,
-  nameOnce: OnceNaming | undefined,
+  once: OnceNaming | undefined,
   by: number,
 ): Promise<Enqueued> {
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
@@ -78,12 +89,14 @@ export async function fileKeyed(
     }
     if (holder && !isFinished(holder)) {
       const isForgotten = i >= TRIES_WITH_NOTE;
-      const answer = await applyOnDuplicate(ctx, job, holder, found.tombstone, { nameOnce, isForgotten }, by);
+      const answer = await applyOnDuplicate(ctx, job, holder, found.tombstone, { once, isForgotten }, by);
       if (answer) return answer;
       continue;
     }
     // A dead job may be redriven meanwhile, so it must be checked together with its key.
-    if (!nameOnce && !cancelledByEvents && holder?.state !== "dead") {
+    if (!cancelledByEvents && holder?.state !== "dead" && (!once || once.nameFirst)) {
+      // rule: once-item-before-its-key
+      await once?.nameFirst?.();
       const isTaken = await takeKey(ctx, job, home, item, by);
       // rule: key-before-its-home
       if (!isTaken) continue;
@@ -94,10 +107,11 @@ export async function fileKeyed(
     const writes = filingWrites(job, filed, found);
     // rule: filed-with-the-tombstone-as-read
     if (cancelledByEvents) writes.push(expectTombstoneUnchanged(job, found.tombstone));
-    if (nameOnce) writes.push(nameOnce(filed).write);
+    const isNaming = once !== undefined && !once.isNamed();
+    if (isNaming) writes.push(once.name(filed).write);
     const outcome = await ctx.pool.transact(writes, by);
     if (outcome.done) return sendAndReport(ctx, filed);
-    if (nameOnce && outcome.refused.at(-1) !== false) throw idempotencyKeyTaken(job);
+    if (isNaming && outcome.refused.at(-1) !== false) throw idempotencyKeyTaken(job);
   }
   throw new MinutehandError(
     "unavailable",
@@ -184,7 +198,7 @@ async function storeHome(ctx: Context, home: Home, by: number): Promise<boolean>
 
 async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
   const { topic, id, dueAt, state } = home;
-  if (state !== "cancelled") await sendIfNear(ctx, [home]);
+  if (state === "scheduled") await sendIfNear(ctx, [home]);
   ctx.report({ type: "enqueued", topic, id, dueAt });
   if (state === "cancelled") ctx.report({ type: "cancelled", topic, id });
   return { outcome: "created", home };
@@ -199,12 +213,12 @@ async function applyOnDuplicate(
   job: NewJob,
   holder: Home,
   tombstone: Tombstone | undefined,
-  { nameOnce, isForgotten }: { nameOnce: OnceNaming | undefined; isForgotten: boolean },
+  { once: naming, isForgotten }: { once: OnceNaming | undefined; isForgotten: boolean },
   by: number,
 ): Promise<Enqueued | undefined> {
   const overtaken = isOvertaken(job, holder, tombstone);
   if (job.onDuplicate === "keep" || overtaken) {
-    const once = nameOnce?.(holder);
+    const once = naming?.name(holder);
     // The once item of an event outlasts each delivery of the event by EventBridge or by the DLQ. So no move needs to prolong this
     // item.
     const note = isForgotten || job.eventAt !== undefined ? undefined : once?.note;
@@ -213,7 +227,7 @@ async function applyOnDuplicate(
     if (once) writes.push(once.write);
     const outcome = writes.length > 0 ? await ctx.pool.transact(writes, by) : undefined;
     if (outcome?.done === false) {
-      if (nameOnce && outcome.refused.at(-1) !== false) throw idempotencyKeyTaken(job);
+      if (once && outcome.refused.at(-1) !== false) throw idempotencyKeyTaken(job);
       return undefined;
     }
     // The holder's writer may have died before it sent the message.
@@ -223,7 +237,7 @@ async function applyOnDuplicate(
   if (job.onDuplicate === "replace" || job.onDuplicate === "postpone") {
     const outcome = job.onDuplicate === "replace" ? "replaced" : "postponed";
     const wanted = outcome === "replaced" ? job : withinBound(job, holder);
-    const once = nameOnce?.({ ...holder, dueAt: wanted.dueAt });
+    const once = naming?.name({ ...holder, dueAt: wanted.dueAt });
     // A later event may be cancelling the job at this moment. Then the tombstone has changed, and the transaction fails.
     const { cancelledByEvents } = policyOf(ctx, job.topic);
     const checks =

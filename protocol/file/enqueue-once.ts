@@ -40,7 +40,7 @@ export async function fileOnce(
   by: number,
 ): Promise<Enqueued> {
   const before = await readOnce(ctx, job.topic, once.token);
-  const repeat: Repeat = { once, home, refusal: job.refusal };
+  const repeat: Repeat = { job, once, home };
   // rule: once-item-outlives-its-job
   const replayed = before && !before.isOver && (await replay(ctx, before, repeat, by));
   if (replayed) return replayed;
@@ -50,26 +50,20 @@ export async function fileOnce(
   const unsent = mayBeMissed(home, ctx.clock());
   const isStored = !home.untracked || !isNear(home.dueAt, ctx.clock());
   const filedAs: OnceItem["filedAs"] = isStored ? "home" : "message";
-  const isWrittenFirst = job.key === undefined && !home.untracked && once.lasts === undefined;
-  const nameOnce: OnceNaming = (named) => {
-    const now = ctx.clock();
-    const expiresAt = onceItemTtl(nextProlongedBy(named, now), once.lasts);
-    const says = { id: named.id, hash: once.hash, expiresAt, filedAs };
-    const more = { ...(unsent && { unsent: true as const }), ...(isWrittenFirst && { writtenAt: now }) };
-    return {
-      write: onceWrite({ ...says, ...more }, key, before?.item),
-      note: { token: once.token, expiresAt },
-    };
-  };
+  const isWrittenFirst = !home.untracked && once.lasts === undefined;
+  const marks = { filedAs, ...(unsent && { unsent: true as const }) };
+  const naming = namingOf(ctx, { job, once, home }, { key, before: before?.item, marks }, by);
+  const { name, nameFirst, isNamed } = naming;
   // A home names its once items for moves, which prolong them. Nobody moves an untracked job.
-  const noted = home.untracked ? home : { ...home, once: onceText([nameOnce(home).note]) };
+  const noted = home.untracked ? home : { ...home, once: onceText([name(home).note]) };
   try {
-    if (job.key !== undefined) return await fileKeyed(ctx, job, noted, nameOnce, by);
-    const { write } = nameOnce(noted);
+    if (job.key !== undefined)
+      return await fileKeyed(ctx, job, noted, isWrittenFirst ? naming : { name, isNamed }, by);
     if (isWrittenFirst) {
       // rule: once-item-before-its-home
-      await writeAlone(ctx, write, by);
+      await nameFirst();
     } else {
+      const { write } = name(noted);
       // rule: once-item-with-its-home
       const { done } = await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);
       if (!done) throw filedElsewhere();
@@ -77,11 +71,11 @@ export async function fileOnce(
   } catch (error) {
     // A repeat of this request may have filed the job meanwhile.
     const found = await readOnce(ctx, job.topic, once.token);
-    // The answer to our own write of the item was lost.
-    const isOurs = isWrittenFirst && found?.item.id === noted.id;
+    const isOurs = found?.item.id === noted.id;
     const outcome = !isOurs && found && !found.isOver && (await replay(ctx, found, repeat, by));
     if (outcome) return outcome;
-    if (!isOurs) throw error;
+    // The answer to our own write of the item may have been lost.
+    if (!isOurs || job.key !== undefined) throw error;
   }
   if (isWrittenFirst) return storeNamed(ctx, noted, by);
   if (!isStored) return fileUnsent(ctx, key, home, by);
@@ -142,12 +136,8 @@ async function readOnce(ctx: Context, topic: string, token: string): Promise<Onc
   return { item, isOver: !isUnreadable(home) && isOnceOver(item, home, ctx.clock()) };
 }
 
-/** A request that may have been made before. `home`: the home that it would file. `refusal`: why the topic's rules refuse the job. */
-type Repeat = {
-  readonly once: NonNullable<NewJob["once"]>;
-  readonly home: Home;
-  readonly refusal: NewJob["refusal"];
-};
+/** A request that may have been made before. `home`: the home that it would file. */
+type Repeat = { readonly job: NewJob; readonly once: NonNullable<NewJob["once"]>; readonly home: Home };
 
 /** What a once item says, without its key and version. */
 type OnceFields = Omit<OnceItem, keyof Key | "v">;
@@ -163,17 +153,65 @@ function onceWrite(says: OnceFields, key: Key, over: OnceItem | undefined): Writ
   return { change: { key, expect: { id: over.id, writtenAt: over.writtenAt }, set: says, remove } };
 }
 
-/** Does one write without a transaction. @throws if its condition does not hold */
-async function writeAlone(ctx: Context, write: Write, by: number): Promise<void> {
+/**
+ * Makes the writes by which the once item of a call names a job. `before`: the item as it was read, if it names no job that answers a repeat,
+ * or if it names the job of this call. `marks`: what the item says of how the job is filed.
+ */
+function namingOf(
+  ctx: Context,
+  { once, home }: Repeat,
+  {
+    key,
+    before,
+    marks,
+  }: { key: Key; before: OnceItem | undefined; marks: Pick<OnceItem, "filedAs" | "unsent"> },
+  by: number,
+): Required<OnceNaming> {
+  let item = before;
+  const isNamed = (): boolean => item?.id === home.id;
+  const fieldsFor = (named: Home): OnceFields => {
+    const expiresAt = onceItemTtl(nextProlongedBy(named, ctx.clock()), once.lasts);
+    return { id: named.id, hash: once.hash, expiresAt, ...marks };
+  };
+  return {
+    isNamed,
+    name: (named) => {
+      const fields = fieldsFor(named);
+      return {
+        write: onceWrite(fields, key, item),
+        note: { token: once.token, expiresAt: fields.expiresAt },
+      };
+    },
+    nameFirst: async () => {
+      if (isNamed()) return;
+      const fields = { ...fieldsFor(home), writtenAt: ctx.clock() };
+      await writeAlone(ctx, onceWrite(fields, key, item), fields, by);
+      item = { ...key, v: ITEM_VERSION, ...fields };
+    },
+  };
+}
+
+/** Writes a once item without a transaction. @throws if another call of the same request has written the item since it was read */
+async function writeAlone(
+  ctx: Context,
+  write: Write,
+  { id, writtenAt }: Pick<OnceItem, "id" | "writtenAt">,
+  by: number,
+): Promise<void> {
+  let found: OnceItem | undefined;
   if ("change" in write) {
-    const { changed } = await ctx.pool.change(write.change, by);
-    if (!changed) throw filedElsewhere();
+    const { changed, item } = await ctx.pool.change(write.change, by);
+    if (changed) return;
+    found = item as OnceItem | undefined;
   }
   if ("insert" in write) {
     const [outcome] = await ctx.pool.insert([write.insert], by);
     if (outcome instanceof Error) throw outcome;
-    if (outcome !== "inserted") throw filedElsewhere();
+    if (outcome === "inserted") return;
+    [found] = (await ctx.pool.read([write.insert])) as [OnceItem | undefined];
   }
+  // If the answer to our own write was lost, DynamoDB refuses the repeat of the write, and the item says what we wrote.
+  if (found?.id !== id || found.writtenAt !== writtenAt) throw filedElsewhere();
 }
 
 function filedElsewhere(): MinutehandError {
@@ -205,44 +243,41 @@ async function storeNamed(ctx: Context, home: Home, by: number): Promise<Enqueue
 async function storeForRepeat(
   ctx: Context,
   item: OnceItem,
-  { once: { token }, home: asked, refusal }: Repeat,
+  { job, once, home: asked }: Repeat,
   by: number,
 ): Promise<Enqueued> {
-  if (refusal) throw refusal;
+  if (job.refusal) throw job.refusal;
   const { id, expiresAt } = item;
   const named = homeNamedBy(item, asked);
   const { dueAt } = named;
   const now = ctx.clock();
-  // This call may store the home later than the first call could. Until then, no other repeat may file a new job.
-  if (now > (item.writtenAt ?? 0)) await renew(ctx, item, now, by);
+  // This call may store the home later than the first call could. Until then, no other repeat may file a new job, and the first call may not
+  // make the item name another job.
+  const renewed = { ...item, writtenAt: Math.max(now, (item.writtenAt ?? 0) + 1) };
+  const { pk, sk, writtenAt } = renewed;
+  const expect = { id, writtenAt: item.writtenAt };
+  await writeAlone(ctx, { change: { key: { pk, sk }, expect, set: { writtenAt } } }, renewed, by);
   // The home may be stored at a time that the audit has read already. So a look makes a later audit read the job.
   if (dueAt < now) await fileLooks(ctx, [{ id, time: now }], by);
   // A deployment may have made the topic untracked since. This job stays tracked.
   const { untracked: _, expiresAt: __, hasSchedule: ___, ...fields } = named;
-  const home = { ...fields, once: onceText([{ token, expiresAt }]) };
-  const stored = await storeNamed(ctx, isFar(ctx, dueAt) ? { ...home, hasSchedule: true } : home, by);
+  const unscheduled = { ...fields, once: onceText([{ token: once.token, expiresAt }]) };
+  const home = isFar(ctx, dueAt) ? { ...unscheduled, hasSchedule: true as const } : unscheduled;
+  const stored = await storeOrKeep();
   await syncPromotions(ctx, [stored.home]);
-  return { ...stored, outcome: "replayed" };
+  return stored.outcome === "created" ? { ...stored, outcome: "replayed" } : stored;
+
+  async function storeOrKeep(): Promise<Enqueued> {
+    if (job.key === undefined) return storeNamed(ctx, home, by);
+    const before = { key: { pk, sk }, before: renewed, marks: { filedAs: "home" as const } };
+    return fileKeyed(ctx, { ...job, dueAt }, home, namingOf(ctx, { job, once, home }, before, by), by);
+  }
 }
 
 /** The home that a repeated request asks for, under the id that the item names. The id has the due time of the first call. */
 function homeNamedBy({ id }: OnceItem, asked: Home): Home {
   const { time: dueAt } = addressOf(id);
   return { ...asked, ...homeKey(id), id, dueAt, wantedAt: dueAt };
-}
-
-/** Sets the time of the item to `now`. @throws if another repeat has changed the item since it was read */
-async function renew(
-  ctx: Context,
-  { pk, sk, id, writtenAt }: OnceItem,
-  now: number,
-  by: number,
-): Promise<void> {
-  const change = { key: { pk, sk }, expect: { id, writtenAt }, set: { writtenAt: now } };
-  const { changed, item } = await ctx.pool.change(change, by);
-  const found = item as OnceItem | undefined;
-  // If the answer to our own write was lost, DynamoDB refuses its repeat, and the item has our time.
-  if (!changed && (found?.id !== id || found.writtenAt !== now)) throw filedElsewhere();
 }
 
 /** Answers a repeat with its job. If the job waits and is near, sends it again: its writer may have died before it sent the message. */
@@ -269,6 +304,8 @@ async function replay(
   const now = ctx.clock();
   const [home] = await readHomes(ctx, [item.id]);
   if (isUnreadable(home)) throw unreadableError(home);
+  // Another call has taken the key of the job before the job was stored.
+  if (home?.isPlaceholder) return undefined;
   // If the item has no `writtenAt`, the home was stored with the item. Then a missing home means that the job has ended and TTL has
   // deleted the home, so the job is not filed again. Items of earlier versions have no `filedAs`.
   const { filedAs = asked.untracked || item.unsent ? "message" : "home" } = item;

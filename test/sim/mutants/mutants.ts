@@ -228,6 +228,11 @@ export const MUTANTS: readonly Mutant[] = [
     change: remove,
   },
   {
+    name: "no once item of a keyed job",
+    rule: "once-item-before-its-key",
+    change: remove,
+  },
+  {
     name: "no once item of an untracked job",
     rule: "once-item-with-its-home",
     change: text(/, \w+(?=\])/, ""),
