@@ -6,9 +6,12 @@ const NOW = Date.parse("2026-11-26T10:00:00.000Z");
 test.each([
   [0, "now"],
   [999, "now"],
-  [61_000, "in 1 min"],
-  [-3_600_000, "1 hr ago"],
-  [8 * 86_400_000, "in 8 days"],
+  [4900, "in 4 s"],
+  [119_000, "in 1 min"],
+  [-3_600_000, "1 h ago"],
+  [(4 * 60 + 42) * 60_000 + 59_000, "in 4 h 42 min"],
+  [-100 * 3_600_000, "4 d 4 h ago"],
+  [8 * 86_400_000, "in 8 d"],
 ])("%d ms away: %s", (away, text) => {
   expect(relativeText(NOW + away, NOW)).toBe(text);
 });
@@ -16,6 +19,7 @@ test.each([
 test.each([
   [0, "0 ms"],
   [183.4, "183 ms"],
+  [3000, "3 s"],
   [4200, "4.2 s"],
   [59_999, "1 min"],
   [5_400_000, "1 h 30 min"],
