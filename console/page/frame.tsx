@@ -28,7 +28,7 @@ const OTHER_KEYS = [
   ["Esc", "close a dialog"],
   ["j and k", "go to the next and the previous line of a list"],
   ["+ and -", "Time: show a shorter or a longer range"],
-  ["← and →", "Time: move the range"],
+  ["← and →", "Time: move the range; on a lane: go to the bar before or after"],
   ["n", "Time: move the range to now"],
   ["Enter", "open the line or press the button that has the focus"],
 ] as const;

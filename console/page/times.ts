@@ -61,6 +61,16 @@ function dateText(at: number, now: number, zone: Zone): string {
   return year.format(at) === year.format(now) ? formatOf(zone, DATE).format(at) : day.format(at);
 }
 
+/** A span of time, such as `13:00–13:15 UTC`, with its date if it is not on the day of `now`, and with seconds if it is below a minute. */
+export function spanText(from: number, to: number, now: number, zone: Zone): string {
+  const { second, ...minutes } = CLOCK;
+  const options = {
+    ...(dateText(from, now, zone) === "" && dateText(to, now, zone) === "" ? {} : DATE),
+    ...(to - from < MINUTE ? CLOCK : minutes),
+  };
+  return `${formatOf(zone, options).formatRange(from, to)} ${zoneName(from, zone)}`;
+}
+
 /** A duration in its two largest units, such as `1 h 30 min`, `4.2 s` or `120 ms`. */
 export function durationText(ms: number): string {
   if (ms < SECOND) return `${Math.round(ms)} ms`;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { durationText, relativeText, startOfDay, timeText } from "../../../console/page/times.ts";
+import { durationText, relativeText, spanText, startOfDay, timeText } from "../../../console/page/times.ts";
 
 const NOW = Date.parse("2026-11-26T10:00:00.000Z");
 
@@ -33,6 +33,13 @@ test("a time has its zone, and its date on another day", () => {
   expect(timeText(NOW, NOW, "UTC")).toBe("10:00:00 UTC");
   expect(timeText(NOW + 86_400_000, NOW, "UTC")).toBe("27 Nov, 10:00:00 UTC");
   expect(timeText(NOW + 100 * 86_400_000, NOW, "UTC")).toBe("6 Mar 2027, 10:00:00 UTC");
+});
+
+test("a span has its zone once, its date on another day, and seconds if it is short", () => {
+  expect(spanText(NOW, NOW + 900_000, NOW, "UTC")).toBe("10:00–10:15 UTC");
+  expect(spanText(NOW, NOW + 15_000, NOW, "UTC")).toMatch(/^10:00:00\s–\s10:00:15 UTC$/);
+  const tomorrow = NOW + 86_400_000;
+  expect(spanText(tomorrow, tomorrow + 900_000, NOW, "UTC")).toBe("27 Nov, 10:00–10:15 UTC");
 });
 
 test("days begin at midnight", () => {
