@@ -178,8 +178,8 @@ function SearchBox({ field }: { field: { current: HTMLInputElement | null } }) {
           ref={field}
           type="search"
           class="find"
-          aria-label="Search for a job by its id or key"
-          placeholder="Search: job id or key"
+          aria-label="Search for a job by its whole id or key"
+          placeholder="Search: a job's whole id or key"
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />
