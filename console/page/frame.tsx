@@ -5,6 +5,7 @@ import { refresh } from "./api.ts";
 import { Choice } from "./parts/choice.tsx";
 import { listenToKeys } from "./parts/keys.ts";
 import { addresses } from "./parts/search.ts";
+import { Time } from "./parts/time.tsx";
 import { about, isKeyWrong } from "./server.ts";
 import { notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
 import { zoneName } from "./times.ts";
@@ -226,7 +227,13 @@ function NoticeLine() {
     <div class="notice-place" role="status">
       {said && (
         <p class={said.isFailure ? "notice failed" : "notice"}>
-          {said.text} {said.href && <a href={said.href}>{said.link ?? "Show"}</a>}
+          <span>
+            {said.text}{" "}
+            <span class="quiet">
+              <Time at={said.at} show="time" />
+            </span>{" "}
+            {said.href && <a href={said.href}>{said.link ?? "Show"}</a>}
+          </span>
           <button
             type="button"
             aria-label="Close this message"

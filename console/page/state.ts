@@ -40,4 +40,9 @@ export type Notice = {
   /** Whether the action failed. */
   readonly isFailure?: boolean;
 };
-export const notice = signal<Notice | undefined>(undefined);
+export const notice = signal<(Notice & { readonly at: number }) | undefined>(undefined);
+
+/** Shows a notice with the present time. */
+export function say(said: Notice): void {
+  notice.value = { ...said, at: Date.now() };
+}
