@@ -13,6 +13,7 @@ import { addresses, useSearch } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { TimeField } from "../parts/time-field.tsx";
 import { TopicField } from "../parts/topic-field.tsx";
+import { WordList } from "../parts/words.tsx";
 import { findJobs, type JobSelection, jobPage } from "../reads.ts";
 import { isNarrow, now, zone } from "../state.ts";
 import { readJobTime } from "../time-words.ts";
@@ -21,6 +22,9 @@ import { HOUR, isoAt } from "../times.ts";
 const STATES: readonly JobSummary["state"][] = [
   ...(["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const),
 ];
+
+/** The states that the marks of the lines name. */
+const SHOWN_STATES = [...STATES, "held", "late"] as const;
 
 /** Jobs by topic, state, tag, group and due time, or the jobs that a search has found. */
 export function JobsView() {
@@ -173,6 +177,7 @@ function Selected() {
         )}
       </Loaded>
       <Bulks selection={asked} />
+      <WordList words={SHOWN_STATES} />
     </>
   );
 }
