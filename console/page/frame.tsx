@@ -5,6 +5,7 @@ import { refresh } from "./api.ts";
 import { Choice } from "./parts/choice.tsx";
 import { listenToKeys } from "./parts/keys.ts";
 import { addresses } from "./parts/search.ts";
+import { Time } from "./parts/time.tsx";
 import { about, isKeyWrong } from "./server.ts";
 import { notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
 import { zoneName } from "./times.ts";
@@ -28,7 +29,7 @@ const OTHER_KEYS = [
   ["Esc", "close a dialog"],
   ["j and k", "go to the next and the previous line of a list"],
   ["+ and -", "Time: show a shorter or a longer range"],
-  ["← and →", "Time: move the range"],
+  ["← and →", "Time: move the range; on a lane: go to the bar before or after"],
   ["n", "Time: move the range to now"],
   ["Enter", "open the line or press the button that has the focus"],
 ] as const;
@@ -178,8 +179,8 @@ function SearchBox({ field }: { field: { current: HTMLInputElement | null } }) {
           ref={field}
           type="search"
           class="find"
-          aria-label="Search for a job by its id or key"
-          placeholder="Search: job id or key"
+          aria-label="Search for a job by its whole id or key"
+          placeholder="Search: a job's whole id or key"
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />
@@ -226,7 +227,13 @@ function NoticeLine() {
     <div class="notice-place" role="status">
       {said && (
         <p class={said.isFailure ? "notice failed" : "notice"}>
-          {said.text} {said.href && <a href={said.href}>{said.link ?? "Show"}</a>}
+          <span>
+            {said.text}{" "}
+            <span class="quiet">
+              <Time at={said.at} show="time" />
+            </span>{" "}
+            {said.href && <a href={said.href}>{said.link ?? "Show"}</a>}
+          </span>
           <button
             type="button"
             aria-label="Close this message"

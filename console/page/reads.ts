@@ -3,6 +3,7 @@ import { overdueJobs } from "../../client/overdue.ts";
 import type { JobSummary } from "../../http/answers.ts";
 import { api, call, REFRESH_MS } from "./api.ts";
 import { latenessByTopic } from "./lateness.ts";
+import { LATE_MS } from "./shown-state.ts";
 import { HOUR, MINUTE } from "./times.ts";
 
 /** What several views read. Each read is named by its key, so that two views share one answer. */
@@ -56,9 +57,6 @@ export function useLateness(isWanted: boolean) {
     },
   });
 }
-
-/** Jobs start some time after they are due: a consumer must first get the message. */
-const LATE_MS = 5000;
 
 /** The jobs of the last hour that should have started and have not. Nothing holds them. The oldest come first. */
 export function useLateJobs() {

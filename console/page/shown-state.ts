@@ -1,7 +1,7 @@
 import type { JobSummary } from "../../http/answers.ts";
 
-/** Jobs start some time after they are due: a consumer must first get the message. */
-const LATE_MS = 5000;
+/** Jobs start some time after they are due: a consumer must first get the message. A job is late after this time, ms. */
+export const LATE_MS = 5000;
 
 /** `held` and `late` beside the states that the API answers. `now`: ms since the epoch. */
 export function shownState(

@@ -25,6 +25,13 @@ effect(() => {
   document.documentElement.style.colorScheme = theme.value === "auto" ? "light dark" : theme.value;
 });
 
+const narrow = matchMedia("(width < 48rem)");
+/** Whether the window is as narrow as the window of a phone. The style sheet has the same width. */
+export const isNarrow = signal(narrow.matches);
+narrow.addEventListener("change", ({ matches }) => {
+  isNarrow.value = matches;
+});
+
 /** What the last action did, or why it failed. The page shows and announces it until the next one, or until the user closes it. */
 export type Notice = {
   readonly text: string;
@@ -33,4 +40,9 @@ export type Notice = {
   /** Whether the action failed. */
   readonly isFailure?: boolean;
 };
-export const notice = signal<Notice | undefined>(undefined);
+export const notice = signal<(Notice & { readonly at: number }) | undefined>(undefined);
+
+/** Shows a notice with the present time. */
+export function say(said: Notice): void {
+  notice.value = { ...said, at: Date.now() };
+}

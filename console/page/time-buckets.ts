@@ -34,6 +34,15 @@ export function zoomed({ from, to }: Range, factor: number, around: number): Ran
   return { from: begin, to: Math.round(begin + span) };
 }
 
+/** The time at a place of an element that shows a range. `x`: the place, px. */
+export function timeAt(
+  x: number,
+  { left, width }: { readonly left: number; readonly width: number },
+  { from, to }: Range,
+): number {
+  return from + ((x - left) / width) * (to - from);
+}
+
 /** Moves a range by a share of its length. */
 export function moved({ from, to }: Range, share: number): Range {
   const by = Math.round((to - from) * share);
@@ -63,7 +72,8 @@ export function kindOf(
   }
 }
 
-const NONE: Counts = { done: 0, failed: 0, running: 0, due: 0, held: 0 };
+/** No jobs of any kind. */
+export const NO_COUNTS: Counts = { done: 0, failed: 0, running: 0, due: 0, held: 0 };
 
 /** Counts jobs by topic and by the bucket in which they are due. `now`: ms since the epoch. */
 export function countJobs(jobs: readonly JobSummary[], step: number, now: number): Map<string, Buckets> {
@@ -98,7 +108,7 @@ function add(
 ): void {
   const buckets = byTopic.get(topic) ?? new Map<number, Counts>();
   byTopic.set(topic, buckets);
-  const before = buckets.get(bucket) ?? NONE;
+  const before = buckets.get(bucket) ?? NO_COUNTS;
   buckets.set(bucket, { ...before, [kind]: before[kind] + count });
 }
 
@@ -136,6 +146,30 @@ export function stacked(buckets: Buckets, step: number): { times: number[]; sums
     }
   }
   return { times, sums };
+}
+
+/** The beginnings of the bars that lie in a range, the earliest first, ms since the epoch. */
+export function barsIn(buckets: Buckets, { from, to }: Range, step: number): number[] {
+  return [...buckets.keys()].filter((begin) => begin + step > from && begin < to).sort((a, b) => a - b);
+}
+
+/** The number of jobs of the tallest bar, at least 1: a lane is so high. */
+export function tallestOf(buckets: Buckets): number {
+  return [...buckets.values()].reduce((most, counts) => Math.max(most, sumOf(counts)), 1);
+}
+
+/** `12 done, 1,000 due`; empty if there are no jobs. */
+export function countsText(counts: Counts): string {
+  return KINDS.flatMap((kind) =>
+    counts[kind] === 0 ? [] : [`${counts[kind].toLocaleString("en")} ${kind}`],
+  ).join(", ");
+}
+
+/** Adds up the counts of all buckets. */
+export function sumOfAll(buckets: Buckets): Counts {
+  const sums = { ...NO_COUNTS };
+  for (const counts of buckets.values()) for (const kind of KINDS) sums[kind] += counts[kind];
+  return sums;
 }
 
 /** The number of jobs of all kinds. */

@@ -3,8 +3,17 @@ import type { JobSummary } from "../../http/answers.ts";
 import { api } from "./api.ts";
 import { countTopics, type Minute } from "./count-topics.ts";
 import { jobPage } from "./reads.ts";
-import { type Buckets, countJobs, partsOf, type Range, sumOf, withForecast } from "./time-buckets.ts";
-import { MINUTE } from "./times.ts";
+import { zone } from "./state.ts";
+import {
+  type Buckets,
+  countJobs,
+  partsOf,
+  type Range,
+  sumOf,
+  sumOfAll,
+  withForecast,
+} from "./time-buckets.ts";
+import { MINUTE, timeText } from "./times.ts";
 
 /** So many jobs of a range are read one by one. */
 const READ_JOBS = 3000;
@@ -17,12 +26,14 @@ export type Timeline = {
   readonly jobs: readonly JobSummary[];
   /** How far the reading has come, in words. */
   readonly status: string;
+  /** Whether more jobs may follow. */
+  readonly isReading: boolean;
   readonly error: unknown;
   /** Reads everything again. */
   readonly again: () => void;
 };
 
-const EMPTY = { counts: new Map(), jobs: [], status: "Reading …", error: undefined };
+const EMPTY = { counts: new Map(), jobs: [], status: "Reading …", isReading: true, error: undefined };
 
 /**
  * Reads what happened and will happen in a range, and answers what is known so far. The past is read job by job. The future is
@@ -39,7 +50,7 @@ export function useTimeline(topics: readonly string[], { from, to }: Range, step
     readTimeline(names.split(" "), { from, to }, step, signal, (known) => {
       if (!signal.aborted) setTimeline((before) => ({ ...before, ...known }));
     }).catch((error: unknown) => {
-      if (!signal.aborted) setTimeline((before) => ({ ...before, status: "", error }));
+      if (!signal.aborted) setTimeline((before) => ({ ...before, status: "", isReading: false, error }));
     });
     return () => stop.abort();
   }, [names, from, to, step, count]);
@@ -53,7 +64,7 @@ async function readTimeline(
   signal: AbortSignal,
   tell: (known: Partial<Omit<Timeline, "again">>) => void,
 ): Promise<void> {
-  tell({ status: "Reading …", error: undefined });
+  tell({ status: "Reading …", isReading: true, error: undefined });
   const now = Date.now();
   const isShort = to - from <= JOBS_SPAN;
   const end = isShort ? to : Math.min(to, now);
@@ -67,7 +78,7 @@ async function readTimeline(
   const counted = isShort ? reached : Math.max(now, from);
   for (const part of partsOf({ from: Math.max(counted, from), to })) {
     const range = { from: new Date(part.from), to: new Date(part.to) };
-    const until = `until ${range.to.toISOString().slice(11, 16)} UTC …`;
+    const until = `until ${timeText(part.to, now, zone.value)} …`;
     const read = async (topic: string | undefined) => {
       tell({ status: `${cut} Counting the jobs ${topic === undefined ? "" : `of ${topic} `}${until}` });
       const minutes: Minute[] = [];
@@ -79,11 +90,11 @@ async function readTimeline(
       counts = withForecast(counts, topic, minutes, step);
     tell({ counts });
   }
-  tell({ status: cut });
+  tell({ status: cut, isReading: false });
 }
 
 function jobsOf(buckets: Buckets = new Map()): number {
-  return [...buckets.values()].reduce((sum, counts) => sum + sumOf(counts), 0);
+  return sumOf(sumOfAll(buckets));
 }
 
 /** Reads the first jobs of a range. `reached`: the end of what was read, ms since the epoch. */

@@ -12,21 +12,16 @@ export function isoAt(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-const UNITS = [
-  ["day", DAY],
-  ["hour", HOUR],
-  ["minute", MINUTE],
-  ["second", SECOND],
-] as const;
-
-const relative = new Intl.RelativeTimeFormat("en", { style: "short", numeric: "always" });
-
-/** `in 4 min`, `12 sec ago`, `now`. Rounds towards now, so that a job that is "in 1 min" is not due before a minute has passed. */
+/**
+ * `in 4 h 42 min`, `in 4 min`, `12 s ago`, `now`. Rounds towards now, so that a job that is "in 1 min" is not due before a minute has
+ * passed. Below an hour there is one unit: a text that changes each second is hard to read, and screen readers would repeat it.
+ */
 export function relativeText(at: number, now: number): string {
-  const away = at - now;
-  const [unit, length] = UNITS.find(([, ms]) => Math.abs(away) >= ms) ?? ["second", SECOND];
-  const count = Math.trunc(away / length);
-  return count === 0 ? "now" : relative.format(count, unit).replace(".", "");
+  const away = Math.abs(at - now);
+  const unit = away >= DAY ? HOUR : away >= MINUTE ? MINUTE : SECOND;
+  const text = durationText(away - (away % unit));
+  if (away < SECOND) return "now";
+  return at > now ? `in ${text}` : `${text} ago`;
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -66,10 +61,20 @@ function dateText(at: number, now: number, zone: Zone): string {
   return year.format(at) === year.format(now) ? formatOf(zone, DATE).format(at) : day.format(at);
 }
 
+/** A span of time, such as `13:00–13:15 UTC`, with its date if it is not on the day of `now`, and with seconds if it is below a minute. */
+export function spanText(from: number, to: number, now: number, zone: Zone): string {
+  const { second, ...minutes } = CLOCK;
+  const options = {
+    ...(dateText(from, now, zone) === "" && dateText(to, now, zone) === "" ? {} : DATE),
+    ...(to - from < MINUTE ? CLOCK : minutes),
+  };
+  return `${formatOf(zone, options).formatRange(from, to)} ${zoneName(from, zone)}`;
+}
+
 /** A duration in its two largest units, such as `1 h 30 min`, `4.2 s` or `120 ms`. */
 export function durationText(ms: number): string {
   if (ms < SECOND) return `${Math.round(ms)} ms`;
-  if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
+  if (ms < 10 * SECOND) return `${Number((ms / SECOND).toFixed(1))} s`;
   const whole = Math.round(ms / SECOND) * SECOND;
   const parts = (
     [

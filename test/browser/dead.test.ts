@@ -32,7 +32,9 @@ beforeAll(async () => {
 test("dead jobs are grouped by error, and a whole group is run again", async () => {
   const page = await browser.open("/console/dead");
   await page.getByRole("link", { name: new RegExp(`^${topic}: \\d+ dead$`) }).click();
-  const group = page.getByRole("group").filter({ hasText: "no order … in the shop" });
+  const group = page.getByRole("listitem").filter({ hasText: "6 × no order … in the shop" });
+  const redrive = group.getByRole("button", { name: "Redrive 6 jobs of this group …" });
+  await redrive.waitFor();
   await group.getByText("6 × no order … in the shop").click();
   await group
     .getByLabel("The error of the last of these jobs")
@@ -41,11 +43,14 @@ test("dead jobs are grouped by error, and a whole group is run again", async () 
   await group.getByRole("button", { name: "Choose all 6 of this group" }).click();
   await page.getByText("6 are chosen").waitFor();
   await page.getByRole("button", { name: "Redrive 6 jobs …" }).waitFor();
-  await group.getByRole("button", { name: "Redrive 6 jobs of this group …" }).click();
+  await redrive.click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText(/become due at once/).waitFor();
+  const height = async () => (await dialog.boundingBox())?.height;
+  const before = await height();
   await dialog.getByLabel(/At most this many starts/).fill("2");
-  await dialog.getByText("over 3.0 s").waitFor();
+  await dialog.getByText("The starts take 3 s.").waitFor();
+  expect(await height()).toBe(before);
   await dialog.getByRole("button", { name: "Redrive 6 jobs" }).click();
   await page.getByText(`Redriven 6 of 6 jobs of ${topic}.`).waitFor();
   const states = await Promise.all(dead.slice(0, 6).map(async ({ id }) => (await api.get(id)).state));

@@ -10,6 +10,8 @@ let scene: Scene;
 
 beforeAll(async () => {
   scene = await playScene(api, "views");
+  // A search lists the jobs if two topics have the key.
+  await api.enqueue("reminders", {}, { delay: "20m", key: "views-waiting" });
   // With a second topic that has dead jobs, lists of topics have several lines.
   await api.enqueue("reminders", { fails: "no shop" }, { delay: 0, maxAttempts: 1 });
   await api.putSchedule("views-daily", { expression: "cron(0 9 ? * MON-FRI *)", topic: "work", body: {} });
@@ -20,7 +22,7 @@ const VIEWS: readonly [name: string, path: () => string, text: string][] = [
   ["overview", () => "/console", "What needs you"],
   ["time", () => "/console/time?topic=work", "The numbers as a table"],
   ["jobs", () => "/console/jobs?topic=work", "views-waiting"],
-  ["found jobs", () => "/console/jobs?find=views-waiting", "1 job has the id or the key"],
+  ["found jobs", () => "/console/jobs?find=views-waiting", "2 jobs have the key"],
   ["no jobs", () => "/console/jobs?find=nobody", "No job has the id or the key"],
   ["waiting job", () => `/console/jobs/${scene.waiting.id}`, "starts attempt 1"],
   ["dead job", () => `/console/jobs/${scene.dead.id}`, "Last error"],

@@ -137,18 +137,71 @@ test("a bulk needs a topic, and says so", async () => {
   await button.waitFor();
   expect(await button.isDisabled()).toBe(true);
   expect(await button.getAttribute("title")).toBe("choose a topic first");
+  await button.press("Enter");
+  await page.getByRole("status").getByText("Cancel all: choose a topic first.").waitFor();
+  expect(await page.getByRole("dialog").count()).toBe(0);
 });
 
-test("a job that was found leads to the other jobs with its tag", async () => {
+test("without a range, a bulk changes the jobs of the list and not those that were due before", async () => {
+  const tag = "jobs-same-range";
+  await api.enqueue("days", {}, { tag, delay: "2h", key: `${tag}-later` });
+  await api.enqueue("days", {}, { tag, delay: "30m", key: `${tag}-next` });
+  const page = await browser.open(`/console/jobs?topic=days&tag=${tag}`);
+  await page.getByText("1 job due in the next hour.").waitFor();
+  await page.getByRole("button", { name: "Cancel all …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText(/^1 job of days due from .* until .* will not run/).waitFor();
+  const [from = 0, to = 0] = await dialog
+    .locator("time")
+    .evaluateAll((times) => times.map((time) => Date.parse(time.getAttribute("datetime") ?? "")));
+  expect(Math.abs(from - Date.now())).toBeLessThan(30_000);
+  expect(to - from).toBe(3_600_000);
+});
+
+test("a line that is cut says its whole text to a pointer", async () => {
+  const tag = "jobs-cut".padEnd(120, "-");
+  await api.enqueue("work", {}, { tag, delay: "20m", key: "jobs-cut" });
+  const page = await browser.open(`/console/jobs?tag=${tag}`);
+  const line = page.getByRole("link", { name: /jobs-cut work/ });
+  await line.getByTitle(`tag ${tag}`).waitFor();
+  await line.getByTitle("jobs-cut work").waitFor();
+});
+
+test("in a narrow window the filters are one line that names them, until they are wanted", async () => {
+  const page = await browser.open("/console/jobs?topic=work&state=dead", {
+    viewport: { width: 360, height: 800 },
+  });
+  const topic = page.getByRole("combobox", { name: "Topic" });
+  await page.getByText("Filters: work, dead").click();
+  await topic.selectOption("reminders");
+  await page.getByText("Filters: reminders, dead").click();
+  expect(await topic.isVisible()).toBe(false);
+});
+
+test("a search with one hit opens the job, and its tag leads to the other jobs", async () => {
   const tag = "labelled-17";
   const options = { tag, delay: "50m" } as const;
   await api.enqueue("work", {}, { ...options, key: tag });
-  await api.enqueue("reminders", {}, { ...options, delay: "2d", key: `${tag}-remind` });
-  const page = await browser.open(`/console/jobs?find=${tag}`);
-  await page.getByText(`1 job has the id or the key ${tag}.`).waitFor();
-  await page.getByRole("link", { name: `Show the jobs with the tag ${tag}` }).click();
-  await page.getByText(`${tag}-remind`).waitFor();
-  await page.getByRole("link", { name: `${tag} work` }).click();
+  await api.enqueue("reminders", {}, { ...options, delay: "3h", key: `${tag}-remind` });
+  const page = await browser.open("/console");
+  await page.getByPlaceholder("Search: a job's whole id or key").fill(tag);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: tag }).waitFor();
   await page.locator("dl.facts").getByRole("link", { name: tag, exact: true }).click();
   await page.getByText(`${tag}-remind`).waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: tag }).waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+});
+
+test("a search with several hits lists them, and leads to the jobs with this tag", async () => {
+  const key = "two-topics-17";
+  await api.enqueue("work", {}, { key, delay: "50m" });
+  await api.enqueue("reminders", {}, { key, delay: "50m" });
+  await api.enqueue("work", {}, { key: `${key}-tagged`, tag: key, delay: "50m" });
+  const page = await browser.open(`/console/jobs?find=${key}`);
+  await page.getByText(`2 jobs have the key ${key}.`).waitFor();
+  await page.getByRole("link", { name: `Show the jobs with the tag ${key}` }).click();
+  await page.getByText(`${key}-tagged`).waitFor();
 });

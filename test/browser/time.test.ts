@@ -1,4 +1,4 @@
-import { expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { createClient } from "../../client/client.ts";
 import { testBrowser } from "./browser.ts";
 
@@ -15,7 +15,7 @@ test("a long range counts jobs, a short one draws them as links", async () => {
   for (const minute of ["00", "01", "02"])
     await api.enqueue("work", {}, { dueAt: `${DAY}T09:${minute}:30Z`, key: `time-${minute}` });
   const page = await browser.open(`/console/time?topic=work&from=${DAY}T08:30:00Z&to=${DAY}T10:00:00Z`);
-  await page.getByText("3 due").waitFor();
+  await page.getByText("3 due; tallest bar 1").waitFor();
   await page.getByText("The numbers as a table").click();
   await page.getByRole("link", { name: "1 due" }).first().waitFor();
   await page.goto(`${inject("stackUrl")}/console/time?topic=work&from=${DAY}T09:00:00Z&to=${DAY}T09:05:00Z`);
@@ -23,15 +23,59 @@ test("a long range counts jobs, a short one draws them as links", async () => {
   await page.getByRole("heading", { name: "time-01" }).waitFor();
 });
 
-test("a bar leads to its jobs", async () => {
-  await api.enqueue("work", {}, { dueAt: `${DAY}T15:00:30Z`, key: "time-bar" });
-  const page = await browser.open(`/console/time?topic=work&from=${DAY}T14:00:00Z&to=${DAY}T16:00:00Z`);
-  const chart = page.getByRole("img", { name: /^Jobs of work: 1 due/ });
-  await chart.waitFor();
-  const box = await chart.boundingBox();
-  await chart.click({ position: { x: (box?.width ?? 0) * ((60.5 * 60) / 7200), y: 40 } });
-  await page.getByText("time-bar").waitFor();
-  expect(new URL(page.url()).pathname).toBe("/console/jobs");
+describe("a bar", () => {
+  beforeAll(() => api.enqueue("work", {}, { dueAt: `${DAY}T15:00:30Z`, key: "time-bar" }));
+
+  async function openBar() {
+    const page = await browser.open(`/console/time?topic=work&from=${DAY}T14:00:00Z&to=${DAY}T16:00:00Z`, {
+      timezoneId: "UTC",
+    });
+    await page.getByRole("img", { name: /^Jobs of work: 1 due/ }).waitFor();
+    return { page, bars: page.getByRole("link", { name: /^Jobs of work/ }) };
+  }
+
+  test("says its numbers to the pointer, and leads to its jobs", async () => {
+    const { page, bars } = await openBar();
+    const box = await bars.boundingBox();
+    const at = (minute: number) => ({ position: { x: ((box?.width ?? 0) * minute) / 120, y: 20 } });
+    await bars.hover(at(30.5));
+    await page.getByText("no jobs, 1 Aug, 14:30–14:31 UTC").waitFor();
+    await bars.hover(at(60.5));
+    await page.getByText("1 due, 1 Aug, 15:00–15:01 UTC").waitFor();
+    await bars.click(at(60.5));
+    await page.getByText("time-bar").waitFor();
+    expect(rangeOf(page.url())).toEqual([Date.parse(`${DAY}T15:00:00Z`), Date.parse(`${DAY}T15:01:00Z`)]);
+  });
+
+  test("is reached with the arrow keys", async () => {
+    const { page, bars } = await openBar();
+    await bars.focus();
+    await page.keyboard.press("ArrowRight");
+    await page.getByText("1 due, 1 Aug, 15:00–15:01 UTC").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByText("time-bar").waitFor();
+  });
+
+  test("is not covered by the text of its lane", async () => {
+    const { page, bars } = await openBar();
+    const text = await page.locator(".lane-head").boundingBox();
+    const box = await bars.boundingBox();
+    expect((text?.y ?? 0) + (text?.height ?? 0)).toBeLessThanOrEqual(box?.y ?? 0);
+  });
+});
+
+test("a lane that is not yet counted does not say that it has no jobs", async () => {
+  const page = await browser.open("/console");
+  const counted = Promise.withResolvers<void>();
+  await page.route("**/forecast?*", async (route) => {
+    await counted.promise;
+    await route.continue();
+  });
+  await page.goto(`${inject("stackUrl")}/console/time?topic=work&from=${DAY}T20:00:00Z&to=${DAY}T22:00:00Z`);
+  await page.getByText("counting …", { exact: true }).waitFor();
+  expect(await page.getByText("no jobs").count()).toBe(0);
+  counted.resolve();
+  await page.getByText("no jobs").waitFor();
 });
 
 test("the wheel, the keys, the buttons and a drag change the range in the address", async () => {

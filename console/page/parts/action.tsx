@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { MinutehandError, messageOf } from "../../../core/errors.ts";
 import { refresh } from "../api.ts";
-import { type Notice, notice } from "../state.ts";
+import { type Notice, say } from "../state.ts";
 
 type Props = {
   /** The text of the button, such as `Cancel`. */
@@ -17,7 +17,7 @@ type Props = {
   readonly confirm?: string;
   /** Whether the action ends or destroys something. */
   readonly isDangerous?: boolean;
-  /** Why the action is not possible now. */
+  /** Why the action is not possible now. The button's title says so, and the page if the user presses the button. */
   readonly impossible?: string | undefined;
   /** Whether the fields are filled in. */
   readonly isReady?: boolean;
@@ -38,9 +38,11 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
       <button
         type="button"
         class={isDangerous ? "danger" : ""}
-        disabled={impossible !== undefined}
+        // A disabled button cannot get the focus, so it could not say why.
+        aria-disabled={impossible !== undefined}
         title={impossible}
         onClick={() => {
+          if (impossible !== undefined) return say({ text: `${label}: ${impossible}.`, isFailure: true });
           onOpen?.();
           setOpen(true);
         }}
@@ -82,12 +84,12 @@ function ActionDialog({ title, children, run, confirm, isReady, isDangerous, clo
     setRunning(true);
     try {
       const done = await run();
-      notice.value = typeof done === "string" ? { text: done } : done;
+      say(typeof done === "string" ? { text: done } : done);
       dialog.current?.close();
     } catch (thrown) {
       if (dialog.current?.open) setError(thrown);
       // The user has closed the dialog, and nobody would see the error there.
-      else notice.value = { text: `"${confirm}" failed: ${messageOf(thrown)}`, isFailure: true };
+      else say({ text: `"${confirm}" failed: ${messageOf(thrown)}`, isFailure: true });
     } finally {
       setRunning(false);
       // A failed action may have changed something, too.

@@ -1,6 +1,7 @@
 import type { JobSummary } from "../../../http/answers.ts";
 import { shownState } from "../shown-state.ts";
 import { now } from "../state.ts";
+import { WORDS } from "../words.ts";
 
 /** The words and the mark of each state. The mark differs too, because not everybody sees colours. */
 const MARKS: Readonly<Record<JobSummary["state"], string>> = {
@@ -17,7 +18,7 @@ const MARKS: Readonly<Record<JobSummary["state"], string>> = {
 export function StateBadge({ job }: { job: Pick<JobSummary, "state" | "dueAt" | "heldUntil"> }) {
   const name = shownState(job, now.value);
   return (
-    <span class={`badge ${name}`}>
+    <span class={`badge ${name}`} title={WORDS[name]}>
       <span aria-hidden="true">{MARKS[job.state]}</span> {name}
     </span>
   );

@@ -3,7 +3,6 @@ import { useRef, useState } from "preact/hooks";
 import type { BulkRequest, BulkResult } from "../../../client/client.ts";
 import { MinutehandError, messageOf } from "../../../core/errors.ts";
 import { api } from "../api.ts";
-import { durationText } from "../times.ts";
 import { Action } from "./action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
 import { Time } from "./time.tsx";
@@ -93,7 +92,7 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
       run={run}
     >
       {children}
-      {takesRate && <RateField value={rate} onChange={setRate} />}
+      {takesRate && <RateField value={rate} onChange={setRate} jobs={isCounted ? changeable : undefined} />}
       <div role="status">
         {trouble !== undefined && (
           <div class="failure">
@@ -114,7 +113,6 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
             <strong>{jobsText(changeable)}</strong> of <strong>{request.topic}</strong>
             {request.action === "redrive" ? " that died from " : " due from "}
             <Time at={counted.from} show="time" /> until <Time at={counted.to} show="time" /> {effect}.
-            {perSecond !== undefined && ` The starts take ${durationText((changeable / perSecond) * 1000)}.`}
           </p>
         )}
         {sums && (

@@ -1,4 +1,4 @@
-import { DAY, durationText, isoAt } from "../times.ts";
+import { durationText } from "../times.ts";
 import { addresses } from "./search.ts";
 import { Time } from "./time.tsx";
 import "./facts.css";
@@ -37,11 +37,8 @@ export function Facts({ fields, without }: Props) {
 function Fact({ name, value }: { name: string; value: unknown }) {
   if (typeof value === "string" && ISO_TIME.test(value)) return <Time at={value} />;
   if (typeof value === "number" && DURATIONS.includes(name)) return <>{durationText(value * 1000)}</>;
-  if (name === "tag" || name === "group") {
-    // The job's neighbours may be due long before or after it.
-    const range = { from: isoAt(Date.now() - DAY), to: isoAt(Date.now() + 7 * DAY) };
-    return <a href={addresses.jobs({ [name]: String(value), ...range })}>{String(value)}</a>;
-  }
+  if (name === "tag" || name === "group")
+    return <a href={addresses.labelled(name, String(value))}>{String(value)}</a>;
   if (typeof value === "object") return <code>{JSON.stringify(value)}</code>;
   return <>{String(value)}</>;
 }

@@ -6,21 +6,26 @@ import { Time } from "./time.tsx";
 /** A job in one line of a list. The line is a link to the job. */
 export function JobLine({ job }: { job: JobSummary }) {
   const { id, key, topic, dueAt, heldUntil, attempt, maxAttempts, lastError, tag, group } = job;
+  const more = [
+    attempt > 0 && `attempt ${attempt} of ${maxAttempts}`,
+    tag !== undefined && `tag ${tag}`,
+    group !== undefined && `group ${group}`,
+    lastError,
+  ]
+    .filter(Boolean)
+    .join(" ");
   const isHeld = job.state === "scheduled" && heldUntil !== undefined && heldUntil > dueAt;
   return (
     <a class="job-line" href={addresses.job(id)} data-line>
       <StateBadge job={job} />
-      <span class="job-name">
+      <span class="job-name" title={`${key ?? id} ${topic}`}>
         <strong>{key ?? id}</strong> <span class="quiet">{topic}</span>
       </span>
       <span class="job-time">
         <Time at={isHeld ? heldUntil : dueAt} />
       </span>
-      <span class="job-more quiet">
-        {attempt > 0 && `attempt ${attempt} of ${maxAttempts} `}
-        {tag !== undefined && `tag ${tag} `}
-        {group !== undefined && `group ${group} `}
-        {lastError}
+      <span class="job-more quiet" title={more}>
+        {more}
       </span>
     </a>
   );

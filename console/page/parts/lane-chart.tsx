@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { theme, zone } from "../state.ts";
-import { type Buckets, KINDS, type Kind, type Range, stacked } from "../time-buckets.ts";
+import { type Buckets, KINDS, type Kind, type Range, stacked, tallestOf } from "../time-buckets.ts";
 import { colourOf } from "./colours.ts";
 
 const COLOURS: Readonly<Record<Kind, `--${string}`>> = {
@@ -27,11 +27,13 @@ type Props = {
   readonly hasAxis?: boolean;
   /** What the chart shows, for those who do not see it. */
   readonly label: string;
-  readonly onPick?: (at: number) => void;
 };
 
+/** How far the axis with the times reaches beyond the lanes at each side, so that its first and last texts are not cut, px. */
+export const AXIS_EDGE = 20;
+
 /** The bars of a lane, stacked by kind. A change of the range only moves what is drawn, so zooming stays fast. */
-export function LaneChart({ buckets, step, scale, height, hasAxis, label, onPick }: Props) {
+export function LaneChart({ buckets, step, scale, height, hasAxis, label }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | undefined>(undefined);
   const [colours, timeZone] = [theme.value, zone.value];
@@ -61,32 +63,20 @@ export function LaneChart({ buckets, step, scale, height, hasAxis, label, onPick
     const { times, sums } = stacked(buckets, step);
     // The last kind is the highest bar, so it is drawn first.
     plot.setData([times.map((time) => (time + step / 2) / 1000), ...sums.toReversed()], false);
-    plot.setScale("y", { min: 0, max: Math.max(1, ...(sums.at(-1) ?? [])) });
+    plot.setScale("y", { min: 0, max: tallestOf(buckets) });
     const { from, to } = scale.get();
     plot.setScale("x", { min: from / 1000, max: to / 1000 });
   }, [buckets, step, scale, colours, timeZone, height, hasAxis]);
-  return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the table below the chart has the same places as links
-    <div
-      ref={place}
-      role="img"
-      aria-label={label}
-      onClick={(event) => {
-        const plot = chart.current;
-        if (plot && onPick)
-          onPick(plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x") * 1000);
-      }}
-    />
-  );
+  return <div ref={place} role="img" aria-label={label} class={hasAxis ? "axis" : undefined} />;
 }
 
 function optionsFor(width: number, height: number, hasAxis: boolean, timeZone: string): uPlot.Options {
-  const text = colourOf("--quiet");
+  const [text, line] = [colourOf("--quiet"), colourOf("--line")];
   const bars = uPlot.paths.bars?.({ size: [0.9] });
   return {
     width,
     height,
-    padding: [2, 0, hasAxis ? 0 : 2, 0],
+    padding: hasAxis ? [2, AXIS_EDGE, 0, AXIS_EDGE] : [2, 0, 2, 0],
     legend: { show: false },
     cursor: { show: false },
     ...(timeZone === "UTC" && {
@@ -94,13 +84,10 @@ function optionsFor(width: number, height: number, hasAxis: boolean, timeZone: s
     }),
     scales: { x: { time: true, auto: false }, y: { auto: false, range: [0, 1] } },
     axes: [
-      {
-        show: hasAxis,
-        stroke: text,
-        ticks: { stroke: text, width: 1 },
-        grid: { show: false },
-        values: AXIS_VALUES,
-      },
+      hasAxis
+        ? { stroke: text, ticks: { stroke: text, width: 1 }, grid: { show: false }, values: AXIS_VALUES }
+        : // Lines at the times of the axis.
+          { size: 0, ticks: { show: false }, grid: { stroke: line, width: 1 }, values: () => [] },
       { show: false },
     ],
     series: [

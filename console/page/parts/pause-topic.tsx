@@ -48,7 +48,7 @@ export function ResumeTopic({ topic, pause }: { topic: string; pause: NonNullabl
           ? "No job waits. A rate matters only if jobs become due before the topic is resumed."
           : `${parkedText(pause.parked)} that became due will start, ${paceText(perSecond)}.`}
       </p>
-      <RateField value={rate} onChange={setRate} />
+      <RateField value={rate} onChange={setRate} jobs={pause.parked} />
     </Action>
   );
 }

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { now, zone } from "../state.ts";
 import { readTime } from "../time-words.ts";
-import { DAY, durationText, HOUR } from "../times.ts";
+import { DAY, durationText, HOUR, isoAt } from "../times.ts";
 import { TimeField } from "./time-field.tsx";
 
 /** The ranges that a button sets: from and to, ms from now. */
@@ -80,8 +80,4 @@ function OwnRange({ from, to, onChange }: Props) {
       </button>
     </details>
   );
-}
-
-function isoAt(ms: number): string {
-  return new Date(ms).toISOString();
 }

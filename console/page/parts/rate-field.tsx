@@ -1,9 +1,19 @@
-/** A field for how many jobs may start in a second. */
-export function RateField({ value, onChange }: { value: string; onChange: (text: string) => void }) {
+import { durationText } from "../times.ts";
+
+type Props = {
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+  /** How many jobs will start. Absent while they are counted. */
+  readonly jobs: number | undefined;
+};
+
+/** A field for how many jobs may start in a second. Under the field stands how long the starts take. */
+export function RateField({ value, onChange, jobs }: Props) {
+  const rate = rateOf(value);
   return (
     <div class="field">
       <label>
-        At most this many starts in a second (empty: all at once)
+        At most this many starts in a second
         <input
           type="number"
           min="0.1"
@@ -12,6 +22,11 @@ export function RateField({ value, onChange }: { value: string; onChange: (text:
           onInput={(event) => onChange(event.currentTarget.value)}
         />
       </label>
+      <p class="quiet" aria-live="polite">
+        {rate === undefined
+          ? "Empty: all start at once."
+          : jobs !== undefined && rate > 0 && `The starts take ${durationText((jobs / rate) * 1000)}.`}
+      </p>
     </div>
   );
 }

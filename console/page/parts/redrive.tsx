@@ -49,10 +49,10 @@ export function RedriveChosen({ topic, ids, whose = "", onDone }: Chosen) {
       run={run}
     >
       <p>
-        {jobs} of <strong>{topic}</strong> {ids.length === 1 ? "becomes" : "become"} due {when}. The attempts
-        are counted anew.
+        {jobs} of <strong>{topic}</strong> {ids.length === 1 ? "becomes" : "become"} due at once, or one after
+        the other at the rate below. The attempts are counted anew.
       </p>
-      <RateField value={rate} onChange={setRate} />
+      <RateField value={rate} onChange={setRate} jobs={ids.length} />
       {done > 0 && <progress max={ids.length} value={Math.min(done, ids.length)} aria-label="Redriven" />}
     </Action>
   );

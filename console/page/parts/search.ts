@@ -1,4 +1,5 @@
 import { useLocation } from "preact-iso";
+import { DAY, isoAt } from "../times.ts";
 
 /** Answers the query string's values, and a function that changes some of them. An empty value is removed. */
 export function useSearch(): [
@@ -20,6 +21,11 @@ export const addresses = {
   overview: "/console",
   time: (query: { topic?: string; from?: string; to?: string } = {}) => addressOf("/console/time", query),
   jobs: (query: Readonly<Record<string, string | undefined>> = {}) => addressOf("/console/jobs", query),
+  /** All jobs with a tag or a group. They may be due long before or after the job that led here. */
+  labelled: (label: "tag" | "group", text: string) => {
+    const range = { from: isoAt(Date.now() - DAY), to: isoAt(Date.now() + 7 * DAY) };
+    return addressOf("/console/jobs", { [label]: text, ...range });
+  },
   job: (id: string) => `/console/jobs/${encodeURIComponent(id)}`,
   dead: (query: { topic?: string } = {}) => addressOf("/console/dead", query),
   schedules: "/console/schedules",

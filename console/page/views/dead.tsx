@@ -95,9 +95,11 @@ function DeadOf({ topic }: { topic: string }) {
               <RedriveChosen topic={topic} ids={ids} onDone={() => setChosen(new Set())} />
               <RedriveAll topic={topic} />
             </div>
-            {groupByError(jobs).map((group) => (
-              <Group key={group.name} topic={topic} group={group} chosen={chosen} choose={setChosen} />
-            ))}
+            <ul class="groups">
+              {groupByError(jobs).map((group) => (
+                <Group key={group.name} topic={topic} group={group} chosen={chosen} choose={setChosen} />
+              ))}
+            </ul>
           </>
         );
       }}
@@ -127,29 +129,34 @@ function Group({ topic, group: { name, jobs }, chosen, choose }: GroupProps) {
     choose(next);
   }
   return (
-    <details class="group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        <strong>{jobs.length.toLocaleString("en")}</strong> × {name}
-        <div class="quiet">
-          {latest && (
-            <>
-              last <Time at={diedAt(latest)} show="distance" />
-            </>
-          )}
-          {oldest && jobs.length > 1 && (
-            <>
-              , first <Time at={diedAt(oldest)} show="distance" />
-            </>
-          )}
-        </div>
-      </summary>
+    <li class="group">
+      <div class="group-head">
+        {/* The jobs stand below the button, and so they are not in here. */}
+        <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>
+            <strong>{jobs.length.toLocaleString("en")}</strong> × {name}
+            <div class="quiet">
+              {latest && (
+                <>
+                  last <Time at={diedAt(latest)} show="distance" />
+                </>
+              )}
+              {oldest && jobs.length > 1 && (
+                <>
+                  , first <Time at={diedAt(oldest)} show="distance" />
+                </>
+              )}
+            </div>
+          </summary>
+        </details>
+        <RedriveChosen topic={topic} ids={ids} whose=" of this group" onDone={() => set(ids, false)} />
+      </div>
       {isOpen && (
         <>
           {latest?.lastError !== undefined && (
             <TextBlock text={latest.lastError} label="The error of the last of these jobs" />
           )}
           <div class="buttons">
-            <RedriveChosen topic={topic} ids={ids} whose=" of this group" onDone={() => set(ids, false)} />
             <button type="button" onClick={() => set(ids, count < ids.length)}>
               {count < ids.length ? `Choose all ${ids.length} of this group` : "Choose none of this group"}
             </button>
@@ -165,7 +172,7 @@ function Group({ topic, group: { name, jobs }, chosen, choose }: GroupProps) {
           </Rows>
         </>
       )}
-    </details>
+    </li>
   );
 }
 

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/preact-query";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useLocation } from "preact-iso";
 import type { JobSummary } from "../../../http/answers.ts";
 import { queries, REFRESH_MS } from "../api.ts";
 import { BulkAction } from "../parts/bulk-action.tsx";
@@ -12,14 +13,18 @@ import { addresses, useSearch } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { TimeField } from "../parts/time-field.tsx";
 import { TopicField } from "../parts/topic-field.tsx";
+import { WordList } from "../parts/words.tsx";
 import { findJobs, type JobSelection, jobPage } from "../reads.ts";
-import { now, zone } from "../state.ts";
+import { isNarrow, now, zone } from "../state.ts";
 import { readJobTime } from "../time-words.ts";
-import { DAY, HOUR, isoAt } from "../times.ts";
+import { HOUR, isoAt } from "../times.ts";
 
 const STATES: readonly JobSummary["state"][] = [
   ...(["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const),
 ];
+
+/** The states that the marks of the lines name. */
+const SHOWN_STATES = [...STATES, "held", "late"] as const;
 
 /** Jobs by topic, state, tag, group and due time, or the jobs that a search has found. */
 export function JobsView() {
@@ -32,13 +37,16 @@ export function JobsView() {
   );
 }
 
-/** From an hour ago to seven days ahead. */
-function nextWeek(): { from: string; to: string } {
-  return { from: isoAt(Date.now() - HOUR), to: isoAt(Date.now() + 7 * DAY) };
-}
-
+/** Opens the job that was found, or lists the jobs if several topics have the key. */
 function Found({ text }: { text: string }) {
   const found = useQuery({ queryKey: ["find", text], queryFn: ({ signal }) => findJobs(text, signal) });
+  const { route } = useLocation();
+  const only = found.data?.length === 1 ? found.data[0]?.id : undefined;
+  useEffect(() => {
+    // The search leaves the history, so that the user can go back.
+    if (only !== undefined) route(addresses.job(only), true);
+  }, [only, route]);
+  if (only !== undefined) return null;
   return (
     <Loaded query={found} what="the job">
       {(jobs) =>
@@ -56,8 +64,7 @@ function Found({ text }: { text: string }) {
         ) : (
           <>
             <p>
-              {jobs.length === 1 ? "1 job has" : `${jobs.length} jobs have`} the id or the key{" "}
-              <code>{text}</code>.
+              {jobs.length} jobs have the key <code>{text}</code>.
             </p>
             <Rows rows={jobs} keyOf={({ id }) => id} height={44} label="Jobs found">
               {(job) => <JobLine job={job} />}
@@ -76,7 +83,7 @@ function Labelled({ text }: { text: string }) {
     <>
       {(["tag", "group"] as const).map((name) => (
         <p key={name}>
-          <a href={addresses.jobs({ [name]: text, ...nextWeek() })}>
+          <a href={addresses.labelled(name, text)}>
             Show the jobs with the {name} <code>{text}</code>
           </a>
         </p>
@@ -170,6 +177,7 @@ function Selected() {
         )}
       </Loaded>
       <Bulks selection={asked} />
+      <WordList words={SHOWN_STATES} />
     </>
   );
 }
@@ -189,7 +197,22 @@ function rangeText(from = "", to = ""): string {
   return from === "" && to === "" ? "due in the next hour" : "in this range";
 }
 
+/** The filters. Where they would take half of the window, they are folded, and their names and values are in one line. */
 function Filters() {
+  const [{ topic, state, tag, group, from }] = useSearch();
+  if (!isNarrow.value) return <FilterFields />;
+  const chosen = [topic, state, tag && `tag ${tag}`, group && `group ${group}`, from && "a range"].filter(
+    Boolean,
+  );
+  return (
+    <details class="folded">
+      <summary>Filters: {chosen.join(", ") || "none"}</summary>
+      <FilterFields />
+    </details>
+  );
+}
+
+function FilterFields() {
   const [query, change] = useSearch();
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
@@ -233,6 +256,14 @@ function Filter({
   );
 }
 
+/** The range of the list, for calls that have another range by default: without a range the API lists the jobs of the next hour. */
+function listedRange(from = "", to = ""): { from: string; to: string } {
+  const begin = from === "" ? now.value : Date.parse(from);
+  // An address may have a text that is no time. The API then says so.
+  if (Number.isNaN(begin)) return { from, to };
+  return { from: isoAt(begin), to: to === "" ? isoAt(begin + HOUR) : to };
+}
+
 /** Actions on all jobs of a topic that the filters select. */
 function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection: JobSelection }) {
   const [words, setWords] = useState("");
@@ -242,15 +273,14 @@ function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection:
     topic,
     ...(tag ? { tag } : {}),
     ...(group ? { group } : {}),
-    ...(from ? { from } : {}),
-    ...(to ? { to } : {}),
+    ...listedRange(from, to),
   };
   return (
     <section aria-labelledby="bulks-title">
       <h2 id="bulks-title">Change all jobs of this topic, tag, group and range</h2>
       <p class="quiet">
-        These actions change waiting jobs, whatever the state filter says. They count the jobs first. Without
-        a range they reach from an hour ago to a day later.
+        These actions change the waiting jobs {rangeText(from, to)}, whatever the state filter says. They
+        count the jobs first.
       </p>
       <div class="buttons">
         <BulkAction

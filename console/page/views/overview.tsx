@@ -1,13 +1,20 @@
 import { OVERDUE_COUNTED } from "../../../client/overdue.ts";
 import { USUAL_LAG } from "../../../core/constants.ts";
-import type { TopicJson } from "../../../http/answers.ts";
+import type { JobSummary, TopicJson } from "../../../http/answers.ts";
 import type { Lateness } from "../lateness.ts";
 import { Bars } from "../parts/bars.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { PauseTopic, parkedText, ResumeTopic } from "../parts/pause-topic.tsx";
 import { addresses } from "../parts/search.ts";
+import { Time } from "../parts/time.tsx";
+import { Explained, WordList } from "../parts/words.tsx";
 import { AHEAD_MINUTES, useDueNext, useLateJobs, useLateness, useTopics } from "../reads.ts";
-import { durationText, MINUTE } from "../times.ts";
+import { now, zone } from "../state.ts";
+import { durationText, MINUTE, timeText } from "../times.ts";
+import type { Word } from "../words.ts";
+
+/** The words of the overview that need an explanation. */
+const OVERVIEW_WORDS = ["ready", "delayed", "in flight", "held", "dead", "late p50 / p99", "sweep"] as const;
 
 /** All topics, and first what needs a person. */
 export function Overview() {
@@ -23,15 +30,7 @@ export function Overview() {
               <p>The queue has no topic. Add one to the `topics` of its construct.</p>
             </Empty>
           ) : (
-            <>
-              <Needs topics={found} />
-              <p class="sweep">{sweepText(found)}</p>
-              <ul class="topics">
-                {found.map((topic) => (
-                  <TopicCard key={topic.topic} topic={topic} lateness={lateness.data?.get(topic.topic)} />
-                ))}
-              </ul>
-            </>
+            <Topics topics={found} lateness={lateness.data} />
           )
         }
       </Loaded>
@@ -39,12 +38,38 @@ export function Overview() {
   );
 }
 
-/** What a person should look at, the most urgent first. */
-function Needs({ topics }: { topics: readonly TopicJson[] }) {
+type TopicsProps = {
+  readonly topics: readonly TopicJson[];
+  readonly lateness: ReadonlyMap<string, Lateness> | undefined;
+};
+
+function Topics({ topics, lateness }: TopicsProps) {
   const late = useLateJobs();
-  const lateTopics = Map.groupBy(late.data ?? [], ({ topic }) => topic);
+  const needs = needsOf(topics, late.data ?? []);
+  return (
+    <>
+      <Needs needs={needs} />
+      <p class="sweep">
+        The <Explained word="sweep" /> {sweepText(topics)}
+      </p>
+      <ul class="topics">
+        {byNeed(topics, needs).map((topic) => (
+          <TopicCard key={topic.topic} topic={topic} lateness={lateness?.get(topic.topic)} />
+        ))}
+      </ul>
+      <WordList words={OVERVIEW_WORDS} />
+    </>
+  );
+}
+
+/** Something that a person should look at. */
+type Need = { readonly href: string; readonly text: string; readonly topic?: string };
+
+/** What a person should look at, the most urgent first. `late`: the jobs that should have started, the oldest first. */
+function needsOf(topics: readonly TopicJson[], late: readonly JobSummary[]): Need[] {
+  const lateTopics = Map.groupBy(late, ({ topic }) => topic);
   const lag = lagOf(topics);
-  const needs = [
+  return [
     ...(lag > USUAL_LAG
       ? [
           {
@@ -54,6 +79,7 @@ function Needs({ topics }: { topics: readonly TopicJson[] }) {
         ]
       : []),
     ...[...lateTopics].map(([topic, jobs]) => ({
+      topic,
       href: addresses.jobs({
         topic,
         state: "scheduled",
@@ -65,6 +91,7 @@ function Needs({ topics }: { topics: readonly TopicJson[] }) {
     ...topics
       .filter(({ depths }) => depths.dead > 0)
       .map(({ topic, depths }) => ({
+        topic,
         href: addresses.dead({ topic }),
         text: `${jobsText(depths.dead)} of ${topic} ${depths.dead === 1 ? "is" : "are"} dead and ${depths.dead === 1 ? "waits" : "wait"} for a decision. See the errors.`,
       })),
@@ -72,13 +99,17 @@ function Needs({ topics }: { topics: readonly TopicJson[] }) {
       pause?.state === "paused"
         ? [
             {
+              topic,
               href: addresses.jobs({ topic }),
-              text: `${topic} is paused${pause.parked > 0 ? `, and holds ${parkedText(pause.parked)}` : ""}.`,
+              text: `${topic} has been paused since ${timeText(Date.parse(pause.since), now.value, zone.value)}${pause.parked > 0 ? `, and holds ${parkedText(pause.parked)}` : ""}.`,
             },
           ]
         : [],
     ),
   ];
+}
+
+function Needs({ needs }: { needs: readonly Need[] }) {
   return (
     <section aria-labelledby="needs-title" class="needs">
       <h2 id="needs-title">What needs you</h2>
@@ -99,6 +130,13 @@ function Needs({ topics }: { topics: readonly TopicJson[] }) {
   );
 }
 
+/** Orders the topics as their needs, so that the topics in trouble come first. */
+function byNeed(topics: readonly TopicJson[], needs: readonly Need[]): TopicJson[] {
+  const troubled = new Set(needs.map(({ topic }) => topic));
+  const first = [...troubled].flatMap((name) => topics.find(({ topic }) => topic === name) ?? []);
+  return [...first, ...topics.filter(({ topic }) => !troubled.has(topic))];
+}
+
 function jobsText(count: number): string {
   return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
 }
@@ -110,8 +148,8 @@ function justAfter(time: string | undefined): string | undefined {
 
 function sweepText(topics: readonly TopicJson[]): string {
   const lag = lagOf(topics);
-  if (lag <= USUAL_LAG) return "The sweep is on time: all jobs of the next minutes are on their way.";
-  return `The sweep is ${durationText(lag)} behind.`;
+  if (lag <= USUAL_LAG) return "is on time: all jobs of the next minutes are on their way.";
+  return `is ${durationText(lag)} behind.`;
 }
 
 /** How far the sweep is behind, ms. */
@@ -137,7 +175,11 @@ function TopicCard({
           <a href={addresses.jobs({ topic })}>{topic}</a>
         </h2>
         <span class="quiet">{consumerText(policy)}</span>
-        {isPaused && <span class="badge held">❚❚ paused</span>}
+        {isPaused && (
+          <span>
+            <span class="badge held">❚❚ paused</span> since <Time at={pause.since} />
+          </span>
+        )}
         {isReleasing && <span class="badge held">▶ resuming</span>}
       </div>
       <DueNext topic={topic} />
@@ -184,7 +226,7 @@ function Figure({
   title,
   isWide,
 }: {
-  name: string;
+  name: Word;
   value: string;
   href?: string | undefined;
   title?: string;
@@ -192,7 +234,9 @@ function Figure({
 }) {
   return (
     <div title={title} class={isWide ? "wide" : undefined}>
-      <dt>{name}</dt>
+      <dt>
+        <Explained word={name} />
+      </dt>
       <dd>{href === undefined ? value : <a href={href}>{value}</a>}</dd>
     </div>
   );

@@ -1,8 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { useLocation } from "preact-iso";
-import type { JobSummary } from "../../../http/answers.ts";
 import { listenToKeys } from "../parts/keys.ts";
-import { LaneChart, type Scale } from "../parts/lane-chart.tsx";
+import { Lane, NO_BUCKETS } from "../parts/lane.tsx";
+import { AXIS_EDGE, LaneChart, type Scale } from "../parts/lane-chart.tsx";
 import { Failure, Loaded } from "../parts/loaded.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
@@ -11,13 +10,15 @@ import { useTopics } from "../reads.ts";
 import { now } from "../state.ts";
 import {
   type Buckets,
+  barsIn,
+  countsText,
   KINDS,
-  kindOf,
   LONGEST,
   moved,
+  NO_COUNTS,
   type Range,
   stepOf,
-  sumOf,
+  timeAt,
   zoomed,
 } from "../time-buckets.ts";
 import { useTimeline } from "../timeline.ts";
@@ -32,7 +33,6 @@ const RANGES = [
   ["next hour", -MINUTE, HOUR],
 ] as const;
 
-const LANE_HEIGHT = 56;
 /** How long the range must stay the same before its jobs are read and the address names it, ms. */
 const SETTLED_MS = 400;
 
@@ -165,56 +165,50 @@ function useAxisKeys({ zoom, move, show, get }: Axis): void {
 /** Jobs are drawn one by one if the range has at most so many, and is at most so long. */
 const DRAWN_JOBS = 200;
 const DRAWN_SPAN = 15 * MINUTE;
-const NO_BUCKETS: Buckets = new Map();
 
 function Lanes({ topics, axis }: { topics: readonly string[]; axis: Axis }) {
   const { settled } = axis;
   const step = stepOf(settled);
-  const { counts, jobs, status, error, again } = useTimeline(topics, settled, step);
-  const { route } = useLocation();
+  const { counts, jobs, status, isReading, error, again } = useTimeline(topics, settled, step);
   const place = useRef<HTMLDivElement>(null);
   useDragAndWheel(place, axis);
   const areJobsDrawn = settled.to - settled.from <= DRAWN_SPAN && jobs.length <= DRAWN_JOBS;
-  const pick = (topic: string) => (at: number) => {
-    const begin = Math.floor(at / step) * step;
-    route(addresses.jobs({ topic, from: isoAt(begin), to: isoAt(begin + step) }));
-  };
+  const unread = error !== undefined ? "not counted" : isReading ? "counting …" : undefined;
   return (
     <>
       <p role="status">
         <Time at={settled.from} show="time" /> until <Time at={settled.to} show="time" />; one bar is{" "}
         {durationText(step)}. {status}
       </p>
+      <p class="quiet">
+        {areJobsDrawn
+          ? "Each dot is a job. Point at it to see its key. A click shows the job."
+          : "Each lane has its own scale. Point at a bar to see its numbers. A click shows all jobs of its topic and its time, also the cancelled ones."}
+      </p>
       {error !== undefined && <Failure error={error} what="the jobs of this range" again={again} />}
-      <div class="lanes" ref={place}>
-        <NowLine axis={axis} />
-        <LaneChart
-          buckets={NO_BUCKETS}
-          step={step}
-          scale={axis}
-          height={48}
-          hasAxis
-          label="The axis with the times"
-        />
-        {topics.map((topic) => {
-          const buckets = counts.get(topic) ?? NO_BUCKETS;
-          return (
-            <section key={topic} class="lane" aria-label={topic}>
-              <h2>
-                {topic} <span class="quiet">{laneText(buckets)}</span>
-              </h2>
-              <LaneChart
-                buckets={areJobsDrawn ? NO_BUCKETS : buckets}
-                step={step}
-                scale={axis}
-                height={LANE_HEIGHT}
-                label={`Jobs of ${topic}: ${laneText(buckets)}`}
-                onPick={pick(topic)}
-              />
-              {areJobsDrawn && <LaneJobs jobs={jobs.filter((job) => job.topic === topic)} axis={axis} />}
-            </section>
-          );
-        })}
+      <div class="lanes" style={{ "--edge": `${AXIS_EDGE}px` }}>
+        <div class="lanes-place" ref={place}>
+          <NowLine axis={axis} />
+          <LaneChart
+            buckets={NO_BUCKETS}
+            step={step}
+            scale={axis}
+            height={48}
+            hasAxis
+            label="The axis with the times"
+          />
+          {topics.map((topic) => (
+            <Lane
+              key={topic}
+              topic={topic}
+              buckets={counts.get(topic) ?? NO_BUCKETS}
+              step={step}
+              axis={axis}
+              unread={unread}
+              jobs={areJobsDrawn ? jobs.filter((job) => job.topic === topic) : undefined}
+            />
+          ))}
+        </div>
       </div>
       <ul class="legend">
         {KINDS.map((kind) => (
@@ -237,46 +231,6 @@ const LEGEND = {
   held: "held by a pause, a limit or a window",
 } as const;
 
-function laneText(buckets: Buckets): string {
-  const sums = KINDS.map(
-    (kind) => [kind, [...buckets.values()].reduce((sum, counts) => sum + counts[kind], 0)] as const,
-  );
-  const texts = sums.flatMap(([kind, sum]) => (sum === 0 ? [] : [`${sum.toLocaleString("en")} ${kind}`]));
-  return texts.length === 0 ? "no jobs" : texts.join(", ");
-}
-
-/** The jobs of a lane, each a link at its place. Their places follow the range by properties of the style sheet. */
-function LaneJobs({ jobs, axis }: { jobs: readonly JobSummary[]; axis: Axis }) {
-  const place = useRef<HTMLDivElement>(null);
-  // Positions are relative to the settled range, because the style sheet's numbers are not exact enough for ms since the epoch.
-  const { from: origin } = axis.settled;
-  useEffect(() => {
-    const draw = ({ from, to }: Range) => {
-      place.current?.style.setProperty("--from", String(from - origin));
-      place.current?.style.setProperty("--span", String(to - from));
-    };
-    draw(axis.get());
-    return axis.follow(draw);
-  }, [origin, axis.get, axis.follow]);
-  return (
-    <div class="lane-jobs" ref={place}>
-      {jobs.map((job) => (
-        <a
-          key={job.id}
-          class={`kind-${kindOf(job, now.value) ?? "cancelled"}`}
-          href={addresses.job(job.id)}
-          title={`${job.key ?? job.id}, ${job.state}, due ${job.dueAt}`}
-          aria-label={`${job.key ?? job.id}, ${job.state}`}
-          style={{ "--at": String(Date.parse(job.dueAt) - origin) }}
-          data-line
-        >
-          <i />
-        </a>
-      ))}
-    </div>
-  );
-}
-
 function NowLine({ axis }: { axis: Axis }) {
   const line = useRef<HTMLDivElement>(null);
   const at = now.value;
@@ -297,16 +251,12 @@ function useDragAndWheel(place: { current: HTMLDivElement | null }, { get, show,
     if (element === null) return;
     let last: number | undefined;
     let hasMoved = false;
-    const timeAt = (x: number) => {
-      const { left, width } = element.getBoundingClientRect();
-      const { from, to } = get();
-      return from + ((x - left) / width) * (to - from);
-    };
+    const timeOf = (x: number) => timeAt(x, element.getBoundingClientRect(), get());
     const wheel = (event: WheelEvent) => {
       // A wheel with Shift or sideways scrolls the page, as everywhere.
       if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) return;
       event.preventDefault();
-      zoom(event.deltaY > 0 ? 1.25 : 0.8, timeAt(event.clientX));
+      zoom(event.deltaY > 0 ? 1.25 : 0.8, timeOf(event.clientX));
     };
     const down = ({ clientX }: PointerEvent) => {
       last = clientX;
@@ -314,7 +264,7 @@ function useDragAndWheel(place: { current: HTMLDivElement | null }, { get, show,
     };
     const move = ({ clientX, buttons }: PointerEvent) => {
       if (last === undefined || buttons === 0) return;
-      const by = timeAt(last) - timeAt(clientX);
+      const by = timeOf(last) - timeOf(clientX);
       if (Math.abs(clientX - last) < 3 && !hasMoved) return;
       hasMoved = true;
       last = clientX;
@@ -324,9 +274,12 @@ function useDragAndWheel(place: { current: HTMLDivElement | null }, { get, show,
     const up = () => {
       last = undefined;
     };
-    // The click at the end of a drag picks nothing.
+    // The click at the end of a drag follows no link.
     const click = (event: MouseEvent) => {
-      if (hasMoved) event.stopPropagation();
+      if (hasMoved) {
+        event.stopPropagation();
+        event.preventDefault();
+      }
       hasMoved = false;
     };
     element.addEventListener("wheel", wheel, { passive: false });
@@ -359,9 +312,9 @@ function Numbers({ topics, counts, step, range }: NumbersProps) {
   const [isOpen, setOpen] = useState(false);
   const rows = isOpen
     ? topics.flatMap((topic) =>
-        [...(counts.get(topic) ?? NO_BUCKETS)]
-          .filter(([begin]) => begin + step > range.from && begin < range.to)
-          .map(([begin, of]) => ({ topic, begin, of })),
+        barsIn(counts.get(topic) ?? NO_BUCKETS, range, step).map((begin) => ({
+          ...{ topic, begin, of: counts.get(topic)?.get(begin) ?? NO_COUNTS },
+        })),
       )
     : [];
   rows.sort((a, b) => a.begin - b.begin);
@@ -392,11 +345,8 @@ function Numbers({ topics, counts, step, range }: NumbersProps) {
                 <td>{topic}</td>
                 <td>
                   <a href={addresses.jobs({ topic, from: isoAt(begin), to: isoAt(begin + step) })} data-line>
-                    {KINDS.flatMap((kind) =>
-                      of[kind] === 0 ? [] : [`${of[kind].toLocaleString("en")} ${kind}`],
-                    ).join(", ")}
+                    {countsText(of)}
                   </a>
-                  {sumOf(of) === 0 && "none"}
                 </td>
               </tr>
             ))}

@@ -1,12 +1,16 @@
 import { expect, test } from "vitest";
 import {
+  barsIn,
   countJobs,
+  countsText,
   kindOf,
   LONGEST,
   moved,
   partsOf,
   stacked,
   stepOf,
+  sumOfAll,
+  tallestOf,
   withForecast,
   zoomed,
 } from "../../../console/page/time-buckets.ts";
@@ -41,6 +45,20 @@ test("jobs are counted by topic, bucket and kind", () => {
   ]);
   expect(counts.get("b")?.get(NOW - MINUTE)?.held).toBe(1);
   expect(counts.get("b")?.get(NOW + MINUTE)?.running).toBe(1);
+});
+
+test("a lane says the sum of its jobs, its tallest bar, and which bars are in sight", () => {
+  const at = [2 * MINUTE, 0, MINUTE, MINUTE];
+  const buckets =
+    countJobs(
+      at.map((after, index) => job("a", NOW + after, index === 0 ? "dead" : "done")),
+      MINUTE,
+      NOW,
+    ).get("a") ?? new Map();
+  expect(countsText(sumOfAll(buckets))).toBe("3 done, 1 failed");
+  expect(countsText(sumOfAll(new Map()))).toBe("");
+  expect(tallestOf(buckets)).toBe(2);
+  expect(barsIn(buckets, { from: NOW + 1, to: NOW + 2 * MINUTE }, MINUTE)).toEqual([NOW, NOW + MINUTE]);
 });
 
 test("a job that should have started is due", () => {

@@ -1,14 +1,17 @@
 import { expect, test } from "vitest";
-import { durationText, relativeText, startOfDay, timeText } from "../../../console/page/times.ts";
+import { durationText, relativeText, spanText, startOfDay, timeText } from "../../../console/page/times.ts";
 
 const NOW = Date.parse("2026-11-26T10:00:00.000Z");
 
 test.each([
   [0, "now"],
   [999, "now"],
-  [61_000, "in 1 min"],
-  [-3_600_000, "1 hr ago"],
-  [8 * 86_400_000, "in 8 days"],
+  [4900, "in 4 s"],
+  [119_000, "in 1 min"],
+  [-3_600_000, "1 h ago"],
+  [(4 * 60 + 42) * 60_000 + 59_000, "in 4 h 42 min"],
+  [-100 * 3_600_000, "4 d 4 h ago"],
+  [8 * 86_400_000, "in 8 d"],
 ])("%d ms away: %s", (away, text) => {
   expect(relativeText(NOW + away, NOW)).toBe(text);
 });
@@ -16,6 +19,7 @@ test.each([
 test.each([
   [0, "0 ms"],
   [183.4, "183 ms"],
+  [3000, "3 s"],
   [4200, "4.2 s"],
   [59_999, "1 min"],
   [5_400_000, "1 h 30 min"],
@@ -29,6 +33,13 @@ test("a time has its zone, and its date on another day", () => {
   expect(timeText(NOW, NOW, "UTC")).toBe("10:00:00 UTC");
   expect(timeText(NOW + 86_400_000, NOW, "UTC")).toBe("27 Nov, 10:00:00 UTC");
   expect(timeText(NOW + 100 * 86_400_000, NOW, "UTC")).toBe("6 Mar 2027, 10:00:00 UTC");
+});
+
+test("a span has its zone once, its date on another day, and seconds if it is short", () => {
+  expect(spanText(NOW, NOW + 900_000, NOW, "UTC")).toBe("10:00–10:15 UTC");
+  expect(spanText(NOW, NOW + 15_000, NOW, "UTC")).toMatch(/^10:00:00\s–\s10:00:15 UTC$/);
+  const tomorrow = NOW + 86_400_000;
+  expect(spanText(tomorrow, tomorrow + 900_000, NOW, "UTC")).toBe("27 Nov, 10:00–10:15 UTC");
 });
 
 test("days begin at midnight", () => {

@@ -1,0 +1,155 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { JobSummary } from "../../../http/answers.ts";
+import { now, zone } from "../state.ts";
+import {
+  type Buckets,
+  barsIn,
+  countsText,
+  kindOf,
+  NO_COUNTS,
+  type Range,
+  sumOfAll,
+  tallestOf,
+  timeAt,
+} from "../time-buckets.ts";
+import { isoAt, spanText } from "../times.ts";
+import { LaneChart, type Scale } from "./lane-chart.tsx";
+import { addresses } from "./search.ts";
+
+const HEIGHT = 40;
+export const NO_BUCKETS: Buckets = new Map();
+
+type Props = {
+  readonly topic: string;
+  readonly buckets: Buckets;
+  readonly step: number;
+  readonly axis: Scale & { readonly settled: Range };
+  /** Why the numbers are not complete, such as `counting …`. */
+  readonly unread: string | undefined;
+  /** The jobs of the topic, if each of them is drawn. */
+  readonly jobs: readonly JobSummary[] | undefined;
+};
+
+/** One topic on the time axis: the numbers of its jobs, and their bars or the jobs themselves. */
+export function Lane({ topic, buckets, step, axis, unread, jobs }: Props) {
+  /** The beginning of the bar that has the pointer or the focus. */
+  const [pointed, point] = useState<number | undefined>();
+  const counts = countsText(sumOfAll(buckets)) || (unread ?? "no jobs");
+  const scale = jobs === undefined ? [`tallest bar ${tallestOf(buckets).toLocaleString("en")}`] : [];
+  const texts = buckets.size === 0 ? [counts] : [counts, ...scale, ...(unread === undefined ? [] : [unread])];
+  return (
+    <section class="lane" aria-label={topic}>
+      <div class="lane-head">
+        <h2>{topic}</h2>
+        {pointed === undefined && <span class="quiet">{texts.join("; ")}</span>}
+        <span aria-live="polite">
+          {pointed !== undefined &&
+            `${countsText(buckets.get(pointed) ?? NO_COUNTS) || "no jobs"}, ${spanText(pointed, pointed + step, now.value, zone.value)}`}
+        </span>
+      </div>
+      <div class="lane-chart">
+        <LaneChart
+          buckets={jobs === undefined ? buckets : NO_BUCKETS}
+          step={step}
+          scale={axis}
+          height={HEIGHT}
+          label={`Jobs of ${topic}: ${counts}`}
+        />
+        {jobs === undefined ? (
+          <LaneBars {...{ topic, buckets, step, axis, pointed, point }} />
+        ) : (
+          <LaneJobs jobs={jobs} axis={axis} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+type BarsProps = Pick<Props, "topic" | "buckets" | "step" | "axis"> & {
+  readonly pointed: number | undefined;
+  readonly point: (begin: number | undefined) => void;
+};
+
+/** A link over the bars of a lane. It leads to the jobs of the bar that has the pointer or that the arrow keys have reached. */
+function LaneBars({ topic, buckets, step, axis, pointed, point }: BarsProps) {
+  const { from, to } = axis.get();
+  const range = pointed === undefined ? axis.settled : { from: pointed, to: pointed + step };
+  // After a movement of the range another bar is under the pointer.
+  useEffect(() => axis.follow(() => point(undefined)), [axis.follow, point]);
+
+  function pointAt({ clientX, currentTarget }: { clientX: number; currentTarget: HTMLElement }): void {
+    const at = timeAt(clientX, currentTarget.getBoundingClientRect(), axis.get());
+    point(Math.floor(at / step) * step);
+  }
+
+  function go(event: KeyboardEvent): void {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by === undefined) return;
+    // Elsewhere these keys move the range.
+    event.stopPropagation();
+    event.preventDefault();
+    const bars = barsIn(buckets, axis.get(), step);
+    const next =
+      pointed === undefined
+        ? bars.find((begin) => begin + step > Date.now())
+        : bars[bars.indexOf(pointed) + by];
+    point(next ?? pointed ?? bars.at(-1));
+  }
+
+  return (
+    <a
+      class="lane-bars"
+      href={addresses.jobs({ topic, from: isoAt(range.from), to: isoAt(range.to) })}
+      aria-label={`Jobs of ${topic}, bar by bar with the keys ← and →`}
+      onPointerMove={(event) => event.buttons === 0 && pointAt(event)}
+      onPointerDown={pointAt}
+      onPointerLeave={() => point(undefined)}
+      onBlur={() => point(undefined)}
+      onKeyDown={go}
+      // A drag moves the range, and does not drag a link.
+      draggable={false}
+      data-line
+    >
+      {pointed !== undefined && (
+        <i
+          style={{
+            left: `${((pointed - from) / (to - from)) * 100}%`,
+            width: `${(step / (to - from)) * 100}%`,
+          }}
+        />
+      )}
+    </a>
+  );
+}
+
+/** The jobs of a lane, each a link at its place. Their places follow the range by properties of the style sheet. */
+function LaneJobs({ jobs, axis }: { jobs: readonly JobSummary[]; axis: Props["axis"] }) {
+  const place = useRef<HTMLDivElement>(null);
+  // Positions are relative to the settled range, because the style sheet's numbers are not exact enough for ms since the epoch.
+  const { from: origin } = axis.settled;
+  useEffect(() => {
+    const draw = ({ from, to }: Range) => {
+      place.current?.style.setProperty("--from", String(from - origin));
+      place.current?.style.setProperty("--span", String(to - from));
+    };
+    draw(axis.get());
+    return axis.follow(draw);
+  }, [origin, axis.get, axis.follow]);
+  return (
+    <div class="lane-jobs" ref={place}>
+      {jobs.map((job) => (
+        <a
+          key={job.id}
+          class={`kind-${kindOf(job, now.value) ?? "cancelled"}`}
+          href={addresses.job(job.id)}
+          title={`${job.key ?? job.id}, ${job.state}, due ${job.dueAt}`}
+          aria-label={`${job.key ?? job.id}, ${job.state}`}
+          style={{ "--at": String(Date.parse(job.dueAt) - origin) }}
+          data-line
+        >
+          <i />
+        </a>
+      ))}
+    </div>
+  );
+}
