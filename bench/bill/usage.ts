@@ -64,3 +64,20 @@ export function costOf(usage: Usage) {
     alarms: usage.alarmHours * PRICES.alarmHour,
   } satisfies Record<string, number>;
 }
+
+export function scaled(usage: Usage, factor: number): Usage {
+  return mapped(usage, (value) => value * factor);
+}
+
+export function mapped(usage: Usage, of: (value: number) => number): Usage {
+  return combined(usage, NOTHING, of);
+}
+
+/** The usage whose fields `of` makes from the fields of `a` and `b`. */
+export function combined(a: Usage, b: Usage, of: (a: number, b: number) => number): Usage {
+  const entries = Object.keys(NOTHING).map((name) => [
+    name,
+    of(a[name as keyof Usage], b[name as keyof Usage]),
+  ]);
+  return Object.fromEntries(entries) as Usage;
+}

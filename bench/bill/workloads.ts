@@ -8,7 +8,7 @@ import { BODY, newJobs } from "../jobs.ts";
 import { MONTH_HOURS } from "../prices.ts";
 import { type BilledQueue, startBilledQueue } from "./aws.ts";
 import { type Deployed, deployedQueue } from "./deployed.ts";
-import { type Bill, type Billed, NOTHING, type Usage } from "./usage.ts";
+import { type Bill, type Billed, combined, mapped, scaled } from "./usage.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -199,23 +199,7 @@ function letPass({ timeline }: BilledQueue, ms: number): Promise<void> {
   return timeline.run(timeline.now() + ms, () => false);
 }
 
-function scaled(usage: Usage, factor: number): Usage {
-  return mapped(usage, (value) => value * factor);
-}
-
 /** Six digits are enough for cents, and a reader of the file can compare them. */
 function rounded(value: number): number {
   return Number(value.toPrecision(6));
-}
-
-function mapped(usage: Usage, of: (value: number) => number): Usage {
-  return combined(usage, NOTHING, of);
-}
-
-function combined(a: Usage, b: Usage, of: (a: number, b: number) => number): Usage {
-  const entries = Object.keys(NOTHING).map((name) => [
-    name,
-    of(a[name as keyof Usage], b[name as keyof Usage]),
-  ]);
-  return Object.fromEntries(entries) as Usage;
 }
