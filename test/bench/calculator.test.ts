@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ASSUMED } from "../../bench/bill/assumed.ts";
 import bill from "../../bench/bill/bill.json" with { type: "json" };
 import { monthOf } from "../../bench/bill/calculator.ts";
 import type { Plan } from "../../bench/bill/plan.ts";
@@ -56,6 +59,16 @@ test.each(writtenBill())("$workload costs what the bill says", ({ workload, per,
   const without = plan.arrival === "bursts" && per !== "month" ? dollars({ ...plan, jobs: 0 }) : 0;
   const each = per === "month" ? 1 : MILLION / plan.jobs;
   expect(Math.abs((dollars(plan) - without) * each - Number(written))).toBeLessThan(0.0051);
+});
+
+test("the pages name the sizes that the bill has measured", () => {
+  const page = (name: string): string =>
+    readFileSync(join(import.meta.dirname, "../../docs/reference", name), "utf8");
+  expect(page("limits-and-cost.md")).toContain(`Bodies have ${bill.bodyBytes} bytes.`);
+  const { storedGigabyteMonths, bodyStoredMonths } = bill.billed[0]?.usage ?? usageOf({});
+  const beside =
+    (storedGigabyteMonths * 1e9) / bodyStoredMonths - ASSUMED.bytesPerStoredItem - bill.bodyBytes;
+  expect(page("calculator.md")).toContain(`a finished job has about ${Math.round(beside / 10) * 10} bytes`);
 });
 
 describe("a larger body", () => {
