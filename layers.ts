@@ -55,7 +55,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "console/page": ["console", "client", "http", "cron", "core", "general"],
   cli: ["console", "client", "consumer", "http", "aws", "local", "core", "general"],
   package: ["infra", "console"],
-  site: ["bench", "cli", "http", "infra", "core"],
+  site: ["bench", "cli", "http", "infra", "core", "general"],
   // Examples import the package by its name, as users do.
   examples: [],
 };

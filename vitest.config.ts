@@ -30,7 +30,7 @@ class WaitingFirst extends BaseSequencer {
  * `unit`: pure rules, the protocol over the in-memory services, and the programs. `security`: hostile input, and the content of logs
  * and roles. Files of `security` replace modules, so each file has a worker of its own. `contract`: each port's suite against
  * the services in memory, the simulator's services and the emulators. `sim`: histories of the simulator. `template`: the synthesised
- * templates. `e2e`: the embedded stack over HTTP. `browser`: the console in Chromium, over the embedded stack. `life`: deployments
+ * templates. `e2e`: the embedded stack over HTTP. `browser`: the console in Chromium, over the embedded stack, and the calculator. `life`: deployments
  * one after the other, to the place that `npm run test:deploy` chooses.
  */
 export default defineConfig({

@@ -25,4 +25,32 @@ export const PRICES = {
   alarmHour: 0.1 / MONTH_HOURS,
   /** Secrets Manager: a secret for an hour. */
   secretHour: 0.4 / MONTH_HOURS,
+  /**
+   * Step Functions: a state transition of a Standard workflow; of an Express workflow a start, and a GB for a second. AWS takes less for
+   * a GB-second of an Express workflow after the first 1,000 GB-hours of a month. As of 2026-03-14.
+   */
+  stateTransition: 25e-6,
+  expressStart: 1e-6,
+  expressGigabyteSecond: 16.67e-6,
+  /** Fargate on arm64: a vCPU, and a GB of memory, for an hour. AWS's price list of AmazonECS, as of 2026-08-28. */
+  fargateCpuHour: 0.03238,
+  fargateGigabyteHour: 0.00356,
 } as const;
+
+/** How many invocations of EventBridge Scheduler are free in a month. No sum uses it ("Amazon EventBridge pricing", 2026-03-13). */
+export const FREE_SCHEDULED_INVOCATIONS = 14e6;
+
+/**
+ * Nodes of ElastiCache for Valkey, the smallest first: the memory in GiB, and dollars for an hour in us-east-1. Sources: AWS's price
+ * list of AmazonElastiCache, as of 2026-10-02, and aws.amazon.com/elasticache/pricing.
+ */
+export const CACHE_NODES = [
+  { name: "cache.t4g.small", gibibytes: 1.37, hour: 0.0256 },
+  { name: "cache.t4g.medium", gibibytes: 3.09, hour: 0.052 },
+  { name: "cache.m7g.large", gibibytes: 6.38, hour: 0.1264 },
+  { name: "cache.m7g.xlarge", gibibytes: 12.93, hour: 0.252 },
+  { name: "cache.r7g.xlarge", gibibytes: 26.32, hour: 0.3496 },
+  { name: "cache.r7g.2xlarge", gibibytes: 52.82, hour: 0.6984 },
+  { name: "cache.r7g.4xlarge", gibibytes: 105.81, hour: 1.396 },
+  { name: "cache.r7g.8xlarge", gibibytes: 209.55, hour: 2.7928 },
+] as const;

@@ -30,7 +30,7 @@ import { simulatedSqs } from "../../test/sim/services/sqs.ts";
 import { type Timeline, timelineFrom } from "../../test/sim/timeline.ts";
 import { ASSUMED } from "./assumed.ts";
 import type { Deployed } from "./deployed.ts";
-import { meteredDynamo, meteredSqs, storageOf } from "./meters.ts";
+import { meteredDynamo, meteredSqs, type Stored, storageOf } from "./meters.ts";
 import { writtenMetrics } from "./metrics.ts";
 import { NOTHING, type Usage } from "./usage.ts";
 
@@ -55,8 +55,8 @@ export type BilledQueue = {
   readonly client: Client;
   /** Answers what was used since the last call. */
   readonly bill: () => Usage;
-  /** The storage of all items from now until their TTL, in GB-months. */
-  readonly storage: () => number;
+  /** The storage of all items from now until their TTL. */
+  readonly storage: () => Stored;
   /** How many jobs have been started. */
   readonly started: () => number;
 };
@@ -64,7 +64,8 @@ export type BilledQueue = {
 type FunctionName = keyof Deployed["memory"];
 
 /** Starts the queue: its tick each minute, a consumer for each Lambda topic, and its API. The handlers of jobs take no time. */
-export function startBilledQueue(policy: Policy, { memory, alarms }: Deployed): BilledQueue {
+export function startBilledQueue(policy: Policy, deployed: Deployed): BilledQueue {
+  const { memory } = deployed;
   const timeline = timelineFrom(START);
   const usage: Usage = { ...NOTHING };
   const metrics = writtenMetrics();
@@ -248,7 +249,9 @@ export function startBilledQueue(policy: Policy, { memory, alarms }: Deployed): 
     watchers.set(topic, poll);
   }
 
-  const lambdaTopics = Object.values(policy.topics).filter(({ consumer }) => consumer !== "pull").length;
+  const topics = Object.values(policy.topics);
+  const lambdaTopics = topics.filter(({ consumer }) => consumer !== "pull").length;
+  const alarms = deployed.alarms + (topics.length - 1) * deployed.topicAlarms;
   return {
     timeline,
     producer: contextOn(startMachine("producer", 0, 0, timeline), () => {}),
@@ -257,11 +260,13 @@ export function startBilledQueue(policy: Policy, { memory, alarms }: Deployed): 
       const seconds = (timeline.now() - billedFrom) / SECOND;
       billedFrom = timeline.now();
       const polls = (lambdaTopics * ASSUMED.pollers * seconds) / ASSUMED.pollSeconds;
+      const { all, ofTopics } = metrics.count();
       const spent = {
         ...usage,
         sqsRequests: usage.sqsRequests + polls,
         // While a workload goes on, each of its metrics has a value in each hour.
-        metricHours: (metrics.count() * seconds * SECOND) / HOUR,
+        metricHours: (all * seconds * SECOND) / HOUR,
+        topicMetricHours: (ofTopics * seconds * SECOND) / HOUR,
         alarmHours: (alarms * seconds * SECOND) / HOUR,
       };
       Object.assign(usage, NOTHING);

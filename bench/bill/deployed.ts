@@ -5,10 +5,14 @@ import { DelayQueue } from "../../infra/delay-queue.ts";
 
 const HANDLER = join(import.meta.dirname, "../../examples/order-timeout/close-order.ts");
 
-/** What the construct deploys for a queue with one Lambda topic: the memory of each function in MiB, and the number of alarms. */
+/**
+ * What the construct deploys for a queue with one Lambda topic: the memory of each function in MiB, the number of alarms, and how many of
+ * these alarms each further topic has too.
+ */
 export type Deployed = {
   readonly memory: Readonly<Record<keyof typeof LOGICAL_IDS, number>>;
   readonly alarms: number;
+  readonly topicAlarms: number;
 };
 
 type Resource = { readonly Type: string; readonly Properties: { readonly MemorySize?: number } };
@@ -37,10 +41,12 @@ export function deployedQueue(): Deployed {
       );
     return size;
   };
+  const alarms = resources.filter(([, { Type }]) => Type === "AWS::CloudWatch::Alarm");
   return {
     memory: Object.fromEntries(
       Object.entries(LOGICAL_IDS).map(([name, pattern]) => [name, memoryOf(pattern)]),
     ) as Deployed["memory"],
-    alarms: resources.filter(([, { Type }]) => Type === "AWS::CloudWatch::Alarm").length,
+    alarms: alarms.length,
+    topicAlarms: alarms.filter(([id]) => id.includes("ordertimeout")).length,
   };
 }

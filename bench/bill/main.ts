@@ -1,14 +1,15 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { messageOf } from "../../core/errors.ts";
-import { BILL } from "./table.ts";
+import { BILL, lineOf } from "./table.ts";
 import { billAll } from "./workloads.ts";
 
 const HELP = `Computes what AWS charges for some workloads: a million jobs, or a month. Takes less than a minute.
 
   npm run bill -- [--write]
 
-  --write  writes the bill to bench/bill/bill.json, from which the documentation takes its figures (then run: npm run docs)`;
+  --write  writes the bill to bench/bill/bill.json, from which the documentation and its calculator take
+           their figures (then run: npm run docs)`;
 
 const options = readOptions();
 if (options.help) console.log(HELP);
@@ -26,12 +27,12 @@ function readOptions() {
 }
 
 async function run(writes: boolean): Promise<void> {
-  const lines = await billAll();
-  for (const { workload, per, dollars, parts, writeUnits, readUnits } of lines) {
+  const bill = await billAll();
+  for (const { workload, per, dollars, parts, writeUnits, readUnits } of bill.billed.map(lineOf)) {
     const shown = Object.entries(parts).map(([name, part]) => `${name} ${part}`);
     const units =
       writeUnits === undefined ? "" : `; ${writeUnits} write units and ${readUnits} read units a job`;
     console.log(`${workload}: $${dollars} a ${per} (${shown.join(", ")}${units})`);
   }
-  if (writes) writeFileSync(BILL, `${JSON.stringify(lines, undefined, 2)}\n`);
+  if (writes) writeFileSync(BILL, `${JSON.stringify(bill, undefined, 2)}\n`);
 }

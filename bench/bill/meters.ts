@@ -12,6 +12,8 @@ import type { Usage } from "./usage.ts";
 const REQUEST_BYTES = 64 * 1024;
 const MONTH = MONTH_HOURS * 3_600_000;
 
+export type Stored = Pick<Usage, "storedGigabyteMonths" | "bodyStoredMonths">;
+
 /** DynamoDB with one table, which counts the units of each call. */
 export function meteredDynamo(clock: () => number, createdAt: number, usage: Usage): Dynamo {
   // DynamoDB first prepares a transaction and then commits it, and charges both.
@@ -22,6 +24,7 @@ export function meteredDynamo(clock: () => number, createdAt: number, usage: Usa
     pageItems: Number.POSITIVE_INFINITY,
     onWrite: (before, after) => {
       usage.writeUnits += factor * writeUnits(asStored(before), asStored(after));
+      if (hasBody(before) || hasBody(after)) usage.bodyWrites += factor;
     },
   });
   return {
@@ -30,7 +33,9 @@ export function meteredDynamo(clock: () => number, createdAt: number, usage: Usa
       factor = operation === "TransactWriteItems" ? 2 : 1;
       try {
         const output = dynamo.perform(operation, input, trouble);
-        usage.readUnits += readsOf(operation, input, output);
+        const found = rowsIn(operation, output);
+        usage.readUnits += readsOf(operation, input, found);
+        usage.bodyReads += found.filter(hasBody).length;
         // A refused statement is charged as a write. All items of the benchmark are smaller than 1 KB.
         usage.writeUnits += refusedStatements(operation, output) + checksOf(operation, input);
         return output;
@@ -42,16 +47,20 @@ export function meteredDynamo(clock: () => number, createdAt: number, usage: Usa
   };
 }
 
-function readsOf(operation: string, input: object, output: unknown): number {
+function rowsIn(operation: string, output: unknown): Row[] {
   const { Item, Items, Responses } = output as {
     Item?: Row;
     Items?: Row[];
     Responses?: Record<string, Row[]>;
   };
-  if (operation === "GetItem") return readUnits([asStored(Item)], true);
-  if (operation === "Query") return readUnits((Items ?? []).map(asStored), true);
+  if (operation === "GetItem") return Item ? [Item] : [];
+  if (operation === "Query") return Items ?? [];
+  return operation === "BatchGetItem" ? Object.values(Responses ?? {}).flat() : [];
+}
+
+function readsOf(operation: string, input: object, found: readonly Row[]): number {
+  if (["GetItem", "Query"].includes(operation)) return readUnits(found.map(asStored), true);
   if (operation !== "BatchGetItem") return 0;
-  const found = Object.values(Responses ?? {}).flat();
   const { RequestItems } = input as { RequestItems: Record<string, { Keys: unknown[] }> };
   const asked = Object.values(RequestItems).reduce((sum, { Keys }) => sum + Keys.length, 0);
   // An item that does not exist costs a unit too.
@@ -94,13 +103,19 @@ export function meteredSqs(sqs: Service, usage: Usage): Service {
   };
 }
 
-/** The storage of all items from now until their TTL, in GB-months. Items without a TTL are not counted. `now`: ms. */
-export function storageOf(dynamo: Dynamo, now: number): number {
-  return dynamo.rows().reduce((sum, row) => {
-    const until = Number(row.expiresAt?.N ?? 0) * 1000;
-    const bytes = sizeOfItem(row as StoredItem) + ASSUMED.bytesPerStoredItem;
-    return until > now ? sum + (bytes / 1e9) * ((until - now) / MONTH) : sum;
-  }, 0);
+/** The storage of all items from now until their TTL. Items without a TTL are not counted. `now`: ms. */
+export function storageOf(dynamo: Dynamo, now: number): Stored {
+  let [storedGigabyteMonths, bodyStoredMonths] = [0, 0];
+  for (const row of dynamo.rows()) {
+    const months = Math.max(Number(row.expiresAt?.N ?? 0) * 1000 - now, 0) / MONTH;
+    storedGigabyteMonths += ((sizeOfItem(row as StoredItem) + ASSUMED.bytesPerStoredItem) / 1e9) * months;
+    if (hasBody(row)) bodyStoredMonths += months;
+  }
+  return { storedGigabyteMonths, bodyStoredMonths };
+}
+
+function hasBody(row: Row | undefined): boolean {
+  return row?.body !== undefined;
 }
 
 function asStored(row: Row | undefined): StoredItem | undefined {

@@ -7,8 +7,8 @@ import type { ProtocolEvent } from "../../protocol/reports.ts";
 export type WrittenMetrics = {
   /** Takes the events of one invocation. Answers how many bytes of log the metrics of this invocation are. */
   readonly written: (events: readonly ProtocolEvent[]) => number;
-  /** How many metrics had a value since the last call. */
-  readonly count: () => number;
+  /** How many metrics had a value since the last call, and how many of these were metrics of a topic. */
+  readonly count: () => { readonly all: number; readonly ofTopics: number };
 };
 
 export function writtenMetrics(): WrittenMetrics {
@@ -40,9 +40,10 @@ export function writtenMetrics(): WrittenMetrics {
       return bytes;
     },
     count() {
-      const count = seen.size;
+      const ofTopics = [...seen].filter((metric) => !metric.startsWith(" ")).length;
+      const all = seen.size;
       seen.clear();
-      return count;
+      return { all, ofTopics };
     },
   };
 }

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { costOf } from "./usage.ts";
-import type { Billed } from "./workloads.ts";
+import { type Bill, type Billed, costOf } from "./usage.ts";
 
 const MILLION = 1e6;
 
@@ -39,9 +38,10 @@ export function lineOf({ workload, per, usage }: Billed): Line {
   };
 }
 
-/** The bill as it was last written, for the documentation. */
+/** The bill as it was last written, for the documentation and its calculator. */
 export const BILL = join(import.meta.dirname, "bill.json");
 
 export function writtenBill(): Line[] {
-  return JSON.parse(readFileSync(BILL, "utf8")) as Line[];
+  const { billed } = JSON.parse(readFileSync(BILL, "utf8")) as Bill;
+  return billed.map(lineOf);
 }

@@ -13,6 +13,22 @@ export type Usage = {
   logBytes: number;
   metricHours: number;
   alarmHours: number;
+  /** Of the metric hours, those of metrics that each topic has of its own. */
+  topicMetricHours: number;
+  /** The last three are in the units and the storage above. They say how much more of these jobs with larger bodies use. */
+  bodyWrites: number;
+  bodyReads: number;
+  bodyStoredMonths: number;
+};
+
+/** What one workload used: `per` job, or in a month. */
+export type Billed = { readonly workload: string; readonly per: "job" | "month"; readonly usage: Usage };
+
+/** What all workloads used, and how their jobs were: the bytes of each body, and for how many days a finished job was stored. */
+export type Bill = {
+  readonly bodyBytes: number;
+  readonly retentionDays: number;
+  readonly billed: readonly Billed[];
 };
 
 export const NOTHING: Usage = {
@@ -27,6 +43,10 @@ export const NOTHING: Usage = {
   logBytes: 0,
   metricHours: 0,
   alarmHours: 0,
+  topicMetricHours: 0,
+  bodyWrites: 0,
+  bodyReads: 0,
+  bodyStoredMonths: 0,
 };
 
 /** What the usage costs in dollars, line by line. */
@@ -43,4 +63,21 @@ export function costOf(usage: Usage) {
     metrics: usage.metricHours * PRICES.metricHour,
     alarms: usage.alarmHours * PRICES.alarmHour,
   } satisfies Record<string, number>;
+}
+
+export function scaled(usage: Usage, factor: number): Usage {
+  return mapped(usage, (value) => value * factor);
+}
+
+export function mapped(usage: Usage, of: (value: number) => number): Usage {
+  return combined(usage, NOTHING, of);
+}
+
+/** The usage whose fields `of` makes from the fields of `a` and `b`. */
+export function combined(a: Usage, b: Usage, of: (a: number, b: number) => number): Usage {
+  const entries = Object.keys(NOTHING).map((name) => [
+    name,
+    of(a[name as keyof Usage], b[name as keyof Usage]),
+  ]);
+  return Object.fromEntries(entries) as Usage;
 }

@@ -1,4 +1,4 @@
-import { BATCH_JOBS } from "../../core/constants.ts";
+import { BATCH_JOBS, DAY } from "../../core/constants.ts";
 import type { Policy, TopicPolicy } from "../../core/policy.ts";
 import { chunksOf } from "../../general/batches.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
@@ -8,8 +8,7 @@ import { BODY, newJobs } from "../jobs.ts";
 import { MONTH_HOURS } from "../prices.ts";
 import { type BilledQueue, startBilledQueue } from "./aws.ts";
 import { type Deployed, deployedQueue } from "./deployed.ts";
-import { type Line, lineOf } from "./table.ts";
-import { NOTHING, type Usage } from "./usage.ts";
+import { type Bill, type Billed, combined, mapped, scaled } from "./usage.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -17,43 +16,57 @@ const MILLION = 1e6;
 const HOUR = 60 * MINUTE;
 const TOPIC = "orders";
 const COUNT = 2000;
+/** How long a finished job is stored: ms. */
+const RETENTION = 7 * DAY;
 const AHEAD = 15 * MINUTE;
-
-/** What one workload used: `per` job, or in a month. */
-export type Billed = { readonly workload: string; readonly per: "job" | "month"; readonly usage: Usage };
 
 /** Files `COUNT` jobs that are due at `dueAt`. */
 type File = (queue: BilledQueue, dueAt: number) => Promise<unknown>;
 
-/** Runs every workload on a queue of its own, and answers their bills. Takes less than a minute. */
-export async function billAll(): Promise<Line[]> {
+/** Runs every workload on a queue of its own, and answers what each used. Takes less than a minute. */
+export async function billAll(): Promise<Bill> {
   const deployed = deployedQueue();
   const start = (topic: Partial<TopicPolicy> = {}, more: Partial<Policy> = {}) =>
     startOf(deployed, topic, more);
-  const idle = await idleMonth(start());
-  const perHour = scaled(idle.usage, 1 / MONTH_HOURS);
+  const far = (topic: Partial<TopicPolicy> = {}) => start(topic, { longDelay: 5 * 60 });
+  const pull = () => withWorker(start({ consumer: "pull" }));
+  const idle = await month("an idle queue of one topic", start());
+  const pulling = await month("an idle queue with one worker that pulls over HTTP", pull());
   const burst = (workload: string, file: File, queue = start(), runs = true) =>
-    burstOf(workload, queue, file, perHour, runs);
+    burstOf(workload, queue, file, idle, runs);
   const billed = [
     await burst("tracked jobs, a burst filed in batches from inside AWS", batches),
+    await steady("tracked jobs, 40 a second", start(), SECOND / 40, 2 * MINUTE),
     await steady("tracked jobs, 12 a second", start(), SECOND / 12, 5 * MINUTE),
     await steady("tracked jobs, one every 2.5 s", start(), 2.5 * SECOND, HOUR),
     await burst("untracked jobs, a burst", batches, start({ tracking: "none" })),
     await burst("tracked jobs, one HTTP call each", httpCalls),
     await burst("tracked jobs, HTTP calls of 500", httpBatches),
+    await burst("untracked jobs, one HTTP call each", httpCalls, start({ tracking: "none" })),
     await burst("keyed jobs, filed and run", keyed),
+    await burst("keyed jobs, one HTTP call each", keyedHttpCalls),
     await burst("keyed jobs, filed and cancelled by key", keyedAndCancelled, start(), false),
-    await burst("far jobs", batches, start({}, { longDelay: 5 * 60 })),
+    await burst("tracked jobs, filed and cancelled by id", cancelled, start(), false),
+    await burst("untracked jobs, filed and cancelled by id", cancelled, start({ tracking: "none" }), false),
+    await burst("far jobs", batches, far()),
+    await burst("far jobs, filed and cancelled by id", cancelled, far(), false),
+    await burstOf("tracked jobs, a burst pulled over HTTP", pull(), batches, pulling, true),
+    await steady("tracked jobs, one every 2.5 s, pulled over HTTP", pull(), 2.5 * SECOND, HOUR),
     idle,
-    await pulledMonth(start({ consumer: "pull" })),
+    await month("an idle queue of two topics", start({}, { topics: { [TOPIC]: {}, others: {} } })),
+    pulling,
   ];
-  return billed.map(lineOf);
+  return {
+    bodyBytes: Buffer.byteLength(JSON.stringify(BODY)),
+    retentionDays: RETENTION / DAY,
+    billed: billed.map((one) => ({ ...one, usage: mapped(one.usage, rounded) })),
+  };
 }
 
 function startOf(deployed: Deployed, topic: Partial<TopicPolicy>, more: Partial<Policy>): BilledQueue {
   const policy: Policy = {
     shards: 8,
-    retention: 7 * 86_400,
+    retention: RETENTION / SECOND,
     deadRetention: 90 * 86_400,
     topics: { [TOPIC]: topic },
     ...more,
@@ -67,6 +80,11 @@ const batches: File = ({ producer: ctx }, dueAt) => fileJobs({ ctx }, jobsDueAt(
 
 const httpCalls: File = async ({ client }, dueAt) => {
   for (let i = 0; i < COUNT; i++) await client.enqueue(TOPIC, BODY, { dueAt: new Date(dueAt) });
+};
+
+const keyedHttpCalls: File = async ({ client }, dueAt) => {
+  for (let i = 0; i < COUNT; i++)
+    await client.enqueue(TOPIC, BODY, { dueAt: new Date(dueAt), key: `order-${i}` });
 };
 
 const httpBatches: File = async ({ client }, dueAt) => {
@@ -83,35 +101,38 @@ const keyedAndCancelled: File = async (queue, dueAt) => {
   for (let i = 0; i < COUNT; i++) await queue.client.cancelByKey(TOPIC, `order-${i}`);
 };
 
-/** A queue without jobs. */
-async function idleMonth(queue: BilledQueue): Promise<Billed> {
-  await settleIn(queue);
-  await letPass(queue, HOUR);
-  return { workload: "an idle queue of one topic", per: "month", usage: scaled(queue.bill(), MONTH_HOURS) };
+const cancelled: File = async ({ producer: ctx, client }, dueAt) => {
+  for (const { id } of await fileJobs({ ctx }, jobsDueAt(dueAt))) await client.cancel(id);
+};
+
+/** Adds a worker that always waits for jobs, and finishes each of them at once. Its jobs count as started when they are finished. */
+function withWorker(queue: BilledQueue): BilledQueue {
+  let finished = 0;
+  const work = async (): Promise<never> => {
+    for (;;) {
+      for (const { receipt } of await queue.client.receive(TOPIC, { max: 10, waitSeconds: 20 })) {
+        await queue.client.finish(TOPIC, receipt);
+        finished += 1;
+      }
+    }
+  };
+  void work();
+  return { ...queue, started: () => finished };
 }
 
-/** A queue with a pull topic without jobs, for which one worker always waits. Counts all costs, also those without the worker. */
-async function pulledMonth(queue: BilledQueue): Promise<Billed> {
+/** A month without jobs. Counts all costs of the queue. */
+async function month(workload: string, queue: BilledQueue): Promise<Billed> {
   await settleIn(queue);
-  const end = queue.timeline.now() + HOUR;
-  const wait = async (): Promise<void> => {
-    while (queue.timeline.now() < end) await queue.client.receive(TOPIC, { max: 10, waitSeconds: 20 });
-  };
-  void wait();
   await letPass(queue, HOUR);
-  return {
-    workload: "an idle queue with one worker that pulls over HTTP",
-    per: "month",
-    usage: scaled(queue.bill(), MONTH_HOURS),
-  };
+  return { workload, per: "month", usage: scaled(queue.bill(), MONTH_HOURS) };
 }
 
-/** Jobs that are all due at the same second. What an idle queue would have cost in the same time is not counted. */
+/** Jobs that are all due at the same second. What the queue would have cost in the same time without jobs is not counted. */
 async function burstOf(
   workload: string,
   queue: BilledQueue,
   file: File,
-  perHour: Usage,
+  idle: Billed,
   runs: boolean,
 ): Promise<Billed> {
   await settleIn(queue);
@@ -126,11 +147,13 @@ async function burstOf(
   if (queue.started() !== (runs ? COUNT : 0))
     throw new Error(`${workload}: ${queue.started()} of ${COUNT} jobs were started`);
   const hours = (queue.timeline.now() - began) / HOUR;
-  const storedGigabyteMonths = queue.storage();
-  const spent = combined(queue.bill(), perHour, (all, idle) => Math.max(all - idle * hours, 0));
-  const usage = scaled({ ...spent, storedGigabyteMonths }, 1 / COUNT);
+  const stored = queue.storage();
+  const without = scaled(idle.usage, hours / MONTH_HOURS);
+  const spent = combined(queue.bill(), without, (all, idle) => Math.max(all - idle, 0));
+  const { metricHours, topicMetricHours } = scaled(spent, 1 / MILLION);
   // The metrics have values in no more hours if a million jobs are in the burst.
-  return { workload, per: "job", usage: { ...usage, metricHours: spent.metricHours / MILLION } };
+  const usage = { ...scaled({ ...spent, ...stored }, 1 / COUNT), metricHours, topicMetricHours };
+  return { workload, per: "job", usage };
 }
 
 /**
@@ -157,7 +180,12 @@ async function steady(workload: string, queue: BilledQueue, every: number, durin
   const count = queue.started() - before;
   if (Math.abs(count - during / every) > during / every / 20)
     throw new Error(`${workload}: ${count} jobs were started in place of about ${during / every}`);
-  const spent = { ...queue.bill(), storedGigabyteMonths: queue.storage() - stored };
+  const { storedGigabyteMonths, bodyStoredMonths } = queue.storage();
+  const spent = {
+    ...queue.bill(),
+    storedGigabyteMonths: storedGigabyteMonths - stored.storedGigabyteMonths,
+    bodyStoredMonths: bodyStoredMonths - stored.bodyStoredMonths,
+  };
   return { workload, per: "job", usage: scaled(spent, 1 / count) };
 }
 
@@ -171,14 +199,7 @@ function letPass({ timeline }: BilledQueue, ms: number): Promise<void> {
   return timeline.run(timeline.now() + ms, () => false);
 }
 
-function scaled(usage: Usage, factor: number): Usage {
-  return combined(usage, NOTHING, (value) => value * factor);
-}
-
-function combined(a: Usage, b: Usage, of: (a: number, b: number) => number): Usage {
-  const entries = Object.keys(NOTHING).map((name) => [
-    name,
-    of(a[name as keyof Usage], b[name as keyof Usage]),
-  ]);
-  return Object.fromEntries(entries) as Usage;
+/** Six digits are enough for cents, and a reader of the file can compare them. */
+function rounded(value: number): number {
+  return Number(value.toPrecision(6));
 }

@@ -1,3 +1,4 @@
+import { lineOf } from "../bill/table.ts";
 import { billAll } from "../bill/workloads.ts";
 import type { Figure } from "../figure.ts";
 
@@ -6,7 +7,7 @@ export const bill: Figure = {
   name: "bill",
   what: "what AWS charges for a million jobs, or for a month",
   measure: async () =>
-    (await billAll()).map(({ workload, per, dollars, writeUnits }) => ({
+    (await billAll()).billed.map(lineOf).map(({ workload, per, dollars, writeUnits }) => ({
       figure: `bill: ${workload}, a ${per}`,
       ours: writeUnits === undefined ? `$${dollars}` : `$${dollars}; ${writeUnits} write units a job`,
     })),

@@ -1,0 +1,26 @@
+/** The jobs of a month, and how their queue is set. */
+export type Plan = {
+  /** How many jobs are filed in a month: 0 or more. */
+  readonly jobs: number;
+  /** Whether many jobs are due at the same second, or the jobs come evenly all month. */
+  readonly arrival: "bursts" | "evenly";
+  /** Untracked jobs have no key. */
+  readonly kind: "tracked" | "keyed" | "untracked";
+  /** From inside AWS in batches, by an HTTP call for each job, or by HTTP calls of 500 jobs. */
+  readonly filed: "inside" | "http" | "http-500";
+  readonly consumer: "lambda" | "pull";
+  /** How many workers always wait for jobs, if the consumer is `pull`: 1 or more. */
+  readonly workers: number;
+  /** The JSON text of each body: bytes. */
+  readonly bodyBytes: number;
+  /** Which share of the jobs is cancelled before it is due, by one HTTP call each: 0 to 1. */
+  readonly cancelled: number;
+  /** The time from filing a job until it is due: days. */
+  readonly delayDays: number;
+  /** The queue's `longDelay`. A job with a longer delay also gets a schedule: days. */
+  readonly longDelayDays: number;
+  /** For how long a finished job is stored: days. */
+  readonly retentionDays: number;
+  /** 1 or more. */
+  readonly topics: number;
+};

@@ -1,0 +1,93 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { expectAccessible, expectNoOverflow } from "./accessible.ts";
+import { testBrowser } from "./browser.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const TYPES: Readonly<Record<string, string>> = {
+  ".css": "text/css",
+  ".html": "text/html",
+  ".js": "text/javascript",
+};
+const PAGE = "/reference/calculator.html";
+
+const browser = testBrowser();
+const site = mkdtempSync(join(tmpdir(), "minutehand-site-"));
+const server = createServer(({ url = "/" }, answer) => {
+  const { pathname } = new URL(url, "http://localhost");
+  try {
+    const content = readFileSync(join(site, pathname));
+    answer.setHeader("content-type", TYPES[extname(pathname)] ?? "application/octet-stream").end(content);
+  } catch {
+    answer.writeHead(404).end();
+  }
+});
+let base = "";
+
+beforeAll(async () => {
+  const vitepress = join(ROOT, "node_modules", "vitepress", "bin", "vitepress.js");
+  // Vitest's NODE_ENV is "test", with which VitePress would build a page for development.
+  const env = { ...process.env, NODE_ENV: "production" };
+  execFileSync(process.execPath, [vitepress, "build", "site", "--outDir", site], {
+    cwd: ROOT,
+    env,
+    stdio: "pipe",
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => server.close());
+
+test("a reader's numbers change the total and the address, and whoever opens the address sees the same", async () => {
+  const page = await browser.open(PAGE, { base });
+  await page.getByRole("status").getByText("for a million jobs").waitFor();
+  await page.getByLabel("Jobs a month").fill("2,000,000");
+  await page.getByLabel("Kind of job").selectOption({ label: "Tracked, with a key" });
+  await page.getByLabel("Who runs them").selectOption({ label: "Workers that pull over HTTP" });
+  await page.getByLabel("Workers that always wait for jobs").fill("2");
+  const total = await page.getByRole("status").textContent();
+  expect(total).toMatch(/Minutehand costs \$\d+\.\d\d a month, or \$\d+\.\d\d for a million jobs/);
+  expect(new URL(page.url()).search).toBe("?jobs=2%2C000%2C000&kind=keyed&consumer=pull&workers=2");
+  const other = await browser.open(new URL(page.url()).href.slice(base.length), { base });
+  await other.getByLabel("Workers that always wait for jobs").waitFor();
+  expect(await other.getByLabel("Jobs a month").inputValue()).toBe("2,000,000");
+  expect(await other.getByRole("status").textContent()).toBe(total);
+});
+
+test("a wrong number is named beside its field, and no total is shown", async () => {
+  const page = await browser.open(`${PAGE}?delay=soon`, { base });
+  await page.getByText('must be a duration such as 30m, 2h or 9d, up to 3660d, got "soon"').waitFor();
+  expect(await page.getByLabel("Time from filing").getAttribute("aria-invalid")).toBe("true");
+  expect(await page.getByRole("status").textContent()).not.toContain("$");
+  await page.getByLabel("Time from filing").fill("10m");
+  await page.getByRole("status").getByText("$").first().waitFor();
+});
+
+test.each(["light", "dark"] as const)(
+  "the page is accessible and fits at each width, in %s",
+  async (colorScheme) => {
+    const page = await browser.open(`${PAGE}?jobs=100000000&arrival=evenly&topics=none`, {
+      base,
+      colorScheme,
+    });
+    await page.getByText("Topics must be").waitFor();
+    await expectAccessible(page);
+    await page.getByLabel("Topics", { exact: true }).fill("3");
+    await page.getByText("EventBridge Scheduler", { exact: true }).waitFor();
+    for (const width of [1440, 360]) {
+      await page.setViewportSize({ width, height: 900 });
+      await expectNoOverflow(page);
+      await expectAccessible(page);
+    }
+  },
+);
+
+test("without JavaScript the page says that it needs JavaScript", async () => {
+  const page = await browser.open(PAGE, { base, javaScriptEnabled: false });
+  await page.getByText("The form needs JavaScript.").waitFor();
+});

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { planOf, valuesFrom } from "../../../site/calculator/fields.ts";
+import { outcomeOf } from "../../../site/calculator/outcome.ts";
+
+function outcomeFor(query: string) {
+  const read = planOf(valuesFrom(query));
+  if ("problems" in read) throw new Error(JSON.stringify(read.problems));
+  return outcomeOf(read.plan);
+}
+const amount = (dollars: string): number => Number(dollars.replaceAll(/[$,]/g, ""));
+
+test("the lines add up to the total, the largest first", () => {
+  const { dollars, lines } = outcomeFor(
+    "?jobs=5000000&kind=keyed&filed=http&cancelled=50&delay=9d&consumer=pull",
+  );
+  const shown = lines.map((line) => amount(line.dollars));
+  // Each of the ten lines may be rounded by half a cent, and lines under a cent are not shown.
+  expect(Math.abs(shown.reduce((sum, line) => sum + line, 0) - amount(dollars))).toBeLessThan(0.06);
+  expect(shown).toEqual(shown.toSorted((a, b) => b - a));
+  expect(lines.find(({ name }) => name === "alarms")?.amount).toBe("11 alarms of CloudWatch");
+});
+
+test("an idle queue has no price for a million jobs", () => {
+  expect(outcomeFor("?jobs=0").perMillion).toBeUndefined();
+});
+
+test("an alternative that cannot wait as long has no dollars, but says what it cannot do", () => {
+  const sqs = outcomeFor("?delay=1h").alternatives.find(({ name }) => name === "SQS alone");
+  expect(sqs?.dollars).toBeUndefined();
+  expect(sqs?.cannot).toContain("15 minutes");
+});
