@@ -1,9 +1,11 @@
 import { createApp } from "../http/app.ts";
+import { problemOf } from "../http/problem.ts";
 import type { Route, Service } from "../http/route.ts";
 import { createService } from "../http/service.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Client, TopicBodies } from "./client.ts";
 import { clientOver } from "./client-over.ts";
+import { refusalOf } from "./refusal.ts";
 
 /** A `Request` needs a URL with a host. No request leaves the process, so this name is never looked up. */
 const URL_INSIDE = "http://minutehand.invalid";
@@ -15,7 +17,7 @@ export function clientInside<Topics = TopicBodies>(
   routes: readonly Route[],
   done: () => void = () => {},
 ): Client<Topics> {
-  const app = createApp(createService(ctx, log), routes);
+  const app = createApp(createService(ctx, log), routes, (thrown) => refusalOf(thrown) ?? problemOf(thrown));
   return clientOver({
     url: URL_INSIDE,
     clock: ctx.clock,
