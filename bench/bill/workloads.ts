@@ -1,3 +1,4 @@
+import { type DirectWorker, directWorkerOn } from "../../client/direct-worker.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
 import type { Policy, TopicPolicy } from "../../core/policy.ts";
 import { chunksOf } from "../../general/batches.ts";
@@ -45,7 +46,10 @@ export async function billAll(): Promise<Line[]> {
     await burst("keyed jobs, filed and cancelled by key", keyedAndCancelled, start(), false),
     await burst("far jobs", batches, start({}, { longDelay: 5 * 60 })),
     idle,
-    await pulledMonth(start({ consumer: "pull" })),
+    await pulledMonth("over HTTP", start({ consumer: "pull" }), ({ client }) => client),
+    await pulledMonth("directly", start({ consumer: "pull" }), ({ program }) =>
+      directWorkerOn(program, console),
+    ),
   ];
   return billed.map(lineOf);
 }
@@ -63,7 +67,7 @@ function startOf(deployed: Deployed, topic: Partial<TopicPolicy>, more: Partial<
 
 const jobsDueAt = (dueAt: number): NewJob[] => newJobs(COUNT, TOPIC, () => dueAt);
 
-const batches: File = ({ producer: ctx }, dueAt) => fileJobs({ ctx }, jobsDueAt(dueAt));
+const batches: File = ({ program }, dueAt) => fileJobs({ ctx: program }, jobsDueAt(dueAt));
 
 const httpCalls: File = async ({ client }, dueAt) => {
   for (let i = 0; i < COUNT; i++) await client.enqueue(TOPIC, BODY, { dueAt: new Date(dueAt) });
@@ -74,8 +78,8 @@ const httpBatches: File = async ({ client }, dueAt) => {
   for (const some of chunksOf(jobs, BATCH_JOBS)) await client.enqueueMany(some);
 };
 
-const keyed: File = async ({ producer }, dueAt) => {
-  for (const [i, job] of jobsDueAt(dueAt).entries()) await enqueue(producer, { ...job, key: `order-${i}` });
+const keyed: File = async ({ program }, dueAt) => {
+  for (const [i, job] of jobsDueAt(dueAt).entries()) await enqueue(program, { ...job, key: `order-${i}` });
 };
 
 const keyedAndCancelled: File = async (queue, dueAt) => {
@@ -91,16 +95,21 @@ async function idleMonth(queue: BilledQueue): Promise<Billed> {
 }
 
 /** One worker that always waits for jobs, and there are none. Beside that, the queue costs as much as an idle one. */
-async function pulledMonth(queue: BilledQueue): Promise<Billed> {
+async function pulledMonth(
+  how: string,
+  queue: BilledQueue,
+  workerOf: (queue: BilledQueue) => DirectWorker,
+): Promise<Billed> {
   await settleIn(queue);
+  const worker = workerOf(queue);
   const end = queue.timeline.now() + HOUR;
   const wait = async (): Promise<void> => {
-    while (queue.timeline.now() < end) await queue.client.receive(TOPIC, { max: 10, waitSeconds: 20 });
+    while (queue.timeline.now() < end) await worker.receive(TOPIC, { max: 10, waitSeconds: 20 });
   };
   void wait();
   await letPass(queue, HOUR);
   return {
-    workload: "an idle queue with one worker that pulls over HTTP",
+    workload: `an idle queue with one worker that pulls ${how}`,
     per: "month",
     usage: scaled(queue.bill(), MONTH_HOURS),
   };
@@ -138,14 +147,14 @@ async function burstOf(
  * also those that an idle queue has.
  */
 async function steady(workload: string, queue: BilledQueue, every: number, during: number): Promise<Billed> {
-  const { timeline, producer } = queue;
+  const { timeline, program } = queue;
   const lead = 6 * MINUTE;
   await settleIn(queue);
   const end = timeline.now() + lead + MINUTE + during;
   const fileNext = (at: number): void => {
     if (at >= end) return;
     timeline.at(at, () => {
-      void enqueue(producer, { topic: TOPIC, body: JSON.stringify(BODY), dueAt: timeline.now() + lead });
+      void enqueue(program, { topic: TOPIC, body: JSON.stringify(BODY), dueAt: timeline.now() + lead });
       fileNext(at + every);
     });
   };
