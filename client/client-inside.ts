@@ -21,12 +21,16 @@ export function clientInside<Topics = TopicBodies>(
   return clientOver({
     url: URL_INSIDE,
     clock: ctx.clock,
-    async transport(request) {
-      try {
-        return await app.fetch(request);
-      } finally {
+    transport(request) {
+      const { promise: aborted, reject } = Promise.withResolvers<never>();
+      const onAbort = () => reject(request.signal.reason);
+      request.signal.addEventListener("abort", onAbort);
+      // An aborted call goes on in the background, and a `receive` gives the jobs back that still come.
+      const answered = Promise.resolve(app.fetch(request)).finally(() => {
+        request.signal.removeEventListener("abort", onAbort);
         done();
-      }
+      });
+      return Promise.race([answered, aborted]);
     },
   });
 }

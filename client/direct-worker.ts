@@ -18,8 +18,8 @@ const routes = [receiveRoute, ...pulledRoutes];
  * Creates a worker for code inside AWS. It receives the jobs of pull topics from SQS and claims them in DynamoDB, with the role of the
  * code, and needs no HTTP API. So nobody pays for a Lambda function while the worker waits. Its rules and answers are those of the API.
  *
- * A `receive` that already waits is not interrupted by its `signal`, so that no job that comes meanwhile is lost for the time of its
- * lease. It answers when its `waitSeconds` are over.
+ * If you abort a `receive`, it throws at once. Its poll of SQS goes on until its `waitSeconds` are over, and jobs that still come are given
+ * back to other workers, without a failed attempt. So let the process end by itself, and do not call `process.exit`.
  *
  * The code needs the environment variables and the permissions that `queue.grantPull(topic, fn)` gives to it. The worker writes its
  * errors and metrics to the log of the code. Throws if one of these environment variables is missing. A call throws `forbidden` if a

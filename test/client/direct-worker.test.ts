@@ -89,6 +89,31 @@ describe("the direct worker", () => {
     expect(await world.home(id)).toMatchObject({ state: "scheduled", attempt: 0 });
   });
 
+  test("throws the reason of an abort at once, and gives the jobs back that still come", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ topic: "work", delay: 0, maxAttempts: 1 });
+    const { receive: poll } = world.queues;
+    const arriving = Promise.withResolvers<void>();
+    const polled = vi.spyOn(world.queues, "receive").mockImplementation(async (...asked) => {
+      const messages = await poll(...asked);
+      await arriving.promise;
+      return messages;
+    });
+    const done = vi.fn();
+    const worker = directWorkerOn(world.ctx, log, done);
+    const caller = new AbortController();
+    const waiting = worker.receive("work", { waitSeconds: 20, signal: caller.signal });
+    await vi.waitFor(() => expect(polled).toHaveBeenCalledOnce());
+    caller.abort(new Error("the worker stops"));
+    await expect(waiting).rejects.toThrow("the worker stops");
+    expect(done).not.toHaveBeenCalled();
+    arriving.resolve();
+    await vi.waitFor(() => expect(done).toHaveBeenCalledOnce());
+    expect(world.visible("work")).toMatchObject([{ id }]);
+    await expect(worker.receive("work", { signal: caller.signal })).rejects.toThrow("the worker stops");
+    expect(await worker.receive("work")).toMatchObject([{ id, attempt: 1 }]);
+  });
+
   const denied = "User: arn:aws:sts::1:assumed-role/worker is not authorized to perform: sqs:receivemessage";
   test.each([
     ["the queue", unavailable("SQS did not answer a receive", sdkError("AccessDenied", denied)), denied],
