@@ -10,10 +10,12 @@ const CONNECTION_TIMEOUT = 1000;
 export const REQUEST_TIMEOUT = NO_ANSWER_AFTER;
 const PROMOTION_TIMEOUT = 2000;
 
-const SOCKETS = { keepAlive: true, maxSockets: 64 };
+/** How many requests of a client are in flight at once. Further requests wait for a socket. */
+const MAX_SOCKETS = 64;
 
 /** The settings of each client. `requestTimeout`: ms that each try may take. */
-export function settings(requestTimeout = REQUEST_TIMEOUT) {
+export function settings(requestTimeout = REQUEST_TIMEOUT, maxSockets = MAX_SOCKETS) {
+  const sockets = { keepAlive: true, maxSockets };
   return {
     maxAttempts: 3,
     retryMode: "standard",
@@ -22,8 +24,8 @@ export function settings(requestTimeout = REQUEST_TIMEOUT) {
       requestTimeout,
       // By default the SDK only logs the timeout, and the request continues.
       throwOnRequestTimeout: true,
-      httpAgent: SOCKETS,
-      httpsAgent: SOCKETS,
+      httpAgent: sockets,
+      httpsAgent: sockets,
     },
   };
 }
@@ -69,14 +71,20 @@ function partsWithoutLineage(traceHeader: string): string[] {
   return traceHeader.split(";").filter((part) => !part.startsWith("Lineage="));
 }
 
-/**
- * A process that both sends and polls needs two of these clients, because a long poll keeps its socket for 20 s. The client does not
- * call the host in a queue's URL, so that AWS_ENDPOINT_URL_SQS can name another host.
- */
-export function sqsClient(): SQSClient {
+/** The client does not call the host in a queue's URL, so that AWS_ENDPOINT_URL_SQS can name another host. */
+export function sqsClient(maxSockets = MAX_SOCKETS): SQSClient {
+  const shared = settings(REQUEST_TIMEOUT, maxSockets);
   // MD5 digests of bodies detect networks that alter data. TLS detects that already.
-  const client = new SQSClient({ ...settings(REQUEST_TIMEOUT), useQueueUrlAsEndpoint: false, md5: false });
+  const client = new SQSClient({ ...shared, useQueueUrlAsEndpoint: false, md5: false });
   return withoutLineage(withoutLogger(client));
+}
+
+/**
+ * The client for the long polls of a process that also makes other calls. Each long poll keeps its socket for up to 20 s, so the number of
+ * sockets has no limit: a poll that waited for a socket would exceed its timeout.
+ */
+export function longPollClient(): SQSClient {
+  return sqsClient(Number.POSITIVE_INFINITY);
 }
 
 export function secretsClient(): SecretsManagerClient {

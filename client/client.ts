@@ -16,6 +16,7 @@ import type {
 
 export { MinutehandError } from "../core/errors.ts";
 export { type DirectClient, directClient } from "./direct-client.ts";
+export { type DirectWorker, directWorker } from "./direct-worker.ts";
 export { createClient } from "./http-client.ts";
 export type { Health, Paused, Redriven, Resumed, ScheduleSummary };
 export type TopicReport = TopicJson;

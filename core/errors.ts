@@ -19,7 +19,8 @@ export type ErrorCode =
   | "not-found"
   | "method-not-allowed"
   | "internal"
-  // Only the client has these: for answers that another server gave. `forbidden` also says that the client has no AWS credentials.
+  // Only the client has these: for answers that another server gave. `forbidden` also says that the client has no AWS
+  // credentials, or that AWS refused a call of a direct client.
   | "forbidden"
   | "bad-answer";
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { dynamoClient, sqsClient } from "../aws/clients.ts";
+import { dynamoClient, longPollClient, sqsClient } from "../aws/clients.ts";
 import { dynamoPool } from "../aws/pool.ts";
 import { sqsQueues } from "../aws/queues.ts";
 import { allowLoopback } from "../core/loopback.ts";
@@ -8,7 +8,7 @@ import { SIZES } from "../core/work-sizes.ts";
 import type { Context } from "../protocol/ports.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
 
-/** The environment variables that the construct gives each function and each producer. */
+/** The environment variables that the construct gives each function, each producer and each worker. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads an environment variable. Throws if it is missing. */
@@ -16,14 +16,22 @@ export function requiredVariable(environment: Environment, name: string): string
   const value = environment[name];
   if (value === undefined || value === "") {
     throw new Error(
-      `environment variable ${name} must be set: addConsumer and grantEnqueue of the DelayQueue construct set it`,
+      `environment variable ${name} must be set: addConsumer, grantEnqueue and grantPull of the DelayQueue construct set it for a ` +
+        "function. Give the construct's `environment` to a program outside Lambda",
     );
   }
   return value;
 }
 
-/** Makes the protocol's context on AWS from environment variables. Throws if a variable is missing. */
-export function createContext(environment: Environment = process.env): Context & { telemetry: Telemetry } {
+/**
+ * Makes the protocol's context on AWS from environment variables. Throws if a variable is missing.
+ *
+ * @param polls whether the process waits for messages while it makes other calls to SQS; by default it does not
+ */
+export function createContext(
+  environment: Environment = process.env,
+  { polls = false } = {},
+): Context & { telemetry: Telemetry } {
   const clock = (): number => Date.now();
   const telemetry = createTelemetry(environment.MINUTEHAND_TOPIC_METRICS);
   const policy = policyIn(requiredVariable(environment, "MINUTEHAND_POLICY"));
@@ -35,6 +43,7 @@ export function createContext(environment: Environment = process.env): Context &
     }),
     queues: sqsQueues({
       client: sqsClient(),
+      ...(polls && { longPollClient: longPollClient() }),
       urlPrefix: requiredVariable(environment, "MINUTEHAND_QUEUE_URL_PREFIX"),
     }),
     clock,

@@ -14,8 +14,15 @@ const RETRY_AFTER_SECONDS = 2;
  */
 export type Bindings = { caller?: string | undefined; logs?: Logs | undefined };
 
-/** Creates the HTTP API of these routes. Every answer that is not a success is problem details (RFC 9457). */
-export function createApp(service: Service, routes: readonly Route[]): Hono<{ Bindings: Bindings }> {
+/**
+ * Creates the HTTP API of these routes. Every answer that is not a success is problem details (RFC 9457). `toProblem`: makes them of
+ * anything thrown.
+ */
+export function createApp(
+  service: Service,
+  routes: readonly Route[],
+  toProblem: (thrown: unknown) => Problem = problemOf,
+): Hono<{ Bindings: Bindings }> {
   const app = new Hono<{ Bindings: Bindings }>();
   const byPath = [...Map.groupBy(routes, ({ path }) => path)];
   // Register literal paths first. Otherwise `/jobs/{id}` would take `/jobs/batch`.
@@ -40,7 +47,7 @@ export function createApp(service: Service, routes: readonly Route[]): Hono<{ Bi
     else if (thrown.code === "unavailable") {
       service.log.warn("a request was not served", { error: messageOf(thrown) });
     }
-    return problemResponse(problemOf(thrown));
+    return problemResponse(toProblem(thrown));
   });
   return app;
 }

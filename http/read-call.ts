@@ -36,6 +36,7 @@ export async function readCall(
     headers: route.headers && validate(route.headers, Object.fromEntries(request.headers), "the headers"),
     body: route.body && validate(route.body, bodyOf(text, route), "the request"),
     text,
+    signal: request.signal,
   };
 }
 

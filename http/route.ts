@@ -35,6 +35,8 @@ export type Call<P, Q, H, B> = {
   readonly headers: H;
   readonly body: B;
   readonly text: string;
+  /** Aborted when the caller does not wait for the answer any more. Only callers in the same process abort it. */
+  readonly signal: AbortSignal;
 };
 
 export type Answer = {

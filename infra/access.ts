@@ -91,6 +91,28 @@ export function grantQueues(
   grantKey(grantee, queues[0]?.encryptionMasterKey, QUEUE_KEY_ACTIONS);
 }
 
+/** Lets `grantee` pull the jobs of these topics and settle them. */
+export function grantPulls(
+  grantee: IGrantable,
+  table: PoolTable,
+  topics: readonly { readonly ready: IQueue; readonly dlq: IQueue }[],
+): void {
+  // Grant this for untracked topics too: their queues may contain tracked jobs from before their tracking was changed.
+  grantPool(grantee, table, RUN_ACTIONS);
+  grantQueues(
+    grantee,
+    topics.map(({ ready }) => ready),
+    // The next attempt of a failed or crashed run is sent again.
+    ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "SendMessage"],
+  );
+  // A job that is buried, or whose last attempt has failed or crashed, sends its dead letter.
+  grantQueues(
+    grantee,
+    topics.map(({ dlq }) => dlq),
+    ["SendMessage"],
+  );
+}
+
 /** Lets `grantee` read the value of a secret. */
 export function grantSecret(grantee: IGrantable, secret: Secret): void {
   grant(grantee, ["secretsmanager:GetSecretValue"], [secret.secretArn]);

@@ -7,18 +7,12 @@ import { Construct } from "constructs";
 import { TOPIC_METRICS } from "../core/metrics.ts";
 import { API_OUTPUT, TABLE_OUTPUT } from "../core/stack-outputs.ts";
 import { unknownNames } from "../general/unknown-names.ts";
-import { ENQUEUE_ACTIONS, grantPool, grantQueues } from "./access.ts";
+import { ENQUEUE_ACTIONS, grantPool, grantPulls, grantQueues } from "./access.ts";
 import { Alarms } from "./alarms.ts";
 import { BundledFunction } from "./bundled-function.ts";
 import { type ConsumerOptions, connectConsumer, consumerError } from "./consumer.ts";
 import { Dashboard } from "./dashboard.ts";
-import {
-  environmentErrors,
-  type QueueEnvironment,
-  queueEnvironment,
-  queueUrlPrefix,
-  setEnvironment,
-} from "./environment.ts";
+import { environmentErrors, queueEnvironment, queueUrlPrefix, setEnvironment } from "./environment.ts";
 import { EventSourceControl } from "./event-source-control.ts";
 import { Events } from "./events.ts";
 import {
@@ -70,12 +64,20 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   readonly api?: HttpApi;
   /** The start of the queues' URLs. `<start><topic>` is the URL of a topic's ready queue, and `<start><topic>_dlq` that of its DLQ. */
   readonly queueUrlPrefix: string;
+  /**
+   * The environment variables of a program outside Lambda that uses `directClient` or `directWorker`, such as a container. Lambda functions
+   * get them from `grantEnqueue` and `grantPull`.
+   *
+   * @example
+   * task.addContainer("Worker", { image, environment: queue.environment });
+   * queue.grantPull("work", task.taskRole);
+   */
+  readonly environment: Readonly<Record<string, string>>;
 
   private readonly removable: boolean;
   private readonly tracing: boolean;
   private readonly consumerConcurrency: number;
   private readonly topics: ReadonlyMap<string, TopicQueues>;
-  private readonly environment: QueueEnvironment;
   private readonly consumers = new Map<string, LambdaFunction>();
   private readonly secrets = new Map<string, Secret>();
   private readonly control: EventSourceControl;
@@ -271,6 +273,28 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const ready = [...this.topics.values()].map((queues) => queues.ready);
     grantQueues(producer, ready, ["SendMessage"]);
     this.promotions?.grantKeep(producer);
+  }
+
+  /**
+   * Allows `worker` to pull and settle the jobs of a pull topic with `directWorker`, without the HTTP API. If `worker` is a Lambda
+   * function, sets its environment too. Grant each topic that the worker pulls. The worker's role can read and write every job of the
+   * table, because the table is not divided by topic.
+   *
+   * Throws if the topic is not declared or is not a pull topic. Throws if the function has the environment of another queue.
+   *
+   * @example queue.grantPull("work", task.taskRole);
+   */
+  grantPull(topic: keyof Topics & string, worker: IGrantable): void {
+    const queues = this.topics.get(topic);
+    if (queues?.settings.consumer !== "pull") {
+      const pulled = [...this.topics.values()].filter(({ settings }) => settings.consumer === "pull");
+      const allowed = pulled.map((one) => one.topic).join(", ") || "none";
+      throw new Error(
+        `DelayQueue ${this.node.path}: topic "${topic}" is not a pull topic; pull topics: ${allowed}`,
+      );
+    }
+    if (worker instanceof LambdaFunction) this.equip(worker);
+    grantPulls(worker, this.table, [queues]);
   }
 
   /**

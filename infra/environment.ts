@@ -17,7 +17,7 @@ const KNOWN_AT_DEPLOYMENT: Readonly<Record<string, number>> = {
 };
 
 /** The environment of every function that works with the queue. */
-export type QueueEnvironment = {
+type QueueEnvironment = {
   readonly MINUTEHAND_TABLE: string;
   readonly MINUTEHAND_QUEUE_URL_PREFIX: string;
   readonly MINUTEHAND_POLICY: string;
@@ -61,7 +61,11 @@ export function queueEnvironment(
 const queues = new WeakMap<LambdaFunction, Construct>();
 
 /** Sets the environment of a function. Throws if the function has the environment of another queue. */
-export function setEnvironment(queue: Construct, fn: LambdaFunction, environment: QueueEnvironment): void {
+export function setEnvironment(
+  queue: Construct,
+  fn: LambdaFunction,
+  environment: Readonly<Record<string, string>>,
+): void {
   const first = queues.get(fn) ?? queue;
   if (first !== queue)
     throw new Error(

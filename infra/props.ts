@@ -25,7 +25,8 @@ export type IfLateProps = IfLateSetting<Duration>;
 export type ApiProps = {
   /**
    * `iam`: callers sign their requests (SigV4) and need the permission `execute-api:Invoke`. `none`: there is no HTTP API.
-   * Producers then use `directClient` of the TypeScript client, and there are no recurring schedules.
+   * Producers then use `directClient` of the TypeScript client, workers of pull topics use `directWorker`, and there are no recurring
+   * schedules.
    *
    * @default "iam"
    */

@@ -29,8 +29,9 @@ compile([...entriesOf(manifest), ...PROGRAMS]);
 nameImportedTypes();
 // The code reads its version, and those of the optional packages, from this file. tsc has copied the whole manifest, whose paths would be
 // wrong in this folder. `init` reads from it which packages an app needs, and in which versions.
-const { name, version, peerDependencies, dependencies, devDependencies } = manifest;
-const read = { name, version, type: "module", peerDependencies, dependencies, devDependencies };
+// Bundlers read from it that they may leave out unused modules.
+const { name, version, sideEffects, peerDependencies, dependencies, devDependencies } = manifest;
+const read = { name, version, type: "module", sideEffects, peerDependencies, dependencies, devDependencies };
 writeFileSync(join(OUT, "package.json"), JSON.stringify(read));
 writeCommonJs(manifest);
 mkdirSync(join(OUT, "console", BUILT_FOLDER), { recursive: true });

@@ -8,6 +8,8 @@ type Target = string | { readonly types: string; readonly require: string; reado
 export type Manifest = {
   readonly name: string;
   readonly version: string;
+  /** The only files that have an effect when they are imported, so a bundler may leave out each other file that is not used. */
+  readonly sideEffects: readonly string[];
   readonly peerDependencies: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, Target>>;
   readonly devDependencies?: Readonly<Record<string, string>>;

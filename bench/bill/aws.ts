@@ -49,8 +49,8 @@ const VISIBILITY_SECONDS = 90;
 /** A deployed queue without faults, on virtual time. All that AWS would charge for is counted. */
 export type BilledQueue = {
   readonly timeline: Timeline;
-  /** The context of a producer inside AWS. The time of its own process is not charged. */
-  readonly producer: Context;
+  /** The context of a program inside AWS: a producer, or a worker. The time of its own process is not charged. */
+  readonly program: Context;
   /** The client over HTTP. Each of its calls invokes a function of the API. */
   readonly client: Client;
   /** Answers what was used since the last call. */
@@ -254,7 +254,7 @@ export function startBilledQueue(policy: Policy, deployed: Deployed): BilledQueu
   const alarms = deployed.alarms + (topics.length - 1) * deployed.topicAlarms;
   return {
     timeline,
-    producer: contextOn(startMachine("producer", 0, 0, timeline), () => {}),
+    program: contextOn(startMachine("producer", 0, 0, timeline), () => {}),
     client,
     bill() {
       const seconds = (timeline.now() - billedFrom) / SECOND;

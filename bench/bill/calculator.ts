@@ -65,6 +65,11 @@ const CONSUMERS = {
     burst: billed("tracked jobs, a burst pulled over HTTP"),
     steady: [[0.4, billed("tracked jobs, one every 2.5 s, pulled over HTTP")]],
   },
+  direct: {
+    idle: billed("an idle queue with one worker that pulls directly"),
+    burst: billed("tracked jobs, a burst pulled directly"),
+    steady: [[0.4, billed("tracked jobs, one every 2.5 s, pulled directly")]],
+  },
 } as const;
 
 /** The size of a stored home, with its body and with what DynamoDB adds: bytes. In this workload no other item is stored. */
@@ -125,14 +130,15 @@ function onLine(a: Point, b: Point, jobs: number): Usage {
 }
 
 function furtherTopics({ topics, consumer }: Plan): Usage {
-  const polls = consumer === "pull" ? POLLS_A_MONTH : 0;
+  const polls = consumer === "lambda" ? 0 : POLLS_A_MONTH;
   return scaled({ ...FURTHER_TOPIC, sqsRequests: FURTHER_TOPIC.sqsRequests - polls }, topics - 1);
 }
 
 function furtherWorkers({ workers, consumer }: Plan): Usage {
-  const worker = less(CONSUMERS.pull.idle, IDLE);
-  // Lambda polls the queue of the idle month, and not the queue of a pull topic. Each call of a waiting worker is one receive.
-  return consumer === "pull" ? scaled({ ...worker, sqsRequests: worker.apiCalls }, workers - 1) : NOTHING;
+  if (consumer === "lambda") return NOTHING;
+  const { idle } = CONSUMERS[consumer];
+  // Lambda polls the queue of the idle month, and not the queue of a pull topic. All requests to that queue are the worker's.
+  return scaled({ ...less(idle, IDLE), sqsRequests: idle.sqsRequests }, workers - 1);
 }
 
 /** Adds the storage while a job waits, and the storage of finished jobs that differs from that of the bill. */

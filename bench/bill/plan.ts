@@ -8,8 +8,8 @@ export type Plan = {
   readonly kind: "tracked" | "keyed" | "untracked";
   /** From inside AWS in batches, by an HTTP call for each job, or by HTTP calls of 500 jobs. */
   readonly filed: "inside" | "http" | "http-500";
-  readonly consumer: "lambda" | "pull";
-  /** How many workers always wait for jobs, if the consumer is `pull`: 1 or more. */
+  readonly consumer: "lambda" | "pull" | "direct";
+  /** How many workers always wait for jobs, if the consumer is `pull` or `direct`: 1 or more. */
   readonly workers: number;
   /** The JSON text of each body: bytes. */
   readonly bodyBytes: number;

@@ -1,3 +1,4 @@
+import { type DirectWorker, directWorkerOn } from "../../client/direct-worker.ts";
 import { BATCH_JOBS, DAY } from "../../core/constants.ts";
 import type { Policy, TopicPolicy } from "../../core/policy.ts";
 import { chunksOf } from "../../general/batches.ts";
@@ -29,9 +30,10 @@ export async function billAll(): Promise<Bill> {
   const start = (topic: Partial<TopicPolicy> = {}, more: Partial<Policy> = {}) =>
     startOf(deployed, topic, more);
   const far = (topic: Partial<TopicPolicy> = {}) => start(topic, { longDelay: 5 * 60 });
-  const pull = () => withWorker(start({ consumer: "pull" }));
+  const pull = (workerOf: WorkerOf) => withWorker(start({ consumer: "pull" }), workerOf);
   const idle = await month("an idle queue of one topic", start());
-  const pulling = await month("an idle queue with one worker that pulls over HTTP", pull());
+  const pulling = await month("an idle queue with one worker that pulls over HTTP", pull(overHttp));
+  const pullingDirectly = await month("an idle queue with one worker that pulls directly", pull(directly));
   const burst = (workload: string, file: File, queue = start(), runs = true) =>
     burstOf(workload, queue, file, idle, runs);
   const billed = [
@@ -50,11 +52,14 @@ export async function billAll(): Promise<Bill> {
     await burst("untracked jobs, filed and cancelled by id", cancelled, start({ tracking: "none" }), false),
     await burst("far jobs", batches, far()),
     await burst("far jobs, filed and cancelled by id", cancelled, far(), false),
-    await burstOf("tracked jobs, a burst pulled over HTTP", pull(), batches, pulling, true),
-    await steady("tracked jobs, one every 2.5 s, pulled over HTTP", pull(), 2.5 * SECOND, HOUR),
+    await burstOf("tracked jobs, a burst pulled over HTTP", pull(overHttp), batches, pulling, true),
+    await steady("tracked jobs, one every 2.5 s, pulled over HTTP", pull(overHttp), 2.5 * SECOND, HOUR),
+    await burstOf("tracked jobs, a burst pulled directly", pull(directly), batches, pullingDirectly, true),
+    await steady("tracked jobs, one every 2.5 s, pulled directly", pull(directly), 2.5 * SECOND, HOUR),
     idle,
     await month("an idle queue of two topics", start({}, { topics: { [TOPIC]: {}, others: {} } })),
     pulling,
+    pullingDirectly,
   ];
   return {
     bodyBytes: Buffer.byteLength(JSON.stringify(BODY)),
@@ -76,7 +81,7 @@ function startOf(deployed: Deployed, topic: Partial<TopicPolicy>, more: Partial<
 
 const jobsDueAt = (dueAt: number): NewJob[] => newJobs(COUNT, TOPIC, () => dueAt);
 
-const batches: File = ({ producer: ctx }, dueAt) => fileJobs({ ctx }, jobsDueAt(dueAt));
+const batches: File = ({ program }, dueAt) => fileJobs({ ctx: program }, jobsDueAt(dueAt));
 
 const httpCalls: File = async ({ client }, dueAt) => {
   for (let i = 0; i < COUNT; i++) await client.enqueue(TOPIC, BODY, { dueAt: new Date(dueAt) });
@@ -92,8 +97,8 @@ const httpBatches: File = async ({ client }, dueAt) => {
   for (const some of chunksOf(jobs, BATCH_JOBS)) await client.enqueueMany(some);
 };
 
-const keyed: File = async ({ producer }, dueAt) => {
-  for (const [i, job] of jobsDueAt(dueAt).entries()) await enqueue(producer, { ...job, key: `order-${i}` });
+const keyed: File = async ({ program }, dueAt) => {
+  for (const [i, job] of jobsDueAt(dueAt).entries()) await enqueue(program, { ...job, key: `order-${i}` });
 };
 
 const keyedAndCancelled: File = async (queue, dueAt) => {
@@ -101,17 +106,22 @@ const keyedAndCancelled: File = async (queue, dueAt) => {
   for (let i = 0; i < COUNT; i++) await queue.client.cancelByKey(TOPIC, `order-${i}`);
 };
 
-const cancelled: File = async ({ producer: ctx, client }, dueAt) => {
+const cancelled: File = async ({ program: ctx, client }, dueAt) => {
   for (const { id } of await fileJobs({ ctx }, jobsDueAt(dueAt))) await client.cancel(id);
 };
 
+type WorkerOf = (queue: BilledQueue) => DirectWorker;
+const overHttp: WorkerOf = ({ client }) => client;
+const directly: WorkerOf = ({ program }) => directWorkerOn(program, console);
+
 /** Adds a worker that always waits for jobs, and finishes each of them at once. Its jobs count as started when they are finished. */
-function withWorker(queue: BilledQueue): BilledQueue {
+function withWorker(queue: BilledQueue, workerOf: WorkerOf): BilledQueue {
+  const worker = workerOf(queue);
   let finished = 0;
   const work = async (): Promise<never> => {
     for (;;) {
-      for (const { receipt } of await queue.client.receive(TOPIC, { max: 10, waitSeconds: 20 })) {
-        await queue.client.finish(TOPIC, receipt);
+      for (const { receipt } of await worker.receive(TOPIC, { max: 10, waitSeconds: 20 })) {
+        await worker.finish(TOPIC, receipt);
         finished += 1;
       }
     }
@@ -161,14 +171,14 @@ async function burstOf(
  * also those that an idle queue has.
  */
 async function steady(workload: string, queue: BilledQueue, every: number, during: number): Promise<Billed> {
-  const { timeline, producer } = queue;
+  const { timeline, program } = queue;
   const lead = 6 * MINUTE;
   await settleIn(queue);
   const end = timeline.now() + lead + MINUTE + during;
   const fileNext = (at: number): void => {
     if (at >= end) return;
     timeline.at(at, () => {
-      void enqueue(producer, { topic: TOPIC, body: JSON.stringify(BODY), dueAt: timeline.now() + lead });
+      void enqueue(program, { topic: TOPIC, body: JSON.stringify(BODY), dueAt: timeline.now() + lead });
       fileNext(at + every);
     });
   };

@@ -18,8 +18,8 @@ export const receiveRoute = route({
   bodyOptional: true,
   answers: { 200: pulledJobs },
   problems: ["unknown-topic", "not-a-pull-topic"],
-  async handle({ service, ctx, params, body }) {
-    const pulled = await receive(ctx, params.topic, body, service.timers);
+  async handle({ service, ctx, params, body, signal }) {
+    const pulled = await receive(ctx, params.topic, { ...body, signal }, service.timers);
     const jobs = pulled.map(({ dueAt, leaseUntil, ...same }) => {
       return { ...same, dueAt: iso(dueAt), leaseUntil: iso(leaseUntil) };
     });

@@ -47,20 +47,22 @@ export type Pulled = {
  * Hands out due jobs of a pull topic. Waits up to `waitSeconds` for the first job. Answers no job while the topic is paused.
  *
  * @param options `max`: 1 to 10 jobs. `waitSeconds`: 0 to 20. After void messages, a call receives again until `waitSeconds` are
- * over, and for a second at least.
+ * over, and for a second at least. `signal`: aborted when nobody waits for the jobs any more. Then other callers get the jobs that still
+ * come, and no attempt is counted.
  * @throws `unknown-topic`, `not-a-pull-topic`, `unavailable`
  */
 export async function receive(
   ctx: Context,
   topic: string,
-  options: { max: number; waitSeconds: number },
+  options: { max: number; waitSeconds: number; signal?: AbortSignal },
   timers: Timers,
 ): Promise<Pulled[]> {
+  const { signal } = options;
   const policy = requirePullTopic(ctx, topic);
   const ttr = policy.ttr * 1000;
   const started = ctx.clock();
   const patience = Math.max(options.waitSeconds * 1000, PAST_VOID);
-  for (;;) {
+  while (!signal?.aborted) {
     const waited = (ctx.clock() - started) / 1000;
     const waitSeconds = Math.max(Math.floor(options.waitSeconds - waited), 0);
     // rule: receive-asks-for-a-pause
@@ -71,12 +73,18 @@ export async function receive(
       continue;
     }
     const messages = await receiveMessages(ctx, topic, policy, { ...options, waitSeconds });
-    const pulled = await handOut(ctx, topic, messages, ttr, timers);
+    if (signal?.aborted) {
+      // These jobs are not claimed yet, so making their messages visible again gives them back.
+      await putAway(ctx, topic, { drop: [], hide: messages.map(({ handle }) => ({ handle, seconds: 0 })) });
+      return [];
+    }
+    const pulled = await handOut(ctx, topic, messages, ttr, timers, signal);
     // If only void messages came, jobs may lie behind them.
     if (pulled.length > 0 || messages.length === 0 || ctx.clock() - started >= patience) {
       return pulled;
     }
   }
+  return [];
 }
 
 /**
@@ -123,6 +131,7 @@ async function handOut(
   messages: readonly Received[],
   ttr: number,
   timers: Timers,
+  signal?: AbortSignal,
 ): Promise<Pulled[]> {
   const away: Away = { drop: [], hide: [] };
   const receivedAt = ctx.clock();
@@ -172,7 +181,7 @@ async function handOut(
   for (const { received, job } of untracked) {
     if (isPastExpiry(job, ctx.clock())) away.drop.push(received.handle);
     else if (paused === "unknown") hideFor(away, received, REPEAT_AFTER);
-    else if (paused) hideFor(away, received, 0);
+    else if (paused || signal?.aborted) hideFor(away, received, 0);
     else {
       started.push(job);
       pulled.push(pulledOf(job, received, leaseEnd, { topic, receivedAt }));
@@ -180,9 +189,9 @@ async function handOut(
   }
   await putAway(ctx, topic, away);
   // rule: no-start-past-the-lease
-  // No job starts after its lease has ended. The claim and `putAway` may have used up the lease.
+  // No job starts after its lease has ended, or without a caller. The claim and `putAway` may have used up the lease.
   const isOver = ctx.clock() >= leaseEnd;
-  if (isOver) {
+  if (isOver || signal?.aborted) {
     await inParallel(claimed, 8, (held) => giveBackUnreceived(ctx, held));
     return [];
   }

@@ -73,6 +73,7 @@ export const FIELDS = {
   consumer: choice("Who runs them", {
     lambda: "A Lambda function",
     pull: "Workers that pull over HTTP",
+    direct: "Workers that pull directly, from inside AWS",
   }),
   workers: number("Workers that always wait for jobs", "1", 1, 1000),
   retention: number("Days for which a finished job is stored", "7", 1, 3650),

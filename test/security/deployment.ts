@@ -11,6 +11,7 @@ import type {
 } from "aws-lambda";
 import { vi } from "vitest";
 import type { DirectClient } from "../../client/direct-client.ts";
+import type { DirectWorker } from "../../client/direct-worker.ts";
 import type { TopicProps } from "../../infra/props.ts";
 import { refusalText } from "../../local/create-each.ts";
 import { scopeOf } from "../../local/naming.ts";
@@ -70,6 +71,7 @@ export const ENTRIES = {
   Precise: "functions/reminders.ts",
   Notes: "functions/reminders.ts",
   Shop: "client/direct-client.ts",
+  Worker: "client/direct-worker.ts",
 } as const;
 export type FunctionName = keyof typeof ENTRIES;
 
@@ -111,6 +113,8 @@ export type Deployment = {
   consume: (topic: ConsumedTopic, bodies: readonly string[], remaining?: number) => Promise<SQSBatchResponse>;
   /** `queue.grantEnqueue(producer)`: code inside AWS. */
   producer: DirectClient;
+  /** As `call`, but a worker inside AWS makes the calls of pulled jobs: `queue.grantPull(topic, worker)`. */
+  callByWorker: Deployment["call"];
   close: () => Promise<void>;
 };
 
@@ -134,6 +138,8 @@ export async function deploy(): Promise<Deployment> {
   });
   for (const [topic, id] of Object.entries(CONSUMERS)) queue.addConsumer(topic, someFunction(stack, id));
   queue.grantEnqueue(someFunction(stack, "Shop"));
+  const puller = someFunction(stack, "Worker");
+  for (const topic of ["work", "events"]) queue.grantPull(topic, puller);
   const template = templateOf(stack);
 
   const [dynamo, queues] = [await startDynamo(), await startSqs()];
@@ -212,6 +218,18 @@ export async function deploy(): Promise<Deployment> {
   consumers.set("hooks", hooks.handler);
   const { directClient } = await load("Shop", () => import("../../client/direct-client.ts"));
   const producer = directClient();
+  const { directWorker } = await load("Worker", () => import("../../client/direct-worker.ts"));
+  const worker = directWorker();
+
+  const call: Deployment["call"] = async (method, path, body, headers) => {
+    const pulls = method === "POST" && path.endsWith("/receive");
+    return noted(answerOf(await (pulls ? receive : api)(eventOf(method, path, body, headers))));
+  };
+  const noted = (answer: Answer): Answer => {
+    const pulled = (answer.json.jobs ?? []) as { receipt?: string }[];
+    receipts.push(...pulled.flatMap(({ receipt }) => receipt ?? []));
+    return answer;
+  };
 
   return {
     template,
@@ -232,12 +250,12 @@ export async function deploy(): Promise<Deployment> {
     pass(ms) {
       ahead += ms;
     },
-    async call(method, path, body, headers) {
-      const pulls = method === "POST" && path.endsWith("/receive");
-      const answer = answerOf(await (pulls ? receive : api)(eventOf(method, path, body, headers)));
-      const pulled = (pulls && answer.json.jobs ? answer.json.jobs : []) as { receipt: string }[];
-      receipts.push(...pulled.map(({ receipt }) => receipt));
-      return answer;
+    call,
+    async callByWorker(method, path, body, headers) {
+      const [, topic = "", verb = ""] =
+        /^\/topics\/(\w+)\/(receive|finish|extend|retry|bury)$/.exec(path) ?? [];
+      if (verb === "") return call(method, path, body, headers);
+      return noted(await answerOfWorker(worker, topic, verb as keyof DirectWorker, body));
     },
     tick: () => tick({}, contextWith(170_000)),
     async tickWithShards(shards) {
@@ -304,6 +322,29 @@ async function changeSecrets(secrets: StackSpec["secrets"]): Promise<string[]> {
     values.push(before.SecretString ?? "", SecretString);
   }
   return values;
+}
+
+/** What a worker gets, as the API would answer it. */
+async function answerOfWorker(
+  worker: DirectWorker,
+  topic: string,
+  verb: keyof DirectWorker,
+  body: unknown,
+): Promise<Answer> {
+  const { receipt, seconds, ...options } = body as { receipt: string; seconds: number };
+  const calls: Readonly<Record<keyof DirectWorker, () => Promise<object>>> = {
+    receive: async () => ({ jobs: await worker.receive(topic, options) }),
+    finish: () => worker.finish(topic, receipt),
+    extend: () => worker.extend(topic, receipt, seconds),
+    retry: () => worker.retry(topic, receipt, options),
+    bury: () => worker.bury(topic, receipt, options),
+  };
+  try {
+    return { status: 200, json: { ...(await calls[verb]()) } };
+  } catch (error) {
+    if (error instanceof Error && "status" in error) return { status: Number(error.status), json: {} };
+    throw error;
+  }
 }
 
 /** What Lambda's poller hands over, as far as it is read. */

@@ -1,5 +1,5 @@
 import type { Deployment } from "./deployment.ts";
-import { callEveryRoute, comeRound, pauseEveryWay, produce } from "./paths-of-calls.ts";
+import { callEveryRoute, comeRound, pauseEveryWay, produce, settleEveryWay } from "./paths-of-calls.ts";
 import {
   consumeEveryWay,
   consumeHeld,
@@ -16,8 +16,14 @@ export async function runEveryPath(deployment: Deployment): Promise<void> {
   const scenes = createScenes(deployment);
   await deployment.tick();
   await callEveryRoute(scenes);
-  await pullEveryWay(scenes);
-  await pullHeld(scenes);
+  const byWorker = createScenes({ ...deployment, call: deployment.callByWorker });
+  for (const pulling of [scenes, byWorker]) {
+    // What is left in the queues would come before the jobs of these scenes.
+    for (const topic of ["work", "events"]) await scenes.purge(topic);
+    await pullEveryWay(pulling);
+  }
+  for (const pulling of [scenes, byWorker]) await pullHeld(pulling);
+  await settleEveryWay(byWorker);
   for (const topic of ["orders", "precise", "hooks"] as const) {
     await consumeEveryWay(scenes, topic);
     await consumeHeld(scenes, topic);

@@ -6,7 +6,7 @@ import { type Answer, MARK } from "./deployment.ts";
 import { isNote, isPause, marked, type Scenes, type Step, secrets, TOPICS } from "./scenes.ts";
 
 export async function callEveryRoute(scenes: Scenes): Promise<void> {
-  const { ok, newKey, fileByApi, pullOne, withoutSqs, whilePassing } = scenes;
+  const { ok, newKey, fileByApi, withoutSqs, whilePassing } = scenes;
   const { call, ctx } = scenes;
   const once = (name: string) => ({ "idempotency-key": `${MARK}-once-${name}` });
   const far = { topic: "orders", body: marked(), delay: "1h", ...secrets };
@@ -82,6 +82,19 @@ export async function callEveryRoute(scenes: Scenes): Promise<void> {
   await ok("GET", "/forecast");
   await callBulks(scenes);
 
+  const buried = await settleEveryWay(scenes);
+  await ok("GET", "/topics/work/dead");
+  await scenes.forgetKeyOf(buried[0] ?? "");
+  await ok("POST", "/topics/work/redrive", { ids: buried, delay: "1h" });
+  await ok("POST", "/topics/work/redrive", {});
+  for (let i = 0; i < 2; i++) await ok("POST", "/topics/work/redrive", {}, once("redrive"));
+  const prolonged = await scenes.file("orders", { dueAt: ctx.clock() + DAY });
+  await ok("PATCH", `/jobs/${prolonged.id}`, { delay: "30d" }, once("patch"));
+}
+
+/** Ends pulled jobs in each way. Answers the ids of those that it buried. */
+export async function settleEveryWay(scenes: Scenes): Promise<string[]> {
+  const { call, ok, newKey, pullOne } = scenes;
   const extended = await pullOne("work", secrets);
   await ok("POST", "/topics/work/extend", { receipt: extended.receipt, seconds: 60 });
   await ok("POST", "/topics/work/finish", { receipt: extended.receipt });
@@ -104,13 +117,7 @@ export async function callEveryRoute(scenes: Scenes): Promise<void> {
   await ok("POST", "/topics/events/extend", { receipt: loose.receipt, seconds: 60 });
   await ok("POST", "/topics/events/retry", { receipt: loose.receipt, delay: 60 });
   await ok("POST", "/topics/events/finish", { receipt: loose.receipt });
-  await ok("GET", "/topics/work/dead");
-  await scenes.forgetKeyOf(buried[0]?.id ?? "");
-  await ok("POST", "/topics/work/redrive", { ids: buried.map((job) => job.id), delay: "1h" });
-  await ok("POST", "/topics/work/redrive", {});
-  for (let i = 0; i < 2; i++) await ok("POST", "/topics/work/redrive", {}, once("redrive"));
-  const prolonged = await scenes.file("orders", { dueAt: ctx.clock() + DAY });
-  await ok("PATCH", `/jobs/${prolonged.id}`, { delay: "30d" }, once("patch"));
+  return buried.map(({ id }) => id);
 }
 
 /** Each action, dry and not, over jobs that it finds waiting, running and dead. */

@@ -69,6 +69,7 @@ export function createRecorder(): Recorder {
         ...actual,
         dynamoClient: () => recorded(actual.dynamoClient()),
         sqsClient: () => recorded(actual.sqsClient()),
+        longPollClient: () => recorded(actual.longPollClient()),
         secretsClient: () => recorded(actual.secretsClient()),
         lambdaClient: () => recorded(actual.lambdaClient()),
         schedulerClient: () => recorded(actual.schedulerClient()),
@@ -77,8 +78,8 @@ export function createRecorder(): Recorder {
     });
     vi.doMock("../../environment/context.ts", async (original) => {
       const actual = await original<typeof import("../../environment/context.ts")>();
-      const createContext: typeof actual.createContext = (environment) => {
-        const ctx = actual.createContext(environment);
+      const createContext: typeof actual.createContext = (...given) => {
+        const ctx = actual.createContext(...given);
         return { ...ctx, pool: traced(ctx.pool, places), queues: traced(ctx.queues, places) };
       };
       return { ...actual, createContext };

@@ -88,6 +88,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   Precise: [HELD, /^protocol\/run\/settle-untracked\.ts settleUntracked /],
   // Its topic is not. Its queue has only some tracked jobs of the time before, so that not each of their ways is met.
   Notes: [STORED],
+  Worker: [HELD],
   // It records no deaths.
   Shop: [HELD, ONCE_ANEW, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
 };

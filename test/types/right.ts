@@ -1,6 +1,14 @@
 import { App, Duration, Stack } from "aws-cdk-lib";
 import { DelayQueue } from "minutehand/cdk";
-import { type Client, createClient, directClient, type EnqueueArguments, type Job } from "minutehand/client";
+import {
+  type Client,
+  createClient,
+  type DirectWorker,
+  directClient,
+  directWorker,
+  type EnqueueArguments,
+  type Job,
+} from "minutehand/client";
 import { consumer, type JobHandler } from "minutehand/consumer";
 import { createTestQueue } from "minutehand/testing";
 import type { Topics } from "./topics.ts";
@@ -25,6 +33,16 @@ export async function bodiesThatComeBack(client: Client<Topics>): Promise<string
     finished.body?.refundId ?? "",
     schedule.body.refundId,
   ];
+}
+
+/** A client over HTTP and that of a test are workers too. */
+export async function workers(client: Client<Topics>): Promise<string[]> {
+  const test = createTestQueue<Topics>({
+    topics: { refund: { consumer: "pull" }, "order-timeout": { consumer: "pull" } },
+  });
+  const all: DirectWorker<Topics>[] = [directWorker<Topics>(), client, test.client];
+  const pulled = await Promise.all(all.map((worker) => worker.receive("refund", { waitSeconds: 20 })));
+  return pulled.flat().map(({ body }) => body.refundId);
 }
 
 export const handlers = {

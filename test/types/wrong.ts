@@ -1,6 +1,7 @@
 import { App, Stack } from "aws-cdk-lib";
+import { AccountRootPrincipal } from "aws-cdk-lib/aws-iam";
 import { DelayQueue } from "minutehand/cdk";
-import type { Client } from "minutehand/client";
+import type { Client, DirectClient, DirectWorker } from "minutehand/client";
 import { consumer } from "minutehand/consumer";
 import { createTestQueue } from "minutehand/testing";
 import type { Topics } from "./topics.ts";
@@ -74,6 +75,17 @@ export async function wrong(client: Client<Topics>, untyped: Client): Promise<vo
   (await client.getByKey("order-timeout", "key")).body.refundId;
 }
 
+export async function ungranted(worker: DirectWorker<Topics>, producer: DirectClient<Topics>): Promise<void> {
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await worker.receive("order");
+  // Property 'enqueue' does not exist on type 'DirectWorker<Topics>'.
+  await worker.enqueue("refund", { refundId: "r-1" }, { delay: 1 });
+  // Property 'get' does not exist on type 'DirectWorker<Topics>'.
+  await worker.get("id");
+  // Property 'receive' does not exist on type 'DirectClient<Topics>'.
+  await producer.receive("refund");
+}
+
 // '"order"' does not satisfy the constraint '"order-timeout" | "refund"'.
 consumer<Topics, "order">(() => {});
 // Property 'refundId' does not exist on type '{ orderId: string; }'.
@@ -98,3 +110,5 @@ new DelayQueue<Topics>(stack, "B", { topics: { "order-timeout": {}, refund: {}, 
 const queue = new DelayQueue<Topics>(stack, "C", { topics: { "order-timeout": {}, refund: {} } });
 // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
 queue.addHandler("order", "order.ts");
+// '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+queue.grantPull("order", new AccountRootPrincipal());

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { decodeReceipt } from "../../../core/receipt.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { receive } from "../../../protocol/run/pull.ts";
 import { extend, settlePulled } from "../../../protocol/run/settle-pulled.ts";
 import { pull, pullOne } from "../../support/scenes.ts";
@@ -36,6 +38,62 @@ describe("pull", () => {
     delete world.queues.hooks.before;
     expect(await pull(world)).toHaveLength(2);
     expect(await world.home(id)).toMatchObject({ state: "running", attempt: 1 });
+  });
+
+  it.each([
+    ["work", "receive"],
+    ["work", "claim"],
+    ["events", "receive"],
+    ["events", "pause"],
+  ])(
+    "a job of %s that comes when its caller has gone, at the %s, goes to another caller, and no attempt is counted",
+    async (topic, step) => {
+      const world = createWorld();
+      await world.file({ topic, maxAttempts: 1 });
+      const caller = new AbortController();
+      let polls = 0;
+      const leaveAt = (wanted: string) => (call: { operation: string }) => {
+        if (call.operation === wanted) caller.abort();
+      };
+      world.queues.hooks.before = ({ operation }) => {
+        if (operation === "receive") polls++;
+      };
+      if (step === "receive") world.queues.hooks.after = leaveAt("receive");
+      if (step === "claim") world.pool.hooks.before = leaveAt("changeMany");
+      if (step === "pause")
+        world.queues.hooks.after = async () => {
+          // The pause is read anew after five seconds.
+          await world.pass(6 * SECOND, { ticks: false });
+          world.pool.hooks.before = leaveAt("read");
+        };
+      const asked = { max: 10, waitSeconds: 20, signal: caller.signal };
+      expect(await receive(world.ctx, topic, asked, world.timers)).toEqual([]);
+      expect({ gone: caller.signal.aborted, polls }).toEqual({ gone: true, polls: 1 });
+      for (const { hooks } of [world.queues, world.pool]) {
+        delete hooks.before;
+        delete hooks.after;
+      }
+      expect(world.events.filter(({ type }) => type === "started")).toEqual([]);
+      const [next] = await pull(world, topic);
+      expect(next).toMatchObject({ attempt: 1 });
+      // Only a job that was claimed has a new message.
+      const revision = step === "claim" ? 1 : 0;
+      expect(decodeReceipt(next?.receipt ?? "")).toMatchObject({ revision });
+    },
+  );
+
+  it("a call of a paused topic ends when its caller has gone", async () => {
+    const world = createWorld();
+    await pauseTopic(world.ctx, "work");
+    const caller = new AbortController();
+    const wait = async (ms: number) => {
+      caller.abort();
+      await world.pass(ms);
+    };
+    const began = world.now();
+    const asked = { max: 10, waitSeconds: 20, signal: caller.signal };
+    expect(await receive(world.ctx, "work", asked, { ...world.timers, wait })).toEqual([]);
+    expect(world.now() - began).toBe(5 * SECOND);
   });
 
   it("a job whose lease is prolonged for hours does not die in the DLQ, though SQS delivers its message twice", async () => {

@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import { buildSync } from "esbuild";
+import { expect, test } from "vitest";
+import { OPTIONS } from "../../infra/bundle.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** The sources that esbuild puts into the bundle of a program that uses only this client. */
+function sourcesFor(client: string): string[] {
+  const stdin = { contents: `export { ${client} } from "./client/client.ts";`, resolveDir: ROOT };
+  const { metafile } = buildSync({ ...OPTIONS, stdin, absWorkingDir: ROOT, outfile: "bundle.mjs" });
+  return Object.values(metafile.outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([source, { bytesInOutput }]) => (bytesInOutput > 0 ? [source] : [])),
+  );
+}
+
+const ENQUEUE = "protocol/file/enqueue.ts";
+const PULL = "protocol/run/pull.ts";
+
+test.each([
+  ["createClient", [], [ENQUEUE, PULL]],
+  ["directClient", [ENQUEUE], [PULL]],
+  ["directWorker", [PULL], [ENQUEUE]],
+])("a program with %s bundles only what that client needs", (client, needed, others) => {
+  const sources = sourcesFor(client);
+  expect(sources).toEqual(expect.arrayContaining(["client/client-over.ts", ...needed]));
+  expect(sources.filter((source) => others.includes(source))).toEqual([]);
+});
