@@ -25,9 +25,10 @@ import { stillSendable } from "./enqueue-untracked.ts";
  * A once item names the job. How it is written:
  * - For most jobs it is written before the job's home, because two writes cost half of a transaction. If the call dies in between, a
  *   repeat within `LANDS_WITHIN` stores the home, and a later repeat files a new job.
- * - For a job with a key, an untracked job that is stored, and the job of an event or a schedule, one transaction writes the item and
- *   the home, or the item and the change of the job that holds the key. TTL may delete such a home while its once item must still
- *   answer, so the item must prove that the home was stored.
+ * - For a job with a key, `fileKeyed` writes the item: before the key item if the key is free, and otherwise in the transaction that
+ *   changes the job that holds the key.
+ * - For an untracked job that is stored, and the job of an event or a schedule, one transaction writes the item and the home. TTL may
+ *   delete such a home while its once item must still answer, so the item must prove that the home was stored.
  * - If a job is sent without a home, the item is written before the job is sent.
  *
  * @param by the deadline of the times in `home`, ms since the epoch
