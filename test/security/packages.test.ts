@@ -61,6 +61,7 @@ test("what runs on AWS may be given away, whoever's it is", () => {
 });
 
 const AWS = /^node_modules\/(?:@aws|@aws-lambda-powertools|@aws-sdk|@smithy)\//;
+const DIRECT = ["client/direct-client.ts", "client/direct-worker.ts"];
 /** Of AWS's, and of others, what not every function holds, and which do. */
 const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   "@aws-sdk/client-lambda": ["functions/api.ts", "functions/tick.ts"],
@@ -70,15 +71,15 @@ const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   // Which addresses may be called, judged where a job is filed and where it is sent.
   "ipaddr.js": ["functions/api.ts", "functions/webhook.ts", "client/direct-client.ts"],
   // The nearest known name of an unknown option of a call.
-  "fastest-levenshtein": ["client/direct-client.ts"],
+  "fastest-levenshtein": DIRECT,
   // Signatures of calls.
   standardwebhooks: ["functions/webhook.ts"],
   "@stablelib/base64": ["functions/webhook.ts"],
   "fast-sha256": ["functions/webhook.ts"],
   // The calendar of recurring schedules: the API says when they come next.
-  croner: ["functions/api.ts", "functions/occurrence.ts"],
-  hono: ["functions/api.ts", "functions/receive.ts", "client/direct-client.ts"],
-  zod: ["functions/api.ts", "functions/receive.ts", "client/direct-client.ts"],
+  croner: ["functions/api.ts"],
+  hono: ["functions/api.ts", "functions/receive.ts", ...DIRECT],
+  zod: ["functions/api.ts", "functions/receive.ts", ...DIRECT],
 };
 /** Of others, what every function holds: what the SDK brings to keep its endpoints. */
 const HELD_BY_ALL = ["mnemonist", "obliterator"];
