@@ -5,7 +5,7 @@ import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import { sendWithNewStarts } from "../protocol/send/missed-starts.ts";
 import { resend, withNextRun } from "../protocol/send/resend.ts";
-import { isHandedOver } from "../protocol/send/send.ts";
+import { isHandedOver, send } from "../protocol/send/send.ts";
 import { readHomesApart } from "../protocol/store/read-job.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
@@ -69,7 +69,7 @@ async function sendAgain(
   const { maxPerSecond, window } = policyOf(ctx, topic);
   const isHeld = maxPerSecond !== undefined || window !== undefined;
   // By now the window may have shut, and other jobs may have taken the next starts of the limit. So these jobs are handed over anew.
-  const held = isHeld ? await handOverAgain(ctx, jobs) : new Set<string>();
+  const held = isHeld ? await handOverAgain(ctx, jobs, maxPerSecond !== undefined) : new Set<string>();
   const plain = jobs.filter(({ id }) => !held.has(id));
   const sent = await resend(
     ctx,
@@ -84,7 +84,11 @@ async function sendAgain(
  * Hands tracked jobs over anew, so that they start when limit and window allow. Skips jobs that no longer wait, or that have moved since
  * their messages were sent. Answers the ids of the jobs that were handed over.
  */
-async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise<Set<string>> {
+async function handOverAgain(
+  ctx: Context,
+  jobs: readonly MessageJob[],
+  hasLimit: boolean,
+): Promise<Set<string>> {
   const tracked = jobs.filter((job) => !job.untracked);
   const readAt = ctx.clock();
   const homes = await readHomesApart(
@@ -96,7 +100,8 @@ async function handOverAgain(ctx: Context, jobs: readonly MessageJob[]): Promise
       ? home
       : [],
   );
-  const outcomes = await sendWithNewStarts(ctx, waiting, readAt);
+  // `send` alone leaves a job whose start of the limit has just passed to the sender that gave the start.
+  const outcomes = await (hasLimit ? sendWithNewStarts(ctx, waiting, readAt) : send(ctx, waiting));
   return new Set(waiting.flatMap(({ id }) => (isHandedOver(outcomes.get(id)) ? id : [])));
 }
 

@@ -47,7 +47,8 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     if (tombstone && isDone(event, tombstone)) return;
     const live = holder && !isFinished(holder) ? holder : undefined;
     const meant = live && isMeant(live, event) ? live : undefined;
-    const metOne = meant !== undefined || (holder?.finishedAt ?? 0) >= event.at;
+    const endedAt = holder?.isPlaceholder ? undefined : holder?.finishedAt;
+    const metOne = meant !== undefined || (endedAt ?? 0) >= event.at;
     // rule: only-an-unmet-job-is-cancelled-ahead
     // rule: tombstone-only-grows
     const until = Math.max(metOne ? event.at : event.until, tombstone?.until ?? 0);

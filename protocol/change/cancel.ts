@@ -155,8 +155,9 @@ async function tryToCancel<H extends Head>(
       results.set(id, unreadableError(home));
       continue;
     }
-    const answer = home ? answerWithoutWriting(home, now) : notFound(id);
-    if (home?.state === "cancelled" && isRepeated) own.push(home);
+    const answer = home && !home.isPlaceholder ? answerWithoutWriting(home, now) : notFound(id);
+    if (answer instanceof Error) results.set(id, answer);
+    else if (home?.state === "cancelled" && isRepeated) own.push(home);
     else if (home?.state === "cancelled" && isCancelDoubtful(home)) doubtful.push(home);
     else if (answer) results.set(id, answer);
     else if (home && spares(home)) results.set(id, home);

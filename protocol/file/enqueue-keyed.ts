@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, KNOWN_CALLS } from "../../core/constants.ts";
+import { BATCH_PATIENCE, CLOCK_MARGIN, KNOWN_CALLS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
 import {
@@ -130,14 +130,20 @@ async function readSettledHolder(
   withTombstone: boolean,
   by: number,
 ): Promise<KeyHolder> {
-  for (let reads = 1; ; reads++) {
+  let [reads, filing] = [0, ""];
+  for (;;) {
+    // The clock is read first: a home may be stored after its read, and before the answer comes.
+    const now = ctx.clock();
     const found = await readKeyHolder(ctx, job.topic, job.key ?? "", withTombstone);
     const { item, holder } = found;
-    if (!item || holder || item.id === own.id || !isBeingFiled(item, ctx.clock())) return found;
+    // rule: filing-judged-by-the-time-of-the-read
+    if (!item || holder || item.id === own.id || !isBeingFiled(item, now)) return found;
+    [reads, filing] = [item.id === filing ? reads + 1 : 1, item.id];
     if (reads < READS_OF_A_FILING) continue;
     const placeholder = placeholderOf(ctx, own, item.id);
+    // If the bucket of the home gives no answer, the caller learns that soon.
     // rule: unstored-job-is-never-stored
-    const [outcome] = await ctx.pool.insert([placeholder], by);
+    const [outcome] = await ctx.pool.insert([placeholder], Math.min(by, ctx.clock() + BATCH_PATIENCE));
     if (outcome instanceof Error) throw outcome;
     // If the home exists by now, the next read finds the home.
     if (outcome === "inserted") return { ...found, holder: placeholder };

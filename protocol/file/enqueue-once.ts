@@ -72,7 +72,9 @@ export async function fileOnce(
   } catch (error) {
     // A repeat of this request may have filed the job meanwhile.
     const found = await readOnce(ctx, job.topic, once.token);
-    const isOurs = found?.item.id === noted.id;
+    // If this call wrote the item alone, the item does not show that the job was filed.
+    const isAlone = job.key === undefined ? isWrittenFirst : isNamed();
+    const isOurs = isAlone && found?.item.id === noted.id;
     const outcome = !isOurs && found && !found.isOver && (await replay(ctx, found, repeat, by));
     if (outcome) return outcome;
     // The answer to our own write of the item may have been lost.

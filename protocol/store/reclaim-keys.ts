@@ -54,6 +54,8 @@ export async function selectRedrivable(ctx: Context, topic: string, homes: reado
  * item died before it stored the job.
  */
 async function areUnstored(ctx: Context, items: readonly KeyItem[]): Promise<(boolean | Error)[]> {
+  // The clock is read first: a home may be stored after its read, and before the answer comes.
+  const now = ctx.clock();
   const homes = await readHomesApart(
     ctx,
     items.map(({ id }) => id),
@@ -62,6 +64,6 @@ async function areUnstored(ctx: Context, items: readonly KeyItem[]): Promise<(bo
     const home = homes[i];
     if (home instanceof Error) return home;
     // rule: redrive-waits-for-the-filing
-    return home === undefined && !isBeingFiled(item, ctx.clock());
+    return home === undefined && !isBeingFiled(item, now);
   });
 }

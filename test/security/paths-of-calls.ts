@@ -153,6 +153,8 @@ export async function produce(scenes: Scenes): Promise<void> {
   const options = { delay: "1h", ...secrets };
   const { id } = await producer.enqueue("orders", marked(), { ...options, key });
   await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "keep" });
+  // Without `cancelOn`, the key item and the home are two writes.
+  await producer.enqueue("work", marked(), { ...options, key: newKey() });
   const near = { delay: 30, key: newKey(), onDuplicate: "keep" } as const;
   for (let i = 0; i < 2; i++) await producer.enqueue("orders", marked(), near);
   await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "replace" });

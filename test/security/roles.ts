@@ -40,9 +40,11 @@ const STORED =
 /** Where nothing fails, no note is removed by itself, and no job is parked twice for two starts. */
 const RARELY = /^protocol\/hand-over\/(release-jobs|find-starts)\.ts (removeApart remove|waitingSince read)$/;
 /** No call here dies between its once item and its home, and no once item's time is over. */
-const ONCE_ANEW = /^protocol\/file\/enqueue-once\.ts (writeAlone|renew) change$/;
+const ONCE_ANEW = /^protocol\/file\/enqueue-once\.ts writeAlone (change|read)$/;
+/** No call here dies between its key item and its home, and no key is used again. */
+const KEY_ANEW = /^protocol\/file\/enqueue-keyed\.ts (readSettledHolder insert|takeKey change)$/;
 /** Once items of events and occurrences are written in transactions. */
-const ONCE_FIRST = /^protocol\/file\/enqueue-once\.ts (writeAlone|storeNamed|renew) (insert|change)$/;
+const ONCE_FIRST = /^protocol\/file\/enqueue-once\.ts (writeAlone|storeNamed) (insert|change|read)$/;
 /** No topic has a window here. */
 const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
 /** Places that a bundle holds and its function never comes to. */
@@ -53,6 +55,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/[\w-]+\/(park\.ts parkReceived remove|resend\.ts resend send)$/,
     RARELY,
     ONCE_ANEW,
+    KEY_ANEW,
   ],
   JobsApiReceive: [HELD],
   // What the tick gives up has no queue, so no letter either (`envelope: false`).
@@ -79,6 +82,8 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/[\w-]+\/enqueue-once\.ts (fileOnce transact|noteSent change)$/,
     /^protocol\/[\w-]+\/enqueue-plain\.ts storeOnce insert$/,
     /^protocol\/[\w-]+\/looks\.ts underLook /,
+    // The topic's keys and jobs are written in transactions, because events cancel its jobs.
+    /^protocol\/[\w-]+\/enqueue-keyed\.ts (readSettledHolder|takeKey|storeHome) /,
     /^protocol\/[\w-]+\/move\.ts move change$/,
     /^protocol\/[\w-]+\/keys\.ts freeKey transact$/,
   ],
@@ -90,7 +95,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   Notes: [STORED],
   Worker: [HELD],
   // It records no deaths.
-  Shop: [HELD, ONCE_ANEW, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
+  Shop: [HELD, ONCE_ANEW, KEY_ANEW, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
 };
 
 const among =

@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { LANDS_WITHIN } from "../../../core/constants.ts";
-import type { Home } from "../../../core/items.ts";
-import { redrive } from "../../../protocol/change/redrive.ts";
+import type { Home, Item, KeyItem } from "../../../core/items.ts";
+import { cancelByKey } from "../../../protocol/change/cancel.ts";
+import { cancelByEvent } from "../../../protocol/change/cancel-by-event.ts";
+import { redrive, redriveJob } from "../../../protocol/change/redrive.ts";
+import { enqueue } from "../../../protocol/file/enqueue.ts";
+import type { Context } from "../../../protocol/ports.ts";
 import { listJobs } from "../../../protocol/read/list.ts";
+import { readJob } from "../../../protocol/store/read-job.ts";
 import { consume } from "../../support/consume.ts";
-import { type Call, callsOf, dead, key, liveHomes, meanwhile } from "../../support/scenes.ts";
-import { breakAll, breakOnce, createWorld, HOUR, MINUTE, type World } from "../../support/world.ts";
+import { type Call, callsOf, dead, isAt, key, liveHomes, meanwhile } from "../../support/scenes.ts";
+import { breakAll, breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 
 /** Whether a call stores homes. */
 const isStore = ({ operation, keys }: Call): boolean =>
@@ -118,6 +123,88 @@ describe("a call that files a job under a key", () => {
     await world.pass(HOUR + 30 * MINUTE);
     const [item] = world.pool.items().filter(({ pk }) => pk.startsWith("key#"));
     expect(item).toHaveProperty("expiresAt");
+  });
+});
+
+/**
+ * Files a job whose home does not land: its caller got an error. Answers a function that lets the write land. A write may land until
+ * `LANDS_WITHIN` has passed.
+ */
+async function fileSlowly(world: World): Promise<() => Promise<void>> {
+  const late: Item[] = [];
+  const insert: Context["pool"]["insert"] = async (items, by) => {
+    if (!items.some((item) => "body" in item)) return world.pool.insert(items, by);
+    late.push(...items);
+    return items.map(() => new Error("no answer"));
+  };
+  const ctx = { ...world.ctx, pool: { ...world.pool, insert } };
+  const filed = enqueue(ctx, { topic: "orders", key, body: "{}", dueAt: world.now() + HOUR });
+  await expect(filed).rejects.toMatchObject({ code: "unavailable" });
+  return async () => void (await world.pool.insert(late, world.now() + MINUTE));
+}
+
+/** Lets a late home land just after it was read, and lets the answer to that read take more than half a minute. */
+function landAfterTheRead(world: World, id: string | undefined, land: () => Promise<void>): void {
+  world.pool.hooks.after = async ({ operation, keys }) => {
+    if (operation !== "read" || !keys.some(({ sk }) => id !== undefined && sk.endsWith(id))) return;
+    delete world.pool.hooks.after;
+    await land();
+    await world.pass(36 * SECOND, { ticks: false });
+  };
+}
+
+const namedId = (world: World): string | undefined =>
+  world.pool.items().find((item): item is KeyItem => item.pk.startsWith("key#"))?.id;
+
+describe("a key item whose home lands at the last moment", () => {
+  it("is not taken by a call that has read the home just before", async () => {
+    const world = createWorld();
+    const land = await fileSlowly(world);
+    await world.pass(LANDS_WITHIN - 30 * SECOND, { ticks: false });
+    landAfterTheRead(world, namedId(world), land);
+    await world.file({ key, delay: HOUR }).catch(() => {});
+    expect(liveHomes(world)).toHaveLength(1);
+  });
+
+  it("is not taken by a redrive that has read the home just before", async () => {
+    const world = createWorld();
+    const { id } = await dead(world, { key });
+    await world.file({ key });
+    await consume(world, "orders");
+    const land = await fileSlowly(world);
+    await world.pass(LANDS_WITHIN - 30 * SECOND, { ticks: false });
+    landAfterTheRead(world, namedId(world), land);
+    await redriveJob(world.ctx, await world.home(id), world.now() + HOUR);
+    expect(liveHomes(world)).toHaveLength(1);
+  });
+});
+
+describe("a placeholder", () => {
+  it("is no job for those who read or cancel its key", async () => {
+    const world = createWorld();
+    await dieBetween(world);
+    breakOnce(world, "before", isAt("key#", "change"));
+    await expect(world.file({ key, delay: HOUR })).rejects.toThrow("crash");
+    expect(placeholders(world)).toHaveLength(1);
+    const missing = { code: "job-not-found" };
+    await expect(cancelByKey(world.ctx, "orders", key)).rejects.toMatchObject(missing);
+    await expect(readJob(world.ctx, namedId(world) ?? "")).rejects.toMatchObject(missing);
+  });
+
+  it("is no job that an event has cancelled", async () => {
+    const topics = { orders: { cancelledByEvents: true as const } };
+    const before = createWorld();
+    const world = createWorld({ topics });
+    const ctx = { ...world.ctx, policy: before.ctx.policy };
+    const job = { topic: "orders", key, body: "{}", dueAt: world.now() + HOUR };
+    for (const dies of [isStore, isAt("key#", "change")]) {
+      breakOnce(world, "before", dies);
+      await expect(enqueue(ctx, job)).rejects.toThrow("crash");
+    }
+    expect(placeholders(world)).toHaveLength(1);
+    const at = world.now() - SECOND;
+    await cancelByEvent(world.ctx, { topic: "orders", key, id: "paid", at, until: at + HOUR });
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
   });
 });
 
