@@ -136,7 +136,6 @@ async function readSettledHolder(
     const now = ctx.clock();
     const found = await readKeyHolder(ctx, job.topic, job.key ?? "", withTombstone);
     const { item, holder } = found;
-    // rule: filing-judged-by-the-time-of-the-read
     if (!item || holder || item.id === own.id || !isBeingFiled(item, now)) return found;
     [reads, filing] = [item.id === filing ? reads + 1 : 1, item.id];
     if (reads < READS_OF_A_FILING) continue;
