@@ -81,14 +81,12 @@ export const METRICS = {
     by: "topic",
     meaning: "jobs that came later than `expiresAfter` or `ifLate` allows",
   },
-  Swept: { unit: "Count", by: "queue", meaning: "entries that a tick read" },
   SweepLag: {
     unit: "Milliseconds",
     by: "queue",
     meaning:
       "how far a tick's sweep is behind, if it is more than 90 s behind; up to a minute is normal, because a tick runs once a minute",
   },
-  Audited: { unit: "Count", by: "queue", meaning: "entries that a tick audited" },
   AuditFound: {
     unit: "Count",
     by: "queue",

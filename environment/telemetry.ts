@@ -92,17 +92,11 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
     case "deferred":
       return [{ name: "Deferred", value: event.jobs, topic: event.topic }];
     case "swept":
-      return [
-        ...notZero({ name: "Swept", value: event.entries }),
-        ...notZero({ name: "SweepLag", value: event.lagMs > USUAL_LAG ? event.lagMs : 0 }),
-      ];
+      return notZero({ name: "SweepLag", value: event.lagMs > USUAL_LAG ? event.lagMs : 0 });
     case "unreadable":
       return [{ name: "Unreadable", value: event.jobs }];
     case "audited":
-      return [
-        ...notZero({ name: "Audited", value: event.entries }),
-        ...notZero({ name: "AuditFound", value: event.found }),
-      ];
+      return notZero({ name: "AuditFound", value: event.found });
     default:
       return [];
   }
