@@ -1,5 +1,6 @@
 /**
- * The ceiling of a consumer, in a process of its own like the environment of a Lambda function. It receives, holds jobs until they are
+ * The consumer with which the real one is compared (the ceiling: docs/internals/benchmarks.md). It runs in a process of its own,
+ * like the environment of a Lambda function. It receives, holds jobs until they are
  * due, claims, settles and deletes, with plain SDK calls in the batches that the protocol allows. Its handler does nothing. It handles
  * no error: it fails.
  */

@@ -98,7 +98,7 @@ export function judgeSweep(topics: readonly TopicReport[]): Check {
   return { ...sweep, result: lag * 1000 < LOOKAHEAD ? "warning" : "failed", todo };
 }
 
-/** ms. A job is overdue if it is later than this. A tick and a busy consumer alone do not make a job so late. */
+/** ms. A job is overdue if it is late by more than this. A tick and a busy consumer alone do not make a job so late. */
 export const OVERDUE = 120_000;
 
 /** If this many messages wait and none is in flight, the topic probably has no working consumer. */

@@ -21,9 +21,10 @@ const routes = [receiveRoute, ...pulledRoutes];
  * If you abort a `receive`, it throws at once. Its poll of SQS goes on until its `waitSeconds` are over, and jobs that still come are given
  * back to other workers, without a failed attempt. So let the process end by itself, and do not call `process.exit`.
  *
- * The code needs the environment variables and the permissions that `queue.grantPull(topic, fn)` gives to it. The worker writes its
- * errors and metrics to the log of the code. Throws if one of these environment variables is missing. A call throws `forbidden` if a
- * permission is missing.
+ * The code needs the permissions that `queue.grantPull(topic, worker)` gives to it, and the queue's environment variables. A
+ * Lambda function gets the variables from `grantPull`, any other program from `queue.environment`. The worker writes its errors
+ * and metrics to the log of the code. Throws if one of these environment variables is missing. A call throws `forbidden` if a
+ * permission is missing, and `unavailable` if AWS did not answer in time.
  *
  * @example
  * const worker = directWorker<{ thumbnail: { image: string } }>();

@@ -100,7 +100,7 @@ async function handOverAgain(
       ? home
       : [],
   );
-  // `send` alone leaves a job whose start of the limit has just passed to the sender that gave the start.
+  // If the limit gave a job a start that has just passed, `send` alone would leave the job to the sender that gave the start.
   const outcomes = await (hasLimit ? sendWithNewStarts(ctx, waiting, readAt) : send(ctx, waiting));
   return new Set(waiting.flatMap(({ id }) => (isHandedOver(outcomes.get(id)) ? id : [])));
 }

@@ -51,7 +51,8 @@ export function createSettler(ctx: Context, deadline: number, wait: (ms: number)
 
     /**
      * Calls `record` until it succeeds or the lease ends. Calls `keep` if the message must stay: the run is not recorded, or its claim was
-     * lost. A claim can also seem lost because an earlier try was applied, and failed before it sent the job's next message.
+     * lost. A claim can also seem lost because of an earlier try of `record`: the try wrote the home, and failed before it sent the
+     * job's next message.
      */
     settle(record: () => Promise<Settled>, keep: () => void): Promise<void> {
       const attempt = (async () => {

@@ -132,7 +132,10 @@ export type Look = Key & {
 export type KeyItem = Key & {
   v: number;
   id: string;
-  /** When this item was written: ms since the epoch. Present only if a second write stores the job's home (`LANDS_WITHIN`). */
+  /**
+   * When this item was written: ms since the epoch. Present only if a second write stores the job's home. That write can take
+   * effect until `LANDS_WITHIN` later.
+   */
   writtenAt?: number;
   expiresAt?: number;
 };
@@ -289,8 +292,8 @@ export function lookAt(id: string, time: number): Look {
 }
 
 /**
- * Answers the time under which a bucket's entry is filed. For text that is no sort key, it answers a time that sorts no later than
- * the text.
+ * Answers the time under which a bucket's entry is filed. For text that is no sort key, it answers a time that is no later than the
+ * time of any entry that sorts after the text.
  */
 export function timeOf(sk: string): number {
   const time = Number(sk.slice(0, 13));

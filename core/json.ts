@@ -39,7 +39,7 @@ const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[[\]{}
  */
 type Open = { at: string | number; names?: Set<string>; isName: boolean };
 
-/** Throws for a number or a name in JSON text that parsing alters. */
+/** Throws if parsing would alter a number or lose a name of this JSON text. */
 function checkTokens(text: string): void {
   const open: Open[] = [];
   for (const [token] of text.matchAll(TOKENS)) {

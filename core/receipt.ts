@@ -9,7 +9,7 @@ export type Receipt = {
   token?: string;
   /** Of an untracked job: such a job may have no home that names its topic. */
   topic?: string;
-  /** Of an untracked job, ms since the epoch: SQS hides its message for at most 12 h from then on. */
+  /** When the message of an untracked job was received, ms since the epoch. SQS hides a message for at most 12 h from then on. */
   receivedAt?: number;
   handle: string;
 };

@@ -92,7 +92,7 @@ function webhookChecks(at: string, { webhook, tracking }: SettingsInSeconds): Ch
   const { url, timeout, allowHosts = [], onlyHosts = [], ports = [], mostAttempts } = webhook;
   const rule = url === undefined ? undefined : callbackUrlRule(url, webhookPolicy({ webhook }));
   return [
-    // An untracked job is not stored: it would be lost while its receiver is down.
+    // A receiver may be down for long, and the table records neither the retries nor the death of an untracked job.
     trackedOnly(`${at} needs a tracked topic, which records retries and dead jobs`, webhook, tracking),
     {
       holds: rule === undefined,

@@ -214,7 +214,7 @@ export type TopicSettings<Duration> = {
    */
   readonly spread?: Duration;
   /**
-   * Which events cancel jobs of the topic by key. Only for a tracked topic. Each keyed job then costs one read and two write
+   * Which events cancel jobs of the topic by key. Only for a tracked topic. Each keyed job then costs one read and four write
    * units more, unless each `tombstone` is 0 and the topic has no `enqueueOn`.
    *
    * @default none

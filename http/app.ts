@@ -15,8 +15,8 @@ const RETRY_AFTER_SECONDS = 2;
 export type Bindings = { caller?: string | undefined; logs?: Logs | undefined };
 
 /**
- * Creates the HTTP API of these routes. Every answer that is not a success is problem details (RFC 9457). `toProblem`: makes them of
- * anything thrown.
+ * Creates the HTTP API of these routes. Every answer that is not a success is problem details (RFC 9457). `toProblem`: makes the
+ * problem details of anything that was thrown.
  */
 export function createApp(
   service: Service,

@@ -24,8 +24,9 @@ type QueueAction =
   | "GetQueueAttributes";
 
 /**
- * The actions of a function that handles jobs. It reads a job, files looks for it and changes its home, in a transaction if the
- * job has a key. It also parks jobs of a topic that is paused or has a limit, many at once, and deletes their notes.
+ * The actions of a function that handles jobs. It reads a job, files looks for it and changes its home, in a transaction if
+ * another item must be checked. It also parks jobs of a topic that is paused or has a limit, many at once, and deletes their
+ * notes.
  */
 const MEET_JOBS: readonly PoolAction[] = [
   "GetItem",
@@ -41,7 +42,7 @@ const MEET_JOBS: readonly PoolAction[] = [
 export const ENQUEUE_ACTIONS = MEET_JOBS;
 /** For the function that applies events. It does the same as a producer, but always for one job at a time. */
 export const EVENT_ACTIONS = MEET_JOBS.filter((action) => action !== "PartiQLInsert");
-/** For functions that handle one job without a key. They need neither transactions nor batches of inserts. */
+/** For functions that handle one job without a key. They need neither the checks of transactions nor batches of inserts. */
 export const ONE_JOB_ACTIONS = MEET_JOBS.filter(
   (action) => action !== "ConditionCheckItem" && action !== "PartiQLInsert",
 );
@@ -102,10 +103,10 @@ export function grantPulls(
   grantQueues(
     grantee,
     topics.map(({ ready }) => ready),
-    // The next attempt of a failed or crashed run is sent again.
+    // `grantee` also sends the next attempt of a job whose run has failed or crashed.
     ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "SendMessage"],
   );
-  // A job that is buried, or whose last attempt has failed or crashed, sends its dead letter.
+  // `grantee` sends the dead letter of a job that is buried, or whose last attempt has failed or crashed.
   grantQueues(
     grantee,
     topics.map(({ dlq }) => dlq),

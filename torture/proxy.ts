@@ -8,7 +8,7 @@ export type Weather = {
   readonly cutRequests: number;
   /** How many connections are cut before an answer is passed back, so that the caller does not learn of the effect. */
   readonly cutAnswers: number;
-  /** How many requests are swallowed, with all that follows on their connections: their callers wait for a timeout. */
+  /** How many requests are not passed on, and nothing after them on the same connection is. The callers wait for a timeout. */
   readonly swallow: number;
   /** For how many ms at most each chunk is held. */
   readonly delay: number;

@@ -113,7 +113,8 @@ function steadyMonth({ idle, steady }: (typeof CONSUMERS)[Plan["consumer"]], job
   const hourly = { ...onLine(none, first, MONTH_HOURS), metricHours, topicMetricHours };
   let [from, to]: [Point, Point] = [none, { jobs: MONTH_HOURS, usage: hourly }];
   for (const next of [first, ...faster.map(pointAt)]) if (jobs > to.jobs) [from, to] = [to, next];
-  // Alarms are paid by the hour alone. On the line, a measured job more or less would grow with the jobs.
+  // Alarms are paid by the hour alone. A measurement may have one job more or less than its rate says. Then the line has a
+  // slope, and the alarms would cost more or less with more jobs.
   return { ...onLine(from, to, jobs), alarmHours: idle.alarmHours };
 }
 
@@ -137,7 +138,8 @@ function furtherTopics({ topics, consumer }: Plan): Usage {
 function furtherWorkers({ workers, consumer }: Plan): Usage {
   if (consumer === "lambda") return NOTHING;
   const { idle } = CONSUMERS[consumer];
-  // Lambda polls the queue of the idle month, and not the queue of a pull topic. All requests to that queue are the worker's.
+  // `IDLE` has Lambda's polls of a topic with a function. Lambda does not poll a pull topic, so all SQS requests of `idle`
+  // are the worker's.
   return scaled({ ...less(idle, IDLE), sqsRequests: idle.sqsRequests }, workers - 1);
 }
 

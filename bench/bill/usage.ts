@@ -15,7 +15,10 @@ export type Usage = {
   alarmHours: number;
   /** Of the metric hours, those of metrics that each topic has of its own. */
   topicMetricHours: number;
-  /** The last three are in the units and the storage above. They say how much more of these jobs with larger bodies use. */
+  /**
+   * How many writes and reads have a body, and for how many months bodies are stored. The fields above count them too. From these
+   * numbers the calculator computes what larger bodies use. A write in a transaction counts twice.
+   */
   bodyWrites: number;
   bodyReads: number;
   bodyStoredMonths: number;

@@ -16,8 +16,8 @@ export const WORDS = {
   late: `The job should have started more than ${durationText(LATE_MS)} ago.`,
   running: "A consumer has started the job and not yet finished it.",
   done: "The job has run.",
-  cancelled: "A caller or an event ended the job before it ran.",
-  dead: "All attempts of the job have failed, or its consumer gave it up. It waits until a person redrives it.",
+  cancelled: "A caller or an event ended the job before a run succeeded.",
+  dead: "All attempts of the job have failed, its consumer gave it up, or SQS refused its message. It waits until a person redrives it.",
   expired: "The job became later than its own rule or its topic's rule allows, so it did not run.",
   "handed-off": "The job's message is sent. Its topic is untracked, so nobody knows what followed.",
 } as const;

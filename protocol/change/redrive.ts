@@ -232,7 +232,7 @@ async function noteChosen(
   return outcome === "inserted";
 }
 
-/** Says whether the time of a noted choice is over. TTL deletes the choice days late. */
+/** Says whether the time of a noted choice is over. TTL may delete the choice up to two days late. */
 function isForgotten({ expiresAt }: Chosen, now: number): boolean {
   return expiresAt * 1000 <= now;
 }

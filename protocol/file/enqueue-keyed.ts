@@ -60,8 +60,8 @@ export type OnceNaming = {
  * - Most calls first write the key item, and then the home, because two writes cost half of a transaction. If a call dies in between,
  *   the next call stores a placeholder home, so that the first call cannot store its job any more, and takes the key.
  *   A call with an `Idempotency-Key` writes the once item before these two.
- * - One transaction writes all if events cancel jobs of the topic, if the key names a dead job, or if the job is of an event or a
- *   schedule. The transaction requires that the finished job that had the key is still finished, or is deleted, and that no event has
+ * - One transaction writes all if events cancel jobs of the topic, if the key names a dead job, or if the job is of an event.
+ *   The transaction requires that the finished job that had the key is still finished, or is deleted, and that no event has
  *   written a tombstone under the key since the key was read.
  *
  * @param once the once item of a call with an `Idempotency-Key`. It always names the job that the call answers.
@@ -80,11 +80,13 @@ export async function fileKeyed(
   for (let i = 0; i < TRIES; i++) {
     const found = await readSettledHolder(ctx, job, home, cancelledByEvents, by);
     const { item, holder } = found;
-    // The key names the id that this call created. So this call wrote the key item, and the answer was lost.
+    // The key names the new job. So this call wrote the key item and the answer was lost, or an earlier call of the same request
+    // wrote the item.
     if (item?.id === home.id) {
       if (holder?.isPlaceholder) break;
-      if (holder || item.writtenAt === undefined) return sendAndReport(ctx, holder ?? home);
-      if (await storeHome(ctx, home, by)) return sendAndReport(ctx, home);
+      const isOver = item.writtenAt === undefined;
+      const stored = holder ?? (isOver ? home : await storeHome(ctx, home, by));
+      if (stored) return sendAndReport(ctx, stored, home);
       continue;
     }
     if (holder && !isFinished(holder)) {
@@ -100,7 +102,8 @@ export async function fileKeyed(
       const isTaken = await takeKey(ctx, job, home, item, by);
       // rule: key-before-its-home
       if (!isTaken) continue;
-      if (await storeHome(ctx, home, by)) return sendAndReport(ctx, home);
+      const stored = await storeHome(ctx, home, by);
+      if (stored) return sendAndReport(ctx, stored, home);
       continue;
     }
     const filed = underTombstone(ctx, home, found.tombstone);
@@ -110,7 +113,7 @@ export async function fileKeyed(
     const isNaming = once !== undefined && !once.isNamed();
     if (isNaming) writes.push(once.name(filed).write);
     const outcome = await ctx.pool.transact(writes, by);
-    if (outcome.done) return sendAndReport(ctx, filed);
+    if (outcome.done) return sendAndReport(ctx, filed, filed);
     if (isNaming && outcome.refused.at(-1) !== false) throw idempotencyKeyTaken(job);
   }
   throw new MinutehandError(
@@ -189,20 +192,30 @@ async function takeKey(
   return outcome === "inserted";
 }
 
-/** Stores the home of a job whose key item is written. `false`: a placeholder has taken its place, so the job is not filed. */
-async function storeHome(ctx: Context, home: Home, by: number): Promise<boolean> {
+/**
+ * Stores the home of a job whose key item is written. Answers the home that is stored by then. `undefined`: a placeholder has taken its
+ * place, so the job is not filed.
+ */
+async function storeHome(ctx: Context, home: Home, by: number): Promise<Home | undefined> {
   const [outcome] = await ctx.pool.insert([home], by);
   if (outcome instanceof Error) throw outcome;
-  if (outcome === "inserted") return true;
+  if (outcome === "inserted") return home;
   const [found] = await readHomes(ctx, [home.id]);
   if (isUnreadable(found)) throw unreadableError(found);
-  // If there is no placeholder, this call has stored the home, and the answer was lost.
+  // If there is no placeholder, this call has stored the home and the answer was lost, or another call of the same request has
+  // stored the home.
   // rule: replaced-by-a-placeholder-is-not-filed
-  return !found?.isPlaceholder;
+  return found?.isPlaceholder ? undefined : (found ?? home);
 }
 
-async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
+/** Sends and reports a job that is filed. `own`: the home that this call has tried to store. */
+async function sendAndReport(ctx: Context, home: Home, own: Home): Promise<Enqueued> {
   const { topic, id, dueAt, state } = home;
+  if (home.createdAt !== own.createdAt) {
+    // Another call of the same request has stored the job and reported it, but may have died before it sent the message.
+    if (state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
+    return { outcome: "replayed", home };
+  }
   if (state === "scheduled") await sendIfNear(ctx, [home]);
   ctx.report({ type: "enqueued", topic, id, dueAt });
   if (state === "cancelled") ctx.report({ type: "cancelled", topic, id });

@@ -25,10 +25,10 @@ import { stillSendable } from "./enqueue-untracked.ts";
  * A once item names the job. How it is written:
  * - For most jobs it is written before the job's home, because two writes cost half of a transaction. If the call dies in between, a
  *   repeat within `LANDS_WITHIN` stores the home, and a later repeat files a new job.
- * - For a job with a key, `fileKeyed` writes the item: before the key item if the key is free, and otherwise in the transaction that
- *   changes the job that holds the key.
- * - For an untracked job that is stored, and the job of an event or a schedule, one transaction writes the item and the home. TTL may
- *   delete such a home while its once item must still answer, so the item must prove that the home was stored.
+ * - For a job with a key, `fileKeyed` writes the item: alone before the key item, or in the transaction that files the
+ *   job or changes the job that holds the key.
+ * - For an untracked job that is stored, and the job of an event or an occurrence, one transaction writes the item and the home.
+ *   TTL may delete such a home while its once item must still answer, so the item must prove that the home was stored.
  * - If a job is sent without a home, the item is written before the job is sent.
  *
  * @param by the deadline of the times in `home`, ms since the epoch
@@ -146,8 +146,8 @@ type Repeat = { readonly job: NewJob; readonly once: NonNullable<NewJob["once"]>
 type OnceFields = Omit<OnceItem, keyof Key | "v">;
 
 /**
- * Makes the write by which a once item names a job. `over`: the item that an earlier job has left at this key, and that answers no repeat
- * any more.
+ * Makes the write by which a once item names a job. `over`: the item to overwrite. It is the item of an earlier job, which
+ * answers no repeat any more, or the item of this call.
  */
 function onceWrite(says: OnceFields, key: Key, over: OnceItem | undefined): Write {
   if (!over) return { insert: { ...key, v: ITEM_VERSION, ...says } };
@@ -157,8 +157,8 @@ function onceWrite(says: OnceFields, key: Key, over: OnceItem | undefined): Writ
 }
 
 /**
- * Makes the writes by which the once item of a call names a job. `before`: the item as it was read, if it names no job that answers a repeat,
- * or if it names the job of this call. `marks`: what the item says of how the job is filed.
+ * Makes the writes by which the once item of a call names a job. `before`: the item as it was read. It answers no repeat any
+ * more, or it names the job of this call. Absent if there is no item. `marks`: what the item says of how the job is filed.
  */
 function namingOf(
   ctx: Context,
@@ -290,7 +290,9 @@ async function sendAgain(ctx: Context, home: Home): Promise<Enqueued> {
 }
 
 /**
- * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, for one of two reasons:
+ * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, for one of these
+ * reasons:
+ * - Another call has taken the key of the item's job before that job was stored.
  * - The item names an untracked job that may never have been sent, and the topic is tracked by now. The new job can be cancelled and is
  *   audited.
  * - The item's job is not stored, and the call that wrote the item cannot store the job any more. So the job was never stored, or it

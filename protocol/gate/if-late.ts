@@ -63,7 +63,7 @@ const KEYS_AT_ONCE = 8;
 /** What became of jobs that were to be ended. `refused`: the job has changed since the caller read it or its message. */
 type Endings = ("changed" | "refused" | Error)[];
 
-/** Records jobs that are too late as finished, if their homes are as their messages say. Answers what became of each. */
+/** Ends jobs that are too late, if their homes are as their messages say: their homes become finished. Answers what became of each. */
 export function endTooLate(
   ctx: Context,
   topic: string,

@@ -244,7 +244,7 @@ export async function readPauses(ctx: Context, topics: readonly string[]): Promi
   });
 }
 
-/** Reads pauses as `readPauses`. If they cannot be read together, each is read by itself, and answers its own error. */
+/** Reads pauses as `readPauses` does. If they cannot be read together, reads each by itself, and answers an error for each that fails. */
 export async function readPausesApart(
   ctx: Context,
   topics: readonly string[],

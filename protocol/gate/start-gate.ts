@@ -240,7 +240,8 @@ async function sortByOutcome(
   for (const [i, { home }] of holds.entries()) {
     const held = outcomes[i];
     if (held instanceof Error) failed.set(home.id, held);
-    // A start that another process gave the job is as good, unless it has passed and the window has shut since.
+    // Another process may have given the job its start. The job is sent with that start too, unless the start has passed and the window
+    // has shut since.
     else if (held && startsOutsideWindow(ctx, held))
       failed.set(home.id, new Error("the topic's window has shut since the job's start"));
     else if (held && isReady(held)) ready.push(held);

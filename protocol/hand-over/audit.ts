@@ -120,7 +120,8 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   const toSend: Home[] = [];
   for (const home of overdue) {
     const late = now - startsAt(home);
-    // The queue is asked even if the job is sent in any case: the messages that are sent below would later count as a backlog.
+    // The queue is asked now, even about a job that is sent in any case. The answer is kept for the whole tick. If the queue were asked
+    // only after the sends below, their messages would count as a backlog.
     const isBehind = await backlogs.isBehind(home.topic);
     if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
     // The look lies at the present minute, which the sweep has passed. So no sweep sends the job: the next audit judges it again.

@@ -79,7 +79,9 @@ export async function sendDue(
   return outcomes;
 }
 
-/** Reports the jobs that were not sent because it could not be read whether they may start, for each topic. */
+/**
+ * Reports, topic by topic, the jobs that were not sent because a read failed that must say whether they may start.
+ */
 function reportUnread(ctx: Context, homes: readonly Home[], outcomes: ReadonlyMap<string, Handed>): void {
   const unread = homes.flatMap(({ id, topic }) => {
     const handed = outcomes.get(id);

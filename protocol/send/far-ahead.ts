@@ -5,7 +5,7 @@ import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 
 const SCHEDULES_AT_ONCE = 16;
-/** How long a call waits for Scheduler, however many jobs the call has: ms. */
+/** After this time a call begins nothing more at Scheduler, however many jobs the call has: ms. */
 const PATIENCE = 5000;
 
 /** Whether a job that is due at `dueAt` gets a schedule that promotes it, because it is due in more than `longDelay` seconds. */

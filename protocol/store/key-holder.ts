@@ -8,7 +8,10 @@ import { requireReadable, unreadableError } from "./unreadable.ts";
 /** The items that belong to a caller's own key. */
 export type KeyHolder = {
   item: KeyItem | undefined;
-  /** The job that `item` names, live or finished. `undefined` if there is no item, or if TTL has deleted the job. */
+  /**
+   * The job that `item` names, live or finished, or its placeholder. `undefined` if there is no item, if the job is not
+   * stored (yet), or if TTL has deleted it.
+   */
   holder: Home | undefined;
   tombstone: Tombstone | undefined;
 };

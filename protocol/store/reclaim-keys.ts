@@ -24,7 +24,7 @@ export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write
 
 /**
  * Selects the finished jobs of a topic that a redrive may move: jobs without a key, and jobs whose key names no other job. A job
- * whose key cannot be judged is left to a later redrive, and the first such error is reported.
+ * is left to a later redrive if its key item, or the home that the item names, cannot be read. The first error of these reads is reported.
  */
 export async function selectRedrivable(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
   const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];

@@ -8,7 +8,7 @@ import { MONTH_HOURS } from "../../bench/prices.ts";
 export type Outcome = {
   readonly dollars: string;
   readonly perMillion?: string;
-  /** The parts of Minutehand's bill that cost a cent or more, the largest first. */
+  /** The parts of Minutehand's bill that cost half a cent or more, the largest first. */
   readonly lines: readonly { readonly name: string; readonly amount: string; readonly dollars: string }[];
   readonly alternatives: readonly {
     readonly name: string;

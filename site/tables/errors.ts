@@ -29,7 +29,7 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
 
 const CLIENT_MEANINGS: Readonly<Record<Exclude<ErrorCode, ProblemCode>, string>> = {
   forbidden:
-    "The answer is 401 or 403, or AWS refused a call of the direct client or worker: the credentials are missing, or may not make this call.",
+    "The answer is 401 or 403, or AWS refused a call of the direct client or worker: the credentials are missing, wrong or expired, or do not allow this call.",
   "bad-answer":
     "The answer is not what the API promises. The message says what was expected. A server that answers the same cursor twice also causes this error.",
 };

@@ -51,7 +51,10 @@ export async function playFirstHour(session: Session, tarball: string): Promise<
   await playLocal(session, { ...project, name: "first hour on the portable database", options });
 }
 
-/** Plays the same in a folder of an npm workspace. The handler imports a package from another folder of the workspace. */
+/**
+ * Plays the steps of `playFirstHour` in a folder of an npm workspace, without the portable database. The handler imports a package
+ * from another folder of the workspace.
+ */
 export async function playWorkspace(session: Session, tarball: string): Promise<void> {
   const root = join(session.folder, "workspace");
   const words = join(root, "packages", "words");

@@ -56,7 +56,7 @@ const EVENTS: Pick<TopicProps, "cancelOn" | "enqueueOn"> = {
   ],
 };
 
-/** Emptied by a Lambda function. */
+/** The topics that a Lambda function consumes. */
 export type ConsumedTopic = keyof typeof CONSUMERS | "hooks";
 /** The functions, by the beginning of their names in the template, and the file that each is bundled from. */
 export const ENTRIES = {
@@ -111,7 +111,7 @@ export type Deployment = {
   bring: (bodies: readonly string[]) => Promise<SQSBatchResponse>;
   /** Invokes a topic's consumer with messages of these bodies, `remaining` ms before its deadline. */
   consume: (topic: ConsumedTopic, bodies: readonly string[], remaining?: number) => Promise<SQSBatchResponse>;
-  /** `queue.grantEnqueue(producer)`: code inside AWS. */
+  /** A client inside AWS, with the rights of `queue.grantEnqueue(producer)`. */
   producer: DirectClient;
   /** As `call`, but a worker inside AWS makes the calls of pulled jobs: `queue.grantPull(topic, worker)`. */
   callByWorker: Deployment["call"];

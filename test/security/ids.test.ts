@@ -90,7 +90,7 @@ function everything({ world }: Api): string {
   return JSON.stringify([world.pool.items(), messages]);
 }
 
-/** Calls what must be refused, and holds it to having changed nothing. */
+/** Makes a call that the API must refuse, and checks that the call has changed nothing. */
 async function refused(api: Api, method: string, path: string, body?: unknown): Promise<[number, unknown]> {
   const before = everything(api);
   const { status, json } = await api.call(method, path, body === undefined ? {} : { body });

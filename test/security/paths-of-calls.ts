@@ -216,7 +216,7 @@ export async function pauseEveryWay(scenes: Scenes): Promise<void> {
     await meanwhile([[isPause, () => pass(6 * SECOND)]], () => ok("POST", `/topics/${topic}/pause`));
     pass(6 * SECOND);
     await fileByApi(topic);
-    // The caller does not wait for ever: ticks do the rest, and end it.
+    // The call stops waiting after some seconds. Ticks release the other jobs, and end the resume.
     const answer = await meanwhile([[isPause, () => pass(6 * SECOND)]], () =>
       ok("POST", `/topics/${topic}/resume`, {}),
     );

@@ -5,7 +5,10 @@ import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-/** A port as the code names it where it calls it, and its methods. esbuild numbers what two modules call the same. */
+/**
+ * Each port: a pattern for its name in the calls of the bundle, and its methods. If two modules use the same name, esbuild adds a
+ * number to the name.
+ */
 const PORTS = [
   ["\\.pool", "read|insert|change|changeMany|transact|page|count|remove|createdAt"],
   ["\\.queues", "send|receive|remove|hide|depth"],

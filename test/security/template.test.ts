@@ -62,7 +62,7 @@ function statementsOf({ PolicyDocument }: Record<string, unknown>): Statement[] 
   return (PolicyDocument as { Statement: Statement[] }).Statement;
 }
 
-/** A service of AWS's, by name: `{ Service: "events.amazonaws.com" }`. */
+/** Whether a principal is a service of AWS, such as `{ Service: "events.amazonaws.com" }`. */
 function isService(principal: unknown): boolean {
   return typeof principal === "object" && principal !== null && Object.keys(principal).join() === "Service";
 }

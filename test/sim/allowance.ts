@@ -46,7 +46,7 @@ const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
   [/^POST .*\/redrive$/, () => 72],
   // The pause, claims, and the homes of refused claims, whose jobs may be sent once more.
   [/^POST .*\/receive$/, () => 5],
-  // The read of the home, its end, its key, and the read for the answer.
+  // A read of the home, the write that ends the run, a write that frees the key, and a read for the answer.
   [/^POST .*\/finish$/, () => 4],
   // The home, a look or a dead entry, the home again, the key, the pause, and the read for the answer.
   [/^POST .*\/(retry|bury)$/, (asked) => 6 + heldOf(asked)],

@@ -5,7 +5,10 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** From so long before an entry's time a sweep may hand the job over. Until so long after it the audit may read the entry. */
 const AROUND = { before: 5 * MINUTE, after: 30 * MINUTE };
-/** For so long after a pause has changed, ticks repeat their request to Lambda to poll the topic's queue, or to stop. */
+/**
+ * In the ten minutes after a pause has changed, each tick repeats its request to Lambda to poll the topic's queue, or to stop. This is a
+ * little longer.
+ */
 const PAUSE_SETTLES = 15 * MINUTE;
 const BUCKET = /^\d{4}-/;
 /** Items that wait for no tick. All other items wait for ticks until they are deleted. */

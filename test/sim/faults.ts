@@ -130,7 +130,7 @@ const HOUR = 60 * MINUTE;
 /** SQS's own limit for one queue, and the limit of some histories. */
 const MOST_IN_FLIGHT = 120_000;
 const FEW_IN_FLIGHT = 3;
-/** They allow 5 to 50 writes a second for one partition. */
+/** Shares of DynamoDB's capacity that a history may have: 5 to 50 writes a second for one partition. */
 const CAPACITIES = [0.005, 0.02, 0.05];
 /** The shortest is enough for about one page of each shard, the longest for all the work of a usual minute. ms. */
 const TICK_TIMES = [30, 60, 120, 300, 1000];

@@ -55,7 +55,8 @@ export function limitsOf({
         // The job will have expired, so it does not start.
         if (job.expiresAt !== undefined && begins > Date.parse(job.expiresAt) + skew) continue;
         const begin = beginOf(begins, period);
-        // Of several messages with the same job and start only one runs the job. So a job whose body is changed keeps its start.
+        // A job may have several messages with the same start, for example after a change of its body. Only one of them runs the
+        // job, so they count once.
         const start = `${job.id} ${startOf(job)}`;
         if (known.has(start)) continue;
         known.add(start);

@@ -14,7 +14,7 @@ const MOST_AT_ONCE = 10;
 const MANY = 50;
 const PULLERS = 4;
 
-/** Empties a pull topic over HTTP. It asks as soon as a message is visible, as if it used long polling. */
+/** Empties a pull topic over HTTP. It asks within a second after a message has become visible. */
 export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnType<typeof fatesOf>): void {
   const { timeline, sqs, stretch } = world;
   const draws = world.draws(`puller-${topic}`);

@@ -245,7 +245,7 @@ export function tombstonesOf(settings: {
       of(topic, key).keptAt = clock();
     },
 
-    /** The function gets an event. Answers a callback for the end of the invocation, with whether the event was applied. */
+    /** The function gets an event. Answers a callback: call it at the end of the invocation, and say whether the event was applied. */
     began(event: SentEvent): (applied: boolean) => void {
       const key = ofEvent(event);
       const invocation = { event, from: clock(), to: Number.POSITIVE_INFINITY };

@@ -387,7 +387,7 @@ export function witnessOf(settings: {
     job.madeAt.add(made);
   }
 
-  /** Whether a claim that came too late for a run is given back, and so counts as no attempt. No run of it may start after that. */
+  /** Whether a claim that came too late for a run is given back, and so counts as no attempt. Then no run may start by this claim. */
   function isGivenBack(job: Known, before: Home, after: Home): boolean {
     const words = wordsOf(before);
     if (before.state !== "running" || job.starts.has(words)) return false;

@@ -17,7 +17,7 @@ type Props = {
   readonly confirm?: string;
   /** Whether the action ends or destroys something. */
   readonly isDangerous?: boolean;
-  /** Why the action is not possible now. The button's title says so, and the page if the user presses the button. */
+  /** Why the action is not possible now. The button's title says so. If the user presses the button, the page says so too. */
   readonly impossible?: string | undefined;
   /** Whether the fields are filled in. */
   readonly isReady?: boolean;
@@ -38,7 +38,7 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
       <button
         type="button"
         class={isDangerous ? "danger" : ""}
-        // A disabled button cannot get the focus, so it could not say why.
+        // A disabled button cannot get the focus, so it could not say why its action is impossible.
         aria-disabled={impossible !== undefined}
         title={impossible}
         onClick={() => {

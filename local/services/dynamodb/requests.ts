@@ -58,7 +58,8 @@ const statement = z.strictObject({
 
 /**
  * The members of each request that this database plays. Any other member is refused, so that none is ignored in silence. Only
- * CreateTable ignores other members, such as tags and provisioned throughput: they do not change the items.
+ * CreateTable and the specification of a TTL ignore other members, such as tags and provisioned throughput: they do not change the
+ * items.
  */
 export const REQUESTS = {
   CreateTable: z.object({

@@ -716,7 +716,7 @@ describe("a bulk that moves", () => {
     for (let i = 0; i < 50; i++) await consume(world, "orders", { run: fail });
     const failed = (await now(world, homes)).filter(({ attempt }) => attempt === 2);
     expect(failed).toHaveLength(500);
-    // Their next attempt lies ahead of the bulk.
+    // Their next attempts are due at times that the bulk has not reached yet.
     const far = await world.file({ delay: 5 * MINUTE });
     const rest = await runBulk(world.ctx, requestOf(asked), first.next as Bulk);
     expect(rest.changed).toBe(100);

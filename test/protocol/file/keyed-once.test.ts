@@ -3,7 +3,7 @@ import { LANDS_WITHIN } from "../../../core/constants.ts";
 import { jobOfKey } from "../../../protocol/store/keys.ts";
 import { consume } from "../../support/consume.ts";
 import { type Call, callsOf, key, liveHomes } from "../../support/scenes.ts";
-import { breakOnce, createWorld, HOUR, MINUTE, type World } from "../../support/world.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 
 const once = { token: "t", hash: "h" };
 const asked = { key, once, delay: HOUR };
@@ -101,6 +101,22 @@ describe("a call with a key and an Idempotency-Key", () => {
     const repeat = await world.fileAll({ ...asked, delay: 0, onDuplicate: "keep" });
     expect(repeat).toMatchObject({ outcome: "replayed", home: { state: "done" } });
     if (slow) expect(slow.home.id).toBe(repeat.home.id);
+    const reported = world.events.filter((event) => event.type === "enqueued" && event.id === repeat.home.id);
+    expect(reported).toHaveLength(1);
+    expect(liveHomes(world)).toHaveLength(1);
+  });
+
+  it("whose home its repeat stores is reported and answered once", async () => {
+    const world = createWorld();
+    world.pool.hooks.before = async (call) => {
+      if (!isInsertOf("home")(call)) return;
+      delete world.pool.hooks.before;
+      await world.pass(SECOND);
+      await world.file({ ...asked, delay: HOUR - SECOND });
+    };
+    const slow = await world.fileAll(asked);
+    expect(slow).toMatchObject({ outcome: "replayed", home: { createdAt: world.now() } });
+    expect(world.events.filter(({ type }) => type === "enqueued")).toHaveLength(1);
     expect(liveHomes(world)).toHaveLength(1);
   });
 

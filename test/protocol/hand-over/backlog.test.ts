@@ -125,7 +125,8 @@ describe("jobs that wait for their topic's limit", () => {
     await cancelMany(world.ctx, ids);
     const calls = await callsOf(world, () => carryOutPauses(world.ctx, world.now() + MINUTE));
     expect(parked(world)).toEqual([]);
-    // Pages of notes, their homes and their deletion. A million jobs cost a hundred times as many, and delay no others.
+    // The calls read pages of notes, read the homes of the jobs, and delete the notes. A million jobs take a hundred times as many
+    // calls, and delay no other jobs.
     expect(keysOf(calls, "read")).toBeLessThan(10_000 + 20);
     expect(keysOf(calls, "page")).toBeLessThan(10_000 / world.ctx.sizes.parkedPage + 10);
     expect(keysOf(calls, "remove")).toBe(10_000 - STARTS_AHEAD / SECOND);

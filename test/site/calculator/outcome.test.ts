@@ -14,7 +14,7 @@ test("the lines add up to the total, the largest first", () => {
     "?jobs=5000000&kind=keyed&filed=http&cancelled=50&delay=9d&consumer=pull",
   );
   const shown = lines.map((line) => amount(line.dollars));
-  // Each of the ten lines may be rounded by half a cent, and lines under a cent are not shown.
+  // Each of the ten lines may be rounded by half a cent, and lines under half a cent are not shown.
   expect(Math.abs(shown.reduce((sum, line) => sum + line, 0) - amount(dollars))).toBeLessThan(0.06);
   expect(shown).toEqual(shown.toSorted((a, b) => b - a));
   expect(lines.find(({ name }) => name === "alarms")?.amount).toBe("10 alarms of CloudWatch");
