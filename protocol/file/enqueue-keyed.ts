@@ -85,7 +85,7 @@ export async function fileKeyed(
     if (item?.id === home.id) {
       if (holder?.isPlaceholder) break;
       const isOver = item.writtenAt === undefined;
-      const stored = holder ?? (isOver ? home : await storeHome(ctx, home, by));
+      const stored = holder ? asFiled(holder, home) : isOver ? home : await storeHome(ctx, home, by);
       if (stored) return sendAndReport(ctx, stored, home);
       continue;
     }
@@ -205,7 +205,15 @@ async function storeHome(ctx: Context, home: Home, by: number): Promise<Home | u
   // If there is no placeholder, this call has stored the home and the answer was lost, or another call of the same request has
   // stored the home.
   // rule: replaced-by-a-placeholder-is-not-filed
-  return found?.isPlaceholder ? undefined : (found ?? home);
+  return found?.isPlaceholder ? undefined : asFiled(found ?? home, home);
+}
+
+/**
+ * Answers the home as this call has filed it, if others have changed the job since: the call's answer says what the call did. If
+ * another call of the same request has stored the home, answers the home as it stands.
+ */
+function asFiled(stored: Home, own: Home): Home {
+  return stored.createdAt === own.createdAt && stored.revision > 0 ? own : stored;
 }
 
 /** Sends and reports a job that is filed. `own`: the home that this call has tried to store. */
