@@ -273,7 +273,8 @@ async function storeForRepeat(
   async function storeOrKeep(): Promise<Enqueued> {
     if (job.key === undefined) return storeNamed(ctx, home, by);
     const before = { key: { pk, sk }, before: renewed, marks: { filedAs: "home" as const } };
-    return fileKeyed(ctx, { ...job, dueAt }, home, namingOf(ctx, { job, once, home }, before, by), by);
+    // A new job keeps the due time of the first call. A job that has the key gets the due time that the repeat asks for.
+    return fileKeyed(ctx, job, home, namingOf(ctx, { job, once, home }, before, by), by);
   }
 }
 

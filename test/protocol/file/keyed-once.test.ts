@@ -80,6 +80,15 @@ describe("a call with a key and an Idempotency-Key", () => {
     },
   );
 
+  it("that died before it wrote the home lets its repeat replace another job with the repeat's own due time", async () => {
+    const world = createWorld();
+    await die(world, "home");
+    await world.file({ key, delay: 3 * HOUR });
+    await world.pass(MINUTE);
+    const { outcome, home } = await world.fileAll({ ...asked, onDuplicate: "replace" });
+    expect([outcome, home.dueAt]).toEqual(["replaced", world.now() + HOUR]);
+  });
+
   it("that comes twice at once files one job", async () => {
     const world = createWorld();
     const both = await Promise.allSettled([world.file(asked), world.file(asked)]);
