@@ -153,7 +153,7 @@ async function readSettledHolder(
 }
 
 /** Makes the home that stands in the place of job `id`, so that nobody stores that job. */
-function placeholderOf(ctx: Context, { v, topic, key = "" }: Home, id: string): Home {
+export function placeholderOf(ctx: Context, { v, topic, key = "" }: Home, id: string): Home {
   const { time: dueAt } = addressOf(id);
   const now = ctx.clock();
   const job = {

@@ -14,7 +14,7 @@ import { fileLooks } from "../store/looks.ts";
 import { isOnceOver, onceItemTtl } from "../store/once-items.ts";
 import { readHomes } from "../store/read-job.ts";
 import { requireReadable, unreadableError } from "../store/unreadable.ts";
-import { fileKeyed, type OnceNaming } from "./enqueue-keyed.ts";
+import { fileKeyed, type OnceNaming, placeholderOf } from "./enqueue-keyed.ts";
 import { filePlain } from "./enqueue-plain.ts";
 import { stillSendable } from "./enqueue-untracked.ts";
 
@@ -158,7 +158,7 @@ function onceWrite(says: OnceFields, key: Key, over: OnceItem | undefined): Writ
 
 /**
  * Makes the writes by which the once item of a call names a job. `before`: the item as it was read. It answers no repeat any
- * more, or it names the job of this call. Absent if there is no item. `marks`: what the item says of how the job is filed.
+ * more. Absent if there is no item. `marks`: what the item says of how the job is filed.
  */
 function namingOf(
   ctx: Context,
@@ -254,28 +254,20 @@ async function storeForRepeat(
   const named = homeNamedBy(item, asked);
   const { dueAt } = named;
   const now = ctx.clock();
-  // This call may store the home later than the first call could. Until then, no other repeat may file a new job, and the first call may not
-  // make the item name another job.
-  const renewed = { ...item, writtenAt: Math.max(now, (item.writtenAt ?? 0) + 1) };
-  const { pk, sk, writtenAt } = renewed;
-  const expect = { id, writtenAt: item.writtenAt };
-  await writeAlone(ctx, { change: { key: { pk, sk }, expect, set: { writtenAt } } }, renewed, by);
+  // This call may store the home later than the first call could. Until then, no other repeat may file a new job.
+  if (now > (item.writtenAt ?? 0)) {
+    const { pk, sk } = item;
+    const change = { key: { pk, sk }, expect: { id, writtenAt: item.writtenAt }, set: { writtenAt: now } };
+    await writeAlone(ctx, { change }, { id, writtenAt: now }, by);
+  }
   // The home may be stored at a time that the audit has read already. So a look makes a later audit read the job.
   if (dueAt < now) await fileLooks(ctx, [{ id, time: now }], by);
   // A deployment may have made the topic untracked since. This job stays tracked.
   const { untracked: _, expiresAt: __, hasSchedule: ___, ...fields } = named;
-  const unscheduled = { ...fields, once: onceText([{ token: once.token, expiresAt }]) };
-  const home = isFar(ctx, dueAt) ? { ...unscheduled, hasSchedule: true as const } : unscheduled;
-  const stored = await storeOrKeep();
+  const home = { ...fields, once: onceText([{ token: once.token, expiresAt }]) };
+  const stored = await storeNamed(ctx, isFar(ctx, dueAt) ? { ...home, hasSchedule: true } : home, by);
   await syncPromotions(ctx, [stored.home]);
-  return stored.outcome === "created" ? { ...stored, outcome: "replayed" } : stored;
-
-  async function storeOrKeep(): Promise<Enqueued> {
-    if (job.key === undefined) return storeNamed(ctx, home, by);
-    const before = { key: { pk, sk }, before: renewed, marks: { filedAs: "home" as const } };
-    // A new job keeps the due time of the first call. A job that has the key gets the due time that the repeat asks for.
-    return fileKeyed(ctx, job, home, namingOf(ctx, { job, once, home }, before, by), by);
-  }
+  return { ...stored, outcome: "replayed" };
 }
 
 /** The home that a repeated request asks for, under the id that the item names. The id has the due time of the first call. */
@@ -293,7 +285,7 @@ async function sendAgain(ctx: Context, home: Home): Promise<Enqueued> {
 /**
  * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, for one of these
  * reasons:
- * - Another call has taken the key of the item's job before that job was stored.
+ * - The item's job has a key and is not stored, and a placeholder keeps the first call from storing the job.
  * - The item names an untracked job that may never have been sent, and the topic is tracked by now. The new job can be cancelled and is
  *   audited.
  * - The item's job is not stored, and the call that wrote the item cannot store the job any more. So the job was never stored, or it
@@ -327,7 +319,13 @@ async function replay(
   if (!home && item.writtenAt !== undefined) {
     // rule: unstored-job-keeps-its-id
     if (now >= item.writtenAt + LANDS_WITHIN) return undefined;
-    return storeForRepeat(ctx, item, repeat, by);
+    if (repeat.job.key === undefined) return storeForRepeat(ctx, item, repeat, by);
+    if (repeat.job.refusal) throw repeat.job.refusal;
+    // Another job may have the key by now, or the first call was answered that another job has the key. So the job is filed anew,
+    // and a placeholder keeps the first call from storing its job.
+    const [outcome] = await ctx.pool.insert([placeholderOf(ctx, asked, item.id)], by);
+    if (outcome instanceof Error) throw outcome;
+    return outcome === "inserted" ? undefined : replay(ctx, { item, isOver: false }, repeat, by);
   }
   if (!home) {
     throw new MinutehandError(

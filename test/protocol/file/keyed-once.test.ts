@@ -33,13 +33,13 @@ describe("a call with a key and an Idempotency-Key", () => {
     ]);
   });
 
-  it.each(["key", "home"])("that dies before it writes the %s is completed by a repeat", async (kind) => {
+  it.each(["key", "home"])("that dies before it writes the %s is filed anew by a repeat", async (kind) => {
     const world = createWorld();
     await die(world, kind);
     await world.pass(MINUTE);
     const repeat = await world.fileAll(asked);
-    expect(repeat.outcome).toBe("replayed");
-    expect(liveHomes(world)).toMatchObject([{ id: repeat.home.id, dueAt: world.now() + HOUR - MINUTE }]);
+    expect(repeat.outcome).toBe("created");
+    expect(liveHomes(world)).toMatchObject([{ id: repeat.home.id, dueAt: world.now() + HOUR }]);
     expect(await jobOfKey(world.ctx, "orders", key)).toBe(repeat.home.id);
     expect(await world.fileAll(asked)).toMatchObject({ outcome: "replayed", home: { id: repeat.home.id } });
     await world.pass(HOUR);
