@@ -42,9 +42,10 @@ const RARELY = /^protocol\/hand-over\/(release-jobs|find-starts)\.ts (removeApar
 /** No call here dies between its once item and its home, and no once item's time is over. */
 const ONCE_ANEW = /^protocol\/file\/enqueue-once\.ts writeAlone (change|read)$/;
 /** No call here dies between its key item and its home, and no key is used again. */
-const KEY_ANEW = /^protocol\/file\/enqueue-keyed\.ts (readSettledHolder insert|takeKey change)$/;
+const KEY_ANEW =
+  /^protocol\/file\/(enqueue-keyed\.ts (readSettledHolder insert|takeKey change)|enqueue-once\.ts replay insert)$/;
 /** Once items of events and occurrences are written in transactions. */
-const ONCE_FIRST = /^protocol\/file\/enqueue-once\.ts (writeAlone|storeNamed) (insert|change|read)$/;
+const ONCE_FIRST = /^protocol\/file\/enqueue-once\.ts (writeAlone|storeNamed|replay) (insert|change|read)$/;
 /** No topic has a window here. */
 const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
 /** Places that a bundle holds and its function never comes to. */
