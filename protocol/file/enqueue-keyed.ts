@@ -80,13 +80,12 @@ export async function fileKeyed(
   for (let i = 0; i < TRIES; i++) {
     const found = await readSettledHolder(ctx, job, home, cancelledByEvents, by);
     const { item, holder } = found;
-    // The key names the new job. So this call wrote the key item and the answer was lost, or an earlier call of the same request
-    // wrote the item.
+    // The key names the new job. So this call wrote the key item, and the answer was lost.
     if (item?.id === home.id) {
       if (holder?.isPlaceholder) break;
-      const isOver = item.writtenAt === undefined;
-      const stored = holder ? asFiled(holder, home) : isOver ? home : await storeHome(ctx, home, by);
-      if (stored) return sendAndReport(ctx, stored, home);
+      // Others may have moved the job since. The answer says what this call did.
+      if (holder) return sendAndReport(ctx, holder.revision > 0 ? home : holder);
+      if (item.writtenAt === undefined || (await storeHome(ctx, home, by))) return sendAndReport(ctx, home);
       continue;
     }
     if (holder && !isFinished(holder)) {
@@ -102,8 +101,7 @@ export async function fileKeyed(
       const isTaken = await takeKey(ctx, job, home, item, by);
       // rule: key-before-its-home
       if (!isTaken) continue;
-      const stored = await storeHome(ctx, home, by);
-      if (stored) return sendAndReport(ctx, stored, home);
+      if (await storeHome(ctx, home, by)) return sendAndReport(ctx, home);
       continue;
     }
     const filed = underTombstone(ctx, home, found.tombstone);
@@ -113,7 +111,7 @@ export async function fileKeyed(
     const isNaming = once !== undefined && !once.isNamed();
     if (isNaming) writes.push(once.name(filed).write);
     const outcome = await ctx.pool.transact(writes, by);
-    if (outcome.done) return sendAndReport(ctx, filed, filed);
+    if (outcome.done) return sendAndReport(ctx, filed);
     if (isNaming && outcome.refused.at(-1) !== false) throw idempotencyKeyTaken(job);
   }
   throw new MinutehandError(
@@ -192,38 +190,20 @@ async function takeKey(
   return outcome === "inserted";
 }
 
-/**
- * Stores the home of a job whose key item is written. Answers the home that is stored by then. `undefined`: a placeholder has taken its
- * place, so the job is not filed.
- */
-async function storeHome(ctx: Context, home: Home, by: number): Promise<Home | undefined> {
+/** Stores the home of a job whose key item is written. `false`: a placeholder has taken its place, so the job is not filed. */
+async function storeHome(ctx: Context, home: Home, by: number): Promise<boolean> {
   const [outcome] = await ctx.pool.insert([home], by);
   if (outcome instanceof Error) throw outcome;
-  if (outcome === "inserted") return home;
+  if (outcome === "inserted") return true;
   const [found] = await readHomes(ctx, [home.id]);
   if (isUnreadable(found)) throw unreadableError(found);
-  // If there is no placeholder, this call has stored the home and the answer was lost, or another call of the same request has
-  // stored the home.
+  // If there is no placeholder, this call has stored the home, and the answer was lost.
   // rule: replaced-by-a-placeholder-is-not-filed
-  return found?.isPlaceholder ? undefined : asFiled(found ?? home, home);
+  return !found?.isPlaceholder;
 }
 
-/**
- * Answers the home as this call has filed it, if others have changed the job since: the call's answer says what the call did. If
- * another call of the same request has stored the home, answers the home as it stands.
- */
-function asFiled(stored: Home, own: Home): Home {
-  return stored.createdAt === own.createdAt && stored.revision > 0 ? own : stored;
-}
-
-/** Sends and reports a job that is filed. `own`: the home that this call has tried to store. */
-async function sendAndReport(ctx: Context, home: Home, own: Home): Promise<Enqueued> {
+async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
   const { topic, id, dueAt, state } = home;
-  if (home.createdAt !== own.createdAt) {
-    // Another call of the same request has stored the job and reported it, but may have died before it sent the message.
-    if (state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
-    return { outcome: "replayed", home };
-  }
   if (state === "scheduled") await sendIfNear(ctx, [home]);
   ctx.report({ type: "enqueued", topic, id, dueAt });
   if (state === "cancelled") ctx.report({ type: "cancelled", topic, id });

@@ -53,7 +53,7 @@ export async function fileOnce(
   const filedAs: OnceItem["filedAs"] = isStored ? "home" : "message";
   const isWrittenFirst = !home.untracked && once.lasts === undefined;
   const marks = { filedAs, ...(unsent && { unsent: true as const }) };
-  const naming = namingOf(ctx, { job, once, home }, { key, before: before?.item, marks }, by);
+  const naming = namingOf(ctx, repeat, { key, before: before?.item, marks }, by);
   const { name, nameFirst, isNamed } = naming;
   // A home names its once items for moves, which prolong them. Nobody moves an untracked job.
   const noted = home.untracked ? home : { ...home, once: onceText([name(home).note]) };
@@ -302,7 +302,7 @@ async function replay(
   const now = ctx.clock();
   const [home] = await readHomes(ctx, [item.id]);
   if (isUnreadable(home)) throw unreadableError(home);
-  // Another call has taken the key of the job before the job was stored.
+  // The job was not stored, and never will be.
   if (home?.isPlaceholder) return undefined;
   // If the item has no `writtenAt`, the home was stored with the item. Then a missing home means that the job has ended and TTL has
   // deleted the home, so the job is not filed again. Items of earlier versions have no `filedAs`.

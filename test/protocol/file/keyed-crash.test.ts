@@ -101,29 +101,49 @@ describe("a call that files a job under a key", () => {
     },
   );
 
-  it.each(["key#", ""])(
-    "answers the job as it filed it, although another call has replaced it since (%s)",
-    async (place) => {
-      const world = createWorld();
-      const at = world.now() + HOUR;
-      const isMeant = place === "" ? isStore : isAt(place, "insert");
-      world.pool.hooks.after = async (call) => {
-        if (!isStore(call)) return;
-        delete world.pool.hooks.after;
-        await world.fileAll({ key, delay: 2 * HOUR, onDuplicate: "replace" });
-      };
-      const insert: Context["pool"]["insert"] = async (items, by) => {
-        const outcomes = await world.pool.insert(items, by);
-        const keys = items.map(({ pk, sk }) => ({ pk, sk }));
-        // The answer was lost, and the pool repeated the call.
-        return isMeant({ operation: "insert", keys }) ? outcomes.map(() => "exists" as const) : outcomes;
-      };
-      const ctx = { ...world.ctx, pool: { ...world.pool, insert } };
-      const filed = await enqueue(ctx, { topic: "orders", key, body: "{}", dueAt: at });
-      expect(filed).toMatchObject({ outcome: "created", home: { dueAt: at } });
-      expect(liveHomes(world)).toMatchObject([{ id: filed.home.id, dueAt: at + HOUR }]);
-    },
-  );
+  const replaceOnce = (world: World, matches: (call: Call) => boolean): void => {
+    world.pool.hooks.after = async (call) => {
+      if (!matches(call)) return;
+      delete world.pool.hooks.after;
+      await world.fileAll({ key, delay: 2 * HOUR, onDuplicate: "replace" });
+    };
+  };
+
+  it("answers the job as it filed it, although another call has replaced it since", async () => {
+    const world = createWorld();
+    const at = world.now() + HOUR;
+    replaceOnce(world, isStore);
+    const insert: Context["pool"]["insert"] = async (items, by) => {
+      const outcomes = await world.pool.insert(items, by);
+      const keys = items.map(({ pk, sk }) => ({ pk, sk }));
+      // The answer was lost, and the pool repeated the call.
+      return isStore({ operation: "insert", keys }) ? outcomes.map(() => "exists" as const) : outcomes;
+    };
+    const ctx = { ...world.ctx, pool: { ...world.pool, insert } };
+    const filed = await enqueue(ctx, { topic: "orders", key, body: "{}", dueAt: at });
+    expect(filed).toMatchObject({ outcome: "created", home: { dueAt: at } });
+    expect(liveHomes(world)).toMatchObject([{ id: filed.home.id, dueAt: at + HOUR }]);
+  });
+
+  it("answers the job as it filed it in a transaction, although another call has replaced it since", async () => {
+    const world = createWorld({ topics: { orders: { cancelledByEvents: true } } });
+    const at = world.now() + HOUR;
+    replaceOnce(world, ({ operation }) => operation === "transact");
+    let isFirst = true;
+    const transact: Context["pool"]["transact"] = async (writes, by) => {
+      const outcome = await world.pool.transact(writes, by);
+      // The answer was lost, and the pool repeated the call.
+      if (isFirst && outcome.done) {
+        isFirst = false;
+        return { done: false, refused: writes.map(() => undefined) };
+      }
+      return outcome;
+    };
+    const ctx = { ...world.ctx, pool: { ...world.pool, transact } };
+    const filed = await enqueue(ctx, { topic: "orders", key, body: "{}", dueAt: at });
+    expect(filed).toMatchObject({ outcome: "created", home: { dueAt: at } });
+    expect(liveHomes(world)).toMatchObject([{ id: filed.home.id, dueAt: at + HOUR }]);
+  });
 
   it("needs no placeholder if the first call cannot store its job any more", async () => {
     const world = createWorld();

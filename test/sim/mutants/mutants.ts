@@ -195,7 +195,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a job counts as filed although a placeholder has its place",
     rule: "replaced-by-a-placeholder-is-not-filed",
-    change: value("home"),
+    change: value("true"),
   },
   {
     name: "a redrive takes the key of a job that is being filed",
