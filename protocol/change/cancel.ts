@@ -10,7 +10,7 @@ import { crashOf, isNear, startsAt } from "../../core/home.ts";
 import { type Head, type Home, homeKey, ttl } from "../../core/items.ts";
 import { isUnreadable, readHome, type Unreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
-import type { Change, Context, Write } from "../ports.ts";
+import type { Change, Context, Deadline, Write } from "../ports.ts";
 import { syncPromotions } from "../send/far-ahead.ts";
 import { sendIfNear } from "../send/send.ts";
 import { lookAtKeys, releaseKey } from "../store/keys.ts";
@@ -276,8 +276,9 @@ export function isCancelDoubtful(home: Head): boolean {
  * error if the cancel does not stand.
  */
 async function noteInTime(ctx: Context, home: Head, seenAt: number): Promise<MinutehandError | undefined> {
+  const by = ctx.clock() + WRITER_DEADLINE;
   try {
-    return await settleDoubt(ctx, home, { set: { inTimeAt: seenAt } }, keepsChanging(home.id));
+    return await settleDoubt(ctx, home, { set: { inTimeAt: seenAt } }, by, keepsChanging(home.id));
   } catch (error) {
     return unavailable(home.id, error);
   }
@@ -295,8 +296,8 @@ async function undoCancel<H extends Head>(
 ): Promise<H | MinutehandError> {
   const set = { state: "scheduled", expiresAt: ttl(startsAt(home) + UNTRACKED_AFTER) };
   try {
-    const refusal = await underLook(ctx, home, () =>
-      settleDoubt(ctx, home, { set, remove: ["finishedAt"] }, tooLate),
+    const refusal = await underLook(ctx, home, (by) =>
+      settleDoubt(ctx, home, { set, remove: ["finishedAt"] }, by, tooLate),
     );
     return refusal ?? finishCancel(ctx, home);
   } catch (error) {
@@ -312,13 +313,14 @@ async function settleDoubt(
   ctx: Context,
   home: Head,
   change: Pick<Change, "set" | "remove">,
+  by: Deadline,
   otherwise: MinutehandError,
 ): Promise<MinutehandError | undefined> {
   const found = {
     key: homeKey(home.id),
     expect: { state: "cancelled", finishedAt: home.finishedAt, inTimeAt: undefined },
   };
-  const { item } = await ctx.pool.change({ ...found, ...change }, ctx.clock() + WRITER_DEADLINE);
+  const { item } = await ctx.pool.change({ ...found, ...change }, by);
   // The item also tells if another call was faster, or if this change was done and its answer was lost.
   const stored = item && readHome(item, home.id);
   if (stored?.state === "cancelled" && !isCancelDoubtful(stored)) return undefined;

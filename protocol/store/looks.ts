@@ -2,7 +2,8 @@ import {
   BATCH_PATIENCE,
   BUCKET,
   DAY,
-  RETRY_LOOK_AFTER,
+  LANDS_WITHIN,
+  NEAR,
   STALE_AFTER,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
@@ -101,15 +102,24 @@ export async function keepDueLooks(
 }
 
 /**
- * Stores a look for an untracked job, calls `work`, which sends the job, and then removes the look. If the process dies in between,
- * or `work` throws, the look stays, and a later sweep sends the job. The look is needed because no audit finds an untracked job.
+ * Stores a look for an untracked job, calls `work`, which changes and sends the job, and then removes the look. If the process dies in
+ * between, or `work` throws, the look stays, and a later sweep sends the job. The look is needed because no audit finds an untracked
+ * job. `work` gets the deadline of its writes.
  * @throws the error of `work`, or the error of filing the look
  */
-export async function underLook<T>(ctx: Context, { id, topic }: Head, work: () => Promise<T>): Promise<T> {
-  const look = lookAt(id, ctx.clock() + RETRY_LOOK_AFTER);
-  const [filed] = await ctx.pool.insert([look], ctx.clock() + WRITER_DEADLINE);
+export async function underLook<T>(
+  ctx: Context,
+  { id, topic }: Head,
+  work: (by: Deadline) => Promise<T>,
+): Promise<T> {
+  const now = ctx.clock();
+  const by = now + WRITER_DEADLINE;
+  // A write of a process that died may land minutes later. A sweep that reads the look before then finds the job as it was, and nobody
+  // would look at the job again.
+  const look = lookAt(id, now + LANDS_WITHIN + NEAR);
+  const [filed] = await ctx.pool.insert([look], by);
   if (filed instanceof Error) throw filed;
-  const result = await work();
+  const result = await work(by);
   try {
     await ctx.pool.remove([look], ctx.clock() + WRITER_DEADLINE);
   } catch (error) {

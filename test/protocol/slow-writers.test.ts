@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { AUDIT_AFTER, CLOCK_MARGIN, LOOKAHEAD, NEAR, WRITER_DEADLINE } from "../../core/constants.ts";
+import {
+  AUDIT_AFTER,
+  CLOCK_MARGIN,
+  LANDS_WITHIN,
+  LOOKAHEAD,
+  NEAR,
+  WRITER_DEADLINE,
+} from "../../core/constants.ts";
 import { cancel, cancelMany } from "../../protocol/change/cancel.ts";
 import { redrive } from "../../protocol/change/redrive.ts";
 import { reschedule } from "../../protocol/change/reschedule.ts";
@@ -219,7 +226,26 @@ describe("writers", () => {
       await expect(cancel(world.ctx, id)).rejects.toMatchObject({ code: "unavailable" });
       await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
       world.queues.purge({ topic: "events" });
-      await world.pass(8 * MINUTE);
+      await world.pass(LANDS_WITHIN + NEAR + MINUTE);
+      expect(await consume(world, "events")).toMatchObject([{ id }]);
+    });
+
+    it("lose no job when the process of a late cancel dies and its undo is written minutes later", async () => {
+      const { world, id } = await cancelledBehindTheSweep();
+      const original = world.pool.change;
+      const stuck: Change[] = [];
+      world.pool.change = async (change, by) => {
+        if (change.set?.state !== "scheduled") return original(change, by);
+        stuck.push(change);
+        throw new Error("crash");
+      };
+      await expect(cancel(world.ctx, id)).rejects.toMatchObject({ code: "unavailable" });
+      world.pool.change = original;
+      world.queues.purge({ topic: "events" });
+      await world.pass(6 * MINUTE);
+      for (const change of stuck) await original(change, world.now() + MINUTE);
+      expect(stuck).toHaveLength(1);
+      await world.pass(6 * MINUTE);
       expect(await consume(world, "events")).toMatchObject([{ id }]);
     });
 
