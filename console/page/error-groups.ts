@@ -10,6 +10,8 @@ export type ErrorGroup = {
 
 /** UUIDs, hashes and ids: words of letters and digits that are long and contain a digit. */
 const IDS = /\b(?=[\w-]*\d)[\w-]{12,}\b/g;
+/** Addresses of hosts, with their ports. */
+const ADDRESSES = /\b\d+(?:\.\d+){3}(?::\d+)?\b/g;
 /** All numbers except those that may be a status of HTTP, which says more than it differs. */
 const NUMBERS = /\b(?![1-5]\d\d\b)\d+(?:[.,:]\d+)*/g;
 const QUOTED = /"[^"]*"|'[^']*'/g;
@@ -33,6 +35,7 @@ function nameOf(error = ""): string {
   const name = line
     .slice(0, LONGEST_NAME)
     .replace(QUOTED, "…")
+    .replace(ADDRESSES, "…")
     .replace(IDS, "…")
     .replace(NUMBERS, "…")
     .trim();

@@ -7,7 +7,7 @@ import { listenToKeys } from "./parts/keys.ts";
 import { addresses } from "./parts/search.ts";
 import { Time } from "./parts/time.tsx";
 import { about, isKeyWrong } from "./server.ts";
-import { notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
+import { forgetNotice, notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
 import { zoneName } from "./times.ts";
 import { KeyMissing } from "./views/key-missing.tsx";
 
@@ -44,6 +44,10 @@ export function Frame({ children }: { children: ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
   const title = useTitle(main, path);
   useKeptFocus(main);
+  useEffect(() => {
+    // An action that opens another view has said there what it did.
+    if (notice.value?.path !== path) forgetNotice();
+  }, [path]);
 
   useEffect(() => {
     // A new view must not forget that `g` was pressed, so the keys are registered once.
@@ -126,7 +130,10 @@ function titleOf(path: string): string {
   return id === undefined ? name : `${decodeURIComponent(id)} · ${name}`;
 }
 
-/** Gives the focus to the content when the element that had it is removed or disabled, as the button of an action that is done. */
+/**
+ * Gives the focus to the content when the element that had it is removed or disabled, as the button of an action that is done. Gives
+ * the focus back to an element that was only moved, as the group of a list whose order changes.
+ */
 function useKeptFocus(main: RefObject<HTMLElement>): void {
   useEffect(() => {
     const place = main.current;
@@ -135,10 +142,16 @@ function useKeptFocus(main: RefObject<HTMLElement>): void {
     const remember = ({ target }: FocusEvent) => {
       last = target as Element;
     };
-    const observer = new MutationObserver(() => {
-      const isLost = last !== undefined && (!last.isConnected || last.matches(":disabled"));
-      if (isLost && [document.body, last].includes(document.activeElement ?? document.body))
-        place.focus({ preventScroll: true });
+    const observer = new MutationObserver((changes) => {
+      const had = last;
+      if (had === undefined || ![document.body, had].includes(document.activeElement ?? document.body))
+        return;
+      const isLost = !had.isConnected || had.matches(":disabled");
+      const isMoved = changes.some(({ removedNodes }) =>
+        [...removedNodes].some((node) => node.contains(had)),
+      );
+      if (isLost) place.focus({ preventScroll: true });
+      else if (isMoved) (had as HTMLElement).focus({ preventScroll: true });
     });
     place.addEventListener("focusin", remember);
     observer.observe(place, { childList: true, subtree: true, attributeFilter: ["disabled"] });
@@ -234,13 +247,7 @@ function NoticeLine() {
             </span>{" "}
             {said.href && <a href={said.href}>{said.link ?? "Show"}</a>}
           </span>
-          <button
-            type="button"
-            aria-label="Close this message"
-            onClick={() => {
-              notice.value = undefined;
-            }}
-          >
+          <button type="button" aria-label="Close this message" onClick={forgetNotice}>
             ×
           </button>
         </p>

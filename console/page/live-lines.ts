@@ -22,6 +22,20 @@ export function matchingLines(lines: readonly LiveLine[], { topic, job, text }: 
   );
 }
 
+const OWN_CLOCK = /^\d\d:\d\d:\d\d\.\d{3}(?= {2})/;
+/** The times that the stack writes into its own texts. */
+const INNER_CLOCK = /(?<= {2}(?:enqueued, due|moved to) )(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d{3}/;
+
+/**
+ * The text of a line with its time on the reader's clock. The stack writes times on the clock of its own machine, so a time inside of
+ * the text then says that. `clock`: the line's `at` on the reader's clock, such as `12:00:05.004`.
+ */
+export function textOn(clock: string, { text }: Pick<LiveLine, "text">): string {
+  const [own] = OWN_CLOCK.exec(text) ?? [];
+  if (own === undefined || own === clock) return text;
+  return `${clock}${text.slice(own.length)}`.replace(INNER_CLOCK, "$& (the stack's clock)");
+}
+
 /** The colour of a line: `bad` for what failed, `good` for what is done. */
 export function kindOf({ text }: LiveLine): "bad" | "good" | "" {
   if (/ {2}(?:ERROR|WARN) {2}| {2}(?:failed|dead|threw|could not) |^warning/.test(text)) return "bad";

@@ -12,6 +12,16 @@ export function useTopics() {
   return useQuery({ queryKey: ["topics"], queryFn: ({ signal }) => api.topics({ signal }) });
 }
 
+/** The first schedules, up to `MOST_SCHEDULES`. */
+export function useSchedules(refetchInterval: number = REFRESH_MS) {
+  return useQuery({
+    queryKey: ["schedules"],
+    refetchInterval,
+    queryFn: ({ signal }) => firstOf(api.schedules({ signal }), MOST_SCHEDULES),
+  });
+}
+const MOST_SCHEDULES = 1000;
+
 /** How many minutes the charts of the overview show. */
 export const AHEAD_MINUTES = 15;
 

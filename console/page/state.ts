@@ -32,7 +32,7 @@ narrow.addEventListener("change", ({ matches }) => {
   isNarrow.value = matches;
 });
 
-/** What the last action did, or why it failed. The page shows and announces it until the next one, or until the user closes it. */
+/** What the last action did, or why it failed. The page shows and announces it until the user closes it, opens another view or begins another action. */
 export type Notice = {
   readonly text: string;
   readonly href?: string;
@@ -40,9 +40,15 @@ export type Notice = {
   /** Whether the action failed. */
   readonly isFailure?: boolean;
 };
-export const notice = signal<(Notice & { readonly at: number }) | undefined>(undefined);
+/** `path`: the view on which it is shown. */
+type Said = Notice & { readonly at: number; readonly path: string };
+export const notice = signal<Said | undefined>(undefined);
 
 /** Shows a notice with the present time. */
 export function say(said: Notice): void {
-  notice.value = { ...said, at: Date.now() };
+  notice.value = { ...said, at: Date.now(), path: location.pathname };
+}
+
+export function forgetNotice(): void {
+  notice.value = undefined;
 }

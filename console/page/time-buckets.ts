@@ -3,8 +3,17 @@ import { shownState } from "./shown-state.ts";
 import { HOUR, MINUTE, SECOND } from "./times.ts";
 
 /** The kinds of jobs on the time axis, from the bottom of a bar to its top. */
-export const KINDS = ["done", "failed", "running", "due", "held"] as const;
+export const KINDS = ["done", "failed", "running", "late", "due", "held"] as const;
 export type Kind = (typeof KINDS)[number];
+/** The word for each kind, wherever the axis names it. */
+export const KIND_WORDS: Readonly<Record<Kind, string>> = {
+  done: "done",
+  failed: "dead or expired",
+  running: "running",
+  late: "late",
+  due: "due",
+  held: "held",
+};
 export type Counts = Readonly<Record<Kind, number>>;
 
 /** The counts of a topic by the beginning of their bucket, ms since the epoch. */
@@ -54,7 +63,8 @@ export function kindOf(
   job: Pick<JobSummary, "state" | "dueAt" | "heldUntil">,
   now: number,
 ): Kind | undefined {
-  switch (shownState(job, now)) {
+  const shown = shownState(job, now);
+  switch (shown) {
     case "done":
     case "handed-off":
       return "done";
@@ -64,7 +74,8 @@ export function kindOf(
     case "running":
       return "running";
     case "held":
-      return "held";
+    case "late":
+      return shown;
     case "cancelled":
       return undefined;
     default:
@@ -73,7 +84,7 @@ export function kindOf(
 }
 
 /** No jobs of any kind. */
-export const NO_COUNTS: Counts = { done: 0, failed: 0, running: 0, due: 0, held: 0 };
+export const NO_COUNTS: Counts = { done: 0, failed: 0, running: 0, late: 0, due: 0, held: 0 };
 
 /** Counts jobs by topic and by the bucket in which they are due. `now`: ms since the epoch. */
 export function countJobs(jobs: readonly JobSummary[], step: number, now: number): Map<string, Buckets> {
@@ -161,7 +172,7 @@ export function tallestOf(buckets: Buckets): number {
 /** `12 done, 1,000 due`; empty if there are no jobs. */
 export function countsText(counts: Counts): string {
   return KINDS.flatMap((kind) =>
-    counts[kind] === 0 ? [] : [`${counts[kind].toLocaleString("en")} ${kind}`],
+    counts[kind] === 0 ? [] : [`${counts[kind].toLocaleString("en")} ${KIND_WORDS[kind]}`],
   ).join(", ");
 }
 

@@ -53,6 +53,11 @@ export function timeText(at: number, now: number, zone: Zone): string {
   );
 }
 
+/** `14:03:05.123` */
+export function clockText(at: number, zone: Zone): string {
+  return formatOf(zone, { ...CLOCK, fractionalSecondDigits: 3 }).format(at);
+}
+
 /** `27 Nov`, with the year if it is another year; empty on the day of `now`. */
 function dateText(at: number, now: number, zone: Zone): string {
   const day = formatOf(zone, { ...DATE, year: "numeric" });

@@ -46,6 +46,7 @@ test("dead jobs are grouped by error, and a whole group is run again", async () 
   await redrive.click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText(/become due at once/).waitFor();
+  await dialog.getByRole("listitem").filter({ hasText: "no order … in the shop" }).waitFor();
   const height = async () => (await dialog.boundingBox())?.height;
   const before = await height();
   await dialog.getByLabel(/At most this many starts/).fill("2");
@@ -57,6 +58,19 @@ test("dead jobs are grouped by error, and a whole group is run again", async () 
   expect(states).not.toContain("dead");
 });
 
+test("a group that moves in the list keeps the focus, and the view says from when it is", async () => {
+  const page = await browser.open(`/console/dead?topic=${topic}`);
+  await page.getByText(/^As of \d\d:\d\d:\d\d /).waitFor();
+  const button = page.getByRole("button", { name: /^Redrive 1 job of this group/ });
+  await button.focus();
+  // A list whose order changes moves some of its items.
+  await page
+    .locator(".group")
+    .last()
+    .evaluate((group) => group.parentElement?.append(group));
+  await expect.poll(() => button.evaluate((element) => element === document.activeElement)).toBe(true);
+});
+
 test("all dead jobs are run again, after they have been counted", async () => {
   const page = await browser.open(`/console/dead?topic=${topic}`);
   await page.getByText("1 × the shop answered 503").waitFor();
@@ -64,6 +78,6 @@ test("all dead jobs are run again, after they have been counted", async () => {
   const dialog = page.getByRole("dialog");
   await dialog.getByText(/^1 job of/).waitFor();
   await dialog.getByRole("button", { name: "Redrive all: 1 job" }).click();
-  await page.getByText(`Changed 1 job of ${topic}.`).waitFor();
+  await page.getByText(`Redriven 1 job of ${topic}.`).waitFor();
   await page.getByText(`No job of ${topic} is dead.`).waitFor();
 });

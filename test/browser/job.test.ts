@@ -30,6 +30,9 @@ test("the life of a job says what happened, how late its run was, and what comes
     "…\nstarts attempt 2 of 3",
   ]);
   expect(texts.join()).toContain("the shop answered 503");
+  expect(texts[1]).toMatch(/ after the event before$/);
+  // The worker asked for a retry in an hour.
+  expect(texts[4]).toMatch(/, 1 h( \d+ s)? later than before$/);
 });
 
 test("a job is run now, after the dialog has said what that means", async () => {
@@ -44,7 +47,7 @@ test("a job is run now, after the dialog has said what that means", async () => 
 
 test("a job is rescheduled to a time in words", async () => {
   const job = await file("reschedule");
-  const page = await browser.open(`/console/jobs/${job.id}`);
+  const page = await browser.open(`/console/jobs/${job.id}`, { timezoneId: "Asia/Tokyo" });
   await button(page, "Reschedule …").click();
   const field = page.getByLabel("New time");
   await field.fill("some day");
@@ -52,8 +55,12 @@ test("a job is rescheduled to a time in words", async () => {
   expect(await button(page, "Reschedule the job").isDisabled()).toBe(true);
   await field.fill("2030-03-01T09:00:00Z");
   await button(page, "Reschedule the job").click();
-  await page.getByText("at 2030-03-01T09:00:00.000Z").waitFor();
+  await page.getByText("at 1 Mar 2030, 18:00:00 GMT+9.").waitFor();
   expect((await api.get(job.id)).dueAt).toBe("2030-03-01T09:00:00.000Z");
+  await button(page, "Reschedule …").click();
+  await button(page, "2 h later").click();
+  await button(page, "Reschedule the job").click();
+  await page.getByText("at 1 Mar 2030, 20:00:00 GMT+9.").waitFor();
 });
 
 test("a body is changed, and a mistake in it is named with its line", async () => {
@@ -105,9 +112,11 @@ test("a dead job is redriven", async () => {
   const page = await browser.open(`/console/jobs/${scene.dead.id}`);
   await page.getByText("TypeError: cannot read the price of order 17").first().waitFor();
   await button(page, "Redrive …").click();
+  await page.getByRole("dialog").getByText("TypeError: cannot read the price of order 17").waitFor();
   await button(page, "Redrive the job").click();
   await page.getByText("Redriven job-dead. It runs now.").waitFor();
   expect((await api.get(scene.dead.id)).state).not.toBe("dead");
+  await page.getByRole("listitem").getByText("redriven", { exact: true }).waitFor();
 });
 
 test("hostile texts of a job are shown as texts", async () => {

@@ -15,14 +15,14 @@ test("jobs are selected by topic, tag and range, and the address names the selec
   await page.getByText("Another range").click();
   await page.getByLabel("From").fill("2030-05-01T00:00:00Z");
   await page.getByLabel("Until").fill("2030-05-02T00:00:00Z");
-  await page.getByRole("button", { name: "Show this range" }).click();
+  await page.keyboard.press("Enter");
   await page.getByText("jobs-other").waitFor();
   await page.getByRole("textbox", { name: "Tag" }).fill("jobs-may-tag");
   await page.keyboard.press("Tab");
   await page.getByText("jobs-other").waitFor({ state: "hidden" });
   await page.getByText("jobs-may", { exact: true }).waitFor();
   const colleague = await browser.open(page.url().replace(inject("stackUrl"), ""));
-  await colleague.getByText("1 job in this range.").waitFor();
+  await colleague.getByText(/^1 job due from 1 May 2030, .* until 2 May 2030, .*: 1 scheduled\.$/).waitFor();
 });
 
 test("a list is read on while it is scrolled, and draws only the lines in sight", async () => {
@@ -34,7 +34,7 @@ test("a list is read on while it is scrolled, and draws only the lines in sight"
   const page = await browser.open(
     "/console/jobs?topic=work&from=2030-06-01T00:00:00Z&to=2030-06-01T12:00:00Z",
   );
-  await page.getByText("200 jobs in this range").waitFor();
+  await page.getByText(/^200 jobs due from .*: 200 scheduled, from 1 page/).waitFor();
   const list = page.getByRole("region", { name: "Jobs", exact: true });
   await expect
     .poll(async () => {
@@ -42,7 +42,7 @@ test("a list is read on while it is scrolled, and draws only the lines in sight"
       return page.getByText("jobs-many-499", { exact: true }).count();
     })
     .toBe(1);
-  await page.getByText("500 jobs in this range").waitFor();
+  await page.getByText(/^500 jobs due from .*: 500 scheduled/).waitFor();
   expect(await list.getByRole("listitem").count()).toBeLessThan(60);
 });
 
@@ -56,13 +56,18 @@ test("all jobs of a selection are moved and cancelled, after they have been coun
   const dialog = page.getByRole("dialog");
   await dialog.getByText("3 jobs").first().waitFor();
   await dialog.getByLabel("New time").fill("2030-07-01T09:30:00Z");
+  await dialog.getByText("All jobs move to the same moment.").waitFor();
   await dialog.getByRole("button", { name: "Move all: 3 jobs" }).click();
-  await page.getByText("Changed 3 jobs of work.").waitFor();
+  await page.getByText("Moved 3 jobs of work with the tag jobs-bulk.").waitFor();
   expect((await api.get(jobs[0]?.id ?? "")).dueAt).toBe("2030-07-01T09:30:00.000Z");
   await page.getByRole("button", { name: "Cancel all …" }).click();
+  // What was done before is no longer said beside the next action.
+  expect(await page.getByText("Moved 3 jobs").count()).toBe(0);
+  await dialog.getByText("Cancel all waiting jobs of work with the tag jobs-bulk?").waitFor();
   await dialog.getByRole("button", { name: "Cancel all: 3 jobs" }).click();
-  await page.getByText("Changed 3 jobs of work.").waitFor();
+  await page.getByText("Cancelled 3 jobs of work with the tag jobs-bulk.").waitFor();
   await expect.poll(async () => (await api.get(jobs[2]?.id ?? "")).state).toBe("cancelled");
+  await page.getByText(/^3 jobs due from .*: 3 cancelled\.$/).waitFor();
 });
 
 describe("a bulk that is interrupted", () => {
@@ -94,8 +99,8 @@ describe("a bulk that is interrupted", () => {
   }
   /** How many jobs the dialog says are changed. A part of a bulk changes at most 500 jobs, and fewer on a slow machine. */
   async function changedSoFar(dialog: Locator) {
-    const text = await dialog.getByText(/\d+ jobs changed/).textContent();
-    return Number(/(\d+) jobs changed/.exec(text ?? "")?.[1]);
+    const text = await dialog.getByText(/\d+ jobs cancelled/).textContent();
+    return Number(/(\d+) jobs cancelled/.exec(text ?? "")?.[1]);
   }
   const cancelled = async (tag: string) => {
     const range = { from: "2030-09-01T08:00:00Z", to: "2030-09-01T10:00:00Z" };
@@ -110,23 +115,23 @@ describe("a bulk that is interrupted", () => {
     const changed = await changedSoFar(dialog);
     expect(await cancelled("jobs-broken")).toBe(changed);
     await dialog.getByRole("button", { name: "Go on" }).click();
-    await page.getByText(/^Changed \d+ jobs of work\./).waitFor();
+    await page.getByText(/^Cancelled \d+ jobs of work with the tag jobs-broken\./).waitFor();
     expect(await cancelled("jobs-broken")).toBe(JOBS);
   });
 
   test("after its dialog was closed says so on the page, and can be repeated", async () => {
     const gone = Promise.withResolvers<boolean>();
     const { page, dialog } = await openMany("jobs-closed", async (call) => call === 2 && gone.promise);
-    await dialog.getByText(/jobs changed\. If you close this dialog, the change goes on/).waitFor();
+    await dialog.getByText(/jobs cancelled\. If you close this dialog, the change goes on/).waitFor();
     const changed = await changedSoFar(dialog);
     await dialog.getByRole("button", { name: "Close" }).click();
     const button = page.getByRole("button", { name: "Cancel all …" });
-    expect(await button.getAttribute("title")).toBe(`it still runs: ${changed} jobs changed so far`);
+    expect(await button.getAttribute("title")).toBe(`it still runs: ${changed} jobs cancelled so far`);
     gone.resolve(true);
     await page.getByRole("status").getByText("failed:").waitFor();
     await button.click();
     await dialog.getByRole("button", { name: `Cancel all: ${JOBS - changed} jobs` }).click();
-    await page.getByText(`Changed ${JOBS - changed} jobs of work.`).waitFor();
+    await page.getByText(`Cancelled ${JOBS - changed} jobs of work with the tag jobs-closed.`).waitFor();
     expect(await cancelled("jobs-closed")).toBe(JOBS);
   });
 });
@@ -137,6 +142,7 @@ test("a bulk needs a topic, and says so", async () => {
   await button.waitFor();
   expect(await button.isDisabled()).toBe(true);
   expect(await button.getAttribute("title")).toBe("choose a topic first");
+  await page.getByText("Choose a topic first.", { exact: true }).waitFor();
   await button.press("Enter");
   await page.getByRole("status").getByText("Cancel all: choose a topic first.").waitFor();
   expect(await page.getByRole("dialog").count()).toBe(0);
@@ -147,10 +153,12 @@ test("without a range, a bulk changes the jobs of the list and not those that we
   await api.enqueue("days", {}, { tag, delay: "2h", key: `${tag}-later` });
   await api.enqueue("days", {}, { tag, delay: "30m", key: `${tag}-next` });
   const page = await browser.open(`/console/jobs?topic=days&tag=${tag}`);
-  await page.getByText("1 job due in the next hour.").waitFor();
+  await page.getByText("1 job due in the next hour: 1 scheduled.").waitFor();
   await page.getByRole("button", { name: "Cancel all …" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText(/^1 job of days due from .* until .* will not run/).waitFor();
+  await dialog
+    .getByText(/^1 job of days with the tag jobs-same-range due from .* until .* will not run/)
+    .waitFor();
   const [from = 0, to = 0] = await dialog
     .locator("time")
     .evaluateAll((times) => times.map((time) => Date.parse(time.getAttribute("datetime") ?? "")));
@@ -164,7 +172,53 @@ test("a line that is cut says its whole text to a pointer", async () => {
   const page = await browser.open(`/console/jobs?tag=${tag}`);
   const line = page.getByRole("link", { name: /jobs-cut work/ });
   await line.getByTitle(`tag ${tag}`).waitFor();
-  await line.getByTitle("jobs-cut work").waitFor();
+  await line.getByTitle("jobs-cut", { exact: true }).waitFor();
+});
+
+test("a filter is applied while it is typed, and the first click after it is not lost", async () => {
+  const tag = "jobs-typed";
+  await api.enqueue("work", {}, { tag, delay: "30m", key: `${tag}-1` });
+  await api.enqueue("work", {}, { delay: "30m", key: `${tag}-other` });
+  const page = await browser.open("/console/jobs?topic=work");
+  await page.getByText(`${tag}-other`).waitFor();
+  // The jobs of a tag are read only when the test says so.
+  const wanted = Promise.withResolvers<void>();
+  await page.route(`**/jobs?*tag=${tag}*`, async (route) => {
+    await wanted.promise;
+    await route.continue();
+  });
+  await page.getByRole("textbox", { name: "Tag" }).fill(tag);
+  await page.getByRole("button", { name: "Cancel all …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText(`Cancel all waiting jobs of work with the tag ${tag}?`).waitFor();
+  // The lines of before stay meanwhile.
+  await page.locator(".dimmed").getByText(`${tag}-other`).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  wanted.resolve();
+  await page.getByText("1 job due in the next hour: 1 scheduled.").waitFor();
+  const field = page.getByRole("textbox", { name: "Group" });
+  await field.fill("jobs-no-group");
+  await page.getByText("No job due in the next hour matches.").waitFor();
+  expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
+});
+
+test("the range that is shown is marked and written", async () => {
+  const page = await browser.open("/console/jobs?topic=work");
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  const pressed = () => page.locator("[aria-pressed=true]").allTextContents();
+  await expect.poll(pressed).toEqual(["next hour"]);
+  await button("last day").click();
+  await expect.poll(pressed).toEqual(["last day"]);
+  await page
+    .getByText(/jobs? due from .* until /)
+    .first()
+    .waitFor();
+  await button("next hour").click();
+  await page
+    .getByText(/jobs? due in the next hour/)
+    .first()
+    .waitFor();
+  expect(new URL(page.url()).search).toBe("?topic=work");
 });
 
 test("in a narrow window the filters are one line that names them, until they are wanted", async () => {

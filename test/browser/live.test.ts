@@ -1,4 +1,4 @@
-import { inject, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { createClient } from "../../client/client.ts";
 import { testBrowser } from "./browser.ts";
 
@@ -13,6 +13,20 @@ test("what happens to a job is shown as it happens, and leads to the job", async
   await page.getByText(/done in attempt 1/).waitFor();
   await page.getByRole("link", { name: new RegExp(`${id} done`) }).click();
   await page.getByText("A job of reminders").waitFor();
+});
+
+test("times are in the chosen zone", async () => {
+  const page = await browser.open("/console/live", { timezoneId: "Asia/Kathmandu" });
+  const { id } = await api.enqueue("reminders", { text: "zone" }, { delay: 0 });
+  await page.getByLabel("Job id").fill(id);
+  const line = page.getByText(new RegExp(`${id} {2}enqueued, due`));
+  await line.waitFor();
+  const minute = async () => Number(/^\d\d:(\d\d):/.exec((await line.textContent()) ?? "")?.[1]);
+  const there = await minute();
+  await page.getByText("The times are GMT+5:45.").waitFor();
+  await page.getByLabel("Time zone").selectOption("UTC");
+  await page.getByText("The times are UTC.").waitFor();
+  expect(await minute()).toBe((there + 15) % 60);
 });
 
 test("lines are held still, and then follow", async () => {

@@ -24,6 +24,12 @@ test("a schedule is created, paused, resumed, run, edited and deleted", async ()
   await page.getByRole("button", { name: "Pause …" }).click();
   await dialog.getByRole("button", { name: "Pause the schedule" }).click();
   await page.getByText("Paused made-here.").waitFor();
+  await page.getByText("None while the schedule is paused.").waitFor();
+  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByRole("link", { name: "The schedule made-here is paused" }).click();
+  // What was done before is not said for ever.
+  await page.getByRole("button", { name: "Resume …" }).waitFor();
+  expect(await page.getByText("Paused made-here.").count()).toBe(0);
   expect((await api.schedule("made-here")).paused).toBe(true);
   await page.getByRole("button", { name: "Resume …" }).click();
   await dialog.getByRole("button", { name: "Resume the schedule" }).click();

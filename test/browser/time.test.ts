@@ -16,6 +16,7 @@ test("a long range counts jobs, a short one draws them as links", async () => {
     await api.enqueue("work", {}, { dueAt: `${DAY}T09:${minute}:30Z`, key: `time-${minute}` });
   const page = await browser.open(`/console/time?topic=work&from=${DAY}T08:30:00Z&to=${DAY}T10:00:00Z`);
   await page.getByText("3 due; tallest bar 1").waitFor();
+  await page.getByText("Schedules will add jobs at their next occurrences").waitFor();
   await page.getByText("The numbers as a table").click();
   await page.getByRole("link", { name: "1 due" }).first().waitFor();
   await page.goto(`${inject("stackUrl")}/console/time?topic=work&from=${DAY}T09:00:00Z&to=${DAY}T09:05:00Z`);

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { MinutehandError, messageOf } from "../../../core/errors.ts";
 import { refresh } from "../api.ts";
-import { type Notice, say } from "../state.ts";
+import { forgetNotice, type Notice, say } from "../state.ts";
 
 type Props = {
   /** The text of the button, such as `Cancel`. */
@@ -43,6 +43,7 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
         title={impossible}
         onClick={() => {
           if (impossible !== undefined) return say({ text: `${label}: ${impossible}.`, isFailure: true });
+          forgetNotice();
           onOpen?.();
           setOpen(true);
         }}

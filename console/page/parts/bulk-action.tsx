@@ -7,6 +7,14 @@ import { Action } from "./action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
 import { Time } from "./time.tsx";
 
+/** What each action asks before, and how it names the jobs that it has changed. */
+const WORDS: Readonly<Record<BulkRequest["action"], { readonly asks: string; readonly done: string }>> = {
+  run: { asks: "Run now all waiting jobs", done: "brought forward" },
+  move: { asks: "Move all waiting jobs", done: "moved" },
+  cancel: { asks: "Cancel all waiting jobs", done: "cancelled" },
+  redrive: { asks: "Redrive all dead jobs", done: "redriven" },
+};
+
 type Props = {
   readonly label: string;
   readonly request: BulkRequest;
@@ -38,6 +46,8 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
   const perSecond = rateOf(rate);
   const changeable = counted ? counted.matched - skippedOf(counted) : 0;
   const isCounted = counted !== undefined && counted.cursor === undefined;
+  const { asks, done: past } = WORDS[request.action];
+  const whose = selectionText(request);
 
   async function count(): Promise<void> {
     counting.current?.abort();
@@ -69,7 +79,7 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
       const done = await api.bulk(cursor === undefined ? whole : { ...whole, cursor }, setSums);
       const left = skippedOf(done);
       const skipped = left === 0 ? "" : ` ${left.toLocaleString("en")} were not changed: ${reasonsOf(done)}.`;
-      return `Changed ${jobsText(done.changed)} of ${request.topic}.${skipped}`;
+      return `${past.charAt(0).toUpperCase()}${past.slice(1)} ${jobsText(done.changed)} of ${whose}.${skipped}`;
     } catch (error) {
       if (error instanceof MinutehandError && typeof error.data.cursor === "string")
         setCursor(error.data.cursor);
@@ -82,11 +92,11 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
   return (
     <Action
       label={label}
-      title={`${label}: ${request.topic}`}
+      title={`${asks} of ${whose}?`}
       confirm={cursor === undefined ? `${label}: ${jobsText(changeable)}` : "Go on"}
       isDangerous={isDangerous === true}
       isReady={isReady && isCounted && changeable > 0}
-      impossible={isRunning ? `it still runs: ${jobsText(sums?.changed ?? 0)} changed so far` : impossible}
+      impossible={isRunning ? `it still runs: ${jobsText(sums?.changed ?? 0)} ${past} so far` : impossible}
       onOpen={() => void count()}
       onClose={() => counting.current?.abort()}
       run={run}
@@ -110,7 +120,7 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
         )}
         {counted && isCounted && (
           <p>
-            <strong>{jobsText(changeable)}</strong> of <strong>{request.topic}</strong>
+            <strong>{jobsText(changeable)}</strong> of <strong>{whose}</strong>
             {request.action === "redrive" ? " that died from " : " due from "}
             <Time at={counted.from} show="time" /> until <Time at={counted.to} show="time" /> {effect}.
           </p>
@@ -118,12 +128,19 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
         {sums && (
           <p>
             <progress max={100} value={shareOf(sums)} aria-label="Share of the range that is done" />{" "}
-            {jobsText(sums.changed)} changed{isRunning && ". If you close this dialog, the change goes on"}
+            {jobsText(sums.changed)} {past}
+            {isRunning && ". If you close this dialog, the change goes on"}
           </p>
         )}
       </div>
     </Action>
   );
+}
+
+/** `work with the tag a and the group b` */
+function selectionText({ topic, tag, group }: BulkRequest): string {
+  const labels = [...(tag ? [`the tag ${tag}`] : []), ...(group ? [`the group ${group}`] : [])];
+  return labels.length === 0 ? topic : `${topic} with ${labels.join(" and ")}`;
 }
 
 function jobsText(count: number): string {

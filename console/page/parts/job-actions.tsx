@@ -4,9 +4,10 @@ import { api } from "../api.ts";
 import { readJson } from "../json-text.ts";
 import { now, zone } from "../state.ts";
 import { readJobTime, readTime } from "../time-words.ts";
-import { relativeText } from "../times.ts";
+import { DAY, durationText, HOUR, isoAt, relativeText, timeText } from "../times.ts";
 import { Action } from "./action.tsx";
 import { JsonField } from "./json-field.tsx";
+import { DiedOf } from "./redrive.tsx";
 import { Time } from "./time.tsx";
 import { TimeField } from "./time-field.tsx";
 
@@ -68,12 +69,20 @@ export function JobActions({ job }: { job: JobJson }) {
           <strong>{name}</strong> becomes due now, with all of its attempts. If its cause is not mended, it
           dies again.
         </p>
+        {job.lastError !== undefined && <DiedOf errors={[firstLineOf(job.lastError)]} />}
       </Action>
     </div>
   );
 }
 
 type Props = { readonly job: JobJson; readonly name: string; readonly impossible: string | undefined };
+
+/** How much later than its due time a button moves a job, ms. */
+const LATER = [HOUR, 2 * HOUR, DAY];
+
+function firstLineOf(text: string): string {
+  return text.split("\n")[0] ?? text;
+}
 
 function Reschedule({ job, name, impossible }: Props) {
   const [words, setWords] = useState("");
@@ -88,12 +97,20 @@ function Reschedule({ job, name, impossible }: Props) {
       isReady={time !== undefined}
       run={async () => {
         const moved = await api.reschedule(job.id, time ?? {});
-        return `${name} is due ${relativeText(Date.parse(moved.dueAt), Date.now())}, at ${moved.dueAt}.`;
+        const [at, present] = [Date.parse(moved.dueAt), Date.now()];
+        return `${name} is due ${relativeText(at, present)}, at ${timeText(at, present, zone.value)}.`;
       }}
     >
       <p>
         <strong>{name}</strong> is due <Time at={job.dueAt} /> now.
       </p>
+      <div class="buttons">
+        {LATER.map((by) => (
+          <button key={by} type="button" onClick={() => setWords(isoAt(Date.parse(job.dueAt) + by))}>
+            {durationText(by)} later
+          </button>
+        ))}
+      </div>
       <TimeField label="New time" value={words} onChange={setWords} />
       {"at" in read && (
         <p>

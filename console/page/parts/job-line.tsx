@@ -13,14 +13,15 @@ export function JobLine({ job }: { job: JobSummary }) {
     lastError,
   ]
     .filter(Boolean)
-    .join(" ");
+    .join(" · ");
   const isHeld = job.state === "scheduled" && heldUntil !== undefined && heldUntil > dueAt;
   return (
     <a class="job-line" href={addresses.job(id)} data-line>
       <StateBadge job={job} />
-      <span class="job-name" title={`${key ?? id} ${topic}`}>
-        <strong>{key ?? id}</strong> <span class="quiet">{topic}</span>
-      </span>
+      <span class="job-name" title={key ?? id}>
+        <strong>{key ?? id}</strong>
+      </span>{" "}
+      <span class="job-topic quiet">{topic}</span>
       <span class="job-time">
         <Time at={isHeld ? heldUntil : dueAt} />
       </span>

@@ -8,6 +8,7 @@ const COLOURS: Readonly<Record<Kind, `--${string}`>> = {
   done: "--good",
   failed: "--bad",
   running: "--accent",
+  late: "--late",
   due: "--due",
   held: "--warn",
 };

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobSummary } from "../../../http/answers.ts";
+import { shownState } from "../shown-state.ts";
 import { now, zone } from "../state.ts";
 import {
   type Buckets,
@@ -12,7 +13,7 @@ import {
   tallestOf,
   timeAt,
 } from "../time-buckets.ts";
-import { isoAt, spanText } from "../times.ts";
+import { isoAt, spanText, timeText } from "../times.ts";
 import { LaneChart, type Scale } from "./lane-chart.tsx";
 import { addresses } from "./search.ts";
 
@@ -142,8 +143,8 @@ function LaneJobs({ jobs, axis }: { jobs: readonly JobSummary[]; axis: Props["ax
           key={job.id}
           class={`kind-${kindOf(job, now.value) ?? "cancelled"}`}
           href={addresses.job(job.id)}
-          title={`${job.key ?? job.id}, ${job.state}, due ${job.dueAt}`}
-          aria-label={`${job.key ?? job.id}, ${job.state}`}
+          title={`${job.key ?? job.id}, ${shownState(job, now.value)}, due ${timeText(Date.parse(job.dueAt), now.value, zone.value)}`}
+          aria-label={`${job.key ?? job.id}, ${shownState(job, now.value)}`}
           style={{ "--at": String(Date.parse(job.dueAt) - origin) }}
           data-line
         >

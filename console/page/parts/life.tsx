@@ -28,22 +28,24 @@ export function Life({ job }: { job: JobJson }) {
       {job.timeline.map((event, index) => {
         const [mark, colour] = LOOKS[event.event] ?? ["·", ""];
         const before = job.timeline[index - 1];
+        const moved = movedText(event, job.timeline.slice(0, index));
         return (
           <li key={`${event.at} ${event.event}`}>
             <span class={`mark ${colour}`} aria-hidden="true">
               {mark}
             </span>
             <div>
-              <strong>{textOf(event)}</strong> <Time at={event.at} />
+              <strong>{textOf(event, before)}</strong> <Time at={event.at} />
               {before && (
                 <span class="gap quiet">
                   {" "}
-                  {durationText(Date.parse(event.at) - Date.parse(before.at))} later
+                  {durationText(Date.parse(event.at) - Date.parse(before.at))} after the event before
                 </span>
               )}
               {event.dueAt !== undefined && (
                 <div class="quiet">
                   due <Time at={event.dueAt} />
+                  {moved}
                 </div>
               )}
               {event.error !== undefined && (
@@ -58,7 +60,16 @@ export function Life({ job }: { job: JobJson }) {
   );
 }
 
-function textOf({ event, attempt, lateness }: Event): string {
+/** By how much a move has changed the due time, such as `, 1 h later than before`. Empty if the time before is not known. */
+function movedText({ event, dueAt }: Event, earlier: readonly Event[]): string {
+  const before = earlier.findLast((one) => one.dueAt !== undefined)?.dueAt;
+  if (event !== "moved" || dueAt === undefined || before === undefined) return "";
+  const by = Date.parse(dueAt) - Date.parse(before);
+  if (by === 0) return ", as before";
+  return `, ${durationText(Math.abs(by))} ${by < 0 ? "earlier" : "later"} than before`;
+}
+
+function textOf({ event, attempt, lateness }: Event, before: Event | undefined): string {
   const run = attempt === undefined ? "" : ` attempt ${attempt}`;
   const late = lateness === undefined ? "" : `, ${durationText(lateness * 1000)} late`;
   switch (event) {
@@ -66,6 +77,8 @@ function textOf({ event, attempt, lateness }: Event): string {
       return `started${run}${late}`;
     case "sent":
       return `sent to the queue for${run}`;
+    case "moved":
+      return before?.event === "dead" ? "redriven" : event;
     case "asked-to-retry":
       return `asked to run again after${run}`;
     default:

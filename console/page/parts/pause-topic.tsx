@@ -24,8 +24,11 @@ export function PauseTopic({ topic }: { topic: string }) {
   );
 }
 
+type ResumeProps = Pick<TopicJson, "topic" | "depths"> & { readonly pause: NonNullable<TopicJson["pause"]> };
+
 /** Resumes a paused topic, at a rate that the user may choose. */
-export function ResumeTopic({ topic, pause }: { topic: string; pause: NonNullable<TopicJson["pause"]> }) {
+export function ResumeTopic({ topic, depths, pause }: ResumeProps) {
+  const { ready, delayed, inFlight } = depths;
   const [rate, setRate] = useState("");
   const perSecond = rateOf(rate);
   return (
@@ -45,8 +48,13 @@ export function ResumeTopic({ topic, pause }: { topic: string; pause: NonNullabl
     >
       <p>
         {pause.parked === 0
-          ? "No job waits. A rate matters only if jobs become due before the topic is resumed."
-          : `${parkedText(pause.parked)} that became due will start, ${paceText(perSecond)}.`}
+          ? "No job is parked. A rate matters only if jobs are parked before the topic is resumed."
+          : `${parkedText(pause.parked)} that became due ${pause.parked === 1 ? "is" : "are"} parked. They will start, ${paceText(perSecond)}.`}
+      </p>
+      <p>
+        {ready + delayed + inFlight === 0
+          ? "The queue has no messages of this topic."
+          : `The queue also has messages of this topic: ${ready} ready, ${delayed} delayed, ${inFlight} in flight. Their jobs start too, when they are due.`}
       </p>
       <RateField value={rate} onChange={setRate} jobs={pause.parked} />
     </Action>

@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
 import { now, zone } from "../state.ts";
 import { readTime } from "../time-words.ts";
-import { DAY, durationText, HOUR, isoAt } from "../times.ts";
+import { DAY, durationText, HOUR, isoAt, MINUTE } from "../times.ts";
 import { TimeField } from "./time-field.tsx";
 
-/** The ranges that a button sets: from and to, ms from now. */
+/** The ranges that a button sets: from and to, ms from now. Without a range the list shows the next hour, which moves on with the time. */
 const RANGES = [
   ["last day", -DAY, 0],
   ["last hour", -HOUR, 0],
-  ["next hour", 0, HOUR],
+  ["next hour", undefined, undefined],
   ["next day", 0, DAY],
   ["next 7 days", 0, 7 * DAY],
 ] as const;
@@ -33,20 +33,31 @@ export function RangeFields({ from, to, onChange }: Props) {
           <button
             key={name}
             type="button"
-            onClick={() => onChange({ from: isoAt(Date.now() + begin), to: isoAt(Date.now() + end) })}
+            aria-pressed={
+              begin === undefined
+                ? from === "" && to === ""
+                : isAbout(from, now.value + begin) && isAbout(to, now.value + end)
+            }
+            onClick={() =>
+              onChange(
+                begin === undefined
+                  ? { from: "", to: "" }
+                  : { from: isoAt(Date.now() + begin), to: isoAt(Date.now() + end) },
+              )
+            }
           >
             {name}
           </button>
         ))}
-        {from !== "" && (
-          <button type="button" onClick={() => onChange({ from: "", to: "" })}>
-            no range
-          </button>
-        )}
       </div>
       <OwnRange key={`${from} ${to}`} from={from} to={to} onChange={onChange} />
     </fieldset>
   );
+}
+
+/** Whether a time is at most a minute away from another. */
+function isAbout(time: string, other: number): boolean {
+  return Math.abs(Date.parse(time) - other) < MINUTE;
 }
 
 function OwnRange({ from, to, onChange }: Props) {
@@ -62,20 +73,28 @@ function OwnRange({ from, to, onChange }: Props) {
           ? `the range must be at most ${durationText(LONGEST)}, got ${durationText(span)}`
           : undefined;
   const isChanged = words.from !== from || words.to !== to;
+  const isReady = isChanged && span !== undefined && trouble === undefined;
+  function show(): void {
+    if (isReady && begin && end && "at" in begin && "at" in end)
+      onChange({ from: isoAt(begin.at), to: isoAt(end.at) });
+  }
   return (
     <details>
       <summary>{from === "" ? "Another range" : "This range"}</summary>
-      <TimeField label="From" value={words.from} onChange={(text) => setWords({ ...words, from: text })} />
-      <TimeField label="Until" value={words.to} onChange={(text) => setWords({ ...words, to: text })} />
+      <TimeField
+        label="From"
+        value={words.from}
+        onChange={(text) => setWords({ ...words, from: text })}
+        onEnter={show}
+      />
+      <TimeField
+        label="Until"
+        value={words.to}
+        onChange={(text) => setWords({ ...words, to: text })}
+        onEnter={show}
+      />
       {trouble && <p class="wrong">{trouble}</p>}
-      <button
-        type="button"
-        disabled={!isChanged || span === undefined || trouble !== undefined}
-        onClick={() => {
-          if (begin && end && "at" in begin && "at" in end)
-            onChange({ from: isoAt(begin.at), to: isoAt(end.at) });
-        }}
-      >
+      <button type="button" disabled={!isReady} onClick={show}>
         Show this range
       </button>
     </details>

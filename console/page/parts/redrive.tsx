@@ -11,11 +11,13 @@ type Chosen = {
   readonly ids: readonly string[];
   /** Says in the button which jobs these are, such as ` of this group`. */
   readonly whose?: string;
+  /** The errors of which the jobs died. */
+  readonly errors: readonly string[];
   readonly onDone: () => void;
 };
 
 /** Runs chosen dead jobs again, at a rate that the user may choose. */
-export function RedriveChosen({ topic, ids, whose = "", onDone }: Chosen) {
+export function RedriveChosen({ topic, ids, whose = "", errors, onDone }: Chosen) {
   const [rate, setRate] = useState("");
   const [done, setDone] = useState(0);
   const perSecond = rateOf(rate);
@@ -52,20 +54,41 @@ export function RedriveChosen({ topic, ids, whose = "", onDone }: Chosen) {
         {jobs} of <strong>{topic}</strong> {ids.length === 1 ? "becomes" : "become"} due at once, or one after
         the other at the rate below. The attempts are counted anew.
       </p>
+      <DiedOf errors={errors} />
       <RateField value={rate} onChange={setRate} jobs={ids.length} />
       {done > 0 && <progress max={ids.length} value={Math.min(done, ids.length)} aria-label="Redriven" />}
     </Action>
   );
 }
 
+/** A dialog names at most so many errors. */
+const NAMED_ERRORS = 3;
+
+/** Names the errors whose causes must be mended before a redrive helps. */
+export function DiedOf({ errors }: { errors: readonly string[] }) {
+  return (
+    <>
+      <p>Is the cause mended? The errors were:</p>
+      <ul class="errors">
+        {errors.slice(0, NAMED_ERRORS).map((error) => (
+          <li key={error}>{error}</li>
+        ))}
+        {errors.length > NAMED_ERRORS && <li>and {errors.length - NAMED_ERRORS} others</li>}
+      </ul>
+    </>
+  );
+}
+
 /** Runs all dead jobs of a topic again. Counts them first. */
-export function RedriveAll({ topic }: { topic: string }) {
+export function RedriveAll({ topic, errors }: Pick<Chosen, "topic" | "errors">) {
   return (
     <BulkAction
       label="Redrive all"
       request={{ action: "redrive", topic }}
       effect="become due at once, or at the rate above. Their attempts are counted anew"
       takesRate
-    />
+    >
+      <DiedOf errors={errors} />
+    </BulkAction>
   );
 }

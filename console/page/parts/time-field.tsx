@@ -10,10 +10,12 @@ type Props = {
   readonly onChange: (words: string) => void;
   /** Whether the field may stay empty. */
   readonly isOptional?: boolean;
+  /** What the Enter key does. Default: it submits the form. */
+  readonly onEnter?: () => void;
 };
 
 /** A field for a time in words. Under the field stands the time that was understood, or why the words name no time. */
-export function TimeField({ label, value, onChange, isOptional }: Props) {
+export function TimeField({ label, value, onChange, isOptional, onEnter }: Props) {
   const id = useId();
   const isEmpty = value.trim() === "";
   const read = readTime(value, now.value, zone.value);
@@ -28,6 +30,9 @@ export function TimeField({ label, value, onChange, isOptional }: Props) {
           aria-describedby={id}
           aria-invalid={isWrong}
           onInput={(event) => onChange(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter") onEnter?.();
+          }}
         />
       </label>
       <p id={id} class={isWrong ? "wrong" : "quiet"} aria-live="polite">

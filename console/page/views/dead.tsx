@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import type { JobSummary } from "../../../http/answers.ts";
-import { api } from "../api.ts";
+import { api, REFRESH_MS } from "../api.ts";
 import { diedAt, type ErrorGroup, groupByError } from "../error-groups.ts";
 import { JobLine } from "../parts/job-line.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
@@ -63,12 +63,16 @@ function AllTopics() {
 /** So many dead jobs are read and grouped. An action on all of them does not depend on this number. */
 const READ_JOBS = 2000;
 
+/** More dead jobs are read less often. */
+const OFTEN_READ_JOBS = 200;
+
 function DeadOf({ topic }: { topic: string }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const dead = useQuery({
     queryKey: ["dead", topic],
     queryFn: ({ signal }) => firstOf(api.dead(topic, { signal, pageSize: 1000 }), READ_JOBS),
-    refetchInterval: 30_000,
+    refetchInterval: ({ state: { data } }) =>
+      (data?.length ?? 0) <= OFTEN_READ_JOBS ? Math.max(REFRESH_MS, 5000) : 30_000,
   });
   return (
     <Loaded query={dead} what={`the dead jobs of ${topic}`}>
@@ -83,6 +87,8 @@ function DeadOf({ topic }: { topic: string }) {
           );
         }
         const ids = jobs.flatMap(({ id }) => (chosen.has(id) ? [id] : []));
+        const groups = groupByError(jobs);
+        const chosenGroups = groups.filter((group) => group.jobs.some(({ id }) => chosen.has(id)));
         return (
           <>
             <p role="status">
@@ -91,12 +97,20 @@ function DeadOf({ topic }: { topic: string }) {
                 : `${jobs.length.toLocaleString("en")} dead jobs, grouped by error.`}{" "}
               {ids.length > 0 && `${ids.length.toLocaleString("en")} are chosen.`}
             </p>
+            <p class="quiet">
+              As of <Time at={dead.dataUpdatedAt} show="time" />.
+            </p>
             <div class="buttons">
-              <RedriveChosen topic={topic} ids={ids} onDone={() => setChosen(new Set())} />
-              <RedriveAll topic={topic} />
+              <RedriveChosen
+                topic={topic}
+                ids={ids}
+                errors={chosenGroups.map(({ name }) => name)}
+                onDone={() => setChosen(new Set())}
+              />
+              <RedriveAll topic={topic} errors={groups.map(({ name }) => name)} />
             </div>
             <ul class="groups">
-              {groupByError(jobs).map((group) => (
+              {groups.map((group) => (
                 <Group key={group.name} topic={topic} group={group} chosen={chosen} choose={setChosen} />
               ))}
             </ul>
@@ -149,7 +163,13 @@ function Group({ topic, group: { name, jobs }, chosen, choose }: GroupProps) {
             </div>
           </summary>
         </details>
-        <RedriveChosen topic={topic} ids={ids} whose=" of this group" onDone={() => set(ids, false)} />
+        <RedriveChosen
+          topic={topic}
+          ids={ids}
+          whose=" of this group"
+          errors={[name]}
+          onDone={() => set(ids, false)}
+        />
       </div>
       {isOpen && (
         <>

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/preact-query";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { JobSummary } from "../../../http/answers.ts";
 import { queries, REFRESH_MS } from "../api.ts";
@@ -107,10 +107,12 @@ function Selected() {
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) => jobPage(asked, pageParam, signal),
     getNextPageParam: ({ cursor }) => cursor,
+    // The lines of the selection before stay until those of a new selection are read, so that nothing moves under the pointer.
+    placeholderData: (before) => before,
     refetchInterval: ({ state: { data } }) =>
       (data?.pages.length ?? 0) <= REFRESHED_PAGES ? Math.max(REFRESH_MS, 5000) : false,
   });
-  const { fetchNextPage, hasNextPage, isFetchingNextPage, data } = pages;
+  const { fetchNextPage, hasNextPage, isFetchingNextPage, isPlaceholderData, data } = pages;
   const readOn = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
@@ -118,6 +120,7 @@ function Selected() {
   useEffect(() => {
     if (jobs.length < FIRST_JOBS && !isStopped) readOn();
   }, [jobs.length, isStopped, readOn]);
+  const isMore = isPlaceholderData ? data?.pages.at(-1)?.cursor !== undefined : hasNextPage;
   return (
     <>
       <Filters />
@@ -125,11 +128,18 @@ function Selected() {
         {({ pages: read }) => (
           <>
             <p role="status">
-              {countText(jobs.length, hasNextPage)} {rangeText(from, to)}
-              {hasNextPage
-                ? `, from ${read.length} ${read.length === 1 ? "page" : "pages"}; the rest of the range is ${isFetchingNextPage ? "being read" : "not read yet"}`
-                : ""}
-              .
+              {isPlaceholderData ? (
+                "Reading the jobs …"
+              ) : (
+                <>
+                  {countText(jobs.length, hasNextPage)} <RangeText from={from} to={to} />
+                  {statesText(jobs)}
+                  {hasNextPage
+                    ? `, from ${read.length} ${read.length === 1 ? "page" : "pages"}; the rest of the range is ${isFetchingNextPage ? "being read" : "not read yet"}`
+                    : ""}
+                  .
+                </>
+              )}
               {!from && !to && (
                 <>
                   {" "}
@@ -138,7 +148,7 @@ function Selected() {
                   </a>
                 </>
               )}
-              {read.length > REFRESHED_PAGES && (
+              {read.length > REFRESHED_PAGES && !isPlaceholderData && (
                 <>
                   {" "}
                   As of <Time at={pages.dataUpdatedAt} show="time" />.{" "}
@@ -151,16 +161,27 @@ function Selected() {
                 </>
               )}
             </p>
-            {jobs.length === 0 && !hasNextPage ? (
-              <Empty>
-                <p>No job {rangeText(from, to)} matches. Choose another range, or fewer conditions.</p>
-              </Empty>
-            ) : (
-              <Rows rows={jobs} keyOf={({ id }) => id} height={44} label="Jobs" onEnd={readOn}>
-                {(job) => <JobLine job={job} />}
-              </Rows>
-            )}
-            {hasNextPage && (
+            <div class={isPlaceholderData ? "dimmed" : undefined}>
+              {jobs.length === 0 && !isMore ? (
+                <Empty>
+                  <p>
+                    {isPlaceholderData ? (
+                      "Reading the jobs …"
+                    ) : (
+                      <>
+                        No job <RangeText from={from} to={to} /> matches. Choose another range, or fewer
+                        conditions.
+                      </>
+                    )}
+                  </p>
+                </Empty>
+              ) : (
+                <Rows rows={jobs} keyOf={({ id }) => id} height={44} label="Jobs" onEnd={readOn}>
+                  {(job) => <JobLine job={job} />}
+                </Rows>
+              )}
+            </div>
+            {isMore && (
               <div class="buttons">
                 <button
                   type="button"
@@ -193,8 +214,26 @@ function aroundNow(): { from: string; to: string } {
   return { from: isoAt(Date.now() - HOUR), to: isoAt(Date.now() + HOUR) };
 }
 
-function rangeText(from = "", to = ""): string {
-  return from === "" && to === "" ? "due in the next hour" : "in this range";
+/** `: 2 done, 1 scheduled`; empty if there are no jobs. */
+function statesText(jobs: readonly JobSummary[]): string {
+  const counts = Map.groupBy(jobs, ({ state }) => state);
+  const texts = STATES.flatMap((state) => {
+    const count = counts.get(state)?.length;
+    return count === undefined ? [] : [`${count.toLocaleString("en")} ${state}`];
+  });
+  return texts.length === 0 ? "" : `: ${texts.join(", ")}`;
+}
+
+/** Names the range of the list: by its two times, or by words if the address names none. */
+function RangeText({ from = "", to = "" }: { from?: string | undefined; to?: string | undefined }) {
+  if (from === "" && to === "") return <>due in the next hour</>;
+  const range = listedRange(from, to);
+  if (Number.isNaN(Date.parse(range.from)) || Number.isNaN(Date.parse(range.to))) return <>in this range</>;
+  return (
+    <>
+      due from <Time at={range.from} show="time" /> until <Time at={range.to} show="time" />
+    </>
+  );
 }
 
 /** The filters. Where they would take half of the window, they are folded, and their names and values are in one line. */
@@ -233,6 +272,10 @@ function FilterFields() {
   );
 }
 
+/** How long the user must not type until a filter is applied, ms. */
+const TYPED_MS = 400;
+
+/** A filter of a text. It is applied while the user types, because the click that leaves the field may be for something else. */
 function Filter({
   name,
   value,
@@ -242,14 +285,37 @@ function Filter({
   value: string;
   onChange: (text: string) => void;
 }) {
+  const [text, setText] = useState(value);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const applied = useRef(value);
+  // The other filters may change before this one is applied.
+  const latest = useRef(onChange);
+  latest.current = onChange;
+  useEffect(() => {
+    // The address may change without this field. What the user types meanwhile stays.
+    if (value !== applied.current) setText(value);
+    applied.current = value;
+  }, [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  function apply(words: string): void {
+    clearTimeout(timer.current);
+    if (words.trim() === applied.current) return;
+    applied.current = words.trim();
+    latest.current(words.trim());
+  }
   return (
     <div class="field">
       <label>
         {name === "tag" ? "Tag" : "Group"}
         <input
-          value={value}
+          value={text}
           placeholder="any"
-          onChange={(event) => onChange(event.currentTarget.value.trim())}
+          onInput={({ currentTarget: { value: words } }) => {
+            setText(words);
+            clearTimeout(timer.current);
+            timer.current = setTimeout(apply, TYPED_MS, words);
+          }}
+          onChange={(event) => apply(event.currentTarget.value)}
         />
       </label>
     </div>
@@ -269,6 +335,7 @@ function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection:
   const [words, setWords] = useState("");
   const time = readJobTime(words, now.value, zone.value);
   const impossible = topic === "" ? "choose a topic first" : undefined;
+  const place = from || to ? "in this range" : "due in the next hour";
   const chosen = {
     topic,
     ...(tag ? { tag } : {}),
@@ -279,8 +346,8 @@ function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection:
     <section aria-labelledby="bulks-title">
       <h2 id="bulks-title">Change all jobs of this topic, tag, group and range</h2>
       <p class="quiet">
-        These actions change the waiting jobs {rangeText(from, to)}, whatever the state filter says. They
-        count the jobs first.
+        These actions change the waiting jobs {place}, whatever the state filter says. They count the jobs
+        first.
       </p>
       <div class="buttons">
         <BulkAction
@@ -293,12 +360,13 @@ function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection:
         <BulkAction
           label="Move all"
           request={{ action: "move", ...chosen, ...(time ?? { delay: 0 }) }}
-          effect="move to the time above"
+          effect="move to the time above, all to the same moment or at the rate above"
           takesRate
           isReady={time !== undefined}
           impossible={impossible}
         >
           <TimeField label="New time" value={words} onChange={setWords} />
+          <p>All jobs move to the same moment. Words such as "in 30 minutes" count from now.</p>
         </BulkAction>
         <BulkAction
           label="Cancel all"
@@ -307,6 +375,7 @@ function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection:
           isDangerous
           impossible={impossible}
         />
+        {impossible && <span class="quiet">Choose a topic first.</span>}
       </div>
     </section>
   );

@@ -1,11 +1,13 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { LIVE_PATH } from "../../about.ts";
 import type { LiveLine } from "../../live.ts";
-import { kindOf, matchingLines, withLines } from "../live-lines.ts";
+import { kindOf, matchingLines, textOn, withLines } from "../live-lines.ts";
 import { Empty } from "../parts/loaded.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { TopicField } from "../parts/topic-field.tsx";
+import { now, zone } from "../state.ts";
+import { clockText, zoneName } from "../times.ts";
 import "./live.css";
 
 /** The lines of the local stack's log, as they are written. */
@@ -46,6 +48,7 @@ export function LiveView() {
         <span class="quiet" role="status">
           {shown.length === 1 ? "1 line" : `${shown.length.toLocaleString("en")} lines`}
         </span>
+        <span class="quiet">The times are {zoneName(now.value, zone.value)}.</span>
       </div>
       {shown.length === 0 ? (
         <Empty>
@@ -75,10 +78,11 @@ function keyOf({ number, at }: LiveLine): string {
 
 function Line({ line }: { line: LiveLine }) {
   const kind = kindOf(line);
-  if (line.job === undefined) return <span class={`live-line ${kind}`}>{line.text}</span>;
+  const text = textOn(clockText(line.at, zone.value), line);
+  if (line.job === undefined) return <span class={`live-line ${kind}`}>{text}</span>;
   return (
     <a class={`live-line ${kind}`} href={addresses.job(line.job)} data-line>
-      {line.text}
+      {text}
     </a>
   );
 }

@@ -1,6 +1,7 @@
+import { useRef } from "preact/hooks";
 import { OVERDUE_COUNTED } from "../../../client/overdue.ts";
 import { USUAL_LAG } from "../../../core/constants.ts";
-import type { JobSummary, TopicJson } from "../../../http/answers.ts";
+import type { JobSummary, ScheduleSummary, TopicJson } from "../../../http/answers.ts";
 import type { Lateness } from "../lateness.ts";
 import { Bars } from "../parts/bars.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
@@ -8,7 +9,7 @@ import { PauseTopic, parkedText, ResumeTopic } from "../parts/pause-topic.tsx";
 import { addresses } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { Explained, WordList } from "../parts/words.tsx";
-import { AHEAD_MINUTES, useDueNext, useLateJobs, useLateness, useTopics } from "../reads.ts";
+import { AHEAD_MINUTES, useDueNext, useLateJobs, useLateness, useSchedules, useTopics } from "../reads.ts";
 import { now, zone } from "../state.ts";
 import { durationText, MINUTE, timeText } from "../times.ts";
 import type { Word } from "../words.ts";
@@ -45,7 +46,12 @@ type TopicsProps = {
 
 function Topics({ topics, lateness }: TopicsProps) {
   const late = useLateJobs();
-  const needs = needsOf(topics, late.data ?? []);
+  const schedules = useSchedules(MINUTE);
+  const needs = needsOf(topics, late.data ?? [], schedules.data ?? []);
+  // The order stays until the view is opened again, so that no card moves away from the pointer.
+  const order = useRef<readonly TopicJson[] | undefined>(undefined);
+  const first = order.current ?? byNeed(topics, needs);
+  if (!late.isPending) order.current = first;
   return (
     <>
       <Needs needs={needs} />
@@ -53,7 +59,7 @@ function Topics({ topics, lateness }: TopicsProps) {
         The <Explained word="sweep" /> {sweepText(topics)}
       </p>
       <ul class="topics">
-        {byNeed(topics, needs).map((topic) => (
+        {inOrder(topics, first).map((topic) => (
           <TopicCard key={topic.topic} topic={topic} lateness={lateness?.get(topic.topic)} />
         ))}
       </ul>
@@ -66,7 +72,11 @@ function Topics({ topics, lateness }: TopicsProps) {
 type Need = { readonly href: string; readonly text: string; readonly topic?: string };
 
 /** What a person should look at, the most urgent first. `late`: the jobs that should have started, the oldest first. */
-function needsOf(topics: readonly TopicJson[], late: readonly JobSummary[]): Need[] {
+function needsOf(
+  topics: readonly TopicJson[],
+  late: readonly JobSummary[],
+  schedules: readonly ScheduleSummary[],
+): Need[] {
   const lateTopics = Map.groupBy(late, ({ topic }) => topic);
   const lag = lagOf(topics);
   return [
@@ -106,6 +116,12 @@ function needsOf(topics: readonly TopicJson[], late: readonly JobSummary[]): Nee
           ]
         : [],
     ),
+    ...schedules
+      .filter(({ paused }) => paused)
+      .map(({ name }) => ({
+        href: addresses.schedule(name),
+        text: `The schedule ${name} is paused, and files no jobs.`,
+      })),
   ];
 }
 
@@ -135,6 +151,14 @@ function byNeed(topics: readonly TopicJson[], needs: readonly Need[]): TopicJson
   const troubled = new Set(needs.map(({ topic }) => topic));
   const first = [...troubled].flatMap((name) => topics.find(({ topic }) => topic === name) ?? []);
   return [...first, ...topics.filter(({ topic }) => !troubled.has(topic))];
+}
+
+/** The topics in the order of an earlier list. Topics that this list does not have come last. */
+function inOrder(topics: readonly TopicJson[], earlier: readonly TopicJson[]): TopicJson[] {
+  const places = new Map(earlier.map(({ topic }, place) => [topic, place]));
+  return topics.toSorted(
+    (a, b) => (places.get(a.topic) ?? Infinity) - (places.get(b.topic) ?? Infinity) || 0,
+  );
 }
 
 function jobsText(count: number): string {
@@ -203,7 +227,7 @@ function TopicCard({
         />
       </dl>
       <div class="buttons">
-        {pause && (isPaused || isReleasing) && <ResumeTopic topic={topic} pause={pause} />}
+        {pause && (isPaused || isReleasing) && <ResumeTopic {...{ topic, depths, pause }} />}
         {!isPaused && <PauseTopic topic={topic} />}
         <a class="button" href={addresses.enqueue({ topic })}>
           Enqueue …
@@ -255,6 +279,7 @@ function DueNext({ topic }: { topic: string }) {
     <div class="due-next">
       <p>
         <a href={addresses.time({ topic })}>{text}</a>
+        {sum > 0 && <span class="quiet">, at most {Math.max(...counts).toLocaleString("en")} a minute</span>}
       </p>
       <Bars
         from={from}

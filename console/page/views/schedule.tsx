@@ -32,7 +32,9 @@ export function ScheduleView({ name = "" }: { name?: string }) {
           <div class="columns">
             <section aria-labelledby="next-title">
               <h2 id="next-title">Next occurrences</h2>
-              {found.next.length === 0 ? (
+              {found.paused ? (
+                <p>None while the schedule is paused. Resume it, and it files jobs again.</p>
+              ) : found.next.length === 0 ? (
                 <p>The schedule never occurs again.</p>
               ) : (
                 <ol>
@@ -42,9 +44,6 @@ export function ScheduleView({ name = "" }: { name?: string }) {
                     </li>
                   ))}
                 </ol>
-              )}
-              {found.paused && (
-                <p class="quiet">While the schedule is paused, these occurrences file no jobs.</p>
               )}
             </section>
             <div>

@@ -1,25 +1,17 @@
-import { useQuery } from "@tanstack/preact-query";
 import type { ScheduleSummary } from "../../../http/answers.ts";
-import { api } from "../api.ts";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { ScheduleForm } from "../parts/schedule-form.tsx";
 import { addresses } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
-import { firstOf } from "../reads.ts";
+import { useSchedules } from "../reads.ts";
 import { DAY_COUNTED, type StripDay, stripOf, wordsOrExpression } from "../schedule-words.ts";
 import { now, zone } from "../state.ts";
 import { dayText, MINUTE, startOfDay } from "../times.ts";
 import "./schedules.css";
 
-/** So many schedules are shown. */
-const MOST = 1000;
-
 /** All recurring schedules, with their occurrences of the next seven days. */
 export function SchedulesView() {
-  const schedules = useQuery({
-    queryKey: ["schedules"],
-    queryFn: ({ signal }) => firstOf(api.schedules({ signal }), MOST),
-  });
+  const schedules = useSchedules();
   return (
     <>
       <h1>Schedules</h1>
@@ -86,10 +78,12 @@ function Lane({ schedule, minute }: { schedule: ScheduleSummary; minute: number 
           {wordsOrExpression(schedule)}, for {topic}
         </div>
       </th>
-      <td>{first === undefined ? "never again" : <Time at={first} />}</td>
+      <td>
+        {paused ? "none while it is paused" : first === undefined ? "never again" : <Time at={first} />}
+      </td>
       {stripOf(schedule, minute, zone.value).map((day) => (
         <td key={day.begin} class={paused ? "day quiet" : "day"}>
-          {countText(day)}
+          {paused ? "–" : countText(day)}
         </td>
       ))}
     </tr>

@@ -12,6 +12,7 @@ import {
   type Buckets,
   barsIn,
   countsText,
+  KIND_WORDS,
   KINDS,
   LONGEST,
   moved,
@@ -183,7 +184,9 @@ function Lanes({ topics, axis }: { topics: readonly string[]; axis: Axis }) {
       <p class="quiet">
         {areJobsDrawn
           ? "Each dot is a job. Point at it to see its key. A click shows the job."
-          : "Each lane has its own scale. Point at a bar to see its numbers. A click shows all jobs of its topic and its time, also the cancelled ones."}
+          : "Each lane has its own scale. Point at a bar to see its numbers. A click shows all jobs of its topic and its time, also the cancelled ones."}{" "}
+        <a href={addresses.schedules}>Schedules</a> will add jobs at their next occurrences, which are not
+        counted here.
       </p>
       {error !== undefined && <Failure error={error} what="the jobs of this range" again={again} />}
       <div class="lanes" style={{ "--edge": `${AXIS_EDGE}px` }}>
@@ -214,7 +217,8 @@ function Lanes({ topics, axis }: { topics: readonly string[]; axis: Axis }) {
         {KINDS.map((kind) => (
           <li key={kind} class={`kind-${kind}`}>
             <i />
-            {LEGEND[kind]}
+            {KIND_WORDS[kind]}
+            {kind === "held" && " by a pause, a limit or a window"}
           </li>
         ))}
       </ul>
@@ -222,14 +226,6 @@ function Lanes({ topics, axis }: { topics: readonly string[]; axis: Axis }) {
     </>
   );
 }
-
-const LEGEND = {
-  done: "done",
-  failed: "dead or expired",
-  running: "running",
-  due: "due",
-  held: "held by a pause, a limit or a window",
-} as const;
 
 function NowLine({ axis }: { axis: Axis }) {
   const line = useRef<HTMLDivElement>(null);

@@ -40,6 +40,19 @@ test("statuses of HTTP stay apart", () => {
   ]);
 });
 
+test("an address with its port is one value", () => {
+  expect(
+    namesOf([
+      "connect ECONNREFUSED 127.0.0.1:4510",
+      "connect ECONNREFUSED 10.0.7.255:80",
+      "no host 192.168.0.1",
+    ]),
+  ).toEqual([
+    ["connect ECONNREFUSED …", 2],
+    ["no host …", 1],
+  ]);
+});
+
 test("quoted values are replaced, and a job without an error has a group", () => {
   expect(namesOf(['no user "ann"', "no user 'bob'", undefined, ""])).toEqual([
     ["no user …", 2],

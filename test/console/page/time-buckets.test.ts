@@ -6,6 +6,7 @@ import {
   kindOf,
   LONGEST,
   moved,
+  NO_COUNTS,
   partsOf,
   stacked,
   stepOf,
@@ -40,8 +41,8 @@ test("jobs are counted by topic, bucket and kind", () => {
     NOW,
   );
   expect([...(counts.get("a") ?? [])]).toEqual([
-    [NOW, { done: 1, failed: 1, running: 0, due: 0, held: 0 }],
-    [NOW + MINUTE, { done: 0, failed: 1, running: 0, due: 0, held: 0 }],
+    [NOW, { ...NO_COUNTS, done: 1, failed: 1 }],
+    [NOW + MINUTE, { ...NO_COUNTS, failed: 1 }],
   ]);
   expect(counts.get("b")?.get(NOW - MINUTE)?.held).toBe(1);
   expect(counts.get("b")?.get(NOW + MINUTE)?.running).toBe(1);
@@ -55,21 +56,22 @@ test("a lane says the sum of its jobs, its tallest bar, and which bars are in si
       MINUTE,
       NOW,
     ).get("a") ?? new Map();
-  expect(countsText(sumOfAll(buckets))).toBe("3 done, 1 failed");
+  expect(countsText(sumOfAll(buckets))).toBe("3 done, 1 dead or expired");
   expect(countsText(sumOfAll(new Map()))).toBe("");
   expect(tallestOf(buckets)).toBe(2);
   expect(barsIn(buckets, { from: NOW + 1, to: NOW + 2 * MINUTE }, MINUTE)).toEqual([NOW, NOW + MINUTE]);
 });
 
-test("a job that should have started is due", () => {
-  expect(kindOf(job("a", NOW - 10 * MINUTE, "scheduled"), NOW)).toBe("due");
+test("a job that should have started is late, as in the lists", () => {
+  expect(kindOf(job("a", NOW - 10 * MINUTE, "scheduled"), NOW)).toBe("late");
+  expect(kindOf(job("a", NOW + MINUTE, "scheduled"), NOW)).toBe("due");
 });
 
 test("a forecast is added to what is counted already, and leaves that as it is", () => {
   const before = countJobs([job("a", NOW, "done")], 5 * MINUTE, NOW);
   const minutes = [NOW, NOW + MINUTE, NOW + 5 * MINUTE].map((at) => ({ minute: iso(at), count: 10 }));
   const after = withForecast(before, "a", minutes, 5 * MINUTE);
-  expect(after.get("a")?.get(NOW)).toEqual({ done: 1, failed: 0, running: 0, due: 20, held: 0 });
+  expect(after.get("a")?.get(NOW)).toEqual({ ...NO_COUNTS, done: 1, due: 20 });
   expect(after.get("a")?.get(NOW + 5 * MINUTE)?.due).toBe(10);
   expect(before.get("a")?.get(NOW)?.due).toBe(0);
 });
@@ -103,6 +105,7 @@ test("the bars of each kind contain those below it, after an empty bar", () => {
     times: [NOW - MINUTE, NOW],
     sums: [
       [0, 1],
+      [0, 2],
       [0, 2],
       [0, 2],
       [0, 2],
