@@ -24,6 +24,8 @@ export type Sizes = {
   readonly tickBytes: number;
   /** How many shards a tick sweeps or audits at once. */
   readonly shards: number;
+  /** How long a tick sweeps and audits alone before it starts further invocations for the shards that are not done: ms. */
+  readonly alone: number;
   /** How many notes of parked jobs one read of a shard answers. */
   readonly parkedPage: number;
   /** About how many notes of all shards a release holds at once. */
@@ -69,6 +71,7 @@ export const SIZES: Sizes = {
   // Half of the function's memory (infra/tick.ts). The rest is for the program and for garbage.
   tickBytes: 512 * MIB,
   shards: 8,
+  alone: 5_000,
   parkedPage: 500,
   parkedNotes: 32_000,
   released: 16,

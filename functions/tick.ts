@@ -1,20 +1,24 @@
 import type { Context as LambdaContext } from "aws-lambda";
+import { tickPartIn } from "../core/tick-part.ts";
 import { createContext } from "../environment/context.ts";
 import { createEventSources } from "../environment/event-sources.ts";
-import { tick } from "../protocol/hand-over/tick.ts";
+import { createSweepers } from "../environment/sweepers.ts";
+import { sweepShards, tick } from "../protocol/hand-over/tick.ts";
 
 /** How long before Lambda's timeout the tick stops beginning new work, ms. A call that hangs takes 15 s, and then telemetry is written. */
 const MARGIN = 20_000;
 
-const ctx = { ...createContext(), eventSources: createEventSources() };
+const ctx = { ...createContext(), eventSources: createEventSources(), sweepers: createSweepers() };
 
 /**
- * Runs once each minute: sweeps and audits, releases parked jobs, and deletes letters of jobs that are no longer dead. An error is thrown,
- * so that Lambda counts it.
+ * Runs once each minute: sweeps and audits, releases parked jobs, and deletes letters of jobs that are no longer dead. A tick with a
+ * backlog invokes this function again, with a part of the shards to sweep and audit. An error is thrown, so that Lambda counts it.
  */
-export async function handler(_event: unknown, { getRemainingTimeInMillis }: LambdaContext): Promise<void> {
+export async function handler(event: unknown, { getRemainingTimeInMillis }: LambdaContext): Promise<void> {
+  const until = ctx.clock() + getRemainingTimeInMillis() - MARGIN;
   try {
-    await tick(ctx, ctx.clock() + getRemainingTimeInMillis() - MARGIN);
+    const part = tickPartIn(event);
+    await (part ? sweepShards(ctx, part.shards, Math.min(part.until, until)) : tick(ctx, until));
   } finally {
     ctx.telemetry.flush();
   }

@@ -109,11 +109,11 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    */
   readonly warmThroughput?: WarmThroughputProps;
   /**
-   * How many concurrent invocations Lambda reserves for the tick, 1 to 10. The tick shares the account's concurrency with all
-   * consumers. With a reservation, a burst of consumers cannot delay the tick. The deployment fails unless 100 concurrent invocations of
-   * the account stay unreserved.
+   * How many concurrent invocations Lambda reserves for the tick, 1 to 64. The tick shares the account's concurrency with all
+   * consumers. With a reservation, a burst of consumers cannot delay the tick. But a tick with a backlog then starts no more further
+   * invocations than are reserved. The deployment fails unless 100 concurrent invocations of the account stay unreserved.
    *
-   * @default no reservation
+   * @default no reservation; a tick with a backlog starts up to 63 further invocations
    */
   readonly tickConcurrency?: number;
   /**

@@ -1,6 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction as LambdaTarget } from "aws-cdk-lib/aws-events-targets";
+import { type IRole, Policy, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { grantPool, grantQueues, TICK_ACTIONS } from "./access.ts";
@@ -34,8 +35,13 @@ export class Tick extends Construct {
       ...NO_REPEATS,
       removable,
       tracing,
-      ...(tickConcurrency && { reservedConcurrentExecutions: tickConcurrency }),
+      ...(tickConcurrency && {
+        reservedConcurrentExecutions: tickConcurrency,
+        // Lambda would not start more invocations than these.
+        environment: { MINUTEHAND_SWEEPERS: String(tickConcurrency - 1) },
+      }),
     }).fn;
+    allowSelfInvocation(this.fn);
     grantPool(this.fn, table, TICK_ACTIONS);
     grantQueues(
       this.fn,
@@ -53,4 +59,10 @@ export class Tick extends Construct {
       targets: [new LambdaTarget(this.fn, NO_REPEATS)],
     });
   }
+}
+
+/** Lets a tick with a backlog start further invocations. The policy is not a part of the role: the function depends on its role. */
+function allowSelfInvocation(fn: LambdaFunction): void {
+  const statement = new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [fn.functionArn] });
+  new Policy(fn, "StartSweepers", { statements: [statement] }).attachToRole(fn.role as IRole);
 }

@@ -87,7 +87,7 @@ function queueChecks(props: DelayQueueProps): Check[] {
     onlyFor("a new table", table === undefined, "warmThroughput", warmThroughput),
     wholeNumber("warmThroughput.read", warmThroughput?.read, 12_000, MOST_WARM_UNITS),
     wholeNumber("warmThroughput.write", warmThroughput?.write, 4_000, MOST_WARM_UNITS),
-    wholeNumber("tickConcurrency", props.tickConcurrency, 1, 10),
+    wholeNumber("tickConcurrency", props.tickConcurrency, 1, 64),
     wholeNumber("maximumConcurrency", props.maximumConcurrency, 2, 1000),
     {
       holds: props.dashboard !== true || Object.keys(topics ?? {}).length <= MOST_DASHBOARD_TOPICS,

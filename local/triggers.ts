@@ -21,7 +21,7 @@ type Dependencies = {
   readonly invoke: (pool: FunctionPool, event: unknown) => Promise<Outcome>;
   readonly api: HttpApi;
   readonly sqs: SQSClient;
-  readonly services: Pick<OwnServices, "scheduler" | "eventBridge" | "eventSourceMappings">;
+  readonly services: Pick<OwnServices, "scheduler" | "eventBridge" | "eventSourceMappings" | "invocations">;
   readonly account: string;
   /** Whether scheduled rules fire at once and then at their rates. */
   readonly tick: boolean;
@@ -86,6 +86,11 @@ export function startTriggers(stack: StackSpec, dependencies: Dependencies): Tri
 
   api.serve(routes, account);
   services.eventSourceMappings.start(sources);
+  services.invocations.start((name, event) => {
+    const pool = pools.find(({ spec }) => spec.name === name || spec.arn === name);
+    if (pool) void invoke(pool, event);
+    return pool !== undefined;
+  });
   services.eventBridge?.start({
     rules: stack.eventRules,
     buses: stack.eventBuses,

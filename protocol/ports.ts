@@ -212,6 +212,18 @@ export interface EventSources {
   enable(topic: string, enabled: boolean): Promise<void>;
 }
 
+/** Further invocations, which do a part of a tick's work. */
+export interface Sweepers {
+  /** How many invocations one tick may start. */
+  readonly most: number;
+  /**
+   * Starts an invocation that sweeps and audits these shards. Does not wait for its end.
+   * @param until ms since the epoch after which the invocation begins nothing new
+   * @throws if the invocation may not have started
+   */
+  start(shards: readonly number[], until: number): Promise<void>;
+}
+
 /** Timers, so that a simulation can pass its own. */
 export type Timers = {
   readonly wait: (ms: number) => Promise<void>;
@@ -229,6 +241,8 @@ export type Context = {
   readonly schedules?: Schedules;
   /** Absent where Lambda is not told of pauses. Then consumers alone keep to a pause. */
   readonly eventSources?: EventSources;
+  /** Absent where a tick does all its work in one invocation. */
+  readonly sweepers?: Sweepers;
   /** Answers ms since the epoch. */
   readonly clock: () => number;
   readonly random: RandomBytes;

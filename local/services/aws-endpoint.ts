@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { decodePath } from "../http-event.ts";
 import { errorText } from "../local-error.ts";
 import { closeServer, listenOnLoopback, readRequestBody } from "../loopback-server.ts";
@@ -13,6 +13,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 export type AwsRequest = {
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
   readonly body: unknown;
 };
 
@@ -66,7 +67,9 @@ async function serve(
     if (refusal !== undefined) throw new AwsError("AccessDeniedException", 403, refusal);
     const body = await readRequestBody(request, maxBodyBytes);
     const { operation, parameters, query } = findOperation(request, targets, routes);
-    const answer = await operation.answer({ parameters, query, body: parseBody(body, maxBodyBytes) });
+    const { headers } = request;
+    const asked = { parameters, query, headers, body: parseBody(body, maxBodyBytes) };
+    const answer = await operation.answer(asked);
     writeJson(response, operation.status ?? 200, answer);
   } catch (error) {
     const { code, status, message, members } =
@@ -80,7 +83,7 @@ function findOperation(
   { method = "GET", url = "/", headers }: IncomingMessage,
   targets: ReadonlyMap<string, Operation>,
   routes: readonly Route<Operation>[],
-): Omit<AwsRequest, "body"> & { readonly operation: Operation } {
+): Omit<AwsRequest, "body" | "headers"> & { readonly operation: Operation } {
   const query = new URL(url, "http://localhost").searchParams;
   const target = headers["x-amz-target"];
   if (target !== undefined) {

@@ -9,6 +9,7 @@ import {
   type EventSourceMappings,
   type MappingStates,
 } from "./event-source-mappings.ts";
+import { createInvocations, type Invocations } from "./invocations.ts";
 import { jsonFile } from "./json-file.ts";
 import { type AwsLocation, createSchedulerService, type SchedulerService } from "./scheduler.ts";
 import { type SecretsFile, secretsManagerOperations } from "./secrets-manager.ts";
@@ -21,6 +22,7 @@ export type OwnServices = {
   /** Absent if the environment names another EventBridge. The runner then sends no events to queues. */
   readonly eventBridge: EventBridgeService | undefined;
   readonly eventSourceMappings: EventSourceMappings;
+  readonly invocations: Invocations;
   readonly stop: () => Promise<void>;
 };
 
@@ -50,8 +52,10 @@ export async function startOwnServices(
       : undefined;
   const eventBridge =
     outerEventBridge === undefined ? createEventBridgeService({ ...location, now }) : undefined;
+  const invocations = createInvocations();
   const { url, stop } = await startAwsEndpoint({
     ...eventSourceMappings.operations,
+    ...invocations.operations,
     ...scheduler?.operations,
     ...eventBridge?.operations,
     ...(outerSecrets === undefined ? secretsManagerOperations(secrets) : {}),
@@ -67,6 +71,7 @@ export async function startOwnServices(
     scheduler,
     eventBridge,
     eventSourceMappings,
+    invocations,
     stop: async () => {
       await stop();
       scheduler?.close();

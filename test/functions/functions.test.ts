@@ -80,6 +80,18 @@ test("the tick function sweeps, and begins nothing in its last twenty seconds", 
   expect(shared.flushed).toBe(3);
 });
 
+test("the tick function sweeps only the shards that its event names, and refuses a malformed event", async () => {
+  const { handler } = await import("../../functions/tick.ts");
+  const world = shared.world as World;
+  await handler({ source: "aws.events" }, lambda(180 * SECOND));
+  world.events.length = 0;
+  await world.pass(60 * SECOND, { ticks: false });
+  await handler({ shards: [1], until: world.now() + 55 * SECOND }, lambda(180 * SECOND));
+  expect(world.events.filter(({ type }) => type === "swept")).toMatchObject([{ shard: 1 }]);
+  await expect(handler({ shards: [1] }, lambda(180 * SECOND))).rejects.toThrow("until must be");
+  expect(shared.flushed).toBe(3);
+});
+
 test("a tick that fails is thrown, its telemetry flushed all the same", async () => {
   const { handler } = await import("../../functions/tick.ts");
   const world = shared.world as World;

@@ -67,6 +67,7 @@ describe("what each role may do, and nothing else", () => {
         ...MEET,
         ...onPool("Query", "DescribeTable"),
         "lambda:UpdateEventSourceMapping CloseTopicordertimeout",
+        "lambda:InvokeFunction JobsTickSweeperFunction",
         ...logs("JobsTickSweeperLog"),
         ...["JobsTopicordertimeoutReady", "JobsTopicworkReady"].flatMap((ready) => [
           `sqs:SendMessage ${ready}`,

@@ -49,6 +49,20 @@ describe("concurrency", () => {
     });
   });
 
+  it("that is reserved for the tick bounds how many further invocations a tick starts", () => {
+    const sweepersOf = (props: object) => {
+      const template = templateOf(shopWith({ topics: TOPICS, ...props }).stack);
+      const functions = resourcesOf(template, "AWS::Lambda::Function");
+      const ticks = functions.filter(([id]) => id.startsWith("JobsTickSweeper"));
+      return ticks.map(
+        ([, { Properties }]) =>
+          (Properties.Environment as { Variables: Record<string, string> }).Variables.MINUTEHAND_SWEEPERS,
+      );
+    };
+    expect(sweepersOf({ tickConcurrency: 4 })).toEqual(["3"]);
+    expect(sweepersOf({})).toEqual([undefined]);
+  });
+
   it("of a consumer is at most its topic's `maximumConcurrency`, else the queue's, else 100", () => {
     expect(mostAtOnce({})).toEqual([7, 100]);
     expect(mostAtOnce({ maximumConcurrency: 3 })).toEqual([3, 7]);

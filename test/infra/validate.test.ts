@@ -100,7 +100,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     "api.throttlingRate must be a whole number, is 0; allowed: 1 to 10000",
   ],
   [{ topics, api: { throttlingBurst: 5001 } }, "api.throttlingBurst must be a whole number, is 5001"],
-  [{ topics, tickConcurrency: 11 }, "tickConcurrency must be a whole number, is 11; allowed: 1 to 10"],
+  [{ topics, tickConcurrency: 65 }, "tickConcurrency must be a whole number, is 65; allowed: 1 to 64"],
   [{ topics, maximumConcurrency: 1 }, "maximumConcurrency must be a whole number, is 1; allowed: 2 to 1000"],
   [
     { topics, api: { receiveConcurrency: 0 } },

@@ -101,6 +101,8 @@ export type Deployment = {
   /** Calls the API; `POST …/receive` reaches the function that API Gateway sends it to. */
   call: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
   tick: () => Promise<void>;
+  /** A tick that works for minutes: its clock is a quarter of a second later each time it is read. */
+  tickWithBacklog: () => Promise<void>;
   /** The tick's function after a deployment with another number of shards. */
   tickWithShards: (shards: number) => Promise<void>;
   /** Invokes the function that the schedules beside far jobs invoke. */
@@ -164,11 +166,13 @@ export async function deploy(): Promise<Deployment> {
   const secrets = await changeSecrets(resources.secrets);
   // Nobody polls: each scene says when a consumer gets which messages.
   const idle = () => ({ stop: async () => {} });
+  services.invocations.start((name) => resources.functions.some((spec) => spec.name === name));
   services.eventSourceMappings.start(resources.eventSources.map((spec) => ({ spec, start: idle })));
 
   const environmentOf = (name: string): Readonly<Record<string, string>> => {
     const id = functionIn(template, name);
-    return resources.functions.find(({ logicalId }) => logicalId === id)?.environment ?? {};
+    const spec = resources.functions.find(({ logicalId }) => logicalId === id);
+    return { AWS_LAMBDA_FUNCTION_NAME: spec?.name ?? "", ...spec?.environment };
   };
   /** What one function is told must not reach another. */
   const enter = (name: string, more: Readonly<Record<string, string>> = {}): void => {
@@ -180,7 +184,11 @@ export async function deploy(): Promise<Deployment> {
   const receipts: string[] = [];
   const wallClock = Date.now;
   let ahead = 0;
-  vi.spyOn(Date, "now").mockImplementation(() => wallClock() + ahead);
+  let pace = 0;
+  vi.spyOn(Date, "now").mockImplementation(() => {
+    ahead += pace;
+    return wallClock() + ahead;
+  });
 
   enter("JobsApiHandler");
   const { createContext } = await import("../../environment/context.ts");
@@ -258,6 +266,14 @@ export async function deploy(): Promise<Deployment> {
       return noted(await answerOfWorker(worker, topic, verb as keyof DirectWorker, body));
     },
     tick: () => tick({}, contextWith(170_000)),
+    async tickWithBacklog() {
+      pace = 250;
+      try {
+        await tick({}, contextWith(170_000));
+      } finally {
+        pace = 0;
+      }
+    },
     async tickWithShards(shards) {
       const policy = JSON.parse(environmentOf("JobsTickSweeper").MINUTEHAND_POLICY ?? "");
       tick = await loadTick({ MINUTEHAND_POLICY: JSON.stringify({ ...policy, shards }) });

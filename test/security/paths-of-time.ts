@@ -133,7 +133,7 @@ let events = 0;
 
 export async function tickEveryWay(scenes: Scenes): Promise<void> {
   const { file, fill, home, fileByApi, hold, letGo, losingKeys, newKey, ok, purge, pullOne } = scenes;
-  const { ctx, tick, tickWithShards, pass, withoutSqs } = scenes;
+  const { ctx, tick, tickWithBacklog, tickWithShards, pass, withoutSqs } = scenes;
   const minutes = async (count: number) => {
     for (let i = 0; i < count; i++) {
       pass(MINUTE);
@@ -224,6 +224,7 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
   await ok("POST", "/topics/work/redrive", { ids: [dead[0]?.id], delay: "1h" });
   await minutes(1);
   await tickWithShards(3);
+  await tickWithBacklog();
 
   // A day later it is another redrive.
   const redrive = () => ok("POST", "/topics/work/redrive", {}, { "idempotency-key": `${MARK}-redrive` });

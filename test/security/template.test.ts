@@ -166,7 +166,7 @@ describe("each of", () => {
     ]);
   });
 
-  test("Scheduler's roles invokes its own group's function, and keeps what it could not", () => {
+  test("Scheduler's roles invokes its own group's function, and keeps what it could not; the tick invokes itself", () => {
     const rights = policiesOf(template).flatMap(([id, { Properties }]) =>
       /SchedulesRole/.test(id)
         ? statementsOf(Properties).map(({ Action, Resource }) => {
@@ -177,12 +177,20 @@ describe("each of", () => {
           })
         : [],
     );
+    const tickInvokes = policiesOf(template).flatMap(([id, { Properties }]) =>
+      /StartSweepers/.test(id)
+        ? statementsOf(Properties).map(({ Resource }) =>
+            String((Resource as { "Fn::GetAtt": string[] })["Fn::GetAtt"][0]).replace(/[0-9A-F]{8}$/, ""),
+          )
+        : [],
+    );
     expect(rights).toEqual([
       ["JobsPromotionsSchedulesRole", "lambda:InvokeFunction", "JobsPromotionsPromoteFunction"],
       ["JobsRecurringSchedulesRole", "lambda:InvokeFunction", "JobsRecurringOccurrenceFunction"],
       ["JobsRecurringSchedulesRole", "sqs:SendMessage", "JobsRecurringDlq"],
     ]);
-    expect(allowed("lambda:InvokeFunction")).toHaveLength(2);
+    expect(allowed("lambda:InvokeFunction")).toHaveLength(3);
+    expect(tickInvokes).toEqual(["JobsTickSweeperFunction"]);
   });
 });
 

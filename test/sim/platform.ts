@@ -11,13 +11,14 @@ import type { Post } from "../../consumer/webhook/call.ts";
 import { webhookOn } from "../../consumer/webhook.ts";
 import { parseMessage } from "../../core/message.ts";
 import { parseOccurrence } from "../../core/occurrence.ts";
+import { tickPartIn } from "../../core/tick-part.ts";
 import { createApp } from "../../http/app.ts";
 import { serveEvents } from "../../http/lambda.ts";
 import { routes } from "../../http/route-table.ts";
 import { LONGEST_CHAIN } from "../../local/recursive-loop.ts";
 import { fileOccurrence } from "../../protocol/file/recurring.ts";
 import { promote } from "../../protocol/hand-over/promote.ts";
-import { tick } from "../../protocol/hand-over/tick.ts";
+import { sweepShards, tick } from "../../protocol/hand-over/tick.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { type Invoked, lambdaOf, type SimulatedLambda } from "./lambda.ts";
 import type { Machine } from "./machine.ts";
@@ -197,24 +198,54 @@ function isDone(ended: Invoked<SQSBatchResponse>, id: string): boolean {
   return !ended.returned.batchItemFailures.some(({ itemIdentifier }) => itemIdentifier === id);
 }
 
+/** How long Lambda takes to begin an asynchronous invocation at most. ms. */
+const LATEST_PART = 10_000;
+/** How often Lambda begins an asynchronous invocation twice ("Asynchronous invocation", Lambda Developer Guide). */
+const TWICE = 0.1;
+
 /** Builds the tick's function. Answers what invokes it, as EventBridge's minute rule does. */
 export function tickOf(world: World): () => void {
-  const lambda = lambdaOf<undefined, void>(
+  const { timeline, plan, witness } = world;
+  const draws = world.draws("parts");
+  const lambda = lambdaOf<string | undefined, void>(
     world,
     "tick",
     TIMEOUT.tick,
     (ctx) =>
-      (_, { getRemainingTimeInMillis }) =>
-        tick(ctx, ctx.clock() + Math.min(getRemainingTimeInMillis() - TICK_MARGIN, timeOfTick(world))),
+      (event, { getRemainingTimeInMillis }) => {
+        const time = Math.min(getRemainingTimeInMillis() - TICK_MARGIN, timeOfTick(world));
+        const until = ctx.clock() + time;
+        const part = event === undefined ? undefined : tickPartIn(JSON.parse(event));
+        return part ? sweepShards(ctx, part.shards, Math.min(part.until, until)) : tick(ctx, until);
+      },
   );
-  let running = 0;
+  let ticks = 0;
+  let parts = 0;
+  const invoke = async (event?: string, chain?: number): Promise<void> => {
+    const ended = await lambda.invoke(event, chain);
+    if (!("returned" in ended)) witness.repeated();
+    world.trace(() => `tick ${event ?? ""}: ${JSON.stringify(ended)}`);
+  };
+  world.startPart = (event, chain, isAnswered) => {
+    const isTwice = timeline.now() < plan.calmFrom && draws.chance(TWICE);
+    // The tick itself sweeps the shards of an invocation of which it does not know.
+    if (isTwice || !isAnswered) witness.repeated();
+    for (let i = 0; i < (isTwice ? 2 : 1); i++) {
+      timeline.at(timeline.now() + draws.whole(0, LATEST_PART), () => {
+        // Its tick may have ended, and then the tick that runs is another one.
+        if (ticks !== 1) witness.repeated();
+        parts += 1;
+        void invoke(event, chain).then(() => {
+          parts -= 1;
+        });
+      });
+    }
+  };
   return () => {
-    if (running > 0) world.witness.repeated();
-    running += 1;
-    void lambda.invoke(undefined).then((ended) => {
-      running -= 1;
-      if (!("returned" in ended)) world.witness.repeated();
-      world.trace(() => `tick: ${JSON.stringify(ended)}`);
+    if (ticks + parts > 0) witness.repeated();
+    ticks += 1;
+    void invoke().then(() => {
+      ticks -= 1;
     });
   };
 }

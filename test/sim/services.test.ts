@@ -98,7 +98,13 @@ promotionsContract("of the simulator", async () => {
 eventSourcesContract("of the simulator", async () => {
   let now = NOW;
   const topics = ["mail", "orders"];
-  const lambda = simulatedEventSources({ clock: () => now, topics, lag: () => 60_000, onEnabled: () => {} });
+  const lambda = simulatedEventSources({
+    clock: () => now,
+    topics,
+    lag: () => 60_000,
+    onEnabled: () => {},
+    onInvoke: () => {},
+  });
   return {
     sources: lambdaEventSources({
       client: directly<LambdaClient>(lambda),

@@ -5,6 +5,7 @@ import { dynamoPool } from "../../aws/pool.ts";
 import { schedulerPromotions } from "../../aws/promotions.ts";
 import { sqsQueues } from "../../aws/queues.ts";
 import { schedulerSchedules } from "../../aws/schedules.ts";
+import { lambdaSweepers } from "../../aws/sweepers.ts";
 import { parseMessage } from "../../core/message.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { Sizes } from "../../core/work-sizes.ts";
@@ -50,6 +51,8 @@ export type World = {
     isThrottled(name: string): boolean;
     ended(name: string, how: "returned" | "failed" | "crashed" | "throttled"): void;
   };
+  /** Starts an invocation of the tick for some shards. `isAnswered`: whether the tick will know that the invocation has started. */
+  startPart: (event: string, chain: number, isAnswered: boolean) => void;
   /** The functions that schedules invoke, by their ARNs. */
   readonly targets: Map<string, (name: string, input: string) => void>;
   readonly witness: Witness;
@@ -85,6 +88,9 @@ const MINUTE = 60_000;
 const USUAL_PACE: Pace = { pullsOne: false, slow: undefined };
 /** The names of machines that use EventBridge Scheduler, and whose lost races count as those of callers. */
 const CALLERS = /^(api|producer|event)-/;
+const TICKS = /^tick-/;
+/** How many further invocations a tick may start. Each seed draws one. */
+const MOST_SWEEPERS = [0, 1, 2, 63];
 /** DynamoDB's exceptions for a write whose condition fails. */
 const LOST_RACE = /^(ConditionalCheckFailed|TransactionCanceled)Exception$/;
 /** The longest time that Lambda takes to start or stop polling after a change of a mapping. */
@@ -166,6 +172,7 @@ export function worldOf(settings: {
       const act = watchers.get(topic);
       if (act) timeline.at(time, act);
     },
+    onInvoke: (event, chain) => world.startPart(event, chain, sender.isAnswered),
   });
   const targets: World["targets"] = new Map();
   const scheduler = simulatedScheduler({
@@ -207,6 +214,7 @@ export function worldOf(settings: {
     sources,
     scheduler,
     lambda: settings.lambda ?? { isThrottled: () => false, ended: () => {} },
+    startPart: () => {},
     targets,
     witness,
     policy,
@@ -256,6 +264,13 @@ export function worldOf(settings: {
         eventSources: lambdaEventSources({
           client: clientOn(network, machine, "lambda", sources),
           mappings: Object.fromEntries(LAMBDA_TOPICS.map((topic) => [topic, topic])),
+        }),
+        ...(TICKS.test(name) && {
+          sweepers: lambdaSweepers({
+            client: clientOn(network, machine, "lambda", sources),
+            functionName: "tick",
+            most: drawsOf(seed, "sweepers").pick(MOST_SWEEPERS),
+          }),
         }),
         ...(CALLERS.test(name) && {
           promotions: schedulerPromotions({

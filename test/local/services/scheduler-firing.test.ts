@@ -56,7 +56,7 @@ function restart(random?: number): void {
 function call(operation: string, body: object = {}, query = "", Name = "one"): object {
   const { answer } = scheduler.operations[operation] ?? {};
   if (!answer) throw new Error(`there is no operation ${operation}`);
-  return answer({ parameters: { Name }, query: new URLSearchParams(query), body });
+  return answer({ parameters: { Name }, query: new URLSearchParams(query), headers: {}, body });
 }
 
 const request = (expression: string, more: object = {}, target: object = {}) => ({

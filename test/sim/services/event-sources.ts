@@ -1,4 +1,4 @@
-import type { UpdateEventSourceMappingCommandInput } from "@aws-sdk/client-lambda";
+import type { InvokeCommandInput, UpdateEventSourceMappingCommandInput } from "@aws-sdk/client-lambda";
 import { problem, type Service } from "./service.ts";
 
 /** Lambda's event source mappings: one for each topic, with the topic's name as its UUID. */
@@ -7,14 +7,18 @@ export type EventSources = Service & {
   polls(topic: string): boolean;
 };
 
-/** `lag`: how long the next change takes, ms. `onEnabled`: called with the time from which on Lambda polls again. */
+/**
+ * `lag`: how long the next change takes, ms. `onEnabled`: called with the time from which on Lambda polls again. `onInvoke`: called
+ * with the event of an asynchronous invocation, and with the length of the chain that led to it.
+ */
 export function simulatedEventSources(settings: {
   clock: () => number;
   topics: readonly string[];
   lag: () => number;
   onEnabled: (topic: string, time: number) => void;
+  onInvoke: (event: string, chain: number) => void;
 }): EventSources {
-  const { clock, topics, lag, onEnabled } = settings;
+  const { clock, topics, lag, onEnabled, onInvoke } = settings;
   const mappings = new Map(topics.map((topic) => [topic, { before: true, after: true, changesAt: 0 }]));
   const mapping = (topic: string) => {
     const found = mappings.get(topic);
@@ -22,7 +26,11 @@ export function simulatedEventSources(settings: {
     return found;
   };
   return {
-    perform(operation, input) {
+    perform(operation, input, { chain }) {
+      if (operation === "Invoke") {
+        onInvoke(String((input as InvokeCommandInput).Payload), chain ?? 0);
+        return { StatusCode: 202 };
+      }
       if (operation !== "UpdateEventSourceMapping") throw new Error(`no such operation here: ${operation}`);
       const { UUID = "", Enabled = true } = input as UpdateEventSourceMappingCommandInput;
       const { after, changesAt } = mapping(UUID);

@@ -1,0 +1,28 @@
+import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
+import { tickPartText } from "../core/tick-part.ts";
+import type { Sweepers } from "../protocol/ports.ts";
+import { unavailable } from "./unknown.ts";
+
+/** Further invocations of the tick's own function. `functionName`: its name or ARN. `most`: how many one tick starts. */
+export function lambdaSweepers(settings: {
+  client: LambdaClient;
+  functionName: string;
+  most: number;
+}): Sweepers {
+  const { client, functionName, most } = settings;
+  return {
+    most,
+    async start(shards, until) {
+      const command = new InvokeCommand({
+        FunctionName: functionName,
+        InvocationType: "Event",
+        Payload: tickPartText({ shards, until }),
+      });
+      try {
+        await client.send(command);
+      } catch (thrown) {
+        throw unavailable(`Lambda did not start ${functionName}`, thrown);
+      }
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { InvokeCommand } from "@aws-sdk/client-lambda";
+import { afterEach, expect, test } from "vitest";
+import { lambdaClient } from "../../aws/clients.ts";
+import { lambdaSweepers } from "../../aws/sweepers.ts";
+import { startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
+import { createInvocations } from "../../local/services/invocations.ts";
+import { useEndpoint } from "./emulators.ts";
+
+let end: (() => Promise<unknown>) | undefined;
+afterEach(() => end?.());
+
+/** Plays a Lambda with one function, `tick`. `invoked`: the events of its invocations. */
+async function lambdaWithTick() {
+  const invocations = createInvocations();
+  const endpoint = await startAwsEndpoint(invocations.operations);
+  end = endpoint.stop;
+  useEndpoint("LAMBDA", endpoint.url);
+  const invoked: unknown[] = [];
+  invocations.start((name, event) => name === "tick" && invoked.push(event) > 0);
+  return { invoked, client: lambdaClient() };
+}
+
+test("a part of a tick invokes the function with its shards and its end", async () => {
+  const { client, invoked } = await lambdaWithTick();
+  const sweepers = lambdaSweepers({ client, functionName: "tick", most: 3 });
+  expect(sweepers.most).toBe(3);
+  await sweepers.start([4, 5], 1_772_355_600_000);
+  expect(invoked).toEqual([{ shards: [4, 5], until: 1_772_355_600_000 }]);
+});
+
+test("an invocation that Lambda refuses throws `unavailable`", async () => {
+  const { client } = await lambdaWithTick();
+  const sweepers = lambdaSweepers({ client, functionName: "another", most: 3 });
+  await expect(sweepers.start([0], 1)).rejects.toMatchObject({
+    code: "unavailable",
+    message: "Lambda did not start another: there is no function another",
+  });
+});
+
+test("the local stack refuses an invocation whose caller waits for the answer", async () => {
+  const { client, invoked } = await lambdaWithTick();
+  const asked = client.send(new InvokeCommand({ FunctionName: "tick", Payload: "{}" }));
+  await expect(asked).rejects.toThrow("InvocationType must be Event, is RequestResponse");
+  expect(invoked).toEqual([]);
+});
