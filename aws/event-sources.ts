@@ -11,6 +11,7 @@ export function lambdaEventSources(settings: {
   return {
     async enable(topic, enabled) {
       if (!Object.hasOwn(mappings, topic)) return;
+      // Lambda keeps what a request leaves out, such as the number of pollers.
       const command = new UpdateEventSourceMappingCommand({ UUID: mappings[topic], Enabled: enabled });
       try {
         await client.send(command);

@@ -11,12 +11,25 @@ import {
 } from "./check.ts";
 import { LONGEST_UNTRACKED_WAIT, MOST_ATTEMPTS, MOST_IN_PACK, MOST_WAITS } from "./constants.ts";
 import { webhookPolicy } from "./policy.ts";
-import { SETTINGS, type SettingsInSeconds, type TopicSetting } from "./topic-settings.ts";
+import {
+  type PollersSetting,
+  SETTINGS,
+  type SettingsInSeconds,
+  type TopicSetting,
+} from "./topic-settings.ts";
 
 const LONGEST_CALL_S = 30;
 const MOST_PER_SECOND = 1000;
 /** One start in a minute: the counters of a topic's starts lie in one item for each minute. */
 const LEAST_PER_SECOND = 1 / 60;
+
+/**
+ * How many pollers a queue may have. Lambda allows a `max` of 10,000 (`ProvisionedPollerConfig` of @aws-sdk/client-lambda 3.1162), but the
+ * CDK 2.276 refuses more than 2,000.
+ */
+const LEAST_POLLERS = 2;
+const GREATEST_MIN_POLLERS = 200;
+const GREATEST_MAX_POLLERS = 2000;
 
 /** Answers the rules about a topic's settings, except the settings of events. `windowFault`: says why a text is no window. */
 export function topicChecks(
@@ -41,6 +54,7 @@ export function topicChecks(
     onlyFor("topics without a webhook", webhook === undefined, `${at}.consumer`, topic.consumer),
     ...webhookChecks(`${at}.webhook`, topic),
     wholeNumber(`${at}.pack${pull ? " of a pull topic" : ""}`, topic.pack, 1, pull ? 1 : MOST_IN_PACK),
+    ...pollersChecks(`${at}.pollers`, topic),
     {
       holds: topic.maxPerSecond === undefined || isLimit(topic.maxPerSecond),
       rule: `${at}.maxPerSecond must be a number of starts a second`,
@@ -77,6 +91,19 @@ function declaredChecks(
 }
 
 const CONSUMERS = { pull: "a pull topic", lambda: "a Lambda consumer" };
+
+function pollersChecks(at: string, { pollers, maximumConcurrency }: SettingsInSeconds): Check[] {
+  if (pollers === undefined) return [];
+  // A caller in plain JavaScript may pass null, or leave a number out.
+  const { min, max } = Object(pollers) as Partial<PollersSetting>;
+  const leastMax = typeof min === "number" ? Math.max(min, LEAST_POLLERS) : LEAST_POLLERS;
+  return [
+    // Lambda refuses an event source with both ("ScalingConfig", CloudFormation Template Reference).
+    onlyFor("a topic without maximumConcurrency", maximumConcurrency === undefined, at, pollers),
+    { ...wholeNumber(`${at}.min`, min ?? Number.NaN, LEAST_POLLERS, GREATEST_MIN_POLLERS), actual: min },
+    { ...wholeNumber(`${at}.max`, max ?? Number.NaN, leastMax, GREATEST_MAX_POLLERS), actual: max },
+  ];
+}
 
 function ifLateChecks(at: string, { ifLate, tracking }: SettingsInSeconds): Check[] {
   if (ifLate === undefined) return [];

@@ -131,6 +131,9 @@ export type EnqueueSetting<Duration> = EventMatch & {
 /** When a job is too late, and what happens to it then. */
 export type IfLateSetting<Duration> = { readonly after: Duration; readonly do: "run" | "skip" | "expire" };
 
+/** How many event pollers a topic's queue has: at least `min`, 2 to 200, and at most `max`, 2 to 2,000. `min` must not be above `max`. */
+export type PollersSetting = { readonly min: number; readonly max: number };
+
 /** How the jobs of one topic run. */
 export type TopicSettings<Duration> = {
   /**
@@ -197,6 +200,16 @@ export type TopicSettings<Duration> = {
    * @default 5 for a webhook topic; otherwise the queue's `maximumConcurrency`
    */
   readonly maximumConcurrency?: number;
+  /**
+   * How many event pollers Lambda reserves for the topic's queue: at least `min`, 2 to 200, and at most `max`, 2 to 2,000. Then a
+   * burst starts sooner. One poller runs up to 10 invocations of the consumer at the same time, so at most 10 times `max` run at once,
+   * and no `maximumConcurrency` applies. AWS charges for each poller and hour, also while the queue is empty. Not for a pull topic,
+   * and not together with the topic's own `maximumConcurrency`.
+   *
+   * @example { min: 2, max: 20 }
+   * @default none: Lambda chooses the number of pollers, which cost nothing
+   */
+  readonly pollers?: PollersSetting;
   /**
    * How many jobs of the topic may start in a second (rate limit): a whole number from 1 to 1,000, or a number from 1/60 to 1,
    * such as 0.5 for one start in two seconds. A number below 1 means one start in a whole number of seconds, up to 60. The other
@@ -295,6 +308,12 @@ export const TOPIC_SETTINGS = {
   maxAttempts: { kind: "count", least: 1, most: MOST_ATTEMPTS, ...tested },
   ttr: { kind: "duration", least: 1, most: LONGEST_LEASE / 1000, onlyFor: "pull", ifAbsent: 30, ...tested },
   maximumConcurrency: { kind: "count", least: 2, most: 1000, onlyFor: "lambda", readBy: "deployment" },
+  pollers: {
+    kind: "own",
+    range: "`min` 2–200; `max` 2–2,000, at least `min`",
+    onlyFor: "lambda",
+    readBy: "deployment",
+  },
   maxPerSecond: { kind: "own", range: "1–1,000, or one in up to 60 s", ...tested },
   spread: { kind: "duration", least: 0, most: LONGEST_SPREAD / 1000, ...tested },
   cancelOn: {

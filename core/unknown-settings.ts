@@ -5,6 +5,7 @@ import type {
   EnqueueSetting,
   EventMatch,
   IfLateSetting,
+  PollersSetting,
   TopicSettings,
   WebhookSettings,
 } from "./topic-settings.ts";
@@ -20,6 +21,7 @@ const INSIDE = {
   backoff: { waits: true, initial: true, factor: true, max: true, jitter: true } satisfies Names<
     BackoffSetting<unknown>
   >,
+  pollers: { min: true, max: true } satisfies Names<PollersSetting>,
   ifLate: { after: true, do: true } satisfies Names<IfLateSetting<unknown>>,
   cancelOn: { ...MATCH, tombstone: true } satisfies Names<CancelSetting<unknown>>,
   enqueueOn: { ...MATCH, delay: true, body: true, onDuplicate: true, maxDelay: true } satisfies Names<

@@ -60,6 +60,7 @@ export function connectConsumer(
   { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions = {},
 ): EventSourceMapping {
   const { topic, settings, ready, dlq } = queues;
+  const { pollers } = settings;
   queues.hideFor(fn.timeout ?? LAMBDA_TIMEOUT);
   // Grant this for an untracked topic too: its queue may contain tracked jobs from before its tracking was changed.
   grantPool(fn, table, RUN_ACTIONS);
@@ -74,6 +75,9 @@ export function connectConsumer(
     eventSourceArn: ready.queueArn,
     batchSize,
     reportBatchItemFailures: true,
-    maxConcurrency: settings.maximumConcurrency ?? defaultConcurrency,
+    // Lambda refuses an event source that has both.
+    ...(pollers === undefined
+      ? { maxConcurrency: settings.maximumConcurrency ?? defaultConcurrency }
+      : { provisionedPollerConfig: { minimumPollers: pollers.min, maximumPollers: pollers.max } }),
   });
 }

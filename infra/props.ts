@@ -118,8 +118,8 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   readonly tickConcurrency?: number;
   /**
    * How many invocations of one topic's consumer may run at the same time, 2 to 1,000. A topic's own `maximumConcurrency` overrides
-   * it, and a webhook topic has 5 by default. Without a limit, one burst could take all concurrency of the account, and leave none
-   * to the tick and the API.
+   * it, a webhook topic has 5 by default, and a topic with `pollers` has no such limit. Without a limit, one burst could take all
+   * concurrency of the account, and leave none to the tick and the API.
    *
    * @default 100
    */

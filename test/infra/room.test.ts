@@ -67,6 +67,21 @@ describe("concurrency", () => {
     expect(mostAtOnce({})).toEqual([7, 100]);
     expect(mostAtOnce({ maximumConcurrency: 3 })).toEqual([3, 7]);
   });
+
+  it("of a consumer with `pollers` is limited by its pollers only, also in a webhook topic", () => {
+    const pollers = { min: 2, max: 20 };
+    const topics = { mail: { pollers }, calls: { webhook: {}, pollers }, plain: {} };
+    const { stack, queue } = shopWith({ topics, maximumConcurrency: 3 });
+    for (const topic of ["mail", "plain"] as const) queue.addConsumer(topic, someFunction(stack, topic));
+    const scaling = resourcesOf(templateOf(stack), "AWS::Lambda::EventSourceMapping").map(
+      ([, { Properties }]) => [Properties.ScalingConfig, Properties.ProvisionedPollerConfig],
+    );
+    const reserved = [undefined, { MinimumPollers: 2, MaximumPollers: 20 }];
+    expect(scaling.filter(([limit]) => limit === undefined)).toEqual([reserved, reserved]);
+    expect(scaling.filter(([limit]) => limit !== undefined)).toEqual([
+      [{ MaximumConcurrency: 3 }, undefined],
+    ]);
+  });
 });
 
 describe("the table", () => {

@@ -43,6 +43,10 @@ const UNKNOWN: readonly [object, string][] = [
     'topics.work.backoff has an unknown setting "wait" (did you mean "waits"?)',
   ],
   [
+    { topics: { work: { pollers: { min: 2, maxi: 2 } } } },
+    'topics.work.pollers has an unknown setting "maxi" (did you mean "max"?)',
+  ],
+  [
     { topics: { work: { ifLate: { afters: 1 } } } },
     'topics.work.ifLate has an unknown setting "afters" (did you mean "after"?)',
   ],
@@ -155,6 +159,43 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [inTopic({ maximumConcurrency: 1 }), "is 1; allowed: 2 to 1000"],
   [inTopic({ consumer: "pull", maximumConcurrency: 5 }), "is allowed for a Lambda consumer only, is 5"],
+  [
+    inTopic({ consumer: "pull", pollers: { min: 2, max: 2 } }),
+    'topics.work.pollers is allowed for a Lambda consumer only, is {"min":2,"max":2}; allowed: nothing here',
+  ],
+  [
+    inTopic({ maximumConcurrency: 5, pollers: { min: 2, max: 2 } }),
+    'topics.work.pollers is allowed for a topic without maximumConcurrency only, is {"min":2,"max":2}',
+  ],
+  [
+    inTopic({ pollers: { min: 1, max: 2 } }),
+    "topics.work.pollers.min must be a whole number, is 1; allowed: 2 to 200",
+  ],
+  [
+    inTopic({ pollers: { min: 201, max: 300 } }),
+    "pollers.min must be a whole number, is 201; allowed: 2 to 200",
+  ],
+  [
+    inTopic({ pollers: { min: 2.5, max: 3 } }),
+    "pollers.min must be a whole number, is 2.5; allowed: 2 to 200",
+  ],
+  [
+    inTopic({ pollers: { min: 5, max: 4 } }),
+    "topics.work.pollers.max must be a whole number, is 4; allowed: 5 to 2000",
+  ],
+  [
+    inTopic({ pollers: { min: 2, max: 2001 } }),
+    "pollers.max must be a whole number, is 2001; allowed: 2 to 2000",
+  ],
+  [
+    inTopic({ pollers: { max: 20 } as never }),
+    "pollers.min must be a whole number, is undefined; allowed: 2 to",
+  ],
+  [
+    inTopic({ pollers: { min: 9 } as never }),
+    "pollers.max must be a whole number, is undefined; allowed: 9 to",
+  ],
+  [inTopic({ pollers: null as never }), "topics.work.pollers.min must be a whole number, is undefined"],
   [inTopic({ maxAttempts: 0 }), "topics.work.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
   [inTopic({ maxAttempts: 101 }), "is 101; allowed: 1 to 100"],
   [
@@ -342,6 +383,8 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics, warmThroughput: { read: 12_000, write: 40_000 }, tracing: true },
   inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
   inTopic({ pack: 10, concurrency: 25, maximumConcurrency: 2, maxAttempts: 100 }),
+  inTopic({ pollers: { min: 2, max: 2 } }),
+  { ...inTopic({ webhook: {}, pollers: { min: 200, max: 2000 } }), maximumConcurrency: 5 },
   inTopic({ backoff: { waits: [0] } }),
   inTopic({ window: "22:00-06:00 America/New_York", tracking: "none" }),
   inTopic({ ifLate: { after: Duration.seconds(1), do: "expire" }, consumer: "pull" }),
