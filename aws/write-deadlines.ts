@@ -26,7 +26,7 @@ export function withWriteDeadline(pool: Pool, end: () => Deadline): Pool {
 export const API_PATIENCE = 20_000;
 
 /**
- * Gives the writes of each call a deadline `patience` ms after the call's `begin`. Only for a function that serves one
+ * Gives the writes of each call a deadline `patience` ms after the call's `begin`. Only for a process that serves one
  * call at a time. `clock`: ms since the epoch.
  */
 export function withDeadlinePerCall(

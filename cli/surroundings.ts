@@ -22,7 +22,7 @@ export type Surroundings = {
   readonly wait: (ms: number) => Promise<void>;
   /** Resolves at Ctrl-C. After the first call, Ctrl-C no longer ends the process by itself. */
   readonly interrupted: () => Promise<void>;
-  /** After this call, the program exits with 0 when the reader of stdout has gone. Before, it continues, and its output is lost. */
+  /** Lets the program exit with 0 when the reader of stdout has gone. Without this call the program continues, and its output is lost. */
   readonly endUnread: () => void;
   /** The version of Node, such as `v24.1.0`. */
   readonly nodeVersion: string;

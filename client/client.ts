@@ -80,7 +80,10 @@ export type PutOptions = Time & JobOptions & RepeatableOptions;
 type KeyOptions = {
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
-  /** A postponed job is due at most this long after its first enqueue. Required with `onDuplicate: "postpone"`, and allowed only there. */
+  /**
+   * A postponed job is due at most this long after its creation. If a call without `postpone` filed or replaced the job, the time counts
+   * from the job's last change before its first postponement. Required with `onDuplicate: "postpone"`, and allowed only there.
+   */
   maxDelay?: Duration;
 };
 

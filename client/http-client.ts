@@ -6,7 +6,7 @@ import type { Client, ClientOptions, TopicBodies } from "./client.ts";
 import { clientOver } from "./client-over.ts";
 import { httpTransport } from "./http-transport.ts";
 
-/** The default timeout in ms. It is longer than the 20 s that the API may take to answer a `receive`. */
+/** The default timeout of a try in ms. It is longer than the 29 s after which Lambda stops the API's function. */
 const TIMEOUT = 30_000;
 const RETRIES = 5;
 const MOST_RETRIES = 100;

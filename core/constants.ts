@@ -199,7 +199,8 @@ mustHold(
   "HELD_BY_CONSUMER must be more than RELEASE_EARLY and a second: a consumer holds messages that are released early",
 );
 /**
- * A consumer starts no further job when less than this, or than a quarter of its function's time, is left before the deadline.
+ * How much time must be left before the deadline when a consumer starts a job, in addition to the longest run of the invocation so
+ * far: this, or a quarter of the function's time if that is less.
  */
 export const LAST_START_BEFORE_DEADLINE = 5 * SECOND;
 /**

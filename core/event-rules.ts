@@ -20,7 +20,8 @@ type Matched = {
 export type CancelRule = Matched & {
   readonly do: "cancel";
   /**
-   * If the event finds no job, a job with the same key that is filed within this time after it is cancelled at once. 0 to 86,400.
+   * Up to how long after an event that found no job this rule cancels jobs that are filed under the event's key. 0 to 86,400. Such a job
+   * is cancelled at once.
    */
   readonly tombstone: number;
 };

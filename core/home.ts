@@ -39,8 +39,10 @@ export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">
 
 /**
  * Answers the `heldFrom` of a job that is given a new start `now`: `dueAt` plus all the time by which the job is late so far. Time
- * in a hold does not count. The time since the job's last start counts, except the time in which its topic was `paused` (ms). All
- * other times are ms since the epoch.
+ * in a hold does not count. The time since the job's last start counts, except the time in which its topic was paused.
+ *
+ * @param now ms since the epoch
+ * @param paused for how many ms the topic was paused since the job's last start
  */
 export function heldFromAt(
   home: Pick<Home, "dueAt" | "heldFrom" | "heldUntil">,

@@ -34,7 +34,10 @@ export type Home = Key &
     wantedAt: number;
     /** How often the job was moved. */
     revision: number;
-    /** The number of the latest run, 0 before the first. */
+    /**
+     * How many attempts the job has used, a present run included. A redrive, a reschedule or a replacement sets this number to 0. A run
+     * that asked for another run does not count.
+     */
     attempt: number;
     /** When the job was filed. If an event filed it: when that event happened. */
     createdAt: number;
@@ -60,7 +63,7 @@ export type Home = Key &
     uncounted?: number;
     /** Set if a schedule that promotes the job was requested. The schedule may be missing. */
     hasSchedule?: true;
-    /** How often a redrive or a change by its user gave the job all its attempts anew, after it had run. */
+    /** How often a redrive, or a change after the job had run, gave the job all its attempts anew. */
     restarts?: number;
     key?: string;
     /** Of an untracked job: the start for which a release itself sends the job, so that no sweep sends it. */
@@ -178,7 +181,7 @@ export type Cursor = Key & {
 };
 /** The dead jobs that a redrive without ids has chosen: their ids, a line each. A repeat of the call redrives the same jobs. */
 export type Chosen = Key & { v: number; ids: string; request: string; expiresAt: number };
-/** A bulk that a call with an `Idempotency-Key` has begun. Repeats of the call continue it. */
+/** A bulk that a call with an `Idempotency-Key` has begun. A repeat of the call begins the same bulk again, with the same times. */
 export type Begun = Key & {
   v: number;
   startedAt: number;
@@ -402,7 +405,8 @@ export function parseNote(item: Item): Parked | undefined {
 }
 
 /**
- * Answers the key of the counters of a topic's starts in one minute. The attributes `s0` to `s59` count the starts of each second.
+ * Answers the key of the counters of a topic's starts in one minute. The attributes `s0` to `s59` count the starts of the periods that
+ * begin in each second of the minute.
  */
 export function startsKey(topic: string, minute: number): Key {
   return { pk: `starts#${topic}#${new Date(minute).toISOString().slice(0, -8)}`, sk: "starts" };

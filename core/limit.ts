@@ -34,7 +34,7 @@ export function periodsIn(from: number, until: number, { ms }: Period): number[]
   return periods;
 }
 
-/** Answers how many starts of a minute may be given far ahead: half of them. Jobs that are filed later get the others. */
+/** Answers how many starts of a minute may be given far ahead: half of them, rounded up. Jobs that are filed later get the others. */
 export function startsFarAhead(minute: number, period: Period): number {
   return Math.ceil((periodsIn(minute, minute + BUCKET, period).length * period.starts) / 2);
 }

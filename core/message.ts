@@ -118,7 +118,7 @@ export function heldUntilOf({ heldUntil }: Pick<MessageJob, "heldUntil">): numbe
   return heldUntil === undefined ? undefined : Date.parse(heldUntil);
 }
 
-/** Parses a message. `undefined` for text that is no message of Minutehand, or a message of a newer version. */
+/** Parses a message. Answers `undefined` for a message of a newer version, and for text that is no message of Minutehand. */
 export function parseMessage(text: string): Message | undefined {
   const value = jsonOf(text);
   return isMessage(value) ? value : undefined;

@@ -93,8 +93,8 @@ export type EventMatch = {
 /** Events that cancel the job with their key. A finished job stays as it is. A running job finishes its run and does not run again. */
 export type CancelSetting<Duration> = EventMatch & {
   /**
-   * If the event finds no job to cancel: a job with the same key that is filed within this time after the event is cancelled at
-   * once, because an event can arrive before its job. 0 to 1 day. 0: no such job is cancelled.
+   * If the event finds no job to cancel: for how long after the event each job that is filed with the same key is cancelled at once.
+   * An event can arrive before its job. 0 to 1 day. 0: no such job is cancelled.
    *
    * @default 5 minutes
    */
@@ -176,7 +176,7 @@ export type TopicSettings<Duration> = {
   /**
    * How long a job waits after each failed attempt. Either a list of 1 to 100 `waits`, or exponential backoff with jitter:
    * `initial`, `factor` (1 to 100), `max` and `jitter` (0 to 1). Each wait, `initial` and `max` is a duration, or a number of
-   * seconds, from 0 to 10 years, for an untracked topic to 7 days.
+   * seconds, from 0 to 10 years. For an untracked topic the longest is 7 days.
    *
    * @example { waits: [Duration.seconds(15), Duration.minutes(10)] }
    * @default 15 s, 3 m, 10 m, 30 m, 30 m, 1 h, 2 h, 6 h, 15 h

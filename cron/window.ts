@@ -3,7 +3,10 @@ import { type WallClock, wallClock } from "./wall-clock.ts";
 const MINUTE = 60_000;
 const DAY_MINUTES = 24 * 60;
 const PATTERN = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d) (\S+)$/;
-/** For how many minutes the next opening of a window is cached. Jobs that are handed over together ask for the same few minutes. */
+/**
+ * For how many different minutes the cache of a window holds the next opening, at most. Jobs that are handed over together ask for
+ * the same few minutes.
+ */
 const MOST_KNOWN = DAY_MINUTES;
 
 /** A part of each day in a time zone: from minute `opens` of the day up to, but without, minute `closes`. */

@@ -5,7 +5,7 @@ import { createScheduler } from "./scheduler.ts";
 
 /**
  * Makes the context of the HTTP API's function. Call `begin` before each call of the API: it sets the deadline of that call's writes. One
- * deadline is enough, because Lambda gives a function one call at a time.
+ * deadline is enough, because Lambda gives each process of a function one call at a time.
  */
 export function createApiContext() {
   const base = createContext();

@@ -130,7 +130,7 @@ const HEADERS: Readonly<Record<AnswerHeader | "Retry-After", object>> = {
   },
   "Idempotent-Replayed": {
     description:
-      "Present only if an earlier request with the same Idempotency-Key filed, kept or replaced the job.",
+      "Present only if an earlier request with the same Idempotency-Key filed, kept, replaced or postponed the job.",
     schema: { type: "string", const: "true" },
   },
   "Retry-After": {

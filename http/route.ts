@@ -47,7 +47,7 @@ export type Answer = {
 
 /**
  * `Location`: the path of the job or schedule. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` filed,
- * kept or replaced the job.
+ * kept, replaced or postponed the job.
  */
 export type AnswerHeader = "Location" | "Idempotent-Replayed";
 
@@ -64,7 +64,7 @@ export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
   /** The headers that the call reads, by lower-case names. */
   readonly headers?: z.ZodMiniType<H>;
   readonly body?: z.ZodMiniType<B>;
-  /** Each call is logged as a `Decision`. */
+  /** Each call that succeeds is logged as a `Decision`. */
   readonly isDecision?: true;
   /** An empty body stands for `{}`. */
   readonly bodyOptional?: true;

@@ -45,8 +45,8 @@ const SUM = { statistic: "Sum" } as const;
 const MAXIMUM = { statistic: "Maximum" } as const;
 
 /**
- * The queue's dashboard in CloudWatch. Its rows stand in the order in which one asks at night: what rings, whether jobs are late, where
- * they wait, what failed, which part of the machinery is ill, and last what all this costs.
+ * The queue's dashboard in CloudWatch. Its rows are in the order of the questions of an engineer who answers an alarm: which alarm
+ * rings, whether jobs are late, where they wait, what failed, which part is ill, and last what the queue costs.
  */
 export class Dashboard extends Construct {
   private readonly props: DashboardProps;
@@ -80,7 +80,9 @@ export class Dashboard extends Construct {
     });
   }
 
-  /** Adds a function to the graphs of all functions. Ignores a function of another stack: that stack refers to this one. */
+  /** Adds a function to the graphs of all functions. Ignores a function of another stack, because that
+   * stack refers to this one, and two stacks cannot refer to each other.
+   */
   watch(label: string, fn: LambdaFunction): void {
     if (Stack.of(fn) !== Stack.of(this)) return;
     const hourly = { label, period: Duration.hours(1), ...SUM };

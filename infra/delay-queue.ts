@@ -74,6 +74,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
    */
   readonly environment: Readonly<Record<string, string>>;
 
+  /** The environment variables of each function of the queue. */
+  private readonly functionEnvironment: Readonly<Record<string, string>>;
   private readonly removable: boolean;
   private readonly tracing: boolean;
   private readonly consumerConcurrency: number;
@@ -111,7 +113,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     this.tracing = tracing;
     this.consumerConcurrency = maximumConcurrency;
     this.topics = new Map(topics.map((queues) => [queues.topic, queues]));
-    this.environment = queueEnvironment(pool.table.tableName, prefix, policy, props.topicMetrics);
+    this.functionEnvironment = queueEnvironment(pool.table.tableName, prefix, policy, props.topicMetrics);
     const parts: QueueParts = { table: this.table, topics, prefix, removable, tracing };
     const tick = new Tick(this, "Tick", { ...parts, tickConcurrency });
     this.equip(tick.fn);
@@ -120,6 +122,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       this.promotions = new Promotions(this, "Promotions", parts);
       this.equip(this.promotions.fn);
     }
+    this.environment = { ...this.functionEnvironment, ...this.promotions?.environment };
     let recurring: RecurringSchedules | undefined;
     let jobApi: JobApi | undefined;
     if (api.auth !== "none") {
@@ -318,7 +321,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   }
 
   private equip(fn: LambdaFunction): void {
-    setEnvironment(this, fn, this.environment);
+    setEnvironment(this, fn, this.functionEnvironment);
     this.equipped.add(fn);
   }
 

@@ -172,7 +172,7 @@ export function handlerCode(
 
 const ENABLE_SOURCE_MAPS = "--enable-source-maps";
 
-/** Adds to the environment of a handler what makes Node read the source map of its bundle. */
+/** Adds `--enable-source-maps` to the `NODE_OPTIONS` of a handler, so that Node reads the source map of its bundle. */
 export function withSourceMaps(environment: Readonly<Record<string, string>>): Record<string, string> {
   const options =
     environment.NODE_OPTIONS?.split(" ").filter((one) => ![ENABLE_SOURCE_MAPS, ""].includes(one)) ?? [];

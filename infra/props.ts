@@ -163,7 +163,7 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    * change the key's policy. Then you must allow EventBridge yourself, and the key does not encrypt the logs. Synth warns of
    * both.
    *
-   * @default keys of AWS: DynamoDB's key in your account, SQS's key and CloudWatch's key
+   * @default keys of AWS: DynamoDB's and Secrets Manager's keys in your account, SQS's key and CloudWatch's key
    */
   readonly encryptionKey?: IKey;
   /** @default an HTTP API with IAM authorization */

@@ -2,7 +2,7 @@ import { CfnResource, type Stack } from "aws-cdk-lib";
 
 /** "Understand CloudFormation quotas", AWS CloudFormation User Guide. */
 const MOST_RESOURCES = 500;
-/** From this number of resources on, synth warns. */
+/** If a stack has more resources than this, synth warns. */
 const MANY_RESOURCES = 400;
 /** The resources of a pull topic: a queue, a DLQ and their two alarms. */
 const PULL_TOPIC = 4;

@@ -25,14 +25,16 @@ const SERVICE = "scheduler.amazonaws.com";
  * Deleting the stack deletes the group with all its schedules.
  */
 export class ScheduleGroup extends Construct {
-  private readonly group: SchedulerGroup;
+  /** The environment variable that tells a program about the group. */
+  readonly environment: Readonly<Record<string, string>>;
+
   private readonly role: Role;
-  private readonly props: ScheduleGroupProps;
+  private readonly name: string;
 
   constructor(scope: Construct, id: string, props: ScheduleGroupProps) {
     super(scope, id);
-    this.props = props;
-    this.group = new SchedulerGroup(this, "Group", {
+    this.name = props.name;
+    const group = new SchedulerGroup(this, "Group", {
       scheduleGroupName: props.name,
       removalPolicy: RemovalPolicy.DESTROY,
     });
@@ -42,7 +44,7 @@ export class ScheduleGroup extends Construct {
         conditions: {
           StringEquals: {
             "aws:SourceAccount": Stack.of(this).account,
-            "aws:SourceArn": this.group.scheduleGroupArn,
+            "aws:SourceArn": group.scheduleGroupArn,
           },
         },
       }),
@@ -52,12 +54,18 @@ export class ScheduleGroup extends Construct {
       new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [props.target.functionArn] }),
     );
     if (props.dlq !== undefined) grantQueues(this.role, [props.dlq], ["SendMessage"]);
+    const where = {
+      group: props.name,
+      target: props.target.functionArn,
+      role: this.role.roleArn,
+      ...(props.dlq && { dlq: props.dlq.queueArn }),
+    };
+    this.environment = { [props.variable]: Stack.of(this).toJsonString(where) };
   }
 
   /** Allows `grantee` these actions on the group's schedules. If `grantee` is a function, also sets its environment. */
   allow(grantee: IGrantable, actions: readonly ScheduleAction[]): void {
-    const { name, target, dlq, variable } = this.props;
-    const schedules = `arn:${Aws.PARTITION}:scheduler:${Aws.REGION}:${Aws.ACCOUNT_ID}:schedule/${name}/*`;
+    const schedules = `arn:${Aws.PARTITION}:scheduler:${Aws.REGION}:${Aws.ACCOUNT_ID}:schedule/${this.name}/*`;
     Grant.addToPrincipal({
       grantee,
       actions: actions.map((action) => `scheduler:${action}`),
@@ -71,13 +79,7 @@ export class ScheduleGroup extends Construct {
       conditions: { StringEquals: { "iam:PassedToService": SERVICE } },
     }).assertSuccess();
     if (!(grantee instanceof LambdaFunction)) return;
-    const where = {
-      group: name,
-      target: target.functionArn,
-      role: this.role.roleArn,
-      ...(dlq && { dlq: dlq.queueArn }),
-    };
-    grantee.addEnvironment(variable, Stack.of(this).toJsonString(where));
+    for (const [variable, value] of Object.entries(this.environment)) grantee.addEnvironment(variable, value);
   }
 }
 

@@ -51,6 +51,11 @@ export class Promotions extends Construct {
     });
   }
 
+  /** The environment variables of a program that files, moves or cancels jobs. */
+  get environment(): Readonly<Record<string, string>> {
+    return this.group.environment;
+  }
+
   /** Lets a `grantee` that files, moves or cancels jobs change their schedules. If `grantee` is a function, also sets its environment. */
   grantKeep(grantee: IGrantable): void {
     this.group.allow(grantee, ["CreateSchedule", "UpdateSchedule", "DeleteSchedule"]);

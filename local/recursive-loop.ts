@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * Lambda drops a message that is the result of this many invocations in a chain ("Recursive loop detection", Lambda Developer
- * Guide).
+ * Lambda does not run a message that is the result of this many invocations in a chain ("Recursive loop detection", Lambda
+ * Developer Guide).
  */
 export const LONGEST_CHAIN = 16;
 

@@ -40,8 +40,8 @@ export function createSavedFiles(app: AppFolder, isOwnLog: (path: string) => boo
   }
 
   /**
-   * A folder with its inner folders. A folder above the app's own is taken alone, because it may hold the whole disk.
-   * `node_modules` is taken alone, because of packages only npm's list in it counts.
+   * A folder with its inner folders. A folder above the app's own is taken without them, because it may hold the whole disk.
+   * `node_modules` is taken without them too, because npm's list in it changes with each package.
    */
   function withInner(folder: string): string[] {
     if (!existsSync(folder)) return [nearestExisting(folder)];

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Guard } from "./guard.ts";
 import { errorText, LocalError } from "./local-error.ts";
 
-/** If this restart in a row or a later one fails, another start would most likely fail too. */
+/** After this many restarts without a steady run, another start would most likely fail too. */
 const MAX_FAILURES = 5;
 /** If a program has run for longer than this when it ends, its earlier failures no longer count. */
 const STEADY_AFTER_MS = 10_000;
@@ -33,8 +33,8 @@ type Dependencies = {
 };
 
 /**
- * Starts a program and restarts it when it ends. Gives up when a restart fails that is the fifth or a later one since the last
- * steady run. Throws `LocalError`, with the program's error output, if the first start fails.
+ * Starts a program and restarts it when it ends. Gives up if it does not run steadily after five restarts. Throws `LocalError`,
+ * with the program's error output, if the first start fails.
  */
 export async function supervise(
   program: SupervisedProgram,

@@ -10,7 +10,7 @@ export type NewJob = JobOptions & {
   /** ms since the epoch. A time in the past becomes now. */
   dueAt: number;
   /**
-   * The time of the event that files this job, or replaces another job with this job: ms since the epoch, and not in the future.
+   * The time of the event that files this job, or replaces another job with this job: ms since the epoch. At most `CLOCK_MARGIN` ahead.
    * Absent if no event files the job. Then the job is created now.
    */
   createdAt?: number;

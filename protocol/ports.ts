@@ -45,7 +45,7 @@ export type Transacted =
       refused: (Item | undefined | false)[];
     };
 
-/** Some items of a partition in the order of their sort keys, which begin with a time: the oldest come first. */
+/** Some items of a partition in the order of their sort keys. Where sort keys begin with a time, the oldest items come first. */
 export type Page = {
   items: Item[];
   /** Whether the partition has further items before the bound that the caller named. */
@@ -193,7 +193,7 @@ export type StoredSchedule = {
  * @throws `bad-request` for a call that Scheduler refuses, `unavailable` for one that Scheduler does not carry out for now
  */
 export interface Schedules {
-  /** Creates a schedule. With `from` (ms since the epoch, at most five minutes ago) it has no occurrence before then. */
+  /** Creates a schedule. If `from` is given (ms since the epoch, at most five minutes ago), no occurrence is earlier than `from`. */
   create(schedule: Schedule, from: number | undefined): Promise<"created" | "exists">;
   /** Replaces a schedule with all its settings. */
   update(schedule: Schedule, from: number | undefined): Promise<"updated" | "missing">;

@@ -1,8 +1,8 @@
 import type { Run } from "./deliver.ts";
 
 /**
- * At one instant of the clock, each message that waits at its begin may run, and this many further runs may follow. Further runs come only
- * from handlers that enqueue or retry without a delay.
+ * At one instant of the clock, each message that waits at its beginning may run, and this many further runs may follow. Further
+ * runs come only from handlers that enqueue or retry without a delay.
  */
 const MOST_MORE = 1000;
 /** The most further runs of one instant if each run files several jobs. */

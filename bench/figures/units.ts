@@ -62,7 +62,7 @@ export const units: Figure = {
 };
 
 async function billOf(rig: Rig, { topic, policy, count, far }: Life): Promise<Bill> {
-  // A table of its own: the clock of another scenario may have moved its cursors ahead.
+  // Each scenario gets a table of its own, because the clock of a scenario may move the cursors in its table ahead.
   const table = await createTable(rig.plain.dynamo, topic);
   await createQueue(rig, topic);
   let offset = 0;

@@ -26,7 +26,7 @@ async function transport(request: Request): Promise<Response> {
   }
 }
 
-/** The calls of the API. Nothing is retried here: `queries` retries what reads, and a person decides about what changes. */
+/** The calls of the API. It retries no call: `queries` retries calls that read, and the user may repeat calls that change something. */
 export const api = clientOver({
   transport,
   url: location.origin,
@@ -52,7 +52,7 @@ export const queries = new QueryClient({
       refetchInterval: REFRESH_MS,
       staleTime: 1000,
       retry: (count, error) => count < 1 && isPassing(error),
-      // The page's server is this machine, also while the machine is offline.
+      // The page's server runs on this machine, so the page can call it also while the machine is offline.
       networkMode: "always",
     },
     mutations: { networkMode: "always" },

@@ -12,7 +12,7 @@ export type ErrorGroup = {
 const IDS = /\b(?=[\w-]*\d)[\w-]{12,}\b/g;
 /** Addresses of hosts, with their ports. */
 const ADDRESSES = /\b\d+(?:\.\d+){3}(?::\d+)?\b/g;
-/** All numbers except those that may be a status of HTTP, which says more than it differs. */
+/** All numbers except those that may be a status of HTTP, because errors with different statuses belong in different groups. */
 const NUMBERS = /\b(?![1-5]\d\d\b)\d+(?:[.,:]\d+)*/g;
 const QUOTED = /"[^"]*"|'[^']*'/g;
 const LONGEST_NAME = 200;

@@ -45,7 +45,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
   const title = useTitle(main, path);
   useKeptFocus(main);
   useEffect(() => {
-    // An action that opens another view has said there what it did.
+    // If an action opened this view, its notice is for this view and stays.
     if (notice.value?.path !== path) forgetNotice();
   }, [path]);
 
@@ -97,7 +97,8 @@ export function Frame({ children }: { children: ComponentChildren }) {
 
 /**
  * Names the tab after the heading of the view, or after the path while the view has no heading. Moves the focus to the content
- * when the path changes, because the link that had the focus may be gone. Answers the name for those who hear it.
+ * when the path changes, because the link that had the focus may be gone. Answers the name, for screen
+ * readers.
  */
 function useTitle(main: RefObject<HTMLElement>, path: string): string {
   const [title, setTitle] = useState("");
@@ -114,7 +115,7 @@ function useTitle(main: RefObject<HTMLElement>, path: string): string {
       document.title = `${name} · ${about.queue} · Minutehand`;
     };
     read();
-    // A view may first have to read what its heading names.
+    // The heading may change later, because some views must first read the name of what they show.
     const observer = new MutationObserver(read);
     if (main.current) observer.observe(main.current, { childList: true, characterData: true, subtree: true });
     return () => observer.disconnect();
@@ -131,8 +132,8 @@ function titleOf(path: string): string {
 }
 
 /**
- * Gives the focus to the content when the element that had it is removed or disabled, as the button of an action that is done. Gives
- * the focus back to an element that was only moved, as the group of a list whose order changes.
+ * Gives the focus to the content when the element that had it is removed or disabled, such as the button of an action that is done.
+ * Gives the focus back to an element that was only moved, such as a group in a list whose order changes.
  */
 function useKeptFocus(main: RefObject<HTMLElement>): void {
   useEffect(() => {

@@ -3,7 +3,10 @@ import type { About } from "../about.ts";
 /** The fields of `POST /jobs`. */
 export type NewJob = { readonly topic: string; readonly body: unknown } & Readonly<Record<string, unknown>>;
 
-/** Writes the call that files a job as a command line with curl. It contains no secret: curl reads those from environment variables. */
+/**
+ * Writes the call that files a job as a command line with curl. It contains no secrets: it names environment variables, and the
+ * shell inserts their values.
+ */
 export function curlText(job: NewJob, url: string, auth: About["auth"]): string {
   const lines = [
     `curl ${quoted(`${url}/jobs`)}`,

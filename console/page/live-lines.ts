@@ -27,8 +27,8 @@ const OWN_CLOCK = /^\d\d:\d\d:\d\d\.\d{3}(?= {2})/;
 const INNER_CLOCK = /(?<= {2}(?:enqueued, due|moved to) )(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d{3}/;
 
 /**
- * The text of a line with its time on the reader's clock. The stack writes times on the clock of its own machine, so a time inside of
- * the text then says that. `clock`: the line's `at` on the reader's clock, such as `12:00:05.004`.
+ * The text of a line with its time on the reader's clock. The stack writes times on the clock of its own machine. So if the clocks
+ * differ, a time inside of the text is marked as the stack's. `clock`: the line's `at` on the reader's clock, such as `12:00:05.004`.
  */
 export function textOn(clock: string, { text }: Pick<LiveLine, "text">): string {
   const [own] = OWN_CLOCK.exec(text) ?? [];

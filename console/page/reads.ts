@@ -48,7 +48,7 @@ const JOBS_A_WINDOW = 100;
 
 /**
  * How late jobs of the last hour started, by topic, from up to 1,200 jobs that are spread over the hour. These are many calls, so
- * `isWanted` lets them wait for what is shown first.
+ * they wait until `isWanted`: until the topics have been read.
  */
 export function useLateness(isWanted: boolean) {
   return useQuery({

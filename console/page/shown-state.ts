@@ -3,7 +3,7 @@ import type { JobSummary } from "../../http/answers.ts";
 /** Jobs start some time after they are due: a consumer must first get the message. A job is late after this time, ms. */
 export const LATE_MS = 5000;
 
-/** `held` and `late` beside the states that the API answers. `now`: ms since the epoch. */
+/** The state that the page shows: a state that the API answers, `held` or `late`. `now`: ms since the epoch. */
 export function shownState(
   { state, dueAt, heldUntil }: Pick<JobSummary, "state" | "dueAt" | "heldUntil">,
   now: number,

@@ -23,7 +23,7 @@ export type Buckets = ReadonlyMap<number, Counts>;
 export type Range = { readonly from: number; readonly to: number };
 
 const STEPS = [SECOND, 5 * SECOND, 15 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR];
-/** More bars would be narrower than a finger. */
+/** More bars would be too narrow to point at. */
 const MOST_BARS = 180;
 
 /** The longest and the shortest range that the axis shows. A list has at most 31 days. */
@@ -142,8 +142,8 @@ export function partsOf({ from, to }: Range): Range[] {
 }
 
 /**
- * The bars of a lane for a chart that draws each kind over the one before: for each kind, the counts up to this kind. The first
- * bar is empty, because the chart makes its bars as wide as the smallest distance of two of them.
+ * The bars of a lane, for a chart whose bars overlap: for each kind, the number of jobs of this kind and of all kinds before it.
+ * The first bar is empty, because the chart makes its bars as wide as the smallest distance of two of them.
  */
 export function stacked(buckets: Buckets, step: number): { times: number[]; sums: number[][] } {
   const full = [...buckets.keys()].sort((a, b) => a - b);
@@ -164,7 +164,7 @@ export function barsIn(buckets: Buckets, { from, to }: Range, step: number): num
   return [...buckets.keys()].filter((begin) => begin + step > from && begin < to).sort((a, b) => a - b);
 }
 
-/** The number of jobs of the tallest bar, at least 1: a lane is so high. */
+/** The height of a lane: the number of jobs of its tallest bar, at least 1. */
 export function tallestOf(buckets: Buckets): number {
   return [...buckets.values()].reduce((most, counts) => Math.max(most, sumOf(counts)), 1);
 }

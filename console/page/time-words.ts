@@ -45,5 +45,5 @@ export function readJobTime(
   return { dueAt: new Date(time.at).toISOString() };
 }
 
-/** ms. No word names a time that moves by this span by itself. */
+/** ms. A time on the clock, such as `tomorrow 9:00`, never moves by exactly this span when it is read this much later. */
 const LATER = 61_001;

@@ -36,9 +36,9 @@ export type Timeline = {
 const EMPTY = { counts: new Map(), jobs: [], status: "Reading …", isReading: true, error: undefined };
 
 /**
- * Reads what happened and will happen in a range, and answers what is known so far. The past is read job by job. The future is
- * counted minute by minute, the nearest minutes first, because the API reads each counted job. A new range ends the reading of
- * the one before.
+ * Reads what happened and will happen in a range, and answers what is known so far. The past and short ranges are read job by
+ * job. The future in longer ranges is counted minute by minute, the nearest minutes first, because the API reads each counted job.
+ * A new range ends the reading of the one before.
  */
 export function useTimeline(topics: readonly string[], { from, to }: Range, step: number): Timeline {
   const [timeline, setTimeline] = useState<Omit<Timeline, "again">>(EMPTY);
@@ -72,7 +72,7 @@ async function readTimeline(
     from < end ? await readJobs({ from, to: end }, signal) : { jobs: [], reached: end };
   const wanted = jobs.filter(({ topic }) => topics.includes(topic));
   let counts: Map<string, Buckets> = countJobs(wanted, step, now);
-  const cut = reached < end ? `Of the past, the first ${READ_JOBS.toLocaleString("en")} jobs were read.` : "";
+  const cut = reached < end ? `The first ${READ_JOBS.toLocaleString("en")} jobs were read one by one.` : "";
   tell({ counts, jobs: wanted, status: cut });
   // A short range with many jobs is read to `reached` only. The rest of it is counted.
   const counted = isShort ? reached : Math.max(now, from);

@@ -48,7 +48,7 @@ export const keyedJobRoutes = [
     path,
     operationId: "getJobByKey",
     summary:
-      "Reads the job that a key names. After that job has ended, the key still leads to it until another call takes the key.",
+      "Reads the job that a key names. After that job has ended, the key still leads to it until its retention is over or another call takes the key.",
     params,
     answers: { 200: job },
     problems: ["unknown-topic", "job-not-found"],

@@ -23,7 +23,7 @@ export type CancellingEvent = {
   id: string;
   topic: string;
   key: string;
-  /** When it happened. */
+  /** When the event happened. */
   at: number;
   /**
    * If the event finds no job, jobs that are filed under the key before this time are cancelled too. If this time is not after

@@ -75,8 +75,8 @@ export async function resumeTopic(
     if (!found || isPauseOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
-    // Without a rate, no job is parked from now on. With a rate, jobs that were to start before the resume are held, and jobs that
-    // start later are not. This holds even if an earlier rate of this resume has ended.
+    // Without a rate, the pause parks no job from now on. With a rate, it parks jobs that were to start before the resume, and no jobs
+    // that start later. This holds even if an earlier rate of this resume has ended.
     const changedAt = rate === undefined ? now : liftedAt;
     const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
     const isSame = found.rate === rate;

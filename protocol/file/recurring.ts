@@ -151,7 +151,11 @@ function asStored(schedule: Schedule): Schedule {
   return { ...schedule, ...storedInput(occurrenceInput(schedule)) };
 }
 
-/** Answers the start date for a schedule that is put. Throws `bad-request` if its expression is malformed or never occurs. */
+/**
+ * Answers the start date for a schedule that is put.
+ *
+ * @throws `bad-request`: the expression is malformed or never occurs, or an `at(…)` has a start or an end
+ */
 function firstOf(schedule: Schedule, now: number): number | undefined {
   const { expression, start, end } = schedule;
   if (expression.startsWith("at(") && (start !== undefined || end !== undefined)) {

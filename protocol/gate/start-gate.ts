@@ -29,7 +29,7 @@ export type Gated = {
 
 /** What a sweep, an audit or a consumer knows about the jobs of limited topics that it sends. The sets contain the jobs' ids. */
 export type KnownJobs = {
-  /** The jobs that wait for a release. Absent: the gate reads the notes of the jobs. */
+  /** The jobs that wait for a release. Absent: the gate reads the notes of the jobs with `spare`. */
   readonly parked?: ReadonlySet<string>;
   /** The jobs whose messages lie in the queue, because consumers are behind. They are sent once more, and get no other start. */
   readonly behind: ReadonlySet<string>;
@@ -38,7 +38,8 @@ export type KnownJobs = {
 };
 
 /**
- * Decides for each of a topic's jobs whether it may start, and when. Every process that sends jobs calls this function.
+ * Decides for each of a topic's jobs whether it may start, and when. `send` calls this function for all its jobs. `sendNow` and
+ * `resend` do not: their callers know the starts of the jobs already.
  * - Jobs that a pause holds are parked.
  * - In a topic with a limit each job gets a start. All senders together give at most `maxPerSecond` starts in a second. A start
  *   that a job has been given stays, unless it has passed.

@@ -35,7 +35,7 @@ const KEPT_AT_ONCE = 8;
  *
  * @param until ms on the context's clock after which no page is begun
  * @param backlogs asked once for all shards of a tick
- * @param swept the cursor that the sweep before has not written. The audit writes it together with its own position
+ * @param swept the shard's cursor, if the sweep that has just ended moved it and did not write it. The audit writes both positions together
  */
 export async function auditShard(
   ctx: Context,
@@ -124,7 +124,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     // only after the sends below, their messages would count as a backlog.
     const isBehind = await backlogs.isBehind(home.topic);
     if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
-    // The look lies at the present minute, which the sweep has passed. So no sweep sends the job: the next audit judges it again.
+    // The look lies within the next minute, which the sweep has passed. So no sweep sends the job: the next audit judges it again.
     else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(home.id, now, 0) });
     else looks.push({ id: home.id, time: lookAgainAt(home.id, now, BACKLOG_PATIENCE) });
   }

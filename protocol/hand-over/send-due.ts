@@ -32,7 +32,8 @@ export type Handed = HandedOver | { outcome: "left" | "ended" } | { outcome: "un
 
 /**
  * Sends the jobs that a sweep or an audit has found, unless a pause, a limit or a window holds them. Answers the outcome of each job, by
- * the jobs' ids. Extra reads are made only for topics with a limit, a pause or a resume.
+ * the jobs' ids. Reads the notes of jobs only if their topic has or had a limit, or is being resumed, or if the list of topics that had
+ * limits cannot be read.
  *
  * @param backlogs asked once for all shards of a tick
  */

@@ -27,7 +27,7 @@ export type DueJobs = {
   until: Position;
 };
 
-/** How many buckets are read at once, at most, where buckets hold few entries. */
+/** How many buckets one step reads at most, where buckets hold few entries. A step always reads all buckets of one minute, however many. */
 const BUCKETS_A_READ = 64;
 const WIDTH = 32;
 

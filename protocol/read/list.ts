@@ -68,7 +68,6 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
   return position < end ? { homes, gone, examined, cursor: position } : { homes, gone, examined };
 }
 
-/** Says whether a job matches a filter. */
 export function matchesFilter(home: Head, { topic, tag, group }: JobFilter): boolean {
   return (
     (topic === undefined || home.topic === topic) &&

@@ -131,7 +131,7 @@ function hideUntracked(ctx: Context, topic: string, { handle }: Receipt, ms: num
 
 /**
  * For how many ms more SQS can hide an untracked job's message. SQS hides a message for 12 h after its receive at most. It refuses a longer
- * time, and leaves the message as it is. Throws `claim-lost` if these 12 h are over.
+ * time, and leaves the message as it is. Throws `claim-lost` if less than `VISIBILITY_MARGIN` of these 12 h is left.
  */
 function hidableMs({ id, receivedAt }: Receipt, now: number): number {
   // Receipts of earlier versions do not say when the message was received.

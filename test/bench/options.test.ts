@@ -3,17 +3,17 @@ import { parseCommandLine } from "../../bench/options.ts";
 
 const KNOWN = ["burst", "spread", "units"];
 
-it("measures everything when nothing is said", () => {
+it("measures everything without options", () => {
   expect(parseCommandLine([], KNOWN)).toEqual({ help: false, quick: false, only: [] });
 });
 
-it("takes names by comma and by repetition", () => {
+it("takes names that are separated by commas, and repeated options", () => {
   const { only, quick } = parseCommandLine(["--only", "burst,spread", "--only", "units", "--quick"], KNOWN);
   expect(only).toEqual(["burst", "spread", "units"]);
   expect(quick).toBe(true);
 });
 
-it("refuses a name that it does not know, and says which there are", () => {
+it("refuses an unknown name, and names the known ones", () => {
   expect(() => parseCommandLine(["--only", "brust"], KNOWN)).toThrow(
     '--only must name one of burst, spread, units, got "brust"',
   );

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { medianRatio } from "../../bench/rounds.ts";
 
-it("ratios are taken of neighbours in time, not of the medians", () => {
+it("a ratio is the median of the ratios of the pairs, not the ratio of the medians", () => {
   expect(medianRatio([10, 50, 90], [20, 50, 100])).toBe(0.9);
 });

@@ -37,7 +37,7 @@ test("the curl command that the page shows files the same job", async () => {
   expect((await api.getByKey("work", "enqueue-curl")).body).toEqual({ text: "it's $HOME" });
 });
 
-test("a key that has a live job: the API's error, then the job is replaced", async () => {
+test("a key that has a live job shows the API's error, and then the form can replace the job", async () => {
   await api.enqueue("work", { first: true }, { delay: "1h", key: "enqueue-twice" });
   const page = await browser.open("/console/enqueue?topic=work");
   await page.getByLabel("Key (optional)").fill("enqueue-twice");

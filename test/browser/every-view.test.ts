@@ -51,7 +51,7 @@ test.each(VIEWS)("%s is accessible and fits at each width, in both colours", asy
   }
 });
 
-test("what is not accessible, or too wide, would be noticed", async () => {
+test("these tests notice a page that is not accessible or too wide", async () => {
   const page = await browser.open("/console");
   await page.getByText("What needs you").waitFor();
   await page.evaluate(() => {

@@ -119,7 +119,7 @@ describe("a bulk that is interrupted", () => {
     expect(await cancelled("jobs-broken")).toBe(JOBS);
   });
 
-  test("after its dialog was closed says so on the page, and can be repeated", async () => {
+  test("whose dialog was closed is reported on the page, and can be repeated", async () => {
     const gone = Promise.withResolvers<boolean>();
     const { page, dialog } = await openMany("jobs-closed", async (call) => call === 2 && gone.promise);
     await dialog.getByText(/jobs cancelled\. If you close this dialog, the change goes on/).waitFor();

@@ -29,7 +29,7 @@ test("times are in the chosen zone", async () => {
   expect(await minute()).toBe((there + 15) % 60);
 });
 
-test("lines are held still, and then follow", async () => {
+test("while lines are held, no line is added, and then the missing lines appear", async () => {
   const page = await browser.open("/console/live?topic=reminders");
   await page.getByRole("button", { name: "Hold the lines still" }).click();
   const { id } = await api.enqueue("reminders", { text: "held" }, { delay: 0 });

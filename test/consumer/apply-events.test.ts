@@ -23,12 +23,12 @@ const placedEvent = (at: number, more: object = {}) =>
   busEvent(at, { "detail-type": "OrderPlaced", ...more });
 const shop = (): World => createWorld({ topics: { orders: { cancelledByEvents: true }, mails: {} } });
 const troubles = (world: World) => world.events.filter((event) => event.type === "trouble");
-/** TTL takes what it may. */
+/** Deletes all expired items, as TTL does. */
 async function expire({ pool, now }: World): Promise<void> {
   const isOver = (item: Item) => "expiresAt" in item && (item.expiresAt ?? 0) * SECOND <= now();
   await pool.remove(pool.items().filter(isOver), now() + SECOND);
 }
-/** The hides that are asked of SQS, with what for: seconds. */
+/** Records the hides that SQS is asked for. Answers their durations, in seconds. */
 const hides = (world: World): number[] => {
   const asked: number[] = [];
   const { hide } = world.queues;
@@ -47,7 +47,7 @@ test("an event cancels the job of its key", async () => {
   expect(await world.home(id)).toMatchObject({ state: "cancelled" });
 });
 
-test("events that one partition keeps waiting are given up in seconds, and keep no others waiting", async () => {
+test("an event whose partition does not answer is given up in seconds, and delays no other event", async () => {
   const world = shop();
   const sick = await world.file({ key: "sick", delay: HOUR });
   const well = await world.file({ key: "well", delay: 2 * HOUR });
@@ -112,7 +112,7 @@ test("a queue that hangs is asked once a minute, and its topic's jobs are left t
   await world.pass(MINUTE, { ticks: false });
   await told(10);
   expect(asked).toBe(2);
-  // One that fails at once may well take the next message.
+  // A queue that fails at once is asked each time, because it may take the next message.
   await world.pass(MINUTE, { ticks: false });
   takes = 0;
   for (let n = 11; n < 14; n++) await told(n);
@@ -138,7 +138,7 @@ test("an event's rules of another topic are applied while the queue of the first
   expect(world.queues.messages({ topic: "orders" })).toHaveLength(1);
 });
 
-test("an event that came first cancels the job for as long as its rule says, from when it happened", async () => {
+test("an event that comes before the job cancels the job if it is filed within the rule's time after the event", async () => {
   const world = shop();
   await world.pass(700, { ticks: false });
   await deliver(world, [paid], [busEvent(world.now())]);
@@ -148,14 +148,14 @@ test("an event that came first cancels the job for as long as its rule says, fro
   expect(await world.file({ key: KEY, delay: HOUR })).toMatchObject({ state: "scheduled" });
 });
 
-test("an event of a time to come counts from now", async () => {
+test("an event whose time is in the future counts from now", async () => {
   const world = shop();
   await deliver(world, [paid], [busEvent(START + 24 * HOUR)]);
   await world.pass(300 * SECOND, { ticks: false });
   expect(await world.file({ key: KEY, delay: HOUR })).toMatchObject({ state: "scheduled" });
 });
 
-test("an event files a job of its key, due so long after it happened, with its body", async () => {
+test("an event files a job of its key, with its body, which is due a delay after the event's time", async () => {
   const world = shop();
   await world.pass(MINUTE, { ticks: false });
   expect(await deliver(world, [placed], [placedEvent(START)])).toEqual([]);
@@ -195,7 +195,7 @@ test("an event that comes again with its DLQ's redrive, 14 days later, files no 
   expect(troubles(world)).toEqual([]);
 });
 
-test("an event that cancelled is known for 14 days, too, and heeded by those of before", async () => {
+test("an event that cancelled a job is known for 14 days, so an older event files no job in this time", async () => {
   const world = shop();
   const { id } = await world.file({ key: KEY, delay: HOUR });
   await world.pass(SECOND, { ticks: false });
@@ -220,7 +220,7 @@ test("events debounce a job, within its rule's bound", async () => {
   expect(liveHomes(world)).toMatchObject([{ dueAt: START + 90 * SECOND, body: JSON.stringify(detail) }]);
 });
 
-test("an event that has been overtaken replaces and postpones nothing, though a caller's own job it does", async () => {
+test("an event that comes after a newer one changes no job that an event filed, but does change a job that a caller filed", async () => {
   for (const how of [{ onDuplicate: "replace" }, { onDuplicate: "postpone", maxDelay: 3600 }] as const) {
     const world = shop();
     const rule: EnqueueRule = { ...placed, delay: 600, ...how };
@@ -243,7 +243,7 @@ test("an event that has been overtaken replaces and postpones nothing, though a 
   }
 });
 
-test("a bound counts from when the first event happened, too, and what is past is due now", async () => {
+test("a bound also counts from the time of the first event, and a job whose bound is past is due now", async () => {
   const rule: EnqueueRule = { ...placed, delay: 600, onDuplicate: "postpone", maxDelay: 300 };
   for (const [late, dueAt] of [
     [MINUTE, START + 5 * MINUTE],
@@ -268,7 +268,7 @@ test("an event that cancels and an older one that files, whichever is delivered 
   }
 });
 
-test("events that come after an outage, whichever is delivered first, leave no live job of what was cancelled", async () => {
+test("events that come after an outage, whichever is delivered first, leave no live job with a cancelled key", async () => {
   for (const order of [
     [0, 1],
     [1, 0],
@@ -283,7 +283,7 @@ test("events that come after an outage, whichever is delivered first, leave no l
   }
 });
 
-test("an event that no rule is about is done with", async () => {
+test("an event that matches no rule is removed", async () => {
   const world = shop();
   const other = busEvent(START, { source: "bank" });
   expect(await deliver(world, [paid], [other, placedEvent(START)])).toEqual([]);
@@ -324,7 +324,7 @@ test("an event for a running job waits ever longer, 15 minutes at most, and outl
   const receives = Array.from({ length: EVENT_RECEIVES }, (_, i) => i + 1);
   for (const nth of receives) await deliver(world, [changed], [placedEvent(START)], nth);
   expect(asked.slice(0, 9)).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 900]);
-  // What follows the last of them is the DLQ.
+  // After the last receive the message goes to the DLQ, so its wait does not count.
   const waited = asked.slice(0, -1).reduce((sum, seconds) => sum + seconds, 0);
   expect(waited * SECOND).toBeGreaterThan(LONGEST_LEASE + CLOCK_MARGIN);
   expect(Math.max(...asked)).toBe(900);
@@ -349,7 +349,7 @@ test("a run that is over long before its lease keeps an event waiting for second
   expect(liveHomes(world)).not.toMatchObject([{ id }]);
 });
 
-test("an event's other rules are applied while a job that one is about runs", async () => {
+test("an event's other rules are applied while the job of one of its rules runs", async () => {
   const world = shop();
   await world.file({ key: KEY });
   await crashWhileRunning(world, "orders");
@@ -364,7 +364,7 @@ test("an event's other rules are applied while a job that one is about runs", as
   expect(liveHomes(world)).toHaveLength(2);
 });
 
-test("an event that cannot be hidden stays all the same", async () => {
+test("an event that cannot be hidden stays in the queue", async () => {
   const world = shop();
   await world.file({ key: KEY });
   await crashWhileRunning(world, "orders");
@@ -373,7 +373,7 @@ test("an event that cannot be hidden stays all the same", async () => {
   expect(troubles(world)).toMatchObject([{ what: "hiding an event" }]);
 });
 
-test("a message that is no event stays, is told of, and keeps no other from being applied", async () => {
+test("a message that is not an event stays and is reported, and the other messages are applied", async () => {
   const world = shop();
   const { id } = await world.file({ key: KEY, delay: HOUR });
   const bad = [
@@ -390,7 +390,7 @@ test("a message that is no event stays, is told of, and keeps no other from bein
   ]);
 });
 
-test("an event's other topics are served though one cannot be, and once when it comes again", async () => {
+test("if an event's rule fails for one topic, its rules for other topics are applied, and only once when it comes again", async () => {
   const world = shop();
   const rules = [
     { ...placed, topic: "gone" },
@@ -402,7 +402,7 @@ test("an event's other topics are served though one cannot be, and once when it 
   expect(troubles(world)).toMatchObject([{ topic: "gone" }, { topic: "gone" }]);
 });
 
-test("what the pool does not say for now is tried again with the message", async () => {
+test("an event is applied when its message comes again if the pool failed at first", async () => {
   const world = shop();
   await world.file({ key: KEY, delay: HOUR });
   world.pool.hooks.before = () => {

@@ -9,10 +9,10 @@ import { consume } from "../support/consume.ts";
 import { orders } from "../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../support/world.ts";
 
-/** Gives what is visible of a topic back, as an invocation without time does. */
+/** Gives the visible messages of a topic back, as an invocation without time does. */
 const giveBack = (world: World, topic: string) => consume(world, topic, { timeout: 0 });
 
-/** An invocation without time that receives a message for the `receives`th time. Whether the message stays. */
+/** Runs an invocation without time that receives a message for the `receives`th time. Answers whether the message stays. */
 async function giveBackReceived(world: World, receives: number): Promise<boolean> {
   const [message] = await world.queues.receive(orders, { max: 1, waitSeconds: 0, hideSeconds: 60 });
   if (!message) throw new Error("there is no message");
@@ -31,8 +31,8 @@ const carriedBy = (world: World, topic: string): string[] =>
     .map(({ id, revision }) => `${id} ${revision}`);
 
 /**
- * An invocation whose handlers go on past the function's end, but for those of jobs that fail at once: it gives back what it has
- * not started, and is killed.
+ * Runs an invocation whose handlers last longer than the function. Only the handlers of `failing` jobs fail at once. The
+ * invocation gives back the jobs that it has not started, and is then killed.
  */
 async function outlast(world: World, topic: string, failing: ReadonlySet<string> = new Set()): Promise<void> {
   const messages = await world.queues.receive({ topic }, { max: 10, waitSeconds: 0, hideSeconds: 60 });
@@ -64,7 +64,7 @@ async function outlast(world: World, topic: string, failing: ReadonlySet<string>
 
 describe("a job that is given back", () => {
   test.each(["full", "none"] as const)(
-    "by a process that is killed then is in one message still (tracking %s)",
+    "is still in only one message if the process is then killed (tracking %s)",
     async (tracking) => {
       const world = createWorld({ topics: { slow: { tracking, concurrency: 1 } } });
       for (let i = 0; i < 10; i++) await world.file({ topic: "slow" });
@@ -76,9 +76,9 @@ describe("a job that is given back", () => {
   );
 
   test.each([
-    ["in the message of one that outlasts the function", 10],
+    ["in the message of a job that lasts longer than the function", 10],
     ["in a message of its own", 1],
-  ])("an untracked job that fails %s is in one message still", async (_, pack) => {
+  ])("an untracked job that fails %s is still in only one message", async (_, pack) => {
     const backoff = { waits: [10] };
     const world = createWorld({ topics: { slow: { tracking: "none", pack, backoff, maxAttempts: 100 } } });
     const jobs = Array.from({ length: 10 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() }));
@@ -87,7 +87,7 @@ describe("a job that is given back", () => {
     expect(carriedBy(world, "slow").sort()).toEqual(ids.map((id) => `${id} 0`).sort());
   });
 
-  test("of a topic with a limit is in a message still", async () => {
+  test("of a topic with a limit is still in a message", async () => {
     const world = createWorld({ topics: { slow: { maxPerSecond: 2 } } });
     await world.tick();
     for (let i = 0; i < 6; i++) await world.file({ topic: "slow", delay: MINUTE });
@@ -135,7 +135,7 @@ describe("a job that is given back", () => {
     expect(await consume(world, "day")).toMatchObject([{ id }]);
   });
 
-  test("in a message that SQS refuses keeps its old one, and its mates' old ones go", async () => {
+  test("keeps its old message if SQS refuses the new one, and the old messages of other jobs are removed", async () => {
     const world = createWorld();
     for (const group of ["a", "b"]) await world.file({ group });
     const { send } = world.queues;
@@ -168,7 +168,7 @@ describe("a job that is given back", () => {
       await giveBack(world, "orders");
       await world.pass(HOUR, { ticks: false });
     }
-    // As TTL does.
+    // TTL deletes the job's item.
     await world.pool.remove([homeKey(id)], world.now() + SECOND);
     expect(world.visible("orders")).toMatchObject([{ id }]);
     expect(await consume(world, "orders")).toEqual([]);
@@ -176,7 +176,7 @@ describe("a job that is given back", () => {
 
   describe("while Lambda is throttled, and its pollers hold messages until SQS delivers them again,", () => {
     const timers = (world: World) => ({ wait: (ms: number) => world.pass(ms), after: () => () => {} });
-    /** An invocation that begins `late` ms after the receive, of messages that others get 90 s after it. */
+    /** Runs an invocation that begins `late` ms after the receive. The messages are visible again 90 s after the receive. */
     async function invoke(world: World, late: number, receives = 1): Promise<string[]> {
       const messages = await world.queues.receive(orders, { max: 10, waitSeconds: 0, hideSeconds: 90 });
       const visibleAt = world.now() + 90 * SECOND;
@@ -212,14 +212,14 @@ describe("a job that is given back", () => {
       expect(carriedBy(world, "orders")).toHaveLength(4);
     });
 
-    test("one that others have is neither run nor given back", async () => {
+    test("a job whose message is visible to other consumers again is neither run nor given back", async () => {
       const world = await filed();
       expect(await invoke(world, 90 * SECOND)).toHaveLength(5);
       expect(carriedBy(world, "orders")).toHaveLength(5);
       expect(await consume(world, "orders")).toHaveLength(5);
     });
 
-    test("of a later receive nobody knows the time: it stays, until it has come too often for that", async () => {
+    test("a message that was received before stays, because its receive time is unknown, unless it was received too often", async () => {
       for (const [receives, kept] of [
         [2, 3],
         [5, 0],
@@ -228,7 +228,7 @@ describe("a job that is given back", () => {
     });
   });
 
-  test("as often as its consumer likes is none of those", async () => {
+  test("may be given back any number of times if each of its messages is received only once", async () => {
     const world = createWorld();
     await world.file({});
     for (let i = 0; i < 2 * MOST_RECEIVES; i++) expect(await giveBackReceived(world, 1)).toBe(false);

@@ -45,7 +45,7 @@ describe("a handler", () => {
     expect(await ending((view) => view.retryIn("8d"))).toMatchObject({ end: "retry-in" });
   });
 
-  it("of an untracked job that changes body or headers changes nothing of the next run", async () => {
+  it("of an untracked job may change body and headers, and the next run still gets the original ones", async () => {
     const untracked = { ...job, untracked: true as const, body: { n: 1, list: [1] }, headers: { a: "b" } };
     const before = structuredClone(untracked);
     await runWith<{ n: number; list: number[] }>((view) => {
@@ -114,7 +114,7 @@ describe("a handler", () => {
     },
   );
 
-  it("that asks for another run gets it, unless it throws after", async () => {
+  it("that asks for another run gets it, unless it throws an error afterwards", async () => {
     expect(await ending((asked) => asked.retryIn("10m"))).toEqual({ end: "retry-in", wait: 600_000 });
     const both = ending((asked) => {
       asked.retryIn(5);
@@ -124,7 +124,7 @@ describe("a handler", () => {
   });
 
   it.each(["soon", -1, Number.NaN, "11000d"])(
-    "that asks for %s is told what it may ask for",
+    "that asks for a retry in %s gets an error that says what is allowed",
     async (duration) => {
       expect(await ending((asked) => asked.retryIn(duration))).toMatchObject({
         end: "failed",

@@ -32,7 +32,7 @@ test.each(["full", "none"] as const)(
   },
 );
 
-test("while the DLQ takes nothing, mates of an untracked job that is dead are in one message each", async () => {
+test("while the DLQ takes no message, a dead untracked job and the other jobs of its message stay in one message each", async () => {
   const world = createWorld({ topics: { logs: { tracking: "none", backoff: { waits: [10] } } } });
   const jobs = Array.from({ length: 3 }, () => ({ topic, body: "{}", dueAt: world.now() }));
   const ids = (await enqueueMany(world.ctx, jobs)).map((filed) => ("home" in filed ? filed.home.id : ""));
@@ -53,7 +53,7 @@ test("while the DLQ takes nothing, mates of an untracked job that is dead are in
   expect(carried.map(({ id }) => id).sort()).toEqual([...ids].sort());
 });
 
-test("an untracked job that fails beside a tracked one, and is killed before it says so, is in one message", async () => {
+test("an untracked job that fails beside a tracked job has only one message, which names its next attempt", async () => {
   const world = createWorld({ topics: { logs: { backoff: { waits: [10] } } } });
   const { id } = await world.file({ topic });
   const [filed] = await world.queues.receive({ topic }, { max: 1, waitSeconds: 0, hideSeconds: 60 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { consume } from "../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../support/world.ts";
 
-/** What becomes visible is taken at once, as Lambda's pollers do. Answers when each job first ran, ms since the epoch. */
+/** Consumes each message as soon as it is visible, as Lambda's pollers do. Answers when each job first ran, ms since the epoch. */
 async function consumeFor(world: World, ms: number): Promise<Map<string, number>> {
   const ran = new Map<string, number>();
   for (const end = world.now() + ms; world.now() < end; ) {
@@ -18,7 +18,7 @@ test.each([
   ["writes of the jobs' bucket are", (pk: string) => pk.startsWith("2026-"), ["change", "changeMany"]],
   ["the pause of their topic is", (pk: string) => pk === "pause#orders", ["read"]],
 ] as const)(
-  "jobs run soon after, and none of their messages ends in the DLQ, when %s not let through for longer than a message lasts",
+  "when %s throttled until messages would go to the DLQ, jobs run soon afterwards, and no message is in the DLQ",
   async (_, isIts, operations) => {
     const world = createWorld({ shards: 1, topics: { orders: {}, other: {} } });
     await world.tick();
@@ -38,7 +38,7 @@ test.each([
   },
 );
 
-test("a job whose message was lost is looked at again soon, where its topic's pause cannot be read as the audit comes", async () => {
+test("if the audit finds a job with a lost message but cannot read its topic's pause, it soon looks at the job again", async () => {
   const world = createWorld({ shards: 1, topics: { orders: {}, other: {} } });
   await world.tick();
   const job = await world.file({ delay: 10 });

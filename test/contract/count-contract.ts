@@ -7,7 +7,7 @@ export function countContract({ pool, by, partition }: PoolBench): void {
     /** Seconds since the epoch, as TTL has them. */
     const EXPIRES = NOW / 1000;
 
-    test("begins at nothing, and answers what each counter is then", async () => {
+    test("begins at 0, and answers the new value of each counter", async () => {
       const key = { pk: partition(), sk: "starts" };
       expect(await pool().count(key, { s0: 2, s59: 1 }, EXPIRES, by())).toEqual({ s0: 2, s59: 1 });
       expect(await pool().count(key, { s0: 3, s7: 1 }, EXPIRES + 1, by())).toEqual({ s0: 5, s7: 1 });
@@ -16,7 +16,7 @@ export function countContract({ pool, by, partition }: PoolBench): void {
       ]);
     });
 
-    test("leaves what else an item says", async () => {
+    test("leaves the other attributes of an item", async () => {
       const item = itemAt({ pk: partition(), sk: "starts" }, { body: "1", s0: 1 });
       await pool().insert([item], by());
       expect(await pool().count(item, { s0: 1 }, EXPIRES, by())).toEqual({ s0: 2 });
@@ -29,7 +29,7 @@ export function countContract({ pool, by, partition }: PoolBench): void {
       expect(await pool().count(key, amounts, EXPIRES, by())).toEqual(amounts);
     });
 
-    test("of many who count at once each gets an answer of its own", async () => {
+    test("if many callers count at once, each gets another answer", async () => {
       const key = { pk: partition(), sk: "starts" };
       const counted = await Promise.all(
         numbers(0, 10).map(() => pool().count(key, { s0: 1 }, EXPIRES, by())),

@@ -4,7 +4,7 @@ import type { EventSources } from "../../protocol/ports.ts";
 export type OpenEventSources = {
   /** Knows the topics `mail` and `orders`, both polled at first, and no other. */
   readonly sources: EventSources;
-  /** Whether Lambda polls a topic's queue, once its last change is through. */
+  /** Whether Lambda polls a topic's queue, after the last change has taken effect. */
   polls(topic: string): Promise<boolean>;
   close(): Promise<void>;
 };
@@ -18,21 +18,21 @@ export function eventSourcesContract(name: string, open: () => Promise<OpenEvent
     });
     afterAll(() => opened?.close());
 
-    it("keep Lambda from a queue and let it back, one topic's and no other's", async () => {
+    it("stop and start the polling of one topic's queue, and of no other", async () => {
       await opened.sources.enable("mail", false);
       expect([await opened.polls("mail"), await opened.polls("orders")]).toEqual([false, true]);
       await opened.sources.enable("mail", true);
       expect(await opened.polls("mail")).toBe(true);
     });
 
-    it("may be told the same again", async () => {
+    it("accept the same change again", async () => {
       for (const enabled of [false, false, true, true]) {
         await opened.sources.enable("orders", enabled);
         expect(await opened.polls("orders")).toBe(enabled);
       }
     });
 
-    it("pass over a topic that Lambda does not poll", async () => {
+    it("ignore a topic that Lambda does not poll", async () => {
       await opened.sources.enable("work", false);
       await opened.sources.enable("constructor", false);
     });

@@ -45,7 +45,7 @@ export function pageContract({ pool, by, partition }: PoolBench): void {
       expect(await sksOf(pk, afterJob(HOME), END)).toEqual({ sks: [NEXT], more: false });
     });
 
-    test("it ends at its bound", async () => {
+    test("a page ends at its bound", async () => {
       const pk = await fill([HOME, LOOK, NEXT]);
       expect(await sksOf(pk, BEGINNING, justAfter(NEXT))).toEqual({ sks: [HOME, LOOK, NEXT], more: false });
       expect(await sksOf(pk, BEGINNING, justAfter(LOOK))).toEqual({ sks: [HOME, LOOK], more: false });
@@ -54,7 +54,7 @@ export function pageContract({ pool, by, partition }: PoolBench): void {
       expect(await sksOf(pk, BEGINNING, beforeTime(TIME))).toEqual({ sks: [], more: false });
     });
 
-    test("bounds that hold nothing between them are an empty page", async () => {
+    test("a page whose bounds have no items between them is empty", async () => {
       const pk = await fill([HOME, LOOK, NEXT]);
       for (const [from, before] of [
         [justAfter(HOME), justAfter(HOME)],
@@ -93,7 +93,7 @@ export function pageContract({ pool, by, partition }: PoolBench): void {
       }
     });
 
-    test("pages of items too large for one answer come to their end all the same", async () => {
+    test("pages are complete even if their items are too large for one answer", async () => {
       const all = numbers(10, 12).map((n) => `${n}`);
       const pk = partition();
       for (const sk of all) await pool().insert([itemAt({ pk, sk }, { body: "x".repeat(200_000) })], by());

@@ -67,7 +67,7 @@ export function poolBatchContract({ pool, by, partition }: PoolBench): void {
       expect(await pool().read(changes.map(({ key }) => key))).toEqual([undefined, undefined, undefined]);
     });
 
-    test("many changes are refused by what is there, absent or different", async () => {
+    test("many changes are refused if their items are absent or have other values", async () => {
       const pk = partition();
       const keys = numbers(0, 4).map((n) => ({ pk, sk: `${n}` }));
       await pool().insert(
@@ -88,7 +88,7 @@ export function poolBatchContract({ pool, by, partition }: PoolBench): void {
       expect(await pool().read([key])).toEqual([itemAt(key, set)]);
     });
 
-    test("of many changes made at once over one item exactly one holds", async () => {
+    test("of many simultaneous changes of one item exactly one succeeds", async () => {
       const key = { pk: partition(), sk: "a" };
       await pool().insert([itemAt(key)], by());
       const outcomes = await Promise.all(
@@ -100,7 +100,7 @@ export function poolBatchContract({ pool, by, partition }: PoolBench): void {
       expect(outcomes.flat().filter((outcome) => outcome === "changed")).toHaveLength(1);
     });
 
-    test("the keys of many changes must differ, and they cannot remove", async () => {
+    test("the changes of one call must have different keys, and cannot remove attributes", async () => {
       const key = { pk: partition(), sk: "a" };
       const change = { key, expect: {}, set: { token: "t" } };
       await expect(pool().changeMany([change, change], by())).rejects.toThrow(/must differ/);
@@ -109,7 +109,7 @@ export function poolBatchContract({ pool, by, partition }: PoolBench): void {
       );
     });
 
-    test("at its deadline no entry of a batch is issued, and each says so", async () => {
+    test("at its deadline no entry of a batch is written, and the result of each says so", async () => {
       const pk = partition();
       const items = numbers(0, 30).map((n) => itemAt({ pk, sk: `${n}` }));
       const unavailable = items.map(() => expect.objectContaining({ code: "unavailable" }));

@@ -138,7 +138,7 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       expect(await pool().read([key])).toEqual([item]);
     });
 
-    test("a change that meets another value answers with what stands there and changes nothing", async () => {
+    test("a change that expects another value changes nothing, and answers the stored item", async () => {
       const key = { pk: partition(), sk: "a" };
       const item = itemAt(key, { revision: 3 });
       await pool().insert([item], by());
@@ -182,7 +182,7 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       expect((await pool().page(pk, BEGINNING, END, 100)).items).toEqual([]);
     });
 
-    test("removes an item with a mark unless it has another by then", async () => {
+    test("removes an item with a mark, unless the mark has changed", async () => {
       const pk = partition();
       const keys = ["a", "b", "c"].map((sk) => ({ pk, sk }));
       const [same, other, unmarked] = keys as [Key, Key, Key];
@@ -201,7 +201,7 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       ]);
     });
 
-    test("nobody shares an item with the pool", async () => {
+    test("an object that a caller gave or got does not share data with the pool", async () => {
       const key = { pk: partition(), sk: "a" };
       const trail = [{ position: "a", reachedAt: 1 }];
       await pool().insert([itemAt(key, { trail })], by());

@@ -24,26 +24,26 @@ export function promotionsContract(name: string, open: () => Promise<OpenPromoti
     });
     afterAll(() => opened?.close());
 
-    it("a schedule fires at its time, to the second before", async () => {
+    it("a schedule fires at its time, rounded down to a second", async () => {
       await opened.promotions.put(ID, inTenDays + 999);
       expect(await opened.filed(ID)).toBe(inTenDays);
     });
 
-    it("putting it again replaces its time", async () => {
+    it("a second put replaces the time of a schedule", async () => {
       await opened.promotions.put(ID, inTenDays);
       await opened.promotions.put(ID, inTenDays + DAY);
       await opened.promotions.put(ID, inTenDays + DAY);
       expect(await opened.filed(ID)).toBe(inTenDays + DAY);
     });
 
-    it("a removed one is gone, and may be removed again", async () => {
+    it("a removed schedule does not exist, and may be removed again", async () => {
       await opened.promotions.put(ID, inTenDays);
       await opened.promotions.remove(ID);
       expect(await opened.filed(ID)).toBeUndefined();
       await opened.promotions.remove(ID);
     });
 
-    it("a removed one may come back", async () => {
+    it("a removed schedule may be created again", async () => {
       await opened.promotions.put(ID, inTenDays);
       await opened.promotions.remove(ID);
       await opened.promotions.put(ID, inTenDays + DAY);

@@ -4,8 +4,8 @@ import { receiveContract } from "./receive-contract.ts";
 import { sendContract } from "./send-contract.ts";
 
 /**
- * What an emulator does otherwise than SQS. The sentence it breaks must then fail: an emulator that was
- * repaired shows.
+ * A difference of an emulator from SQS. The test of this behaviour must then fail. If the emulator is repaired, the test passes,
+ * and the suite reports that.
  */
 export type Difference = "drops-groups";
 
@@ -25,7 +25,7 @@ export type QueuesBench = {
   topic(): Promise<string>;
   groups(topic: string): Promise<(string | undefined)[]>;
   pass(seconds: number): Promise<void>;
-  /** All visible messages, hidden for `hideSeconds` then. */
+  /** Receives all visible messages, which are then hidden for `hideSeconds`. */
   drain(topic: string, hideSeconds?: number): Promise<Received[]>;
   /** A test that an emulator with this difference fails. */
   unless(difference: Difference, sentence: string, body: () => Promise<void>): void;

@@ -104,7 +104,7 @@ export function receiveContract({ queues, topic, pass, drain }: QueuesBench): vo
       await queues().remove({ topic: name }, []);
     });
 
-    test("handles that mean nothing are no error", async () => {
+    test("unknown handles are no error", async () => {
       const name = await filled(1);
       await queues().remove({ topic: name }, ["nonsense"]);
       await queues().hide({ topic: name }, [{ handle: "nonsense", seconds: 5 }]);
@@ -147,7 +147,7 @@ export function receiveContract({ queues, topic, pass, drain }: QueuesBench): vo
       await expect(queues().depth(queue)).rejects.toEqual(unavailable);
     });
 
-    test("what SQS's ranges do not hold is an error of the caller", async () => {
+    test("a value outside of SQS's ranges is an error of the caller", async () => {
       const name = await topic();
       const options = { max: 1, waitSeconds: 0, hideSeconds: 1 };
       const receiving = (other: object) => queues().receive({ topic: name }, { ...options, ...other });

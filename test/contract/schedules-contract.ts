@@ -76,21 +76,21 @@ export function schedulesContract(name: string, open: () => Promise<OpenSchedule
       expect((await schedules.read(plain.name))?.schedule).toEqual(plain);
     });
 
-    it("an update replaces all fields, those it does not name too", async () => {
+    it("an update replaces all fields, also those that it leaves out", async () => {
       await schedules.create(full, full.start);
       const other = { ...plain, name: full.name };
       expect(await schedules.update(other, undefined)).toBe("updated");
       expect((await schedules.read(full.name))?.schedule).toEqual(other);
     });
 
-    it("what is not there is neither read, nor updated, nor removed", async () => {
+    it("a schedule that does not exist cannot be read, updated or removed", async () => {
       expect(await schedules.read("nobody")).toBeUndefined();
       expect(await schedules.update({ ...plain, name: "nobody" }, undefined)).toBe("missing");
       expect(await schedules.remove("nobody")).toBe("missing");
       expect(await schedules.read("nobody")).toBeUndefined();
     });
 
-    it("a removed one is gone", async () => {
+    it("a removed schedule cannot be read", async () => {
       await schedules.create(plain, undefined);
       expect(await schedules.remove(plain.name)).toBe("removed");
       expect(await schedules.read(plain.name)).toBeUndefined();
@@ -124,14 +124,14 @@ export function schedulesContract(name: string, open: () => Promise<OpenSchedule
       await expect(schedules.update(plain, long)).rejects.toEqual(BAD_REQUEST);
     });
 
-    it("an only occurrence may be both the beginning and the end", async () => {
+    it("if a schedule has only one occurrence, that may be its beginning and its end", async () => {
       const only = opened.now() - (opened.now() % 1000) + DAY;
       const schedule = { ...plain, expression: "rate(1 day)", anchor: only, end: only };
       expect(await schedules.create(schedule, only)).toBe("created");
       expect((await schedules.read(plain.name))?.schedule).toEqual(schedule);
     });
 
-    it("the target is told the time, and the job as it was given: Scheduler's words in it are only text", async () => {
+    it("the target gets the time, and the job as it was given, in which Scheduler's placeholders stay text", async () => {
       const body = '"<aws.scheduler.scheduled-time> <aws.scheduler.execution-id>"';
       const headers = { "x-time": "<aws.scheduler.scheduled-time>" };
       await schedules.create({ ...plain, job: { ...plain.job, body, headers } }, undefined);

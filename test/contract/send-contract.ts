@@ -57,7 +57,7 @@ export function sendContract({ queues, topic, groups, drain, unless }: QueuesBen
       expect(arrived.sort()).toEqual(bodies.sort());
     });
 
-    test("says for each of many messages what became of it, in their order", async () => {
+    test("answers the outcome of each of many messages, in their order", async () => {
       const bodies = numbers(0, 35).map((n) => (n % 4 === 3 ? `\ufffe${n}` : `${n}`));
       const name = await topic();
       const sent = await queues().send({ topic: name }, bodies.map(now));

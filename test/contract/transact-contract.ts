@@ -65,7 +65,7 @@ export function transactContract({ pool, by, partition }: PoolBench): void {
       expect((await pool().page(pk, BEGINNING, END, 20)).items).toHaveLength(2);
     });
 
-    test("two transactions alike are two: the second meets what the first wrote", async () => {
+    test("a second transaction that is equal to the first is applied too, and finds what the first wrote", async () => {
       const item = itemAt({ pk: partition(), sk: "a" });
       expect(await pool().transact([{ insert: item }], by())).toEqual({ done: true });
       expect(await pool().transact([{ insert: item }], by())).toEqual({ done: false, refused: [item] });

@@ -91,7 +91,7 @@ describe("text", () => {
     }
   });
 
-  it("nesting is bounded, brackets in strings do not count", () => {
+  it("nesting is bounded, and brackets in strings do not count", () => {
     expect(() => parseJson("[".repeat(BODY_DEPTH) + "]".repeat(BODY_DEPTH))).not.toThrow();
     expect(() => parseJson("[".repeat(200_000))).toThrow(/nested/);
     expect(() => parseJson(JSON.stringify(`\\"${"[".repeat(500)}`))).not.toThrow();

@@ -187,7 +187,7 @@ describe("time zones", () => {
     expect(occurrences("cron(0 12 30 12 ? 2011)", NEW_YEAR, { timezone: "Pacific/Apia" })).toEqual([]);
   });
 
-  it.each(["Mars/Olympus", "+01:00", "", "Europe", "Europe/Berlin "])("%j is none", (timezone) => {
+  it.each(["Mars/Olympus", "+01:00", "", "Europe", "Europe/Berlin "])("%j is not a time zone", (timezone) => {
     expect(() => parseExpression("rate(1 day)", { timezone })).toThrow(
       `timezone must be an IANA name such as Europe/Berlin or UTC, got ${JSON.stringify(timezone)}`,
     );
@@ -215,7 +215,7 @@ describe("rate(…)", () => {
     ]);
   });
 
-  it("the start is the anchor where none is told", () => {
+  it("the start is the anchor if no anchor is given", () => {
     expect(occurrences("rate(1 day)", "2026-03-27T00:00", { start: anchor }, 1)).toEqual([
       "2026-03-28T10:07",
     ]);

@@ -24,7 +24,7 @@ describe("a window", () => {
   // New York's clocks go from 02:00 to 03:00 on 2026-03-08, 07:00Z, and from 02:00 to 01:00 on 2026-11-01, 06:00Z.
   it.each([
     [
-      "opens when its skipped opening would have been over",
+      "opens when the skipped hour is over if its opening lies in that hour",
       "02:30-05:00",
       "2026-03-08T06:00Z",
       "2026-03-08T07:00:00.000Z",

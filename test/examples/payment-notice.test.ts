@@ -12,7 +12,7 @@ import { exampleQueue } from "./queue.ts";
 const PAYMENT = { orderId: "17", amount: "12.50" };
 const URL = "https://merchant.example/payments";
 
-/** What verifies a signature looks at the clock: it is `late` ms later than the queue's. */
+/** Sets the clock, by which signatures are verified, to `late` ms after the queue's time. */
 function atTimeOf(queue: TestQueue<Topics>, late = 0): void {
   vi.setSystemTime(+queue.now() + late);
 }
@@ -25,7 +25,7 @@ test("a merchant who does not answer at first is told again, and books the payme
   const queue = exampleQueue((call) => {
     atTimeOf(queue);
     const status = acceptNotice(call, queue.receiverSecret(URL), (_, payment) => {
-      // For a day the merchant has no room for it.
+      // For a day the merchant cannot store the payment.
       if (queue.runs().length < 9) throw new Error("no room");
       booked.push(payment);
     });

@@ -9,7 +9,7 @@ import { createWorld, MINUTE } from "../support/world.ts";
 
 const WORKER = join(import.meta.dirname, "../../examples/python-worker/worker.py");
 
-/** The worker against the API of a topic of its own, its first calls in trouble; ends it when it has pulled once. */
+/** Runs the worker on an API with one topic, until it has pulled once. `troublesOf`: what happens to its first calls. */
 async function workOnce(body: object, troublesOf: (api: Api) => (Trouble | undefined)[] = () => []) {
   const world = createWorld({ topics: { thumbnail: { consumer: "pull" } } });
   const api = createApi(world);
@@ -30,7 +30,7 @@ test("the Python worker runs a job and finishes it", async () => {
   expect(job).toMatchObject({ state: "done", attempt: 1 });
 });
 
-test("the Python worker has a job that fails repeated, with the reason", async () => {
+test("the Python worker asks for a retry of a job that fails, with the reason", async () => {
   const { printed, status, job } = await workOnce({ image: "cat.png", width: 0 });
   expect({ printed, status }).toEqual({ printed: "", status: 0 });
   expect(job).toMatchObject({ state: "scheduled", lastError: "ValueError: width must be more than 0, is 0" });
@@ -55,7 +55,7 @@ test("the Python worker goes on when the API is away for a while, and when a lea
   expect(job).toMatchObject({ state: "scheduled", attempt: 1 });
 });
 
-test("the Python worker goes on when it is to wait till a date, and when an answer is no JSON", async () => {
+test("the Python worker goes on when Retry-After is a date, and when an answer is not JSON", async () => {
   const troubles: Trouble[] = [
     { status: 503, headers: { "retry-after": "Sun, 01 Mar 2026 09:00:00 GMT" } },
     { status: 200, body: "<html>" },

@@ -3,7 +3,7 @@ import { pollRefund } from "../../examples/refund-polling/start-refund.ts";
 import { exampleQueue } from "./queue.ts";
 import { openShop } from "./shop-server.ts";
 
-test("a refund is asked for every 10 minutes until it settles, which counts one attempt", async () => {
+test("the state of a refund is asked for every 10 minutes until it settles, and this counts as one attempt", async () => {
   const shop = await openShop();
   shop.answer("/refunds/r-1", { state: "pending" });
   const queue = exampleQueue();

@@ -57,7 +57,7 @@ test("the api function serves every call and flushes its telemetry", async () =>
   expect(shared.flushed).toBe(3);
 });
 
-test("the receive function serves receive alone", async () => {
+test("the receive function serves only the route that receives jobs", async () => {
   const { handler } = await import("../../functions/receive.ts");
   const received = await handler(eventOf("POST", "/topics/work/receive"));
   expect(received).toMatchObject({ statusCode: 200, body: '{"jobs":[]}' });
@@ -92,7 +92,7 @@ test("the tick function sweeps only the shards that its event names, and refuses
   expect(shared.flushed).toBe(3);
 });
 
-test("a tick that fails is thrown, its telemetry flushed all the same", async () => {
+test("a tick that fails throws its error, and its telemetry is still flushed", async () => {
   const { handler } = await import("../../functions/tick.ts");
   const world = shared.world as World;
   world.pool.hooks.before = () => {
@@ -102,7 +102,7 @@ test("a tick that fails is thrown, its telemetry flushed all the same", async ()
   expect(shared.flushed).toBe(1);
 });
 
-test("the promote function sends one job, and throws what keeps it from that", async () => {
+test("the promote function sends one job, and throws an error if it cannot", async () => {
   const { handler } = await import("../../functions/promote.ts");
   const world = shared.world as World;
   const { id } = await world.file({ topic: "orders", delay: 300 * SECOND });
@@ -115,7 +115,7 @@ test("the promote function sends one job, and throws what keeps it from that", a
   expect(shared.flushed).toBe(2);
 });
 
-test("the occurrence function files one job however often it is invoked, and throws what it cannot file", async () => {
+test("the occurrence function files one job however often it is invoked, and throws an error if it cannot file the job", async () => {
   const { handler } = await import("../../functions/occurrence.ts");
   const world = shared.world as World;
   const event = {
@@ -132,14 +132,14 @@ test("the occurrence function files one job however often it is invoked, and thr
     "topic must be one of",
   );
   await expect(handler({})).rejects.toThrow("must be an occurrence");
-  // Told again from its DLQ, when the job that it filed is not stored any more.
+  // The occurrence comes again from its DLQ, after the job that it filed was deleted.
   await world.pool.remove(homes, world.now() + SECOND);
   await handler(event);
   expect(world.pool.items().filter((item) => "state" in item)).toEqual([]);
   expect(shared.flushed).toBe(5);
 });
 
-test("the event function does what its environment's rules say, and leaves in the queue what it cannot", async () => {
+test("the event function applies the rules in its environment, and leaves events in the queue that it cannot apply", async () => {
   const { handler } = await import("../../functions/event.ts");
   const world = shared.world as World;
   const { id } = await world.file({ key: "17", delay: 300 * SECOND });

@@ -14,7 +14,7 @@ describe("batches", () => {
     expect(batchesOf([], () => 1, limits)).toEqual([]);
   });
 
-  it("nobody answers while own calls are in flight", async () => {
+  it("an error is thrown only when no call is in flight any more", async () => {
     let finished = 0;
     const work = async (item: number): Promise<void> => {
       if (item === 0) throw new Error("first");

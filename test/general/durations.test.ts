@@ -16,7 +16,7 @@ describe("durations", () => {
   });
 
   it.each(["", "1", "m", "-1s", "1.5h", "1 h", "1w", "1h ", -1, Number.NaN, Number.POSITIVE_INFINITY, 1e300])(
-    "%s is none",
+    "%s is not a duration",
     (value) => {
       expect(parseDuration(value)).toBeUndefined();
     },

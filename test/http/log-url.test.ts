@@ -2,8 +2,11 @@ import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { expect, test } from "vitest";
 import { logVariables } from "../../core/log-groups.ts";
 import { serveEvents } from "../../http/lambda.ts";
+import { redrive } from "../../protocol/change/redrive.ts";
 import { createApi, type Json } from "../support/api.ts";
+
 import { consume } from "../support/consume.ts";
+import { HOUR } from "../support/world.ts";
 
 const VARIABLES = logVariables({ region: "eu-central-1", groups: { orders: "/shop/orders" } });
 
@@ -39,6 +42,18 @@ test("a job that has run, and the list of dead jobs, say where the log of its ru
   );
   expect(await read("/topics/orders/jobs/k")).toMatchObject({ logUrl: job.logUrl });
   expect(await read("/topics/orders/dead")).toMatchObject({ jobs: [{ id, logUrl: job.logUrl }] });
+});
+
+test("a dead job that is redriven, and has attempt 0 again, still says where the log of its runs is", async () => {
+  const { world, file, read } = await reader();
+  const { id } = await file({ delay: 0, maxAttempts: 1 });
+  await consume(world, "orders", { run: () => ({ end: "failed", error: "no bank" }) });
+  await redrive(world.ctx, "orders", { ids: [String(id)], max: 1, delay: HOUR });
+  expect(await read(`/jobs/${id}`)).toMatchObject({
+    state: "scheduled",
+    attempt: 0,
+    logUrl: expect.any(String),
+  });
 });
 
 test("logUrl is absent if the log group is unknown", async () => {

@@ -100,7 +100,7 @@ function unknownMetrics(metrics: readonly Metric[]): string[] {
 }
 
 describe("the dashboard", () => {
-  test("is there only if one asks for it", () => {
+  test("exists only with `dashboard`", () => {
     expect(resourcesOf(shopOf({ dashboard: false }), "AWS::CloudWatch::Dashboard")).toEqual([]);
     const template = shopOf({ prefix: "shop" });
     const [[, dashboard] = []] = resourcesOf(template, "AWS::CloudWatch::Dashboard");
@@ -110,7 +110,7 @@ describe("the dashboard", () => {
     expect(JSON.stringify(template.Outputs)).toContain("#dashboards/dashboard/shop-");
   });
 
-  test("asks in the order of the night", () => {
+  test("has its rows in the order of the questions of an engineer who answers an alarm", () => {
     const questions = widgetsOf(shopOf()).flatMap(({ properties: { markdown } }) => markdown ?? []);
     expect(questions).toEqual([
       "## Does something ring?",

@@ -8,7 +8,7 @@ import { consume, crashWhileRunning } from "../support/consume.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 
 /** One scenario for each fault in which a naive delay queue would lose, double or delay jobs. */
-describe("holes", () => {
+describe("crashes and lost messages", () => {
   const isLook = (call: { keys: readonly { sk: string }[] }): boolean =>
     call.keys.some(({ sk }) => sk.endsWith("#look"));
   const dueJobs = async (world: World, hours = 3): Promise<number> => {

@@ -88,7 +88,7 @@ describe("a job's way", () => {
     expect(bodies).toEqual(["new"]);
   });
 
-  it("a running job can be neither cancelled nor moved, a finished one neither", async () => {
+  it("neither a running job nor a finished job can be cancelled or moved", async () => {
     const world = createWorld();
     const job = await world.file({ delay: 0 });
     await consume(world, "orders", {

@@ -53,7 +53,7 @@ test.each([0, 15 * SECOND])(
   },
 );
 
-test("nor does a resume, and the next tick continues", async () => {
+test("a resume gives no more starts to a queue after a send has failed, and the next tick continues", async () => {
   const world = createWorld({ shards: 1, topics: { t: IF_LATE } });
   await world.tick();
   await pauseTopic(world.ctx, "t");

@@ -34,7 +34,7 @@ function refuseOnce(world: World, matches: (call: PoolCall) => boolean): void {
 }
 
 /** Cases in which the trouble of one job could affect other jobs of its batch, or a repeat could report a change that was not made. */
-describe("edges", () => {
+describe("repeated and late calls", () => {
   it("a stored untracked job is sent even if its write takes effect after the sweep has passed", async () => {
     const world = createWorld();
     await world.tick();
@@ -49,7 +49,7 @@ describe("edges", () => {
     expect(world.visible("events").map(({ id }) => id)).toContain(job.id);
   });
 
-  it("so is one with an Idempotency-Key", async () => {
+  it("a stored untracked job with an Idempotency-Key is sent even if its write takes effect after the sweep has passed", async () => {
     const world = createWorld();
     await world.tick();
     world.pool.hooks.before = async ({ operation }) => {

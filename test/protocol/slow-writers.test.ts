@@ -26,7 +26,7 @@ import {
 } from "../support/scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 
-describe("writers", () => {
+describe("slow writers", () => {
   it("the constants are such that no write can take effect after the audit has passed", () => {
     expect(WRITER_DEADLINE + 5 * MINUTE + CLOCK_MARGIN).toBeLessThan(AUDIT_AFTER - LOOKAHEAD);
   });

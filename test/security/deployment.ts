@@ -29,17 +29,20 @@ import { shopWith, someFunction, templateOf } from "../infra/shop-stack.ts";
 import { type Receivers, startReceivers } from "./receivers.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 
-/** Stands in whatever is nobody else's business. */
+/** A text in all confidential data of the scenes. It must not appear in logs or in answers to others. */
 export const MARK = "s3cr3t";
 
 const SHARDS = 2;
 const PLACE = { region: "us-east-1", account: "000000000000" };
 const CONSUMERS = { orders: "Orders", precise: "Precise", notes: "Notes" } as const;
-/** More than any scene hands over, so that a job starts late only where others' starts were counted before. */
+/**
+ * So many that a job waits only if the starts of other jobs were counted before (`fill`, `fillSome`), or if it is one of the
+ * 1,200 jobs of `tickEveryWay` that are due at the same time.
+ */
 export const LIMIT = { maxPerSecond: 1000 };
 const LATE: Pick<TopicProps, "ifLate"> = { ifLate: { after: Duration.hours(12), do: "skip" } };
 const KEY = "$.detail.key";
-/** What `orders` does about events: cancels by one, and enqueues by others in each way. */
+/** The rules of `orders` for events: one event cancels jobs, and the others enqueue jobs, each in another way. */
 const EVENTS: Pick<TopicProps, "cancelOn" | "enqueueOn"> = {
   cancelOn: { detailType: "Done", key: KEY },
   enqueueOn: [
@@ -79,24 +82,24 @@ export type Answer = { status: number; json: Record<string, unknown> };
 
 export type Deployment = {
   template: StackTemplate;
-  /** What the template's names stand for here. */
+  /** The values of the template's parameters and references in this deployment. */
   scope: Scope;
   table: string;
   recorder: Recorder;
-  /** Not recorded: what users, SQS, TTL and other processes do. */
+  /** A context whose calls are not recorded. Scenes use it for what users, SQS, TTL and other processes do. */
   ctx: Context;
   sqs: SQSClient;
   scheduler: SchedulerClient;
   urlPrefix: string;
-  /** Of the webhook topic: both values. */
+  /** Both secrets of the webhook topic: the current one and the one before. */
   secrets: readonly string[];
-  /** Whom the webhook topic calls. */
+  /** The receivers that the webhook topic calls. */
   receivers: Receivers;
-  /** Of all jobs that were pulled. */
+  /** The receipts of all jobs that were pulled. */
   receipts: string[];
   /** All that the functions have written to stdout and stderr: their logs and metrics. */
   output: () => string;
-  /** Moves every function's clock ahead; SQS's stays. */
+  /** Moves the clock of each function ahead, but not SQS's clock. */
   pass: (ms: number) => void;
   /** Calls the API; `POST …/receive` reaches the function that API Gateway sends it to. */
   call: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
@@ -164,7 +167,7 @@ export async function deploy(): Promise<Deployment> {
   ];
   if (refused.length > 0) throw new Error(`the services refuse ${refused.map(refusalText).join(", ")}`);
   const secrets = await changeSecrets(resources.secrets);
-  // Nobody polls: each scene says when a consumer gets which messages.
+  // Nothing polls the queues: each scene invokes the consumers itself, with the messages that it chooses.
   const idle = () => ({ stop: async () => {} });
   services.invocations.start((name) => resources.functions.some((spec) => spec.name === name));
   services.eventSourceMappings.start(resources.eventSources.map((spec) => ({ spec, start: idle })));
@@ -174,7 +177,7 @@ export async function deploy(): Promise<Deployment> {
     const spec = resources.functions.find(({ logicalId }) => logicalId === id);
     return { AWS_LAMBDA_FUNCTION_NAME: spec?.name ?? "", ...spec?.environment };
   };
-  /** What one function is told must not reach another. */
+  /** Replaces the environment, because a function must not see the variables of another function. */
   const enter = (name: string, more: Readonly<Record<string, string>> = {}): void => {
     for (const variable of Object.keys(process.env))
       if (variable.startsWith("MINUTEHAND_")) delete process.env[variable];
@@ -292,7 +295,7 @@ export async function deploy(): Promise<Deployment> {
   };
 }
 
-/** Powertools writes to the streams, functions to the console, which the test runner has replaced. */
+/** Collects all output. Powertools writes to the streams. Functions write to the console, which the test runner has replaced. */
 function listen(): string[] {
   const written: string[] = [];
   for (const stream of [process.stdout, process.stderr]) {
@@ -312,7 +315,7 @@ export function functionIn(template: StackTemplate, name: string): string {
   return found;
 }
 
-/** As the CDK hands it over, but for the code: that is loaded in this process. */
+/** A stack's assembly as the CDK writes it, but without code, because the code is loaded in this process. */
 function assemblyOf(template: StackTemplate, stackName: string): Parameters<typeof readStack>[0] {
   const keys = resourcesOf(template, "AWS::Lambda::Function").map(([, { Properties }]) =>
     String((Properties.Code as { S3Key?: string }).S3Key),
@@ -340,7 +343,7 @@ async function changeSecrets(secrets: StackSpec["secrets"]): Promise<string[]> {
   return values;
 }
 
-/** What a worker gets, as the API would answer it. */
+/** The result of a worker's call, in the form of an answer of the API. */
 async function answerOfWorker(
   worker: DirectWorker,
   topic: string,
@@ -363,7 +366,7 @@ async function answerOfWorker(
   }
 }
 
-/** What Lambda's poller hands over, as far as it is read. */
+/** An event as Lambda's poller sends it, with only the fields that functions read. */
 function messagesOf(bodies: readonly string[]): SQSEvent {
   const attributes = { ApproximateReceiveCount: "1" };
   const Records = bodies.map((body, i) => ({
@@ -379,7 +382,7 @@ function contextWith(remaining: number): LambdaContext {
   return { getRemainingTimeInMillis: () => remaining } as LambdaContext;
 }
 
-/** What API Gateway sends, as far as it is read. A `body` that is text goes as it is. */
+/** An event as API Gateway sends it, with only the fields that functions read. A `body` that is a string is sent unchanged. */
 function eventOf(
   method: string,
   path: string,

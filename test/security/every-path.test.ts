@@ -5,10 +5,10 @@ import { runEveryPath } from "./every-path.ts";
 import { testLogs } from "./logs.ts";
 import { testRoles } from "./roles.ts";
 
-/** `npm run test:models` wants the requests here. The deployment gives functions an environment of their own. */
+/** The file for the requests, which `npm run test:models` reads. It is read here, because `deploy` replaces the environment. */
 const { MINUTEHAND_REQUESTS: file } = process.env;
 
-// One run for both: it is most of their time.
+// One run for the logs and the roles, because the run takes most of the time.
 let deployment: Deployment;
 beforeAll(async () => {
   deployment = await deploy();

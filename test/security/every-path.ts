@@ -18,7 +18,7 @@ export async function runEveryPath(deployment: Deployment): Promise<void> {
   await callEveryRoute(scenes);
   const byWorker = createScenes({ ...deployment, call: deployment.callByWorker });
   for (const pulling of [scenes, byWorker]) {
-    // What is left in the queues would come before the jobs of these scenes.
+    // Otherwise these scenes would first receive the messages that are left in the queues.
     for (const topic of ["work", "events"]) await scenes.purge(topic);
     await pullEveryWay(pulling);
   }

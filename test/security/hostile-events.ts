@@ -12,7 +12,7 @@ const JOB_FIELDS = [
 
 const BUS_FIELDS = ["id", "source", "detail-type", "time", "detail", "constructor"];
 
-/** Messages that EventBridge's rules put into no queue, or of senders who mean no good, with what is wrong with each. */
+/** Messages that EventBridge's rules never send, and messages of attackers, each with the name of its fault. */
 export function* hostileBusEvents(): Generator<[string, string]> {
   const detail = { key: "their-key" };
   const event = { id: "e", source: "s", "detail-type": "Paid", time: TIME, detail };
@@ -47,7 +47,7 @@ export function* hostileBusEvents(): Generator<[string, string]> {
   yield ["an event of great depth", deep.replace("[]", "[".repeat(9000) + "]".repeat(9000))];
 }
 
-/** What no schedule of ours gives the functions that schedules invoke, with what is wrong with each. */
+/** Events that no schedule of Minutehand sends to the functions that schedules invoke, each with the name of its fault. */
 export function* hostileEvents(): Generator<[string, unknown]> {
   for (const [i, value] of [undefined, ...ODD_VALUES].entries()) {
     yield [`odd value ${i}`, value];

@@ -27,7 +27,7 @@ const shared = vi.hoisted(() => {
 /** The services in memory, under the telemetry that the functions really have. */
 vi.mock("../../environment/context.ts", async () => {
   const { createTelemetry } = await import("../../environment/telemetry.ts");
-  /** A part of whatever world there is by then. */
+  /** A part of the world of the test that runs. */
   const partOf = (part: "pool" | "queues" | "policy" | "sizes" | "promotions" | "schedules") =>
     new Proxy({}, { get: (_, name) => Reflect.get(shared.world?.ctx[part] ?? {}, name) });
   return {
@@ -93,7 +93,7 @@ const world = (): World => shared.world as World;
 const context = (remaining: number) => ({ getRemainingTimeInMillis: () => remaining }) as LambdaContext;
 const messageFor = (home: Home) => messageText(home.topic, home.group, [jobText(home)]);
 
-/** One invocation with these bodies; answers which of them SQS must keep, by their places. */
+/** Invokes the consumer once with these bodies. Answers the indexes of the messages that SQS must keep. */
 async function consume(bodies: readonly string[], remaining = 30 * SECOND): Promise<number[]> {
   const Records = bodies.map((body, i) => ({ messageId: String(i), receiptHandle: `h${i}`, body }));
   const { batchItemFailures } = await functions.consumer({ Records } as SQSEvent, context(remaining));
@@ -142,7 +142,7 @@ describe("a webhook's function", () => {
     return batchItemFailures.map(({ itemIdentifier }) => Number(itemIdentifier));
   }
 
-  /** A job that was filed with a URL that may be called, and its message as somebody else has written it. */
+  /** A job that was filed with a URL that may be called, and a forged message of it with another URL. */
   async function filed(topic: string, callbackUrl: string): Promise<{ home: Home; text: string }> {
     const home = await world().file({ topic, body: "1", callbackUrl: "https://shop.example/hooks" });
     const text = messageText(topic, undefined, [jobText({ ...home, callbackUrl })]);
@@ -164,7 +164,7 @@ describe("a webhook's function", () => {
     ["//127.0.0.1:PORT/", "must be a complete URL"],
     ["", "must be a complete URL"],
     ["https://shop.example/LONG", "characters"],
-  ])("judges again what a message names by hand: %s", async (url, rule) => {
+  ])("judges the callback URL of a forged message again: %s", async (url, rule) => {
     const named = url.replace("PORT", String(receiver.port)).replace("LONG", "x".repeat(100_000));
     const { home, text } = await filed("hooks", named);
     expect(await call("hooks", [text])).toEqual([]);
@@ -221,7 +221,7 @@ test("receive hands out the mates of hostile messages, and answers", async () =>
   expect(pulled.filter((id) => id === mate.id)).toEqual([mate.id]);
 });
 
-test("the tick clears the DLQ of what is over, whatever else lies there", async () => {
+test("the tick deletes the dead letters of redriven jobs, whatever hostile messages are in the DLQ", async () => {
   const filed = await world().file({ maxAttempts: 1, body: '{"fails":"no bank"}' });
   await consume([messageFor(filed)]);
   for (const [, body] of MESSAGES)
@@ -235,7 +235,7 @@ test("the tick clears the DLQ of what is over, whatever else lies there", async 
   expect(await world().home(filed.id)).toMatchObject({ state: "scheduled", attempt: 0 });
 });
 
-describe("whoever invokes the functions of schedules spoils nothing for others, with", () => {
+describe("the functions of schedules survive hostile events, and other jobs still run:", () => {
   test.each([...hostileEvents()])("%s", async (_, event) => {
     const mate = await world().file({ body: "1", delay: MINUTE });
     for (const invoke of [functions.promote, functions.occur])
@@ -292,7 +292,7 @@ function eventOf(method: string, rawPath: string, body?: string, more: object = 
 }
 
 const MB = 1_000_000;
-/** Answered within this many ms, though each costs a client nothing. */
+/** Each of these requests must be answered within this time, although sending it costs a client nothing. ms. */
 const PATIENCE = 10_000;
 
 const many = (count: number, text: (i: number) => string) =>
@@ -321,7 +321,7 @@ const EVENTS: [string, APIGatewayProxyEventV2][] = [
   ],
   ["3 MB of spaces", eventOf("POST", "/jobs", " ".repeat(3 * MB))],
   ["an exponent of 10 digits", eventOf("POST", "/jobs", '{"topic":"orders","delay":1,"body":1e9999999999}')],
-  ["base 64 that is none", eventOf("POST", "/jobs", "!!!! ~~~~", { isBase64Encoded: true })],
+  ["text that is not base64", eventOf("POST", "/jobs", "!!!! ~~~~", { isBase64Encoded: true })],
   ["a long path", eventOf("GET", `/jobs/${"a".repeat(MB)}`)],
   ["a path of percent signs", eventOf("GET", `/topics/orders/jobs/${"%".repeat(100_000)}`)],
   ["a path of slashes", eventOf("GET", "/".repeat(100_000))],
@@ -376,7 +376,7 @@ describe("the api function answers, with no error of its own:", () => {
     const { statusCode = 0, body = "" } = await functions.api(event);
     expect(statusCode).toBeGreaterThanOrEqual(200);
     expect(statusCode).toBeLessThan(500);
-    // "Invocation payload", Lambda quotas; a refusal need not come near.
+    // Far below the largest answer ("Invocation payload", Lambda quotas): a refusal is short.
     expect(Buffer.byteLength(body)).toBeLessThan(MB);
     expect(performance.now() - startedAt).toBeLessThan(PATIENCE);
     expect(written.join("")).not.toContain('"level":"ERROR"');

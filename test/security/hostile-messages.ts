@@ -37,7 +37,7 @@ const JOB_FIELDS = [
   ..."callbackUrl restarts heldFrom heldUntil".split(" "),
 ];
 
-/** Message bodies that no writer of ours sends, with what is wrong with each. None of their jobs is filed. */
+/** Message bodies that Minutehand never sends, each with the name of its fault. None of their jobs is filed. */
 export function* hostileMessages(): Generator<[string, string]> {
   const texts = [
     "",

@@ -14,14 +14,14 @@ vi.mock("node:crypto", async (original) => {
 const RANDOM_BITS = 70;
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** The 70 bits that neither time nor shard say. */
+/** The 70 bits of an id that do not depend on the time or the shard. */
 function tailOf(id: string): string {
   const chars = [...id.slice(12)];
   return chars.map((char) => ALPHABET.indexOf(char).toString(2).padStart(5, "0")).join("");
 }
 
 describe("an id", () => {
-  test("has 70 bits that each follow a bit of their own of what is drawn", () => {
+  test("has 70 bits, each of which follows another bit of the random bytes", () => {
     const tails = new Set<string>();
     for (let bit = 0; bit < RANDOM_BITS; bit++) {
       const drawn = (count: number) => {
@@ -35,7 +35,7 @@ describe("an id", () => {
     for (const tail of tails) expect(tail.replaceAll("0", "")).toBe("1");
   });
 
-  test("of one ms and shard is like no other: each bit is set in half of them", () => {
+  test("differs from the other ids of its ms and shard: each bit is set in half of the ids", () => {
     const count = 10_000;
     const tails = Array.from({ length: count }, () => tailOf(drawJobId(START, 1, crypto.randomBytes)));
     expect(new Set(tails).size).toBe(count);
@@ -64,7 +64,7 @@ describe("an id", () => {
   });
 });
 
-/** Topics of each kind twice, so that there is another one. */
+/** Two topics of each kind, so that each topic has another one of its kind. */
 const createTopics = () =>
   createApi(
     createWorld({
@@ -80,7 +80,7 @@ const createTopics = () =>
   );
 type Api = ReturnType<typeof createTopics>;
 
-/** Whatever is stored and whatever waits in a queue. */
+/** All stored items and all messages in the queues. */
 function everything({ world }: Api): string {
   const topics = Object.keys(world.ctx.policy.topics);
   const messages = topics.flatMap((topic) => [
@@ -162,7 +162,7 @@ describe("a receipt", () => {
     expect(await api.call("POST", `/topics/work/${verb}`, { body })).toMatchObject({ status: 200 });
   });
 
-  test.each(LOOSE_VERBS)("of an untracked topic neither: %s", async (verb, more) => {
+  test.each(LOOSE_VERBS)("of an untracked topic is refused for another: %s", async (verb, more) => {
     const api = createTopics();
     const { receipt } = await pull(api, "events");
     const body = { receipt, ...more };
@@ -189,7 +189,7 @@ describe("a receipt", () => {
 });
 
 describe("a cursor", () => {
-  test("of one topic's dead is none for another's", async () => {
+  test("for the dead jobs of one topic is refused for those of another", async () => {
     const api = createTopics();
     for (const topic of ["work", "work", "other", "other"]) {
       const { receipt } = await pull(api, topic);
@@ -202,7 +202,7 @@ describe("a cursor", () => {
     expect((await api.call("GET", `/topics/work/${next}`)).status).toBe(200);
   });
 
-  test("of one topic's list is none for another's, nor for the dead", async () => {
+  test("for the list of one topic is refused for the list of another, and for the dead jobs", async () => {
     const api = createTopics();
     for (const topic of ["work", "work", "other"]) await api.file({ topic, delay: HOUR / 2000 });
     const { json } = await api.call("GET", "/jobs?topic=work&limit=1");
@@ -212,7 +212,7 @@ describe("a cursor", () => {
   });
 });
 
-test("jobs of another topic are not redriven, whoever names them", async () => {
+test("a redrive that names the ids of another topic's jobs does not redrive them", async () => {
   const api = createTopics();
   const { id, receipt } = await pull(api, "work");
   await api.call("POST", "/topics/work/bury", { body: { receipt } });

@@ -8,8 +8,8 @@ const OPEN: Readonly<Record<string, string>> = { tcp: "0A", tcp6: "0A", udp: "07
 const LOOPBACK = /^(?:[0-9A-F]{6}7F|0{24}01000000|0{16}FFFF0000[0-9A-F]{6}7F)$/;
 
 /**
- * What a process and all its descendants listen on. Throws where there is no /proc: nothing is known there, and
- * a test that passed would say that there is.
+ * The addresses and ports that a process and all its descendants listen on. Throws on a machine without /proc, because a test
+ * that finds no listeners there must not pass.
  */
 export function listenersOf(root: number): Listener[] {
   if (process.platform !== "linux") {
@@ -37,12 +37,12 @@ export function dotted(address: string): string {
   return [6, 4, 2, 0].map((at) => Number.parseInt(address.slice(at, at + 2), 16)).join(".");
 }
 
-/** Those that somebody else's machine could reach. */
+/** The listeners that another machine could reach. */
 export function beyondLoopback(listeners: readonly Listener[]): Listener[] {
   return listeners.filter(({ address }) => !LOOPBACK.test(address));
 }
 
-/** A process and whatever descends from it, alive now. */
+/** The pids of a process and of all its descendants that are alive now. */
 export function familyOf(root: number): number[] {
   const children = Map.groupBy(processes(), ({ parent }) => parent);
   const family = [root];
@@ -54,7 +54,7 @@ function processes(): { pid: number; parent: number }[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     const stat = whileThere(() => readFileSync(`/proc/${name}/stat`, "utf8"));
-    // The command's name may hold spaces and parentheses; behind the last one: state and parent.
+    // The command's name may contain spaces and parentheses. The state and the parent follow the last parenthesis.
     const [, , parent] = stat?.slice(stat.lastIndexOf(")")).split(" ") ?? [];
     return parent === undefined ? [] : [{ pid: Number(name), parent: Number(parent) }];
   });

@@ -7,14 +7,14 @@ import { MINUTE } from "../support/world.ts";
 import { type Deployment, MARK } from "./deployment.ts";
 import { createScenes, marked } from "./scenes.ts";
 
-/** What was written since, by what is called here. */
+/** The output that is written while `work` runs. */
 async function saidBy({ output }: Deployment, work: () => Promise<unknown>): Promise<string> {
   const before = output().length;
   await work();
   return output().slice(before);
 }
 
-/** An error of AWS's as the SDK throws it: with the items that stood in the way, and the answer that said so. */
+/** An error of AWS as the SDK throws it. It carries the items that failed a condition, and the response. */
 function carrying(code: string): TransactionCanceledException {
   const message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${code}]`;
   const CancellationReasons = [{ Code: code, Item: { body: { S: JSON.stringify(marked()) } } }];
@@ -81,7 +81,7 @@ export function testLogs(deployed: () => Deployment): void {
       ).toBe("");
     });
 
-    test("nor a receipt, a claim's token or a message's handle, by which a reader could settle jobs", async () => {
+    test("no receipt, claim's token or message's handle is in any of it, because a reader could settle jobs with them", async () => {
       const { table, output, recorder } = deployed();
       const { Items = [] } = await new DynamoDBClient().send(new ScanCommand({ TableName: table }));
       const secrets = [
@@ -100,7 +100,7 @@ export function testLogs(deployed: () => Deployment): void {
       expect(secrets.filter((secret) => output().includes(secret))).toEqual([]);
     });
 
-    test("nor a webhook's secret, the current or the one before, nor what it has signed", () => {
+    test("no secret of a webhook, neither the current one nor the one before, and no signature is in any of it", () => {
       const { output, receivers, secrets } = deployed();
       const signatures = receivers.signatures().flatMap((both) => both.split(" "));
       expect(secrets.map((secret) => secret.length)).toEqual([44, 44]);
@@ -148,7 +148,7 @@ export function testLogs(deployed: () => Deployment): void {
       const schedule = { topic: "orders", body: marked(), expression: "rate(1 hour)" };
       const far = { topic: "orders", body: marked(), delay: "30d" };
       const hook = await scenes().file("hooks");
-      // What is known of the secret is old by then.
+      // Then the function no longer trusts the secret that it has read, and reads it again.
       pass(6 * 60_000);
       const works: [string, () => Promise<unknown>][] = [
         ["GetSchedule", () => call("PUT", "/schedules/a", schedule)],
@@ -193,7 +193,7 @@ export function testLogs(deployed: () => Deployment): void {
     test.each([
       ["that nobody listens to", "http://127.0.0.1:1/"],
       ["that its topic does not allow", "https://10.0.0.1/"],
-      ["that is none", "https://["],
+      ["that is malformed", "https://["],
     ])("a callback URL %s is not quoted", async (_, url) => {
       const home = await scenes().file("hooks", { maxAttempts: 1 });
       const message = scenes().messageFor({ ...home, callbackUrl: `${url}?${MARK}` });
@@ -203,9 +203,9 @@ export function testLogs(deployed: () => Deployment): void {
     });
 
     test.each(["orders", "notes", "hooks"] as const)(
-      "what a handler of %s throws is logged when its job dies, and cut: it is the handler's to keep secrets out",
+      "the error of a handler of %s is logged when its job dies, and is cut: the handler must keep secrets out of it",
       async (topic) => {
-        // Until consumers have followed the resumes of the tests before: jobs get other starts till then.
+        // Earlier tests resumed topics. Until consumers know of it, jobs get other starts.
         scenes().pass(4 * MINUTE);
         const body = JSON.stringify(marked({ fails: "no bank ".repeat(1000) }));
         const home = await scenes().file(topic, { body, maxAttempts: 1 });

@@ -19,7 +19,7 @@ type Locked = {
 };
 const locked = Object.entries<Locked>(read("package-lock.json").packages).filter(([path]) => path !== "");
 
-/** By entry: the packages whose code is in its bundle, by their paths. */
+/** For each entry file: the paths of the packages whose code is in its bundle. */
 const bundles = new Map([...new Set(Object.values(ENTRIES))].map((entry) => [entry, packagesIn(entry)]));
 const shipped = [...new Set([...bundles.values()].flat())].sort();
 
@@ -52,7 +52,7 @@ test("what runs on AWS is a package of the registry's, locked by its hash and ne
   }
 });
 
-test("what runs on AWS may be given away, whoever's it is", () => {
+test("the licences of all packages that run on AWS allow to distribute them", () => {
   const licences = shipped.map((path) => {
     const [, entry] = locked.find(([name]) => name === path) ?? [];
     return entry?.license ?? `${path} says none`;
@@ -62,13 +62,13 @@ test("what runs on AWS may be given away, whoever's it is", () => {
 
 const AWS = /^node_modules\/(?:@aws|@aws-lambda-powertools|@aws-sdk|@smithy)\//;
 const DIRECT = ["client/direct-client.ts", "client/direct-worker.ts"];
-/** Of AWS's, and of others, what not every function holds, and which do. */
+/** The packages, of AWS and of others, that only some bundles contain, and the entry files of these bundles. */
 const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   "@aws-sdk/client-lambda": ["functions/api.ts", "functions/tick.ts"],
-  // Only who files jobs for others keeps schedules beside them.
+  // Only these entries file far jobs, which get a schedule each.
   "@aws-sdk/client-scheduler": ["functions/api.ts", "functions/event.ts", "client/direct-client.ts"],
   "@aws-sdk/client-secrets-manager": ["functions/webhook.ts"],
-  // Which addresses may be called, judged where a job is filed and where it is sent.
+  // It judges which addresses may be called, when a job is filed and when its webhook is called.
   "ipaddr.js": ["functions/api.ts", "functions/webhook.ts", "client/direct-client.ts"],
   // The nearest known name of an unknown option of a call.
   "fastest-levenshtein": DIRECT,
@@ -81,10 +81,10 @@ const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   hono: ["functions/api.ts", "functions/receive.ts", ...DIRECT],
   zod: ["functions/api.ts", "functions/receive.ts", ...DIRECT],
 };
-/** Of others, what every function holds: what the SDK brings to keep its endpoints. */
+/** The packages of others that every bundle contains, because the SDK stores endpoints with them. */
 const HELD_BY_ALL = ["mnemonist", "obliterator"];
 
-test.each([...bundles])("%s holds AWS's packages, and of others' these", (entry, packages) => {
+test.each([...bundles])("%s contains only listed packages of others", (entry, packages) => {
   const others = packages.filter((path) => !AWS.test(path)).map((path) => path.replace("node_modules/", ""));
   const held = Object.keys(HOLDERS).filter((name) => HOLDERS[name]?.includes(entry));
   const expected = [...HELD_BY_ALL, ...held].filter((name) => !AWS.test(`node_modules/${name}`));
@@ -106,7 +106,7 @@ test("only what package.json allows runs code when it is installed", () => {
 const OWN_FOLDER = "package/native-dynamodb";
 const OWN_LINK = "node_modules/minutehand-native-dynamodb";
 
-test("no package comes from elsewhere than the registry, and none that every machine installs lacks its hash", () => {
+test("each package comes from the registry, and each package that every machine installs has its hash", () => {
   const resolved = locked.filter(([, entry]) => entry.resolved !== undefined);
   expect(resolved.map(([path, entry]) => [path, entry.resolved])).toEqual([[OWN_LINK, OWN_FOLDER]]);
   const unhashed = locked.filter(

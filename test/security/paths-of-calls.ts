@@ -63,7 +63,7 @@ export async function callEveryRoute(scenes: Scenes): Promise<void> {
   await ok("PATCH", `/jobs/${id}`, { delay: 0, body: marked({ n: 2 }) });
   await ok("DELETE", `/topics/orders/jobs/${key}`);
   await ok("DELETE", `/jobs/${id}`);
-  // The key is free again, and its last holder is held to that.
+  // The key is free again. The call checks that its last holder is over, and that this stays so.
   await ok("PUT", `/topics/orders/jobs/${key}`, { body: marked(), delay: "1h" });
   const ids = [
     await fileByApi("orders"),
@@ -190,7 +190,7 @@ export async function produce(scenes: Scenes): Promise<void> {
   await producer.enqueue("orders", marked(), { delay: "1h" });
 }
 
-/** Pauses, resumes and limits, by the API and as its calls and a producer's meet them. */
+/** Pauses, resumes and limits of a topic: the API's calls for them, and calls of the API and a producer that file jobs meanwhile. */
 export async function pauseEveryWay(scenes: Scenes): Promise<void> {
   const { ok, fileByApi, fill, hold, home, letGo, meanwhile } = scenes;
   const { ctx, pass, producer, tick } = scenes;
@@ -199,7 +199,7 @@ export async function pauseEveryWay(scenes: Scenes): Promise<void> {
     await ok("POST", `/topics/${topic}/pause`);
     await ok("POST", `/topics/${topic}/resume`);
   }
-  // Lets go what other scenes have left parked, some of it ahead.
+  // This releases the jobs that other scenes have left parked. Some are released ahead of their starts.
   pass(4 * MINUTE);
   await tick();
   for (const topic of ["orders", "notes"]) {
@@ -234,14 +234,14 @@ export async function pauseEveryWay(scenes: Scenes): Promise<void> {
     await fill(topic);
     const other = await producer.enqueue(topic, marked(), { delay: 0 });
     for (const held of [late, other.id]) expect(await scenes.isParked(held)).toBe(true);
-    // A resume finds no start for them either, and says so to those who file the next ones.
+    // A resume finds no start for these jobs either. It notes that, and calls that file further jobs read the note.
     await hold(topic);
     expect(await ok("POST", `/topics/${topic}/resume`)).toMatchObject({ released: 0, left: 2 });
     pass(11 * MINUTE);
   }
 }
 
-/** Recurring schedules: every route, and what their target does. */
+/** Recurring schedules: every route, and every path of the function that they invoke. */
 export async function comeRound(scenes: Scenes): Promise<void> {
   const { call, ok, fill, hold, letGo, meanwhile, occurrenceOf, withoutSqs } = scenes;
   const { ctx, occur, pass } = scenes;

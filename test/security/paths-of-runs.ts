@@ -69,7 +69,7 @@ export async function pullEveryWay(scenes: Scenes): Promise<void> {
   await file("events", { expiresAfter: 1 });
   pass(5 * SECOND);
   await pull("events");
-  // A message of several jobs, as a topic has them whose consumer was changed.
+  // A message of several jobs. A pull topic can have such messages after its consumer was changed.
   const mates = [await file("work", { dueAt: 9e12 }), await file("work", { dueAt: 9e12 })];
   await put(
     "work",
@@ -80,7 +80,7 @@ export async function pullEveryWay(scenes: Scenes): Promise<void> {
     ),
   );
   await pull("work");
-  // Tracked jobs of before, of which one has crashed and one is given up.
+  // Jobs that were filed while the topic was tracked: two have crashed, and one is buried.
   const before = await scenes.fileBefore("events", { maxAttempts: 1 });
   await scenes.purge("events");
   await crash(before);
@@ -116,11 +116,11 @@ export async function pullHeld(scenes: Scenes): Promise<void> {
     [isReceive, () => hold("work")],
     [isNote, () => resumeTopic(scenes.ctx, "work", undefined)],
   ];
-  // Its start has passed meanwhile, and the topic has a limit: it gets another.
+  // The job's start has passed meanwhile. Because the topic has a limit, the job gets another start.
   expect(await meanwhile(steps, () => pull("work"))).toEqual([]);
   scenes.pass(2 * SECOND);
   expect(await pull("work")).toMatchObject([{ id: freed.id }]);
-  // A crashed run's next attempt, when others have all starts.
+  // The next attempt after a crash, while other jobs have all starts of the topic.
   const crashed = await file("work");
   await purge("work");
   await scenes.crash(crashed);
@@ -155,14 +155,14 @@ export async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Pro
   expect(await consume(topic, homes.map(messageFor))).toEqual({ batchItemFailures: [] });
   expect(await states()).toEqual("done done scheduled dead dead dead dead scheduled".split(" "));
 
-  // Their messages once more: duplicates, and one that was moved and is due.
+  // The same messages again. They are duplicates, except the message of a job that was moved and is due.
   pass(16 * SECOND);
   await consume(topic, homes.map(messageFor));
   const dead = homes.slice(4, 7);
   await scenes.forgetKeyOf(dead[0]?.id ?? "");
   for (const { id } of dead) await consume(topic, [await deadLetter(id)]);
   expect((await states()).slice(4, 7)).toEqual(["scheduled", "scheduled", "scheduled"]);
-  // One whose key names another by now goes back to its DLQ.
+  // A dead letter goes back to the DLQ if the job's key now belongs to another job.
   const outrun = homes[3] as Home;
   await file(topic, { key: outrun.key ?? "", dueAt: Date.now() + DAY });
   await consume(topic, [await deadLetter(outrun.id)]);
@@ -194,7 +194,7 @@ export async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Pro
   await consume(topic, [messageFor(late)], 0);
 }
 
-/** What a pause and a limit make of the jobs that a consumer meets. */
+/** A consumer receives jobs of a topic that is paused or limited. */
 export async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise<void> {
   const { file, fill, home, hold, meanwhile, messageFor } = scenes;
   const { consume, ctx, pass } = scenes;
@@ -206,7 +206,7 @@ export async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise
   for (const { id } of waiting) expect(await home(id)).toMatchObject({ state: "scheduled", attempt: 0 });
   const steps: Step[] = [[isNote, () => resumeTopic(ctx, topic, undefined)]];
   await meanwhile(steps, () => consume(topic, [messageFor(freed)]));
-  // Its start has passed meanwhile, and the topic has a limit: it gets another.
+  // The job's start has passed meanwhile. Because the topic has a limit, the job gets another start.
   const again = await home(freed.id);
   expect(again).toMatchObject({ state: "scheduled", revision: 0 });
   await consume(topic, [messageFor(again)]);
@@ -220,7 +220,7 @@ export async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise
   pass(11 * MINUTE);
 }
 
-/** Tracked jobs that the queue of an untracked topic holds still, as its tracking was changed. */
+/** Tracked jobs that are still in the queue of a topic whose tracking was changed to `none`. */
 export async function consumeOfBefore(scenes: Scenes): Promise<void> {
   const { fileBefore, home, hold, letGo, messageFor, crash, newKey, consume } = scenes;
   const fails = { body: JSON.stringify(marked({ fails: "no bank" })) };
@@ -253,7 +253,7 @@ export async function consumeOfBefore(scenes: Scenes): Promise<void> {
   scenes.pass(6 * SECOND);
 }
 
-/** Nothing of an untracked job is stored, and its dead letters do not say that they are. */
+/** Untracked jobs: nothing of them is stored, and their dead letters do not say that the jobs are dead. */
 export async function consumeUntracked(scenes: Scenes): Promise<void> {
   const { file, messageFor } = scenes;
   const { consume, pass } = scenes;

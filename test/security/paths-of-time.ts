@@ -9,7 +9,7 @@ import { MINUTE, SECOND } from "../support/world.ts";
 import { MARK } from "./deployment.ts";
 import { isNote, isPause, marked, type Scenes, type Step, TOPICS, TRACKED } from "./scenes.ts";
 
-/** The schedules beside far jobs, and what their target does. */
+/** The one-time schedules of far jobs, and every path of the function that they invoke. */
 export async function fileFarAhead(scenes: Scenes): Promise<void> {
   const { ok, file, fileByApi, fill, hold, home, letGo, meanwhile, newKey } = scenes;
   const { ctx, pass, producer, promote } = scenes;
@@ -32,7 +32,7 @@ export async function fileFarAhead(scenes: Scenes): Promise<void> {
   await hold("orders");
   const parked = await soon();
   await promote({ id: parked.id });
-  // As one that names an untracked job by hand.
+  // No schedule names an untracked job, but a user can invoke the function so.
   await hold("notes");
   await promote({ id: (await file("notes", { dueAt: ctx.clock() + 5 * MINUTE })).id });
   await letGo("notes");
@@ -68,7 +68,7 @@ export async function comeAbout(scenes: Scenes): Promise<void> {
   const far = await producer.enqueue("orders", marked(), { delay: "30d", key: newKey() });
   expect(await bring([event("Done", far.key)])).toEqual(all);
 
-  // Before the job: by the API, a producer and another event; again, while it stands and once it does not.
+  // The event comes before the job, which the API, a producer or another event then files. The event also comes twice.
   const early = [newKey(), newKey(), newKey()] as const;
   expect(await bring(early.map((key) => event("Done", key)))).toEqual(all);
   pass(SECOND);
@@ -107,7 +107,7 @@ export async function comeAbout(scenes: Scenes): Promise<void> {
   expect(await home(replaced.id)).toMatchObject({ revision: 1 });
   const asked = newKey();
   await withoutSqs(() => bring([event("Asked", asked)]));
-  // Only then the queue is asked again.
+  // Until this time has passed, the function does not call the queue again after its failure.
   pass(MINUTE);
   await bring([event("Again", asked), event("Asked", asked)]);
 
@@ -142,7 +142,7 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
   };
   await minutes(1);
 
-  // Homes, looks, and more of one minute than a page takes.
+  // Homes, looks, and a minute with more jobs than fit in a page.
   const soon = () => Date.now() + 6 * MINUTE;
   for (const topic of TOPICS) await file(topic, { dueAt: soon() });
   for (let i = 0; i < 8; i++) {
@@ -152,15 +152,15 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
   const full = soon() - (soon() % MINUTE);
   const many = Array.from({ length: 1200 }, (): NewJob => ({ topic: "notes", body: "{}", dueAt: full }));
   await enqueueMany(ctx, many);
-  // One that no queue is there for: another deployment's topic. Its tick says it is dead.
+  // A job of a topic without a queue, as another deployment may have it. The tick records that the job is dead.
   const ghost = { topic: "ghost", key: `${MARK}-ghost`, body: "{}" };
   const owner = { ...ctx, policy: { ...ctx.policy, topics: { ...ctx.policy.topics, ghost: {} } } };
   const lost = await enqueue(owner, { ...ghost, dueAt: soon() });
   await minutes(4);
   expect(await home(lost.home.id)).toMatchObject({ state: "dead" });
 
-  // SQS as a whole does not answer; then for one topic only.
-  // The tick asks a topic that it had nothing for, each in its turn.
+  // No send reaches SQS. The tick then asks the queues of the topics to which it has sent nothing, to learn whether SQS as a
+  // whole does not answer. In the second round it has sent to more topics.
   for (const topics of [
     ["orders", "precise"],
     ["orders", "precise", "notes", "work"],
@@ -171,7 +171,7 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
     await minutes(4);
   }
 
-  // What falls due in a pause, at a resume's rate, and when others have all starts.
+  // Jobs that become due during a pause, during a resume with a rate, and while other jobs have all starts.
   const held = [await file("orders", { dueAt: soon() }), await file("orders", { dueAt: soon() })];
   const notes = await file("notes", { dueAt: soon() });
   for (const topic of ["orders", "notes"]) await ok("POST", `/topics/${topic}/pause`);
@@ -192,7 +192,7 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
   expect(await scenes.isParked(late.id)).toBe(true);
   await minutes(8);
 
-  // One whose mover died before sending: the note of before is left.
+  // A job that was moved by a call that died before it sent the job. The note of the job's old revision is left.
   const moved = await file("orders", { dueAt: soon() });
   await ok("PATCH", `/jobs/${moved.id}`, { body: marked() });
   const note = {
@@ -210,7 +210,7 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
   await minutes(1);
   expect(await home(expiring.id)).toMatchObject({ state: "expired" });
 
-  // Messages lost, for the audit; a run that goes on; dead letters of jobs that live again and of dead ones.
+  // Lost messages, which the audit finds. A run that goes on. Dead letters of redriven jobs and of dead jobs.
   const longest = await pullOne("work", { body: marked() });
   await ok("POST", "/topics/work/extend", { receipt: longest.receipt, seconds: 3600 });
   const missing = await fileByApi("orders");
@@ -226,7 +226,7 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
   await tickWithShards(3);
   await tickWithBacklog();
 
-  // A day later it is another redrive.
+  // A day later the same Idempotency-Key starts another redrive.
   const redrive = () => ok("POST", "/topics/work/redrive", {}, { "idempotency-key": `${MARK}-redrive` });
   await redrive();
   pass(DAY + MINUTE);

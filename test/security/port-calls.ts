@@ -21,7 +21,7 @@ const CALL = new RegExp(`(?:${PORTS.join("|")})(?=\\()`, "g");
 const FRAME = /^((?:protocol\/(?:[\w-]+\/)?(?!circuit-breaker)|consumer\/)[\w-]+\.ts):(\d+):/;
 
 /**
- * Every place where a function can call a port, as `file:line function method`. Asked of its bundle, since
+ * Every place where a function can call a port, as `file:line function method`. Read from the function's bundle, because
  * esbuild leaves out each top-level function that the entry cannot reach.
  */
 export function portCallsIn(entry: string): string[] {
@@ -55,7 +55,7 @@ export function portCallsIn(entry: string): string[] {
   return [...new Set(calls)].sort();
 }
 
-/** Where `method` of a port is being called from right now. */
+/** The place that calls `method` of a port, from the stack of the running call. */
 export function callerOf(method: string): string {
   const stack = new Error("where").stack ?? "";
   const frames = stack.split(ROOT).flatMap((rest) => FRAME.exec(rest) ?? []);

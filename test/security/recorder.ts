@@ -9,7 +9,7 @@ export type Recorder = {
   requests: Recorded[];
   /** By function: each place of the code that has called a port. */
   reached: Map<string, Set<string>>;
-  /** Waited for before each request leaves; what it throws is what the network did. */
+  /** Runs before each request is sent, and the request waits for it. An error that it throws counts as an error of the network. */
   before: (request: Recorded) => unknown;
   /** Loads a module as Lambda does, in modules of its own, and records what its clients do as `by`. */
   load<T>(by: string, module: () => Promise<T>): Promise<T>;
@@ -30,7 +30,7 @@ export function createRecorder(): Recorder {
   let loading = "";
   const recorder: Recorder = { requests: [], reached: new Map(), before: () => {}, load };
 
-  /** The SDK's last step: the request is signed, and every try of its own comes by. */
+  /** Records in the SDK's last step: there each request is signed, and each retry of the SDK passes too. */
   function recorded<C>(client: C): C {
     const by = loading;
     const watch =

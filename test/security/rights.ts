@@ -3,8 +3,8 @@ import { type Json, resolve, type Scope } from "../../local/template.ts";
 import { policiesOf, type StackTemplate } from "../infra/resources.ts";
 
 /**
- * What IAM allows or a call needs, as `service:Action resource`: of the resource's ARN what follows the account, such
- * as `minutehand-orders` or `table/jobs`.
+ * A right that IAM allows or a call needs, as `service:Action resource`. The resource is the part of its ARN after the account,
+ * such as `minutehand-orders` or `table/jobs`.
  */
 export type Right = string;
 
@@ -15,10 +15,10 @@ type Statement = {
   Condition?: unknown;
 };
 
-/** The one condition that is known here: who may be told to take the role. */
+/** The only condition that `rightsOf` knows, besides that of event source mappings: a role may be passed to Scheduler only. */
 const PASSED_TO_SCHEDULER = { StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } };
 
-/** What the policies of a function's role allow. Throws on what this reading would misjudge. */
+/** The rights that the policies of a function's role allow. Throws if a policy contains something that it cannot read. */
 export function rightsOf(template: StackTemplate, functionId: string, scope: Scope): Set<Right> {
   const role = attributeOf(template.Resources[functionId]?.Properties.Role);
   const policies = policiesOf(template).filter(([, { Properties }]) =>
@@ -55,7 +55,7 @@ function rightsIn({ Effect, Action, Resource, Condition }: Statement, scope: Sco
   );
 }
 
-/** A group's schedules, and what IAM knows no resource of. */
+/** The rights that may contain a `*`: for all schedules of a group, and for lists, which IAM knows no resource for. */
 const ON_ALL = /^scheduler:(?:\w+ schedule\/[\w-]+\/\*|ListSchedules \*)$/;
 
 function nameOf(arn: string): string {
@@ -116,7 +116,7 @@ export function rightsFor({ operation, input }: AwsRequest): Right[] {
   }
   if (ON_A_SCHEDULE.test(operation)) {
     const { GroupName, Target } = input as { GroupName?: string; Target?: { RoleArn: string } };
-    // Who names a role for Scheduler to take must be allowed to pass it on.
+    // A call that gives Scheduler a role also needs the right to pass the role.
     const passed = Target ? [`iam:PassRole ${nameOf(Target.RoleArn)}`] : [];
     return [`scheduler:${operation} schedule/${GroupName ?? "default"}/*`, ...passed];
   }

@@ -3,7 +3,7 @@ import { type Deployment, ENTRIES, type FunctionName, functionIn } from "./deplo
 import { portCallsIn } from "./port-calls.ts";
 import { type Right, rightsFor, rightsOf } from "./rights.ts";
 
-/** What a role allows though its function's code never asks for it: all of them calls that Lambda makes with it. */
+/** The rights of a role that its function's code never uses: Lambda itself uses them. */
 const BY_LAMBDA: Readonly<Record<string, readonly RegExp[]>> = {
   // "Sending Lambda function logs to CloudWatch Logs".
   JobsApiHandler: [/^logs:(CreateLogStream|PutLogEvents) JobsApiHandlerLog/],
@@ -12,10 +12,10 @@ const BY_LAMBDA: Readonly<Record<string, readonly RegExp[]>> = {
   JobsPromotionsPromote: [/^logs:(CreateLogStream|PutLogEvents) JobsPromotionsPromoteLog/],
   JobsRecurringOccurrence: [
     /^logs:(CreateLogStream|PutLogEvents) JobsRecurringOccurrenceLog/,
-    // "Adding a dead-letter queue": of an asynchronous invocation that failed, after two repeats.
+    // "Adding a dead-letter queue": Lambda sends the event of an asynchronous invocation there after three failures.
     /^sqs:SendMessage minutehand_schedules_dlq$/,
   ],
-  // "Creating and configuring an Amazon SQS event source mapping": the poller's.
+  // "Creating and configuring an Amazon SQS event source mapping": the rights that Lambda's poller uses.
   JobsWebhookhooksCaller: [
     /^logs:(CreateLogStream|PutLogEvents) JobsWebhookhooksCallerLog/,
     /^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-hooks$/,
@@ -29,9 +29,10 @@ const BY_LAMBDA: Readonly<Record<string, readonly RegExp[]>> = {
   Notes: [/^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-notes$/],
 };
 
-/** What a function asks for though its role refuses it, and is meant to. */
+/** The rights that a function tries to use although its role must not have them. */
 const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
-  // A topic that no policy names may be another deployment's: it is sent to, and is dead an hour after.
+  // A topic that is not in the policy may belong to another deployment. The tick tries to send its job, and records an hour later
+  // that the job is dead.
   JobsTickSweeper: [/^sqs:SendMessage minutehand-ghost$/],
 };
 
@@ -39,16 +40,16 @@ const STORED =
   /^protocol\/[\w-]+\/(book-starts|claim|die|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
 /** Where nothing fails, no note is removed by itself, and no job is parked twice for two starts. */
 const RARELY = /^protocol\/hand-over\/(release-jobs|find-starts)\.ts (removeApart remove|waitingSince read)$/;
-/** No call here dies between its once item and its home, and no once item's time is over. */
+/** In these scenes no call dies after it wrote its once item and before it wrote the home, and no once item has expired. */
 const ONCE_ANEW = /^protocol\/file\/enqueue-once\.ts writeAlone (change|read)$/;
-/** No call here dies between its key item and its home, and no key is used again. */
+/** In these scenes no call dies after it wrote its key item and before it wrote the home, and no key is used again. */
 const KEY_ANEW =
   /^protocol\/file\/(enqueue-keyed\.ts (readSettledHolder insert|takeKey change)|enqueue-once\.ts replay insert)$/;
 /** Once items of events and occurrences are written in transactions. */
 const ONCE_FIRST = /^protocol\/file\/enqueue-once\.ts (writeAlone|storeNamed|replay) (insert|change|read)$/;
 /** No topic has a window here. */
 const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
-/** Places that a bundle holds and its function never comes to. */
+/** The calls in a bundle that its function never makes. */
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
@@ -59,14 +60,14 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     KEY_ANEW,
   ],
   JobsApiReceive: [HELD],
-  // What the tick gives up has no queue, so no letter either (`envelope: false`).
-  // No bucket here refuses a look alone.
+  // A job that the tick gives up has no queue, so it gets no dead letter either (`envelope: false`).
+  // In these scenes DynamoDB never refuses only the looks of a bucket.
   JobsTickSweeper: [
     /^protocol\/[\w-]+\/die\.ts sendLetter send$/,
     /^protocol\/[\w-]+\/looks\.ts fileLooks insert$/,
     RARELY,
   ],
-  // It sends nothing merely to be sure.
+  // It sends no job with `Home.spare`, which says that the job may have been sent before.
   JobsPromotionsPromote: [HELD, /^protocol\/[\w-]+\/start-gate\.ts parkedAmong read$/],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
@@ -92,7 +93,8 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   JobsWebhookhooksCaller: [HELD, /^protocol\/run\/settle-untracked\.ts settleUntracked /],
   Orders: [HELD, /^protocol\/run\/settle-untracked\.ts settleUntracked /],
   Precise: [HELD, /^protocol\/run\/settle-untracked\.ts settleUntracked /],
-  // Its topic is not. Its queue has only some tracked jobs of the time before, so that not each of their ways is met.
+  // Its topic is untracked. Only some jobs in its queue were filed while the topic was tracked, so not every path of tracked jobs
+  // is met.
   Notes: [STORED],
   Worker: [HELD],
   // It records no deaths.

@@ -26,7 +26,7 @@ import { MINUTE, SECOND } from "../support/world.ts";
 import { type Answer, type Deployment, LIMIT, MARK } from "./deployment.ts";
 import type { AwsRequest } from "./rights.ts";
 
-/** A body that a consumer runs as it says, and that no log may hold. */
+/** A body that tells a consumer what to do, such as to fail, and that must not appear in a log. */
 export const marked = (more: object = {}) => ({ text: `${MARK} body`, ...more });
 export const secrets = { headers: { h: `${MARK} header` }, tag: `${MARK}-tag`, group: `${MARK}-group` };
 
@@ -35,7 +35,7 @@ export const TOPICS = [...TRACKED, "notes", "events"] as const;
 
 type Job = { id: string; receipt: string };
 
-/** What is done before the first request of a kind leaves. */
+/** An action before the first request of a kind is sent. */
 export type Step = [is: (request: AwsRequest) => boolean, act: () => unknown];
 
 const partitionOf = (item: unknown) => String((item as { pk?: { S: string } } | undefined)?.pk?.S);
@@ -47,7 +47,7 @@ export const isNote = ({ operation, input }: AwsRequest) =>
 export const isPause = ({ operation, input }: AwsRequest) =>
   operation === "UpdateItem" && partitionOf(input.Key).startsWith("pause#");
 
-/** What the paths are made of. */
+/** The actions that the paths consist of. */
 export function createScenes(deployment: Deployment) {
   const { ctx, call, sqs, scheduler, urlPrefix, receivers, pass, recorder } = deployment;
   const ok = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
@@ -60,7 +60,7 @@ export function createScenes(deployment: Deployment) {
     newKey: () => `${MARK}-key-${keys++}`,
     fileByApi: async (topic: string, more: object = {}) =>
       String((await ok("POST", "/jobs", { topic, body: marked(), delay: 0, ...more })).id),
-    /** Filed by somebody else; a tracked one with an `Idempotency-Key` that whoever moves the job must prolong. */
+    /** Files a job by a call that is not recorded. A tracked job gets an `Idempotency-Key`, which a move of the job must prolong. */
     file: async (topic: string, more: Partial<NewJob> = {}) => {
       const once = { token: `${MARK}-once-${keys++}`, hash: "h", lasts: -DAY };
       const isTracked = (TRACKED as readonly string[]).includes(topic);
@@ -69,7 +69,7 @@ export function createScenes(deployment: Deployment) {
       if (topic === "hooks") job.callbackUrl = `${receivers.url}?token=${MARK}`;
       return (await enqueue(ctx, job)).home;
     },
-    /** Filed while its topic, which is untracked now, was tracked. */
+    /** Files a tracked job of a topic that is untracked now. */
     fileBefore: async (topic: string, more: Partial<NewJob> = {}) => {
       const { topics } = ctx.policy;
       const before = { ...ctx, policy: { ...ctx.policy, topics: { ...topics, [topic]: {} } } };
@@ -78,7 +78,7 @@ export function createScenes(deployment: Deployment) {
     },
     home: (id: string): Promise<Home> => readJob(ctx, id),
     messageFor: (home: Home) => messageText(home.topic, home.group, [jobText(home)]),
-    /** Somebody's claim whose process has died since. */
+    /** Claims a job as a process that then dies. */
     crash: async (home: Home, meanwhile?: () => Promise<void>) => {
       const { id, revision } = home;
       const job = { id, revision, attempt: 1, dueAt: new Date(home.dueAt).toISOString(), body: null };
@@ -86,12 +86,12 @@ export function createScenes(deployment: Deployment) {
       await meanwhile?.();
       pass(20 * SECOND);
     },
-    /** An event cancels the job of a key elsewhere. */
+    /** Cancels the job of a key by an event, in a call that is not recorded. */
     disown: (topic: string, key = "") => {
       const at = ctx.clock();
       return cancelByEvent(ctx, { id: `event ${key}`, topic, key, at, until: at });
     },
-    /** As TTL does with the key of a finished job. */
+    /** Deletes the key item of a finished job, as TTL does. */
     forgetKeyOf: async (id: string) => {
       const { topic, key = "" } = await readJob(ctx, id);
       await ctx.pool.remove([keyItemKey(topic, key)], ctx.clock() + MINUTE);
@@ -105,7 +105,7 @@ export function createScenes(deployment: Deployment) {
       (await ok("POST", `/topics/${topic}/receive`, { max: 10 })).jobs as Job[],
     pullOne: async (topic: string, more: object = {}): Promise<Job> => {
       const id = await scenes.fileByApi(topic, more);
-      // There may be others before it.
+      // The queue may hand out other jobs first.
       for (let i = 0; i < 20; i++) {
         const job = (await scenes.pull(topic)).find((pulled) => pulled.id === id);
         if (job) return job;
@@ -122,7 +122,7 @@ export function createScenes(deployment: Deployment) {
       recorder.before = () => {};
       return result;
     },
-    /** While `work` runs no key is let go, as by a process that has died. */
+    /** While `work` runs, calls die before they free a key. */
     losingKeys: async <T>(work: () => Promise<T>): Promise<T> => {
       recorder.before = ({ operation, input }) => {
         if (operation === "UpdateItem" && partitionOf(input.Key).startsWith("key#")) throw new Error("died");
@@ -138,7 +138,7 @@ export function createScenes(deployment: Deployment) {
       recorder.before = () => {};
       return result;
     },
-    /** While `work` runs, each of these happens once. */
+    /** While `work` runs, each step acts once: before the first request of its kind. */
     meanwhile: async <T>(steps: readonly Step[], work: () => Promise<T>): Promise<T> => {
       const left = new Set(steps);
       recorder.before = async (request) => {
@@ -152,13 +152,16 @@ export function createScenes(deployment: Deployment) {
       expect(left).toEqual(new Set());
       return result;
     },
-    /** Pauses a topic elsewhere, by a version that lists no paused topics, until every function knows. */
+    /**
+     * Pauses a topic by a call that is not recorded, as a version does that lists no paused topics. Waits until every function knows
+     * the pause.
+     */
     hold: async (topic: string) => {
       await pauseTopic(ctx, topic);
       await ctx.pool.remove([pausedTopicKey(topic)], ctx.clock() + MINUTE);
       pass(6 * SECOND);
     },
-    /** Resumes it elsewhere. */
+    /** Resumes a topic by a call that is not recorded. Waits until every function knows. */
     letGo: async (topic: string) => {
       await resumeTopic(ctx, topic, undefined);
       pass(6 * SECOND);
@@ -168,7 +171,7 @@ export function createScenes(deployment: Deployment) {
       const [note] = await ctx.pool.read([parkedKey(await readJob(ctx, id))]);
       return note !== undefined;
     },
-    /** Somebody else's backlog has all of a topic's starts for the next ten minutes, and nobody knows of it yet. */
+    /** Counts all starts of a topic for the next ten minutes as taken by other jobs. No function knows of it yet. */
     fill: async (topic: string) => {
       await ctx.pool.remove([limitedKey(topic)], ctx.clock() + MINUTE);
       pass(6 * SECOND);
@@ -179,7 +182,7 @@ export function createScenes(deployment: Deployment) {
         await ctx.pool.count(key, Object.fromEntries(counts), ttl(minute + DAY), ctx.clock() + MINUTE);
       }
     },
-    /** The same for some seconds: jobs start after those. */
+    /** Counts all starts of a topic for the next 20 seconds as taken, so that jobs start after them. */
     fillSome: async (topic: string) => {
       const now = ctx.clock();
       for (let begin = now - (now % SECOND); begin < now + 20 * SECOND; begin += SECOND) {
@@ -188,14 +191,14 @@ export function createScenes(deployment: Deployment) {
         await ctx.pool.count(key, counts, ttl(begin + DAY), now + MINUTE);
       }
     },
-    /** A day passes over what a call has noted of its bulk. */
+    /** Lets the item expire that a bulk call has stored about itself, as a day would. */
     outliveBulk: async (request: { topic: string }, token: string) => {
       const headers = { "idempotency-key": token };
       const sent = { method: "POST", path: "/jobs/bulk", headers, text: JSON.stringify(request) };
       const key = begunKey(request.topic, bulkIdOf(sent).id ?? "");
       await ctx.pool.change({ key, expect: {}, set: { expiresAt: 1 } }, ctx.clock() + MINUTE);
     },
-    /** What Scheduler gives the target of a recurring schedule when it comes round at `time`. */
+    /** The event that Scheduler sends to the target of a recurring schedule at `time`. */
     occurrenceOf: async (name: string, time: number) => {
       const place = { GroupName: "minutehand-schedules", Name: name };
       const { Target } = await scheduler.send(new GetScheduleCommand(place));

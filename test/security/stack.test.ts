@@ -69,7 +69,7 @@ describe("nothing local listens beyond loopback:", () => {
     expect(found).toMatchObject([{ pid: process.pid, port: expect.any(Number) }]);
   });
 
-  test("a UDP socket on all interfaces would be noticed, ones on loopback are not", async () => {
+  test("a UDP socket on all interfaces would be noticed, and one on loopback would not", async () => {
     const [open, kept] = [createSocket("udp4").bind(0), createSocket("udp6").bind(0, "::1")];
     await Promise.all([once(open, "listening"), once(kept, "listening")]);
     const { port } = open.address();
@@ -84,7 +84,7 @@ describe("no web page reaches the stack:", () => {
   const FOREIGN = "http://evil.example";
   const job = '{"topic":"reminders","delay":0,"body":{}}';
 
-  /** What a request is answered on each port that the stack has open, by the status, or that nothing was there. */
+  /** Sends a request to each open port of the stack. Answers the statuses, and `nobody` for a port where nothing answers. */
   async function askAll(host: (port: number) => string, headers: object): Promise<(number | "nobody")[]> {
     const ports = new Set(listenersOf(stack.pid).map(({ port }) => port));
     return Promise.all(
@@ -127,7 +127,7 @@ describe("no web page reaches the stack:", () => {
     },
   );
 
-  test("and a program does", async () => {
+  test("a program reaches the stack", async () => {
     expect((await post(job)).status).toBe(201);
     const found = await askAll((port) => `127.0.0.1:${port}`, {});
     expect(found.filter((answer) => answer === 403)).toEqual([]);
@@ -167,7 +167,7 @@ async function sent(
   const socket = connect(portOf(stack.url), "127.0.0.1");
   let heard = "";
   socket.on("data", (data) => (heard += data));
-  // A reset is an answer as good as any.
+  // The stack may answer with a reset.
   socket.on("error", () => {});
   // Not `once`, which a reset would reject.
   const ended = new Promise((resolve) => socket.on("close", resolve));
@@ -182,7 +182,7 @@ const HOST = "Host: localhost\r\n";
 describe("hostile connections leave the stack as it was:", () => {
   let before: number[];
   beforeAll(async () => {
-    // A function's process that is not there yet cannot die.
+    // The functions' processes must run first, so that the test sees if one of them dies.
     await Promise.all([get("/health"), post("{}", "/topics/work/receive")]);
     before = parts();
     expect(before.length).toBeGreaterThanOrEqual(5);

@@ -14,7 +14,7 @@ type Statement = {
   Condition?: unknown;
 };
 
-/** What would let somebody in without IAM's say, in words; empty is good. */
+/** The resources of a template that would let a caller in without a permission of IAM. There must be none. */
 function openings(of: StackTemplate): string[] {
   const found: string[] = [];
   const look = (type: string, hole: (properties: Record<string, unknown>, id: string) => unknown) => {
@@ -22,7 +22,7 @@ function openings(of: StackTemplate): string[] {
       if (hole(Properties, id)) found.push(`${type} ${id}`);
   };
   look("AWS::ApiGatewayV2::Route", ({ AuthorizationType }) => AuthorizationType !== "AWS_IAM");
-  // A preflight is answered before anybody is asked who they are.
+  // API Gateway answers a preflight before it checks who sent it.
   look(
     "AWS::ApiGatewayV2::Api",
     ({ CorsConfiguration, ProtocolType }) => CorsConfiguration || ProtocolType !== "HTTP",
@@ -93,11 +93,11 @@ function isOwnRule(of: StackTemplate, condition: unknown): boolean {
   return arns.length > 0 && arns.every((arn) => own.some((rule) => isDeepStrictEqual(arn, rule)));
 }
 
-test("nobody comes in unsigned", () => {
+test("the API refuses every request without a signature", () => {
   expect(openings(template)).toEqual([]);
 });
 
-/** What roles may do beyond what they are for, in words; empty is good. */
+/** The statements that give roles more than they need, as text. There must be none. */
 function excesses(of: StackTemplate): string[] {
   const statements = policiesOf(of).flatMap(([id, { Properties }]) =>
     statementsOf(Properties).map((statement) => ({ id, ...statement })),
@@ -107,7 +107,7 @@ function excesses(of: StackTemplate): string[] {
     const said = `${id}: ${actions}`;
     if (actions.some((action) => action.includes("*"))) return said;
     const ofGroup = actions.every((action) => /^scheduler:/.test(action)) && isOfGroup(Resource);
-    // IAM knows no resource of a list.
+    // IAM has no resource for the action that lists schedules.
     const ofNothing = isDeepStrictEqual(actions, ["scheduler:ListSchedules"]) && Resource === "*";
     if (JSON.stringify(Resource).includes("*") && !ofGroup && !ofNothing) return said;
     const passed = { StringEquals: { "iam:PassedToService": SCHEDULER } };
@@ -120,7 +120,7 @@ function isOfGroup(resource: unknown): boolean {
   return /:schedule\/minutehand-(promotions|schedules)\/\*"\]\]}$/.test(JSON.stringify(resource));
 }
 
-test("no role may do or reach all of a kind, or hand Scheduler's roles to others", () => {
+test("no role may use all actions or resources of a kind, or pass Scheduler's roles to other services", () => {
   expect(excesses(template)).toEqual([]);
 });
 

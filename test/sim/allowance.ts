@@ -53,9 +53,9 @@ const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
   [/^POST .*\/extend$/, () => 2],
   // A read of the pause, the item that tells ticks to read this pause, the write of the pause, and a read that checks the write.
   [/^POST \/topics\/[^/]+\/pause$/, () => 4],
-  // The same, and what is parked in each shard. The budget counts released jobs separately.
+  // The requests of a pause, and reads of the parked jobs of each shard. The budget counts released jobs separately.
   [/^POST \/topics\/[^/]+\/resume$/, () => 16],
-  // The number of shards, the cursors, the pause, and what is parked in each shard.
+  // Reads of the number of shards, the cursors, the pause, and the parked jobs of each shard.
   [/^GET \/topics\//, () => 6],
   // EventBridge Scheduler stores schedules, not the pool.
   [/ \/schedules\//, () => 0],

@@ -352,7 +352,8 @@ const AUDITED = 16 * MINUTE;
 
 /**
  * How late one fault may make a job. A fault in a tick makes no job late, because the tick works minutes ahead. After a crash of
- * a consumer, the message becomes visible again. Only if a producer dies before it sends a message, the job waits for the audit.
+ * a consumer, the message becomes visible again. If a caller (the API, a producer, or the function that applies events) dies
+ * before it sends a message, the job waits for the audit.
  */
 function boundOf({ fault, role }: OneFault): number {
   if (role === "tick") return ON_TIME;

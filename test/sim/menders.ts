@@ -5,7 +5,7 @@ import { UNWANTED, type World } from "./world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/** By then a sweep has recorded a job whose message SQS refuses as dead. */
+/** Within this time a sweep records that a job is dead because SQS refuses its message. ms. */
 const DEAD_AFTER = 4 * MINUTE;
 /** A call takes a few round trips, so two calls that begin at most this many ms apart overlap. */
 const APART = 60;

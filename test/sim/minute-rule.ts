@@ -5,12 +5,13 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** The time between two ticks when faults are over and no job is due soon. ms. */
+/** The time between two ticks in a quiet part of a history. ms. */
 const SELDOM = 10 * MINUTE;
 
 /**
- * EventBridge's minute rule. It fires on time or late, and not at all in a `no-ticks` spell. It fires less often when faults are
- * over and no job is due soon. A history of weeks leaves out the ticks without work.
+ * EventBridge's minute rule. It fires on time or late, and not at all in a `no-ticks` spell. From two hours after the start on, it
+ * fires less often while no parked job may start soon and no short window opens soon. A history of weeks leaves out the ticks
+ * without work instead.
  */
 export function minuteRule(world: World, fire: () => void) {
   const { timeline, plan, stretch, attention, habit } = world;

@@ -47,7 +47,7 @@ const USUAL: Omit<Stretch, "span" | "shards"> = {
   retentions: [5 * 60, 7 * 86_400],
 };
 
-/** Users come for two weeks, and their last jobs end later: longer than queues and TTL keep things, and than `longDelay`. */
+/** Users come for 15 days, and their last jobs end later: longer than queues and TTL keep things, and than `longDelay`. */
 const WEEKS: Stretch = {
   isOfWeeks: true,
   // One shard, because sweep and audit each read every minute of every shard.

@@ -11,9 +11,9 @@ type Props = {
   readonly title: string;
   /** What will happen, in sentences, and the fields that the user fills in. */
   readonly children: ComponentChildren;
-  /** Does it, and answers what was done. What is thrown is shown in the dialog. */
+  /** Does the action, and answers what it did. If it throws an error, the dialog shows the error. */
   readonly run: () => Promise<Notice | string>;
-  /** The text of the button that does it. Default: `label`. */
+  /** The text of the dialog's button, which starts the action. Default: `label`. */
   readonly confirm?: string;
   /** Whether the action ends or destroys something. */
   readonly isDangerous?: boolean;

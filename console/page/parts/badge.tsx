@@ -3,7 +3,7 @@ import { shownState } from "../shown-state.ts";
 import { now } from "../state.ts";
 import { WORDS } from "../words.ts";
 
-/** The words and the mark of each state. The mark differs too, because not everybody sees colours. */
+/** The mark of each state. Each state has a mark of its own, because not everybody sees colours. */
 const MARKS: Readonly<Record<JobSummary["state"], string>> = {
   scheduled: "○",
   running: "▶",

@@ -14,7 +14,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** The fields that are a number of seconds. */
 const DURATIONS = ["expiresAfter", "spread", "flexibleWindow"];
 
-/** All other fields of an answer, so that a new field of the API appears by itself. */
+/** All fields of an answer except those in `without`, so that a new field of the API appears without a change here. */
 export function Facts({ fields, without }: Props) {
   const others = Object.entries(fields).filter(([name]) => !without.includes(name));
   return (

@@ -1,8 +1,8 @@
 import { tinykeys } from "tinykeys";
 
 /**
- * Calls the function of each key, or of each sequence of keys such as `g j`. Leaves keys alone that the user types into a field, or while
- * a dialog is open. Answers a function that ends this.
+ * Calls the function of each key, or of each sequence of keys such as `g j`. Ignores keys that the user types into a field, and all
+ * keys while a dialog is open. Answers a function that ends this.
  */
 export function listenToKeys(acts: Readonly<Record<string, () => void>>): () => void {
   let stop = (): void => {};

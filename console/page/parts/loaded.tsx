@@ -16,7 +16,7 @@ type Props<Data> = {
 /** Shows what was read, that it is being read, why it could not be read, or that it is old because the last read failed. */
 export function Loaded<Data>({ query, what, children }: Props<Data>) {
   const { data, error, failureReason, dataUpdatedAt, refetch } = query;
-  // Data of a read before this one has no time.
+  // `dataUpdatedAt` is 0 while the page still shows the data of the query before.
   const failed = dataUpdatedAt === 0 ? undefined : (error ?? failureReason);
   if (data === undefined) {
     if (error) return <Failure error={error} what={what} again={() => void refetch()} />;

@@ -4,7 +4,7 @@ import { api } from "../api.ts";
 import { Action } from "./action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
 
-/** Pauses a topic. */
+/** A button that pauses a topic. */
 export function PauseTopic({ topic }: { topic: string }) {
   return (
     <Action

@@ -1,3 +1,4 @@
+import { RATES } from "../../../core/constants.ts";
 import { durationText } from "../times.ts";
 
 type Props = {
@@ -16,7 +17,7 @@ export function RateField({ value, onChange, jobs }: Props) {
         At most this many starts in a second
         <input
           type="number"
-          min="0.1"
+          min={RATES.lowest}
           step="any"
           value={value}
           onInput={(event) => onChange(event.currentTarget.value)}

@@ -21,7 +21,10 @@ export const addresses = {
   overview: "/console",
   time: (query: { topic?: string; from?: string; to?: string } = {}) => addressOf("/console/time", query),
   jobs: (query: Readonly<Record<string, string | undefined>> = {}) => addressOf("/console/jobs", query),
-  /** All jobs with a tag or a group. They may be due long before or after the job that led here. */
+  /**
+   * The jobs with a tag or a group that are due from a day ago until seven days ahead. Such jobs may be due long before or after the
+   * job that led here.
+   */
   labelled: (label: "tag" | "group", text: string) => {
     const range = { from: isoAt(Date.now() - DAY), to: isoAt(Date.now() + 7 * DAY) };
     return addressOf("/console/jobs", { [label]: text, ...range });

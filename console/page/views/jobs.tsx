@@ -53,8 +53,8 @@ function Found({ text }: { text: string }) {
         jobs.length === 0 ? (
           <Empty>
             <p>
-              No job has the id or the key <code>{text}</code>. A search compares whole ids and keys. Jobs of
-              untracked topics are not stored once they are handed over.
+              No job has the id or the key <code>{text}</code>. A search compares whole ids and keys. A job of
+              an untracked topic is not stored if it was filed less than 210 seconds before it was due.
             </p>
             <Labelled text={text} />
             <p>

@@ -22,7 +22,7 @@ async function file(world: World): Promise<Home> {
   return world.file({ topic, callbackUrl: "https://shop.example/hooks", body: '{"paid":true}' });
 }
 
-/** A receiver that answers these in turn, the last again and again, and what it was called with. */
+/** A receiver that answers with these replies in order, and then always with the last one. `calls`: the calls that it got. */
 function receiver(...replies: (Partial<Reply> | Error)[]) {
   const calls: Call[] = [];
   const post = async (call: Call): Promise<Reply> => {
@@ -33,14 +33,14 @@ function receiver(...replies: (Partial<Reply> | Error)[]) {
   return { calls, post };
 }
 
-/** Lets the function meet what is visible once. */
+/** Invokes the webhook's function once with the visible messages. */
 function call(world: World, { post }: ReturnType<typeof receiver>): Promise<Run[]> {
   const run = webhookRun(world.ctx, { secrets, post });
   return consume(world, topic, { run: (job) => run(job, topic, signal) });
 }
 
 describe("a webhook job's way", () => {
-  it("is called until its receiver takes it, by the ladder", async () => {
+  it("is repeated with the waits of its backoff until its receiver accepts the call", async () => {
     const world = createHooks();
     const shop = receiver({ status: 500, body: "down" }, new Error("no answer within 5 s"), {});
     const job = await file(world);
@@ -73,7 +73,7 @@ describe("a webhook job's way", () => {
     expect(await world.home(job.id)).toMatchObject({ state: "scheduled", dueAt: START + 3600 * SECOND });
   });
 
-  it("ends at a 410, for good", async () => {
+  it("ends for good with the answer 410", async () => {
     const world = createHooks();
     const job = await file(world);
     await call(world, receiver({ status: 410 }));
@@ -81,7 +81,7 @@ describe("a webhook job's way", () => {
     expect(world.queues.messages({ topic, dead: true })).toHaveLength(1);
   });
 
-  it("is dead when the ladder is out, and is called by another id after a redrive", async () => {
+  it("is dead after its last attempt, and its calls have another id after a redrive", async () => {
     const world = createHooks();
     const shop = receiver({ status: 500 });
     const job = await file(world);
@@ -118,7 +118,7 @@ describe("a webhook job's way", () => {
 describe("a webhook's function", () => {
   const timers: Timers = { wait: async () => {}, after: () => () => {} };
 
-  /** One invocation that has so many ms, on what is visible. */
+  /** Invokes the function with the visible messages. It has `remaining` ms left. */
   async function invoke(
     world: World,
     remaining: number,
@@ -140,7 +140,7 @@ describe("a webhook's function", () => {
     return { answer, shop };
   }
 
-  it("claims nothing while it has no secret, so that no attempt is burnt", async () => {
+  it("claims no job while it has no secret, so that no attempt is used up", async () => {
     const world = createHooks();
     const job = await file(world);
     const failing = { secrets: () => Promise.reject(new Error("no secret")) };

@@ -21,7 +21,7 @@ describe("an answer", () => {
   });
 
   it.each([304, 400, 401, 404, 408, 500, 502, 504, 599])(
-    "of %i fails, whatever it says of later",
+    "of %i fails, and its Retry-After is ignored",
     (status) => {
       expect(answered(status, "60", "no")).toEqual({ end: "failed", error: `HTTP ${status}: no` });
     },
@@ -33,12 +33,12 @@ describe("an answer", () => {
 });
 
 describe("Retry-After", () => {
-  it.each([429, 503])("of a %i is when the job runs again, in seconds or as a date", (status) => {
+  it.each([429, 503])("of a %i says when the job runs again, in seconds or as a date", (status) => {
     expect(answered(status, "120")).toMatchObject({ end: "failed", retryAfter: 120_000 });
     expect(answered(status, "Sun, 01 Mar 2026 09:30:00 GMT")).toMatchObject({ retryAfter: 1_800_000 });
   });
 
-  it("is believed three times, and later only puts a job off", () => {
+  it("sets the time of three retries, and later only sets the earliest time", () => {
     expect(answered(429, "1", "", 3)).toMatchObject({ retryAfter: 1000 });
     const error = "HTTP 429";
     expect(answered(429, "1", "", 4)).toEqual({ end: "failed", error, notBefore: 1000 });
@@ -57,7 +57,7 @@ describe("Retry-After", () => {
 });
 
 describe("a receiver's words", () => {
-  it("are kept on one line, without what a terminal would obey", () => {
+  it("are kept on one line, without control characters", () => {
     expect(receiverErrorText("no\r\n\u001b[31mway\u0000\u2028 \u202eout ")).toBe("no [31mway out");
   });
 

@@ -18,7 +18,7 @@ function callTo(url: string, policy: Partial<WebhookPolicy> = {}): Call {
   return { url, headers: { "x-shop": "7" }, body: '{"n":1}', policy: { ...POLICY, ...policy } };
 }
 
-/** A resolver that answers these addresses, one list a question, and counts the questions. */
+/** A resolver that answers each lookup with the next list of addresses, and counts the lookups. */
 function resolver(...answers: string[][]): LookupFunction & { asked: () => number } {
   let asked = 0;
   const lookup: LookupFunction = (_hostname, { all }, told) => {
@@ -72,7 +72,7 @@ describe("a call", () => {
     );
   });
 
-  it("takes the status for the answer when its body stalls, but waits no longer than the timeout", async () => {
+  it("if the body of an answer stalls, takes its status and the part that came before the timeout", async () => {
     await using receiver = await startReceiver((_, response) => void response.writeHead(503).write("begun"));
     const reply = await httpPost()(callTo(receiver.url, { timeout: 1 }), signal);
     expect(reply).toEqual({ status: 503, body: "begun" });
@@ -84,7 +84,7 @@ describe("a call", () => {
     await expect(httpPost(never)(call, signal)).rejects.toThrow("no answer within 0.1 s");
   });
 
-  it("ends when its run must", async () => {
+  it("ends when the signal of its run is aborted", async () => {
     const abort = new AbortController();
     await using receiver = await startReceiver(() =>
       abort.abort(new Error("the function is about to time out")),
@@ -141,7 +141,7 @@ describe("the address that is connected to", () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it("is none of a host that has one that is not public among others", async () => {
+  it("is no address of a host if one of the host's addresses is not public", async () => {
     const lookup = resolver(["1.1.1.1", "127.0.0.1"]);
     await expect(httpPost(lookup)(callTo("http://hooks.example/"), signal)).rejects.toThrow(
       "is at 127.0.0.1",
@@ -149,18 +149,18 @@ describe("the address that is connected to", () => {
   });
 
   it.each([[[]], [["hooks.example"]]])(
-    "fails in words for a host without an address, allowed: %j",
+    "cannot be found for a host without an address, and the error says so; allowed hosts: %j",
     async (allowHosts) => {
       const call = callTo("http://hooks.example/", { allowHosts });
       await expect(httpPost(resolver([]))(call, signal)).rejects.toThrow("hooks.example has no address");
     },
   );
 
-  it("is the one that was judged: a host is looked up once a call, and again for the next", async () => {
+  it("is the address that was checked: each call looks its host up once, and the next call looks it up again", async () => {
     await using receiver = await startReceiver((_, response) => response.end());
     const lookup = resolver(["1.1.1.1"], ["127.0.0.1"]);
     const abort = new AbortController();
-    // So that nothing is sent to the Internet once it is found fit to be called.
+    // Aborts before the call connects, so that the test sends nothing to the Internet.
     const leaving: LookupFunction = (hostname, options, told) => {
       lookup(hostname, options, (...found) => {
         abort.abort(new Error("would connect"));
@@ -174,7 +174,7 @@ describe("the address that is connected to", () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it("is whatever it is of a host that its topic allows", async () => {
+  it("may be any address of a host that its topic allows", async () => {
     await using receiver = await startReceiver((_, response) => response.end());
     const lookup = resolver(["127.0.0.1"]);
     const call = callTo(`http://hooks.internal:${receiver.port}/`, { allowHosts: ["hooks.internal"] });

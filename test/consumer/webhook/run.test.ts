@@ -28,7 +28,7 @@ const JOB: MessageJob = {
   body: { text: "5 € \ufffe \ud800" },
 };
 
-/** One run of a job, and the calls it made. The package verifies by the wall clock, so that is the clock here. */
+/** Runs a job once. Answers its calls. The clock is the real one, because the package verifies signatures by it. */
 async function run(
   job: Partial<MessageJob> = {},
   { topic = "mail", secrets = [CURRENT], reply = 200 as number | Error } = {},
@@ -94,7 +94,7 @@ describe("a run", () => {
     );
   });
 
-  it("is signed by the topic's own secrets too while its policy says so, for receivers that know those", async () => {
+  it("is signed by the topic's own secrets too if its policy says so, for receivers that have only these secrets", async () => {
     const { call } = await run({}, { topic: "moving", secrets: [CURRENT, PREVIOUS] });
     for (const secret of [
       CURRENT,
@@ -143,15 +143,15 @@ describe("a run", () => {
 });
 
 describe("a secret", () => {
-  it.each([[[]], [[""]], [["whsec_"]], [["not base64!"]], [["{}", CURRENT]]])("is none of %j", (secrets) => {
+  it.each([[[]], [[""]], [["whsec_"]], [["not base64!"]], [["{}", CURRENT]]])("is refused: %j", (secrets) => {
     expect(() => signWith(secrets)).toThrow("a webhook's secret must be base64");
   });
 
-  it("is not told when it is refused", () => {
+  it("is not in the error that refuses it", () => {
     expect(() => signWith(["hunter2!"])).not.toThrow("hunter2");
   });
 
-  it("that is none any more is left out when a good one has taken its place", () => {
+  it("before the current one is left out if it is not base64", () => {
     const call = { url: "https://mail.example/", id: "id", now: 0, body: "{}", sharedSecret: true };
     expect(signWith([CURRENT, "not base64!"])(call)).toBe(signWith([CURRENT])(call));
   });

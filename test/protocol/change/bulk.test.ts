@@ -103,7 +103,7 @@ describe("a bulk", () => {
     for (const home of await now(world, others)) expect(home.state).toBe("scheduled");
   });
 
-  it("leaves running jobs to run, and says how many and which", async () => {
+  it("leaves running jobs as they are, and answers their number and their ids", async () => {
     const world = createWorld();
     const [running] = [await world.file({}), await world.file({ delay: HOUR })];
     const parts: BulkPart[] = [];
@@ -124,7 +124,7 @@ describe("a bulk", () => {
     expect(await world.home(running.id)).toMatchObject({ state: "done" });
   });
 
-  it("names ten of those that stay as they are, and counts all", async () => {
+  it("names ten of the jobs that it cannot change, and counts all of these", async () => {
     const world = createWorld();
     for (let i = 0; i < 12; i++) await world.file({ topic: "events", delay: 4 * MINUTE });
     await world.pass(MINUTE, { ticks: false });
@@ -150,7 +150,7 @@ describe("a bulk", () => {
     },
   );
 
-  it("does a part of 500 jobs a call, and goes on behind it", async () => {
+  it("changes 500 jobs in a call, and the next call continues after them", async () => {
     const world = createWorld();
     const [ended, ...homes] = await filed(world, 1235, (i) => ({ delay: HOUR + 10 * i }));
     await cancel(world.ctx, ended?.id ?? "");
@@ -439,7 +439,7 @@ describe("a change of a bulk whose answer is lost", () => {
   });
 
   it.each(["run", "redrive"] as const)(
-    "stays unknown while the job cannot be read, and a repeat sends that: %s",
+    "stays unknown while the job cannot be read, and a repeat sends the job: %s",
     async (action) => {
       const { world, asked, ids } = await twoFor(action, {});
       const at = begin(world, asked);

@@ -437,7 +437,7 @@ describe("an event and an enqueue at once", () => {
   });
 });
 
-it("costs a topic's enqueue one key of a read and one check, and others nothing", async () => {
+it("costs an enqueue one more read and one more check if events cancel its topic's jobs, and else nothing", async () => {
   const world = eventWorld();
   const askedBy = async (topic: string) => {
     const calls = await callsOf(world, () => world.file({ topic, key, delay: HOUR }));

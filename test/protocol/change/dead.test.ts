@@ -59,7 +59,7 @@ describe("dead jobs", () => {
     });
   });
 
-  it("a death that stops after the envelope leaves the job alive, and it dies when its lease has ended", async () => {
+  it("if a process dies after it sent a job's envelope, the job is not dead until its lease has ended", async () => {
     const world = createWorld();
     const job = await world.file({ maxAttempts: 1 });
     // The process dies here, so each of its tries ends here.
@@ -196,7 +196,7 @@ describe("dead jobs", () => {
     expect(await consume(world, "orders")).toMatchObject([{ id, attempt: 1, revision: 1 }]);
   });
 
-  it("SQS's own redrive of a job whose key names another puts its envelope back", async () => {
+  it("SQS's own redrive of a job whose key now belongs to another job returns the envelope to the DLQ", async () => {
     const world = createWorld();
     const old = await world.file({ maxAttempts: 1, key: "order-1" });
     await consume(world, "orders", { run: fail });
@@ -214,7 +214,7 @@ describe("dead jobs", () => {
     expect(await world.home(taken.id)).toMatchObject({ state: "scheduled" });
   });
 
-  it.each([3, 500])("a redrive of the oldest %i passes over jobs whose keys name others", async (max) => {
+  it.each([3, 500])("a redrive of the oldest %i skips jobs with keys of other jobs", async (max) => {
     const world = createWorld();
     for (let i = 0; i < 120; i++) await world.file({ maxAttempts: 1, key: `order-${i}` });
     await failAll(world);

@@ -142,7 +142,7 @@ describe("a paused topic's jobs", () => {
     expect(parked(world)).toEqual([]);
   });
 
-  test("are cancelled and moved as ever", async () => {
+  test("can be cancelled and moved", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "orders");
     const dropped = await world.file({ delay: 0 });
@@ -183,7 +183,7 @@ describe("a paused topic's jobs", () => {
     expect(await consume(world, "orders")).toEqual([]);
   });
 
-  test("whose run crashed are sent to be settled when it is resumed", async () => {
+  test("whose run has crashed are sent when the topic is resumed, and run again", async () => {
     const world = createWorld();
     const { id } = await world.file({ delay: 0 });
     await crashWhileRunning(world, "orders");
@@ -628,7 +628,7 @@ describe("an untracked topic's parked jobs", () => {
     expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(10);
   });
 
-  test("run once when a resume comes while no ticks do", async () => {
+  test("run once when the topic is resumed while no ticks come", async () => {
     const world = createWorld();
     await pauseTopic(world.ctx, "events");
     for (let i = 0; i < 3; i++) await world.file({ topic: "events", delay: 4 * MINUTE });

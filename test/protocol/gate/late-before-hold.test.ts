@@ -231,7 +231,7 @@ test("the wait for the rate of a resume does not count as lateness", async () =>
   expect(new Set(await statesAfterRuns(world, ids, 20 * MINUTE))).toEqual(new Set(["done"]));
 });
 
-test("nor does it for jobs that SQS had before the pause, and that consumers receive two minutes after the resume", async () => {
+test("the wait for a resume's rate is no lateness of jobs that SQS had before and that come two minutes after the resume", async () => {
   const world = punctual();
   const ids = await fileMany(world, 20, 5 * MINUTE);
   await world.pass(4 * MINUTE);

@@ -118,7 +118,7 @@ describe("a limited topic", () => {
     expect(starts).toEqual([0, 10_000, 20_000, 30_000]);
   });
 
-  test("shapes jobs that are filed one by one, by many at once", async () => {
+  test("keeps to its limit for jobs that many callers file one by one at the same time", async () => {
     const world = limited();
     await Promise.all(Array.from({ length: 10 }, () => world.file({ topic: "slow", delay: 30 * SECOND })));
     expect(mostInASecond(sent(world, "slow").map(({ start }) => start))).toBe(2);

@@ -55,7 +55,7 @@ test("the jobs of a purged queue are sent again within a quarter of an hour, eve
   expect(ran).toEqual(expect.arrayContaining(lost));
 });
 
-test("so are they if many messages are visible at each audit, because the next minutes bring more", async () => {
+test("the jobs of a purged queue are also sent again if many messages are visible at each audit, because more jobs come", async () => {
   const world = createWorld();
   await world.tick();
   const lost = await fileMany(world, 20);

@@ -293,7 +293,7 @@ describe("jobs that wait for their topic's limit", () => {
     expect(home).toMatchObject({ dueAt: START, heldFrom: START });
   });
 
-  test("are cancelled, retried and paused as ever", async () => {
+  test("can be cancelled and retried, and their topic can be paused", async () => {
     const world = limited();
     await world.tick();
     const ids = await fileMany(world, 120);

@@ -101,7 +101,7 @@ test("a limit applies although Lambda refuses the resume of a topic that was pau
   expect(sum(starts)).toBe(100);
 });
 
-/** Then the next tick asks Lambda to poll, and Lambda polls a minute after that. */
+/** After such a resume the next tick asks Lambda to poll, and Lambda polls a minute later. */
 test("a limit applies although a resume dies before it asks Lambda to poll", async () => {
   const world = await paused({ maxPerSecond: 2 });
   Object.assign(world.ctx, { eventSources: { enable: () => new Promise(() => {}) } });

@@ -232,7 +232,7 @@ describe("pull", () => {
     });
   });
 
-  it("bury makes it dead at once, and can be repeated", async () => {
+  it("bury makes a job dead at once, and can be repeated", async () => {
     const world = createWorld();
     await world.file({ topic: "work" });
     const job = await pullOne(world);

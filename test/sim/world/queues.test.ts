@@ -73,7 +73,7 @@ async function invocationsOfLoop(carriesLineage: boolean) {
   return { invocations, buried: world.sqs.messages("orders_dlq").map(({ body }) => body) };
 }
 
-it("Lambda drops the message that would make the 17th invocation of a chain, and SQS puts it into the DLQ", async () => {
+it("Lambda does not run the message that would make the 17th invocation of a chain, and SQS moves it to the DLQ", async () => {
   expect(await invocationsOfLoop(true)).toEqual({ invocations: 16, buried: ["again"] });
 });
 
