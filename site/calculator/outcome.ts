@@ -26,7 +26,7 @@ const COUNT = new Intl.NumberFormat("en", {
   compactDisplay: "long",
   maximumSignificantDigits: 3,
 });
-const CENT = 0.005;
+const HALF_A_CENT = 0.005;
 
 /** How much the month uses of what each line charges for. */
 const AMOUNTS: Readonly<Record<keyof ReturnType<typeof costOf>, (usage: Usage) => string>> = {
@@ -73,5 +73,5 @@ function totalOf(lines: Readonly<Record<string, number>>): number {
 
 function largestFirst<Name extends string>(lines: Readonly<Record<Name, number>>): [Name, number][] {
   const entries = Object.entries<number>(lines) as [Name, number][];
-  return entries.filter(([, dollars]) => dollars >= CENT).sort(([, one], [, other]) => other - one);
+  return entries.filter(([, dollars]) => dollars >= HALF_A_CENT).sort(([, one], [, other]) => other - one);
 }
