@@ -4,7 +4,7 @@ import { parseCommandLine } from "../../bench/options.ts";
 const KNOWN = ["burst", "spread", "units"];
 
 it("measures everything when nothing is said", () => {
-  expect(parseCommandLine([], KNOWN)).toEqual({ help: false, quick: false, only: [] });
+  expect(parseCommandLine([], KNOWN)).toEqual({ help: false, quick: false, write: false, only: [] });
 });
 
 it("takes names by comma and by repetition", () => {
@@ -17,4 +17,10 @@ it("refuses a name that it does not know, and says which there are", () => {
   expect(() => parseCommandLine(["--only", "brust"], KNOWN)).toThrow(
     '--only must name one of burst, spread, units, got "brust"',
   );
+});
+
+it("writes the page only with all figures in full", () => {
+  expect(parseCommandLine(["--write"], KNOWN).write).toBe(true);
+  for (const less of [["--quick"], ["--only", "burst"]])
+    expect(() => parseCommandLine(["--write", ...less], KNOWN)).toThrow("neither --only nor --quick");
 });
