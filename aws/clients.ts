@@ -1,5 +1,4 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { LambdaClient } from "@aws-sdk/client-lambda";
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
@@ -36,7 +35,7 @@ type Client = { middlewareStack: { remove(name: string): boolean } };
  * Removes the SDK's logging from a client. Even without a logger, the SDK's logging copies each answer field by field. For a large page
  * this copy takes a quarter of the time.
  */
-function withoutLogger<C extends Client>(client: C): C {
+export function withoutLogger<C extends Client>(client: C): C {
   client.middlewareStack.remove("loggerMiddleware");
   return client;
 }
@@ -89,10 +88,6 @@ export function longPollClient(): SQSClient {
 
 export function secretsClient(): SecretsManagerClient {
   return withoutLogger(new SecretsManagerClient(settings(REQUEST_TIMEOUT)));
-}
-
-export function lambdaClient(): LambdaClient {
-  return withoutLogger(new LambdaClient(settings(REQUEST_TIMEOUT)));
 }
 
 export function schedulerClient(): SchedulerClient {

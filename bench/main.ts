@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import type { Figure } from "./figure.ts";
 import { batch } from "./figures/batch.ts";
 import { bill } from "./figures/bill.ts";
@@ -7,16 +8,20 @@ import { change } from "./figures/change.ts";
 import { enqueue } from "./figures/enqueue.ts";
 import { handOff } from "./figures/hand-off.ts";
 import { list } from "./figures/list.ts";
+import { loads } from "./figures/load.ts";
 import { sourceMaps } from "./figures/source-maps.ts";
 import { spread } from "./figures/spread.ts";
 import { units } from "./figures/units.ts";
 import { type BenchOptions, helpText, parseCommandLine } from "./options.ts";
+import { measuredText, PAGE, pageWith } from "./page.ts";
 import { startRig } from "./rig.ts";
 import { markdownTable, type Row } from "./table.ts";
 
 const USAGE_ERROR = 2;
+const MINUTE = 60_000;
 const FIGURES: readonly Figure[] = [
   bundles,
+  loads,
   sourceMaps,
   units,
   bill,
@@ -33,13 +38,13 @@ function say(line: string): void {
   console.error(line);
 }
 
-async function run({ quick, only }: BenchOptions): Promise<void> {
+async function run({ quick, only, write }: BenchOptions): Promise<void> {
   const began = Date.now();
   const rig = await startRig(quick, say);
   const rows: Row[] = [];
   try {
     for (const figure of FIGURES) {
-      if (only.length > 0 ? !only.includes(figure.name) : figure.isSlow) continue;
+      if (only.length > 0 ? !only.includes(figure.name) : figure.isSlow && !write) continue;
       const since = Date.now();
       say(`${figure.name}: ${figure.what}`);
       try {
@@ -55,7 +60,11 @@ async function run({ quick, only }: BenchOptions): Promise<void> {
     await rig.stack.stop();
     if (rows.length > 0) console.log(markdownTable(rows));
   }
-  say(`all took ${((Date.now() - began) / 1000).toFixed(0)} s`);
+  const tookMs = Date.now() - began;
+  say(`all took ${(tookMs / 1000).toFixed(0)} s`);
+  if (!write) return;
+  if (process.exitCode === 1) say("the page was not written, because a figure failed");
+  else writeFileSync(PAGE, pageWith(readFileSync(PAGE, "utf8"), measuredText(rows, tookMs / MINUTE)));
 }
 
 function readOptions(): BenchOptions {

@@ -1,5 +1,3 @@
-import { lambdaClient } from "../aws/clients.ts";
-import { lambdaEventSources } from "../aws/event-sources.ts";
 import type { EventSources } from "../protocol/ports.ts";
 import { type Environment, requiredVariable } from "./context.ts";
 
@@ -9,5 +7,20 @@ export function createEventSources(environment: Environment = process.env): Even
     string,
     string
   >;
+  let sources: Promise<EventSources> | undefined;
+  return {
+    async enable(topic, enabled) {
+      sources ??= load(mappings);
+      await (await sources).enable(topic, enabled);
+    },
+  };
+}
+
+/** Loads Lambda's client on first use. The client is large, and few topics are ever paused. */
+async function load(mappings: Readonly<Record<string, string>>): Promise<EventSources> {
+  const [{ lambdaClient }, { lambdaEventSources }] = await Promise.all([
+    import("../aws/lambda-client.ts"),
+    import("../aws/event-sources.ts"),
+  ]);
   return lambdaEventSources({ client: lambdaClient(), mappings });
 }

@@ -1,5 +1,3 @@
-import { lambdaClient } from "../aws/clients.ts";
-import { lambdaSweepers } from "../aws/sweepers.ts";
 import type { Sweepers } from "../protocol/ports.ts";
 import { type Environment, requiredVariable } from "./context.ts";
 
@@ -8,9 +6,23 @@ const MOST = 63;
 
 /** Makes the port that starts further invocations of the function in which this code runs. Throws outside a function. */
 export function createSweepers(environment: Environment = process.env): Sweepers {
-  return lambdaSweepers({
-    client: lambdaClient(),
-    functionName: requiredVariable(environment, "AWS_LAMBDA_FUNCTION_NAME"),
-    most: Number(environment.MINUTEHAND_SWEEPERS ?? MOST),
-  });
+  const functionName = requiredVariable(environment, "AWS_LAMBDA_FUNCTION_NAME");
+  const most = Number(environment.MINUTEHAND_SWEEPERS ?? MOST);
+  let sweepers: Promise<Sweepers> | undefined;
+  return {
+    most,
+    async start(shards, until) {
+      sweepers ??= load(functionName, most);
+      await (await sweepers).start(shards, until);
+    },
+  };
+}
+
+/** Loads Lambda's client on first use. The client is large, and few ticks have a backlog. */
+async function load(functionName: string, most: number): Promise<Sweepers> {
+  const [{ lambdaClient }, { lambdaSweepers }] = await Promise.all([
+    import("../aws/lambda-client.ts"),
+    import("../aws/sweepers.ts"),
+  ]);
+  return lambdaSweepers({ client: lambdaClient(), functionName, most });
 }

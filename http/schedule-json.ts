@@ -10,7 +10,7 @@ import { optionsJson } from "./job-options.ts";
 const TOLD = 5;
 
 /** A schedule without the body of its jobs. */
-export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSummary {
+export async function scheduleSummaryOf(schedule: Schedule, now: number): Promise<ScheduleSummary> {
   const { name, expression, timezone, start, end, flexibleWindow, paused, createdAt } = schedule;
   return {
     name,
@@ -23,7 +23,7 @@ export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSumm
     ...optionsJson(optionsOf(schedule.job)),
     paused,
     createdAt: iso(createdAt),
-    next: nextTimesOf(schedule, now).map(iso),
+    next: (await nextTimesOf(schedule, now)).map(iso),
   };
 }
 
@@ -31,9 +31,9 @@ export function scheduleSummaryOf(schedule: Schedule, now: number): ScheduleSumm
  * The next occurrences. Answers none for an expression that this code cannot read, for example an expression of a newer version,
  * because one unreadable schedule must not make a whole list fail.
  */
-function nextTimesOf(schedule: Schedule, now: number): number[] {
+async function nextTimesOf(schedule: Schedule, now: number): Promise<number[]> {
   try {
-    return nextOccurrences(schedule, now, TOLD);
+    return await nextOccurrences(schedule, now, TOLD);
   } catch (error) {
     if (error instanceof MinutehandError) return [];
     throw error;
@@ -41,6 +41,6 @@ function nextTimesOf(schedule: Schedule, now: number): number[] {
 }
 
 /** A whole schedule. */
-export function scheduleJsonOf(schedule: Schedule, now: number): ScheduleJson {
-  return { ...scheduleSummaryOf(schedule, now), body: JSON.parse(schedule.job.body) };
+export async function scheduleJsonOf(schedule: Schedule, now: number): Promise<ScheduleJson> {
+  return { ...(await scheduleSummaryOf(schedule, now)), body: JSON.parse(schedule.job.body) };
 }

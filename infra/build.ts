@@ -1,7 +1,16 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { bundle, esbuild, OPTIONS } from "./bundle.ts";
+import { BUNDLE_FILE, bundle, esbuild, OPTIONS } from "./bundle.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 /** The functions of the construct. The npm package contains their bundles. */
@@ -15,12 +24,17 @@ export const CONSTRUCT_FUNCTIONS = [
   "event",
 ] as const;
 /** The consumers of this repository's own app. */
-const APP_FUNCTIONS = ["reminders", "precise"] as const;
+export const APP_FUNCTIONS = ["reminders", "precise"] as const;
 
 export type FunctionName = (typeof CONSTRUCT_FUNCTIONS | typeof APP_FUNCTIONS)[number];
 
 /** The inputs of a bundle: paths from the root, with their hashes. Stored beside the bundle's folder, in `<name>.inputs.json`. */
-type Origin = { readonly key: string; readonly inputs: Readonly<Record<string, string>> };
+type Origin = {
+  readonly key: string;
+  readonly inputs: Readonly<Record<string, string>>;
+  /** The names of the files that the bundle has. */
+  readonly files: readonly string[];
+};
 
 export type BuildFolders = {
   /** The folder with the lock file and the tsconfig. Paths of inputs are relative to it. @default the project's root */
@@ -34,7 +48,7 @@ export function entryOf(name: FunctionName): string {
 }
 
 /**
- * Bundles a function to `<outDir>/<name>/index.mjs` (ESM, Node 24), unless the bundle there was made from the same inputs. The same
+ * Bundles a function to `<outDir>/<name>/index.mjs` and its chunks (ESM, Node 24), unless the bundle there was made from the same inputs. The same
  * inputs give the same bytes. Throws esbuild's error if the function does not compile.
  *
  * @returns the folder that holds the bundle and nothing else
@@ -43,21 +57,27 @@ export function buildFunction(entry: string, folders: BuildFolders = {}): string
   const root = folders.root ?? ROOT;
   const name = basename(entry).replace(/\.[^.]+$/, "");
   const folder = join(folders.outDir ?? join(root, "dist", "functions"), name);
-  const output = join(folder, "index.mjs");
   const originFile = `${folder}.inputs.json`;
   const key = keyOf(root, entry);
-  if (existsSync(output) && isCurrent(originFile, key, root)) return folder;
+  if (isCurrent(originFile, key, root, folder)) return folder;
 
   const startedAt = Date.now();
-  const { code, inputs } = bundle(entry, root);
+  // A bundle of the app's own consumers is made like that of any handler. A handler's modules may do more than declare.
+  const split = CONSTRUCT_FUNCTIONS.some((one) => one === name);
+  const { code, chunks, inputs } = bundle(entry, root, { split });
   mkdirSync(folder, { recursive: true });
   // Remove the origin file first, so that a crash between the two steps never leaves a new bundle beside an old origin.
   rmSync(originFile, { force: true });
-  replaceFile(output, code);
+  // The code names its chunks, so the chunks come first.
+  for (const [file, contents] of [...chunks, [BUNDLE_FILE, code] as const])
+    replaceFile(join(folder, file), contents);
+  const files = [...chunks.keys(), BUNDLE_FILE];
+  for (const file of readdirSync(folder))
+    if (!files.includes(file)) rmSync(join(folder, file), { force: true });
   // If an input was saved while esbuild ran, the bundle may have the input's old text. Without an origin file the next call builds again.
   if (inputs.some((path) => savedSince(resolve(root, path), startedAt))) return folder;
   const hashes = Object.fromEntries(inputs.map((path) => [path, hashOf(resolve(root, path)) ?? "missing"]));
-  replaceFile(originFile, JSON.stringify({ key, inputs: hashes } satisfies Origin));
+  replaceFile(originFile, JSON.stringify({ key, inputs: hashes, files } satisfies Origin));
   return folder;
 }
 
@@ -67,12 +87,13 @@ function keyOf(root: string, entry: string): string {
   return JSON.stringify({ esbuild: esbuild().version, entry: relative(root, entry), OPTIONS, settings });
 }
 
-function isCurrent(originFile: string, key: string, root: string): boolean {
+function isCurrent(originFile: string, key: string, root: string, folder: string): boolean {
   const text = readIfThere(originFile);
   if (text === undefined) return false;
   const origin = JSON.parse(text.toString()) as Origin;
   return (
     origin.key === key &&
+    origin.files.every((file) => existsSync(join(folder, file))) &&
     Object.entries(origin.inputs).every(([path, hash]) => hashOf(resolve(root, path)) === hash)
   );
 }

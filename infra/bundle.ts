@@ -1,7 +1,21 @@
-import { createRequire } from "node:module";
-import { join } from "node:path";
+import { builtinModules, createRequire } from "node:module";
+import { basename, join } from "node:path";
 import type * as Esbuild from "esbuild";
+import { bundledFiles } from "../general/bundled-files.ts";
 import { requirePackages } from "../general/optional-packages.ts";
+
+/**
+ * Node's own modules, by their names with `node:`, each as a module that requires it. An ESM import of a module of Node evaluates all its
+ * exports. For `node:http` this loads a client for WebSockets, and for `node:process` the standard streams. Together they take about a
+ * sixth of a function's start. `require` evaluates only the exports that are used. Hooks of tracing layers see it too. Names without
+ * `node:` are not replaced, because esbuild would also replace `string_decoder/`, which is a package.
+ */
+const REQUIRED_BUILTINS = Object.fromEntries(
+  builtinModules
+    .map((module) => `node:${module.replace(/^node:/, "")}`)
+    // The brackets hide the call from esbuild, which would replace the name again.
+    .map((name) => [name, `data:text/javascript,module.exports=(0,require)("${name}")`]),
+);
 
 export const OPTIONS = {
   bundle: true,
@@ -14,6 +28,7 @@ export const OPTIONS = {
   minify: true,
   legalComments: "none",
   logLevel: "silent",
+  alias: REQUIRED_BUILTINS,
   // Bundled CommonJS packages still call `require` for Node's own modules, which ESM does not have.
   banner: {
     js: 'import{createRequire}from"node:module";const require=createRequire(import.meta.url);',
@@ -34,26 +49,43 @@ export type BundleChoices = {
   readonly sourceMap?: boolean;
   /** Packages that are not bundled. */
   readonly external?: readonly string[];
+  /**
+   * Whether code that is imported on first use gets files of its own, so that a start does not read it. Then modules may be evaluated in
+   * another order, so this suits only code whose modules do nothing but declare.
+   */
+  readonly split?: boolean;
 };
+
+function splitTo(root: string) {
+  return {
+    splitting: true,
+    outdir: root,
+    entryNames: basename(BUNDLE_FILE, ".mjs"),
+    chunkNames: "chunk-[hash]",
+    outExtension: { ".js": ".mjs" },
+  } satisfies Esbuild.BuildOptions;
+}
 
 /** Answers esbuild's options for a bundle. They are JSON, because a bundle's note has them. */
 export function optionsFor(
   entry: string,
   root: string,
-  { sourceMap = false, external = [] }: BundleChoices = {},
+  { sourceMap = false, external = [], split = false }: BundleChoices = {},
 ): typeof OPTIONS & Esbuild.BuildOptions {
   return {
     ...OPTIONS,
     ...(sourceMap && MAPPED),
     entryPoints: [entry],
     absWorkingDir: root,
-    outfile: join(root, BUNDLE_FILE),
+    ...(split ? splitTo(root) : { outfile: join(root, BUNDLE_FILE) }),
     external: [...external],
   };
 }
 
 export type Bundle = {
   readonly code: Uint8Array;
+  /** The other files with code, by their names, if asked for. They lie in the same folder. */
+  readonly chunks: ReadonlyMap<string, Uint8Array>;
   /** The source map, if asked for. The code names it as `index.mjs.map`, in the same folder. */
   readonly map: Uint8Array | undefined;
   /** The files that were bundled, relative to the root. */
@@ -78,10 +110,11 @@ export function esbuild(): typeof Esbuild {
  */
 export function bundle(entry: string, root: string, choices: BundleChoices = {}): Bundle {
   const { outputFiles, metafile } = esbuild().buildSync(optionsFor(entry, root, choices));
-  const file = outputFiles.find(({ path }) => path.endsWith(BUNDLE_FILE));
-  const map = outputFiles.find(({ path }) => path.endsWith(".map"));
+  const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
+  const code = files.get(BUNDLE_FILE);
+  const map = files.get(`${BUNDLE_FILE}.map`);
   const output = metafile.outputs[BUNDLE_FILE];
-  if (file === undefined || output === undefined) throw new Error(`${entry} gave no bundle`);
-  const inputs = Object.keys(metafile.inputs).sort();
-  return { code: file.contents, map: map?.contents, inputs, exports: output.exports };
+  if (code === undefined || output === undefined) throw new Error(`${entry} gave no bundle`);
+  const chunks = new Map([...files].filter(([name]) => !name.startsWith(BUNDLE_FILE)));
+  return { code, chunks, map, inputs: bundledFiles(metafile).sort(), exports: output.exports };
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { BuildFailure, BuildOptions, Message } from "esbuild";
+import { bundledFiles } from "../general/bundled-files.ts";
 import { withoutPackages } from "../general/package-files.ts";
 import { hashFolder } from "./app-folder.ts";
 import { packageLists } from "./bundle-note.ts";
@@ -31,7 +32,7 @@ export async function rebuildFunction(
     // Load esbuild only at the first save of a handler, because most runs never get here.
     const esbuild = await import("esbuild");
     const { outputFiles, metafile } = await esbuild.build({ ...build, write: false, metafile: true });
-    const inputs = withoutPackages(Object.keys(metafile.inputs).map((path) => resolve(absWorkingDir, path)));
+    const inputs = withoutPackages(bundledFiles(metafile).map((path) => resolve(absWorkingDir, path)));
     const exported = spec.handler.slice(spec.handler.lastIndexOf(".") + 1);
     if (!Object.values(metafile.outputs).some(({ exports }) => exports.includes(exported)))
       return { failure: `${relative(root, entryOf(build))} exports no "${exported}"`, inputs };

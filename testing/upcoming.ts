@@ -48,7 +48,7 @@ export async function earliestOccurrences(
   do {
     const page = await listSchedules(ctx, PAGE, cursor);
     for (const schedule of page.schedules) {
-      const [time] = schedule.paused ? [] : nextOccurrences(schedule, ctx.clock(), 1);
+      const [time] = schedule.paused ? [] : await nextOccurrences(schedule, ctx.clock(), 1);
       if (time !== undefined) coming.push({ time, name: schedule.name });
     }
     cursor = page.cursor;

@@ -48,8 +48,8 @@ function scheduleOf(ctx: Context, name: string, fields: NewScheduleFields): NewS
   };
 }
 
-function answerWith(ctx: Context, found: Schedule, status = 200): Answer {
-  return { status, body: scheduleJsonOf(found, ctx.clock()) };
+async function answerWith(ctx: Context, found: Schedule, status = 200): Promise<Answer> {
+  return { status, body: await scheduleJsonOf(found, ctx.clock()) };
 }
 
 export const scheduleRoutes = [
@@ -68,7 +68,9 @@ export const scheduleRoutes = [
     async handle({ ctx, query: { limit, cursor } }) {
       const token = cursor === undefined ? undefined : decodeScheduleCursor(untie(cursor, "schedules"));
       const page = await listSchedules(ctx, limit, token);
-      const schedules = page.schedules.map((found) => scheduleSummaryOf(found, ctx.clock()));
+      const schedules = await Promise.all(
+        page.schedules.map((found) => scheduleSummaryOf(found, ctx.clock())),
+      );
       if (page.cursor === undefined) return { status: 200, body: { schedules } };
       const next = tie(encodeScheduleCursor(page.cursor), "schedules");
       return { status: 200, body: { schedules, cursor: next } };
@@ -88,7 +90,7 @@ export const scheduleRoutes = [
     problems: ["unknown-topic"],
     async handle({ ctx, params: { name }, body }) {
       const put = await putSchedule(ctx, scheduleOf(ctx, name, body));
-      const answer = answerWith(ctx, put.schedule, put.outcome === "created" ? 201 : 200);
+      const answer = await answerWith(ctx, put.schedule, put.outcome === "created" ? 201 : 200);
       return { ...answer, headers: { location: `/schedules/${name}` } };
     },
   }),

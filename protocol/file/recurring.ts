@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { EVENT_AFTER, SCHEDULE_INPUT_BYTES } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { type Occurrence, occurrenceInput, type Schedule, storedInput } from "../../core/occurrence.ts";
-import { parseExpression, type Recurrence } from "../../cron/expression.ts";
+import type { Recurrence } from "../../cron/expression.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import type { Context, Schedules } from "../ports.ts";
@@ -35,7 +35,7 @@ export async function putSchedule(
     // After a deployment the stored schedule may invoke an old target. Then `isAimed` is false, and the schedule must be written.
     if (stored?.isAimed && isDeepStrictEqual(asStored(schedule), before))
       return { outcome: "replaced", schedule };
-    const from = firstOf(schedule, ctx.clock());
+    const from = await firstOf(schedule, ctx.clock());
     assertFits(schedule);
     if (before) {
       if ((await schedules.update(schedule, from)) === "updated") return { outcome: "replaced", schedule };
@@ -54,9 +54,9 @@ export async function pauseSchedule(ctx: Context, name: string, paused: boolean)
   const before = await readSchedule(ctx, name);
   if (before.paused === paused) return before;
   const schedule = { ...before, paused };
-  if (!paused) assertComes(schedule, ctx.clock());
-  if ((await schedulesOf(ctx).update(schedule, startDateOf(schedule, ctx.clock()))) === "missing")
-    throw scheduleNotFound(name);
+  if (!paused) await assertComes(schedule, ctx.clock());
+  const from = await startDateOf(schedule, ctx.clock());
+  if ((await schedulesOf(ctx).update(schedule, from)) === "missing") throw scheduleNotFound(name);
   return schedule;
 }
 
@@ -124,8 +124,8 @@ export async function fileOccurrence(ctx: Context, { name, time, job }: Occurren
 /**
  * Answers the next `count` occurrences after `now`, as if the schedule were not paused. Answers fewer if the schedule ends before.
  */
-export function nextOccurrences(schedule: Schedule, now: number, count: number): number[] {
-  const recurrence = recurrenceOf(schedule);
+export async function nextOccurrences(schedule: Schedule, now: number, count: number): Promise<number[]> {
+  const recurrence = await recurrenceOf(schedule);
   const times: number[] = [];
   let time = recurrence.next(now);
   while (time !== undefined && times.length < count) {
@@ -156,7 +156,7 @@ function asStored(schedule: Schedule): Schedule {
  *
  * @throws `bad-request`: the expression is malformed or never occurs, or an `at(…)` has a start or an end
  */
-function firstOf(schedule: Schedule, now: number): number | undefined {
+async function firstOf(schedule: Schedule, now: number): Promise<number | undefined> {
   const { expression, start, end } = schedule;
   if (expression.startsWith("at(") && (start !== undefined || end !== undefined)) {
     throw new MinutehandError(
@@ -164,12 +164,12 @@ function firstOf(schedule: Schedule, now: number): number | undefined {
       "start and end must be given for cron and rate only: at(…) occurs once",
     );
   }
-  assertComes(schedule, now);
+  await assertComes(schedule, now);
   return startDateOf(schedule, now);
 }
 
-function assertComes(schedule: Schedule, now: number): void {
-  if (nextOccurrences(schedule, now, 1).length > 0) return;
+async function assertComes(schedule: Schedule, now: number): Promise<void> {
+  if ((await nextOccurrences(schedule, now, 1)).length > 0) return;
   throw new MinutehandError(
     "bad-request",
     `expression must have an occurrence after ${new Date(now).toISOString()}, within start and end if given, got ` +
@@ -182,13 +182,15 @@ function assertComes(schedule: Schedule, now: number): void {
  * than five minutes past. So a rate gets its next occurrence as start date. This gives the same times. A cron needs a start
  * date only while its start lies ahead.
  */
-function startDateOf(schedule: Schedule, now: number): number | undefined {
+async function startDateOf(schedule: Schedule, now: number): Promise<number | undefined> {
   const { expression, start } = schedule;
-  if (expression.startsWith("rate(")) return nextOccurrences(schedule, now, 1)[0];
+  if (expression.startsWith("rate(")) return (await nextOccurrences(schedule, now, 1))[0];
   return expression.startsWith("cron(") && start !== undefined && start > now ? start : undefined;
 }
 
-function recurrenceOf({ expression, timezone, anchor, start, end }: Schedule): Recurrence {
+async function recurrenceOf({ expression, timezone, anchor, start, end }: Schedule): Promise<Recurrence> {
+  // The code of calendars is large. A function that is asked for no schedule does not load it.
+  const { parseExpression } = await import("../../cron/expression.ts");
   try {
     return parseExpression(expression, {
       timezone,

@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
-import { lambdaClient } from "../../aws/clients.ts";
 import { lambdaEventSources } from "../../aws/event-sources.ts";
+import { lambdaClient } from "../../aws/lambda-client.ts";
 import { startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
 import {
   createEventSourceMappings,

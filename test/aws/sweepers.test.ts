@@ -1,6 +1,6 @@
 import { InvokeCommand } from "@aws-sdk/client-lambda";
 import { afterEach, expect, test } from "vitest";
-import { lambdaClient } from "../../aws/clients.ts";
+import { lambdaClient } from "../../aws/lambda-client.ts";
 import { lambdaSweepers } from "../../aws/sweepers.ts";
 import { startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
 import { createInvocations } from "../../local/services/invocations.ts";

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   mkdirSync,
   mkdtempSync,
@@ -11,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { buildFunction } from "../../infra/build.ts";
 
 let root: string;
@@ -89,4 +90,61 @@ describe("buildFunction", () => {
     expect(() => build()).toThrow("functions/greet.ts:1:13");
     expect(readFileSync(output, "utf8")).toContain("hello");
   });
+
+  describe("of the construct", () => {
+    const chunk = (text: string) => {
+      writeFileSync(join(root, "functions", "name.ts"), `export const name: string = "${text}";\n`);
+      age(join(root, "functions", "name.ts"));
+    };
+    beforeEach(() => {
+      entry = join(root, "functions", "api.ts");
+      writeFileSync(entry, 'export const handler = async () => (await import("./name.ts")).name;\n');
+      age(entry);
+      chunk("one");
+    });
+
+    it("puts code that is imported on first use into a file of its own", async () => {
+      const { folder, output } = build();
+      expect(readdirSync(folder)).toEqual([expect.stringMatching(/^chunk-\w+\.mjs$/), "index.mjs"]);
+      expect(readFileSync(output, "utf8")).not.toContain("one");
+      const module = (await import(pathToFileURL(output).href)) as { handler: () => Promise<string> };
+      expect(await module.handler()).toBe("one");
+    });
+
+    it("removes the file when its code has changed", () => {
+      const [before] = readdirSync(build().folder);
+      chunk("two");
+      const after = readdirSync(build().folder);
+      expect(after).toHaveLength(2);
+      expect(after).not.toContain(before);
+    });
+
+    it("builds again when the file is gone", () => {
+      const { folder } = build();
+      const files = readdirSync(folder);
+      rmSync(join(folder, files[0] ?? ""));
+      build();
+      expect(readdirSync(folder)).toEqual(files);
+    });
+  });
+});
+
+test("a bundle loads of Node's own modules only the exports that it uses", async () => {
+  const code = `
+    import process from "node:process";
+    import { Agent } from "node:http";
+    import * as path from "node:path";
+    export const handler = () => [process === globalThis.process, typeof Agent, path.join("a", "b")];
+  `;
+  writeFileSync(entry, code);
+  const { output } = build();
+  // `node:http` has getters that load a client for WebSockets.
+  const program = `
+    const { handler } = await import(process.argv[1]);
+    console.log(JSON.stringify([handler(), process.moduleLoadList.some((name) => name.includes("undici"))]));
+  `;
+  const said = execFileSync(process.execPath, ["--input-type=module", "--eval", program, output], {
+    encoding: "utf8",
+  });
+  expect(JSON.parse(said)).toEqual([[true, "function", "a/b"], false]);
 });

@@ -61,6 +61,7 @@ export function createRecorder(): Recorder {
   async function load<T>(by: string, module: () => Promise<T>): Promise<T> {
     loading = by;
     const places = new Set<string>();
+    let warmed: Promise<void> | undefined;
     recorder.reached.set(by, places);
     vi.resetModules();
     vi.doMock("../../aws/clients.ts", async (original) => {
@@ -71,10 +72,13 @@ export function createRecorder(): Recorder {
         sqsClient: () => recorded(actual.sqsClient()),
         longPollClient: () => recorded(actual.longPollClient()),
         secretsClient: () => recorded(actual.secretsClient()),
-        lambdaClient: () => recorded(actual.lambdaClient()),
         schedulerClient: () => recorded(actual.schedulerClient()),
         promotionsClient: () => recorded(actual.promotionsClient()),
       } satisfies typeof actual;
+    });
+    vi.doMock("../../aws/lambda-client.ts", async (original) => {
+      const actual = await original<typeof import("../../aws/lambda-client.ts")>();
+      return { lambdaClient: () => recorded(actual.lambdaClient()) };
     });
     vi.doMock("../../environment/context.ts", async (original) => {
       const actual = await original<typeof import("../../environment/context.ts")>();
@@ -97,9 +101,17 @@ export function createRecorder(): Recorder {
     });
     vi.doMock("../../environment/event-sources.ts", async (original) => {
       const actual = await original<typeof import("../../environment/event-sources.ts")>();
-      return { createEventSources: () => traced(actual.createEventSources(), places) };
+      const createEventSources: typeof actual.createEventSources = (environment) => {
+        const sources = actual.createEventSources(environment);
+        // The port loads its client on first use, which must be before the next function is loaded. No topic has this name.
+        warmed = sources.enable("", true);
+        return traced(sources, places);
+      };
+      return { createEventSources };
     });
-    return module();
+    const loaded = await module();
+    await warmed;
+    return loaded;
   }
 
   return recorder;

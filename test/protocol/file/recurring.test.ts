@@ -236,7 +236,7 @@ describe("a schedule that is put", () => {
 describe("a rate", () => {
   const rate = { expression: "rate(90 minutes)" };
   const nextOfHourly = async (world: World) =>
-    nextOccurrences(await readSchedule(world.ctx, "hourly"), world.now(), 2).map(
+    (await nextOccurrences(await readSchedule(world.ctx, "hourly"), world.now(), 2)).map(
       (time) => (time - NINE) / MINUTE,
     );
 
