@@ -183,7 +183,7 @@ export const BACKLOG_PATIENCE = HOUR;
 export const BACKLOG_SOON = 15 * MINUTE;
 mustHold(
   AUDIT_AFTER < BACKLOG_SOON && BACKLOG_SOON < BACKLOG_PATIENCE,
-  "BACKLOG_SOON must lie between AUDIT_AFTER, by which each audited job is late, and BACKLOG_PATIENCE",
+  "BACKLOG_SOON must lie between AUDIT_AFTER and BACKLOG_PATIENCE: an audited job is already late by AUDIT_AFTER - LOOKAHEAD",
 );
 /** How many messages may be ready in a queue at any moment although its consumers keep up. */
 export const HEALTHY_READY = 10;

@@ -110,8 +110,8 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   readonly warmThroughput?: WarmThroughputProps;
   /**
    * How many concurrent invocations Lambda reserves for the tick, 1 to 64. The tick shares the account's concurrency with all
-   * consumers. With a reservation, a burst of consumers cannot delay the tick. But a tick with a backlog then starts no more further
-   * invocations than are reserved. The deployment fails unless 100 concurrent invocations of the account stay unreserved.
+   * consumers. With a reservation, a burst of consumers cannot delay the tick. But then a tick with a backlog and
+   * the further invocations that it starts are together at most as many as are reserved. The deployment fails unless 100 concurrent invocations of the account stay unreserved.
    *
    * @default no reservation; a tick with a backlog starts up to 63 further invocations
    */

@@ -45,7 +45,7 @@ export type BulkRequest = {
  * epoch.
  */
 export type Bulk = {
-  /** The mark that the bulk writes into the jobs that it changes. */
+  /** The mark that the bulk writes into the jobs that it cancels, moves or runs. A redrive writes no mark. */
   id: string;
   startedAt: number;
   /** The range of due times: `from ≤ dueAt < to`. For a redrive, the range of the times of death. */

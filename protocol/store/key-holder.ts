@@ -29,8 +29,8 @@ export async function readKeyHolder(
 ): Promise<KeyHolder> {
   const places = [keyItemKey(topic, key), ...(withTombstone ? [tombstoneKey(topic, key)] : [])];
   const [read, left] = (await ctx.pool.read(places)) as [KeyItem | undefined, Tombstone | undefined];
-  const item = requireReadable(read, `key ${key} of topic ${topic}`);
-  const tombstone = requireReadable(left, `the tombstone of key ${key} of topic ${topic}`);
+  const item = requireReadable(read, `a key of topic ${topic}`);
+  const tombstone = requireReadable(left, `the tombstone of a key of topic ${topic}`);
   const [holder] = item ? await readHomesApart(ctx, [item.id]) : [];
   if (holder instanceof Error) throw holder;
   if (isUnreadable(holder)) throw unreadableError(holder);

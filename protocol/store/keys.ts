@@ -95,5 +95,5 @@ function isUnavailable(error: unknown): boolean {
  */
 export async function jobOfKey(ctx: Context, topic: string, key: string): Promise<string | undefined> {
   const [item] = (await ctx.pool.read([keyItemKey(topic, key)])) as [KeyItem | undefined];
-  return requireReadable(item, `key ${key} of topic ${topic}`)?.id;
+  return requireReadable(item, `a key of topic ${topic}`)?.id;
 }

@@ -14,8 +14,8 @@ export type Emulator = { endpoint: string; close(): Promise<void> };
 export const elsewhere = process.env.MINUTEHAND_CONTRACT_ENDPOINT;
 
 /**
- * The databases that the suites of the pool and the protocol run against. If `elsewhere` is set, the suites run once, against that
- * endpoint, whatever the name of the database.
+ * The databases that the suites of the pool, the protocol and the direct worker run against. If `elsewhere` is set, the suites run
+ * once, against that endpoint, whatever the name of the database.
  */
 export const DATABASES: readonly ("native" | "portable")[] = elsewhere ? ["native"] : ["native", "portable"];
 
@@ -30,7 +30,7 @@ export function useEndpoint(
   process.env.AWS_SECRET_ACCESS_KEY = "test";
 }
 
-/** Starts an emulator of DynamoDB. `portable`: the emulator that is part of the local stack's code. Only the contract suites use it. */
+/** Starts an emulator of DynamoDB. `portable`: the emulator that is part of the local stack's code. Only the suites of `DATABASES` use it. */
 export async function startDynamo(database: "native" | "portable" = "native"): Promise<Emulator> {
   if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
   const port = await freePort();

@@ -161,7 +161,7 @@ describe("doctor", () => {
     expect((await type(api, ["doctor"])).out).not.toMatch(/topic orders: 1 job/);
   });
 
-  test("says that a topic may have more overdue jobs if it has not counted all jobs of all topics", async () => {
+  test("says `at least` for a topic's overdue jobs if doctor has not counted all jobs of all topics", async () => {
     await using api = await serveApi();
     for (const topic of ["orders", "work"]) for (let i = 0; i < 60; i++) await api.file({ topic, delay: 1 });
     await api.world.pass(3 * MINUTE);

@@ -164,7 +164,7 @@ test("an event files a job of its key, with its body, which is due a delay after
   ]);
 });
 
-test("an event that is delivered again files one job, though it is done, and one for each key", async () => {
+test("an event files one job by each of its rules, and none when it is delivered again, even after the jobs are done", async () => {
   const world = shop();
   const rules = [
     { ...placed, delay: 0 },

@@ -135,7 +135,7 @@ describe("a job that is given back", () => {
     expect(await consume(world, "day")).toMatchObject([{ id }]);
   });
 
-  test("keeps its old message if SQS refuses the new one, and the old messages of other jobs are removed", async () => {
+  test("keeps its old message if SQS does not take the new one, and the old messages of other jobs are removed", async () => {
     const world = createWorld();
     for (const group of ["a", "b"]) await world.file({ group });
     const { send } = world.queues;
@@ -147,7 +147,7 @@ describe("a job that is given back", () => {
     expect(world.queues.messages(orders)).toHaveLength(2);
   });
 
-  test("carries along how often processes have died with its messages, until SQS counts to the end", async () => {
+  test("carries the number of receives after which a process died, and stays in its message once the number is `MOST_RECEIVES`", async () => {
     const world = createWorld();
     const job = await world.file({});
     let rounds = 0;
@@ -157,7 +157,7 @@ describe("a job that is given back", () => {
     expect(await consume(world, "orders")).toMatchObject([{ id: job.id, attempt: 1 }]);
   });
 
-  test("for longer than finished jobs are stored is void when another message has run it", async () => {
+  test("for longer than finished jobs are stored does not run again if another message has run it", async () => {
     const world = createWorld({ retention: DAY / SECOND });
     const { id } = await world.file({ delay: 30 * DAY });
     await reschedule(world.ctx, id, { dueAt: world.now() });

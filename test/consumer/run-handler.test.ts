@@ -80,10 +80,10 @@ describe("a handler", () => {
   });
 
   it.each([
-    ["its cause", new Error("fetch failed", { cause: new Error("no route") }), "fetch failed: no route"],
-    ["the first of several", new Error("x", { cause: new AggregateError([new Error("a")]) }), "x: a"],
-    ["what it says already", new Error("x: a", { cause: new Error("a") }), "x: a"],
-  ])("that throws an error from %s says so once", async (_, thrown, error) => {
+    ["a cause", new Error("fetch failed", { cause: new Error("no route") }), "fetch failed: no route"],
+    ["several causes", new Error("x", { cause: new AggregateError([new Error("a")]) }), "x: a"],
+    ["a cause that its message names already", new Error("x: a", { cause: new Error("a") }), "x: a"],
+  ])("that throws an error with %s has a text that names the first cause once", async (_, thrown, error) => {
     expect(await ending(() => Promise.reject(thrown))).toMatchObject({ end: "failed", error: placed(error) });
   });
 

@@ -22,7 +22,7 @@ export type PoolBench = {
   partition(): string;
 };
 
-/** On the suite's clock, which stands still, so that a deadline is reached exactly when a test says so. */
+/** The time on the suite's clock, which stands still, so that a deadline is reached exactly when a test says so. */
 export const NOW = 1_772_357_400_000;
 
 /** What every implementation of `Pool` does. `open` gets the clock that the pool measures deadlines on. */

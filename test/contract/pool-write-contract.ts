@@ -60,7 +60,7 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
     });
 
     test.each([0, -1, 1.5, 1_772_357_400_123, Number.MAX_SAFE_INTEGER])(
-      "keeps the number %d, and knows it from its text",
+      "keeps the number %d, and a change that expects its text is refused",
       async (number) => {
         const item = itemAt({ pk: partition(), sk: "a" }, { dueAt: number });
         const key = { pk: item.pk, sk: item.sk };
@@ -117,7 +117,7 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       expect(await pool().read([key])).toEqual([item]);
     });
 
-    test("a change may only remove, and needs to expect nothing", async () => {
+    test("a change may remove attributes and set none, and need not expect anything", async () => {
       const key = { pk: partition(), sk: "a" };
       await pool().insert([itemAt(key, { token: "t" })], by());
       const change = { key, expect: {}, set: {}, remove: ["token"] };
@@ -151,7 +151,7 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       expect(await pool().read([key])).toEqual([item]);
     });
 
-    test("a change expects absence of what is absent", async () => {
+    test("a change may expect that an attribute is absent, and is refused once the attribute is there", async () => {
       const key = { pk: partition(), sk: "a" };
       await pool().insert([itemAt(key, { revision: 3 })], by());
       const change = { key, expect: { revision: 3, token: undefined }, set: { token: "t" } };
@@ -211,7 +211,7 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       expect(await pool().read([key])).toEqual([itemAt(key, { trail: trail.slice(0, 1) })]);
     });
 
-    test("no write is issued at its deadline, and one is before it", async () => {
+    test("a write is issued before its deadline, but not at its deadline", async () => {
       const key = { pk: partition(), sk: "a" };
       const unavailable = expect.objectContaining({ code: "unavailable" });
       expect(await pool().insert([itemAt(key)], NOW)).toEqual([unavailable]);

@@ -70,7 +70,7 @@ export function schedulesContract(name: string, open: () => Promise<OpenSchedule
       expect(JSON.parse(read?.job.body ?? "")).toEqual(JSON.parse(full.job.body));
     });
 
-    it("a name is taken once, and stays as it was", async () => {
+    it("a name can be taken once: a second schedule with the name is not created, and the first one stays as it was", async () => {
       await schedules.create(plain, undefined);
       expect(await schedules.create({ ...full, name: plain.name }, undefined)).toBe("exists");
       expect((await schedules.read(plain.name))?.schedule).toEqual(plain);
@@ -96,7 +96,7 @@ export function schedulesContract(name: string, open: () => Promise<OpenSchedule
       expect(await schedules.read(plain.name)).toBeUndefined();
     });
 
-    it("invoke what they should", async () => {
+    it("have the target that an update would write", async () => {
       await schedules.create(plain, undefined);
       expect(await schedules.read(plain.name)).toMatchObject({ isAimed: true });
     });

@@ -65,7 +65,7 @@ describe("the app", () => {
     expect(resourcesOf(template, "AWS::Lambda::EventSourceMapping")).toHaveLength(5);
   });
 
-  it("has with api=none everything except the HTTP API", async () => {
+  it("has with api=none everything except the HTTP API and recurring schedules", async () => {
     const template = await appWith({ api: "none" });
     const types = Object.values(template.Resources).map(({ Type }) => Type);
     expect(types.filter((type) => type.startsWith("AWS::ApiGatewayV2"))).toEqual([]);

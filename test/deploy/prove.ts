@@ -45,7 +45,7 @@ export async function proveStack(
     () => undefined,
     (error: unknown) => ({ error }),
   );
-  session.progress("measuring: some five minutes");
+  session.progress("measuring: about five minutes, on AWS about twelve");
   await runScript(session, "measure", [place, TEST_STACK, failure ? "failed" : "passed"], env);
   await remove();
   if (failure) throw failure.error;

@@ -107,7 +107,7 @@ test("the monthly cost of a thousand jobs a second follows from the price of a w
 /** Folders of the repository, whose files the pages name. */
 const FOLDERS = new Set(globSync("*/", { cwd: ROOT }));
 
-/** A path of this repository: one with a folder of it, or the name of a test, a script or a page. */
+/** Whether a name is a path of this repository: it begins with one of its folders, or is the name of a test, a script or a page. */
 function isPath(name: string): boolean {
   const [folder = ""] = name.split("/");
   if (/[<>{}*$…"]/.test(name) || /^(node_modules|cdk\.out|dist)\b/.test(name)) return false;

@@ -36,8 +36,8 @@ export type Pulled = {
 export type Answer<T> = { status: number; body: T; headers: Headers };
 
 /**
- * Calls the API as its users do. Throws if a job that the API answers was claimed before it was due. `patience`: how many times as long
- * as in the embedded stack the tests wait.
+ * Calls the API as its users do. `get`, `until` and `dueAt` throw if a job was claimed before it was due. `patience`: how many times as
+ * long as in the embedded stack the tests wait.
  */
 export function apiOver(send: Send, patience = 1) {
   const call = async <T = JobView>(

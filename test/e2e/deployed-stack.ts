@@ -85,7 +85,7 @@ function byPath(apiUrl: string): string {
   return `${process.env.AWS_ENDPOINT_URL}/_aws/execute-api/${id}/$default`;
 }
 
-/** The environment for an API in this process: the variables of the tick, and one for the promotions, which only the API needs. */
+/** The environment for an API in this process: the variables of the tick, and one for the promotions, which the tick does not have. */
 async function withoutApi(find: Find): Promise<ApiAccess> {
   const tick = await configurationOf(await find("AWS::Lambda::Function", "JobsTick"));
   const { FunctionArn: target = "" } = await configurationOf(

@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 const { skip, title } = here("local-commands", "the README");
 
-/** The command that the README begins with. Other blocks of the pages are run by test/docs/. */
+/** The README's command that starts the local stack. Other blocks of the pages are run by test/docs/. */
 describe.skipIf(skip)(title, () => {
   it("npm run local prints a curl command that files a job, logs the end of the job, and Ctrl-C ends all processes", async () => {
     const dataDir = freshDataDir();

@@ -85,7 +85,7 @@ function alarmMetricsOf(template: StackTemplate): Metric[] {
   }));
 }
 
-/** Says what is wrong with the metrics that an alarm or a widget names. */
+/** Answers those of these metrics that no service and no function writes, or that have other dimensions. */
 function unknownMetrics(metrics: readonly Metric[]): string[] {
   return metrics
     .filter(({ namespace, name, dimensions }) => {

@@ -215,7 +215,7 @@ describe("addHandler", () => {
     expect(add({ memory: undefined })).not.toThrow();
   });
 
-  it("maps stacks to the files and lines of the source, unless that is turned off", () => {
+  it("maps stack traces to the files and lines of the source, unless that is turned off", () => {
     const throwing =
       'interface Bank {}\n\nexport const handler = () => {\n  throw new Error("no bank");\n};\n';
     /** Synthesises the handler, runs it in a new process as its function does, and answers the bundle's files and the stack. */

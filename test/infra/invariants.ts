@@ -294,7 +294,7 @@ export const INVARIANTS: readonly Invariant[] = [
     break: (resource) => delete resource.Properties.AccessLogSettings,
   },
   {
-    rule: "the access log has a name of this stack that lengthens no resource policy",
+    rule: "the access log's name begins with /aws/vendedlogs/, so that it lengthens no resource policy, and contains the stack's id",
     type: "AWS::ApiGatewayV2::Stage",
     holds: ({ Properties }, _, template) => {
       const name = JSON.stringify(accessLogOf(Properties, template)?.Properties.LogGroupName ?? "");

@@ -45,7 +45,7 @@ describe("a topic removed from the props", () => {
     expect(JSON.parse(readFileSync(topicsFile, "utf8"))).toEqual({ "Shop/Jobs": ["mail", "refund"] });
   });
 
-  it("does not change the file, nor do new topics change the entries of other queues", () => {
+  it("does not change the file: only a new topic does, and only the entry of its own queue", () => {
     writeFileSync(topicsFile, '{"Shop/Jobs":["mail"],"Other/Jobs":["x"]}');
     const { mtimeMs } = statSync(topicsFile);
     synth(["mail"]);

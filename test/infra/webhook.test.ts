@@ -88,7 +88,7 @@ describe("a webhook topic", () => {
     expect(readers).toHaveLength(1);
   });
 
-  it("lets its function use only the queues of its topic and the job pool", () => {
+  it("lets its function use, besides its secret and its log, only the queues of its topic and the job pool", () => {
     const policy = only(template, "AWS::IAM::Policy", "JobsWebhookmail");
     const reached = [...JSON.stringify(policy).matchAll(/"Fn::GetAtt":\["(\w+?)[0-9A-F]{8}"/g)].map(
       ([, id]) => id,

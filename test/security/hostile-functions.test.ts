@@ -193,7 +193,7 @@ describe("a webhook's function", () => {
 });
 
 test.each(["orders", "notes"])(
-  "an invocation without time left gives back %s and keeps what it cannot write",
+  "an invocation without time left gives back the jobs of %s, and keeps a message that it cannot write again",
   async (topic) => {
     const mate = await world().file({ topic: "work" });
     for (const [what, text] of MESSAGES) {
@@ -292,7 +292,7 @@ function eventOf(method: string, rawPath: string, body?: string, more: object = 
 }
 
 const MB = 1_000_000;
-/** Each of these requests must be answered within this time, although sending it costs a client nothing. ms. */
+/** Each of these requests must be answered within this time, in ms, because a client can send many of them at no cost. */
 const PATIENCE = 10_000;
 
 const many = (count: number, text: (i: number) => string) =>

@@ -120,7 +120,7 @@ export async function settleEveryWay(scenes: Scenes): Promise<string[]> {
   return buried.map(({ id }) => id);
 }
 
-/** Each action, dry and not, over jobs that it finds waiting, running and dead. */
+/** Each action of a bulk, and one dry run (of `move`), over jobs that wait, run or are dead. */
 async function callBulks(scenes: Scenes): Promise<void> {
   const { ok, newKey, fileByApi, pullOne, ctx } = scenes;
   const tag = `${MARK}-bulk`;

@@ -155,7 +155,8 @@ export async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Pro
   expect(await consume(topic, homes.map(messageFor))).toEqual({ batchItemFailures: [] });
   expect(await states()).toEqual("done done scheduled dead dead dead dead scheduled".split(" "));
 
-  // The same messages again. They are duplicates, except the message of a job that was moved and is due.
+  // The same messages again. Each is dropped. The message of the failed job, whose retry is near, also makes the consumer send
+  // the message of the retry once more.
   pass(16 * SECOND);
   await consume(topic, homes.map(messageFor));
   const dead = homes.slice(4, 7);

@@ -46,7 +46,7 @@ export async function fileFarAhead(scenes: Scenes): Promise<void> {
   pass(11 * MINUTE);
 }
 
-/** What events do to `orders`: to jobs that wait, run, are done or not there yet, and to those that events have filed. */
+/** What events do to jobs of `orders`: jobs that wait, run, are cancelled or are not filed yet, and jobs that events have filed. */
 export async function comeAbout(scenes: Scenes): Promise<void> {
   const { file, fill, fillSome, hold, home, letGo, meanwhile, newKey, ok, withoutSqs } = scenes;
   const { bring, ctx, pass, producer } = scenes;
@@ -68,7 +68,7 @@ export async function comeAbout(scenes: Scenes): Promise<void> {
   const far = await producer.enqueue("orders", marked(), { delay: "30d", key: newKey() });
   expect(await bring([event("Done", far.key)])).toEqual(all);
 
-  // The event comes before the job, which the API, a producer or another event then files. The event also comes twice.
+  // The event comes before the job, which the API, a producer or another event then files. A second event for each key follows.
   const early = [newKey(), newKey(), newKey()] as const;
   expect(await bring(early.map((key) => event("Done", key)))).toEqual(all);
   pass(SECOND);
@@ -107,7 +107,7 @@ export async function comeAbout(scenes: Scenes): Promise<void> {
   expect(await home(replaced.id)).toMatchObject({ revision: 1 });
   const asked = newKey();
   await withoutSqs(() => bring([event("Asked", asked)]));
-  // Until this time has passed, the function does not call the queue again after its failure.
+  // A minute later SQS takes messages again.
   pass(MINUTE);
   await bring([event("Again", asked), event("Asked", asked)]);
 

@@ -30,7 +30,7 @@ export function createRecorder(): Recorder {
   let loading = "";
   const recorder: Recorder = { requests: [], reached: new Map(), before: () => {}, load };
 
-  /** Records in the SDK's last step: there each request is signed, and each retry of the SDK passes too. */
+  /** Records in the SDK's step `finalizeRequest`: there each request is signed, and each retry of the SDK passes too. */
   function recorded<C>(client: C): C {
     const by = loading;
     const watch =
@@ -49,10 +49,11 @@ export function createRecorder(): Recorder {
   function traced<P extends object>(port: P, places: Set<string>): P {
     return new Proxy(port, {
       get(target, method: string) {
-        const call = (target as Record<string, (...args: unknown[]) => unknown>)[method];
+        const member = (target as Record<string, unknown>)[method];
+        if (typeof member !== "function") return member;
         return (...args: unknown[]) => {
           places.add(callerOf(method));
-          return call?.apply(target, args);
+          return member.apply(target, args);
         };
       },
     });
@@ -108,6 +109,18 @@ export function createRecorder(): Recorder {
         return traced(sources, places);
       };
       return { createEventSources };
+    });
+    vi.doMock("../../environment/sweepers.ts", async (original) => {
+      const actual = await original<typeof import("../../environment/sweepers.ts")>();
+      const { lambdaClient } = await import("../../aws/lambda-client.ts");
+      const { lambdaSweepers } = await import("../../aws/sweepers.ts");
+      const createSweepers: typeof actual.createSweepers = (environment = process.env) => {
+        const { most } = actual.createSweepers(environment);
+        const functionName = environment.AWS_LAMBDA_FUNCTION_NAME ?? "";
+        // The real port makes its client on first use, when another function may be loading.
+        return traced(lambdaSweepers({ client: lambdaClient(), functionName, most }), places);
+      };
+      return { createSweepers };
     });
     const loaded = await module();
     await warmed;

@@ -31,8 +31,8 @@ const BY_LAMBDA: Readonly<Record<string, readonly RegExp[]>> = {
 
 /** The rights that a function tries to use although its role must not have them. */
 const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
-  // A topic that is not in the policy may belong to another deployment. The tick tries to send its job, and records an hour later
-  // that the job is dead.
+  // A topic that is not in the policy may belong to another deployment. The tick tries to send the topic's job. It records the job as
+  // dead at once if the queue does not exist, and after an hour if SQS only refuses the call.
   JobsTickSweeper: [/^sqs:SendMessage minutehand-ghost$/],
 };
 
@@ -49,7 +49,7 @@ const KEY_ANEW =
 const ONCE_FIRST = /^protocol\/file\/enqueue-once\.ts (writeAlone|storeNamed|replay) (insert|change|read)$/;
 /** No topic has a window here. */
 const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
-/** The calls in a bundle that its function never makes. */
+/** The calls in a bundle that its function does not make in these scenes. */
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
@@ -60,7 +60,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     KEY_ANEW,
   ],
   JobsApiReceive: [HELD],
-  // A job that the tick gives up has no queue, so it gets no dead letter either (`envelope: false`).
+  // The tick sends no dead letter for a job that it gives up (`envelope: false`): SQS did not take the job's message either.
   // In these scenes DynamoDB never refuses only the looks of a bucket.
   JobsTickSweeper: [
     /^protocol\/[\w-]+\/die\.ts sendLetter send$/,
@@ -128,7 +128,7 @@ export function testRoles(deployed: () => Deployment): void {
       expect(unused(REFUSED[name], missing)).toEqual([]);
     });
 
-    test("allows nothing that neither its function nor Lambda asks for", () => {
+    test("allows only what its function or Lambda uses", () => {
       const { extra } = compared();
       expect(extra.filter((right) => !among(BY_LAMBDA[name])(right))).toEqual([]);
       expect(unused(BY_LAMBDA[name], extra)).toEqual([]);

@@ -131,7 +131,7 @@ export function createScenes(deployment: Deployment) {
       recorder.before = () => {};
       return result;
     },
-    /** While `work` runs, time passes after each request of this operation has left. */
+    /** While `work` runs, time passes before each request of this operation is sent. */
     whilePassing: async <T>(operation: string, ms: number, work: () => Promise<T>): Promise<T> => {
       recorder.before = (request) => request.operation === operation && pass(ms);
       const result = await work();

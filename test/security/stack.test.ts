@@ -101,7 +101,7 @@ describe("no web page reaches the stack:", () => {
     ["one that an older browser shows", (port) => `localhost:${port}`, { origin: FOREIGN }],
     ["one of a file", (port) => `localhost:${port}`, { origin: "null" }],
     ["one of another port", (port) => `localhost:${port}`, { origin: "http://localhost:3000" }],
-    ["an image of one", (port) => `localhost:${port}`, { "sec-fetch-site": "cross-site" }],
+    ["an image in another site's page", (port) => `localhost:${port}`, { "sec-fetch-site": "cross-site" }],
     ["one whose name points here", (port) => `evil.example:${port}`, { origin: FOREIGN }],
   ])("%s", async (_, host, headers) => {
     const answers = await askAll(host, headers);
@@ -142,7 +142,7 @@ describe("no web page reaches the stack:", () => {
   });
 });
 
-/** As a browser would ask, with a Host that no client lets us say. */
+/** Sends a request as a browser would, with a header `Host` that `fetch` does not let a program set. */
 function statusOf(url: string, host: string, headers: object): Promise<number | "nobody"> {
   const { promise, resolve, reject } = Promise.withResolvers<number | "nobody">();
   const asked = request(url, { method: "POST", headers: { ...headers, host, "content-type": "text/plain" } });
@@ -160,7 +160,7 @@ test("the webhooks' secrets lie where only their owner can read them", () => {
   expect(Object.keys(JSON.parse(readFileSync(file, "utf8")))).toHaveLength(1);
 });
 
-/** A connection that has sent this much, and no more yet. What comes back is gathered. */
+/** Opens a connection, sends `bytes`, and leaves it open. Answers functions for the text that comes back and for the end. */
 async function sent(
   bytes: string | Buffer,
 ): Promise<{ socket: Socket; heard: () => string; ended: Promise<unknown> }> {

@@ -151,7 +151,7 @@ test.each(EXCESSES)("a role that may reach %s would be noticed", (_, widen) => {
 });
 
 describe("each of", () => {
-  /** Who may do this to what, by the ids of their policies. */
+  /** The roles that may do an action, by the ids of their policies, each with the resource of its permission. */
   const allowed = (action: string) =>
     policiesOf(template).flatMap(([id, { Properties }]) =>
       statementsOf(Properties)
@@ -166,7 +166,7 @@ describe("each of", () => {
     ]);
   });
 
-  test("Scheduler's roles invokes its own group's function, and keeps what it could not; the tick invokes itself", () => {
+  test("Scheduler's roles invokes its own group's function, and only the recurring one may send to a DLQ; the tick invokes itself", () => {
     const rights = policiesOf(template).flatMap(([id, { Properties }]) =>
       /SchedulesRole/.test(id)
         ? statementsOf(Properties).map(({ Action, Resource }) => {
@@ -208,7 +208,7 @@ const HOLES: [string, (of: StackTemplate) => void][] = [
     (of) => Object.assign(first(of, "AWS::ApiGatewayV2::Route").Properties, { AuthorizationType: "NONE" }),
   ],
   [
-    "a route that says nothing of it",
+    "a route that names no authorization",
     (of) => delete first(of, "AWS::ApiGatewayV2::Route").Properties.AuthorizationType,
   ],
   ["CORS", (of) => Object.assign(first(of, "AWS::ApiGatewayV2::Api").Properties, { CorsConfiguration: {} })],
@@ -229,7 +229,7 @@ const HOLES: [string, (of: StackTemplate) => void][] = [
     (of) => Object.assign(first(of, "AWS::SQS::QueuePolicy").Properties, { PolicyDocument: policy("*") }),
   ],
   [
-    "a queue of another account's",
+    "a queue that another account may send to",
     (of) =>
       Object.assign(first(of, "AWS::SQS::QueuePolicy").Properties, {
         PolicyDocument: policy({ AWS: "123456789012" }),

@@ -102,7 +102,7 @@ describe("a call", () => {
     await expect(httpPost()(callTo(`http://127.0.0.1:${port}/`), signal)).rejects.toThrow("ECONNREFUSED");
   });
 
-  it("fails when the answer asks for another protocol, not when its body ends before its end", async () => {
+  it("fails when the answer asks for another protocol, but not when its body is shorter than its content-length", async () => {
     await using upgrading = await startReceiver((_, response) => {
       response.socket?.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n");
     });

@@ -78,7 +78,7 @@ describe("a run", () => {
     expect(() => new Webhook(own).verify(call.body, altered)).toThrow("No matching signature");
   });
 
-  it("is believed by its own receiver alone: no other one can replay it or forge one", async () => {
+  it("is accepted by its own receiver alone: no other receiver can replay its call or forge a call", async () => {
     const { call: toShop } = await run({ callbackUrl: "https://shop.example/hooks" });
     const { call: toMail } = await run({ callbackUrl: "https://mail.example/hooks" });
     const [shop, mail] = [toShop, toMail].map(({ url }) => receiverSecret(CURRENT, url)) as [string, string];
