@@ -12,11 +12,11 @@ export function lambdaSweepers(settings: {
   const { client, functionName, most } = settings;
   return {
     most,
-    async start(shards, until) {
+    async start(part) {
       const command = new InvokeCommand({
         FunctionName: functionName,
         InvocationType: "Event",
-        Payload: tickPartText({ shards, until }),
+        Payload: tickPartText(part),
       });
       try {
         await client.send(command);

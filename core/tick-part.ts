@@ -1,37 +1,52 @@
 import { MAX_SHARDS } from "./constants.ts";
 import { MinutehandError } from "./errors.ts";
 
+/** What a tick knows about queues. */
+export type KnownQueues = {
+  /** The topics whose consumers are behind. */
+  readonly behind: readonly string[];
+  /** The queues that have hung, by the names that the circuit breaker gives them. */
+  readonly hung: readonly string[];
+};
+
 /** A part of a tick's work, for a further invocation of the tick's function. */
-export type TickPart = {
+export type TickPart = KnownQueues & {
   readonly shards: readonly number[];
   /** When the invocation stops to begin new work: ms since the epoch. */
   readonly until: number;
 };
 
 /** Writes the event that starts an invocation for a part. */
-export function tickPartText({ shards, until }: TickPart): string {
-  return JSON.stringify({ shards, until });
+export function tickPartText({ shards, behind, hung, until }: TickPart): string {
+  return JSON.stringify({ shards, behind, hung, until });
 }
 
 /**
  * Reads the part that an event of the tick's function asks for. `undefined`: the event asks for a whole tick, as the events of the minute
  * rule do.
- * @throws `bad-request` if the event has `shards` that are no shards, or no `until`
+ * @throws `bad-request` if the event has `shards` that are no shards, or lacks another field of a part
  *
  * @example
- * tickPartIn({ shards: [3, 4], until: 1772355600000 }) // the same part
+ * tickPartIn({ shards: [3, 4], behind: ["orders"], hung: [], until: 1772355600000 }) // the same part
  * tickPartIn({ source: "aws.events" }) // undefined
  */
 export function tickPartIn(event: unknown): TickPart | undefined {
   if (typeof event !== "object" || event === null || !("shards" in event)) return undefined;
-  const { shards, until } = event as { shards: unknown; until?: unknown };
+  const { shards, behind, hung, until } = event as Record<keyof TickPart, unknown>;
   if (!Array.isArray(shards) || !shards.every(isShard)) {
     throw new MinutehandError("bad-request", `shards must be whole numbers from 0 to ${MAX_SHARDS - 1}`);
+  }
+  if (!isListOfTexts(behind) || !isListOfTexts(hung)) {
+    throw new MinutehandError("bad-request", "behind and hung must be lists of texts");
   }
   if (typeof until !== "number" || !Number.isSafeInteger(until)) {
     throw new MinutehandError("bad-request", "until must be ms since the epoch");
   }
-  return { shards, until };
+  return { shards, behind, hung, until };
+}
+
+function isListOfTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === "string");
 }
 
 function isShard(shard: unknown): shard is number {

@@ -11,9 +11,9 @@ export function createSweepers(environment: Environment = process.env): Sweepers
   let sweepers: Promise<Sweepers> | undefined;
   return {
     most,
-    async start(shards, until) {
+    async start(part) {
       sweepers ??= load(functionName, most);
-      await (await sweepers).start(shards, until);
+      await (await sweepers).start(part);
     },
   };
 }

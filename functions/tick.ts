@@ -18,7 +18,7 @@ export async function handler(event: unknown, { getRemainingTimeInMillis }: Lamb
   const until = ctx.clock() + getRemainingTimeInMillis() - MARGIN;
   try {
     const part = tickPartIn(event);
-    await (part ? sweepShards(ctx, part.shards, Math.min(part.until, until)) : tick(ctx, until));
+    await (part ? sweepShards(ctx, part.shards, part, Math.min(part.until, until)) : tick(ctx, until));
   } finally {
     ctx.telemetry.flush();
   }

@@ -3,6 +3,7 @@ import type { RandomBytes } from "../core/job-id.ts";
 import type { Schedule } from "../core/occurrence.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Position } from "../core/position.ts";
+import type { TickPart } from "../core/tick-part.ts";
 import type { Sizes } from "../core/work-sizes.ts";
 import type { ProtocolEvent } from "./reports.ts";
 
@@ -217,11 +218,10 @@ export interface Sweepers {
   /** How many invocations one tick may start. */
   readonly most: number;
   /**
-   * Starts an invocation that sweeps and audits these shards. Does not wait for its end.
-   * @param until ms since the epoch after which the invocation begins nothing new
+   * Starts an invocation that sweeps and audits the part's shards. Does not wait for its end.
    * @throws if the invocation may not have started
    */
-  start(shards: readonly number[], until: number): Promise<void>;
+  start(part: TickPart): Promise<void>;
 }
 
 /** Timers, so that a simulation can pass its own. */

@@ -1,4 +1,8 @@
+import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
+
+/** How many queues are asked at once. */
+const ASKED_AT_ONCE = 24;
 
 /** What a tick knows about the queues of the topics. */
 export type Backlogs = {
@@ -12,6 +16,8 @@ export type Backlogs = {
    * and this start is wasted.
    */
   takeMessages(topic: string, count: number): Promise<number>;
+  /** Answers those of these topics whose consumers are behind. */
+  behindAmong(topics: readonly string[]): Promise<string[]>;
 };
 
 /** `left`: how many messages of the queue no call of `takeMessages` has counted yet, 0 if consumers keep up. */
@@ -29,6 +35,10 @@ export function backlogsOf(ctx: Context): Backlogs {
     return answer;
   };
   return {
+    async behindAmong(topics) {
+      const backlogs = await inParallel(topics, ASKED_AT_ONCE, of);
+      return topics.filter((_, i) => backlogs[i]?.isBehind);
+    },
     isBehind: async (topic) => (await of(topic)).isBehind,
     takeMessages: async (topic, count) => {
       const backlog = await of(topic);
@@ -36,6 +46,21 @@ export function backlogsOf(ctx: Context): Backlogs {
       backlog.left -= taken;
       return taken;
     },
+  };
+}
+
+/**
+ * What a further invocation of a tick knows about the queues: only what the tick knew. The queues now have messages that the tick and other
+ * invocations have just sent. These would look like a backlog. No late job counts as a job whose message lies in the queue, so
+ * in a topic with a limit some starts may be wasted.
+ * @param behind the topics whose consumers are behind
+ */
+export function knownBacklogs(behind: readonly string[]): Backlogs {
+  const topics = new Set(behind);
+  return {
+    isBehind: async (topic) => topics.has(topic),
+    takeMessages: async () => 0,
+    behindAmong: async (some) => some.filter((topic) => topics.has(topic)),
   };
 }
 

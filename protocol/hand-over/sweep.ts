@@ -91,6 +91,11 @@ export async function sweepShard(
   }
 }
 
+/** Whether this process has passed over minutes of a shard, as far as it knows. */
+export function hasUnreadMinutes({ pool }: Context, shard: number): boolean {
+  return (passedOver.get(pool)?.get(shard)?.unread.size ?? 0) > 0;
+}
+
 /** The minutes of a shard that this process has passed over, and that nobody has swept since. */
 function passedBefore(ctx: Context, shard: number, swept: Position): PassedOver {
   const shards = passedOver.get(ctx.pool) ?? new Map<number, PassedOver>();

@@ -8,12 +8,20 @@ import type { Depth, QueueName, Queues } from "../ports.ts";
  *
  * A send that fails at once makes no caller wait, and the next send may succeed. So after a fast failure of a send, the queue is asked
  * again. `receive`, `remove` and `hide` always call the queue.
+ *
+ * @param hung the queues that have hung in the tick of which this invocation does a part, as `hung()` has answered them
  */
-export function circuitBreaker(queues: Queues, clock: () => number): Queues {
-  const unsent = new Map<string, string>();
-  const unanswered = new Map<string, unknown>();
+export function circuitBreaker(
+  queues: Queues,
+  clock: () => number,
+  hung: readonly string[] = [],
+): Queues & { readonly hung: () => readonly string[] } {
+  const reason = "not asked again for now: the queue hung when the tick sent to it";
+  const unsent = new Map(hung.map((name) => [name, reason]));
+  const unanswered = new Map<string, unknown>(hung.map((name) => [name, new Error(reason)]));
   const asking = new Map<string, Promise<Depth>>();
   return {
+    hung: () => [...unsent.keys()],
     receive: (queue, options) => queues.receive(queue, options),
     remove: (queue, handles, patience) => queues.remove(queue, handles, patience),
     hide: (queue, messages, patience) => queues.hide(queue, messages, patience),

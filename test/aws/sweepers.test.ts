@@ -24,14 +24,15 @@ test("a part of a tick invokes the function with its shards and its end", async 
   const { client, invoked } = await lambdaWithTick();
   const sweepers = lambdaSweepers({ client, functionName: "tick", most: 3 });
   expect(sweepers.most).toBe(3);
-  await sweepers.start([4, 5], 1_772_355_600_000);
-  expect(invoked).toEqual([{ shards: [4, 5], until: 1_772_355_600_000 }]);
+  const part = { shards: [4, 5], behind: ["orders"], hung: [], until: 1_772_355_600_000 };
+  await sweepers.start(part);
+  expect(invoked).toEqual([part]);
 });
 
 test("an invocation that Lambda refuses throws `unavailable`", async () => {
   const { client } = await lambdaWithTick();
   const sweepers = lambdaSweepers({ client, functionName: "another", most: 3 });
-  await expect(sweepers.start([0], 1)).rejects.toMatchObject({
+  await expect(sweepers.start({ shards: [0], behind: [], hung: [], until: 1 })).rejects.toMatchObject({
     code: "unavailable",
     message: "Lambda did not start another: there is no function another",
   });

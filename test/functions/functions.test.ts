@@ -86,9 +86,12 @@ test("the tick function sweeps only the shards that its event names, and refuses
   await handler({ source: "aws.events" }, lambda(180 * SECOND));
   world.events.length = 0;
   await world.pass(60 * SECOND, { ticks: false });
-  await handler({ shards: [1], until: world.now() + 55 * SECOND }, lambda(180 * SECOND));
+  await handler(
+    { shards: [1], behind: [], hung: [], until: world.now() + 55 * SECOND },
+    lambda(180 * SECOND),
+  );
   expect(world.events.filter(({ type }) => type === "swept")).toMatchObject([{ shard: 1 }]);
-  await expect(handler({ shards: [1] }, lambda(180 * SECOND))).rejects.toThrow("until must be");
+  await expect(handler({ shards: [1] }, lambda(180 * SECOND))).rejects.toThrow("behind and hung");
   expect(shared.flushed).toBe(3);
 });
 

@@ -216,7 +216,7 @@ export function tickOf(world: World): () => void {
         const time = Math.min(getRemainingTimeInMillis() - TICK_MARGIN, timeOfTick(world));
         const until = ctx.clock() + time;
         const part = event === undefined ? undefined : tickPartIn(JSON.parse(event));
-        return part ? sweepShards(ctx, part.shards, Math.min(part.until, until)) : tick(ctx, until);
+        return part ? sweepShards(ctx, part.shards, part, Math.min(part.until, until)) : tick(ctx, until);
       },
   );
   let ticks = 0;

@@ -1,30 +1,34 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { messageText } from "../../../core/message.ts";
+import type { TickPart } from "../../../core/tick-part.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
 import { sweepShards, tick } from "../../../protocol/hand-over/tick.ts";
-import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 
-const SHARDS = 8;
-const JOBS = 64;
+const SHARDS = 16;
+const JOBS = 128;
+
+/** Runs the part as a further invocation does. */
+const run = (world: World, part: TickPart) => sweepShards(world.ctx, part.shards, part, part.until);
 
 describe("a tick with a backlog", () => {
   let world: World;
-  /** The parts that the tick has given to further invocations. */
-  let started: { shards: readonly number[]; until: number }[];
-  const tickWith = async (most: number, start = async (_: readonly number[]): Promise<void> => {}) => {
+  let parts: TickPart[];
+  const tickWith = async (most: number, start = async (_: TickPart): Promise<void> => {}) => {
     const sweepers = {
       most,
-      async start(shards: readonly number[], until: number) {
-        await start(shards);
-        started.push({ shards, until });
+      async start(part: TickPart) {
+        await start(part);
+        parts.push(part);
       },
     };
     await tick({ ...world.ctx, sweepers }, world.now() + 150 * SECOND);
   };
-  /** How often the ready queue got a message of each job. */
+  /** The ids of the jobs in all messages of the ready queue. */
   const sent = () => world.visible("orders").map(({ id }) => id);
 
   beforeEach(async () => {
-    started = [];
+    parts = [];
     // The time of working alone is over at once.
     world = createWorld({ shards: SHARDS }, { ...SIZES, alone: 0 });
     await world.tick();
@@ -32,29 +36,32 @@ describe("a tick with a backlog", () => {
     await world.pass(5 * MINUTE, { ticks: false });
   });
 
-  it("gives each shard to one invocation, keeps its own share, and all jobs are sent once", async () => {
-    await tickWith(3);
-    expect(started).toHaveLength(3);
-    const given = started.flatMap(({ shards }) => shards);
-    expect(given).toHaveLength(6);
-    expect(new Set(given).size).toBe(6);
-    const own = sent().length;
-    expect(own).toBeGreaterThan(0);
-    expect(own).toBeLessThan(JOBS);
-    for (const { shards, until } of started) {
-      expect(until).toBe(world.now() + 55 * SECOND);
-      await sweepShards(world.ctx, shards, until);
-    }
-    expect(sent()).toHaveLength(JOBS);
-    expect(new Set(sent()).size).toBe(JOBS);
-  });
+  it.each([1, 3, 63])(
+    "and %i further invocations: does its own share, and all jobs are sent once",
+    async (most) => {
+      await tickWith(most);
+      expect(parts.length).toBeGreaterThan(0);
+      expect(parts.length).toBeLessThanOrEqual(most);
+      const given = parts.flatMap(({ shards }) => shards);
+      expect(new Set(given).size).toBe(given.length);
+      const own = sent().length;
+      expect(own).toBeGreaterThan(0);
+      expect(own).toBeLessThan(JOBS);
+      for (const part of parts) {
+        expect(part.until).toBe(world.now() + 55 * SECOND);
+        await run(world, part);
+      }
+      expect(sent()).toHaveLength(JOBS);
+      expect(new Set(sent()).size).toBe(JOBS);
+    },
+  );
 
   it("does itself the shards for which Lambda starts no invocation, and reports why", async () => {
-    await tickWith(7, async ([first = 0]) => {
+    await tickWith(63, async ({ shards: [first = 0] }) => {
       if (first % 2 === 0) throw new Error("no concurrency is left");
     });
-    for (const { shards, until } of started) await sweepShards(world.ctx, shards, until);
-    expect(new Set(sent()).size).toBe(JOBS);
+    for (const part of parts) await run(world, part);
+    expect(sent()).toHaveLength(JOBS);
     expect(world.events).toContainEqual(
       expect.objectContaining({ type: "trouble", error: "no concurrency is left" }),
     );
@@ -62,7 +69,7 @@ describe("a tick with a backlog", () => {
 
   it("does everything itself if it may start no invocation", async () => {
     await tickWith(0);
-    expect(started).toEqual([]);
+    expect(parts).toEqual([]);
     expect(sent()).toHaveLength(JOBS);
   });
 
@@ -74,9 +81,36 @@ describe("a tick with a backlog", () => {
   });
 
   it("leaves the shards of an invocation that dies to the next tick", async () => {
-    await tickWith(7);
+    await tickWith(63);
     await world.pass(MINUTE, { ticks: false });
     await world.tick();
+    expect(new Set(sent()).size).toBe(JOBS);
+  });
+
+  it("starts no invocation while the pool answers no sweep", async () => {
+    world.pool.hooks.before = ({ keys }) => {
+      if (keys.some(({ pk }) => pk.startsWith("cursor#"))) throw new Error("no cursor");
+    };
+    await expect(tickWith(63)).rejects.toThrow("no cursor");
+    expect(parts).toEqual([]);
+  });
+
+  it("works on while one shard hangs", async () => {
+    const hang = Promise.withResolvers<void>();
+    let hanging: string | undefined;
+    world.pool.hooks.before = ({ keys }) => {
+      hanging ??= keys.find(({ pk }) => pk.startsWith("cursor#"))?.pk;
+      if (keys.some(({ pk }) => pk === hanging)) return hang.promise;
+    };
+    const ticking = tickWith(63);
+    await vi.waitFor(() => expect(parts.length).toBeGreaterThan(0));
+    for (const part of parts) await run(world, part);
+    expect(sent().length).toBeGreaterThan(JOBS / 2);
+    const before = parts.length;
+    hang.resolve();
+    await ticking;
+    for (const part of parts.slice(before)) await run(world, part);
+    expect(sent()).toHaveLength(JOBS);
     expect(new Set(sent()).size).toBe(JOBS);
   });
 });
@@ -91,6 +125,28 @@ it("a tick that is done in time starts no invocation", async () => {
   expect(world.events).not.toContainEqual(expect.objectContaining({ error: "started" }));
 });
 
+it("the invocations of a tick do not take the messages of each other for a backlog, and keep a limit together", async () => {
+  const world = createWorld({ shards: 64, topics: { t: { maxPerSecond: 10 } } }, { ...SIZES, alone: 0 });
+  await world.tick();
+  for (let i = 0; i < 600; i++) await world.file({ topic: "t", delay: 5 * MINUTE + i * 100 });
+  await world.pass(8 * MINUTE);
+  // The messages of jobs with starts are lost, and no tick runs for two hours. Then twenty other messages are ready.
+  world.queues.purge({ topic: "t" });
+  await world.pass(2 * HOUR, { ticks: false });
+  const others = Array.from({ length: 20 }, () => ({
+    body: messageText("t", undefined, []),
+    delaySeconds: 0,
+  }));
+  await world.queues.send({ topic: "t" }, others);
+  const parts: TickPart[] = [];
+  const sweepers = { most: 63, start: async (part: TickPart) => void parts.push(part) };
+  await tick({ ...world.ctx, sweepers }, world.now() + 150 * SECOND);
+  for (const part of parts) await run(world, part);
+  expect(parts.length).toBeGreaterThan(0);
+  // As many jobs as there are ready messages count as jobs whose messages lie in the queue.
+  expect(world.visible("t").length).toBeLessThanOrEqual(10 + 20);
+});
+
 it("an invocation for a part throws what a shard throws, after its other shards are done", async () => {
   const world = createWorld({ shards: 2 });
   await world.tick();
@@ -99,6 +155,7 @@ it("an invocation for a part throws what a shard throws, after its other shards 
   world.pool.hooks.before = ({ keys }) => {
     if (keys.some(({ pk }) => pk === "cursor#0")) throw new Error("no cursor");
   };
-  await expect(sweepShards(world.ctx, [0, 1], world.now() + MINUTE)).rejects.toThrow("no cursor");
+  const part = { shards: [0, 1], behind: [], hung: [], until: world.now() + MINUTE };
+  await expect(run(world, part)).rejects.toThrow("no cursor");
   expect(world.visible("orders").length).toBeGreaterThan(0);
 });
