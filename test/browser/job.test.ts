@@ -150,6 +150,11 @@ test("texts from right to left and marks of direction do not change the order of
     .locator("bdi")
     .evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().x));
   expect(key).toBeLessThan(value ?? 0);
+  // Inside of a string, quotes and escapes stand from left to right.
+  const directions = await text
+    .locator("bdi")
+    .evaluateAll((parts) => parts.map((part) => getComputedStyle(part).direction));
+  expect(new Set(directions)).toEqual(new Set(["ltr"]));
   await page.getByRole("link", { name: "\\u202etag", exact: true }).waitFor();
   // The escapes mean the same characters.
   await button(page, "Change the body …").click();

@@ -20,7 +20,16 @@ export function Copied({ text, name }: { text: string | undefined; name: string 
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: whoever has no pointer scrolls the text with the arrow keys */}
       <section class="scrolled" tabIndex={0} aria-label={`Text of the ${name}`}>
         <pre class="text">
-          {parts.map((part, index) => (index % 2 === 0 ? part : <bdi key={index}>{part}</bdi>))}
+          {/* The quotes and the escapes of a string stand from left to right, also if its words do not. */}
+          {parts.map((part, index) =>
+            index % 2 === 0 ? (
+              part
+            ) : (
+              <bdi key={index} dir="ltr">
+                {part}
+              </bdi>
+            ),
+          )}
         </pre>
       </section>
       <button type="button" disabled={text === undefined} onClick={() => void copy()}>
