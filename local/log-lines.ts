@@ -109,13 +109,14 @@ function describeEvent(event: LogRecord, now: number): string | undefined {
     case "started":
       return `started attempt ${event.attempt}, ${event.lateMs} ms late${heldPart(event.heldMs)}`;
     case "parked":
-      return `parked ${count(event.jobs, "job")}: the topic is paused or at its limit`;
+      return `held ${count(event.jobs, "job")}: the topic is paused or at its limit`;
     case "released":
       return `released ${count(event.jobs, "job")}`;
     case "deferred":
       return `deferred ${count(event.jobs, "job")} to the next opening of the topic's window`;
     case "dropped":
-      return `dropped a message: ${event.reason}`;
+      // The job itself is held, and gets another message after the pause.
+      return event.reason === "paused" ? "held: the topic is paused" : `dropped a message: ${event.reason}`;
     case "done":
       return `done in attempt ${event.attempt}`;
     case "threw":

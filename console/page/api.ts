@@ -45,11 +45,20 @@ function isPassing(error: Error): boolean {
   return !(error instanceof MinutehandError) || ["unavailable", "internal"].includes(error.code);
 }
 
+/** Errors after which the page does not ask again by itself: the same request gets the same answer. */
+const FINAL = ["bad-request", "job-not-found", "schedule-not-found", "unknown-topic", "untracked-topic"];
+
+/** An interval for reads, ms. They end when the API has refused the request itself. */
+export function refetchEvery(ms: number) {
+  return ({ state: { error } }: { state: { error: Error | null } }) =>
+    error instanceof MinutehandError && FINAL.includes(error.code) ? false : ms;
+}
+
 export const queries = new QueryClient({
   queryCache: new QueryCache(),
   defaultOptions: {
     queries: {
-      refetchInterval: REFRESH_MS,
+      refetchInterval: refetchEvery(REFRESH_MS),
       staleTime: 1000,
       retry: (count, error) => count < 1 && isPassing(error),
       // The page's server runs on this machine, so the page can call it also while the machine is offline.

@@ -1,4 +1,5 @@
 import type { JobSummary } from "../../http/answers.ts";
+import { withVisibleMarks } from "./direction.ts";
 
 /** Dead jobs whose errors are alike. */
 export type ErrorGroup = {
@@ -32,7 +33,7 @@ export function diedAt({ finishedAt, dueAt }: Pick<JobSummary, "finishedAt" | "d
 
 function nameOf(error = ""): string {
   const [line = ""] = error.split("\n");
-  const name = line
+  const name = withVisibleMarks(line)
     .slice(0, LONGEST_NAME)
     .replace(QUOTED, "…")
     .replace(ADDRESSES, "…")

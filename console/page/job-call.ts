@@ -1,4 +1,5 @@
 import type { About } from "../about.ts";
+import { jsonText } from "./direction.ts";
 
 /** The fields of `POST /jobs`. */
 export type NewJob = { readonly topic: string; readonly body: unknown } & Readonly<Record<string, unknown>>;
@@ -8,11 +9,7 @@ export type NewJob = { readonly topic: string; readonly body: unknown } & Readon
  * shell inserts their values.
  */
 export function curlText(job: NewJob, url: string, auth: About["auth"]): string {
-  const lines = [
-    `curl ${quoted(`${url}/jobs`)}`,
-    ...authLines(url, auth),
-    `-d ${quoted(JSON.stringify(job))}`,
-  ];
+  const lines = [`curl ${quoted(`${url}/jobs`)}`, ...authLines(url, auth), `-d ${quoted(jsonText(job))}`];
   return lines.join(" \\\n  ");
 }
 
@@ -52,5 +49,5 @@ await client.enqueue(${[topic, body, options].map((value) => valueText(value)).j
 
 /** Writes a value as a TypeScript expression. JSON is one, except that `__proto__` in a literal would set the prototype. */
 function valueText(value: unknown): string {
-  return JSON.stringify(value, undefined, 2).replace(/"__proto__":/g, '["__proto__"]:');
+  return jsonText(value, 2).replace(/"__proto__":/g, '["__proto__"]:');
 }

@@ -11,14 +11,14 @@ export function withLines(lines: readonly LiveLine[], added: readonly LiveLine[]
   return [...lines, ...added].slice(-KEPT_LINES);
 }
 
-/** The lines that a filter matches. Upper and lower case are the same in `text`. */
+/** The lines that a filter matches. `job` may be the beginning of an id. Upper and lower case are the same in `job` and `text`. */
 export function matchingLines(lines: readonly LiveLine[], { topic, job, text }: LineFilter): LiveLine[] {
-  const words = text.toLowerCase();
+  const [id, words] = [job.toLowerCase(), text.toLowerCase()];
   return lines.filter(
     (line) =>
       (topic === "" || line.topic === topic) &&
-      (job === "" || line.job === job || line.text.includes(job)) &&
-      (words === "" || line.text.toLowerCase().includes(words)),
+      `${line.job ?? ""} ${line.text}`.toLowerCase().includes(id) &&
+      line.text.toLowerCase().includes(words),
   );
 }
 

@@ -1,22 +1,43 @@
 import { useQuery } from "@tanstack/preact-query";
 import { overdueJobs } from "../../client/overdue.ts";
-import type { JobSummary } from "../../http/answers.ts";
-import { api, call, REFRESH_MS } from "./api.ts";
+import { isJobId } from "../../core/job-id.ts";
+import { KEY_PATTERN } from "../../core/job-key.ts";
+import type { JobSummary, TopicJson } from "../../http/answers.ts";
+import { api, call, queries, REFRESH_MS } from "./api.ts";
 import { latenessByTopic } from "./lateness.ts";
-import { LATE_MS } from "./shown-state.ts";
+import { LATE_MS, type Pause } from "./shown-state.ts";
 import { HOUR, MINUTE } from "./times.ts";
 
 /** What several views read. Each read is named by its key, so that two views share one answer. */
 
+const TOPICS = {
+  queryKey: ["topics"],
+  queryFn: ({ signal }: { signal: AbortSignal }) => api.topics({ signal }),
+};
+
 export function useTopics() {
-  return useQuery({ queryKey: ["topics"], queryFn: ({ signal }) => api.topics({ signal }) });
+  return useQuery(TOPICS);
+}
+
+/** Reads the topics, or answers those that were read a moment ago. */
+export function readTopics(): Promise<readonly TopicJson[]> {
+  return queries.fetchQuery(TOPICS);
+}
+
+/** A topic, as it was read last. A view that shows states of jobs reads the topics too. */
+export function topicOf(name: string): TopicJson | undefined {
+  return queries.getQueryData<readonly TopicJson[]>(TOPICS.queryKey)?.find(({ topic }) => topic === name);
+}
+
+export function pauseOf(topic: string): Pause | undefined {
+  return topicOf(topic)?.pause;
 }
 
 /** The first schedules, up to `MOST_SCHEDULES`. */
-export function useSchedules(refetchInterval: number = REFRESH_MS) {
+export function useSchedules(everyMs: number = REFRESH_MS) {
   return useQuery({
     queryKey: ["schedules"],
-    refetchInterval,
+    refetchInterval: everyMs,
     queryFn: ({ signal }) => firstOf(api.schedules({ signal }), MOST_SCHEDULES),
   });
 }
@@ -90,12 +111,17 @@ export function useJob(id: string) {
   return useQuery({ queryKey: ["job", id], queryFn: ({ signal }) => api.get(id, { signal }) });
 }
 
-/** The job that a search names: by its id, or by its key in any topic. */
+/**
+ * The jobs that a search names: by their id, or by their key in any topic. Those that have not ended come first, the one that is due
+ * next before the others. Asks only for what can exist: a text may be no id and no key, and untracked topics have no keys.
+ */
 export async function findJobs(text: string, signal: AbortSignal): Promise<JobSummary[]> {
-  const topics = await api.topics({ signal });
+  const topics = KEY_PATTERN.test(text) ? await readTopics() : [];
   const calls = [
-    api.get(text, { signal }),
-    ...topics.map(({ topic }) => api.getByKey(topic, text, { signal })),
+    ...(isJobId(text) ? [api.get(text, { signal })] : []),
+    ...topics.flatMap(({ topic, policy }) =>
+      policy.tracking === "full" ? [api.getByKey(topic, text, { signal })] : [],
+    ),
   ];
   const found = await Promise.allSettled(calls);
   const jobs = found.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
@@ -105,7 +131,10 @@ export async function findJobs(text: string, signal: AbortSignal): Promise<JobSu
       !["job-not-found", "bad-request", "untracked-topic"].includes(one.reason.code),
   );
   if (jobs.length === 0 && failed?.status === "rejected") throw failed.reason;
-  return [...new Map(jobs.map((job) => [job.id, job])).values()];
+  const hasEnded = ({ state }: JobSummary) => Number(state !== "scheduled" && state !== "running");
+  return [...new Map(jobs.map((job) => [job.id, job])).values()].sort(
+    (a, b) => hasEnded(a) - hasEnded(b) || a.dueAt.localeCompare(b.dueAt),
+  );
 }
 
 /** Which jobs a list shows. `from` and `to` are ISO 8601; by default the API lists the jobs of the next hour. */

@@ -1,15 +1,30 @@
-import type { JobSummary } from "../../http/answers.ts";
+import type { JobSummary, TopicJson } from "../../http/answers.ts";
 
 /** Jobs start some time after they are due: a consumer must first get the message. A job is late after this time, ms. */
 export const LATE_MS = 5000;
 
-/** The state that the page shows: a state that the API answers, `held` or `late`. `now`: ms since the epoch. */
+export type Pause = NonNullable<TopicJson["pause"]>;
+
+/** Whether a pause still holds jobs. The API calls a topic `resuming` for some minutes after its last job was released. */
+export function isHolding(pause: Pause | undefined): pause is Pause {
+  return pause !== undefined && (pause.state === "paused" || pause.parked > 0);
+}
+
+/**
+ * The state that the page shows: a state that the API answers, `held` or `late`. The API answers a due job of a paused topic without a
+ * `heldUntil`, so the pause of the topic is needed too.
+ *
+ * @param now ms since the epoch
+ * @param pause the pause of the job's topic
+ */
 export function shownState(
   { state, dueAt, heldUntil }: Pick<JobSummary, "state" | "dueAt" | "heldUntil">,
   now: number,
+  pause: Pause | undefined,
 ) {
   if (state !== "scheduled") return state;
-  if (heldUntil !== undefined && Date.parse(heldUntil) > now) return "held";
   const start = Math.max(Date.parse(dueAt), heldUntil === undefined ? 0 : Date.parse(heldUntil));
+  const isHeld = start > now ? heldUntil !== undefined && Date.parse(heldUntil) > now : isHolding(pause);
+  if (isHeld) return "held";
   return start + LATE_MS < now ? "late" : state;
 }

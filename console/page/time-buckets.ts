@@ -1,5 +1,5 @@
 import type { JobSummary } from "../../http/answers.ts";
-import { shownState } from "./shown-state.ts";
+import { type Pause, shownState } from "./shown-state.ts";
 import { HOUR, MINUTE, SECOND } from "./times.ts";
 
 /** The kinds of jobs on the time axis, from the bottom of a bar to its top. */
@@ -62,8 +62,9 @@ export function moved({ from, to }: Range, share: number): Range {
 export function kindOf(
   job: Pick<JobSummary, "state" | "dueAt" | "heldUntil">,
   now: number,
+  pause: Pause | undefined,
 ): Kind | undefined {
-  const shown = shownState(job, now);
+  const shown = shownState(job, now, pause);
   switch (shown) {
     case "done":
     case "handed-off":
@@ -86,11 +87,16 @@ export function kindOf(
 /** No jobs of any kind. */
 export const NO_COUNTS: Counts = { done: 0, failed: 0, running: 0, late: 0, due: 0, held: 0 };
 
-/** Counts jobs by topic and by the bucket in which they are due. `now`: ms since the epoch. */
-export function countJobs(jobs: readonly JobSummary[], step: number, now: number): Map<string, Buckets> {
+/** Counts jobs by topic and by the bucket in which they are due. `now`: ms since the epoch. `pauseOf`: answers the pause of a topic. */
+export function countJobs(
+  jobs: readonly JobSummary[],
+  step: number,
+  now: number,
+  pauseOf: (topic: string) => Pause | undefined,
+): Map<string, Buckets> {
   const byTopic = new Map<string, Map<number, Counts>>();
   for (const job of jobs) {
-    const kind = kindOf(job, now);
+    const kind = kindOf(job, now, pauseOf(job.topic));
     if (kind !== undefined) add(byTopic, job.topic, bucketOf(Date.parse(job.dueAt), step), kind, 1);
   }
   return byTopic;

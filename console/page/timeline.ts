@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { JobSummary } from "../../http/answers.ts";
 import { api } from "./api.ts";
 import { countTopics, type Minute } from "./count-topics.ts";
-import { jobPage } from "./reads.ts";
+import { jobPage, pauseOf, readTopics } from "./reads.ts";
 import { zone } from "./state.ts";
 import {
   type Buckets,
@@ -71,7 +71,9 @@ async function readTimeline(
   const { jobs, reached } =
     from < end ? await readJobs({ from, to: end }, signal) : { jobs: [], reached: end };
   const wanted = jobs.filter(({ topic }) => topics.includes(topic));
-  let counts: Map<string, Buckets> = countJobs(wanted, step, now);
+  // A pause holds jobs. It may be newer than the topics that an earlier view has read.
+  await readTopics();
+  let counts: Map<string, Buckets> = countJobs(wanted, step, now, pauseOf);
   const cut = reached < end ? `The first ${READ_JOBS.toLocaleString("en")} jobs were read one by one.` : "";
   tell({ counts, jobs: wanted, status: cut });
   // A short range with many jobs is read to `reached` only. The rest of it is counted.

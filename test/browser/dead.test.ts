@@ -29,6 +29,24 @@ beforeAll(async () => {
   }
 });
 
+test("jobs of a group are chosen as a range, and stay chosen in the open group after a look at one", async () => {
+  const page = await browser.open(`/console/dead?topic=${topic}`);
+  await page.getByText("6 × no order … in the shop").click();
+  const boxes = page.getByRole("checkbox", { name: /^Choose / });
+  await boxes.nth(1).click();
+  await boxes.nth(3).click({ modifiers: ["Shift"] });
+  await page.getByText("3 are chosen.").waitFor();
+  await page.locator(".choice a").first().click();
+  await page.getByText(`A job of ${topic}`).waitFor();
+  await page.goBack();
+  const checked = () =>
+    boxes.evaluateAll((all) => all.map((box) => (box as unknown as { checked: boolean }).checked));
+  await expect.poll(checked).toEqual([false, true, true, true, false, false]);
+  await page.getByRole("button", { name: "Redrive 3 jobs …" }).click();
+  await page.getByLabel(/At most this many starts/).fill("2000");
+  await page.getByText("must be from 0.001 to 1,000").waitFor();
+});
+
 test("dead jobs are grouped by error, and a whole group is run again", async () => {
   const page = await browser.open("/console/dead");
   await page.getByRole("link", { name: new RegExp(`^${topic}: \\d+ dead$`) }).click();

@@ -42,7 +42,12 @@ test("a key that has a live job shows the API's error, and then the form can rep
   const page = await browser.open("/console/enqueue?topic=work");
   await page.getByLabel("Key (optional)").fill("enqueue-twice");
   await page.getByRole("button", { name: "Enqueue the job" }).click();
-  await page.getByRole("alert").getByText("job-already-exists").waitFor();
+  const alert = page.getByRole("alert");
+  await alert.getByText("job-already-exists").waitFor();
+  const { id } = await api.getByKey("work", "enqueue-twice");
+  expect(await alert.getByRole("link", { name: "Show this job" }).getAttribute("href")).toBe(
+    `/console/jobs/${id}`,
+  );
   await page.getByLabel("If a live job has this key").selectOption({ label: "replace the live job" });
   await page.getByRole("button", { name: "Enqueue the job" }).click();
   await page.getByText("Replaced the live job").waitFor();
@@ -56,13 +61,26 @@ test("a wrong option is named by the API", async () => {
   await page.getByRole("alert").getByText("maxAttempts must be").first().waitFor();
 });
 
-test("nothing can be filed while the time or the body is wrong", async () => {
+test("nothing can be filed or copied while the time or the body is wrong, and the page says which is wrong", async () => {
   const page = await browser.open("/console/enqueue?topic=work");
   const button = page.getByRole("button", { name: "Enqueue the job" });
+  const colours = () =>
+    button.evaluate((element) => [
+      getComputedStyle(element).color,
+      getComputedStyle(element).backgroundColor,
+    ]);
+  const enabled = await colours();
   await page.getByLabel("Due").fill("when pigs fly");
   await expect.poll(() => button.isDisabled()).toBe(true);
+  await page.getByText("Mend the time first.").waitFor();
+  expect(await page.getByRole("button", { name: "Copy the curl command" }).isDisabled()).toBe(true);
+  // A disabled button does not look like an enabled one.
+  const [colour, back] = await colours();
+  expect(colour).not.toBe(enabled[0]);
+  expect(back).not.toBe(enabled[1]);
   await page.getByLabel("Due").fill("tomorrow 9:00");
   await expect.poll(() => button.isDisabled()).toBe(false);
   await page.getByLabel("Body (JSON)").fill("{");
   await expect.poll(() => button.isDisabled()).toBe(true);
+  await page.getByText("Mend the body first.").waitFor();
 });

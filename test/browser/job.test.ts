@@ -53,6 +53,8 @@ test("a job is rescheduled to a time in words", async () => {
   await field.fill("some day");
   await page.getByText("the time must be such as").waitFor();
   expect(await button(page, "Reschedule the job").isDisabled()).toBe(true);
+  await field.fill("yesterday 9:00");
+  await page.getByText(/ago: in the past, so it means at once$/).waitFor();
   await field.fill("2030-03-01T09:00:00Z");
   await button(page, "Reschedule the job").click();
   await page.getByText("at 1 Mar 2030, 18:00:00 GMT+9.").waitFor();
@@ -76,6 +78,10 @@ test("a body is changed, and a mistake in it is named with its line", async () =
   await button(page, "Change the body").click();
   await page.getByText("Changed the body of job-body.").waitFor();
   expect((await api.get(job.id)).body).toEqual({ orderId: 18 });
+  // The time is as before, so the job is not called moved.
+  await page.getByRole("listitem").getByText("changed", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Show the lines of this job in the live log" }).click();
+  await expect.poll(() => new URL(page.url()).search).toBe(`?job=${job.id}`);
 });
 
 test("a job is cancelled, and then no action is possible, each with its reason", async () => {
@@ -132,6 +138,29 @@ test("hostile texts of a job are shown as texts", async () => {
     "<script>alert(1)</script>",
   );
   expect(await page.locator("main img, main script, main b").count()).toBe(0);
+});
+
+test("texts from right to left and marks of direction do not change the order of a body", async () => {
+  const body = { שלום: "مرحبا", name: "gnp.\u202eexe" };
+  const job = await api.enqueue("work", body, { delay: "1h", tag: "\u202etag", key: "job-direction" });
+  const page = await browser.open(`/console/jobs/${job.id}`);
+  const text = page.getByRole("region", { name: "Text of the body" });
+  await text.getByText('"gnp.\\u202eexe"').waitFor();
+  const [key, value] = await text
+    .locator("bdi")
+    .evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().x));
+  expect(key).toBeLessThan(value ?? 0);
+  // Inside of a string, quotes and escapes stand from left to right.
+  const directions = await text
+    .locator("bdi")
+    .evaluateAll((parts) => parts.map((part) => getComputedStyle(part).direction));
+  expect(new Set(directions)).toEqual(new Set(["ltr"]));
+  await page.getByRole("link", { name: "\\u202etag", exact: true }).waitFor();
+  // The escapes mean the same characters.
+  await button(page, "Change the body …").click();
+  const edited = await page.getByLabel("Body (JSON)").inputValue();
+  expect(edited).toContain("\\u202e");
+  expect(JSON.parse(edited)).toEqual(body);
 });
 
 test("a body of 200 KiB is shown, scrolled and changed", async () => {

@@ -252,10 +252,86 @@ test("a search with one hit opens the job, and its tag leads to the other jobs",
 test("a search with several hits lists them, and leads to the jobs with this tag", async () => {
   const key = "two-topics-17";
   await api.enqueue("work", {}, { key, delay: "50m" });
-  await api.enqueue("reminders", {}, { key, delay: "50m" });
+  await api.enqueue("reminders", {}, { key, delay: "55m" });
   await api.enqueue("work", {}, { key: `${key}-tagged`, tag: key, delay: "50m" });
   const page = await browser.open(`/console/jobs?find=${key}`);
   await page.getByText(`2 jobs have the key ${key}.`).waitFor();
+  // The job that is due next comes first, and the list is as high as its lines.
+  await expect
+    .poll(() => page.locator("[data-line] .job-topic").allTextContents())
+    .toEqual(["work", "reminders"]);
+  expect((await page.getByRole("region", { name: "Jobs found" }).boundingBox())?.height).toBeLessThan(150);
   await page.getByRole("link", { name: `Show the jobs with the tag ${key}` }).click();
   await page.getByText(`${key}-tagged`).waitFor();
+});
+
+test("a search asks only for what can exist, and not again if it found nothing", async () => {
+  const page = await browser.open("/console/jobs");
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  const search = async (text: string) => {
+    asked.length = 0;
+    await page.getByRole("searchbox").fill(text);
+    await page.keyboard.press("Enter");
+    await page.getByText(`No job has the id or the key ${text}.`).waitFor();
+    // Other lists are read every three to five seconds.
+    await page.waitForTimeout(6000);
+    return asked.filter((path) => path.includes("/jobs/"));
+  };
+  // A key has no space.
+  expect(await search("order 17")).toEqual([]);
+  expect(new Set(await search("order-1700")).size).toBe(
+    asked.filter((path) => path.includes("/jobs/")).length,
+  );
+});
+
+test("a job that does not exist is not asked for again and again", async () => {
+  const id = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+  const page = await browser.open("/console");
+  let count = 0;
+  page.on("request", (request) => {
+    if (new URL(request.url()).pathname === `/jobs/${id}`) count += 1;
+  });
+  await page.goto(`${inject("stackUrl")}/console/jobs/${id}`);
+  await page.getByText("Cannot read the job").waitFor();
+  await page.waitForTimeout(7000);
+  expect(count).toBe(1);
+});
+
+test("at each width, no column of a line runs into the next one, and no name is cut", async () => {
+  const tag = "jobs-widths";
+  await api.enqueue("work", {}, { tag, dueAt: "2030-10-01T09:00:00Z" });
+  const page = await browser.open(
+    `/console/jobs?tag=${tag}&from=2030-10-01T00:00:00Z&to=2030-10-02T00:00:00Z`,
+    { timezoneId: "Asia/Kathmandu" },
+  );
+  const line = page.locator(".job-line");
+  await line.waitFor();
+  for (const width of [360, 768, 900, 1000, 1060, 1150, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    const wide = await line
+      .locator(".job-time, .job-name")
+      .evaluateAll((cells) =>
+        cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.className),
+      );
+    expect([width, ...wide]).toEqual([width]);
+  }
+});
+
+test("after an action, the list says that it is being read again", async () => {
+  const tag = "jobs-again";
+  await api.enqueue("work", {}, { tag, delay: "30m" });
+  const page = await browser.open(`/console/jobs?topic=work&tag=${tag}`);
+  await page.getByText("1 job due in the next hour: 1 scheduled.").waitFor();
+  await page.getByRole("button", { name: "Cancel all …" }).click();
+  await page.getByRole("button", { name: "Cancel all: 1 job" }).waitFor();
+  const wanted = Promise.withResolvers<void>();
+  await page.route("**/jobs?*", async (route) => {
+    await wanted.promise;
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "Cancel all: 1 job" }).click();
+  await page.getByText("1 job due in the next hour: 1 scheduled. Reading again …").waitFor();
+  wanted.resolve();
+  await page.getByText("1 job due in the next hour: 1 cancelled.").waitFor();
 });

@@ -15,6 +15,19 @@ test("what happens to a job is shown as it happens, and leads to the job", async
   await page.getByText("A job of reminders").waitFor();
 });
 
+test("a job is found by the beginning of its id, in upper or lower case, and not by its key", async () => {
+  const page = await browser.open("/console/live");
+  const { id } = await api.enqueue("reminders", { text: "found" }, { delay: 0, key: "live-key" });
+  const field = page.getByLabel("Job id");
+  await field.fill(id.slice(0, 20).toLowerCase());
+  await page.getByText(`${id}  enqueued`).waitFor();
+  await field.fill(id);
+  const isCut = await field.evaluate((element) => element.scrollWidth > element.clientWidth);
+  expect(isCut).toBe(false);
+  await field.fill("live-key");
+  await page.getByText(/^No line matches\. .* They name jobs by their ids, not by their keys\.$/).waitFor();
+});
+
 test("times are in the chosen zone", async () => {
   const page = await browser.open("/console/live", { timezoneId: "Asia/Kathmandu" });
   const { id } = await api.enqueue("reminders", { text: "zone" }, { delay: 0 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, test } from "vitest";
 import { createClient } from "../../client/client.ts";
 import { testBrowser } from "./browser.ts";
@@ -36,7 +37,7 @@ test("a topic that was resumed a moment ago can be paused again at once", async 
   await page.waitForLoadState("networkidle");
   expect(await isFirst()).toBe(false);
   for (const round of ["first", "second"]) {
-    await card.getByRole("button", { name: "Pause …" }).click();
+    await card.getByRole("button", { name: "Pause precise …" }).click();
     await page.getByRole("button", { name: "Pause the topic" }).click();
     await card.getByText(/^❚❚ paused since \d\d:\d\d:\d\d /).waitFor();
     await page.getByRole("link", { name: /^precise has been paused since \d\d:\d\d:\d\d .*\.$/ }).waitFor();
@@ -44,14 +45,42 @@ test("a topic that was resumed a moment ago can be paused again at once", async 
     expect(await isFirst()).toBe(round === "second");
     await page.reload();
     await expect.poll(isFirst).toBe(true);
-    expect(await card.getByRole("button", { name: "Pause …" }).count()).toBe(0);
-    await card.getByRole("button", { name: "Resume …" }).click();
-    await page.getByText("No job is parked.").waitFor();
+    expect(await card.getByRole("button", { name: "Pause precise …" }).count()).toBe(0);
+    await card.getByRole("button", { name: "Resume precise …" }).click();
+    await page.getByText("No job is held.").waitFor();
     await page.getByText(/^The queue has no messages of this topic|^The queue also has messages/).waitFor();
     await page.getByRole("button", { name: "Resume the topic" }).click();
     await page.getByText("Resumed precise. 0 jobs were released.").waitFor();
     // The API still calls the topic `resuming`, but no job waits.
     await card.getByText("❚❚ paused").waitFor({ state: "detached" });
     expect(await card.getByText("▶ resuming").count()).toBe(0);
+  }
+});
+
+test("a due job of a paused topic is held in each view and not late, and its topic leads to it", async () => {
+  await api.pause("precise");
+  try {
+    // So long the topic's jobs may still start. Then the job must be due for so long that it would be late.
+    await sleep(5500);
+    const { id } = await api.enqueue("precise", {}, { delay: 0, key: "overview-held" });
+    await sleep(6000);
+    const page = await browser.open(`/console/jobs/${id}`);
+    await page.getByText(/^is held: the topic has been paused since \d\d:\d\d:\d\d /).waitFor();
+    await page.getByRole("heading", { name: /^overview-held held$/ }).waitFor();
+    await page.goto(`${inject("stackUrl")}/console`);
+    await page
+      .getByRole("listitem", { name: "precise" })
+      .getByRole("link", { name: "precise", exact: true })
+      .click();
+    await page.getByRole("link", { name: /^held overview-held precise/ }).waitFor();
+    await page.getByText(/^❚❚ paused since \d\d:\d\d:\d\d /).waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Time" }).click();
+    await page.getByRole("button", { name: "last hour" }).click();
+    await page
+      .getByRole("region", { name: "precise" })
+      .getByText(/^1 held; tallest bar 1/)
+      .waitFor();
+  } finally {
+    await api.resume("precise");
   }
 });

@@ -25,10 +25,19 @@ test("a stack that goes away leaves what was read, and one that comes back is sh
   await page.getByRole("heading", { name: "work" }).waitFor();
   await live.getByText("The local stack does not answer.").waitFor();
   // An action that gets no answer says so, and the dialog stays.
-  await page.getByRole("button", { name: "Pause …" }).first().click();
+  await page
+    .getByRole("button", { name: /^Pause / })
+    .first()
+    .click();
   await page.getByRole("button", { name: "Pause the topic" }).click();
   await page.getByRole("dialog").getByText("unavailable").waitFor();
   await page.keyboard.press("Escape");
+
+  // A log that cannot be read is not empty.
+  await page.getByRole("link", { name: "Live" }).click();
+  await page.getByText("The local stack does not answer.").waitFor();
+  expect(await page.getByText("Nothing has happened yet.").count()).toBe(0);
+  await page.getByRole("link", { name: "Overview" }).click();
 
   stack = await startStack(dataDir, port);
   await page.getByText("Since then the topics could not be read").waitFor({ state: "hidden" });

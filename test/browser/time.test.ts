@@ -107,3 +107,37 @@ test("the wheel, the keys, the buttons and a drag change the range in the addres
   await expect.poll(() => rangeOf(page.url())[0] ?? 0).toBeGreaterThan(start);
   expect(new URL(page.url()).pathname).toBe("/console/time");
 });
+
+test("at the closest zoom, each second stands once on the axis, and no text is cut", async () => {
+  const page = await browser.open("/console");
+  await page.addInitScript(() => {
+    const { prototype } = CanvasRenderingContext2D;
+    const { fillText } = prototype;
+    const drawn: [text: string, left: number, right: number][] = [];
+    Object.assign(window, { drawn });
+    prototype.fillText = function (text, x, y) {
+      const [half, { e, a }] = [this.measureText(text).width / 2, this.getTransform()];
+      drawn.push([text, e + a * (x - half), this.canvas.width - e - a * (x + half)]);
+      fillText.call(this, text, x, y);
+    };
+  });
+  await page.goto(`${inject("stackUrl")}/console/time?topic=work&from=${DAY}T09:00:00Z&to=${DAY}T09:00:10Z`);
+  await page.getByText("one bar is 1 s").waitFor();
+  const drawn = () =>
+    page.evaluate(() => (window as unknown as { drawn: [string, number, number][] }).drawn.splice(0));
+  await expect.poll(drawn).not.toEqual([]);
+  await page.setViewportSize({ width: 1430, height: 900 });
+  let axis: [string, number, number][] = [];
+  await expect
+    .poll(async () => {
+      const texts = (await drawn()).filter(([text]) => text.includes(":"));
+      // The axis may be drawn several times, each time from left to right.
+      axis = texts.slice(
+        texts.findLastIndex(([, left], index) => left < (texts[index - 1]?.[1] ?? Infinity)),
+      );
+      return axis.length;
+    })
+    .toBeGreaterThan(5);
+  expect(new Set(axis.map(([text]) => text)).size).toBe(axis.length);
+  expect(Math.min(...axis.flatMap(([, left, right]) => [left, right]))).toBeGreaterThanOrEqual(0);
+});

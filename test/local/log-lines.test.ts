@@ -31,6 +31,7 @@ test.each([
   ["failed", { attempt: 1, error: "no" }, "failed attempt 1: no"],
   ["dead", { attempt: 9, error: "no" }, "dead after attempt 9: no"],
   ["dropped", { reason: "moved" }, "dropped a message: moved"],
+  ["dropped", { reason: "paused" }, "held: the topic is paused"],
   ["invented", { colour: "red" }, "invented colour=red"],
 ])("a job that was %s", (type, fields, said) => {
   expect(event(type, fields)).toBe(`12:00:05.004  work  01K  ${said}`);
@@ -50,7 +51,7 @@ test("events of no single job", () => {
   expect(ofTopic("paused")).toBe("12:00:05.004  work  paused");
   expect(ofTopic("resumed")).toBe("12:00:05.004  work  resumed");
   expect(ofTopic("parked", { jobs: 1 })).toBe(
-    "12:00:05.004  work  parked 1 job: the topic is paused or at its limit",
+    "12:00:05.004  work  held 1 job: the topic is paused or at its limit",
   );
   expect(ofTopic("released", { jobs: 2 })).toBe("12:00:05.004  work  released 2 jobs");
   expect(ofTopic("deferred", { jobs: 2 })).toBe(

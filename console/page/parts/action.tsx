@@ -3,10 +3,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { MinutehandError, messageOf } from "../../../core/errors.ts";
 import { refresh } from "../api.ts";
 import { forgetNotice, type Notice, say } from "../state.ts";
+import { addresses } from "./search.ts";
 
 type Props = {
   /** The text of the button, such as `Cancel`. */
   readonly label: string;
+  /** What the action is about, such as a topic. Needed if a view has several buttons with the same text. */
+  readonly of?: string;
   /** What will happen, as a question, such as `Cancel this job?` */
   readonly title: string;
   /** What will happen, in sentences, and the fields that the user fills in. */
@@ -31,13 +34,14 @@ type Props = {
  * the action, the page says what the action did.
  */
 export function Action({ label, confirm = label, isReady = true, ...props }: Props) {
-  const { title, children, run, isDangerous, impossible, onOpen, onClose } = props;
+  const { of, title, children, run, isDangerous, impossible, onOpen, onClose } = props;
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <button
         type="button"
         class={isDangerous ? "danger" : ""}
+        aria-label={of && `${label} ${of} …`}
         // A disabled button cannot get the focus, so it could not say why its action is impossible.
         aria-disabled={impossible !== undefined}
         title={impossible}
@@ -128,7 +132,8 @@ export function ActionError({ error }: { error: unknown }) {
   return (
     <div class="failure" role="alert">
       <p>
-        {code && <code>{code}</code>} {messageOf(error)}
+        {code && <code>{code}</code>} {messageOf(error)}{" "}
+        {code === "job-already-exists" && <a href={addresses.job(String(data.id))}>Show this job</a>}
       </p>
       {errors.length > 1 && (
         <ul>

@@ -1,4 +1,5 @@
 import type { JobSummary } from "../../../http/answers.ts";
+import { pauseOf } from "../reads.ts";
 import { shownState } from "../shown-state.ts";
 import { now } from "../state.ts";
 import { WORDS } from "../words.ts";
@@ -15,8 +16,8 @@ const MARKS: Readonly<Record<JobSummary["state"], string>> = {
 };
 
 /** The state of a job. A job that a pause, a limit or a window holds is `held`. A job that should have started is `late`. */
-export function StateBadge({ job }: { job: Pick<JobSummary, "state" | "dueAt" | "heldUntil"> }) {
-  const name = shownState(job, now.value);
+export function StateBadge({ job }: { job: Pick<JobSummary, "topic" | "state" | "dueAt" | "heldUntil"> }) {
+  const name = shownState(job, now.value, pauseOf(job.topic));
   return (
     <span class={`badge ${name}`} title={WORDS[name]}>
       <span aria-hidden="true">{MARKS[job.state]}</span> {name}

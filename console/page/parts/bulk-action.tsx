@@ -3,6 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import type { BulkRequest, BulkResult } from "../../../client/client.ts";
 import { MinutehandError, messageOf } from "../../../core/errors.ts";
 import { api } from "../api.ts";
+import { withVisibleMarks } from "../direction.ts";
 import { Action } from "./action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
 import { Time } from "./time.tsx";
@@ -121,8 +122,18 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
         {counted && isCounted && (
           <p>
             <strong>{jobsText(changeable)}</strong> of <strong>{whose}</strong>
-            {request.action === "redrive" ? " that died from " : " due from "}
-            <Time at={counted.from} show="time" /> until <Time at={counted.to} show="time" /> {effect}.
+            {request.action === "redrive" ? (
+              <>
+                {" "}
+                that died since <Time at={counted.from} show="time" />
+              </>
+            ) : (
+              <>
+                {" "}
+                due from <Time at={counted.from} show="time" /> until <Time at={counted.to} show="time" />
+              </>
+            )}{" "}
+            {effect}.
           </p>
         )}
         {sums && (
@@ -140,7 +151,7 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
 /** `work with the tag a and the group b` */
 function selectionText({ topic, tag, group }: BulkRequest): string {
   const labels = [...(tag ? [`the tag ${tag}`] : []), ...(group ? [`the group ${group}`] : [])];
-  return labels.length === 0 ? topic : `${topic} with ${labels.join(" and ")}`;
+  return labels.length === 0 ? topic : `${topic} with ${withVisibleMarks(labels.join(" and "))}`;
 }
 
 function jobsText(count: number): string {

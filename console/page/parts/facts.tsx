@@ -1,3 +1,4 @@
+import { jsonText, withVisibleMarks } from "../direction.ts";
 import { durationText } from "../times.ts";
 import { addresses } from "./search.ts";
 import { Time } from "./time.tsx";
@@ -37,8 +38,8 @@ export function Facts({ fields, without }: Props) {
 function Fact({ name, value }: { name: string; value: unknown }) {
   if (typeof value === "string" && ISO_TIME.test(value)) return <Time at={value} />;
   if (typeof value === "number" && DURATIONS.includes(name)) return <>{durationText(value * 1000)}</>;
-  if (name === "tag" || name === "group")
-    return <a href={addresses.labelled(name, String(value))}>{String(value)}</a>;
-  if (typeof value === "object") return <code>{JSON.stringify(value)}</code>;
-  return <>{String(value)}</>;
+  const text = withVisibleMarks(String(value));
+  if (name === "tag" || name === "group") return <a href={addresses.labelled(name, String(value))}>{text}</a>;
+  if (typeof value === "object") return <code>{jsonText(value)}</code>;
+  return <>{text}</>;
 }

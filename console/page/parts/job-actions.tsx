@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import type { JobJson } from "../../../http/answers.ts";
 import { api } from "../api.ts";
+import { jsonText, withVisibleMarks } from "../direction.ts";
 import { readJson } from "../json-text.ts";
 import { now, zone } from "../state.ts";
-import { readJobTime, readTime } from "../time-words.ts";
+import { readJobTime } from "../time-words.ts";
 import { DAY, durationText, HOUR, isoAt, relativeText, timeText } from "../times.ts";
 import { Action } from "./action.tsx";
 import { JsonField } from "./json-field.tsx";
@@ -81,13 +82,12 @@ type Props = { readonly job: JobJson; readonly name: string; readonly impossible
 const LATER = [HOUR, 2 * HOUR, DAY];
 
 function firstLineOf(text: string): string {
-  return text.split("\n")[0] ?? text;
+  return withVisibleMarks(text.split("\n")[0] ?? text);
 }
 
 function Reschedule({ job, name, impossible }: Props) {
   const [words, setWords] = useState("");
   const time = readJobTime(words, now.value, zone.value);
-  const read = readTime(words, now.value, zone.value);
   return (
     <Action
       label="Reschedule"
@@ -111,12 +111,7 @@ function Reschedule({ job, name, impossible }: Props) {
           </button>
         ))}
       </div>
-      <TimeField label="New time" value={words} onChange={setWords} />
-      {"at" in read && (
-        <p>
-          The job will be due <Time at={read.at} />.
-        </p>
-      )}
+      <TimeField label="New time" isOfJob value={words} onChange={setWords} />
     </Action>
   );
 }
@@ -131,7 +126,7 @@ function ChangeBody({ job, name, impossible }: Props) {
       confirm="Change the body"
       impossible={impossible}
       isReady={"value" in read}
-      onOpen={() => setText(JSON.stringify(job.body, undefined, 2))}
+      onOpen={() => setText(jsonText(job.body, 2))}
       run={async () => {
         if ("value" in read) await api.reschedule(job.id, { body: read.value });
         return `Changed the body of ${name}.`;

@@ -1,4 +1,5 @@
 import type { JobSummary } from "../../../http/answers.ts";
+import { withVisibleMarks } from "../direction.ts";
 import { StateBadge } from "./badge.tsx";
 import { addresses } from "./search.ts";
 import { Time } from "./time.tsx";
@@ -12,7 +13,8 @@ export function JobLine({ job }: { job: JobSummary }) {
     group !== undefined && `group ${group}`,
     lastError,
   ]
-    .filter(Boolean)
+    .filter((part) => typeof part === "string")
+    .map(withVisibleMarks)
     .join(" · ");
   const isHeld = job.state === "scheduled" && heldUntil !== undefined && heldUntil > dueAt;
   return (

@@ -31,7 +31,7 @@ type Props = {
 };
 
 /** How far the axis with the times reaches beyond the lanes at each side, so that its first and last texts are not cut, px. */
-export const AXIS_EDGE = 20;
+export const AXIS_EDGE = 30;
 
 /** The bars of a lane, stacked by kind. A change of the range only moves what is drawn, so zooming stays fast. */
 export function LaneChart({ buckets, step, scale, height, hasAxis, label }: Props) {
@@ -85,10 +85,13 @@ function optionsFor(width: number, height: number, hasAxis: boolean, timeZone: s
     }),
     scales: { x: { time: true, auto: false }, y: { auto: false, range: [0, 1] } },
     axes: [
-      hasAxis
-        ? { stroke: text, ticks: { stroke: text, width: 1 }, grid: { show: false }, values: AXIS_VALUES }
-        : // Lines at the times of the axis.
-          { size: 0, ticks: { show: false }, grid: { stroke: line, width: 1 }, values: () => [] },
+      {
+        ...AXIS_STEPS,
+        ...(hasAxis
+          ? { stroke: text, ticks: { stroke: text, width: 1 }, grid: { show: false }, values: AXIS_VALUES }
+          : // Lines at the times of the axis.
+            { size: 0, ticks: { show: false }, grid: { stroke: line, width: 1 }, values: () => [] }),
+      },
       { show: false },
     ],
     series: [
@@ -102,6 +105,17 @@ function optionsFor(width: number, height: number, hasAxis: boolean, timeZone: s
     ],
   };
 }
+
+/** The steps from one time of the axis to the next, s. The texts have no parts of a second. `space`: the width of a text, px. */
+const AXIS_STEPS = {
+  space: 60,
+  incrs: [
+    ...[1, 5, 10, 15, 30],
+    ...[1, 5, 10, 15, 30].map((minutes) => minutes * 60),
+    ...[1, 2, 3, 4, 6, 8, 12].map((hours) => hours * 3600),
+    ...[1, 2, 3, 4, 5, 7, 10, 15].map((days) => days * 86_400),
+  ],
+};
 
 /** The texts of the axis: [smallest step in s, text, text at a new year, at a new day, …], all on the clock of 24 hours. */
 const AXIS_VALUES: uPlot.Axis.Values = [

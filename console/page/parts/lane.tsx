@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobSummary } from "../../../http/answers.ts";
+import { pauseOf } from "../reads.ts";
 import { shownState } from "../shown-state.ts";
 import { now, zone } from "../state.ts";
 import {
@@ -138,19 +139,23 @@ function LaneJobs({ jobs, axis }: { jobs: readonly JobSummary[]; axis: Props["ax
   }, [origin, axis.get, axis.follow]);
   return (
     <div class="lane-jobs" ref={place}>
-      {jobs.map((job) => (
-        <a
-          key={job.id}
-          class={`kind-${kindOf(job, now.value) ?? "cancelled"}`}
-          href={addresses.job(job.id)}
-          title={`${job.key ?? job.id}, ${shownState(job, now.value)}, due ${timeText(Date.parse(job.dueAt), now.value, zone.value)}`}
-          aria-label={`${job.key ?? job.id}, ${shownState(job, now.value)}`}
-          style={{ "--at": String(Date.parse(job.dueAt) - origin) }}
-          data-line
-        >
-          <i />
-        </a>
-      ))}
+      {jobs.map((job) => {
+        const pause = pauseOf(job.topic);
+        const text = `${job.key ?? job.id}, ${shownState(job, now.value, pause)}`;
+        return (
+          <a
+            key={job.id}
+            class={`kind-${kindOf(job, now.value, pause) ?? "cancelled"}`}
+            href={addresses.job(job.id)}
+            title={`${text}, due ${timeText(Date.parse(job.dueAt), now.value, zone.value)}`}
+            aria-label={text}
+            style={{ "--at": String(Date.parse(job.dueAt) - origin) }}
+            data-line
+          >
+            <i />
+          </a>
+        );
+      })}
     </div>
   );
 }

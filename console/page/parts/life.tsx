@@ -1,5 +1,6 @@
 import type { JobJson } from "../../../http/answers.ts";
-import { shownState } from "../shown-state.ts";
+import { topicOf } from "../reads.ts";
+import { isHolding, shownState } from "../shown-state.ts";
 import { now } from "../state.ts";
 import { durationText } from "../times.ts";
 import { TextBlock } from "./text-block.tsx";
@@ -28,14 +29,14 @@ export function Life({ job }: { job: JobJson }) {
       {job.timeline.map((event, index) => {
         const [mark, colour] = LOOKS[event.event] ?? ["·", ""];
         const before = job.timeline[index - 1];
-        const moved = movedText(event, job.timeline.slice(0, index));
+        const by = movedBy(event, job.timeline.slice(0, index));
         return (
           <li key={`${event.at} ${event.event}`}>
             <span class={`mark ${colour}`} aria-hidden="true">
               {mark}
             </span>
             <div>
-              <strong>{textOf(event, before)}</strong> <Time at={event.at} />
+              <strong>{textOf(event, before, by)}</strong> <Time at={event.at} />
               {before && (
                 <span class="gap quiet">
                   {" "}
@@ -45,7 +46,7 @@ export function Life({ job }: { job: JobJson }) {
               {event.dueAt !== undefined && (
                 <div class="quiet">
                   due <Time at={event.dueAt} />
-                  {moved}
+                  {by !== undefined && movedText(by)}
                 </div>
               )}
               {event.error !== undefined && (
@@ -60,16 +61,24 @@ export function Life({ job }: { job: JobJson }) {
   );
 }
 
-/** By how much a move has changed the due time, such as `, 1 h later than before`. Empty if the time before is not known. */
-function movedText({ event, dueAt }: Event, earlier: readonly Event[]): string {
+/** By how much a move has changed the due time, ms. `undefined` if the time before is not known. */
+function movedBy({ event, dueAt }: Event, earlier: readonly Event[]): number | undefined {
   const before = earlier.findLast((one) => one.dueAt !== undefined)?.dueAt;
-  if (event !== "moved" || dueAt === undefined || before === undefined) return "";
-  const by = Date.parse(dueAt) - Date.parse(before);
+  if (event !== "moved" || dueAt === undefined || before === undefined) return undefined;
+  return Date.parse(dueAt) - Date.parse(before);
+}
+
+/** Such as `, 1 h later than before`. */
+function movedText(by: number): string {
   if (by === 0) return ", as before";
   return `, ${durationText(Math.abs(by))} ${by < 0 ? "earlier" : "later"} than before`;
 }
 
-function textOf({ event, attempt, lateness }: Event, before: Event | undefined): string {
+function textOf(
+  { event, attempt, lateness }: Event,
+  before: Event | undefined,
+  by: number | undefined,
+): string {
   const run = attempt === undefined ? "" : ` attempt ${attempt}`;
   const late = lateness === undefined ? "" : `, ${durationText(lateness * 1000)} late`;
   switch (event) {
@@ -78,7 +87,9 @@ function textOf({ event, attempt, lateness }: Event, before: Event | undefined):
     case "sent":
       return `sent to the queue for${run}`;
     case "moved":
-      return before?.event === "dead" ? "redriven" : event;
+      if (before?.event === "dead") return "redriven";
+      // A change of the body, or a move to the same time.
+      return by === 0 ? "changed" : event;
     case "asked-to-retry":
       return `asked to run again after${run}`;
     default:
@@ -88,13 +99,19 @@ function textOf({ event, attempt, lateness }: Event, before: Event | undefined):
 
 /** What a job that has not ended waits for. */
 function Next({ job }: { job: JobJson }) {
-  const { dueAt, heldUntil = dueAt, leaseUntil, maxAttempts, attempt } = job;
+  const { topic, dueAt, heldUntil = dueAt, leaseUntil, maxAttempts, attempt } = job;
+  const { pause, policy } = topicOf(topic) ?? {};
+  const holding = job.state === "scheduled" && isHolding(pause) ? pause : undefined;
+  const isDue = Date.parse(heldUntil) <= now.value;
   const text = {
     scheduled: `starts attempt ${attempt + 1} of ${maxAttempts}`,
     held: "is held by a pause, a limit or a window, and may start",
-    late: "should have started: its consumer is slow or does not run",
+    late:
+      policy?.maxPerSecond === undefined
+        ? "should have started: its consumer is slow or does not run"
+        : `should have started: other jobs have used up the limit of ${policy.maxPerSecond} a second, or its consumer is slow or does not run`,
     running: "is running; if nothing is heard of the run, the job runs again after",
-  }[shownState(job, now.value) as string];
+  }[shownState(job, now.value, pause) as string];
   if (text === undefined) return null;
   const at = job.state === "running" ? leaseUntil : heldUntil;
   return (
@@ -103,7 +120,22 @@ function Next({ job }: { job: JobJson }) {
         …
       </span>
       <div>
-        {text} {at !== undefined && <Time at={at} />}
+        {holding && isDue ? (
+          "is held: "
+        ) : (
+          <>
+            {text} {at !== undefined && <Time at={at} />}
+            {holding && "; "}
+          </>
+        )}
+        {holding && (
+          <>
+            {holding.state === "paused"
+              ? "the topic has been paused since"
+              : "the topic is being resumed. It was paused at"}{" "}
+            <Time at={holding.since} />
+          </>
+        )}
       </div>
     </li>
   );

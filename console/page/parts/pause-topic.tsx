@@ -1,14 +1,28 @@
 import { useState } from "preact/hooks";
 import type { TopicJson } from "../../../http/answers.ts";
 import { api } from "../api.ts";
+import { isHolding, type Pause } from "../shown-state.ts";
 import { Action } from "./action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
+import { Time } from "./time.tsx";
+
+/** Says that a topic is paused and since when, or that a resume has not yet released all of its jobs. */
+export function PauseBadge({ pause }: { pause: Pause | undefined }) {
+  if (!isHolding(pause)) return null;
+  if (pause.state === "resuming") return <span class="badge held">▶ resuming</span>;
+  return (
+    <span>
+      <span class="badge held">❚❚ paused</span> since <Time at={pause.since} />
+    </span>
+  );
+}
 
 /** A button that pauses a topic. */
 export function PauseTopic({ topic }: { topic: string }) {
   return (
     <Action
       label="Pause"
+      of={topic}
       title={`Pause ${topic}?`}
       confirm="Pause the topic"
       run={async () => {
@@ -24,7 +38,7 @@ export function PauseTopic({ topic }: { topic: string }) {
   );
 }
 
-type ResumeProps = Pick<TopicJson, "topic" | "depths"> & { readonly pause: NonNullable<TopicJson["pause"]> };
+type ResumeProps = Pick<TopicJson, "topic" | "depths"> & { readonly pause: Pause };
 
 /** Resumes a paused topic, at a rate that the user may choose. */
 export function ResumeTopic({ topic, depths, pause }: ResumeProps) {
@@ -34,6 +48,7 @@ export function ResumeTopic({ topic, depths, pause }: ResumeProps) {
   return (
     <Action
       label="Resume"
+      of={topic}
       title={`Resume ${topic}?`}
       confirm="Resume the topic"
       run={async () => {
@@ -48,8 +63,8 @@ export function ResumeTopic({ topic, depths, pause }: ResumeProps) {
     >
       <p>
         {pause.parked === 0
-          ? "No job is parked. A rate matters only if jobs are parked before the topic is resumed."
-          : `${parkedText(pause.parked)} that became due ${pause.parked === 1 ? "is" : "are"} parked. They will start, ${paceText(perSecond)}.`}
+          ? "No job is held. A rate matters only if jobs are held before the topic is resumed."
+          : `${heldText(pause.parked)} that became due ${pause.parked === 1 ? "is" : "are"} held. They will start, ${paceText(perSecond)}.`}
       </p>
       <p>
         {ready + delayed + inFlight === 0
@@ -65,8 +80,8 @@ function paceText(perSecond: number | undefined): string {
   return perSecond === undefined ? "all of them at once" : `${perSecond} a second`;
 }
 
-/** The API counts parked jobs up to 1,000. */
-export function parkedText(parked: number): string {
+/** The API counts held jobs up to 1,000. */
+export function heldText(parked: number): string {
   if (parked >= 1000) return "1,000 or more jobs";
   return parked === 1 ? "1 job" : `${parked} jobs`;
 }

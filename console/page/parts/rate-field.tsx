@@ -11,6 +11,7 @@ type Props = {
 /** A field for how many jobs may start in a second. Under the field stands how long the starts take. */
 export function RateField({ value, onChange, jobs }: Props) {
   const rate = rateOf(value);
+  const isWrong = rate !== undefined && !(rate >= RATES.lowest && rate <= RATES.highest);
   return (
     <div class="field">
       <label>
@@ -18,16 +19,23 @@ export function RateField({ value, onChange, jobs }: Props) {
         <input
           type="number"
           min={RATES.lowest}
+          max={RATES.highest}
           step="any"
           value={value}
           onInput={(event) => onChange(event.currentTarget.value)}
         />
       </label>
-      <p class="quiet" aria-live="polite">
-        {rate === undefined
-          ? "Empty: all start at once."
-          : jobs !== undefined && rate > 0 && `The starts take ${durationText((jobs / rate) * 1000)}.`}
-      </p>
+      {isWrong ? (
+        <p class="wrong" aria-live="polite">
+          must be from {RATES.lowest} to {RATES.highest.toLocaleString("en")}
+        </p>
+      ) : (
+        <p class="quiet" aria-live="polite">
+          {rate === undefined
+            ? "Empty: all start at once."
+            : jobs !== undefined && `The starts take ${durationText((jobs / rate) * 1000)}.`}
+        </p>
+      )}
     </div>
   );
 }

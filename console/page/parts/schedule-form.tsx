@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { messageOf } from "../../../core/errors.ts";
 import type { ScheduleJson } from "../../../http/answers.ts";
 import { call } from "../api.ts";
+import { jsonText } from "../direction.ts";
 import { OPTION_NAMES, type OptionTexts, optionTexts, readOptions } from "../job-fields.ts";
 import { readJson } from "../json-text.ts";
 import { useTopics } from "../reads.ts";
@@ -154,7 +155,7 @@ function fieldsOf(schedule: ScheduleJson | undefined): Fields {
     expression: schedule?.expression ?? "",
     timezone: schedule?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     topic: schedule?.topic ?? "",
-    body: schedule ? JSON.stringify(schedule.body, undefined, 2) : "{}",
+    body: schedule ? jsonText(schedule.body, 2) : "{}",
     start: schedule?.start ?? "",
     end: schedule?.end ?? "",
     flexibleWindow: schedule?.flexibleWindow === undefined ? "" : `${schedule.flexibleWindow}s`,

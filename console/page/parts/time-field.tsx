@@ -10,12 +10,14 @@ type Props = {
   readonly onChange: (words: string) => void;
   /** Whether the field may stay empty. */
   readonly isOptional?: boolean;
+  /** Whether this is the time of a job. A job with a time in the past becomes due at once. */
+  readonly isOfJob?: boolean;
   /** What the Enter key does. Default: it submits the form. */
   readonly onEnter?: () => void;
 };
 
 /** A field for a time in words. Under the field stands the time that was understood, or why the words name no time. */
-export function TimeField({ label, value, onChange, isOptional, onEnter }: Props) {
+export function TimeField({ label, value, onChange, isOptional, isOfJob, onEnter }: Props) {
   const id = useId();
   const isEmpty = value.trim() === "";
   const read = readTime(value, now.value, zone.value);
@@ -37,6 +39,7 @@ export function TimeField({ label, value, onChange, isOptional, onEnter }: Props
       </label>
       <p id={id} class={isWrong ? "wrong" : "quiet"} aria-live="polite">
         {"at" in read && <Time at={read.at} />}
+        {"at" in read && isOfJob && read.at < now.value && ": in the past, so it means at once"}
         {isWrong && read.error}
         {isEmpty && (isOptional ? "may stay empty" : "such as: tomorrow 9:00")}
       </p>

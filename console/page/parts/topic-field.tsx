@@ -1,5 +1,6 @@
 import { useTopics } from "../reads.ts";
 import { Choice } from "./choice.tsx";
+import { PauseBadge } from "./pause-topic.tsx";
 
 type Props = {
   readonly value: string;
@@ -8,7 +9,7 @@ type Props = {
   readonly none?: string;
 };
 
-/** A choice of one of the queue's topics. */
+/** A choice of one of the queue's topics. Under it stands whether the topic is paused. */
 export function TopicField({ value, onChange, none }: Props) {
   const topics = useTopics();
   const names = (topics.data ?? []).map(({ topic }) => topic);
@@ -17,6 +18,7 @@ export function TopicField({ value, onChange, none }: Props) {
   return (
     <div class="field">
       <Choice label="Topic" value={value} options={all} onChange={onChange} none={none} />
+      <PauseBadge pause={topics.data?.find(({ topic }) => topic === value)?.pause} />
     </div>
   );
 }

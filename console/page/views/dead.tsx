@@ -1,7 +1,8 @@
+import { signal } from "@preact/signals";
 import { useQuery } from "@tanstack/preact-query";
-import { useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { JobSummary } from "../../../http/answers.ts";
-import { api, REFRESH_MS } from "../api.ts";
+import { api, REFRESH_MS, refetchEvery } from "../api.ts";
 import { diedAt, type ErrorGroup, groupByError } from "../error-groups.ts";
 import { JobLine } from "../parts/job-line.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
@@ -21,7 +22,11 @@ export function DeadView() {
     <>
       <h1>Dead jobs</h1>
       <div class="filters">
-        <TopicField value={topic} none="choose a topic" onChange={(name) => change({ topic: name })} />
+        <TopicField
+          value={topic}
+          none="choose a topic"
+          onChange={(name) => change({ topic: name, open: undefined })}
+        />
       </div>
       {topic === "" ? <AllTopics /> : <DeadOf key={topic} topic={topic} />}
     </>
@@ -66,13 +71,21 @@ const READ_JOBS = 2000;
 /** More dead jobs are read less often. */
 const OFTEN_READ_JOBS = 200;
 
+/** The ids of the chosen jobs. They stay chosen while the user looks at one of them in its own view. */
+const chosenIds = signal<ReadonlySet<string>>(new Set());
+function choose(ids: ReadonlySet<string>): void {
+  chosenIds.value = ids;
+}
+
 function DeadOf({ topic }: { topic: string }) {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const chosen = chosenIds.value;
   const dead = useQuery({
     queryKey: ["dead", topic],
     queryFn: ({ signal }) => firstOf(api.dead(topic, { signal, pageSize: 1000 }), READ_JOBS),
-    refetchInterval: ({ state: { data } }) =>
-      (data?.length ?? 0) <= OFTEN_READ_JOBS ? Math.max(REFRESH_MS, 5000) : 30_000,
+    refetchInterval: ({ state }) =>
+      refetchEvery((state.data?.length ?? 0) <= OFTEN_READ_JOBS ? Math.max(REFRESH_MS, 5000) : 30_000)({
+        state,
+      }),
   });
   return (
     <Loaded query={dead} what={`the dead jobs of ${topic}`}>
@@ -105,13 +118,13 @@ function DeadOf({ topic }: { topic: string }) {
                 topic={topic}
                 ids={ids}
                 errors={chosenGroups.map(({ name }) => name)}
-                onDone={() => setChosen(new Set())}
+                onDone={() => choose(new Set())}
               />
               <RedriveAll topic={topic} errors={groups.map(({ name }) => name)} />
             </div>
             <ul class="groups">
               {groups.map((group) => (
-                <Group key={group.name} topic={topic} group={group} chosen={chosen} choose={setChosen} />
+                <Group key={group.name} topic={topic} group={group} chosen={chosen} />
               ))}
             </ul>
           </>
@@ -125,11 +138,14 @@ type GroupProps = {
   readonly topic: string;
   readonly group: ErrorGroup;
   readonly chosen: ReadonlySet<string>;
-  readonly choose: (ids: ReadonlySet<string>) => void;
 };
 
-function Group({ topic, group: { name, jobs }, chosen, choose }: GroupProps) {
-  const [isOpen, setOpen] = useState(false);
+function Group({ topic, group: { name, jobs }, chosen }: GroupProps) {
+  const [query, change] = useSearch();
+  // The address names the open group, so that the group is open again after a visit to one of its jobs.
+  const isOpen = query.open === name;
+  /** The job whose box was clicked last. */
+  const clicked = useRef<string | undefined>(undefined);
   const ids = jobs.map(({ id }) => id);
   const count = ids.filter((id) => chosen.has(id)).length;
   const [latest] = jobs;
@@ -142,11 +158,23 @@ function Group({ topic, group: { name, jobs }, chosen, choose }: GroupProps) {
     }
     choose(next);
   }
+  function click(id: string, isChosen: boolean, isRange: boolean): void {
+    const [at, from] = [ids.indexOf(id), ids.indexOf(clicked.current ?? "")];
+    clicked.current = id;
+    const isAlone = !isRange || from === -1;
+    set(isAlone ? [id] : ids.slice(Math.min(at, from), Math.max(at, from) + 1), isChosen);
+  }
   return (
     <li class="group">
       <div class="group-head">
         {/* The jobs stand below the button, and so they are not in here. */}
-        <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <details
+          open={isOpen}
+          onToggle={({ currentTarget: { open } }) => {
+            // A group that closes because another one was opened changes nothing.
+            if (open !== isOpen) change({ open: open ? name : undefined });
+          }}
+        >
           <summary>
             <strong>{jobs.length.toLocaleString("en")}</strong> × {name}
             <div class="quiet">
@@ -180,13 +208,18 @@ function Group({ topic, group: { name, jobs }, chosen, choose }: GroupProps) {
             <button type="button" onClick={() => set(ids, count < ids.length)}>
               {count < ids.length ? `Choose all ${ids.length} of this group` : "Choose none of this group"}
             </button>
+            {ids.length > 2 && (
+              <span class="quiet">
+                With Shift, a click chooses all jobs from the last one that you clicked.
+              </span>
+            )}
           </div>
           <Rows rows={jobs} keyOf={({ id }) => id} height={48} label={`Dead jobs: ${name}`}>
             {(job) => (
               <ChoosableJob
                 job={job}
                 isChosen={chosen.has(job.id)}
-                set={(isChosen) => set([job.id], isChosen)}
+                click={(isChosen, isRange) => click(job.id, isChosen, isRange)}
               />
             )}
           </Rows>
@@ -199,17 +232,18 @@ function Group({ topic, group: { name, jobs }, chosen, choose }: GroupProps) {
 type ChoosableProps = {
   readonly job: JobSummary;
   readonly isChosen: boolean;
-  readonly set: (isChosen: boolean) => void;
+  /** Called with `isRange` if the Shift key is down. */
+  readonly click: (isChosen: boolean, isRange: boolean) => void;
 };
 
-function ChoosableJob({ job, isChosen, set }: ChoosableProps) {
+function ChoosableJob({ job, isChosen, click }: ChoosableProps) {
   return (
     <div class="choice">
       <input
         type="checkbox"
         checked={isChosen}
         aria-label={`Choose ${job.key ?? job.id}`}
-        onChange={(event) => set(event.currentTarget.checked)}
+        onClick={({ currentTarget, shiftKey }) => click(currentTarget.checked, shiftKey)}
       />
       <JobLine job={job} />
     </div>

@@ -80,7 +80,7 @@ export function EnqueueView() {
       <form class="columns" onSubmit={(event) => void file(event)}>
         <div>
           <TopicField value={topic} onChange={(name) => change({ topic: name })} />
-          <TimeField label="Due" value={when} onChange={setWhen} />
+          <TimeField label="Due" isOfJob value={when} onChange={setWhen} />
           <div class="field">
             <label>
               Key (optional)
@@ -118,10 +118,10 @@ export function EnqueueView() {
           <OptionFields texts={options} onChange={setOptions} />
           <p>
             {job === undefined || !("at" in due) ? (
-              "Mend the time and the body first."
+              `Mend ${[...("at" in due ? [] : ["the time"]), ...("value" in json ? [] : ["the body"])].join(" and ")} first.`
             ) : (
               <>
-                This files one job of <strong>{topic}</strong>, due <Time at={due.at} />.
+                This files one job of <strong>{topic}</strong>, due <Time at={Math.max(due.at, now.value)} />.
               </>
             )}
           </p>
@@ -134,9 +134,9 @@ export function EnqueueView() {
         </div>
         <div>
           <h2>The same call as curl</h2>
-          <Copied name="curl command" text={job ? curlText(job, apiUrl, about.auth) : "…"} />
+          <Copied name="curl command" text={job && curlText(job, apiUrl, about.auth)} />
           <h2>The same call as TypeScript</h2>
-          <Copied name="TypeScript" text={job ? typescriptText(job, apiUrl, about.auth) : "…"} />
+          <Copied name="TypeScript" text={job && typescriptText(job, apiUrl, about.auth)} />
         </div>
       </form>
     </>

@@ -1,4 +1,5 @@
 import type { JobJson } from "../../../http/answers.ts";
+import { jsonText } from "../direction.ts";
 import { StateBadge } from "../parts/badge.tsx";
 import { Copied } from "../parts/copied.tsx";
 import { Facts } from "../parts/facts.tsx";
@@ -8,13 +9,15 @@ import { Loaded } from "../parts/loaded.tsx";
 import { addresses } from "../parts/search.ts";
 import { TextBlock } from "../parts/text-block.tsx";
 import { Time } from "../parts/time.tsx";
-import { useJob } from "../reads.ts";
+import { useJob, useTopics } from "../reads.ts";
 import { about } from "../server.ts";
 import "./job.css";
 
 /** One job: its life, its body, its options and its last error, and what can be done with it. */
 export function JobView({ id = "" }: { id?: string }) {
   const job = useJob(id);
+  // Whether the job is late or held depends on its topic's pause.
+  useTopics();
   return (
     <Loaded query={job} what={`the job ${id}`}>
       {(found) => (
@@ -29,9 +32,15 @@ export function JobView({ id = "" }: { id?: string }) {
           <JobActions job={found} />
           <div class="columns">
             <div>
-              {found.lastError !== undefined && <LastError job={found} error={found.lastError} />}
+              {found.lastError !== undefined && (
+                <section aria-labelledby="error-title">
+                  <h2 id="error-title">Last error</h2>
+                  <TextBlock text={found.lastError} label="Text of the last error" />
+                </section>
+              )}
               <section aria-labelledby="life-title">
                 <h2 id="life-title">Life</h2>
+                <LogLinks job={found} />
                 <Life job={found} />
                 {found.timeline.length === MOST_HAPPENINGS && (
                   <p class="quiet">Only the last {MOST_HAPPENINGS} events of a job are kept.</p>
@@ -41,7 +50,7 @@ export function JobView({ id = "" }: { id?: string }) {
             <div>
               <section aria-labelledby="body-title">
                 <h2 id="body-title">Body</h2>
-                <Copied name="body" text={JSON.stringify(found.body, undefined, 2)} />
+                <Copied name="body" text={jsonText(found.body, 2)} />
               </section>
               <Facts fields={found} without={SEEN_ELSEWHERE} />
             </div>
@@ -55,22 +64,16 @@ export function JobView({ id = "" }: { id?: string }) {
 /** The API answers so many events of a job at most. */
 const MOST_HAPPENINGS = 10;
 
-function LastError({ job, error }: { job: JobJson; error: string }) {
+function LogLinks({ job: { id, logUrl } }: { job: JobJson }) {
   return (
-    <section aria-labelledby="error-title">
-      <h2 id="error-title">Last error</h2>
-      <TextBlock text={error} label="Text of the last error" />
-      <p>
-        {job.logUrl !== undefined && (
-          <a href={job.logUrl} target="_blank" rel="noreferrer">
-            Open the log of this job in CloudWatch
-          </a>
-        )}
-        {about.hasLive && (
-          <a href={addresses.live({ job: job.id })}>Show the lines of this job in the live log</a>
-        )}
-      </p>
-    </section>
+    <p>
+      {logUrl !== undefined && (
+        <a href={logUrl} target="_blank" rel="noreferrer">
+          Open the log of this job in CloudWatch
+        </a>
+      )}
+      {about.hasLive && <a href={addresses.live({ job: id })}>Show the lines of this job in the live log</a>}
+    </p>
   );
 }
 

@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/preact-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { JobSummary } from "../../../http/answers.ts";
-import { queries, REFRESH_MS } from "../api.ts";
+import { queries, REFRESH_MS, refetchEvery } from "../api.ts";
 import { BulkAction } from "../parts/bulk-action.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { JobLine } from "../parts/job-line.tsx";
@@ -39,7 +39,12 @@ export function JobsView() {
 
 /** Opens the job that was found, or lists the jobs if several topics have the key. */
 function Found({ text }: { text: string }) {
-  const found = useQuery({ queryKey: ["find", text], queryFn: ({ signal }) => findJobs(text, signal) });
+  const found = useQuery({
+    queryKey: ["find", text],
+    queryFn: ({ signal }) => findJobs(text, signal),
+    // What was not found will hardly appear by itself, and each search makes a call for each topic.
+    refetchInterval: ({ state: { data } }) => (data?.length === 0 ? false : REFRESH_MS),
+  });
   const { route } = useLocation();
   const only = found.data?.length === 1 ? found.data[0]?.id : undefined;
   useEffect(() => {
@@ -109,10 +114,13 @@ function Selected() {
     getNextPageParam: ({ cursor }) => cursor,
     // The lines of the selection before stay until those of a new selection are read, so that nothing moves under the pointer.
     placeholderData: (before) => before,
-    refetchInterval: ({ state: { data } }) =>
-      (data?.pages.length ?? 0) <= REFRESHED_PAGES ? Math.max(REFRESH_MS, 5000) : false,
+    refetchInterval: ({ state }) =>
+      (state.data?.pages.length ?? 0) <= REFRESHED_PAGES &&
+      refetchEvery(Math.max(REFRESH_MS, 5000))({ state }),
   });
-  const { fetchNextPage, hasNextPage, isFetchingNextPage, isPlaceholderData, data } = pages;
+  const { fetchNextPage, hasNextPage, isFetching, isFetchingNextPage, isPlaceholderData, data } = pages;
+  /** Whether the list is from before an action. */
+  const isOld = isFetching && queries.getQueryState(["jobs", asked])?.isInvalidated;
   const readOn = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
@@ -137,7 +145,7 @@ function Selected() {
                   {hasNextPage
                     ? `, from ${read.length} ${read.length === 1 ? "page" : "pages"}; the rest of the range is ${isFetchingNextPage ? "being read" : "not read yet"}`
                     : ""}
-                  .
+                  .{isOld && " Reading again …"}
                 </>
               )}
               {!from && !to && (
@@ -365,7 +373,7 @@ function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection:
           isReady={time !== undefined}
           impossible={impossible}
         >
-          <TimeField label="New time" value={words} onChange={setWords} />
+          <TimeField label="New time" isOfJob value={words} onChange={setWords} />
           <p>All jobs move to the same moment. Words such as "in 30 minutes" count from now.</p>
         </BulkAction>
         <BulkAction

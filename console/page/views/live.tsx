@@ -13,7 +13,7 @@ import "./live.css";
 /** The lines of the local stack's log, as they are written. */
 export function LiveView() {
   const [{ topic = "", job = "", text = "" }, change] = useSearch();
-  const { lines, isLost } = useLiveLines();
+  const { lines, connection } = useLiveLines();
   const [frozen, setFrozen] = useState<readonly LiveLine[] | undefined>();
   const all = frozen ?? lines;
   const shown = useMemo(() => matchingLines(all, { topic, job, text }), [all, topic, job, text]);
@@ -26,7 +26,12 @@ export function LiveView() {
         <div class="field">
           <label>
             Job id
-            <input value={job} onInput={(event) => change({ job: event.currentTarget.value.trim() })} />
+            <input
+              class="id"
+              value={job}
+              placeholder="a job's id or its beginning"
+              onInput={(event) => change({ job: event.currentTarget.value.trim() })}
+            />
           </label>
         </div>
         <div class="field">
@@ -36,7 +41,7 @@ export function LiveView() {
           </label>
         </div>
       </div>
-      {isLost && (
+      {connection === "lost" && (
         <div class="stale" role="status">
           <p>The local stack does not answer. New lines appear when it is back.</p>
         </div>
@@ -51,12 +56,15 @@ export function LiveView() {
         <span class="quiet">The times are {zoneName(now.value, zone.value)}.</span>
       </div>
       {shown.length === 0 ? (
-        <Empty>
-          <p>
-            {lines.length === 0 ? "Nothing has happened yet." : "No line matches."} Lines appear here as they
-            are written.
-          </p>
-        </Empty>
+        // Without a connection nobody knows whether something has happened.
+        (connection === "open" || lines.length > 0) && (
+          <Empty>
+            <p>
+              {lines.length === 0 ? "Nothing has happened yet." : "No line matches."} Lines appear here as
+              they are written.{job !== "" && " They name jobs by their ids, not by their keys."}
+            </p>
+          </Empty>
+        )
       ) : (
         <Rows
           rows={shown}
@@ -88,15 +96,18 @@ function Line({ line }: { line: LiveLine }) {
 }
 
 /** Follows the stream of lines. The browser opens a lost stream again by itself, and the server sends what was missed. */
-function useLiveLines(): { lines: readonly LiveLine[]; isLost: boolean } {
+function useLiveLines(): {
+  lines: readonly LiveLine[];
+  connection: "opening" | "open" | "lost";
+} {
   const [lines, setLines] = useState<readonly LiveLine[]>([]);
-  const [isLost, setLost] = useState(false);
+  const [connection, setConnection] = useState<"opening" | "open" | "lost">("opening");
   const arrived = useRef<LiveLine[]>([]);
   useEffect(() => {
     const source = new EventSource(LIVE_PATH);
     let frame = 0;
-    source.onopen = () => setLost(false);
-    source.onerror = () => setLost(true);
+    source.onopen = () => setConnection("open");
+    source.onerror = () => setConnection("lost");
     source.onmessage = ({ data }) => {
       arrived.current.push(JSON.parse(data));
       // Many lines may arrive between two frames. Draw them together.
@@ -111,5 +122,5 @@ function useLiveLines(): { lines: readonly LiveLine[]; isLost: boolean } {
       source.close();
     };
   }, []);
-  return { lines, isLost };
+  return { lines, connection };
 }

@@ -5,13 +5,13 @@ import type { JobSummary, ScheduleSummary, TopicJson } from "../../../http/answe
 import type { Lateness } from "../lateness.ts";
 import { Bars } from "../parts/bars.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
-import { PauseTopic, parkedText, ResumeTopic } from "../parts/pause-topic.tsx";
+import { heldText, PauseBadge, PauseTopic, ResumeTopic } from "../parts/pause-topic.tsx";
 import { addresses } from "../parts/search.ts";
-import { Time } from "../parts/time.tsx";
 import { Explained, WordList } from "../parts/words.tsx";
 import { AHEAD_MINUTES, useDueNext, useLateJobs, useLateness, useSchedules, useTopics } from "../reads.ts";
+import { isHolding, type Pause } from "../shown-state.ts";
 import { now, zone } from "../state.ts";
-import { durationText, MINUTE, timeText } from "../times.ts";
+import { DAY, durationText, HOUR, isoAt, MINUTE, timeText } from "../times.ts";
 import type { Word } from "../words.ts";
 
 /** The words of the overview that need an explanation. */
@@ -110,8 +110,8 @@ function needsOf(
         ? [
             {
               topic,
-              href: addresses.jobs({ topic }),
-              text: `${topic} has been paused since ${timeText(Date.parse(pause.since), now.value, zone.value)}${pause.parked > 0 ? `, and holds ${parkedText(pause.parked)}` : ""}.`,
+              href: heldJobs(topic, pause),
+              text: `${topic} has been paused since ${timeText(Date.parse(pause.since), now.value, zone.value)}${pause.parked > 0 ? `, and holds ${heldText(pause.parked)}` : ""}.`,
             },
           ]
         : [],
@@ -123,6 +123,16 @@ function needsOf(
         text: `The schedule ${name} is paused, and files no jobs.`,
       })),
   ];
+}
+
+/**
+ * The waiting jobs of a paused topic: those that were due since an hour before the pause, because they may have waited then, and
+ * those of the next hour. A list has at most 31 days.
+ */
+function heldJobs(topic: string, { since }: Pause): string {
+  const minute = Math.floor(now.value / MINUTE) * MINUTE;
+  const from = Math.max(Date.parse(since) - HOUR, minute - 30 * DAY);
+  return addresses.jobs({ topic, state: "scheduled", from: isoAt(from), to: isoAt(minute + HOUR) });
 }
 
 function Needs({ needs }: { needs: readonly Need[] }) {
@@ -190,28 +200,22 @@ function TopicCard({
 }) {
   const isTracked = policy.tracking === "full";
   const isPaused = pause?.state === "paused";
-  // The API calls a topic `resuming` for some minutes after its last job was released.
-  const isReleasing = pause?.state === "resuming" && pause.parked > 0;
+  const holding = isHolding(pause) ? pause : undefined;
   return (
     <li class="card" aria-labelledby={`topic-${topic}`}>
       <div class="card-head">
         <h2 id={`topic-${topic}`}>
-          <a href={addresses.jobs({ topic })}>{topic}</a>
+          <a href={holding ? heldJobs(topic, holding) : addresses.jobs({ topic })}>{topic}</a>
         </h2>
         <span class="quiet">{consumerText(policy)}</span>
-        {isPaused && (
-          <span>
-            <span class="badge held">❚❚ paused</span> since <Time at={pause.since} />
-          </span>
-        )}
-        {isReleasing && <span class="badge held">▶ resuming</span>}
+        <PauseBadge pause={pause} />
       </div>
       <DueNext topic={topic} />
       <dl class="figures">
         <Figure name="ready" value={depths.ready.toLocaleString("en")} />
         <Figure name="delayed" value={depths.delayed.toLocaleString("en")} />
         <Figure name="in flight" value={depths.inFlight.toLocaleString("en")} />
-        <Figure name="held" value={pause ? parkedText(pause.parked).replace(/ jobs?/, "") : "0"} />
+        <Figure name="held" value={pause ? heldText(pause.parked).replace(/ jobs?/, "") : "0"} />
         <Figure
           name="dead"
           value={depths.dead.toLocaleString("en")}
@@ -227,9 +231,9 @@ function TopicCard({
         />
       </dl>
       <div class="buttons">
-        {pause && (isPaused || isReleasing) && <ResumeTopic {...{ topic, depths, pause }} />}
+        {holding && <ResumeTopic {...{ topic, depths, pause: holding }} />}
         {!isPaused && <PauseTopic topic={topic} />}
-        <a class="button" href={addresses.enqueue({ topic })}>
+        <a class="button" href={addresses.enqueue({ topic })} aria-label={`Enqueue a job of ${topic}`}>
           Enqueue …
         </a>
       </div>

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";
 import type { ScheduleJson } from "../../../http/answers.ts";
 import { api } from "../api.ts";
+import { jsonText } from "../direction.ts";
 import { Action } from "../parts/action.tsx";
 import { Copied } from "../parts/copied.tsx";
 import { Facts } from "../parts/facts.tsx";
@@ -49,7 +50,7 @@ export function ScheduleView({ name = "" }: { name?: string }) {
             <div>
               <section aria-labelledby="body-title">
                 <h2 id="body-title">Body of its jobs</h2>
-                <Copied name="body" text={JSON.stringify(found.body, undefined, 2)} />
+                <Copied name="body" text={jsonText(found.body, 2)} />
               </section>
               <Facts fields={found} without={["name", "body", "next", "topic", "paused"]} />
             </div>

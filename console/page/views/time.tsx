@@ -186,7 +186,7 @@ function Lanes({ topics, axis }: { topics: readonly string[]; axis: Axis }) {
           ? "Each dot is a job. Point at it to see its key. A click shows the job."
           : "Each lane has its own scale. Point at a bar to see its numbers. A click shows all jobs of its topic and its time, also the cancelled ones."}{" "}
         <a href={addresses.schedules}>Schedules</a> will add jobs at their next occurrences, which are not
-        counted here.
+        counted here. Turn the wheel to zoom, and drag to move.
       </p>
       {error !== undefined && <Failure error={error} what="the jobs of this range" again={again} />}
       <div class="lanes" style={{ "--edge": `${AXIS_EDGE}px` }}>

@@ -1,5 +1,15 @@
 import { expect, test } from "vitest";
-import { textOn } from "../../../console/page/live-lines.ts";
+import { matchingLines, textOn } from "../../../console/page/live-lines.ts";
+
+test("lines are found by a job's id or its beginning, and by a text, in upper or lower case", () => {
+  const line = { number: 1, at: 0, topic: "work", job: "01ABC", text: "12:00:05.004  onWork  Paid" };
+  const found = (filter: object) => matchingLines([line], { topic: "", job: "", text: "", ...filter }).length;
+  expect(found({ job: "01ABC" })).toBe(1);
+  expect(found({ job: "01ab" })).toBe(1);
+  expect(found({ job: "01AD" })).toBe(0);
+  expect(found({ text: "paid" })).toBe(1);
+  expect(found({ topic: "other" })).toBe(0);
+});
 
 const CLOCK = "14:00:05.004";
 

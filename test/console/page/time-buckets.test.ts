@@ -21,6 +21,8 @@ const MINUTE = 60_000;
 const NOW = Date.parse("2026-11-26T10:00:00.000Z");
 const iso = (ms: number) => new Date(ms).toISOString();
 
+const noPause = () => undefined;
+
 function job(topic: string, dueAt: number, state: JobSummary["state"], heldUntil?: number): JobSummary {
   const held = heldUntil === undefined ? {} : { heldUntil: iso(heldUntil) };
   const same = { id: `${topic} ${dueAt}`, revision: 0, attempt: 0, maxAttempts: 3, createdAt: iso(0) };
@@ -39,6 +41,7 @@ test("jobs are counted by topic, bucket and kind", () => {
     ],
     MINUTE,
     NOW,
+    noPause,
   );
   expect([...(counts.get("a") ?? [])]).toEqual([
     [NOW, { ...NO_COUNTS, done: 1, failed: 1 }],
@@ -55,6 +58,7 @@ test("a lane says the sum of its jobs, its tallest bar, and which bars are in si
       at.map((after, index) => job("a", NOW + after, index === 0 ? "dead" : "done")),
       MINUTE,
       NOW,
+      noPause,
     ).get("a") ?? new Map();
   expect(countsText(sumOfAll(buckets))).toBe("3 done, 1 dead or expired");
   expect(countsText(sumOfAll(new Map()))).toBe("");
@@ -63,12 +67,20 @@ test("a lane says the sum of its jobs, its tallest bar, and which bars are in si
 });
 
 test("a job that should have started is late, as in the lists", () => {
-  expect(kindOf(job("a", NOW - 10 * MINUTE, "scheduled"), NOW)).toBe("late");
-  expect(kindOf(job("a", NOW + MINUTE, "scheduled"), NOW)).toBe("due");
+  expect(kindOf(job("a", NOW - 10 * MINUTE, "scheduled"), NOW, undefined)).toBe("late");
+  expect(kindOf(job("a", NOW + MINUTE, "scheduled"), NOW, undefined)).toBe("due");
+});
+
+test("the due jobs of a paused topic are held, and not late", () => {
+  const pause = { state: "paused", since: iso(NOW - 20 * MINUTE), parked: 2 } as const;
+  const jobs = ["a", "b"].map((topic) => job(topic, NOW - 10 * MINUTE, "scheduled"));
+  const counts = countJobs(jobs, MINUTE, NOW, (topic) => (topic === "a" ? pause : undefined));
+  expect(countsText(sumOfAll(counts.get("a") ?? new Map()))).toBe("1 held");
+  expect(countsText(sumOfAll(counts.get("b") ?? new Map()))).toBe("1 late");
 });
 
 test("a forecast is added to what is counted already, and leaves that as it is", () => {
-  const before = countJobs([job("a", NOW, "done")], 5 * MINUTE, NOW);
+  const before = countJobs([job("a", NOW, "done")], 5 * MINUTE, NOW, noPause);
   const minutes = [NOW, NOW + MINUTE, NOW + 5 * MINUTE].map((at) => ({ minute: iso(at), count: 10 }));
   const after = withForecast(before, "a", minutes, 5 * MINUTE);
   expect(after.get("a")?.get(NOW)).toEqual({ ...NO_COUNTS, done: 1, due: 20 });
@@ -100,7 +112,7 @@ test("parts begin with the nearest time and cover the range without a gap", () =
 });
 
 test("the bars of each kind contain those below it, after an empty bar", () => {
-  const counts = countJobs([job("a", NOW, "done"), job("a", NOW, "dead")], MINUTE, NOW);
+  const counts = countJobs([job("a", NOW, "done"), job("a", NOW, "dead")], MINUTE, NOW, noPause);
   expect(stacked(counts.get("a") ?? new Map(), MINUTE)).toEqual({
     times: [NOW - MINUTE, NOW],
     sums: [
