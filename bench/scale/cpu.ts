@@ -63,7 +63,7 @@ export async function rehearse(kind: Kind): Promise<Rehearsed> {
   const jobs = virtualJobs(load, SHARDS, 1);
   const usage = { readUnits: 0, writeUnits: 0, sqsRequests: 0, throttles: 0 };
   const world = { timeline, jobs, scale, usage };
-  const unlimited = { admits: () => true, queueWrite: () => 0, count: () => 1 };
+  const unlimited = { admits: () => true, queueWrite: () => 0 };
   const dynamodb = modelledTable(world, unlimited);
   for (const row of cursorsAt(NOW - BUCKET, SHARDS)) dynamodb.put(row);
   const sqs = modelledQueue(world, [], { sent: () => {}, again: () => {} });

@@ -27,7 +27,6 @@ export type Lambda = {
   /** How long each invocation took that has ended: ms. `killed`: how many took longer than the function may. */
   readonly durations: number[];
   readonly killed: () => number;
-  readonly running: () => number;
   readonly errors: unknown[];
 };
 
@@ -49,7 +48,6 @@ export function modelledLambda(settings: {
   const errors: unknown[] = [];
   let started = 0;
   let killed = 0;
-  let running = 0;
 
   const start = (): Environment => {
     started += 1;
@@ -124,17 +122,14 @@ export function modelledLambda(settings: {
     durations,
     errors,
     killed: () => killed,
-    running: () => running,
     invoke(work) {
       const begun = timeline.now();
       const reused = free.pop();
       const environment = reused ?? start();
-      running += 1;
       let hasEnded = false;
       const end = (): boolean => {
         if (hasEnded) return false;
         hasEnded = true;
-        running -= 1;
         durations.push(timeline.now() - begun);
         return true;
       };

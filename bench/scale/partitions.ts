@@ -8,7 +8,6 @@ export type Partitions = {
   admits(what: What, pk: string, units: number): boolean;
   /** Answers how long a write of so many units must wait for its turn: ms. Uses the units up. */
   queueWrite(pk: string, units: number): number;
-  count(): number;
 };
 
 type Partition = {
@@ -39,7 +38,6 @@ export function tablePartitions(first: number, now: () => number): Partitions {
     hotAt: 0,
   });
   const roots = Array.from({ length: first }, () => fresh(0));
-  let count = first;
   const find = (pk: string): Partition => {
     const hash = hashOf(pk);
     let partition = roots[hash % first] as Partition;
@@ -52,7 +50,6 @@ export function tablePartitions(first: number, now: () => number): Partitions {
     partition.hotAt = now();
     if (now() - (partition.hotSince ?? now()) < ASSUMED.splitAfter) return;
     partition.halves = [fresh(partition.depth + 1), fresh(partition.depth + 1)];
-    count += 1;
   };
   return {
     admits(what, pk, units) {
@@ -73,7 +70,6 @@ export function tablePartitions(first: number, now: () => number): Partitions {
       if (begins - now() >= 1000) heat(partition);
       return begins - now();
     },
-    count: () => count,
   };
 }
 
