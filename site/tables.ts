@@ -14,6 +14,7 @@ import { decisions } from "./tables/decisions.ts";
 import { clientErrors, errors } from "./tables/errors.ts";
 import { limits, times } from "./tables/limits.ts";
 import { metrics } from "./tables/metrics.ts";
+import { SCALE_TABLES } from "./tables/scale.ts";
 import { jobOptions, topicSettings } from "./tables/settings.ts";
 
 /** Every table that is made from declarations, by its name in the page. */
@@ -31,6 +32,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   operations,
   options,
   times,
+  ...SCALE_TABLES,
   "topic-settings": topicSettings,
 };
 

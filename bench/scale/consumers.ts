@@ -1,0 +1,152 @@
+import type { Timeline } from "../../test/sim/timeline.ts";
+import type { Job } from "./jobs.ts";
+import { ASSUMED, AWS, type Scale } from "./limits.ts";
+import type { Partitions } from "./partitions.ts";
+
+/** The topic's queue and the function that Lambda calls with its messages. */
+export type Consumers = {
+  /** Takes a message with these jobs, which is visible from `visibleAt` on. */
+  receive(jobs: readonly Job[], visibleAt: number): void;
+  /** How many messages are visible and delayed. */
+  depth(): { ready: number; delayed: number };
+  /** `throttles`: how many jobs had to wait for their writes. */
+  readonly usage: { invocations: number; ms: number; sqsRequests: number; throttles: number };
+};
+
+export type ConsumerSettings = {
+  /** How many invocations there are at once at most. */
+  readonly invocations: number;
+  /** How many pollers are provisioned. Absent: the pollers of Lambda's default mode. */
+  readonly pollers?: number;
+  readonly scale: Scale;
+  /** Lambda polls the queue until then: ms since the epoch. */
+  readonly until: number;
+  readonly started: (job: Job, at: number) => void;
+  readonly finished: (job: Job) => void;
+};
+
+/** How often the model looks for visible messages: ms. */
+const STEP = 100;
+/** How many messages an invocation gets, and how many of its jobs run at once: the defaults of the construct. */
+const BATCH = 10;
+const AT_ONCE = 10;
+/** How many jobs an invocation gets at most, in messages of ten. */
+const BATCH_JOBS = BATCH * 10;
+/** A claim and a settle each write the home. */
+const WRITES = 2;
+/** The jobs that run at once are claimed, run and settled. */
+const WAVE = ASSUMED.handler + 2 * ASSUMED.answer.dynamodb;
+
+/**
+ * Runs jobs as Lambda's event source mapping and our consumer do, by a simple simulation: the code of the consumer does not run here. An
+ * invocation runs the jobs of its batch ten at a time, and each ten wait for the writes of their claims. Jobs start in the order in which
+ * their messages became visible.
+ */
+export function modelledConsumers(
+  timeline: Timeline,
+  partitions: Partitions,
+  { invocations, pollers, scale, until, started, finished }: ConsumerSettings,
+): Consumers {
+  const usage = { invocations: 0, ms: 0, sqsRequests: 0, throttles: 0 };
+  const isFirst = firstMessages();
+  const delayed = new Map<number, (readonly Job[])[]>();
+  let later = 0;
+  let ready: (readonly Job[])[] = [];
+  let next = 0;
+  let running = 0;
+  let environments = 0;
+  let busySince: number | undefined;
+  // A modelled message that stands for more jobs than a batch stands for several batches.
+  const batch = Math.min(BATCH, Math.ceil(BATCH_JOBS / scale.jobs));
+  const atOnce = Math.max(scale.jobs / BATCH_JOBS, 1);
+
+  /** How many invocations the mapping runs at once, so long after messages began to wait. */
+  const allowed = (busyFor: number): number => {
+    const { mapping, poller } = AWS;
+    const minutes = busyFor / 60_000;
+    const polled = pollers
+      ? Math.min(pollers * poller.invocations + poller.aMinute * minutes, poller.most)
+      : Math.min(mapping.first + mapping.aMinute * minutes, mapping.most);
+    const scaled = AWS.environmentsInTenSeconds * (1 + busyFor / 10_000);
+    return Math.min(invocations, polled, scaled, AWS.inFlight / BATCH);
+  };
+
+  const run = (jobs: readonly Job[]): void => {
+    running += atOnce;
+    usage.invocations += atOnce;
+    usage.sqsRequests += 2 * atOnce;
+    const isCold = running > environments;
+    environments = Math.max(environments, running);
+    const begun = timeline.now() + ASSUMED.delivery + (isCold ? ASSUMED.coldStart : 0);
+    // A modelled job that stands for many jobs runs in several waves. The middle one stands for all.
+    const width = Math.max(AT_ONCE / scale.jobs, 1);
+    const waves = Math.max(scale.jobs / (AT_ONCE * atOnce), 1);
+    let end = begun;
+    for (let i = 0; i < jobs.length; i += width) {
+      const wave = jobs.slice(i, i + width);
+      const waits = wave.map(({ bucket }) => partitions.queueWrite(bucket.pk, WRITES * scale.jobs));
+      usage.throttles += waits.filter((ms) => ms > 0).length * scale.jobs;
+      const claimed = Math.max(end, ...waits.map((ms) => timeline.now() + ms));
+      const at = claimed + ASSUMED.answer.dynamodb + ((waves - 1) / 2) * WAVE;
+      for (const job of wave) {
+        started(job, at);
+        timeline.at(at + WAVE, () => finished(job));
+      }
+      end = claimed + waves * WAVE;
+    }
+    usage.ms += (end - begun) * atOnce;
+    timeline.at(end, () => {
+      running -= atOnce;
+    });
+  };
+
+  const step = (): void => {
+    const now = timeline.now();
+    for (const message of delayed.get(now) ?? []) ready.push(message);
+    later -= delayed.get(now)?.length ?? 0;
+    delayed.delete(now);
+    if (next < ready.length) {
+      busySince ??= now;
+      const polls = pollers
+        ? (pollers * AWS.poller.receives * STEP) / 1000 / atOnce
+        : Number.POSITIVE_INFINITY;
+      const most = allowed(now - busySince);
+      for (let polled = 0; polled < polls && running < most && next < ready.length; polled++) {
+        const messages = ready.slice(next, next + batch);
+        next += messages.length;
+        // A claim drops a job's second message.
+        run(messages.flat().filter(isFirst));
+      }
+      if (next > ready.length / 2) {
+        ready = ready.slice(next);
+        next = 0;
+      }
+    } else if (running === 0) busySince = undefined;
+    if (now < until) timeline.at(now + STEP, step);
+  };
+  timeline.at(timeline.now(), step);
+
+  return {
+    usage,
+    receive(jobs, visibleAt) {
+      const at = Math.ceil(Math.max(visibleAt, timeline.now() + 1) / STEP) * STEP;
+      const mates = delayed.get(at) ?? [];
+      mates.push(jobs);
+      delayed.set(at, mates);
+      later += 1;
+    },
+    depth: () => ({ ready: (ready.length - next) * scale.jobs, delayed: later * scale.jobs }),
+  };
+}
+
+/** Makes a function that says whether it is asked about a job for the first time. */
+function firstMessages(): (job: Job) => boolean {
+  const seen = new Map<Job["bucket"], Uint8Array>();
+  return ({ bucket, index }) => {
+    const known = seen.get(bucket) ?? new Uint8Array(bucket.count);
+    seen.set(bucket, known);
+    const isFirst = known[index] === 0;
+    known[index] = 1;
+    return isFirst;
+  };
+}

@@ -1,0 +1,160 @@
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { SQSClient } from "@aws-sdk/client-sqs";
+import { settings as clientSettings } from "../../aws/clients.ts";
+import { dynamoPool } from "../../aws/pool.ts";
+import { sqsQueues } from "../../aws/queues.ts";
+import type { Policy } from "../../core/policy.ts";
+import { SIZES } from "../../core/work-sizes.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { drawsOf } from "../../test/sim/draws.ts";
+import type { Row } from "../../test/sim/services/expressions.ts";
+import { NO_TROUBLE, type Service } from "../../test/sim/services/service.ts";
+import type { Timeline } from "../../test/sim/timeline.ts";
+import { seededBytes } from "../../testing/random.ts";
+import { ASSUMED, AWS, type Scale, TICK } from "./limits.ts";
+import { jobsIn, requestsFor } from "./services.ts";
+
+/** What the CPU does for a call, for a job that a sweep sends, and for a job that an audit finds done: ms of a whole core. */
+export type CpuCosts = { readonly call: number; readonly swept: number; readonly audited: number };
+
+/** The work of one invocation. `until`: when the function stops beginning new work. */
+type Work = (ctx: Context, until: number) => Promise<void>;
+
+/** The function of the tick. */
+export type Lambda = {
+  /** Starts an invocation, in an environment that is free or else in a new one. */
+  invoke(work: Work): void;
+  /** How long each invocation took that has ended: ms. `killed`: how many took longer than the function may. */
+  readonly durations: number[];
+  readonly killed: () => number;
+  readonly errors: unknown[];
+};
+
+/** How many requests of a client are in flight at once. */
+const SOCKETS = clientSettings().requestHandler.httpAgent.maxSockets;
+
+type Environment = { readonly ctx: Context; kill(): void };
+
+export function modelledLambda(settings: {
+  timeline: Timeline;
+  services: { dynamodb: Service; sqs: Service };
+  costs: CpuCosts;
+  scale: Scale;
+  policy: Policy;
+}): Lambda {
+  const { timeline, services, costs, scale, policy } = settings;
+  const free: Environment[] = [];
+  const durations: number[] = [];
+  const errors: unknown[] = [];
+  let started = 0;
+  let killed = 0;
+
+  const start = (): Environment => {
+    started += 1;
+    const draws = drawsOf(0, `environment ${started}`);
+    let isAlive = true;
+    let busyUntil = 0;
+    /** Resolves when the environment's core has done so much work, after all work that it was given before. */
+    const compute = (ms: number): Promise<void> => {
+      busyUntil = Math.max(busyUntil, timeline.now()) + (ms * AWS.memoryOfOneCore) / TICK.memory;
+      return until(busyUntil);
+    };
+    const until = (time: number): Promise<void> =>
+      new Promise((resolve) => timeline.at(time, () => isAlive && resolve()));
+    const clientOf = <C>(name: keyof typeof services): C => {
+      const waiting: (() => void)[] = [];
+      let open = 0;
+      const socket = async (): Promise<void> => {
+        if (open < SOCKETS) open += 1;
+        else await new Promise<void>((resolve) => waiting.push(resolve));
+      };
+      const call = async (operation: string, input: object): Promise<unknown> => {
+        await socket();
+        const calls = operation === "SendMessageBatch" ? requestsFor(entriesIn(input), scale) : 1;
+        await compute(costs.call * calls);
+        const slowness = draws.chance(0.01) ? ASSUMED.slowAnswer : 1;
+        const answersAt = timeline.now() + ASSUMED.answer[name] * slowness;
+        try {
+          const output = services[name].perform(operation, input, NO_TROUBLE);
+          await until(answersAt);
+          await compute(jobsCost(input, output, costs, scale));
+          return output;
+        } catch (error) {
+          await until(answersAt);
+          throw error;
+        } finally {
+          const next = waiting.shift();
+          if (next) next();
+          else open -= 1;
+        }
+      };
+      const send = (command: { input: object; constructor: { name: string } }) =>
+        call(command.constructor.name.replace(/Command$/, ""), command.input);
+      return { send } as C;
+    };
+    const clock = timeline.now;
+    const random = seededBytes(started);
+    const wait = (ms: number): Promise<void> => until(timeline.now() + ms);
+    const sizes = {
+      ...SIZES,
+      page: Math.ceil(SIZES.page / scale.jobs),
+      mark: Math.ceil(SIZES.mark / scale.jobs),
+      // An eighth of it is for the pages of each shard (`entriesAtOnce`), which have as many bytes as in production.
+      tickBytes: SIZES.tickBytes * (1 / 8 + 7 / 8 / scale.jobs),
+    };
+    const pool = dynamoPool({
+      client: clientOf<DynamoDBClient>("dynamodb"),
+      table: "jobs",
+      clock,
+      wait,
+      random,
+    });
+    const queues = sqsQueues({ client: clientOf<SQSClient>("sqs"), urlPrefix: "https://sqs/jobs-" });
+    return {
+      ctx: { pool, queues, clock, random, policy, sizes, report: () => {} },
+      kill: () => {
+        isAlive = false;
+      },
+    };
+  };
+
+  return {
+    durations,
+    errors,
+    killed: () => killed,
+    invoke(work) {
+      const begun = timeline.now();
+      const reused = free.pop();
+      const environment = reused ?? start();
+      let hasEnded = false;
+      const end = (): boolean => {
+        if (hasEnded) return false;
+        hasEnded = true;
+        durations.push(timeline.now() - begun);
+        return true;
+      };
+      timeline.at(begun + (reused ? 0 : ASSUMED.coldStart), () => {
+        timeline.at(timeline.now() + TICK.timeout, () => {
+          if (!end()) return;
+          killed += 1;
+          environment.kill();
+        });
+        work(environment.ctx, timeline.now() + TICK.timeout - TICK.margin)
+          .catch((error) => errors.push(error))
+          .finally(() => end() && free.push(environment));
+      });
+    },
+  };
+}
+
+function entriesIn(input: object): number {
+  return (input as { Entries: unknown[] }).Entries.length;
+}
+
+/** What it costs to read the jobs of an answer and to hand them over, or to find them done. */
+function jobsCost(input: object, output: unknown, { swept, audited }: CpuCosts, scale: Scale): number {
+  const { Items = [] } = output as { Items?: Row[] };
+  const { Limit } = input as { Limit?: number };
+  const jobs = jobsIn(Items.length, Limit, scale) / Math.max(Items.length, 1);
+  return Items.reduce((sum, { state }) => sum + jobs * (state?.S === "scheduled" ? swept : audited), 0);
+}

@@ -1,0 +1,78 @@
+/**
+ * What the model knows of AWS. All times are ms, and all rates are for a second. The quotas are AWS's defaults as its documentation
+ * publishes them; `ASSUMED` has the values that AWS does not publish.
+ */
+export const AWS = {
+  /** "Partitions and data distribution", DynamoDB Developer Guide. */
+  partition: { read: 3000, write: 1000 },
+  /** A new on-demand table ("Understanding DynamoDB warm throughput"): 12,000 reads and 4,000 writes. */
+  newTablePartitions: 4,
+  /** A strongly consistent read unit has 4 KB, a write unit 1 KB, and a page of a query has at most 1 MB. Bytes. */
+  readUnitBytes: 4096,
+  pageBytes: 1024 * 1024,
+  /** "Configure Lambda function memory": a function with this much memory has a whole core. MiB. */
+  memoryOfOneCore: 1769,
+  /** "Lambda scaling behavior": each function gets so many further environments in ten seconds. */
+  environmentsInTenSeconds: 1000,
+  /**
+   * "Configuring scaling behavior for SQS event source mappings": without provisioned pollers a mapping begins with 5 invocations at
+   * once, gets up to 300 more in a minute, and has at most 1,250.
+   */
+  mapping: { first: 5, aMinute: 300, most: 1250 },
+  /**
+   * With provisioned pollers: a poller serves 10 invocations at once and receives 10 times a second. Pollers for 1,000 more
+   * invocations are added in a minute, up to 20,000 invocations.
+   */
+  poller: { invocations: 10, receives: 10, aMinute: 1000, most: 20_000 },
+  /** "Amazon SQS message quotas": so many messages of a standard queue are in flight at most. */
+  inFlight: 120_000,
+} as const;
+
+export const ASSUMED = {
+  /** From a request until its answer, without the work of the caller's CPU: the values of the bill (`bench/bill/assumed.ts`). */
+  answer: { dynamodb: 6, sqs: 12 },
+  /** One answer in a hundred takes so many times as long. */
+  slowAnswer: 5,
+  /**
+   * The CPU work of sockets and TLS on a whole core, which the measured costs do not contain: for a call, for a job that is read, and for a
+   * job that is sent. `npm run scale -- --check` showed about 0.35 ms for a call and 15 µs for a job without TLS.
+   */
+  socketCpu: { call: 0.45, read: 0.01, sent: 0.005 },
+  /** Until a new environment of a function runs its first invocation. */
+  coldStart: 500,
+  /** From a message being visible until its consumer's code runs, in an environment that is there. */
+  delivery: 30,
+  /** How long the handler of one job takes. */
+  handler: 100,
+  /** The memory of the consumer's function. MiB. */
+  consumerMemory: 256,
+  /** DynamoDB splits a partition that was throttled for so long. AWS publishes no time. */
+  splitAfter: 5 * 60_000,
+} as const;
+
+/** How a queue is set up. */
+export type Setup = {
+  readonly name: string;
+  /** How many partitions the table has at the beginning: its warm throughput in thousands of write units. */
+  readonly partitions: number;
+  /** How many invocations the topic's consumer has at most: its `maximumConcurrency`. */
+  readonly invocations: number;
+};
+
+/** `new`: what the construct deploys. `warm`: the same with `warmThroughput` and `maximumConcurrency`, and raised quotas. */
+export const SETUPS: readonly Setup[] = [
+  { name: "new", partitions: AWS.newTablePartitions, invocations: 100 },
+  { name: "warm", partitions: 500, invocations: 1000 },
+];
+
+/** So many pollers are provisioned, and the account has so much concurrency, where the tables say "pollers". */
+export const PROVISIONED = { pollers: 200, invocations: 10_000 } as const;
+
+/** The tick's function (infra/tick.ts): MiB, and ms. */
+export const TICK = { memory: 1024, timeout: 180_000, margin: 20_000 } as const;
+
+/**
+ * How a run is smaller than what it stands for. `jobs`: each modelled job stands for so many jobs of its bucket. So a page has fewer of
+ * them, and each costs more. `jobsARequest`: how many jobs a request to SQS carries, up to ten packs of ten.
+ */
+export type Scale = { readonly jobs: 1 | 10 | 100 | 500; readonly jobsARequest: number };

@@ -1,0 +1,186 @@
+import { toAttributes } from "../../aws/attributes.ts";
+import { AUDIT_AFTER, BUCKET, LOOKAHEAD, SQS_BATCH_ENTRIES } from "../../core/constants.ts";
+import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, minuteOf } from "../../core/items.ts";
+import type { Policy } from "../../core/policy.ts";
+import { beforeTime } from "../../core/position.ts";
+import { tick } from "../../protocol/hand-over/tick.ts";
+import type { Row } from "../../test/sim/services/expressions.ts";
+import { timelineFrom } from "../../test/sim/timeline.ts";
+import { PRICES } from "../prices.ts";
+import { type Consumers, modelledConsumers } from "./consumers.ts";
+import { type Job, type Load, TOPIC, virtualJobs } from "./jobs.ts";
+import { type CpuCosts, modelledLambda } from "./lambda.ts";
+import { ASSUMED, PROVISIONED, type Scale, type Setup, TICK } from "./limits.ts";
+import { tablePartitions } from "./partitions.ts";
+import { modelledQueue, modelledTable, type Usage } from "./services.ts";
+
+/** What is to be played. All times are ms since the epoch. */
+export type Scenario = {
+  readonly load: Load;
+  readonly scale: Scale;
+  readonly shards: number;
+  readonly setup: Setup;
+  readonly costs: CpuCosts;
+  /** The first tick. The last one before it ran at `sweptAt`. */
+  readonly from: number;
+  readonly sweptAt: number;
+  /** No tick begins from then on. The ticks that run may go on. */
+  readonly until: number;
+};
+
+/** How late jobs were, or how long ticks took: ms. A time below 0 is before the due time. `null`: more jobs were missing at the end. */
+export type Times = { readonly p50: number | null; readonly p99: number | null; readonly max: number | null };
+
+/** What became of the jobs that were due after the first tick, with one kind of consumers. */
+export type Starts = {
+  /** How long after its due time each job started. */
+  readonly late: Times;
+  /** How many jobs have not started at the end. */
+  readonly missing: number;
+  /** How many jobs had to wait for the writes of their partition. */
+  readonly throttles: number;
+  /** Dollars, for the ticks and for filing, running and settling all jobs that were handed over. */
+  readonly cost: number;
+};
+
+/** Jobs that were due before the first tick count in `overdue` and `caughtUpAfter` alone. */
+export type Result = {
+  /** How many of them were handed over, and how long after the first tick the last one was: ms. */
+  readonly overdue: number;
+  readonly caughtUpAfter: number;
+  /** How long after its due time SQS accepted each job. */
+  readonly handedOver: Times;
+  /** How many jobs have not been handed over at the end. */
+  readonly missing: number;
+  /** How many second messages of jobs there were. */
+  readonly again: number;
+  /** How many reads and writes of ticks were throttled. */
+  readonly throttles: number;
+  /** How long each tick took: ms. `killed`: how many took longer than Lambda allows. `failed`: how many threw an error. */
+  readonly ticks: Times;
+  readonly killed: number;
+  readonly failed: number;
+  /** Dollars for the ticks, without the jobs' own writes. */
+  readonly cost: number;
+  readonly mapping: Starts;
+  readonly pollers: Starts;
+};
+
+/** Plays one scenario with the real tick. Deterministic: equal scenarios have equal results. */
+export async function play(scenario: Scenario): Promise<Result> {
+  const { load, scale, shards, setup, costs, from, sweptAt, until } = scenario;
+  const timeline = timelineFrom(from);
+  const tableOf = () => tablePartitions(setup.partitions, timeline.now);
+  const jobs = virtualJobs(load, shards, scale.jobs);
+  const partitions = tableOf();
+  const usage: Usage = { readUnits: 0, writeUnits: 0, sqsRequests: 0, throttles: 0 };
+  // The jobs of the last minute may not have started at the end.
+  const judgedUntil = until - BUCKET;
+  const world = { timeline, jobs, scale, usage };
+  let overdue = 0;
+  const handedOver: number[] = [];
+  let caughtUpAfter = 0;
+  let sent = 0;
+  let again = 0;
+  const consumersOf = (pool: { invocations: number; pollers?: number }, finished: (job: Job) => void) => {
+    const latenesses: number[] = [];
+    const started = ({ dueAt }: Job, at: number): void => {
+      if (dueAt >= from && dueAt < judgedUntil) latenesses.push(at - dueAt);
+    };
+    const consumers = modelledConsumers(timeline, tableOf(), { ...pool, scale, until, started, finished });
+    return { consumers, latenesses };
+  };
+  const mapping = consumersOf({ invocations: setup.invocations }, jobs.finish);
+  const pollers = consumersOf(PROVISIONED, () => {});
+  const sqs = modelledQueue(world, [mapping.consumers, pollers.consumers], {
+    sent(dueAt) {
+      sent += 1;
+      if (dueAt >= from && dueAt < judgedUntil) handedOver.push(timeline.now() - dueAt);
+      if (dueAt >= from) return;
+      overdue += scale.jobs;
+      caughtUpAfter = timeline.now() - from;
+    },
+    again() {
+      again += 1;
+    },
+  });
+  const dynamodb = modelledTable(world, partitions);
+  for (const row of cursorsAt(sweptAt, shards)) dynamodb.put(row);
+  const lambda = modelledLambda({
+    ...{ timeline, services: { dynamodb, sqs }, costs, scale },
+    // If a modelled job stands for several, they share one message.
+    policy: policyOf(shards, scale.jobs === 1 ? SQS_BATCH_ENTRIES : 1),
+  });
+  for (let time = from; time < until; time += BUCKET) timeline.at(time, () => lambda.invoke(tick));
+  await timeline.run(until, () => false);
+
+  let due = 0;
+  for (let minute = minuteOf(from); minute < judgedUntil; minute += BUCKET)
+    due += Math.round((load(minute)?.count ?? 0) / scale.jobs);
+  const lambdaMs = lambda.durations.reduce((sum, ms) => sum + ms, 0);
+  const handOver =
+    usage.readUnits * PRICES.readUnit +
+    usage.writeUnits * PRICES.writeUnit +
+    usage.sqsRequests * PRICES.sqsRequest +
+    lambda.durations.length * PRICES.invocation +
+    gigabyteSeconds(lambdaMs, TICK.memory) * PRICES.gigabyteSecond;
+  const costOf = ({ usage: { sqsRequests, invocations, ms } }: Consumers): number =>
+    handOver +
+    sent * scale.jobs * WRITES_A_JOB * PRICES.writeUnit +
+    sqsRequests * PRICES.sqsRequest +
+    invocations * PRICES.invocation +
+    gigabyteSeconds(ms, ASSUMED.consumerMemory) * PRICES.gigabyteSecond;
+  const startsOf = ({ consumers, latenesses }: typeof mapping): Starts => ({
+    late: timesOf(latenesses, due - latenesses.length),
+    missing: (due - latenesses.length) * scale.jobs,
+    throttles: consumers.usage.throttles,
+    cost: costOf(consumers),
+  });
+  return {
+    caughtUpAfter,
+    overdue,
+    handedOver: timesOf(handedOver, due - handedOver.length),
+    missing: (due - handedOver.length) * scale.jobs,
+    again: again * scale.jobs,
+    throttles: usage.throttles,
+    ticks: timesOf(lambda.durations, 0),
+    killed: lambda.killed(),
+    failed: lambda.errors.length,
+    cost: handOver,
+    mapping: startsOf(mapping),
+    pollers: startsOf(pollers),
+  };
+}
+
+/** A tracked job costs a write each to file, claim and settle it. */
+const WRITES_A_JOB = 3;
+
+function gigabyteSeconds(ms: number, mebibytes: number): number {
+  return (ms / 1000) * (mebibytes / 1024);
+}
+
+/** `missing`: how many further times are longer than all of these. */
+function timesOf(times: readonly number[], missing: number): Times {
+  const sorted = Float64Array.from(times).sort();
+  const at = (share: number): number | null =>
+    sorted[Math.max(Math.ceil(share * (times.length + missing)) - 1, 0)] ?? null;
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+}
+
+export function policyOf(shards: number, pack: number): Policy {
+  const day = 86_400;
+  return { shards, retention: 7 * day, deadRetention: 90 * day, topics: { [TOPIC]: { pack } } };
+}
+
+/** The number of shards, and their cursors as ticks have left them that were on time until `sweptAt`. */
+export function cursorsAt(sweptAt: number, shards: number): Row[] {
+  const trail = Array.from({ length: AUDIT_AFTER / BUCKET + 1 }, (_, i) => {
+    const reachedAt = sweptAt - AUDIT_AFTER + i * BUCKET;
+    return { position: beforeTime(reachedAt + LOOKAHEAD), reachedAt };
+  });
+  const [swept, audited] = [beforeTime(sweptAt + LOOKAHEAD), beforeTime(sweptAt + LOOKAHEAD - AUDIT_AFTER)];
+  const cursors = Array.from({ length: shards }, (_, shard): Cursor => {
+    return { ...cursorKey(shard), v: ITEM_VERSION, swept, audited, trail };
+  });
+  return [{ ...META_KEY, v: ITEM_VERSION, shards }, ...cursors].map((item) => toAttributes(item) as Row);
+}
