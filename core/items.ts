@@ -178,6 +178,8 @@ export type Cursor = Key & {
   swept: string;
   audited: string;
   trail: { position: string; reachedAt: number }[];
+  /** Names the sweep or audit that wrote the positions last. Earlier versions wrote none. */
+  writer?: string;
 };
 /** The dead jobs that a redrive without ids has chosen: their ids, a line each. A repeat of the call redrives the same jobs. */
 export type Chosen = Key & { v: number; ids: string; request: string; expiresAt: number };

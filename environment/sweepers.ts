@@ -2,12 +2,12 @@ import type { Sweepers } from "../protocol/ports.ts";
 import { type Environment, requiredVariable } from "./context.ts";
 
 /** How many further invocations a tick starts at most, if no concurrency is reserved for the tick. */
-const MOST = 63;
+export const MOST_SWEEPERS = 63;
 
 /** Makes the port that starts further invocations of the function in which this code runs. Throws outside a function. */
 export function createSweepers(environment: Environment = process.env): Sweepers {
   const functionName = requiredVariable(environment, "AWS_LAMBDA_FUNCTION_NAME");
-  const most = Number(environment.MINUTEHAND_SWEEPERS ?? MOST);
+  const most = Number(environment.MINUTEHAND_SWEEPERS ?? MOST_SWEEPERS);
   let sweepers: Promise<Sweepers> | undefined;
   return {
     most,

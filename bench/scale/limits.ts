@@ -38,6 +38,8 @@ export const ASSUMED = {
    * job that is sent. `npm run scale -- --check` showed about 0.35 ms for a call and 15 µs for a job without TLS.
    */
   socketCpu: { call: 0.45, read: 0.01, sent: 0.005 },
+  /** From a call that invokes a function asynchronously until its answer. */
+  invoke: 30,
   /** Until a new environment of a function runs its first invocation. */
   coldStart: 500,
   /** From a message being visible until its consumer's code runs, in an environment that is there. */

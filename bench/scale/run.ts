@@ -3,7 +3,9 @@ import { AUDIT_AFTER, BUCKET, LOOKAHEAD, SQS_BATCH_ENTRIES } from "../../core/co
 import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, minuteOf } from "../../core/items.ts";
 import type { Policy } from "../../core/policy.ts";
 import { beforeTime } from "../../core/position.ts";
-import { tick } from "../../protocol/hand-over/tick.ts";
+import { MOST_SWEEPERS } from "../../environment/sweepers.ts";
+import { sweepShards, tick } from "../../protocol/hand-over/tick.ts";
+import type { Sweepers } from "../../protocol/ports.ts";
 import type { Row } from "../../test/sim/services/expressions.ts";
 import { timelineFrom } from "../../test/sim/timeline.ts";
 import { PRICES } from "../prices.ts";
@@ -111,7 +113,15 @@ export async function play(scenario: Scenario): Promise<Result> {
     // If a modelled job stands for several, they share one message.
     policy: policyOf(shards, scale.jobs === 1 ? SQS_BATCH_ENTRIES : 1),
   });
-  for (let time = from; time < until; time += BUCKET) timeline.at(time, () => lambda.invoke(tick));
+  const sweepers: Sweepers = {
+    most: MOST_SWEEPERS,
+    async start({ shards: part, behind, hung, until: end }) {
+      await timeline.wait(ASSUMED.invoke);
+      lambda.invoke((ctx, last) => sweepShards(ctx, part, { behind, hung }, Math.min(end, last)));
+    },
+  };
+  for (let time = from; time < until; time += BUCKET)
+    timeline.at(time, () => lambda.invoke((ctx, last) => tick({ ...ctx, sweepers }, last)));
   await timeline.run(until, () => false);
 
   let due = 0;

@@ -1,5 +1,6 @@
 import { AUDIT_AFTER, CLOCK_MARGIN, MARK_AFTER, TRAIL_STEP, WRITER_DEADLINE } from "../../core/constants.ts";
 import { type Cursor, cursorKey, type TrailEntry } from "../../core/items.ts";
+import { drawToken } from "../../core/job-id.ts";
 import { type Position, storedAuditPosition, storedPosition } from "../../core/position.ts";
 import { positionReachedBy, trailAfter } from "../../core/trail.ts";
 import type { Context } from "../ports.ts";
@@ -34,7 +35,8 @@ function shardCursor(stored: Cursor): ShardCursor {
 }
 
 /**
- * Moves one position of a cursor by compare-and-set, and also writes the trail if one is given. Answers the cursor after the write. If
+ * Moves one position of a cursor by compare-and-set, and also writes the trail if one is given. `writer`: names the sweep or audit that
+ * writes. Answers the cursor after the write. If
  * another tick has moved the position meanwhile, answers `undefined`, and the other tick goes on with the shard.
  */
 export async function advance(
@@ -42,17 +44,21 @@ export async function advance(
   { stored, swept, trail: unsaved, isUnsaved }: ShardCursor,
   what: "swept" | "audited",
   position: Position,
+  writer: string,
   trail?: readonly TrailEntry[],
 ): Promise<ShardCursor | undefined> {
   const change = {
     key: { pk: stored.pk, sk: stored.sk },
     expect: { ...(isUnsaved && { swept: stored.swept }), [what]: stored[what] },
-    set: { ...(isUnsaved && { swept, trail: unsaved }), [what]: position, ...(trail && { trail }) },
+    set: { ...(isUnsaved && { swept, trail: unsaved }), [what]: position, writer, ...(trail && { trail }) },
   };
   const changed = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
   const found = changed.item as Cursor | undefined;
-  // If the answer to our own write was lost, DynamoDB refuses the repeat of the write, and the item has our position.
-  return found && (changed.changed || found[what] === position) ? shardCursor(found) : undefined;
+  // If the answer to our own write was lost, DynamoDB refuses the repeat of the write, and the item has our position. Another sweep that
+  // began at the same cursor may have reached the same position. So the item names its writer: otherwise both would go on, and send each
+  // job twice.
+  const isOurs = found?.[what] === position && found.writer === writer;
+  return found && (changed.changed || isOurs) ? shardCursor(found) : undefined;
 }
 
 /**
@@ -73,6 +79,7 @@ export type Progress = {
 
 export function progressOf(ctx: Context, from: ShardCursor, what: "swept" | "audited"): Progress {
   let cursor = from;
+  const writer = drawToken(ctx.random);
   let position = from[what];
   let unmarked = 0;
   let markedAt = ctx.clock();
@@ -84,7 +91,14 @@ export function progressOf(ctx: Context, from: ShardCursor, what: "swept" | "aud
     return trailAfter(rest, { position, reachedAt: now }, TRAIL_STEP);
   };
   const mark = async (): Promise<boolean> => {
-    const next = await advance(ctx, cursor, what, position, what === "swept" ? trailNow() : undefined);
+    const next = await advance(
+      ctx,
+      cursor,
+      what,
+      position,
+      writer,
+      what === "swept" ? trailNow() : undefined,
+    );
     if (next) cursor = next;
     unmarked = 0;
     markedAt = ctx.clock();
