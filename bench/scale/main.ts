@@ -16,7 +16,7 @@ import { WORKLOADS } from "./workloads.ts";
 const SHARDS = [8, 64, 256, 1024];
 const NAMES = WORKLOADS.map(({ name }) => name);
 
-const HELP = `Plays the real tick against models of DynamoDB, SQS and Lambda, on a simulated clock. Takes about five minutes.
+const HELP = `Plays the real tick against models of DynamoDB, SQS and Lambda, on a simulated clock. Takes about twelve minutes on two cores.
 
   npm run scale -- [--only NAME[,NAME]] [--shards N[,N]] [--write] [--check]
 
