@@ -195,7 +195,7 @@ function divisionOf({ ctx, backlogs, hung }: Work, startedAt: number, until: num
   const { sweepers } = ctx;
   if (!sweepers || sweepers.most === 0) return undefined;
   const end = Math.min(until, startedAt + SWEEPERS_WORK_FOR);
-  const at = startedAt + ctx.sizes.alone;
+  const at = Math.min(until, startedAt + ctx.sizes.alone);
   let left = sweepers.most;
   let hasWorked = false;
   let behind: Promise<string[]> | undefined;
