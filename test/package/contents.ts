@@ -3,7 +3,7 @@ import { homedir, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../deploy/environment.ts";
 
-const MOST_MIB = 8;
+const MOST_MIB = 9;
 const MIB = 1024 * 1024;
 /** The files that a package may have. It must not have source maps, or sources other than the examples'. */
 const KINDS =
