@@ -1,8 +1,8 @@
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 
-/** How many queues are asked at once. */
-const ASKED_AT_ONCE = 24;
+/** How many queues are asked at once. Each queue that hangs takes as long as its client waits. */
+export const ASKED_AT_ONCE = 24;
 
 /** What a tick knows about the queues of the topics. */
 export type Backlogs = {
@@ -16,8 +16,6 @@ export type Backlogs = {
    * and this start is wasted.
    */
   takeMessages(topic: string, count: number): Promise<number>;
-  /** Answers those of these topics whose consumers are behind. */
-  behindAmong(topics: readonly string[]): Promise<string[]>;
 };
 
 /** `left`: how many messages of the queue no call of `takeMessages` has counted yet, 0 if consumers keep up. */
@@ -35,10 +33,6 @@ export function backlogsOf(ctx: Context): Backlogs {
     return answer;
   };
   return {
-    async behindAmong(topics) {
-      const backlogs = await inParallel(topics, ASKED_AT_ONCE, of);
-      return topics.filter((_, i) => backlogs[i]?.isBehind);
-    },
     isBehind: async (topic) => (await of(topic)).isBehind,
     takeMessages: async (topic, count) => {
       const backlog = await of(topic);
@@ -47,6 +41,15 @@ export function backlogsOf(ctx: Context): Backlogs {
       return taken;
     },
   };
+}
+
+/** Answers those of these topics whose consumers are behind. */
+export async function topicsBehind(
+  { isBehind }: Pick<Backlogs, "isBehind">,
+  topics: readonly string[],
+): Promise<string[]> {
+  const answers = await inParallel(topics, ASKED_AT_ONCE, isBehind);
+  return topics.filter((_, i) => answers[i]);
 }
 
 /**
@@ -60,7 +63,6 @@ export function knownBacklogs(behind: readonly string[]): Backlogs {
   return {
     isBehind: async (topic) => topics.has(topic),
     takeMessages: async () => 0,
-    behindAmong: async (some) => some.filter((topic) => topics.has(topic)),
   };
 }
 

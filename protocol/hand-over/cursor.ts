@@ -36,8 +36,8 @@ function shardCursor(stored: Cursor): ShardCursor {
 
 /**
  * Moves one position of a cursor by compare-and-set, and also writes the trail if one is given. `writer`: names the sweep or audit that
- * writes. Answers the cursor after the write. If
- * another tick has moved the position meanwhile, answers `undefined`, and the other tick goes on with the shard.
+ * writes. Answers the cursor after the write. If another tick has moved the position meanwhile, answers `undefined`, and the other tick
+ * goes on with the shard.
  */
 export async function advance(
   ctx: Context,

@@ -17,14 +17,12 @@ import { die } from "../run/die.ts";
 import { fileLooksAbout } from "../store/looks.ts";
 import { type Entry, type PassedOver, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
-import type { Backlogs } from "./backlog.ts";
+import { ASKED_AT_ONCE, type Backlogs } from "./backlog.ts";
 import { progressOf, readCursor, type ShardCursor } from "./cursor.ts";
 import { type DueJob, type Handed, sendDue } from "./send-due.ts";
 
 /** How many jobs that could not be handed over are worked on at once: each gets a look, or is recorded as dead. */
 const FAILED_AT_ONCE = 8;
-/** How many queues are asked at once whether SQS answers. Each queue that hangs takes as long as its client waits. */
-const ASKED_AT_ONCE = 24;
 
 /**
  * The minutes that the last sweep of this process has passed over, by shard. Another process does not know of them: it reads the

@@ -7,7 +7,7 @@ import { removeDeadLetters } from "../run/remove-dead-letters.ts";
 import { circuitBreaker } from "../send/circuit-breaker.ts";
 import { shardsToSweep } from "../store/shards.ts";
 import { auditShard } from "./audit.ts";
-import { type Backlogs, backlogsOf, knownBacklogs } from "./backlog.ts";
+import { type Backlogs, backlogsOf, knownBacklogs, topicsBehind } from "./backlog.ts";
 import { carryOutPauses } from "./carry-out-pauses.ts";
 import type { ShardCursor } from "./cursor.ts";
 import { hasUnreadMinutes, sweepShard } from "./sweep.ts";
@@ -213,7 +213,7 @@ function divisionOf({ ctx, backlogs, hung }: Work, startedAt: number, until: num
       const shares = shards.length > left ? count + 1 : count;
       left -= count;
       const parts = Array.from({ length: shares }, (_, i) => shards.filter((_, n) => n % shares === i));
-      behind ??= backlogs.behindAmong(Object.keys(ctx.policy.topics));
+      behind ??= topicsBehind(backlogs, Object.keys(ctx.policy.topics));
       const known: KnownQueues = { behind: await behind, hung: hung() };
       const kept = await Promise.all(
         parts.map(async (part, i) => {
