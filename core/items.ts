@@ -176,6 +176,8 @@ export type TrailEntry = { position: Position; reachedAt: number };
 export type Cursor = Key & {
   v: number;
   swept: string;
+  /** The ranges after `swept` whose jobs are handed over too (`core/ranges.ts`). Absent if there are none. */
+  ahead?: string;
   audited: string;
   trail: { position: string; reachedAt: number }[];
   /** Names the sweep or audit that wrote the positions last. Earlier versions wrote none. */

@@ -28,6 +28,16 @@ export function afterJob(sk: string): Position {
   return `${sk.replace("#look", "")}#~` as Position;
 }
 
+export function earlierOf(one: Position, other: Position): Position {
+  if (one < other) return one;
+  return other;
+}
+
+export function laterOf(one: Position, other: Position): Position {
+  if (one > other) return one;
+  return other;
+}
+
 const POSITION = /^\d{13}$|[ ~]$/;
 
 /**

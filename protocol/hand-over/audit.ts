@@ -22,7 +22,7 @@ import { prolongOnce } from "../store/once-items.ts";
 import { pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
-import { type Progress, progressOf, readCursor, type ShardCursor } from "./cursor.ts";
+import { auditProgress, type Progress, readCursor, type ShardCursor } from "./cursor.ts";
 import { sendDue } from "./send-due.ts";
 
 /** For how many jobs at once their once items are prolonged. */
@@ -47,7 +47,7 @@ export async function auditShard(
   const isOutOfTime = ctx.clock() >= until;
   if (isOutOfTime && !swept) return;
   const cursor = swept ?? (await readCursor(ctx, shard));
-  const progress = progressOf(ctx, cursor, "audited");
+  const progress = auditProgress(ctx, cursor);
   // rule: audit-trails-the-sweep
   const { position: limit } = positionReachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
   if (isOutOfTime || limit === undefined || limit <= cursor.audited) {
@@ -74,7 +74,7 @@ async function auditPages(
   let entries = 0;
   let found = 0;
   let isOurs = true;
-  for await (const page of pages(ctx, shard, from, limit)) {
+  for await (const page of pages(ctx, shard, [{ from, to: limit }])) {
     if (ctx.clock() >= until) break;
     // rule: each-entry-audited
     const homes = page.entries.flatMap(({ home, sk }) =>
@@ -89,7 +89,7 @@ async function auditPages(
     // rule: audit-frees-keys-of-finished-jobs
     await freeLeftKeys(ctx, finished);
     entries += page.entries.length;
-    isOurs = await progress.reach(page.position, page.entries.length);
+    isOurs = await progress.reach(page, page.entries.length);
     if (!isOurs) break;
   }
   if (isOurs) await progress.end();

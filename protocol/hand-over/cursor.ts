@@ -2,18 +2,18 @@ import { AUDIT_AFTER, CLOCK_MARGIN, MARK_AFTER, TRAIL_STEP, WRITER_DEADLINE } fr
 import { type Cursor, cursorKey, type TrailEntry } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
 import { type Position, storedAuditPosition, storedPosition } from "../../core/position.ts";
+import { type Done, type Range, rangesText, storedRanges, withDone } from "../../core/ranges.ts";
 import { positionReachedBy, trailAfter } from "../../core/trail.ts";
 import type { Context } from "../ports.ts";
 import { requireReadable } from "../store/unreadable.ts";
 
 /** How far a shard has been swept and audited. */
-export type ShardCursor = {
-  /** The item as it was read. The cursor is changed on the condition that its position is still the one of this item. */
+export type ShardCursor = Done & {
+  /** The item as it was read. The cursor is changed on the condition that its positions are still those of this item. */
   readonly stored: Cursor;
-  readonly swept: Position;
   readonly audited: Position;
   readonly trail: readonly TrailEntry[];
-  /** Set if the item does not have this `swept` and this `trail` yet. The next write of the cursor stores both. */
+  /** Set if the item does not have this `swept`, `ahead` and `trail` yet. The next write of the cursor stores all three. */
   readonly isUnsaved?: true;
 };
 
@@ -26,39 +26,55 @@ export async function readCursor(ctx: Context, shard: number): Promise<ShardCurs
 
 /** Reads a cursor as any version of the code has stored it: earlier ones wrote sort keys instead of positions. */
 function shardCursor(stored: Cursor): ShardCursor {
+  const swept: Done = { swept: storedPosition(stored.swept), ahead: [] };
   return {
     stored,
-    swept: storedPosition(stored.swept),
+    // An earlier version moves `swept` and leaves `ahead` as it is, so `swept` may lie after some of the ranges.
+    ...storedRanges(stored.ahead).reduce(withDone, swept),
     audited: storedAuditPosition(stored.audited),
     trail: stored.trail.map(({ position, reachedAt }) => ({ position: storedPosition(position), reachedAt })),
   };
 }
 
+/** What a sweep, or an audit, writes into the cursor. */
+export type Reached = (Done & Pick<ShardCursor, "trail">) | Pick<ShardCursor, "audited">;
+
 /**
- * Moves one position of a cursor by compare-and-set, and also writes the trail if one is given. `writer`: names the sweep or audit that
- * writes. Answers the cursor after the write. If another tick has moved the position meanwhile, answers `undefined`, and the other tick
- * goes on with the shard.
+ * Moves a cursor by compare-and-set. `writer`: names the sweep or audit that writes. Answers the cursor after the write. If another sweep,
+ * or another audit, has moved the cursor meanwhile, answers `undefined`, and the other one goes on with the shard.
  */
 export async function advance(
   ctx: Context,
-  { stored, swept, trail: unsaved, isUnsaved }: ShardCursor,
-  what: "swept" | "audited",
-  position: Position,
+  cursor: ShardCursor,
+  reached: Reached,
   writer: string,
-  trail?: readonly TrailEntry[],
 ): Promise<ShardCursor | undefined> {
+  const { stored } = cursor;
+  const swept = "swept" in reached ? reached : cursor.isUnsaved && cursor;
+  const ahead = swept ? rangesText(swept.ahead) : stored.ahead;
+  const audited = "audited" in reached ? { audited: reached.audited } : {};
+  const set = { ...(swept && { swept: swept.swept, trail: swept.trail }), ...audited, writer };
   const change = {
     key: { pk: stored.pk, sk: stored.sk },
-    expect: { ...(isUnsaved && { swept: stored.swept }), [what]: stored[what] },
-    set: { ...(isUnsaved && { swept, trail: unsaved }), [what]: position, writer, ...(trail && { trail }) },
+    expect: {
+      ...(swept && { swept: stored.swept, ahead: stored.ahead }),
+      ...("audited" in reached && { audited: stored.audited }),
+    },
+    set: ahead === undefined ? set : { ...set, ahead },
+    ...(ahead === undefined && stored.ahead !== undefined && { remove: ["ahead"] }),
   };
   const changed = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
   const found = changed.item as Cursor | undefined;
-  // If the answer to our own write was lost, DynamoDB refuses the repeat of the write, and the item has our position. Another sweep that
+  // If the answer to our own write was lost, DynamoDB refuses the repeat of the write, and the item has our positions. Another sweep that
   // began at the same cursor may have reached the same position. So the item names its writer: otherwise both would go on, and send each
   // job twice.
-  const isOurs = found?.[what] === position && found.writer === writer;
-  return found && (changed.changed || isOurs) ? shardCursor(found) : undefined;
+  const isReached =
+    "audited" in reached
+      ? found?.audited === reached.audited
+      : found?.swept === reached.swept && found.ahead === ahead;
+  return found && (changed.changed || (isReached && found.writer === writer))
+    ? shardCursor(found)
+    : undefined;
 }
 
 /**
@@ -67,52 +83,72 @@ export async function advance(
  */
 export type Progress = {
   /**
-   * Says that everything before `position` is done, and that `entries` of it were done since the last call. The cursor is written
-   * only after `sizes.mark` entries or `MARK_AFTER` ms, because a write costs a round trip.
+   * Says that all entries of a range are done, and that `entries` of them were done since the last call. The cursor is written only after
+   * `sizes.mark` entries or `MARK_AFTER` ms, because a write costs a round trip.
    */
-  reach(position: Position, entries: number): Promise<boolean>;
-  /** Writes the position if it is not written yet. */
+  reach(range: Range, entries: number): Promise<boolean>;
+  /** Writes what was reached, if it is not written yet. */
   end(): Promise<boolean>;
-  /** Answers the cursor with the position, without writing it. */
+  /** Answers the cursor with what was reached, without writing it. */
   unsaved(): ShardCursor;
 };
 
-export function progressOf(ctx: Context, from: ShardCursor, what: "swept" | "audited"): Progress {
-  let cursor = from;
-  const writer = drawToken(ctx.random);
-  let position = from[what];
-  let unmarked = 0;
-  let markedAt = ctx.clock();
+/** Records how far a sweep has come. It may hand over ranges in any order. */
+export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
   // The trail says when the sweep has reached a position. The sweep also drops entries that no audit needs any more: audits may fail for
   // days, and the cursor would grow.
-  const trailNow = (): TrailEntry[] => {
+  return progressOf(ctx, from, withDone, ({ stored, swept, ahead, trail }) => {
+    if (swept === stored.swept) return { swept, ahead, trail };
     const now = ctx.clock();
-    const { rest } = positionReachedBy(cursor.trail, now - AUDIT_AFTER - CLOCK_MARGIN);
-    return trailAfter(rest, { position, reachedAt: now }, TRAIL_STEP);
-  };
+    const { rest } = positionReachedBy(trail, now - AUDIT_AFTER - CLOCK_MARGIN);
+    return { swept, ahead, trail: trailAfter(rest, { position: swept, reachedAt: now }, TRAIL_STEP) };
+  });
+}
+
+/** Records how far an audit has come. It audits the entries in their order. */
+export function auditProgress(ctx: Context, from: ShardCursor): Progress {
+  return progressOf(
+    ctx,
+    from,
+    (_, { to }) => ({ audited: to }),
+    ({ audited }) => ({ audited }),
+  );
+}
+
+/**
+ * @param add adds a range to what was reached
+ * @param written what the next write stores
+ */
+function progressOf(
+  ctx: Context,
+  from: ShardCursor,
+  add: (reached: ShardCursor, range: Range) => Done | Pick<ShardCursor, "audited">,
+  written: (reached: ShardCursor) => Reached,
+): Progress {
+  let reached = from;
+  let isMarked = !from.isUnsaved;
+  const writer = drawToken(ctx.random);
+  let unmarked = 0;
+  let markedAt = ctx.clock();
   const mark = async (): Promise<boolean> => {
-    const next = await advance(
-      ctx,
-      cursor,
-      what,
-      position,
-      writer,
-      what === "swept" ? trailNow() : undefined,
-    );
-    if (next) cursor = next;
+    const next = await advance(ctx, reached, written(reached), writer);
+    if (next) reached = next;
+    isMarked = true;
     unmarked = 0;
     markedAt = ctx.clock();
     return next !== undefined;
   };
-  const isMarked = (): boolean => position === cursor[what] && !cursor.isUnsaved;
   return {
-    async reach(to, entries) {
-      position = to;
+    async reach(range, entries) {
+      if (range.from < range.to) {
+        reached = { ...reached, ...add(reached, range) };
+        isMarked = false;
+      }
       unmarked += entries;
       const isDue = unmarked >= ctx.sizes.mark || ctx.clock() - markedAt >= MARK_AFTER;
-      return isMarked() || !isDue || mark();
+      return isMarked || !isDue || mark();
     },
-    end: async () => isMarked() || mark(),
-    unsaved: () => ({ ...cursor, swept: position, trail: trailNow(), isUnsaved: true }),
+    end: async () => isMarked || mark(),
+    unsaved: () => ({ ...reached, ...written(reached), isUnsaved: true }),
   };
 }

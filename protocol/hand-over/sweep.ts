@@ -1,48 +1,47 @@
-import {
-  BUCKET,
-  FAILING_TOPIC_WAIT,
-  LOOKAHEAD,
-  UNKNOWN_TOPIC_AFTER,
-  WRITER_DEADLINE,
-} from "../../core/constants.ts";
+import { FAILING_TOPIC_WAIT, LOOKAHEAD, UNKNOWN_TOPIC_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { isMovedPast, isNear, startsAt } from "../../core/home.ts";
-import { type Home, timeOf } from "../../core/items.ts";
+import { type Home, minuteOf, timeOf } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
-import { beforeTime, type Position } from "../../core/position.ts";
+import { beforeTime, earlierOf, laterOf, type Position } from "../../core/position.ts";
+import { gapsOf, type Range } from "../../core/ranges.ts";
 import { anyInParallel, inParallel } from "../../general/batches.ts";
 import { isNamed } from "../policy.ts";
-import type { Context, Pool, Sent } from "../ports.ts";
+import type { Context, Sent } from "../ports.ts";
 import { die } from "../run/die.ts";
 import { fileLooksAbout } from "../store/looks.ts";
 import { type Entry, type PassedOver, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import { ASKED_AT_ONCE, type Backlogs } from "./backlog.ts";
-import { progressOf, readCursor, type ShardCursor } from "./cursor.ts";
+import { readCursor, type ShardCursor, sweepProgress } from "./cursor.ts";
 import { type DueJob, type Handed, sendDue } from "./send-due.ts";
 
 /** How many jobs that could not be handed over are worked on at once: each gets a look, or is recorded as dead. */
 const FAILED_AT_ONCE = 8;
 
 /**
- * The minutes that the last sweep of this process has passed over, by shard. Another process does not know of them: it reads the
- * minutes after them again, and hands their jobs over once more.
+ * How a sweep has ended:
+ * - `done`: all jobs before its limit are handed over. The audit that follows writes `cursor`, so that one write is enough for both.
+ * - `late-left`: the sweep has handed over the jobs of the present minute and the next ones, and has left the jobs of earlier minutes.
+ * - `out-of-time`: the next sweep goes on where this one has stopped.
+ * - `stopped`: SQS as a whole does not answer, or another sweep has moved the cursor and goes on with the shard.
  */
-const passedOver = new WeakMap<Pool, Map<number, PassedOver>>();
+export type Swept =
+  | { readonly outcome: "done"; readonly cursor?: ShardCursor }
+  | { readonly outcome: "late-left" | "out-of-time" | "stopped" };
 
 /**
- * Hands over the jobs of one shard that are due within `LOOKAHEAD` from now, page by page from the cursor. A page's jobs are sent
- * before the cursor moves past them. So after a crash in between, the next sweep skips no job, and sends some jobs again: at most the
+ * Hands over the jobs of one shard that are due within `LOOKAHEAD` from now, page by page: first those of the present minute and the next ones,
+ * and then those of earlier minutes, from the cursor on. So after an outage, new jobs are not late because of the overdue ones. A page's
+ * jobs are sent before the cursor records the page. So after a crash in between, the next sweep skips no job, and sends some jobs again: at most the
  * jobs of 2,000 entries (`sizes.mark`) and a page, or of ten seconds' work (`MARK_AFTER`).
  *
- * If a minute cannot be read, the cursor stays before this minute. Later minutes are handed over all the same. Each sweep tries to read
+ * If a minute cannot be read, the other minutes are handed over all the same. The cursor records them too. Each sweep tries to read
  * this minute again, and throws as long as the read fails.
  *
  * @param until ms on the context's clock after which no page is begun
  * @param backlogs asked once for all shards of a tick
- * @returns the moved cursor, if all entries before the limit are handed over. The audit that follows writes this cursor, so that one write
- * is enough for both. `undefined`: no write is left. If the sweep ran out of time, or SQS as a whole does not answer, the next tick goes on
- * where this sweep has stopped. If another sweep has moved the cursor, that sweep goes on with the shard
+ * @param what `all`, or only the jobs that are not `late`: those of the present minute and the next ones
  * @throws at the end, the error of a minute that could not be read
  */
 export async function sweepShard(
@@ -50,70 +49,59 @@ export async function sweepShard(
   shard: number,
   until: number,
   backlogs: Backlogs,
-): Promise<ShardCursor | undefined> {
-  const limit = ctx.clock() + LOOKAHEAD;
+  what: "all" | "not-late" = "all",
+): Promise<Swept> {
+  const now = ctx.clock();
+  const limit = now + LOOKAHEAD;
   const cursor = await readCursor(ctx, shard);
-  if (cursor.swept >= beforeTime(limit)) return undefined;
-  const progress = progressOf(ctx, cursor, "swept");
+  const gaps = gapsOf(cursor, beforeTime(limit));
+  if (gaps.length === 0) return { outcome: "done" };
+  const { late, others } = parted(gaps, beforeTime(minuteOf(now)));
+  const progress = sweepProgress(ctx, cursor);
+  const passed: PassedOver = {};
   let entries = 0;
-  let isDone = true;
-  const passed = passedBefore(ctx, shard, cursor.swept);
-  try {
-    if (ctx.clock() >= until) return undefined;
-    for await (const page of pages(ctx, shard, cursor.swept, beforeTime(limit), passed)) {
-      if (ctx.clock() >= until) {
-        isDone = false;
-        break;
-      }
+  /** Hands over the jobs of some ranges. Answers why it ended early. */
+  const handOverRanges = async (ranges: readonly Range[]): Promise<Swept | undefined> => {
+    if (ctx.clock() >= until) return OUT_OF_TIME;
+    for await (const page of pages(ctx, shard, ranges, passed)) {
+      if (ctx.clock() >= until) return OUT_OF_TIME;
       // rule: send-before-cursor
       const unsent = await handOver(ctx, page.entries, limit, backlogs);
       entries += page.entries.length;
-      const reached = firstUnread(passed, unsent?.before ?? page.position);
-      if (!(await progress.reach(reached, page.entries.length))) return undefined;
-      if (unsent) {
-        isDone = false;
-        break;
-      }
+      // rule: cursor-stops-at-the-limit
+      const done = { from: page.from, to: unsent?.before ?? page.to };
+      if (!(await progress.reach(done, page.entries.length)) || unsent) return STOPPED;
     }
-    // rule: cursor-stops-at-the-limit
-    // A minute that an earlier sweep passed over counts as unread until its last page is done. So the cursor may go further now than in
-    // the loop.
-    if (isDone) await progress.reach(firstUnread(passed, beforeTime(limit)), 0);
-    if (isDone && passed.unread.size === 0) return progress.unsaved();
-    const isOurs = await progress.end();
-    if (isOurs && passed.unread.size > 0) throw passed.error;
     return undefined;
+  };
+  try {
+    let ended = await handOverRanges(others);
+    if (!ended && late.length > 0) {
+      // Whatever becomes of the late jobs, the others are not sent again.
+      if (!(await progress.end())) return STOPPED;
+      ended = what === "all" ? await handOverRanges(late) : LATE_LEFT;
+    }
+    if (!ended && passed.error === undefined) return { outcome: "done", cursor: progress.unsaved() };
+    if (!(await progress.end())) return STOPPED;
+    // If the sweep has ended early, another one follows. That one throws if it still cannot read the minute.
+    if (!ended) throw passed.error;
+    return ended;
   } finally {
     // A sweep that failed reports its lag too: an alarm watches the lag.
     ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });
   }
 }
 
-/** Whether this process has passed over minutes of a shard, as far as it knows. */
-export function hasUnreadMinutes({ pool }: Context, shard: number): boolean {
-  return (passedOver.get(pool)?.get(shard)?.unread.size ?? 0) > 0;
-}
+const OUT_OF_TIME: Swept = { outcome: "out-of-time" };
+const STOPPED: Swept = { outcome: "stopped" };
+const LATE_LEFT: Swept = { outcome: "late-left" };
 
-/** The minutes of a shard that this process has passed over, and that nobody has swept since. */
-function passedBefore(ctx: Context, shard: number, swept: Position): PassedOver {
-  const shards = passedOver.get(ctx.pool) ?? new Map<number, PassedOver>();
-  passedOver.set(ctx.pool, shards);
-  const last = shards.get(shard);
-  const unread = new Map<number, Position>();
-  // Another process may have swept a part of such a minute since: the rest begins at the cursor.
-  for (const [start, from] of last?.unread ?? [])
-    if (beforeTime(start + BUCKET) > swept) unread.set(start, from > swept ? from : swept);
-  const beyond = last && unread.size > 0 ? last.beyond : swept;
-  const passed: PassedOver = { unread, beyond, error: last?.error };
-  shards.set(shard, passed);
-  return passed;
-}
-
-/** How far the cursor may go: to `position`, or to the first minute that is unread before it. */
-function firstUnread({ unread }: PassedOver, position: Position): Position {
-  let first = position;
-  for (const from of unread.values()) if (from < first) first = from;
-  return first;
+/** Divides ranges at `present`: those before are `late`. */
+function parted(ranges: readonly Range[], present: Position): { late: Range[]; others: Range[] } {
+  return {
+    late: ranges.flatMap(({ from, to }) => (from < present ? { from, to: earlierOf(to, present) } : [])),
+    others: ranges.flatMap(({ from, to }) => (to > present ? { from: laterOf(from, present), to } : [])),
+  };
 }
 
 /**

@@ -10,7 +10,7 @@ import { auditShard } from "./audit.ts";
 import { type Backlogs, backlogsOf, knownBacklogs, topicsBehind } from "./backlog.ts";
 import { carryOutPauses } from "./carry-out-pauses.ts";
 import type { ShardCursor } from "./cursor.ts";
-import { hasUnreadMinutes, sweepShard } from "./sweep.ts";
+import { sweepShard } from "./sweep.ts";
 
 /**
  * How long after the beginning of its tick a further invocation begins nothing new: ms. The next tick begins a minute after this tick, with
@@ -69,8 +69,8 @@ type Work = {
   readonly backlogs: Backlogs;
   /** Answers the queues that have hung. */
   readonly hung: () => readonly string[];
-  /** Waits for a part of the work. If the part fails, reports the failure, and the other parts go on. Answers whether it succeeded. */
-  readonly guarded: (part: Promise<unknown>, what: string) => Promise<boolean>;
+  /** Waits for a part of the work, and answers what it has answered. If the part fails, reports the failure, and the other parts go on. */
+  readonly guarded: <Answer>(part: Promise<Answer>, what: string) => Promise<Answer | undefined>;
   readonly throwFailures: () => void;
 };
 
@@ -84,12 +84,11 @@ function workOf(outer: Context, known?: KnownQueues): Work {
     hung: queues.hung,
     async guarded(part, what) {
       try {
-        await part;
-        return true;
+        return await part;
       } catch (error) {
         failures.push(error);
         ctx.report({ type: "trouble", topic: "", what, error: messageOf(error) });
-        return false;
+        return undefined;
       }
     },
     throwFailures() {
@@ -98,12 +97,17 @@ function workOf(outer: Context, known?: KnownQueues): Work {
   };
 }
 
-type Step = "sweep" | "audit";
+/**
+ * The steps of the work on a shard, in their order. All shards take a step before the first one takes the next step. So after an
+ * outage, the jobs of the present minute and the next ones are handed over before the overdue jobs (`late`). Only the first shard of a tick
+ * takes both steps at once. Each tick begins with other shards, so a tick that has no time for a second step works off overdue jobs too.
+ */
+const STEPS = ["sweep", "late", "audit"] as const;
+type Step = (typeof STEPS)[number];
 
 /**
  * Sweeps these shards, and audits each shard after its sweep. As many shards are worked on at once as fit into memory
- * (`core/work-sizes.ts`). Audits begin only when the last sweep has begun. Each tick begins with other shards: otherwise a busy
- * tick would run out of time at the same shards each minute.
+ * (`core/work-sizes.ts`).
  * @param division present: shards that are not swept in time are given to further invocations
  */
 async function workThrough(
@@ -115,7 +119,8 @@ async function workThrough(
   const atOnce = Math.min(ctx.sizes.shards, shards.length);
   const first = ((minuteOf(ctx.clock()) / BUCKET) * atOnce) % Math.max(shards.length, 1);
   const inTurn = [...shards.slice(first), ...shards.slice(0, first)];
-  const waiting = inTurn.map((shard): [number, Step] => [shard, "sweep"]);
+  const [firstOfAll] = inTurn;
+  const waiting: Record<Step, number[]> = { sweep: inTurn, late: [], audit: [] };
   // The shards that this invocation sweeps to their ends.
   const own = new Set<number>(division ? [] : shards);
   const giving: Promise<void>[] = [];
@@ -125,56 +130,58 @@ async function workThrough(
     giving.push(
       kept.then((left) => {
         for (const shard of left) own.add(shard);
-        waiting.unshift(...left.map((shard): [number, Step] => [shard, "sweep"]));
+        waiting.sweep.unshift(...left);
       }),
     );
   };
-  // Only this process knows which minutes it has passed over. Another process would hand over the minutes after them once more.
-  const isGiven = (shard: number): boolean => !own.has(shard) && !hasUnreadMinutes(ctx, shard);
   const take = (): [number, Step] | undefined => {
     if (division?.isTime()) {
-      const given = waiting.flatMap(([shard, step]) => (step === "sweep" && isGiven(shard) ? shard : []));
-      const rest = waiting.filter(([shard]) => !given.includes(shard));
-      waiting.splice(0, waiting.length, ...rest);
+      const isGiven = (shard: number): boolean => !own.has(shard);
+      const given = [...waiting.sweep, ...waiting.late].filter(isGiven);
+      for (const step of ["sweep", "late"] as const)
+        waiting[step] = waiting[step].filter((shard) => !isGiven(shard));
       give(given);
     }
-    return waiting.shift();
+    const step = STEPS.find((one) => waiting[one].length > 0);
+    const shard = step && waiting[step].shift();
+    return step && shard !== undefined ? [shard, step] : undefined;
   };
   // The cursors that sweeps have left to the audits of their shards.
   const unsaved = new Map<number, ShardCursor>();
   /** Sweeps a shard until the time of working alone ends, or, if this invocation must do the shard itself, to its end. */
-  const sweep = async (shard: number): Promise<void> => {
+  const sweep = async (shard: number, step: "sweep" | "late"): Promise<void> => {
     if (division?.canGive() === false) own.add(shard);
-    const mayBeGiven = isGiven(shard);
-    const sweeping = sweepShard(ctx, shard, division && mayBeGiven ? division.at : until, backlogs);
-    const isSwept = await guarded(
-      sweeping.then((cursor) => void (cursor && unsaved.set(shard, cursor))),
-      `the sweep of shard ${shard}`,
-    );
-    if (isSwept) division?.worked();
-    const isCutShort = isSwept && division && mayBeGiven && !unsaved.has(shard) && division.at <= ctx.clock();
-    if (!isCutShort) waiting.push([shard, "audit"]);
+    const mayBeGiven = !own.has(shard);
+    const end = division && mayBeGiven ? division.at : until;
+    const what = step === "late" || shard === firstOfAll ? "all" : "not-late";
+    const sweeping = sweepShard(ctx, shard, end, backlogs, what);
+    const swept = await guarded(sweeping, `the sweep of shard ${shard}`);
+    if (swept) division?.worked();
+    if (swept?.outcome === "late-left") waiting.late.push(shard);
+    else if (swept?.outcome !== "out-of-time" || !division || !mayBeGiven) {
+      if (swept?.outcome === "done" && swept.cursor) unsaved.set(shard, swept.cursor);
+      waiting.audit.push(shard);
+    }
     // One shard stays, so that this invocation has a share.
-    else if (own.size > 0 && isGiven(shard) && division.isTime()) give([shard]);
+    else if (own.size > 0 && !own.has(shard) && division.isTime()) give([shard]);
     else {
       own.add(shard);
-      waiting.unshift([shard, "sweep"]);
+      waiting.sweep.unshift(shard);
     }
   };
   const lane = async (): Promise<void> => {
     for (let next = take(); next; next = take()) {
       const [shard, step] = next;
-      if (step === "sweep") await sweep(shard);
-      else {
+      if (step === "audit") {
         const audit = auditShard(ctx, shard, until, backlogs, unsaved.get(shard));
         await guarded(audit, `the audit of shard ${shard}`);
-      }
+      } else await sweep(shard, step);
     }
   };
   do {
     await Promise.all(Array.from({ length: atOnce }, lane));
     await Promise.all(giving.splice(0));
-  } while (waiting.length > 0);
+  } while (STEPS.some((step) => waiting[step].length > 0));
 }
 
 /** How a tick gives shards to further invocations. */

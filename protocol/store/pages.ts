@@ -10,7 +10,8 @@ import {
   minuteOf,
   timeOf,
 } from "../../core/items.ts";
-import { beforeTime, justAfter, type Position } from "../../core/position.ts";
+import { beforeTime, earlierOf, justAfter, type Position } from "../../core/position.ts";
+import type { Range } from "../../core/ranges.ts";
 import { isUnreadable, jobIdIn, readHome, type Unreadable } from "../../core/readable.ts";
 import { entriesAtOnce } from "../../core/work-sizes.ts";
 import { inParallel } from "../../general/batches.ts";
@@ -35,21 +36,11 @@ export type Entry = {
   unread?: string;
 };
 
-export type EntryPage = {
-  entries: Entry[];
-  /** Every entry before this position has been on this page or an earlier one, except for minutes that were passed over. */
-  position: Position;
-};
+/** A page of entries. It covers a range: each entry of this range is on this page, or on an earlier page. */
+export type EntryPage = Range & { entries: Entry[] };
 
-/**
- * The minutes of a shard that were passed over, because DynamoDB answered the reads of other minutes, but not the reads of these
- * minutes.
- */
+/** Filled by `pages` if minutes were passed over, because DynamoDB answered the reads of other minutes, but not the reads of these minutes. */
 export type PassedOver = {
-  /** The key is the beginning of a minute, ms since the epoch. The value is the position of the minute's first unread entry. */
-  readonly unread: Map<number, Position>;
-  /** All entries before this position are done, except for the unread ones. */
-  beyond: Position;
   /** Why the last of these minutes could not be read. */
   error?: unknown;
 };
@@ -59,41 +50,35 @@ const MINUTES_AT_FIRST = 2;
 const WIDTH = 8;
 
 /**
- * Reads the entries of a shard between two positions, oldest first, with their jobs. An entry that is a home is the job itself. The
- * home of a look is read in addition. Only so many homes are read at once that they fit into memory, however large they are
- * (`core/work-sizes.ts`).
+ * Reads the entries of some ranges of a shard, range by range, with their jobs. The entries of a range come oldest first. An entry that is
+ * a home is the job itself. The home of a look is read in addition. Only so many homes are read at once that they fit into memory, however
+ * large they are (`core/work-sizes.ts`).
  *
  * When the caller asks for the next page, the page before counts as done.
- * @param passed Absent: the error of a minute that cannot be read is thrown. Present: a minute that cannot be read is noted in
- * `passed` and passed over, and the next call with the same `passed` reads only entries that are not done. The error is then thrown
- * only if 16 minutes in a row (`ctx.sizes.minutes`) cannot be read.
+ * @param passed Absent: the error of a minute that cannot be read is thrown. Present: the rest of a minute that cannot be read is passed
+ * over, so no page covers it, and the error is noted in `passed`. The error is then thrown only if 16 minutes in a row (`ctx.sizes.minutes`)
+ * cannot be read.
  */
 export async function* pages(
   ctx: Context,
   shard: number,
-  from: Position,
-  before: Position,
+  ranges: readonly Range[],
   passed?: PassedOver,
 ): AsyncGenerator<EntryPage> {
   const { page: limit, minutes: most } = ctx.sizes;
   const silent = passed && new Set<string>();
   const maxLooks = entriesAtOnce(ctx.sizes);
-  let position = from;
+  const pieces = piecesOf(ranges);
   let minutes = Math.min(MINUTES_AT_FIRST, most);
-  while (position < before) {
-    const stretch = minutesFrom(position, before, minutes);
+  for (let stretch = take(pieces, minutes); stretch.length > 0; stretch = take(pieces, minutes)) {
     // Several minutes are read at once, because each read is a round trip, and after an outage most minutes may be empty. If there
     // are many, only a few entries of each are read at first. These entries stay in memory until the loop reaches their minute.
     const perMinute =
       minutes > MINUTES_AT_FIRST ? Math.min(Math.ceil(maxLooks / stretch.length), limit) : limit;
-    const endOf = (start: number): Position =>
-      beforeTime(start + BUCKET) < before ? beforeTime(start + BUCKET) : before;
     const firstPages = await Promise.allSettled(
-      stretch.map(async (start) => {
-        const first = unreadFrom(start, position, passed);
-        if (first >= endOf(start)) return NOTHING;
-        return ctx.pool.page(bucketOf(start, shard), first, before, perMinute);
-      }),
+      stretch.map(async ({ bucket, from, to }) =>
+        ctx.pool.page(bucketOf(bucket, shard), from, to, perMinute),
+      ),
     );
     const answered = firstPages.flatMap((first) => (first.status === "fulfilled" ? first.value : []));
     const failed = firstPages.find((first) => first.status === "rejected");
@@ -104,42 +89,37 @@ export async function* pages(
     const isSparse =
       answered.reduce((sum, { items, more }) => sum + items.length + (more ? maxLooks : 0), 0) < maxLooks;
     minutes = isSilent ? most : Math.min(isSparse ? minutes * 2 : MINUTES_AT_FIRST, most);
-    for (const [i, start] of stretch.entries()) {
+    // The beginning of the pieces without entries that no page has covered yet.
+    let empty: Position | undefined;
+    for (const [i, { bucket, from, to }] of stretch.entries()) {
       const first = firstPages.shift();
-      const end = endOf(start);
       if (passed && first?.status === "rejected") {
-        passed.unread.set(start, unreadFrom(start, position, passed));
         passed.error = first.reason;
-        position = end;
         continue;
       }
+      const isNextRead = stretch[i + 1]?.from === to && firstPages[0]?.status === "fulfilled";
       let page = first?.status === "fulfilled" ? first.value : NOTHING;
+      let position = empty ?? from;
+      empty = undefined;
       for (;;) {
         const last = page.items.at(-1)?.sk;
         const next = page.more && last !== undefined ? justAfter(last) : undefined;
-        // The next page is read while the caller works on this one. This early read misses no job: the bound `before` is fixed, and
+        // The next page is read while the caller works on this one. This early read misses no job: the bound `to` is fixed, and
         // a writer that now files a job before this bound sends the job's message itself.
         const following =
-          next === undefined ? undefined : ctx.pool.page(bucketOf(start, shard), next, before, limit);
+          next === undefined ? undefined : ctx.pool.page(bucketOf(bucket, shard), next, to, limit);
         following?.catch(() => {});
         // rule: page-ends-where-the-next-begins
-        const reached = next ?? end;
-        if (page.items.length > 0 || i === stretch.length - 1)
-          yield* slicesOf(ctx, page.items, position, reached, maxLooks, silent);
+        const reached = next ?? to;
+        if (page.items.length === 0 && isNextRead) empty = position;
+        else yield* slicesOf(ctx, page.items, { from: position, to: reached }, maxLooks, silent);
         position = reached;
-        if (passed?.unread.has(start)) passed.unread.set(start, position);
-        if (passed && position > passed.beyond) passed.beyond = position;
-        if (!following) {
-          passed?.unread.delete(start);
-          break;
-        }
+        if (!following) break;
         try {
           page = await following;
         } catch (error) {
           if (!passed) throw error;
-          passed.unread.set(start, position);
           passed.error = error;
-          position = end;
           break;
         }
       }
@@ -149,43 +129,56 @@ export async function* pages(
 
 const NOTHING = { items: [], more: false };
 
-/** Answers the position from which a minute is still to be read. */
-function unreadFrom(start: number, position: Position, passed: PassedOver | undefined): Position {
-  const from = passed?.unread.get(start) ?? passed?.beyond ?? position;
-  return from > position ? from : position;
+/** A part of a range that lies in one minute. `bucket`: the beginning of the minute, ms since the epoch. */
+type Piece = Range & { readonly bucket: number };
+
+/** Divides ranges at the beginnings of minutes. */
+function* piecesOf(ranges: readonly Range[]): Generator<Piece, undefined> {
+  for (const range of ranges) {
+    let { from } = range;
+    for (let bucket = minuteOf(timeOf(from)); from < range.to; bucket += BUCKET) {
+      const to = earlierOf(beforeTime(bucket + BUCKET), range.to);
+      if (from < to) yield { bucket, from, to };
+      from = to;
+    }
+  }
 }
 
-/** Answers the beginnings of up to `count` minutes, from the minute of `position` on, that start earlier than the bound `before`. */
-function minutesFrom(position: Position, before: Position, count: number): number[] {
-  const first = minuteOf(timeOf(position));
-  const minutes = Array.from({ length: count }, (_, i) => first + i * BUCKET);
-  return minutes.filter((start) => beforeTime(start) < before);
+/** Takes up to `count` pieces, and leaves the others. */
+function take(pieces: Iterator<Piece, undefined>, count: number): Piece[] {
+  const taken: Piece[] = [];
+  while (taken.length < count) {
+    const { value } = pieces.next();
+    if (!value) break;
+    taken.push(value);
+  }
+  return taken;
 }
 
 /**
  * Divides a page into slices of at most `maxLooks` looks, and reads the jobs of each slice when the caller asks for it.
- * @param reached the position at the end of the page
+ * @param range the range that the page covers
  * @param silent the buckets that have given no answer; further ones are added. Absent: the error of a bucket that gives no answer is thrown.
  */
 async function* slicesOf(
   ctx: Context,
   items: readonly Item[],
-  from: Position,
-  reached: Position,
+  range: Range,
   maxLooks: number,
   silent: Set<string> | undefined,
 ): AsyncGenerator<EntryPage> {
-  let position = from;
+  let { from } = range;
   let rest = items;
   do {
     const end = endOfSlice(rest, maxLooks);
     const slice = rest.slice(0, end);
     rest = rest.slice(end);
-    const entries = await entriesOf(ctx, slice, position, silent);
+    const entries = await entriesOf(ctx, slice, from, silent);
     const last = slice.at(-1)?.sk;
     // rule: slice-ends-behind-its-last-entry
-    position = rest.length > 0 && last !== undefined ? justAfter(last) : reached;
-    yield { entries, position };
+    const to = rest.length > 0 && last !== undefined ? justAfter(last) : range.to;
+    yield { entries, from, to };
+    from = to;
   } while (rest.length > 0);
 }
 

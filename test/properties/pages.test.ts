@@ -9,10 +9,20 @@ import {
   ITEM_VERSION,
   type Item,
   lookAt,
+  minuteOf,
   sortable,
   timeOf,
 } from "../../core/items.ts";
-import { afterJob, BEGINNING, beforeTime, justAfter, type Position } from "../../core/position.ts";
+import {
+  afterJob,
+  BEGINNING,
+  beforeTime,
+  earlierOf,
+  justAfter,
+  laterOf,
+  type Position,
+} from "../../core/position.ts";
+import { type Range, withDone } from "../../core/ranges.ts";
 import {
   decodeBulkCursor,
   decodeDeadCursor,
@@ -27,7 +37,7 @@ import type { Context, Pool } from "../../protocol/ports.ts";
 import { deadJobs } from "../../protocol/read/dead-jobs.ts";
 import { forecast } from "../../protocol/read/forecast.ts";
 import { listJobs } from "../../protocol/read/list.ts";
-import { type Entry, pages } from "../../protocol/store/pages.ts";
+import { type Entry, type PassedOver, pages } from "../../protocol/store/pages.ts";
 import { byBytes } from "../../testing/stored-value.ts";
 import { createWorld } from "../support/world.ts";
 import { homeDueAt, LAST, NOW } from "./kinds.ts";
@@ -102,12 +112,12 @@ async function read(
 ): Promise<{ entries: Entry[]; reached: Position[] }> {
   const entries: Entry[] = [];
   const reached: Position[] = [];
-  for await (const page of pages(ctx, shard, from, before)) {
-    // A page has only entries after the position of the page before.
-    const last = reached.at(-1) ?? from;
-    for (const { sk } of page.entries) expect(last < sk && sk < page.position).toBe(true);
+  for await (const page of pages(ctx, shard, [{ from, to: before }])) {
+    // A page has only the entries of its range, which begins where the range of the page before ends.
+    expect(page.from).toBe(reached.at(-1) ?? from);
+    for (const { sk } of page.entries) expect(page.from < sk && sk < page.to).toBe(true);
     entries.push(...page.entries);
-    reached.push(page.position);
+    reached.push(page.to);
   }
   return { entries, reached };
 }
@@ -133,6 +143,54 @@ describe("reading a shard page by page", () => {
         expect(reached.at(-1) ?? before).toBe(before);
         expect(reached.length > 0).toBe(from < before);
       }
+    },
+  );
+
+  property(
+    "reads the ranges one after the other, and passes over the minutes that cannot be read",
+    [
+      filed,
+      cut,
+      fc.array(fc.tuple(position, position), { maxLength: 4 }),
+      fc.array(fc.nat(40), { maxLength: 6 }),
+    ],
+    async (jobs, most, bounds, sick) => {
+      const { items } = itemsOf(jobs);
+      const ctx = contextOf(items, most);
+      const unread = new Set(sick.map((minute) => bucketOf(minuteOf(NOW) + minute * BUCKET, 0)));
+      const { page: readPage } = ctx.pool;
+      ctx.pool.page = (pk, ...rest) =>
+        unread.has(pk) ? Promise.reject(new Error("no answer")) : readPage(pk, ...rest);
+      const ranges = bounds.map(([one, other]): Range => {
+        const [from = BEGINNING, to = BEGINNING] = [positionIn(items, one), positionIn(items, other)].sort(
+          byBytes,
+        );
+        return { from, to };
+      });
+      const passed: PassedOver = {};
+      const covered: Range[] = [];
+      const read: string[] = [];
+      for await (const { from, to, entries } of pages(ctx, 0, ranges, passed)) {
+        covered.push({ from, to });
+        read.push(...entries.map(({ sk }) => sk));
+      }
+      const inside = (sk: string, { from, to }: Range): boolean => from < sk && sk < to;
+      const placed = items.filter(({ pk, sk }) => pk === bucketOf(timeOf(sk), 0));
+      const expected = ranges.flatMap((range) => {
+        const some = placed.filter(({ pk, sk }) => inside(sk, range) && !unread.has(pk)).map(({ sk }) => sk);
+        return [...new Set(some)].sort(byBytes);
+      });
+      expect(read).toEqual(expected);
+      // The pages cover each part of a range that lies in a minute that can be read, and nothing else.
+      const done = covered.reduce(withDone, { swept: BEGINNING, ahead: [] });
+      const isCovered = ({ from, to }: Range): boolean =>
+        done.ahead.some((one) => one.from <= from && to <= one.to);
+      for (let minute = minuteOf(NOW) - BUCKET; minute < NOW + 42 * BUCKET; minute += BUCKET)
+        for (const range of ranges) {
+          const from = laterOf(beforeTime(minute), range.from);
+          const to = earlierOf(beforeTime(minute + BUCKET), range.to);
+          if (from < to) expect(isCovered({ from, to })).toBe(!unread.has(bucketOf(minute, 0)));
+        }
     },
   );
 

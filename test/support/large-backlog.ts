@@ -56,7 +56,7 @@ const clock = (): number => {
 };
 
 function sweptOf(): string[] {
-  return world.pool.items().flatMap((item) => ("swept" in item ? item.swept : []));
+  return world.pool.items().flatMap((item) => ("swept" in item ? `${item.swept} ${item.ahead ?? ""}` : []));
 }
 
 /** Makes an answer as a real client does: from bytes to text, then to items. */

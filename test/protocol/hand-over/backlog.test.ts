@@ -289,8 +289,10 @@ describe("jobs that wait for their topic's limit", () => {
     const messages = () => world.queues.messages(slow).length;
     await world.pass(30 * MINUTE);
     expect(messages()).toBeLessThanOrEqual(30 * 60 + STARTS_AHEAD / SECOND);
-    const home = await world.home(ids.at(1500) ?? "");
-    expect(home).toMatchObject({ dueAt: START, heldFrom: START });
+    const homes = await Promise.all(ids.map((id) => world.home(id)));
+    const held = homes.filter((home) => home?.heldFrom !== undefined);
+    expect(held.length).toBeGreaterThan(1500);
+    for (const home of held) expect(home).toMatchObject({ dueAt: START, heldFrom: START });
   });
 
   test("can be cancelled and retried, and their topic can be paused", async () => {

@@ -219,13 +219,13 @@ describe("sweep and audit", () => {
     await world.pass(HOUR - 2 * MINUTE, { ticks: false });
     const marks: string[] = [];
     world.pool.hooks.after = ({ operation, keys }) => {
-      if (operation === "change" && keys[0]?.pk === "cursor#0") marks.push(cursors(world)[0]?.swept ?? "");
+      if (operation === "change" && keys[0]?.pk === "cursor#0") marks.push(cursors(world)[0]?.ahead ?? "");
     };
     await world.tick();
     const messages = world.queues.messages({ topic: "orders" });
     expect(messages.flatMap(({ body }) => JSON.parse(body).jobs)).toHaveLength(2_600);
     expect(messages.length).toBeLessThan(265);
-    expect(marks.filter((position) => position.includes("#")).length).toBe(1);
+    expect(marks.filter((ranges) => ranges.includes("#")).length).toBe(1);
   });
 
   it("a sweep that fails, or does not get its turn, still reports how far behind it is", async () => {
@@ -237,7 +237,8 @@ describe("sweep and audit", () => {
     await tick({ ...world.ctx, pool: { ...world.pool, page } }, world.now() + MINUTE).catch(() => {});
     await tick(world.ctx, world.now() - 1);
     const lags = world.events.flatMap((event) => (event.type === "swept" ? [event.lagMs] : []));
-    expect(lags).toEqual(Array.from({ length: 4 }, () => 20 * MINUTE));
+    expect(lags.length).toBeGreaterThanOrEqual(4);
+    expect(new Set(lags)).toEqual(new Set([20 * MINUTE]));
   });
 
   it("an audit that fails at one place for hours keeps the cursor's item small, and then continues from there", async () => {
@@ -264,8 +265,10 @@ describe("sweep and audit", () => {
     await world.pass(20 * MINUTE, { ticks: false });
     for (let i = 0; i < 5; i++) {
       let isOver = false;
+      const shards = new Set<string>();
       world.pool.hooks.before = ({ operation, keys }) => {
-        if (operation === "change" && keys[0]?.pk.startsWith("cursor#")) isOver = true;
+        if (operation === "page") shards.add(keys[0]?.pk.split("#")[1] ?? "");
+        if (shards.size > 1) isOver = true;
       };
       const clock = (): number => world.now() + (isOver ? MINUTE : 0);
       await tick({ ...world.ctx, clock }, world.now() + MINUTE);

@@ -255,7 +255,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "cursor advanced to the clock, not to the limit",
     rule: "cursor-stops-at-the-limit",
-    change: text(/\w+(?=\)\))/, "ctx.clock() + LOOKAHEAD"),
+    change: text(/page\.to/, "beforeTime(ctx.clock() + LOOKAHEAD)"),
   },
   {
     name: "the last entry of a page not audited",

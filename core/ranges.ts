@@ -1,0 +1,53 @@
+import { earlierOf, laterOf, type Position, storedPosition } from "./position.ts";
+
+/** A part of sorted entries: those from one position up to another. */
+export type Range = { readonly from: Position; readonly to: Position };
+
+/**
+ * How far a sweep of a shard has come. All entries before `swept` are done, and so are all entries in the ranges of `ahead`. These ranges lie
+ * after `swept`, are sorted, and do not touch each other.
+ */
+export type Done = { readonly swept: Position; readonly ahead: readonly Range[] };
+
+/**
+ * The most ranges that are remembered. Each gap between two ranges is a minute that could not be read for a long time. If there are more
+ * ranges, the earliest ones are forgotten, and their entries are handed over once more: a cursor must fit into an item.
+ */
+const MOST_RANGES = 1000;
+
+/** Adds a range whose entries are done. */
+export function withDone({ swept, ahead }: Done, range: Range): Done {
+  const joined: Range[] = [];
+  let reached = swept;
+  for (const { from, to } of [...ahead, range].sort((one, other) => (one.from < other.from ? -1 : 1))) {
+    const last = joined.at(-1);
+    if (from <= reached) reached = laterOf(reached, to);
+    else if (last && from <= last.to) joined.splice(-1, 1, { from: last.from, to: laterOf(last.to, to) });
+    else if (from < to) joined.push({ from, to });
+  }
+  return { swept: reached, ahead: joined.slice(-MOST_RANGES) };
+}
+
+/** Answers the ranges before `limit` whose entries are not done, the earliest first. */
+export function gapsOf({ swept, ahead }: Done, limit: Position): Range[] {
+  const starts = [swept, ...ahead.map(({ to }) => to)];
+  const ends = [...ahead.map(({ from }) => from), limit];
+  return starts.flatMap((from, i) => {
+    const to = earlierOf(ends[i] ?? limit, limit);
+    return from < to ? { from, to } : [];
+  });
+}
+
+/** Writes ranges as a text, as a cursor stores them. `undefined`: there are none. */
+export function rangesText(ranges: readonly Range[]): string | undefined {
+  return ranges.length === 0 ? undefined : ranges.map(({ from, to }) => `${from}\n${to}`).join("\n");
+}
+
+/** Reads the text that `rangesText` has written. */
+export function storedRanges(text: string | undefined): Range[] {
+  const positions = text === undefined ? [] : text.split("\n").map(storedPosition);
+  return positions.flatMap((from, i) => {
+    const to = positions[i + 1];
+    return i % 2 === 0 && to !== undefined ? { from, to } : [];
+  });
+}
