@@ -40,12 +40,16 @@ export function laterOf(one: Position, other: Position): Position {
 
 const POSITION = /^\d{13}$|[ ~]$/;
 
+export function isPosition(value: unknown): value is Position {
+  return typeof value === "string" && POSITION.test(value);
+}
+
 /**
  * Reads a position that was stored or sent. Earlier versions wrote the sort key of the last entry that was done. Such a key means
  * the position just after that entry.
  */
 export function storedPosition(text: string): Position {
-  return POSITION.test(text) ? (text as Position) : justAfter(text);
+  return isPosition(text) ? text : justAfter(text);
 }
 
 /**
@@ -53,5 +57,5 @@ export function storedPosition(text: string): Position {
  * key becomes a position before that entry. A few other entries may lie between the two, and are audited again.
  */
 export function storedAuditPosition(text: string): Position {
-  return (POSITION.test(text) ? text : text.slice(0, -1)) as Position;
+  return isPosition(text) ? text : (text.slice(0, -1) as Position);
 }

@@ -1,5 +1,7 @@
 import { MAX_SHARDS } from "./constants.ts";
 import { MinutehandError } from "./errors.ts";
+import { isPosition } from "./position.ts";
+import type { Range } from "./ranges.ts";
 
 /** What a tick knows about queues. */
 export type KnownQueues = {
@@ -12,13 +14,15 @@ export type KnownQueues = {
 /** A part of a tick's work, for a further invocation of the tick's function. */
 export type TickPart = KnownQueues & {
   readonly shards: readonly number[];
+  /** Present: the part is only the overdue jobs in these ranges of the first shard. */
+  readonly late?: readonly Range[];
   /** When the invocation stops to begin new work: ms since the epoch. */
   readonly until: number;
 };
 
 /** Writes the event that starts an invocation for a part. */
-export function tickPartText({ shards, behind, hung, until }: TickPart): string {
-  return JSON.stringify({ shards, behind, hung, until });
+export function tickPartText({ shards, late, behind, hung, until }: TickPart): string {
+  return JSON.stringify({ shards, late, behind, hung, until });
 }
 
 /**
@@ -32,7 +36,7 @@ export function tickPartText({ shards, behind, hung, until }: TickPart): string 
  */
 export function tickPartIn(event: unknown): TickPart | undefined {
   if (typeof event !== "object" || event === null || !("shards" in event)) return undefined;
-  const { shards, behind, hung, until } = event as Record<keyof TickPart, unknown>;
+  const { shards, late, behind, hung, until } = event as Record<keyof TickPart, unknown>;
   if (!Array.isArray(shards) || !shards.every(isShard)) {
     throw new MinutehandError("bad-request", `shards must be whole numbers from 0 to ${MAX_SHARDS - 1}`);
   }
@@ -42,7 +46,20 @@ export function tickPartIn(event: unknown): TickPart | undefined {
   if (typeof until !== "number" || !Number.isSafeInteger(until)) {
     throw new MinutehandError("bad-request", "until must be ms since the epoch");
   }
-  return { shards, behind, hung, until };
+  if (late === undefined) return { shards, behind, hung, until };
+  if (!Array.isArray(late) || !late.every(isRange)) {
+    throw new MinutehandError(
+      "bad-request",
+      "late must be a list of ranges, each with the positions from and to",
+    );
+  }
+  return { shards, late, behind, hung, until };
+}
+
+function isRange(value: unknown): value is Range {
+  if (typeof value !== "object" || value === null) return false;
+  const { from, to } = value as Record<keyof Range, unknown>;
+  return isPosition(from) && isPosition(to);
 }
 
 function isListOfTexts(value: unknown): value is string[] {

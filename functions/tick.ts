@@ -3,7 +3,7 @@ import { tickPartIn } from "../core/tick-part.ts";
 import { createContext } from "../environment/context.ts";
 import { createEventSources } from "../environment/event-sources.ts";
 import { createSweepers } from "../environment/sweepers.ts";
-import { sweepShards, tick } from "../protocol/hand-over/tick.ts";
+import { sweepPart, tick } from "../protocol/hand-over/tick.ts";
 
 /** How long before Lambda's timeout the tick stops beginning new work, ms. A call that hangs takes 15 s, and then telemetry is written. */
 const MARGIN = 20_000;
@@ -18,7 +18,7 @@ export async function handler(event: unknown, { getRemainingTimeInMillis }: Lamb
   const until = ctx.clock() + getRemainingTimeInMillis() - MARGIN;
   try {
     const part = tickPartIn(event);
-    await (part ? sweepShards(ctx, part.shards, part, Math.min(part.until, until)) : tick(ctx, until));
+    await (part ? sweepPart(ctx, part, Math.min(part.until, until)) : tick(ctx, until));
   } finally {
     ctx.telemetry.flush();
   }

@@ -4,7 +4,7 @@ import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, minuteOf } from "../../
 import type { Policy } from "../../core/policy.ts";
 import { beforeTime } from "../../core/position.ts";
 import { MOST_SWEEPERS } from "../../environment/sweepers.ts";
-import { sweepShards, tick } from "../../protocol/hand-over/tick.ts";
+import { sweepPart, tick } from "../../protocol/hand-over/tick.ts";
 import type { Sweepers } from "../../protocol/ports.ts";
 import type { Row } from "../../test/sim/services/expressions.ts";
 import { timelineFrom } from "../../test/sim/timeline.ts";
@@ -115,9 +115,9 @@ export async function play(scenario: Scenario): Promise<Result> {
   });
   const sweepers: Sweepers = {
     most: MOST_SWEEPERS,
-    async start({ shards: part, behind, hung, until: end }) {
+    async start(part) {
       await timeline.wait(ASSUMED.invoke);
-      lambda.invoke((ctx, last) => sweepShards(ctx, part, { behind, hung }, Math.min(end, last)));
+      lambda.invoke((ctx, last) => sweepPart(ctx, part, Math.min(part.until, last)));
     },
   };
   for (let time = from; time < until; time += BUCKET)

@@ -2,7 +2,15 @@ import { AUDIT_AFTER, CLOCK_MARGIN, MARK_AFTER, TRAIL_STEP, WRITER_DEADLINE } fr
 import { type Cursor, cursorKey, type TrailEntry } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
 import { type Position, storedAuditPosition, storedPosition } from "../../core/position.ts";
-import { type Done, type Range, rangesText, storedRanges, withDone } from "../../core/ranges.ts";
+import {
+  type Done,
+  endOf,
+  isUndone,
+  type Range,
+  rangesText,
+  storedRanges,
+  withDone,
+} from "../../core/ranges.ts";
 import { positionReachedBy, trailAfter } from "../../core/trail.ts";
 import type { Context } from "../ports.ts";
 import { requireReadable } from "../store/unreadable.ts";
@@ -39,29 +47,32 @@ function shardCursor(stored: Cursor): ShardCursor {
 /** What a sweep, or an audit, writes into the cursor. */
 export type Reached = (Done & Pick<ShardCursor, "trail">) | Pick<ShardCursor, "audited">;
 
-/**
- * Moves a cursor by compare-and-set. `writer`: names the sweep or audit that writes. Answers the cursor after the write. If another sweep,
- * or another audit, has moved the cursor meanwhile, answers `undefined`, and the other one goes on with the shard.
- */
+/** The outcome of a write of the cursor. If another sweep, or another audit, has moved the cursor, `other` is the cursor as it is now. */
+type Advanced = { readonly cursor: ShardCursor } | { readonly other: ShardCursor | undefined };
+
+/** Moves a cursor by compare-and-set. `writer`: names the sweep or audit that writes. */
 export async function advance(
   ctx: Context,
   cursor: ShardCursor,
   reached: Reached,
   writer: string,
-): Promise<ShardCursor | undefined> {
+): Promise<Advanced> {
   const { stored } = cursor;
   const swept = "swept" in reached ? reached : cursor.isUnsaved && cursor;
-  const ahead = swept ? rangesText(swept.ahead) : stored.ahead;
-  const audited = "audited" in reached ? { audited: reached.audited } : {};
-  const set = { ...(swept && { swept: swept.swept, trail: swept.trail }), ...audited, writer };
+  const ahead = swept && rangesText(swept.ahead);
   const change = {
     key: { pk: stored.pk, sk: stored.sk },
     expect: {
       ...(swept && { swept: stored.swept, ahead: stored.ahead }),
       ...("audited" in reached && { audited: stored.audited }),
     },
-    set: ahead === undefined ? set : { ...set, ahead },
-    ...(ahead === undefined && stored.ahead !== undefined && { remove: ["ahead"] }),
+    set: {
+      ...(swept && { swept: swept.swept, trail: swept.trail }),
+      ...(ahead && { ahead }),
+      ...("audited" in reached && { audited: reached.audited }),
+      writer,
+    },
+    ...(swept && !ahead && stored.ahead !== undefined && { remove: ["ahead"] }),
   };
   const changed = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
   const found = changed.item as Cursor | undefined;
@@ -72,14 +83,14 @@ export async function advance(
     "audited" in reached
       ? found?.audited === reached.audited
       : found?.swept === reached.swept && found.ahead === ahead;
-  return found && (changed.changed || (isReached && found.writer === writer))
-    ? shardCursor(found)
-    : undefined;
+  if (found && (changed.changed || (isReached && found.writer === writer)))
+    return { cursor: shardCursor(found) };
+  return { other: found && shardCursor(found) };
 }
 
 /**
- * Records in the cursor how far one sweep or audit of a shard has come. `reach` and `end` answer `false` if another tick has moved the
- * cursor. Then this sweep or audit must stop.
+ * Records in the cursor how far one sweep or audit of a shard has come. `reach` and `end` answer `false` if another tick has taken over the
+ * same work. Then this sweep or audit must stop.
  */
 export type Progress = {
   /**
@@ -93,55 +104,84 @@ export type Progress = {
   unsaved(): ShardCursor;
 };
 
-/** Records how far a sweep has come. It may hand over ranges in any order. */
-export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
-  // The trail says when the sweep has reached a position. The sweep also drops entries that no audit needs any more: audits may fail for
-  // days, and the cursor would grow.
-  return progressOf(ctx, from, withDone, ({ stored, swept, ahead, trail }) => {
-    if (swept === stored.swept) return { swept, ahead, trail };
-    const now = ctx.clock();
-    const { rest } = positionReachedBy(trail, now - AUDIT_AFTER - CLOCK_MARGIN);
-    return { swept, ahead, trail: trailAfter(rest, { position: swept, reachedAt: now }, TRAIL_STEP) };
+/**
+ * Records how far a sweep has come. It may hand over ranges in any order, and several sweeps may hand over different ranges of a shard at
+ * the same time. A sweep must stop in two cases:
+ * - Another sweep has handed over a range that this one has handed over too.
+ * - Another sweep has passed `limit`. This sweep may have filed looks after its limit, and the other one may have read their place before.
+ */
+export function sweepProgress(ctx: Context, from: ShardCursor, limit: Position): Progress {
+  return progressOf(ctx, from, {
+    add: withDone,
+    written({ stored, swept, ahead, trail }) {
+      if (swept === stored.swept) return { swept, ahead, trail };
+      const now = ctx.clock();
+      // The trail says when the sweep has reached a position. The sweep also drops entries that no audit needs any more: audits may fail
+      // for days, and the cursor would grow.
+      const { rest } = positionReachedBy(trail, now - AUDIT_AFTER - CLOCK_MARGIN);
+      return { swept, ahead, trail: trailAfter(rest, { position: swept, reachedAt: now }, TRAIL_STEP) };
+    },
+    isOpen: isUndone,
+    mayJoin: (other) => endOf(other) <= limit,
   });
 }
 
-/** Records how far an audit has come. It audits the entries in their order. */
+/** Records how far an audit has come. It audits the entries in their order, and must stop if another audit has moved the cursor. */
 export function auditProgress(ctx: Context, from: ShardCursor): Progress {
-  return progressOf(
-    ctx,
-    from,
-    (_, { to }) => ({ audited: to }),
-    ({ audited }) => ({ audited }),
-  );
+  return progressOf(ctx, from, {
+    add: (_, { to }) => ({ audited: to }),
+    written: ({ audited }) => ({ audited }),
+    isOpen: () => true,
+    mayJoin: () => false,
+  });
 }
 
-/**
- * @param add adds a range to what was reached
- * @param written what the next write stores
- */
-function progressOf(
-  ctx: Context,
-  from: ShardCursor,
-  add: (reached: ShardCursor, range: Range) => Done | Pick<ShardCursor, "audited">,
-  written: (reached: ShardCursor) => Reached,
-): Progress {
+/** How often the cursor is written if other sweeps of its shard write at the same time. */
+const TRIES = 20;
+
+/** What sweeps and audits do differently. */
+type Kind = {
+  /** Adds a range to what was reached. */
+  readonly add: (reached: ShardCursor, range: Range) => Done | Pick<ShardCursor, "audited">;
+  /** Answers what the next write stores. */
+  readonly written: (reached: ShardCursor) => Reached;
+  /** Whether nobody else has done a part of a range, as far as the cursor says. */
+  readonly isOpen: (reached: ShardCursor, range: Range) => boolean;
+  /** Whether ranges can be added to a cursor that somebody else has moved. */
+  readonly mayJoin: (other: ShardCursor) => boolean;
+};
+
+function progressOf(ctx: Context, from: ShardCursor, { add, written, isOpen, mayJoin }: Kind): Progress {
   let reached = from;
   let isMarked = !from.isUnsaved;
+  let sinceMark: Range[] = [];
   const writer = drawToken(ctx.random);
   let unmarked = 0;
   let markedAt = ctx.clock();
   const mark = async (): Promise<boolean> => {
-    const next = await advance(ctx, reached, written(reached), writer);
-    if (next) reached = next;
-    isMarked = true;
-    unmarked = 0;
-    markedAt = ctx.clock();
-    return next !== undefined;
+    for (let i = 0; i < TRIES; i++) {
+      const outcome = await advance(ctx, reached, written(reached), writer);
+      if ("cursor" in outcome) {
+        reached = outcome.cursor;
+        isMarked = true;
+        sinceMark = [];
+        unmarked = 0;
+        markedAt = ctx.clock();
+        return true;
+      }
+      const { other } = outcome;
+      // rule: sweeps-of-one-range-stop
+      if (!other || !mayJoin(other) || !sinceMark.every((range) => isOpen(other, range))) return false;
+      reached = sinceMark.reduce<ShardCursor>((all, range) => ({ ...all, ...add(all, range) }), other);
+    }
+    return false;
   };
   return {
     async reach(range, entries) {
       if (range.from < range.to) {
+        if (!isOpen(reached, range)) return false;
         reached = { ...reached, ...add(reached, range) };
+        sinceMark.push(range);
         isMarked = false;
       }
       unmarked += entries;

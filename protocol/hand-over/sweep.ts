@@ -4,7 +4,7 @@ import { isMovedPast, isNear, startsAt } from "../../core/home.ts";
 import { type Home, minuteOf, timeOf } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import { beforeTime, earlierOf, laterOf, type Position } from "../../core/position.ts";
-import { gapsOf, type Range } from "../../core/ranges.ts";
+import { gapsOf, partsIn, type Range } from "../../core/ranges.ts";
 import { anyInParallel, inParallel } from "../../general/batches.ts";
 import { isNamed } from "../policy.ts";
 import type { Context, Sent } from "../ports.ts";
@@ -13,7 +13,7 @@ import { fileLooksAbout } from "../store/looks.ts";
 import { type Entry, type PassedOver, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import { ASKED_AT_ONCE, type Backlogs } from "./backlog.ts";
-import { readCursor, type ShardCursor, sweepProgress } from "./cursor.ts";
+import { type Progress, readCursor, type ShardCursor, sweepProgress } from "./cursor.ts";
 import { type DueJob, type Handed, sendDue } from "./send-due.ts";
 
 /** How many jobs that could not be handed over are worked on at once: each gets a look, or is recorded as dead. */
@@ -21,35 +21,38 @@ const FAILED_AT_ONCE = 8;
 
 /**
  * How a sweep has ended:
- * - `done`: all jobs before its limit are handed over. The audit that follows writes `cursor`, so that one write is enough for both.
- * - `late-left`: the sweep has handed over the jobs of the present minute and the next ones, and has left the jobs of earlier minutes.
+ * - `done`: all jobs that it was to hand over are handed over. The audit that follows writes `cursor`, so that one write is enough for both.
+ * - `late-left`: only the jobs in the ranges `late` are left. They are overdue.
  * - `out-of-time`: the next sweep goes on where this one has stopped.
- * - `stopped`: SQS as a whole does not answer, or another sweep has moved the cursor and goes on with the shard.
+ * - `stopped`: SQS as a whole does not answer, or another sweep goes on with the shard.
  */
 export type Swept =
   | { readonly outcome: "done"; readonly cursor?: ShardCursor }
-  | { readonly outcome: "late-left" | "out-of-time" | "stopped" };
+  | { readonly outcome: "late-left"; readonly late: readonly Range[] }
+  | typeof OUT_OF_TIME
+  | typeof STOPPED;
+
+const OUT_OF_TIME = { outcome: "out-of-time" } as const;
+const STOPPED = { outcome: "stopped" } as const;
 
 /**
- * Hands over the jobs of one shard that are due within `LOOKAHEAD` from now, page by page: first those of the present minute and the next ones,
- * and then those of earlier minutes, from the cursor on. So after an outage, new jobs are not late because of the overdue ones. A page's
- * jobs are sent before the cursor records the page. So after a crash in between, the next sweep skips no job, and sends some jobs again: at most the
- * jobs of 2,000 entries (`sizes.mark`) and a page, or of ten seconds' work (`MARK_AFTER`).
+ * Hands over the jobs of one shard that are due in the present minute, or later and within `LOOKAHEAD` from now, page by page. Jobs of earlier
+ * minutes are left to `sweepLate`. So after an outage, new jobs are not late because of the overdue ones. A page's jobs are sent before
+ * the cursor records the page. So after a crash in between, the next sweep skips no job, and sends some jobs again: at most the jobs of 2,000
+ * entries (`sizes.mark`) and a page, or of ten seconds' work (`MARK_AFTER`).
  *
- * If a minute cannot be read, the other minutes are handed over all the same. The cursor records them too. Each sweep tries to read
- * this minute again, and throws as long as the read fails.
+ * If a minute cannot be read, the other minutes are handed over all the same, and the cursor records them. Each sweep tries to read this
+ * minute again, and throws as long as the read fails.
  *
  * @param until ms on the context's clock after which no page is begun
  * @param backlogs asked once for all shards of a tick
- * @param what `all`, or only the jobs that are not `late`: those of the present minute and the next ones
- * @throws at the end, the error of a minute that could not be read
+ * @throws at the end, the error of a minute that could not be read, unless jobs are left to another sweep
  */
 export async function sweepShard(
   ctx: Context,
   shard: number,
   until: number,
   backlogs: Backlogs,
-  what: "all" | "not-late" = "all",
 ): Promise<Swept> {
   const now = ctx.clock();
   const limit = now + LOOKAHEAD;
@@ -57,44 +60,81 @@ export async function sweepShard(
   const gaps = gapsOf(cursor, beforeTime(limit));
   if (gaps.length === 0) return { outcome: "done" };
   const { late, others } = parted(gaps, beforeTime(minuteOf(now)));
-  const progress = sweepProgress(ctx, cursor);
+  const work = { cursor, ranges: others, limit };
+  const { outcome, progress, passed } = await sweepRanges(ctx, shard, work, until, backlogs);
+  if (outcome !== "done") return { outcome };
+  if (late.length > 0) {
+    // Whatever becomes of the overdue jobs, the others are not sent again.
+    if (!(await progress.end())) return STOPPED;
+    // The overdue jobs need not wait for a minute that cannot be read. Once this minute is overdue too, `sweepLate` throws its error.
+    if (passed.error !== undefined) {
+      const what = `reading minutes of shard ${shard}`;
+      ctx.report({ type: "trouble", topic: "", what, error: messageOf(passed.error) });
+    }
+    return { outcome: "late-left", late };
+  }
+  if (passed.error === undefined) return { outcome, cursor: progress.unsaved() };
+  if (!(await progress.end())) return STOPPED;
+  throw passed.error;
+}
+
+/**
+ * Hands over the overdue jobs of some ranges of a shard. Several processes may each hand over some ranges of one shard at the same time.
+ * The parameters and errors are those of `sweepShard`. Answers `late-left` with the ranges that are left if the time is over.
+ * @param late the ranges, as `sweepShard` has answered them, or parts of them
+ */
+export async function sweepLate(
+  ctx: Context,
+  shard: number,
+  late: readonly Range[],
+  until: number,
+  backlogs: Backlogs,
+): Promise<Swept> {
+  const limit = ctx.clock() + LOOKAHEAD;
+  const cursor = await readCursor(ctx, shard);
+  // Another sweep may have handed over a part of these ranges since.
+  const ranges = partsIn(gapsOf(cursor, beforeTime(limit)), late);
+  const work = { cursor, ranges, limit };
+  const { outcome, progress, passed } = await sweepRanges(ctx, shard, work, until, backlogs);
+  if (!(await progress.end())) return STOPPED;
+  if (outcome === "done" && passed.error !== undefined) throw passed.error;
+  if (outcome !== "out-of-time") return { outcome };
+  return { outcome: "late-left", late: partsIn(gapsOf(progress.unsaved(), beforeTime(limit)), late) };
+}
+
+/** Hands over the jobs of some ranges. If this ends early, what was done is recorded in the cursor. */
+async function sweepRanges(
+  ctx: Context,
+  shard: number,
+  { cursor, ranges, limit }: { cursor: ShardCursor; ranges: readonly Range[]; limit: number },
+  until: number,
+  backlogs: Backlogs,
+): Promise<{ outcome: "done" | "out-of-time" | "stopped"; progress: Progress; passed: PassedOver }> {
+  const progress = sweepProgress(ctx, cursor, beforeTime(limit));
   const passed: PassedOver = {};
   let entries = 0;
-  /** Hands over the jobs of some ranges. Answers why it ended early. */
-  const handOverRanges = async (ranges: readonly Range[]): Promise<Swept | undefined> => {
-    if (ctx.clock() >= until) return OUT_OF_TIME;
+  const handOverPages = async (): Promise<"done" | "out-of-time" | "stopped"> => {
+    if (ctx.clock() >= until) return "out-of-time";
     for await (const page of pages(ctx, shard, ranges, passed)) {
-      if (ctx.clock() >= until) return OUT_OF_TIME;
+      if (ctx.clock() >= until) return "out-of-time";
       // rule: send-before-cursor
       const unsent = await handOver(ctx, page.entries, limit, backlogs);
       entries += page.entries.length;
       // rule: cursor-stops-at-the-limit
       const done = { from: page.from, to: unsent?.before ?? page.to };
-      if (!(await progress.reach(done, page.entries.length)) || unsent) return STOPPED;
+      if (!(await progress.reach(done, page.entries.length)) || unsent) return "stopped";
     }
-    return undefined;
+    return "done";
   };
   try {
-    let ended = await handOverRanges(others);
-    if (!ended && late.length > 0) {
-      // Whatever becomes of the late jobs, the others are not sent again.
-      if (!(await progress.end())) return STOPPED;
-      ended = what === "all" ? await handOverRanges(late) : LATE_LEFT;
-    }
-    if (!ended && passed.error === undefined) return { outcome: "done", cursor: progress.unsaved() };
-    if (!(await progress.end())) return STOPPED;
-    // If the sweep has ended early, another one follows. That one throws if it still cannot read the minute.
-    if (!ended) throw passed.error;
-    return ended;
+    const outcome = await handOverPages();
+    const isOurs = outcome === "done" || (await progress.end());
+    return { outcome: isOurs ? outcome : "stopped", progress, passed };
   } finally {
     // A sweep that failed reports its lag too: an alarm watches the lag.
     ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });
   }
 }
-
-const OUT_OF_TIME: Swept = { outcome: "out-of-time" };
-const STOPPED: Swept = { outcome: "stopped" };
-const LATE_LEFT: Swept = { outcome: "late-left" };
 
 /** Divides ranges at `present`: those before are `late`. */
 function parted(ranges: readonly Range[], present: Position): { late: Range[]; others: Range[] } {

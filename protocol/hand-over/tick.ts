@@ -1,22 +1,17 @@
 import { BUCKET } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { minuteOf } from "../../core/items.ts";
-import type { KnownQueues } from "../../core/tick-part.ts";
+import type { KnownQueues, TickPart } from "../../core/tick-part.ts";
 import type { Context } from "../ports.ts";
 import { removeDeadLetters } from "../run/remove-dead-letters.ts";
 import { circuitBreaker } from "../send/circuit-breaker.ts";
 import { shardsToSweep } from "../store/shards.ts";
 import { auditShard } from "./audit.ts";
-import { type Backlogs, backlogsOf, knownBacklogs, topicsBehind } from "./backlog.ts";
+import { type Backlogs, backlogsOf, knownBacklogs } from "./backlog.ts";
 import { carryOutPauses } from "./carry-out-pauses.ts";
 import type { ShardCursor } from "./cursor.ts";
-import { sweepShard } from "./sweep.ts";
-
-/**
- * How long after the beginning of its tick a further invocation begins nothing new: ms. The next tick begins a minute after this tick, with
- * all shards. If both swept a shard at the same time, they would send the same jobs.
- */
-const SWEEPERS_WORK_FOR = BUCKET - 5_000;
+import { type Division, divisionOf, type SweepTask } from "./division.ts";
+import { type Swept, sweepLate, sweepShard } from "./sweep.ts";
 
 /**
  * Does the work of one minute: sweeps each shard and then audits it, several shards at once. Beside that, releases parked jobs. At
@@ -39,27 +34,25 @@ export async function tick(outer: Context, until: number): Promise<void> {
   const all = Array.from({ length: shards }, (_, shard) => shard);
   await Promise.all([
     work.guarded(carryOutPauses(ctx, until), "carrying out pauses"),
-    workThrough(work, all, until, divisionOf(work, startedAt, until)),
+    workThrough(work, all, until, divisionOf(ctx, { ...work, shards }, startedAt, until)),
   ]);
   await removeDeadLetters(ctx, until);
   work.throwFailures();
 }
 
 /**
- * Sweeps and audits some shards, for a tick that has a backlog.
+ * Does a part of the work of a tick with a backlog: sweeps and audits some shards, or hands over some of the overdue jobs of one shard.
  *
- * @param known what the tick knew about the queues
  * @param until ms on the context's clock after which nothing new is begun
  * @throws AggregateError at the end, with the errors of the shards
  */
-export async function sweepShards(
-  outer: Context,
-  shards: readonly number[],
-  known: KnownQueues,
-  until: number,
-): Promise<void> {
-  const work = workOf(outer, known);
-  await workThrough(work, shards, until);
+export async function sweepPart(outer: Context, part: TickPart, until: number): Promise<void> {
+  const work = workOf(outer, part);
+  const { shards, late } = part;
+  const [shard] = shards;
+  if (late && shard !== undefined) {
+    await work.guarded(sweepLate(work.ctx, shard, late, until, work.backlogs), `the sweep of shard ${shard}`);
+  } else await workThrough(work, shards, until);
   work.throwFailures();
 }
 
@@ -98,16 +91,12 @@ function workOf(outer: Context, known?: KnownQueues): Work {
 }
 
 /**
- * The steps of the work on a shard, in their order. All shards take a step before the first one takes the next step. So after an
- * outage, the jobs of the present minute and the next ones are handed over before the overdue jobs (`late`). Only the first shard of a tick
- * takes both steps at once. Each tick begins with other shards, so a tick that has no time for a second step works off overdue jobs too.
- */
-const STEPS = ["sweep", "late", "audit"] as const;
-type Step = (typeof STEPS)[number];
-
-/**
  * Sweeps these shards, and audits each shard after its sweep. As many shards are worked on at once as fit into memory
  * (`core/work-sizes.ts`).
+ *
+ * The jobs of the present minute and the next ones are handed over before the overdue jobs of any shard. Only the first shard takes
+ * both steps at once. Each tick begins with other shards, so a tick that has no time for a second step works off overdue jobs too. Audits
+ * begin only when the last sweep has begun.
  * @param division present: shards that are not swept in time are given to further invocations
  */
 async function workThrough(
@@ -119,123 +108,82 @@ async function workThrough(
   const atOnce = Math.min(ctx.sizes.shards, shards.length);
   const first = ((minuteOf(ctx.clock()) / BUCKET) * atOnce) % Math.max(shards.length, 1);
   const inTurn = [...shards.slice(first), ...shards.slice(0, first)];
-  const [firstOfAll] = inTurn;
-  const waiting: Record<Step, number[]> = { sweep: inTurn, late: [], audit: [] };
+  let sweeps = inTurn.map((shard): SweepTask => ({ step: "sweep", shard }));
+  let lates: SweepTask[] = [];
+  const audits: number[] = [];
   // The shards that this invocation sweeps to their ends.
   const own = new Set<number>(division ? [] : shards);
   const giving: Promise<void>[] = [];
-  const give = (given: readonly number[]): void => {
+  const doFirst = (task: SweepTask): void => void (task.step === "late" ? lates : sweeps).unshift(task);
+  const give = (given: readonly SweepTask[]): void => {
     if (!division || given.length === 0) return;
     const kept = division.give(given);
     giving.push(
       kept.then((left) => {
-        for (const shard of left) own.add(shard);
-        waiting.sweep.unshift(...left);
+        for (const task of left) {
+          own.add(task.shard);
+          doFirst(task);
+        }
       }),
     );
   };
-  const take = (): [number, Step] | undefined => {
+  const isOwn = ({ shard }: SweepTask): boolean => own.has(shard);
+  const take = (): SweepTask | undefined => {
     if (division?.isTime()) {
-      const isGiven = (shard: number): boolean => !own.has(shard);
-      const given = [...waiting.sweep, ...waiting.late].filter(isGiven);
-      for (const step of ["sweep", "late"] as const)
-        waiting[step] = waiting[step].filter((shard) => !isGiven(shard));
+      const given = [...sweeps, ...lates].filter((task) => !isOwn(task));
+      [sweeps, lates] = [sweeps.filter(isOwn), lates.filter(isOwn)];
       give(given);
     }
-    const step = STEPS.find((one) => waiting[one].length > 0);
-    const shard = step && waiting[step].shift();
-    return step && shard !== undefined ? [shard, step] : undefined;
+    return sweeps.shift() ?? lates.shift();
   };
   // The cursors that sweeps have left to the audits of their shards.
   const unsaved = new Map<number, ShardCursor>();
   /** Sweeps a shard until the time of working alone ends, or, if this invocation must do the shard itself, to its end. */
-  const sweep = async (shard: number, step: "sweep" | "late"): Promise<void> => {
+  const sweep = async (task: SweepTask): Promise<void> => {
+    const { shard } = task;
     if (division?.canGive() === false) own.add(shard);
     const mayBeGiven = !own.has(shard);
     const end = division && mayBeGiven ? division.at : until;
-    const what = step === "late" || shard === firstOfAll ? "all" : "not-late";
-    const sweeping = sweepShard(ctx, shard, end, backlogs, what);
+    const sweeping =
+      task.step === "late"
+        ? sweepLate(ctx, shard, task.late, end, backlogs)
+        : sweepShard(ctx, shard, end, backlogs);
     const swept = await guarded(sweeping, `the sweep of shard ${shard}`);
     if (swept) division?.worked();
-    if (swept?.outcome === "late-left") waiting.late.push(shard);
-    else if (swept?.outcome !== "out-of-time" || !division || !mayBeGiven) {
+    const next = swept && nextTask(swept, shard);
+    if (next?.step === "late" && task.step === "sweep") {
+      if (shard === inTurn[0]) await sweep(next);
+      else lates.push(next);
+    } else if (!next || !division || !mayBeGiven) {
       if (swept?.outcome === "done" && swept.cursor) unsaved.set(shard, swept.cursor);
-      waiting.audit.push(shard);
+      audits.push(shard);
     }
-    // One shard stays, so that this invocation has a share.
-    else if (own.size > 0 && !own.has(shard) && division.isTime()) give([shard]);
+    // If each shard goes to one invocation, one shard stays here, so that this invocation has a share.
+    else if (division.isTime() && !own.has(shard) && (own.size > 0 || !division.isByShard)) give([next]);
     else {
       own.add(shard);
-      waiting.sweep.unshift(shard);
+      doFirst(next);
     }
   };
   const lane = async (): Promise<void> => {
-    for (let next = take(); next; next = take()) {
-      const [shard, step] = next;
-      if (step === "audit") {
-        const audit = auditShard(ctx, shard, until, backlogs, unsaved.get(shard));
-        await guarded(audit, `the audit of shard ${shard}`);
-      } else await sweep(shard, step);
+    for (;;) {
+      const task = take();
+      const audited = task ? undefined : audits.shift();
+      if (task) await sweep(task);
+      else if (audited !== undefined) {
+        const audit = auditShard(ctx, audited, until, backlogs, unsaved.get(audited));
+        await guarded(audit, `the audit of shard ${audited}`);
+      } else break;
     }
   };
   do {
     await Promise.all(Array.from({ length: atOnce }, lane));
     await Promise.all(giving.splice(0));
-  } while (STEPS.some((step) => waiting[step].length > 0));
+  } while (sweeps.length + lates.length + audits.length > 0);
 }
 
-/** How a tick gives shards to further invocations. */
-type Division = {
-  /** When the time of working alone ends: ms since the epoch. */
-  readonly at: number;
-  /** Whether further invocations may still be started. */
-  readonly canGive: () => boolean;
-  /** Whether it is time to give shards away. */
-  readonly isTime: () => boolean;
-  /** Says that a shard was swept. While each sweep fails, further invocations would fail too, so none is started. */
-  readonly worked: () => void;
-  /** Divides these shards among further invocations. Answers the shards that this invocation must do itself. */
-  readonly give: (shards: readonly number[]) => Promise<number[]>;
-};
-
-function divisionOf({ ctx, backlogs, hung }: Work, startedAt: number, until: number): Division | undefined {
-  const { sweepers } = ctx;
-  if (!sweepers || sweepers.most === 0) return undefined;
-  const end = Math.min(until, startedAt + SWEEPERS_WORK_FOR);
-  const at = Math.min(until, startedAt + ctx.sizes.alone);
-  let left = sweepers.most;
-  let hasWorked = false;
-  let behind: Promise<string[]> | undefined;
-  const canGive = (): boolean => left > 0 && ctx.clock() < end;
-  return {
-    at,
-    canGive,
-    isTime: () => hasWorked && canGive() && at <= ctx.clock(),
-    worked() {
-      hasWorked = true;
-    },
-    async give(shards) {
-      // The last share stays here if there are more shards than invocations.
-      const count = Math.min(shards.length, left);
-      const shares = shards.length > left ? count + 1 : count;
-      left -= count;
-      const parts = Array.from({ length: shares }, (_, i) => shards.filter((_, n) => n % shares === i));
-      behind ??= topicsBehind(backlogs, Object.keys(ctx.policy.topics));
-      const known: KnownQueues = { behind: await behind, hung: hung() };
-      const kept = await Promise.all(
-        parts.map(async (part, i) => {
-          if (i >= count || ctx.clock() >= end) return part;
-          try {
-            await sweepers.start({ shards: part, ...known, until: end });
-            return [];
-          } catch (error) {
-            const what = "starting a further invocation for shards with a backlog";
-            ctx.report({ type: "trouble", topic: "", what, error: messageOf(error) });
-            return part;
-          }
-        }),
-      );
-      return kept.flat();
-    },
-  };
+/** What is left of a shard after a sweep, if anything is left to this tick. */
+function nextTask(swept: Swept, shard: number): SweepTask | undefined {
+  if (swept.outcome === "late-left") return { step: "late", shard, late: swept.late };
+  return swept.outcome === "out-of-time" ? { step: "sweep", shard } : undefined;
 }

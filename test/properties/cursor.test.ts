@@ -3,7 +3,8 @@ import { describe, expect } from "vitest";
 import { BUCKET } from "../../core/constants.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, sortable } from "../../core/items.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
-import { advance, type Reached, readCursor } from "../../protocol/hand-over/cursor.ts";
+import { isUndone } from "../../core/ranges.ts";
+import { advance, type Reached, readCursor, sweepProgress } from "../../protocol/hand-over/cursor.ts";
 import { createWorld } from "../support/world.ts";
 import { NOW } from "./kinds.ts";
 import { property } from "./property.ts";
@@ -27,36 +28,82 @@ describe("a cursor", () => {
         positions.map((position, i) => advance(ctx, read, reached(position), `tick ${i}`)),
       );
       const now = await readCursor(ctx, 0);
-      const winners = moved.flatMap((result, i) => (result === undefined ? [] : i));
+      const winners = moved.flatMap((outcome, i) => ("cursor" in outcome ? i : []));
       expect(winners).toHaveLength(1);
       const [winner = 0] = winners;
       expect(now[what]).toBe(positions[winner]);
       // The answer to a write may be lost, and the repeat of the write is refused.
       for (const [i, position] of positions.entries())
-        expect((await advance(ctx, read, reached(position), `tick ${i}`)) !== undefined).toBe(i === winner);
+        expect("cursor" in (await advance(ctx, read, reached(position), `tick ${i}`))).toBe(i === winner);
       expect(now[what === "swept" ? "audited" : "swept"]).toBe(start);
     },
   );
 
+  const numbers = { min: 0, max: 40 };
+  const step = fc.record({
+    sweep: fc.nat(3),
+    from: fc.integer(numbers),
+    length: fc.integer({ min: 1, max: 6 }),
+  });
+
   property(
-    "is moved by one of two sweeps that hand over later minutes first",
+    "is moved by several sweeps at once, and knows each range that one of them has done and recorded, and no other",
+    [fc.array(step, { maxLength: 30 })],
+    async (steps) => {
+      const { ctx: world, pool } = createWorld();
+      const ctx = { ...world, sizes: { ...world.sizes, mark: 1 } };
+      const start = sortable(NOW);
+      pool.put({ ...cursorKey(0), v: ITEM_VERSION, swept: start, audited: start, trail: [] } as Cursor);
+      const limit = beforeTime(NOW + 50);
+      const read = await readCursor(ctx, 0);
+      const sweeps = Array.from({ length: 4 }, () => sweepProgress(ctx, read, limit));
+      const stopped = new Set<number>();
+      const done = new Set<number>();
+      for (const { sweep, from, length } of steps) {
+        if (stopped.has(sweep)) continue;
+        const all = Array.from({ length }, (_, i) => from + i);
+        const range = { from: beforeTime(NOW + from), to: beforeTime(NOW + from + length) };
+        const isOurs = await sweeps[sweep]?.reach(range, 1);
+        // A sweep stops if a part of its range is done.
+        expect(isOurs).toBe(!all.some((number) => done.has(number)));
+        if (!isOurs) stopped.add(sweep);
+        else for (const number of all) done.add(number);
+      }
+      const now = await readCursor(ctx, 0);
+      for (let number = 0; number < 50; number++) {
+        const gap = { from: beforeTime(NOW + number), to: beforeTime(NOW + number + 1) };
+        expect(isUndone(now, gap)).toBe(!done.has(number));
+      }
+    },
+  );
+
+  property(
+    "keeps the ranges of a sweep while an audit moves it",
     [ahead, ahead],
-    async (one, other) => {
+    async (minutes, audited) => {
       const { ctx, pool } = createWorld();
       const start = sortable(NOW);
       pool.put({ ...cursorKey(0), v: ITEM_VERSION, swept: start, audited: start, trail: [] } as Cursor);
-      const read = await readCursor(ctx, 0);
-      const moved = await Promise.all(
-        [one, other].map((minutes, i) => {
-          const range = { from: beforeTime(NOW + BUCKET), to: beforeTime(NOW + (1 + minutes) * BUCKET) };
-          return advance(ctx, read, { swept: read.swept, ahead: [range], trail: [] }, `tick ${i}`);
-        }),
-      );
-      expect(moved.filter((result) => result !== undefined)).toHaveLength(1);
-      const winner = moved.findIndex((result) => result !== undefined);
-      const now = await readCursor(ctx, 0);
-      expect(now.swept).toBe(start);
-      expect(now.ahead).toEqual(moved[winner]?.ahead);
+      const before = await readCursor(ctx, 0);
+      const range = { from: beforeTime(NOW + BUCKET), to: beforeTime(NOW + (1 + minutes) * BUCKET) };
+      await advance(ctx, before, { swept: before.swept, ahead: [range], trail: [] }, "a sweep");
+      const position = beforeTime(NOW + audited * BUCKET);
+      const moved = await advance(ctx, before, { audited: position }, "an audit");
+      expect(moved).toMatchObject({ cursor: { audited: position, ahead: [range] } });
     },
   );
+
+  property("stops a sweep whose limit another sweep has passed", [ahead, ahead], async (one, other) => {
+    const { ctx, pool } = createWorld();
+    const start = sortable(NOW);
+    pool.put({ ...cursorKey(0), v: ITEM_VERSION, swept: start, audited: start, trail: [] } as Cursor);
+    const read = await readCursor(ctx, 0);
+    const [first, second] = [one, other].map((minutes) => beforeTime(NOW + (10 + minutes) * BUCKET));
+    if (first === undefined || second === undefined) throw new Error("no limits");
+    const [slow, fast] = [sweepProgress(ctx, read, first), sweepProgress(ctx, read, second)];
+    await fast.reach({ from: beforeTime(NOW + 5 * BUCKET), to: second }, 1);
+    expect(await fast.end()).toBe(true);
+    await slow.reach({ from: read.swept, to: beforeTime(NOW + BUCKET) }, 1);
+    expect(await slow.end()).toBe(second <= first);
+  });
 });

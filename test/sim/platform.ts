@@ -18,7 +18,7 @@ import { routes } from "../../http/route-table.ts";
 import { LONGEST_CHAIN } from "../../local/recursive-loop.ts";
 import { fileOccurrence } from "../../protocol/file/recurring.ts";
 import { promote } from "../../protocol/hand-over/promote.ts";
-import { sweepShards, tick } from "../../protocol/hand-over/tick.ts";
+import { sweepPart, tick } from "../../protocol/hand-over/tick.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { type Invoked, lambdaOf, type SimulatedLambda } from "./lambda.ts";
 import type { Machine } from "./machine.ts";
@@ -216,7 +216,7 @@ export function tickOf(world: World): () => void {
         const time = Math.min(getRemainingTimeInMillis() - TICK_MARGIN, timeOfTick(world));
         const until = ctx.clock() + time;
         const part = event === undefined ? undefined : tickPartIn(JSON.parse(event));
-        return part ? sweepShards(ctx, part.shards, part, Math.min(part.until, until)) : tick(ctx, until);
+        return part ? sweepPart(ctx, part, Math.min(part.until, until)) : tick(ctx, until);
       },
   );
   let ticks = 0;

@@ -5,16 +5,15 @@ import { cancel } from "../../../protocol/change/cancel.ts";
 import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { park } from "../../../protocol/gate/park.ts";
-import { backlogsOf } from "../../../protocol/hand-over/backlog.ts";
 import { carryOutPauses } from "../../../protocol/hand-over/carry-out-pauses.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
-import { sweepShard } from "../../../protocol/hand-over/sweep.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
 import type { Context } from "../../../protocol/ports.ts";
 import { reportTopics } from "../../../protocol/read/topics.ts";
 import { receive } from "../../../protocol/run/pull.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { fail, isAt, liveHomes, meanwhile, orders } from "../../support/scenes.ts";
+import { sweepAll } from "../../support/sweep-all.ts";
 import {
   breakAll,
   breakOnce,
@@ -31,9 +30,7 @@ const parked = (world: World, topic = "orders"): Item[] =>
 const pauseItem = (world: World, topic = "orders"): Pause | undefined =>
   world.pool.items().find(({ pk }) => pk === pauseKey(topic).pk) as Pause | undefined;
 const sweepShards = (world: World) =>
-  Promise.all(
-    [0, 1].map((shard) => sweepShard(world.ctx, shard, world.now() + MINUTE, backlogsOf(world.ctx))),
-  );
+  Promise.all([0, 1].map((shard) => sweepAll(world.ctx, shard, world.now() + MINUTE)));
 /** Runs all visible jobs as a consumer does, in several rounds with ticks. */
 const runFor = async (world: World, ms: number, topic = "orders") => {
   const runs = [];

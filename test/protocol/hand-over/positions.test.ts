@@ -2,12 +2,11 @@ import { describe, expect, it } from "vitest";
 import { type Cursor, cursorKey, type Home } from "../../../core/items.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { backlogsOf } from "../../../protocol/hand-over/backlog.ts";
 import { readCursor } from "../../../protocol/hand-over/cursor.ts";
-import { sweepShard } from "../../../protocol/hand-over/sweep.ts";
 import type { Pool } from "../../../protocol/ports.ts";
 import { receive } from "../../../protocol/run/pull.ts";
 import { consume } from "../../support/consume.ts";
+import { sweepAll } from "../../support/sweep-all.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 
 const orders = { topic: "orders" };
@@ -62,12 +61,7 @@ describe("the position that a sweep has written inside a minute", () => {
       return world.pool.page(...asked);
     };
     const clock = (): number => now() + (how === "out of time" && pages > 4 ? HOUR : 0);
-    await sweepShard(
-      { ...world.ctx, clock, pool: { ...world.pool, page } },
-      0,
-      now() + MINUTE,
-      backlogsOf(world.ctx),
-    ).catch(() => {});
+    await sweepAll({ ...world.ctx, clock, pool: { ...world.pool, page } }, 0, now() + MINUTE).catch(() => {});
     await world.pass(SECOND);
     world.queues.purge(orders);
     const ran = new Set<string>();
@@ -133,9 +127,8 @@ describe("a cursor that an earlier version has written, with sort keys for posit
     const pool = dyingPool(world, () => {
       throw new Error("killed");
     });
-    await expect(
-      sweepShard({ ...world.ctx, pool }, 0, world.now() + MINUTE, backlogsOf(world.ctx)),
-    ).rejects.toThrow("killed");
+    await sweepAll({ ...world.ctx, pool }, 0, world.now() + MINUTE);
+    expect(world.events).toContainEqual(expect.objectContaining({ type: "trouble", error: "killed" }));
     const { swept } = cursorOf(world);
     const sent = world.queues.messages(orders).flatMap(({ body }) => JSON.parse(body).jobs);
     expect(sent.length).toBeGreaterThan(0);

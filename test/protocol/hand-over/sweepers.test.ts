@@ -2,14 +2,16 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { messageText } from "../../../core/message.ts";
 import type { TickPart } from "../../../core/tick-part.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
-import { sweepShards, tick } from "../../../protocol/hand-over/tick.ts";
-import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
+import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { sweepPart, tick } from "../../../protocol/hand-over/tick.ts";
+import { cursors } from "../../support/scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 
 const SHARDS = 16;
 const JOBS = 128;
 
 /** Runs the part as a further invocation does. */
-const run = (world: World, part: TickPart) => sweepShards(world.ctx, part.shards, part, part.until);
+const run = (world: World, part: TickPart) => sweepPart(world.ctx, part, part.until);
 
 describe("a tick with a backlog", () => {
   let world: World;
@@ -45,7 +47,8 @@ describe("a tick with a backlog", () => {
       const given = parts.flatMap(({ shards }) => shards);
       expect(new Set(given).size).toBe(given.length);
       const own = sent().length;
-      expect(own).toBeGreaterThan(0);
+      // If there are enough invocations for all shards, the tick gives all of them away.
+      expect(own > 0).toBe(most < 2 * SHARDS);
       expect(own).toBeLessThan(JOBS);
       for (const part of parts) {
         expect(part.until).toBe(world.now() + 55 * SECOND);
@@ -112,6 +115,79 @@ describe("a tick with a backlog", () => {
     for (const part of parts.slice(before)) await run(world, part);
     expect(sent()).toHaveLength(JOBS);
     expect(new Set(sent()).size).toBe(JOBS);
+  });
+});
+
+describe("the overdue jobs of a shard", () => {
+  const COUNT = 600;
+  const backlog = async (shards: number): Promise<World> => {
+    const world = createWorld({ shards }, { ...SIZES, page: 5, mark: 5 });
+    await world.tick();
+    const jobs = Array.from({ length: COUNT }, (_, i) => ({
+      topic: "orders",
+      body: "{}",
+      dueAt: START + 5 * MINUTE + i * 6 * SECOND,
+    }));
+    await enqueueMany(world.ctx, jobs);
+    await world.pass(2 * HOUR, { ticks: false });
+    return world;
+  };
+  const sentOf = (world: World) => world.visible("orders").map(({ id }) => id);
+  /** Runs a tick whose time of working alone is over when it has sent some messages. */
+  const tickShortly = async (world: World, start: (part: TickPart) => Promise<void>): Promise<void> => {
+    const before = sentOf(world).length;
+    const clock = (): number => world.now() + (sentOf(world).length - before > 20 ? SIZES.alone + 1 : 0);
+    await tick({ ...world.ctx, clock, sweepers: { most: 63, start } }, world.now() + 40 * SECOND);
+  };
+
+  it.each([1, 2])(
+    "are shared by several invocations, and each job is sent once (%i shards)",
+    async (shards) => {
+      const world = await backlog(shards);
+      const parts: TickPart[] = [];
+      await tickShortly(world, async (part) => void parts.push(part));
+      expect(sentOf(world).length).toBeLessThan(COUNT / 2);
+      expect(parts).toHaveLength(8 * shards);
+      expect(new Set(parts.flatMap((part) => part.shards)).size).toBe(shards);
+      await Promise.all(parts.map((part) => run(world, part)));
+      expect(sentOf(world)).toHaveLength(COUNT);
+      expect(new Set(sentOf(world)).size).toBe(COUNT);
+      expect(cursors(world).map(({ ahead }) => ahead)).toEqual(cursors(world).map(() => undefined));
+    },
+  );
+
+  it("are left to the next tick if some of these invocations die, and no job is sent twice", async () => {
+    const world = await backlog(1);
+    const parts: TickPart[] = [];
+    await tickShortly(world, async (part) => void parts.push(part));
+    for (const part of parts.filter((_, i) => i % 2 === 0)) await run(world, part);
+    expect(sentOf(world).length).toBeLessThan(COUNT);
+    await world.pass(MINUTE, { ticks: false });
+    await world.tick();
+    expect(sentOf(world)).toHaveLength(COUNT);
+    expect(new Set(sentOf(world)).size).toBe(COUNT);
+  });
+
+  it("stay with the tick if Lambda starts no invocation, and no job is sent twice", async () => {
+    const world = await backlog(1);
+    const parts: TickPart[] = [];
+    await tickShortly(world, async (part) => {
+      if (parts.length === 3) throw new Error("no concurrency is left");
+      parts.push(part);
+    });
+    for (const part of parts) await run(world, part);
+    expect(sentOf(world)).toHaveLength(COUNT);
+    expect(new Set(sentOf(world)).size).toBe(COUNT);
+  });
+
+  it("an invocation that runs twice, or long after its tick, sends no job a second time", async () => {
+    const world = await backlog(1);
+    const parts: TickPart[] = [];
+    await tickShortly(world, async (part) => void parts.push(part));
+    for (const part of [...parts, ...parts]) await run(world, part);
+    await world.pass(MINUTE);
+    for (const part of parts) await run(world, { ...part, until: world.now() + MINUTE });
+    expect(sentOf(world)).toHaveLength(COUNT);
   });
 });
 

@@ -1,0 +1,113 @@
+import { BUCKET } from "../../core/constants.ts";
+import { messageOf } from "../../core/errors.ts";
+import { type Range, sharesOf } from "../../core/ranges.ts";
+import type { KnownQueues, TickPart } from "../../core/tick-part.ts";
+import type { Context } from "../ports.ts";
+import { type Backlogs, topicsBehind } from "./backlog.ts";
+
+/**
+ * How long after the beginning of its tick a further invocation begins nothing new: ms. The next tick begins a minute after this tick, with
+ * all shards. If both swept a shard at the same time, they would send the same jobs.
+ */
+const SWEEPERS_WORK_FOR = BUCKET - 5_000;
+
+/** How many further invocations share one shard at most: they all write the cursor of the shard. */
+const MOST_A_SHARD = 8;
+
+/** The overdue jobs of a shard, in some ranges. */
+type LateTask = { readonly step: "late"; readonly shard: number; readonly late: readonly Range[] };
+/** A shard to sweep: the jobs of the present minute and the next ones (`sweep`), or overdue jobs. */
+export type SweepTask = { readonly step: "sweep"; readonly shard: number } | LateTask;
+
+/** How a tick gives shards to further invocations. */
+export type Division = {
+  /** When the time of working alone ends: ms since the epoch. */
+  readonly at: number;
+  /** Set if each shard goes to one invocation at most. Otherwise several invocations share the overdue jobs of a shard. */
+  readonly isByShard: boolean;
+  /** Whether further invocations may still be started. */
+  readonly canGive: () => boolean;
+  /** Whether it is time to give shards away. */
+  readonly isTime: () => boolean;
+  /** Says that a shard was swept. While each sweep fails, further invocations would fail too, so none is started. */
+  readonly worked: () => void;
+  /** Divides these tasks among further invocations. Answers the tasks that this invocation must do itself. */
+  readonly give: (tasks: readonly SweepTask[]) => Promise<SweepTask[]>;
+};
+
+/**
+ * @param shards how many shards the queue has
+ * @param hung answers the queues that have hung
+ * @param startedAt when the tick began: ms since the epoch
+ * @param until when the tick stops to begin new work
+ */
+export function divisionOf(
+  ctx: Context,
+  { shards, backlogs, hung }: { shards: number; backlogs: Backlogs; hung: () => readonly string[] },
+  startedAt: number,
+  until: number,
+): Division | undefined {
+  const { sweepers } = ctx;
+  if (!sweepers || sweepers.most === 0) return undefined;
+  const end = Math.min(until, startedAt + SWEEPERS_WORK_FOR);
+  const at = Math.min(until, startedAt + ctx.sizes.alone);
+  const aShard = Math.min(Math.max(Math.floor(sweepers.most / shards), 1), MOST_A_SHARD);
+  let left = sweepers.most;
+  let hasWorked = false;
+  let behind: Promise<string[]> | undefined;
+  const canGive = (): boolean => left > 0 && ctx.clock() < end;
+  return {
+    at,
+    isByShard: aShard === 1,
+    canGive,
+    isTime: () => hasWorked && canGive() && at <= ctx.clock(),
+    worked() {
+      hasWorked = true;
+    },
+    async give(tasks) {
+      const pieces = piecesOf(tasks, aShard, left);
+      const given = pieces.slice(0, left);
+      left -= given.length;
+      behind ??= topicsBehind(backlogs, Object.keys(ctx.policy.topics));
+      const known: KnownQueues = { behind: await behind, hung: hung() };
+      const kept = await Promise.all(
+        given.map(async (piece) => {
+          if (ctx.clock() >= end) return piece.tasks;
+          try {
+            await sweepers.start({ ...piece.part, ...known, until: end });
+            return [];
+          } catch (error) {
+            const what = "starting a further invocation for shards with a backlog";
+            ctx.report({ type: "trouble", topic: "", what, error: messageOf(error) });
+            return piece.tasks;
+          }
+        }),
+      );
+      return [...kept, ...pieces.slice(given.length).map(({ tasks: some }) => some)].flat();
+    },
+  };
+}
+
+/** Tasks for one invocation, and what its event says of them. */
+type Piece = { readonly tasks: readonly SweepTask[]; readonly part: Pick<TickPart, "shards" | "late"> };
+
+/**
+ * Divides tasks into pieces. The overdue jobs of a shard become `aShard` pieces, and every other shard belongs to one piece. If there are more
+ * than `most` pieces, the last ones stay with the tick.
+ */
+function piecesOf(tasks: readonly SweepTask[], aShard: number, most: number): Piece[] {
+  const isShared = (task: SweepTask): task is LateTask => task.step === "late" && aShard > 1;
+  const shared = tasks.filter(isShared).flatMap((task) =>
+    sharesOf(task.late, aShard).map((late): Piece => {
+      return { tasks: [{ ...task, late }], part: { shards: [task.shard], late } };
+    }),
+  );
+  const whole = tasks.filter((task) => !isShared(task));
+  const left = Math.max(most - shared.length, 0);
+  const count = Math.min(whole.length, left + 1);
+  const others = Array.from({ length: count }, (_, i): Piece => {
+    const some = whole.filter((_, n) => n % count === i);
+    return { tasks: some, part: { shards: some.map(({ shard }) => shard) } };
+  });
+  return [...shared, ...others];
+}
