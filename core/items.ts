@@ -195,7 +195,11 @@ export type Begun = Key & {
   expiresAt: number;
 };
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
-export type Meta = Key & { v: number; shards: number };
+/**
+ * The numbers of shards. `shards`: how many have cursors; this number only grows. `filed`: into how many of them writers file jobs. Absent: an
+ * earlier version wrote the item, and writers use all shards.
+ */
+export type Meta = Key & { v: number; shards: number; filed?: number };
 /** A time in which a topic was paused. `startsBefore`: the pause held only jobs that were to start before this time. */
 export type PauseSpan = { since: number; until: number; startsBefore?: number };
 /** A topic that is paused. While it is `resuming`, releases still send jobs that were parked. */

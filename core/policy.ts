@@ -49,7 +49,7 @@ export type TopicPolicy = Readonly<Omit<TopicSettings<number>, Own | Defaulted>>
 
 /** The policies of all topics by name, and what holds for all of them. Durations are seconds. */
 export type Policy = {
-  /** Into how many shards each minute is divided, 1 to 1,024. It can only grow. */
+  /** Into how many shards the jobs of each minute are filed, 1 to 1,024. If the number is lowered, the other shards are still swept. */
   readonly shards: number;
   /** A tracked job that is due in more than this gets a schedule that promotes it. Absent: no job does. */
   readonly longDelay?: number;

@@ -31,6 +31,7 @@ export function withDone({ swept, ahead }: Done, range: Range): Done {
 
 /** Answers the ranges before `limit` whose entries are not done, the earliest first. */
 export function gapsOf({ swept, ahead }: Done, limit: Position): Range[] {
+  // rule: gaps-are-swept
   const starts = [swept, ...ahead.map(({ to }) => to)];
   const ends = [...ahead.map(({ from }) => from), limit];
   return starts.flatMap((from, i) => {

@@ -14,15 +14,15 @@ export type KnownQueues = {
 /** A part of a tick's work, for a further invocation of the tick's function. */
 export type TickPart = KnownQueues & {
   readonly shards: readonly number[];
-  /** Present: the part is only the overdue jobs in these ranges of the first shard. */
-  readonly late?: readonly Range[];
+  /** Present: the part is only the jobs in these ranges of the first shard. */
+  readonly ranges?: readonly Range[];
   /** When the invocation stops to begin new work: ms since the epoch. */
   readonly until: number;
 };
 
 /** Writes the event that starts an invocation for a part. */
-export function tickPartText({ shards, late, behind, hung, until }: TickPart): string {
-  return JSON.stringify({ shards, late, behind, hung, until });
+export function tickPartText({ shards, ranges, behind, hung, until }: TickPart): string {
+  return JSON.stringify({ shards, ranges, behind, hung, until });
 }
 
 /**
@@ -36,7 +36,7 @@ export function tickPartText({ shards, late, behind, hung, until }: TickPart): s
  */
 export function tickPartIn(event: unknown): TickPart | undefined {
   if (typeof event !== "object" || event === null || !("shards" in event)) return undefined;
-  const { shards, late, behind, hung, until } = event as Record<keyof TickPart, unknown>;
+  const { shards, ranges, behind, hung, until } = event as Record<keyof TickPart, unknown>;
   if (!Array.isArray(shards) || !shards.every(isShard)) {
     throw new MinutehandError("bad-request", `shards must be whole numbers from 0 to ${MAX_SHARDS - 1}`);
   }
@@ -46,14 +46,14 @@ export function tickPartIn(event: unknown): TickPart | undefined {
   if (typeof until !== "number" || !Number.isSafeInteger(until)) {
     throw new MinutehandError("bad-request", "until must be ms since the epoch");
   }
-  if (late === undefined) return { shards, behind, hung, until };
-  if (!Array.isArray(late) || !late.every(isRange)) {
+  if (ranges === undefined) return { shards, behind, hung, until };
+  if (!Array.isArray(ranges) || !ranges.every(isRange)) {
     throw new MinutehandError(
       "bad-request",
-      "late must be a list of ranges, each with the positions from and to",
+      "ranges must be a list of ranges, each with the positions from and to",
     );
   }
-  return { shards, late, behind, hung, until };
+  return { shards, ranges, behind, hung, until };
 }
 
 function isRange(value: unknown): value is Range {

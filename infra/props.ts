@@ -85,8 +85,8 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    */
   readonly prefix?: string;
   /**
-   * How many parts the jobs of each minute are divided into, 1 to 1,024. One part takes about 300 jobs a second. The number can only
-   * grow.
+   * How many parts the jobs of each minute are divided into, 1 to 1,024. One part takes about 300 jobs a second. If you lower the number, the
+   * parts that are left over get no new jobs. The tick still sweeps them, because they may hold jobs.
    *
    * @default 8
    */

@@ -58,6 +58,7 @@ export async function billAll(): Promise<Bill> {
     await steady("tracked jobs, one every 2.5 s, pulled directly", pull(directly), 2.5 * SECOND, HOUR),
     idle,
     await month("an idle queue of two topics", start({}, { topics: { [TOPIC]: {}, others: {} } })),
+    await month("an idle queue of one topic with 64 shards", start({}, { shards: 64 })),
     pulling,
     pullingDirectly,
   ];

@@ -9,7 +9,7 @@ import type { Enqueued, NewJob } from "../new-job.ts";
 import { isNamed, policyOf, unknownTopic } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { isFar, syncPromotions } from "../send/far-ahead.ts";
-import { shardCount } from "../store/shards.ts";
+import { shardsToFile } from "../store/shards.ts";
 import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
 import { filePlain } from "./enqueue-plain.ts";
@@ -34,7 +34,7 @@ export async function enqueueMany(
   jobs: readonly NewJob[],
 ): Promise<(Enqueued | MinutehandError)[]> {
   const results: (Enqueued | MinutehandError)[] = [];
-  const shards = await shardCount(ctx);
+  const shards = await shardsToFile(ctx);
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
   const plain: { at: number; home: Home }[] = [];

@@ -172,7 +172,8 @@ function progressOf(ctx: Context, from: ShardCursor, { add, written, isOpen, may
       const { other } = outcome;
       // rule: sweeps-of-one-range-stop
       if (!other || !mayJoin(other) || !sinceMark.every((range) => isOpen(other, range))) return false;
-      reached = sinceMark.reduce<ShardCursor>((all, range) => ({ ...all, ...add(all, range) }), other);
+      reached = other;
+      for (const range of sinceMark) reached = { ...reached, ...add(reached, range) };
     }
     return false;
   };

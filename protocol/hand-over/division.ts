@@ -14,16 +14,14 @@ const SWEEPERS_WORK_FOR = BUCKET - 5_000;
 /** How many further invocations share one shard at most: they all write the cursor of the shard. */
 const MOST_A_SHARD = 8;
 
-/** The overdue jobs of a shard, in some ranges. */
-type LateTask = { readonly step: "late"; readonly shard: number; readonly late: readonly Range[] };
-/** A shard to sweep: the jobs of the present minute and the next ones (`sweep`), or overdue jobs. */
-export type SweepTask = { readonly step: "sweep"; readonly shard: number } | LateTask;
+/** A shard to sweep, or the ranges that a sweep of the shard has left. */
+export type SweepTask = { readonly shard: number; readonly ranges?: readonly Range[] };
 
 /** How a tick gives shards to further invocations. */
 export type Division = {
   /** When the time of working alone ends: ms since the epoch. */
   readonly at: number;
-  /** Set if each shard goes to one invocation at most. Otherwise several invocations share the overdue jobs of a shard. */
+  /** Set if each shard goes to one invocation at most. Otherwise several invocations share what a sweep has left of a shard. */
   readonly isByShard: boolean;
   /** Whether further invocations may still be started. */
   readonly canGive: () => boolean;
@@ -89,20 +87,22 @@ export function divisionOf(
 }
 
 /** Tasks for one invocation, and what its event says of them. */
-type Piece = { readonly tasks: readonly SweepTask[]; readonly part: Pick<TickPart, "shards" | "late"> };
+type Piece = { readonly tasks: readonly SweepTask[]; readonly part: Pick<TickPart, "shards" | "ranges"> };
 
 /**
- * Divides tasks into pieces. The overdue jobs of a shard become `aShard` pieces, and every other shard belongs to one piece. If there are more
- * than `most` pieces, the last ones stay with the tick.
+ * Divides tasks into pieces. What a sweep has left of a shard becomes `aShard` pieces, and every other shard belongs to one piece. If there are
+ * more than `most` pieces, the last ones stay with the tick.
  */
 function piecesOf(tasks: readonly SweepTask[], aShard: number, most: number): Piece[] {
-  const isShared = (task: SweepTask): task is LateTask => task.step === "late" && aShard > 1;
-  const shared = tasks.filter(isShared).flatMap((task) =>
-    sharesOf(task.late, aShard).map((late): Piece => {
-      return { tasks: [{ ...task, late }], part: { shards: [task.shard], late } };
-    }),
-  );
-  const whole = tasks.filter((task) => !isShared(task));
+  const shared: Piece[] = [];
+  const whole: SweepTask[] = [];
+  for (const task of tasks) {
+    const { shard } = task;
+    if (!task.ranges || aShard === 1) whole.push(task);
+    else
+      for (const ranges of sharesOf(task.ranges, aShard))
+        shared.push({ tasks: [{ shard, ranges }], part: { shards: [shard], ranges } });
+  }
   const left = Math.max(most - shared.length, 0);
   const count = Math.min(whole.length, left + 1);
   const others = Array.from({ length: count }, (_, i): Piece => {

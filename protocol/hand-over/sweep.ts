@@ -22,31 +22,28 @@ const FAILED_AT_ONCE = 8;
 /**
  * How a sweep has ended:
  * - `done`: all jobs that it was to hand over are handed over. The audit that follows writes `cursor`, so that one write is enough for both.
- * - `late-left`: only the jobs in the ranges `late` are left. They are overdue.
- * - `out-of-time`: the next sweep goes on where this one has stopped.
+ * - `left`: the jobs in `ranges` are left, because they are overdue and others come first, or because the time is over.
  * - `stopped`: SQS as a whole does not answer, or another sweep goes on with the shard.
  */
 export type Swept =
   | { readonly outcome: "done"; readonly cursor?: ShardCursor }
-  | { readonly outcome: "late-left"; readonly late: readonly Range[] }
-  | typeof OUT_OF_TIME
+  | { readonly outcome: "left"; readonly ranges: readonly Range[] }
   | typeof STOPPED;
 
-const OUT_OF_TIME = { outcome: "out-of-time" } as const;
 const STOPPED = { outcome: "stopped" } as const;
 
 /**
  * Hands over the jobs of one shard that are due in the present minute, or later and within `LOOKAHEAD` from now, page by page. Jobs of earlier
- * minutes are left to `sweepLate`. So after an outage, new jobs are not late because of the overdue ones. A page's jobs are sent before
+ * minutes are left to `sweepRest`. So after an outage, new jobs are not late because of the overdue ones. A page's jobs are sent before
  * the cursor records the page. So after a crash in between, the next sweep skips no job, and sends some jobs again: at most the jobs of 2,000
  * entries (`sizes.mark`) and a page, or of ten seconds' work (`MARK_AFTER`).
  *
- * If a minute cannot be read, the other minutes are handed over all the same, and the cursor records them. Each sweep tries to read this
- * minute again, and throws as long as the read fails.
+ * If a minute cannot be read, the other minutes are handed over all the same, and the cursor records them. Each tick tries to read this
+ * minute again.
  *
  * @param until ms on the context's clock after which no page is begun
  * @param backlogs asked once for all shards of a tick
- * @throws at the end, the error of a minute that could not be read, unless jobs are left to another sweep
+ * @throws at the end, the error of a minute that could not be read, unless jobs are left to `sweepRest`
  */
 export async function sweepShard(
   ctx: Context,
@@ -61,59 +58,65 @@ export async function sweepShard(
   if (gaps.length === 0) return { outcome: "done" };
   const { late, others } = parted(gaps, beforeTime(minuteOf(now)));
   const work = { cursor, ranges: others, limit };
-  const { outcome, progress, passed } = await sweepRanges(ctx, shard, work, until, backlogs);
-  if (outcome !== "done") return { outcome };
-  if (late.length > 0) {
-    // Whatever becomes of the overdue jobs, the others are not sent again.
-    if (!(await progress.end())) return STOPPED;
-    // The overdue jobs need not wait for a minute that cannot be read. Once this minute is overdue too, `sweepLate` throws its error.
-    if (passed.error !== undefined) {
-      const what = `reading minutes of shard ${shard}`;
-      ctx.report({ type: "trouble", topic: "", what, error: messageOf(passed.error) });
-    }
-    return { outcome: "late-left", late };
-  }
-  if (passed.error === undefined) return { outcome, cursor: progress.unsaved() };
+  const { outcome, progress, passed } = await handOverRanges(ctx, shard, work, until, backlogs);
+  if (outcome === "stopped") return STOPPED;
+  const isDone = outcome === "done" && late.length === 0;
+  if (isDone && passed.error === undefined) return { outcome, cursor: progress.unsaved() };
+  // Whatever becomes of the jobs that are left, the others are not sent again.
   if (!(await progress.end())) return STOPPED;
-  throw passed.error;
+  if (isDone) throw passed.error;
+  if (passed.error !== undefined) {
+    // The jobs that are left need not wait for a minute that cannot be read. Once this minute is overdue too, `sweepRest` throws its error.
+    const what = `reading minutes of shard ${shard}`;
+    ctx.report({ type: "trouble", topic: "", what, error: messageOf(passed.error) });
+  }
+  return { outcome: "left", ranges: [...restOf(progress, work, outcome), ...late] };
 }
 
 /**
- * Hands over the overdue jobs of some ranges of a shard. Several processes may each hand over some ranges of one shard at the same time.
- * The parameters and errors are those of `sweepShard`. Answers `late-left` with the ranges that are left if the time is over.
- * @param late the ranges, as `sweepShard` has answered them, or parts of them
+ * Hands over the jobs that `sweepShard` has left. Several processes may each hand over some of the ranges at the same time. The parameters
+ * and errors are those of `sweepShard`.
+ * @param left the ranges that were left, or parts of them
  */
-export async function sweepLate(
+export async function sweepRest(
   ctx: Context,
   shard: number,
-  late: readonly Range[],
+  left: readonly Range[],
   until: number,
   backlogs: Backlogs,
 ): Promise<Swept> {
   const limit = ctx.clock() + LOOKAHEAD;
   const cursor = await readCursor(ctx, shard);
   // Another sweep may have handed over a part of these ranges since.
-  const ranges = partsIn(gapsOf(cursor, beforeTime(limit)), late);
-  const work = { cursor, ranges, limit };
-  const { outcome, progress, passed } = await sweepRanges(ctx, shard, work, until, backlogs);
-  if (!(await progress.end())) return STOPPED;
-  if (outcome === "done" && passed.error !== undefined) throw passed.error;
-  if (outcome !== "out-of-time") return { outcome };
-  return { outcome: "late-left", late: partsIn(gapsOf(progress.unsaved(), beforeTime(limit)), late) };
+  const work = { cursor, ranges: partsIn(left, gapsOf(cursor, beforeTime(limit))), limit };
+  const { outcome, progress, passed } = await handOverRanges(ctx, shard, work, until, backlogs);
+  if (outcome === "stopped" || !(await progress.end())) return STOPPED;
+  if (outcome === "out-of-time") return { outcome: "left", ranges: restOf(progress, work, outcome) };
+  if (passed.error !== undefined) throw passed.error;
+  return { outcome };
+}
+
+/** What a sweep hands over. `limit`: ms since the epoch. */
+type SweepWork = { readonly cursor: ShardCursor; readonly ranges: readonly Range[]; readonly limit: number };
+type Ended = "done" | "out-of-time" | "stopped";
+
+/** Answers the ranges for which there was no time. Minutes that could not be read are left to the next tick. */
+function restOf(progress: Progress, { ranges, limit }: SweepWork, outcome: Ended): Range[] {
+  return outcome === "out-of-time" ? partsIn(ranges, gapsOf(progress.unsaved(), beforeTime(limit))) : [];
 }
 
 /** Hands over the jobs of some ranges. If this ends early, what was done is recorded in the cursor. */
-async function sweepRanges(
+async function handOverRanges(
   ctx: Context,
   shard: number,
-  { cursor, ranges, limit }: { cursor: ShardCursor; ranges: readonly Range[]; limit: number },
+  { cursor, ranges, limit }: SweepWork,
   until: number,
   backlogs: Backlogs,
-): Promise<{ outcome: "done" | "out-of-time" | "stopped"; progress: Progress; passed: PassedOver }> {
+): Promise<{ outcome: Ended; progress: Progress; passed: PassedOver }> {
   const progress = sweepProgress(ctx, cursor, beforeTime(limit));
   const passed: PassedOver = {};
   let entries = 0;
-  const handOverPages = async (): Promise<"done" | "out-of-time" | "stopped"> => {
+  const handOverPages = async (): Promise<Ended> => {
     if (ctx.clock() >= until) return "out-of-time";
     for await (const page of pages(ctx, shard, ranges, passed)) {
       if (ctx.clock() >= until) return "out-of-time";

@@ -11,7 +11,7 @@ import { type Backlogs, backlogsOf, knownBacklogs } from "./backlog.ts";
 import { carryOutPauses } from "./carry-out-pauses.ts";
 import type { ShardCursor } from "./cursor.ts";
 import { type Division, divisionOf, type SweepTask } from "./division.ts";
-import { type Swept, sweepLate, sweepShard } from "./sweep.ts";
+import { sweepRest, sweepShard } from "./sweep.ts";
 
 /**
  * Does the work of one minute: sweeps each shard and then audits it, several shards at once. Beside that, releases parked jobs. At
@@ -41,17 +41,20 @@ export async function tick(outer: Context, until: number): Promise<void> {
 }
 
 /**
- * Does a part of the work of a tick with a backlog: sweeps and audits some shards, or hands over some of the overdue jobs of one shard.
+ * Does a part of the work of a tick with a backlog: sweeps and audits some shards, or hands over the jobs of some ranges of one shard.
  *
  * @param until ms on the context's clock after which nothing new is begun
  * @throws AggregateError at the end, with the errors of the shards
  */
 export async function sweepPart(outer: Context, part: TickPart, until: number): Promise<void> {
   const work = workOf(outer, part);
-  const { shards, late } = part;
+  const { shards, ranges } = part;
   const [shard] = shards;
-  if (late && shard !== undefined) {
-    await work.guarded(sweepLate(work.ctx, shard, late, until, work.backlogs), `the sweep of shard ${shard}`);
+  if (ranges && shard !== undefined) {
+    await work.guarded(
+      sweepRest(work.ctx, shard, ranges, until, work.backlogs),
+      `the sweep of shard ${shard}`,
+    );
   } else await workThrough(work, shards, until);
   work.throwFailures();
 }
@@ -108,13 +111,14 @@ async function workThrough(
   const atOnce = Math.min(ctx.sizes.shards, shards.length);
   const first = ((minuteOf(ctx.clock()) / BUCKET) * atOnce) % Math.max(shards.length, 1);
   const inTurn = [...shards.slice(first), ...shards.slice(0, first)];
-  let sweeps = inTurn.map((shard): SweepTask => ({ step: "sweep", shard }));
-  let lates: SweepTask[] = [];
+  let sweeps = inTurn.map((shard): SweepTask => ({ shard }));
+  // What sweeps have left.
+  let rests: SweepTask[] = [];
   const audits: number[] = [];
   // The shards that this invocation sweeps to their ends.
   const own = new Set<number>(division ? [] : shards);
   const giving: Promise<void>[] = [];
-  const doFirst = (task: SweepTask): void => void (task.step === "late" ? lates : sweeps).unshift(task);
+  const doFirst = (task: SweepTask): void => void (task.ranges ? rests : sweeps).unshift(task);
   const give = (given: readonly SweepTask[]): void => {
     if (!division || given.length === 0) return;
     const kept = division.give(given);
@@ -130,31 +134,30 @@ async function workThrough(
   const isOwn = ({ shard }: SweepTask): boolean => own.has(shard);
   const take = (): SweepTask | undefined => {
     if (division?.isTime()) {
-      const given = [...sweeps, ...lates].filter((task) => !isOwn(task));
-      [sweeps, lates] = [sweeps.filter(isOwn), lates.filter(isOwn)];
+      const given = [...sweeps, ...rests].filter((task) => !isOwn(task));
+      [sweeps, rests] = [sweeps.filter(isOwn), rests.filter(isOwn)];
       give(given);
     }
-    return sweeps.shift() ?? lates.shift();
+    return sweeps.shift() ?? rests.shift();
   };
   // The cursors that sweeps have left to the audits of their shards.
   const unsaved = new Map<number, ShardCursor>();
   /** Sweeps a shard until the time of working alone ends, or, if this invocation must do the shard itself, to its end. */
-  const sweep = async (task: SweepTask): Promise<void> => {
-    const { shard } = task;
+  const sweep = async ({ shard, ranges }: SweepTask): Promise<void> => {
     if (division?.canGive() === false) own.add(shard);
-    const mayBeGiven = !own.has(shard);
-    const end = division && mayBeGiven ? division.at : until;
-    const sweeping =
-      task.step === "late"
-        ? sweepLate(ctx, shard, task.late, end, backlogs)
-        : sweepShard(ctx, shard, end, backlogs);
+    const mayBeGiven = division !== undefined && !own.has(shard);
+    const end = mayBeGiven ? division.at : until;
+    const sweeping = ranges
+      ? sweepRest(ctx, shard, ranges, end, backlogs)
+      : sweepShard(ctx, shard, end, backlogs);
     const swept = await guarded(sweeping, `the sweep of shard ${shard}`);
     if (swept) division?.worked();
-    const next = swept && nextTask(swept, shard);
-    if (next?.step === "late" && task.step === "sweep") {
+    const next = swept?.outcome === "left" && { shard, ranges: swept.ranges };
+    if (next && ctx.clock() < end) {
+      // Only overdue jobs are left.
       if (shard === inTurn[0]) await sweep(next);
-      else lates.push(next);
-    } else if (!next || !division || !mayBeGiven) {
+      else rests.push(next);
+    } else if (!next || !mayBeGiven) {
       if (swept?.outcome === "done" && swept.cursor) unsaved.set(shard, swept.cursor);
       audits.push(shard);
     }
@@ -179,11 +182,5 @@ async function workThrough(
   do {
     await Promise.all(Array.from({ length: atOnce }, lane));
     await Promise.all(giving.splice(0));
-  } while (sweeps.length + lates.length + audits.length > 0);
-}
-
-/** What is left of a shard after a sweep, if anything is left to this tick. */
-function nextTask(swept: Swept, shard: number): SweepTask | undefined {
-  if (swept.outcome === "late-left") return { step: "late", shard, late: swept.late };
-  return swept.outcome === "out-of-time" ? { step: "sweep", shard } : undefined;
+  } while (sweeps.length + rests.length + audits.length > 0);
 }

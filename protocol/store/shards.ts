@@ -9,9 +9,11 @@ const FRESH_FOR = 60_000;
 /** How long a guess is used before `meta` is read again: ms. Each read that gives no answer keeps its caller waiting for seconds. */
 const GUESS_FOR = 10_000;
 
-type Known = {
-  readonly shards: number;
-  /** Until when the number is used without a read: ms since the epoch. */
+/** `shards`: how many shards have cursors. `filed`: into how many of them writers file jobs. */
+type Numbers = { readonly shards: number; readonly filed: number };
+
+type Known = Numbers & {
+  /** Until when the numbers are used without a read: ms since the epoch. */
   readonly until: number;
   /** Set if `meta` could not be read. */
   readonly isGuess?: true;
@@ -19,18 +21,31 @@ type Known = {
 const known = new WeakMap<Pool, Known>();
 
 /**
- * Answers the number of shards into which writers file jobs. The item `meta` holds this number. Before the first tick creates
- * `meta`, the configured number is used. The number only grows, and only after the new shards have cursors. So a writer with an old
- * number only uses fewer shards. While `meta` cannot be read, a process uses the number that it has read last. A process that has
- * never read the number uses only the first shard, which every queue has.
+ * Answers the number of shards into which writers file jobs. It is smaller than `shardCount` after the configured number was lowered: the
+ * other shards get no new jobs, and the tick still sweeps them, because they may hold jobs that are due in years.
  */
+export async function shardsToFile(ctx: Context): Promise<number> {
+  return (await knownShards(ctx)).filed;
+}
+
+/** Answers the number of shards that may hold jobs. While `meta` cannot be read, this may be too few. */
 export async function shardCount(ctx: Context): Promise<number> {
+  return (await knownShards(ctx)).shards;
+}
+
+/**
+ * Answers the numbers that the item `meta` holds. Before the first tick creates `meta`, the configured number is used. The number of shards
+ * only grows, and only after the new shards have cursors. So a writer with an old number only uses fewer shards. While `meta` cannot be
+ * read, a process uses the numbers that it has read last. A process that has never read them uses only the first shard, which every queue
+ * has.
+ */
+async function knownShards(ctx: Context): Promise<Numbers> {
   const last = known.get(ctx.pool);
-  if (last && ctx.clock() < last.until) return last.shards;
+  if (last && ctx.clock() < last.until) return last;
   try {
     return await readShards(ctx);
   } catch (error) {
-    return guess(ctx, last?.shards ?? 1, error);
+    return guess(ctx, last ?? { shards: 1, filed: 1 }, error);
   }
 }
 
@@ -42,7 +57,7 @@ export async function shardCount(ctx: Context): Promise<number> {
 export async function shardsToRead(ctx: Context): Promise<number> {
   const last = known.get(ctx.pool);
   const isKnown = last && !last.isGuess && ctx.clock() < last.until;
-  return Math.max(isKnown ? last.shards : await readShards(ctx), ctx.policy.shards);
+  return Math.max((isKnown ? last : await readShards(ctx)).shards, ctx.policy.shards);
 }
 
 /**
@@ -64,24 +79,32 @@ export async function shardsToSweep(ctx: Context): Promise<number> {
     return await ensureShards(ctx);
   } catch (error) {
     if (error instanceof MinutehandError && error.code === "bad-request") throw error;
-    return guess(ctx, last?.shards ?? ctx.policy.shards, error);
+    const { shards } = ctx.policy;
+    return guess(ctx, last ?? { shards, filed: shards }, error).shards;
   }
 }
 
-/** Reports that `meta` cannot be read, and uses `shards` for a while instead. */
-function guess(ctx: Context, shards: number, error: unknown): number {
+/** Reports that `meta` cannot be read, and uses these numbers for a while instead. */
+function guess(ctx: Context, { shards, filed }: Numbers, error: unknown): Numbers {
   ctx.report({ type: "trouble", topic: "", what: "reading the number of shards", error: messageOf(error) });
-  known.set(ctx.pool, { shards, until: ctx.clock() + GUESS_FOR, isGuess: true });
-  return shards;
+  const guessed = { shards, filed, until: ctx.clock() + GUESS_FOR, isGuess: true } as const;
+  known.set(ctx.pool, guessed);
+  return guessed;
 }
 
-async function readShards(ctx: Context): Promise<number> {
+async function readShards(ctx: Context): Promise<Numbers> {
   // The time is taken before the read, because `meta` may change during the read.
   const until = ctx.clock() + FRESH_FOR;
   const meta = await readMeta(ctx);
-  if (!meta) return ctx.policy.shards;
-  known.set(ctx.pool, { shards: meta.shards, until });
-  return meta.shards;
+  if (!meta) return { shards: ctx.policy.shards, filed: ctx.policy.shards };
+  const read = { shards: meta.shards, filed: filedOf(meta), until };
+  known.set(ctx.pool, read);
+  return read;
+}
+
+/** Answers into how many shards writers file jobs. Earlier versions wrote no such number. */
+function filedOf({ shards, filed = shards }: Meta): number {
+  return filed;
 }
 
 async function readMeta(ctx: Context): Promise<Meta | undefined> {
@@ -90,7 +113,8 @@ async function readMeta(ctx: Context): Promise<Meta | undefined> {
 }
 
 /**
- * Gives each configured shard its cursor, and then lets writers use the shard, by raising the number in `meta`. The cursors of a
+ * Gives each configured shard its cursor, and then lets writers use the shard, by raising the numbers in `meta`. If the configured number is
+ * lower than before, lowers the number of shards that writers use. The cursors of a
  * new table begin at the table's creation, or `AUDIT_AFTER` before now if that is earlier. The cursor of a shard that is added later
  * begins `AUDIT_AFTER` before now. No writer can have filed a job into the shard earlier, because `meta` did not count the shard.
  */
@@ -100,7 +124,7 @@ async function ensureShards(ctx: Context): Promise<number> {
     throw new MinutehandError("bad-request", `shards must be 1 to ${MAX_SHARDS}, got ${wanted}`);
   }
   const meta = await readMeta(ctx);
-  if (meta && meta.shards >= wanted) return meta.shards;
+  if (meta && meta.shards >= wanted && filedOf(meta) === wanted) return meta.shards;
 
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
@@ -114,8 +138,9 @@ async function ensureShards(ctx: Context): Promise<number> {
   // The insert leaves a cursor that is already there as it is.
   for (const outcome of await ctx.pool.insert(cursors, by)) if (outcome instanceof Error) throw outcome;
   if (meta) {
-    const expect = { shards: meta.shards };
-    await ctx.pool.change({ key: META_KEY, expect, set: { shards: wanted } }, by);
+    const expect = { shards: meta.shards, filed: meta.filed };
+    const set = { shards: Math.max(meta.shards, wanted), filed: wanted };
+    await ctx.pool.change({ key: META_KEY, expect, set }, by);
   } else {
     const [outcome] = await ctx.pool.insert([{ ...META_KEY, v: ITEM_VERSION, shards: wanted }], by);
     if (outcome instanceof Error) throw outcome;

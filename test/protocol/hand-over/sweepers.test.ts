@@ -45,7 +45,8 @@ describe("a tick with a backlog", () => {
       expect(parts.length).toBeGreaterThan(0);
       expect(parts.length).toBeLessThanOrEqual(most);
       const given = parts.flatMap(({ shards }) => shards);
-      expect(new Set(given).size).toBe(given.length);
+      // If there are enough invocations, several share a shard.
+      if (most < 2 * SHARDS) expect(new Set(given).size).toBe(given.length);
       const own = sent().length;
       // If there are enough invocations for all shards, the tick gives all of them away.
       expect(own > 0).toBe(most < 2 * SHARDS);

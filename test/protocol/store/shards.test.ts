@@ -35,7 +35,7 @@ describe("shards", () => {
       expect.any(Number),
       ...Array(3).fill(world.now() - AUDIT_AFTER),
     ]);
-    await world.pass(2 * MINUTE);
+    await world.pass(2 * MINUTE, { ticks: false });
     const after = await Promise.all(Array.from({ length: 40 }, () => world.file({ delay: HOUR })));
     expect(new Set(after.map(({ id }) => addressOf(id).shard))).toEqual(new Set([0, 1, 2, 3]));
     await world.pass(2 * HOUR);
@@ -44,18 +44,29 @@ describe("shards", () => {
     expect(runs).toHaveLength(60);
   });
 
-  it("a configuration with fewer shards than the table has loses no job", async () => {
+  it("a configuration with fewer shards than the table has loses no job, and files no more jobs into the others", async () => {
     const world = createWorld({ shards: 4 });
     await world.tick();
-    for (let i = 0; i < 20; i++) await world.file({ delay: HOUR });
+    for (let i = 0; i < 10; i++) await world.file({ delay: HOUR });
     const fewer = { ...world.ctx, policy: { ...world.ctx.policy, shards: 1 } };
-    for (let i = 0; i < 61; i++) {
+    await tick(fewer, world.now() + MINUTE);
+    // A process uses the number that it has read for a minute.
+    await world.pass(MINUTE, { ticks: false });
+    const shardsOfTen = async (): Promise<Set<number>> => {
+      const filed = await Promise.all(Array.from({ length: 10 }, () => world.file({ delay: HOUR })));
+      return new Set(filed.map(({ id }) => addressOf(id).shard));
+    };
+    expect(await shardsOfTen()).toEqual(new Set([0]));
+    await tick(world.ctx, world.now() + MINUTE);
+    await world.pass(MINUTE, { ticks: false });
+    expect((await shardsOfTen()).size).toBeGreaterThan(1);
+    for (let i = 0; i < 63; i++) {
       await world.pass(MINUTE, { ticks: false });
       await tick(fewer, world.now() + MINUTE);
     }
     const runs = [];
     for (let i = 0; i < 5; i++) runs.push(...(await consume(world, "orders")));
-    expect(runs).toHaveLength(20);
+    expect(runs).toHaveLength(30);
   });
 });
 

@@ -27,7 +27,7 @@ export type Mutant = {
 };
 
 /** Advances the cursor before the page's work is done. No page has so many entries, so the cursor is written at once. */
-const ADVANCE = "progress.reach(page.position, 1_000_000)";
+const ADVANCE = "progress.reach(page, 1_000_000)";
 const CLAIM_AGAIN = `{
   const mine = { token: tokens.get(job.id) ?? "", leaseEnd: now + 30_000, claimedAt: now };
   const expect = { revision: job.revision, state: "running", leaseEnd: home.leaseEnd };
@@ -250,12 +250,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "cursor advanced before the send",
     rule: "send-before-cursor",
-    change: before(`if (!(await ${ADVANCE})) return undefined;`),
+    change: before(`if (!(await ${ADVANCE})) return "stopped";`),
   },
   {
     name: "cursor advanced to the clock, not to the limit",
     rule: "cursor-stops-at-the-limit",
     change: text(/page\.to/, "beforeTime(ctx.clock() + LOOKAHEAD)"),
+  },
+  {
+    name: "two sweeps of one range both go on",
+    rule: "sweeps-of-one-range-stop",
+    change: text(/ \|\| !sinceMark\.every\(.*?\)\)/, ""),
+  },
+  {
+    name: "gaps between ranges that are done not swept",
+    rule: "gaps-are-swept",
+    change: text(/\[swept, \.\.\.ahead\.map\(.*?\)\]/, "[endOf({ swept, ahead })]"),
   },
   {
     name: "the last entry of a page not audited",
