@@ -14,7 +14,7 @@ const SWEEPERS_WORK_FOR = BUCKET - 5_000;
 /** How many further invocations share one shard at most: they all write the cursor of the shard. */
 const MOST_A_SHARD = 8;
 
-/** A shard to sweep, or the ranges that a sweep of the shard has left. */
+/** A shard to sweep and then to audit. Or, with `ranges`, what a sweep of the shard has left. Without any range only the audit is left. */
 export type SweepTask = { readonly shard: number; readonly ranges?: readonly Range[] };
 
 /** How a tick gives shards to further invocations. */
@@ -90,8 +90,8 @@ export function divisionOf(
 type Piece = { readonly tasks: readonly SweepTask[]; readonly part: Pick<TickPart, "shards" | "ranges"> };
 
 /**
- * Divides tasks into pieces. What a sweep has left of a shard becomes `aShard` pieces, and every other shard belongs to one piece. If there are
- * more than `most` pieces, the last ones stay with the tick.
+ * Divides tasks into pieces. What a sweep has left of a shard becomes `aShard` pieces: the last one is the shard's audit. Every other shard
+ * belongs to one piece. If there are more than `most` pieces, the last ones stay with the tick.
  */
 function piecesOf(tasks: readonly SweepTask[], aShard: number, most: number): Piece[] {
   const shared: Piece[] = [];
@@ -100,7 +100,7 @@ function piecesOf(tasks: readonly SweepTask[], aShard: number, most: number): Pi
     const { shard } = task;
     if (!task.ranges || aShard === 1) whole.push(task);
     else
-      for (const ranges of sharesOf(task.ranges, aShard))
+      for (const ranges of [...sharesOf(task.ranges, aShard - 1), []])
         shared.push({ tasks: [{ shard, ranges }], part: { shards: [shard], ranges } });
   }
   const left = Math.max(most - shared.length, 0);

@@ -41,7 +41,8 @@ export async function tick(outer: Context, until: number): Promise<void> {
 }
 
 /**
- * Does a part of the work of a tick with a backlog: sweeps and audits some shards, or hands over the jobs of some ranges of one shard.
+ * Does a part of the work of a tick with a backlog: sweeps and audits some shards, or only hands over the jobs of some ranges of one
+ * shard, or only audits one shard.
  *
  * @param until ms on the context's clock after which nothing new is begun
  * @throws AggregateError at the end, with the errors of the shards
@@ -51,10 +52,11 @@ export async function sweepPart(outer: Context, part: TickPart, until: number): 
   const { shards, ranges } = part;
   const [shard] = shards;
   if (ranges && shard !== undefined) {
-    await work.guarded(
-      sweepRest(work.ctx, shard, ranges, until, work.backlogs),
-      `the sweep of shard ${shard}`,
-    );
+    const isAudit = ranges.length === 0;
+    const doing = isAudit
+      ? auditShard(work.ctx, shard, until, work.backlogs)
+      : sweepRest(work.ctx, shard, ranges, until, work.backlogs);
+    await work.guarded<unknown>(doing, `the ${isAudit ? "audit" : "sweep"} of shard ${shard}`);
   } else await workThrough(work, shards, until);
   work.throwFailures();
 }
@@ -117,16 +119,20 @@ async function workThrough(
   const audits: number[] = [];
   // The shards that this invocation sweeps to their ends.
   const own = new Set<number>(division ? [] : shards);
+  // The shards whose audits are tasks of their own.
+  const auditedElsewhere = new Set<number>();
   const giving: Promise<void>[] = [];
   const doFirst = (task: SweepTask): void => void (task.ranges ? rests : sweeps).unshift(task);
   const give = (given: readonly SweepTask[]): void => {
     if (!division || given.length === 0) return;
+    if (!division.isByShard) for (const { shard, ranges } of given) if (ranges) auditedElsewhere.add(shard);
     const kept = division.give(given);
     giving.push(
       kept.then((left) => {
         for (const task of left) {
           own.add(task.shard);
-          doFirst(task);
+          if (task.ranges?.length === 0) audits.push(task.shard);
+          else doFirst(task);
         }
       }),
     );
@@ -159,7 +165,7 @@ async function workThrough(
       else rests.push(next);
     } else if (!next || !mayBeGiven) {
       if (swept?.outcome === "done" && swept.cursor) unsaved.set(shard, swept.cursor);
-      audits.push(shard);
+      if (!auditedElsewhere.has(shard)) audits.push(shard);
     }
     // If each shard goes to one invocation, one shard stays here, so that this invocation has a share.
     else if (division.isTime() && !own.has(shard) && (own.size > 0 || !division.isByShard)) give([next]);
