@@ -317,3 +317,5 @@ export const LONGEST_SPREAD = 24 * HOUR;
 export const EXPRESSION_CHARS = 256;
 /** A job id has two characters for its shard, of 32 values each. */
 export const MAX_SHARDS = 1024;
+/** How many further invocations a tick starts at most, if no concurrency is reserved for the tick. */
+export const MOST_SWEEPERS = 63;

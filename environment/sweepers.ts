@@ -1,9 +1,7 @@
+import { MOST_SWEEPERS } from "../core/constants.ts";
 import type { Sweepers } from "../protocol/ports.ts";
 import { type Environment, requiredVariable } from "./context.ts";
 import { lambdaPort } from "./lambda-port.ts";
-
-/** How many further invocations a tick starts at most, if no concurrency is reserved for the tick. */
-export const MOST_SWEEPERS = 63;
 
 /** Makes the port that starts further invocations of the function in which this code runs. Throws outside a function. */
 export function createSweepers(environment: Environment = process.env): Sweepers {

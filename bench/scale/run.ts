@@ -1,9 +1,8 @@
 import { toAttributes } from "../../aws/attributes.ts";
-import { AUDIT_AFTER, BUCKET, LOOKAHEAD, SQS_BATCH_ENTRIES } from "../../core/constants.ts";
+import { AUDIT_AFTER, BUCKET, LOOKAHEAD, MOST_SWEEPERS, SQS_BATCH_ENTRIES } from "../../core/constants.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, minuteOf } from "../../core/items.ts";
 import type { Policy } from "../../core/policy.ts";
 import { beforeTime } from "../../core/position.ts";
-import { MOST_SWEEPERS } from "../../environment/sweepers.ts";
 import { sweepShards, tick } from "../../protocol/hand-over/tick.ts";
 import type { Sweepers } from "../../protocol/ports.ts";
 import type { Row } from "../../test/sim/services/expressions.ts";
