@@ -21,6 +21,8 @@ export type Scenario = {
   readonly scale: Scale;
   readonly shards: number;
   readonly setup: Setup;
+  /** How many pollers the topic has at least, where the result says "pollers". */
+  readonly pollers: number;
   readonly costs: CpuCosts;
   /** The first tick. The last one before it ran at `sweptAt`. */
   readonly from: number;
@@ -92,7 +94,7 @@ export async function play(scenario: Scenario): Promise<Result> {
     return { consumers, latenesses };
   };
   const mapping = consumersOf({ invocations: setup.invocations }, jobs.finish);
-  const pollers = consumersOf(PROVISIONED, () => {});
+  const pollers = consumersOf({ ...PROVISIONED, pollers: scenario.pollers }, () => {});
   const sqs = modelledQueue(world, [mapping.consumers, pollers.consumers], {
     sent(dueAt) {
       sent += 1;
