@@ -52,6 +52,44 @@ export async function deployedStack(name: string): Promise<DeployedStack | undef
   }
 }
 
+/** What the functions and event sources of a stack reserve, as the stack's template says. */
+export type StackReservations = {
+  /** The `max` of the pollers of each event source that has provisioned pollers. */
+  readonly mostPollers: readonly number[];
+  /** Whether concurrency is reserved for the tick. */
+  readonly hasTickConcurrency: boolean;
+};
+
+/** Reads what a stack reserves. Knows nothing of consumers in other stacks. */
+export async function stackReservations(name: string): Promise<StackReservations> {
+  try {
+    requirePackages("--stack", "@aws-sdk/client-cloudformation");
+    const { CloudFormationClient, GetTemplateCommand } = await import("@aws-sdk/client-cloudformation");
+    const command = new GetTemplateCommand({ StackName: name });
+    const { TemplateBody = "" } = await new CloudFormationClient(settings()).send(command);
+    const { Resources } = JSON.parse(TemplateBody) as { Resources: Record<string, TemplateResource> };
+    const properties = Object.values(Resources).map(({ Properties = {} }) => Properties);
+    return {
+      mostPollers: properties.flatMap(
+        ({ ProvisionedPollerConfig: pollers }) => pollers?.MaximumPollers ?? [],
+      ),
+      hasTickConcurrency: properties.some(
+        ({ Environment }) => Environment?.Variables?.MINUTEHAND_SWEEPERS !== undefined,
+      ),
+    };
+  } catch (thrown) {
+    throw unavailable(`CloudFormation did not say what the stack ${name} reserves`, thrown);
+  }
+}
+
+/** The properties of functions and of event source mappings that `stackReservations` reads. */
+type TemplateResource = {
+  readonly Properties?: {
+    readonly ProvisionedPollerConfig?: { readonly MaximumPollers: number };
+    readonly Environment?: { readonly Variables?: Readonly<Record<string, unknown>> };
+  };
+};
+
 /** How many invocations of all functions without reserved concurrency may run at once in the region. */
 export async function freeConcurrency(region?: string): Promise<number> {
   try {

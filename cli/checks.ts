@@ -1,7 +1,7 @@
-import type { DeployedStack } from "../aws/account.ts";
+import type { DeployedStack, StackReservations } from "../aws/account.ts";
 import type { TopicReport } from "../client/client.ts";
 import { OVERDUE_COUNTED } from "../client/overdue.ts";
-import { LOOKAHEAD, USUAL_LAG } from "../core/constants.ts";
+import { LOOKAHEAD, MOST_SWEEPERS, USUAL_LAG } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../core/loopback.ts";
 import type { Database } from "../local/database.ts";
@@ -189,15 +189,33 @@ function judgeDead({ topic, depths, deadJobs }: ExaminedTopic): Pick<Check, "fou
 
 /** Lambda begins with this many batches for an SQS queue ("Configuring scaling behavior for SQS event source mappings"). */
 const BATCHES_AT_FIRST = 5;
+/** How many invocations a provisioned poller runs at once, by the same page. */
+const BATCHES_OF_A_POLLER = 10;
 /** Room for the tick, promotions, occurrences, and calls of the API. */
 const OTHERS = 10;
 
-/** `free`: the account's unreserved concurrency. */
-export function judgeConcurrency(free: number, topics: readonly TopicReport[]): Check {
+/**
+ * Judges whether the account can run the queue's functions. `free`: the account's unreserved concurrency. `reserved`: what the stack
+ * reserves. Absent: the stack is unknown.
+ *
+ * A topic counts with its first batches, because its `maximumConcurrency` keeps a burst from taking the whole account. A topic with
+ * `pollers` has no `maximumConcurrency`, so it counts with all batches of its pollers.
+ */
+export function judgeConcurrency(
+  free: number,
+  topics: readonly TopicReport[],
+  { mostPollers, hasTickConcurrency }: StackReservations = { mostPollers: [], hasTickConcurrency: false },
+): Check {
   const run = topics.filter(({ policy }) => policy.consumer !== "pull").length;
-  const needed = run * BATCHES_AT_FIRST + OTHERS;
-  const found = `the account can run ${free.toLocaleString("en")} functions at once; ${many(run, "topic")} can need ${needed}`;
+  const polled = mostPollers.reduce((sum, most) => sum + most * BATCHES_OF_A_POLLER, 0);
+  const first = Math.max(run - mostPollers.length, 0) * BATCHES_AT_FIRST;
+  // Further invocations of a tick with reserved concurrency take none of the unreserved concurrency.
+  const sweepers = hasTickConcurrency ? 0 : MOST_SWEEPERS;
+  const needed = first + polled + OTHERS + sweepers;
+  const users = `${many(run, "topic")}${sweepers > 0 ? " and a tick with a backlog" : ""}`;
+  const found = `the account can run ${free.toLocaleString("en")} functions at once; ${users} can need ${needed.toLocaleString("en")}`;
   if (free >= needed) return { check: "concurrency", result: "ok", found };
-  const todo = "ask AWS to raise Lambda's quota L-B99A9384 (Concurrent executions)";
+  const lower = polled > 0 ? ", or lower `max` of the pollers" : "";
+  const todo = `ask AWS to raise Lambda's quota L-B99A9384 (Concurrent executions)${lower}`;
   return { check: "concurrency", result: "warning", found, todo };
 }

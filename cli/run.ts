@@ -10,9 +10,7 @@ import type { Surroundings } from "./surroundings.ts";
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { stderr } = surroundings;
   const interrupted = Promise.withResolvers<number>();
-  let isDebugging = false;
   const program = createProgram(surroundings, (options: GlobalOptions) => {
-    isDebugging = options.debug === true;
     const session = createSession(options, surroundings);
     void surroundings.interrupted().then(() => {
       session.progress.clear();
@@ -25,7 +23,9 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     return await Promise.race([done, interrupted.promise]);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? OK : WRONGLY_CALLED;
-    stderr.write(`minutehand: ${wordsOf(error, isDebugging)}\n`);
+    // Read the option here, because `local` opens no session.
+    const { debug = false } = program.opts<GlobalOptions>();
+    stderr.write(`minutehand: ${wordsOf(error, debug)}\n`);
     return error instanceof UsageError ? WRONGLY_CALLED : FAILED;
   }
 }

@@ -287,6 +287,8 @@ export const MOST_WAITS = 100;
 /** How many jobs a message carries at most. */
 export const MOST_IN_PACK = 10;
 export const LIST_JOBS = 1000;
+/** The longest range of a list or a forecast. */
+export const LONGEST_LIST = 31 * DAY;
 export const PAGE_JOBS = 100;
 /**
  * About how many buckets, entries and bytes of bodies one page of a list reads at most. A page that reaches one of these bounds is
@@ -317,3 +319,5 @@ export const LONGEST_SPREAD = 24 * HOUR;
 export const EXPRESSION_CHARS = 256;
 /** A job id has two characters for its shard, of 32 values each. */
 export const MAX_SHARDS = 1024;
+/** How many further invocations a tick starts at most, if no concurrency is reserved for the tick. */
+export const MOST_SWEEPERS = 63;

@@ -1,7 +1,6 @@
-import { DAY, LONGEST_BULK } from "../core/constants.ts";
+import { DAY, LONGEST_BULK, LONGEST_LIST } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import type { BulkAction } from "../protocol/change/bulk.ts";
-import { LONGEST_SPAN } from "../protocol/read/list.ts";
 import { iso } from "./instants.ts";
 
 const HOUR = 3_600_000;
@@ -12,7 +11,7 @@ type Range = { from: number; to: number };
 /** The range of a list or a forecast: by default the hour from now on. Throws `bad-request` for a range that is empty or too long. */
 export function rangeOf(now: number, asked: Partial<Range>): Range {
   const from = asked.from ?? now;
-  return checked({ from, to: asked.to ?? from + HOUR }, LONGEST_SPAN);
+  return checked({ from, to: asked.to ?? from + HOUR }, LONGEST_LIST);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Duration, Token } from "aws-cdk-lib";
 import { brokenIn, type Check, oneOf, onlyFor, wholeNumber } from "../core/check.ts";
-import { DAY, LEAST_RETENTION, MAX_SHARDS } from "../core/constants.ts";
+import { DAY, LEAST_RETENTION, MAX_SHARDS, MOST_SWEEPERS } from "../core/constants.ts";
 import { eventChecks } from "../core/event-checks.ts";
 import { TOPIC_METRICS } from "../core/metrics.ts";
 import { topicChecks } from "../core/topic-checks.ts";
@@ -87,7 +87,7 @@ function queueChecks(props: DelayQueueProps): Check[] {
     onlyFor("a new table", table === undefined, "warmThroughput", warmThroughput),
     wholeNumber("warmThroughput.read", warmThroughput?.read, 12_000, MOST_WARM_UNITS),
     wholeNumber("warmThroughput.write", warmThroughput?.write, 4_000, MOST_WARM_UNITS),
-    wholeNumber("tickConcurrency", props.tickConcurrency, 1, 64),
+    wholeNumber("tickConcurrency", props.tickConcurrency, 1, MOST_SWEEPERS + 1),
     wholeNumber("maximumConcurrency", props.maximumConcurrency, 2, 1000),
     {
       holds: props.dashboard !== true || Object.keys(topics ?? {}).length <= MOST_DASHBOARD_TOPICS,

@@ -1,4 +1,4 @@
-/** A failure that the user can fix. Only its message is printed, so the message is one line. */
+/** A failure that the user can fix. Without `--debug` only its message is printed, so the message is one line. */
 export class LocalError extends Error {
   override readonly name = "LocalError";
 }

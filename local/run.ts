@@ -6,13 +6,20 @@ import { errorText, LocalError } from "./local-error.ts";
 type RunOptions = Pick<
   EmbeddedStackOptions,
   "port" | "dataDir" | "reset" | "database" | "app" | "stack" | "watch" | "console"
->;
+> & {
+  /** Whether the stack trace of each error is printed. */
+  debug: boolean;
+};
 
 /**
- * Runs the stack until a signal ends it, and then ends the process. A failure that the user can fix prints one line on stderr. Any other
- * error prints its stack trace. Both exit with 1.
+ * Runs the stack until a signal ends it, and then ends the process. A failure that the user can fix prints one line on stderr, or with
+ * `debug` its stack trace. Any other error prints its stack trace. Both exit with 1.
  */
-export async function runLocal(options: RunOptions): Promise<void> {
+export async function runLocal({ debug, ...options }: RunOptions): Promise<void> {
+  const fail = (error: unknown): never => {
+    console.error(`minutehand: ${failureText(error, debug)}`);
+    process.exit(1);
+  };
   const began = Date.now();
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -63,10 +70,8 @@ function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number, con
 `;
 }
 
-function fail(error: unknown): never {
-  const known = error instanceof LocalError;
-  console.error(
-    `minutehand: ${known || !(error instanceof Error) ? errorText(error) : (error.stack ?? error.message)}`,
-  );
-  process.exit(1);
+/** The text of an error: its message, with the stack trace if it is unexpected or `debug` is set. */
+function failureText(error: unknown, debug: boolean): string {
+  if (!(error instanceof Error) || (error instanceof LocalError && !debug)) return errorText(error);
+  return error.stack ?? error.message;
 }

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER } from "../core/constants.ts";
 import { SETTINGS } from "../core/topic-settings.ts";
 import { unknownSettings } from "../core/unknown-settings.ts";
 import { type Names, unknownNames } from "../general/unknown-names.ts";
@@ -17,13 +18,28 @@ const FUNCTIONS = {
   receiver: "a function",
 };
 
+/** The options that are numbers: what each allows, and whether it allows a value. */
+const NUMBERS = [
+  ["seed", "a whole number", (value: number) => Number.isSafeInteger(value)],
+  [
+    "handlerTimeout",
+    `a number of ms from 1 to ${LONGEST_TIMER.toLocaleString("en")}`,
+    (value: number) => value >= 1 && value <= LONGEST_TIMER,
+  ],
+] as const;
+
 /**
- * Checks the options as TypeScript does, for callers in plain JavaScript. Throws a `RangeError` for an unknown option, and for a handler
- * or a receiver that is not a function.
+ * Checks the options as TypeScript does, for callers in plain JavaScript. Throws a `RangeError` for an unknown option, for a number
+ * that is out of its range, and for a handler or a receiver that is not a function.
  */
 export function checkOptions(options: unknown): void {
   const { topics, ...others } = objectOf("the options of the test queue", options, "an object");
   refuse(unknownNames("the test queue", "option", others, Object.keys(QUEUE_OPTIONS)));
+  for (const [name, allowed, allows] of NUMBERS) {
+    const value = others[name];
+    if (value === undefined || (typeof value === "number" && allows(value))) continue;
+    throw new RangeError(`${name} must be ${allowed}, got ${shown(value)}`);
+  }
   for (const [name, topic] of Object.entries(
     objectOf("topics", topics, "an object with a topic for each name"),
   )) {
@@ -48,5 +64,8 @@ function objectOf(at: string, value: unknown, allowed: string): Record<string, u
 
 /** Formats a value for an error text. */
 export function shown(value: unknown): string {
-  return value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value));
+  if (value === undefined) return "nothing";
+  // JSON writes NaN and infinite numbers as null.
+  if (typeof value === "number") return String(value);
+  return JSON.stringify(value) ?? String(value);
 }

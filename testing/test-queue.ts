@@ -33,9 +33,9 @@ export type TestQueueOptions<Topics> = {
   readonly topics: TestTopics<Topics>;
   /** The first time of the clock; 2026-01-01T00:00:00Z by default. */
   readonly now?: Instant;
-  /** The seed of all random values, such as ids; 1 by default. The same seed gives the same run. */
+  /** The seed of all random values, such as ids: a whole number, 1 by default. The same seed gives the same run. */
   readonly seed?: number;
-  /** How long a handler may run, in ms of the real clock; 5,000 by default. */
+  /** How long a handler may run, in ms of the real clock: at least 1, at most 2,147,483,647; 5,000 by default. */
   readonly handlerTimeout?: number;
 };
 
@@ -82,7 +82,7 @@ const TICK_TIME = 150_000;
 /**
  * Creates a queue in memory for tests, with the rules of the deployed queue and a clock of its own.
  *
- * Throws a `RangeError` for an unknown option, for an invalid `now`, and for a topic setting that is out of its range.
+ * Throws a `RangeError` for an unknown option, for an invalid `now`, and for a number or a topic setting that is out of its range.
  *
  * @example
  * const queue = createTestQueue({ topics: { "order-timeout": { handler: closeOrder } } });

@@ -16,7 +16,7 @@ export type Consumers = {
 export type ConsumerSettings = {
   /** How many invocations there are at once at most. */
   readonly invocations: number;
-  /** How many pollers are provisioned. Absent: the pollers of Lambda's default mode. */
+  /** How many pollers are provisioned at least. Lambda adds more while messages wait. Absent: the pollers of Lambda's default mode. */
   readonly pollers?: number;
   readonly scale: Scale;
   /** Lambda polls the queue until then: ms since the epoch. */
@@ -60,12 +60,18 @@ export function modelledConsumers(
   const batch = Math.min(BATCH, Math.ceil(BATCH_JOBS / scale.jobs));
   const atOnce = Math.max(scale.jobs / BATCH_JOBS, 1);
 
-  /** How many invocations the mapping runs at once, so long after messages began to wait. */
+  /** How many provisioned pollers there are, so long after messages began to wait: ms. */
+  const pollersAfter = (least: number, busyFor: number): number => {
+    const { invocations, aMinute, most } = AWS.poller;
+    return Math.min(least + (aMinute / invocations) * (busyFor / 60_000), most / invocations);
+  };
+
+  /** How many invocations the mapping runs at once, so long after messages began to wait: ms. */
   const allowed = (busyFor: number): number => {
     const { mapping, poller } = AWS;
     const minutes = busyFor / 60_000;
     const polled = pollers
-      ? Math.min(pollers * poller.invocations + poller.aMinute * minutes, poller.most)
+      ? pollersAfter(pollers, busyFor) * poller.invocations
       : Math.min(mapping.first + mapping.aMinute * minutes, mapping.most);
     const scaled = AWS.environmentsInTenSeconds * (1 + busyFor / 10_000);
     return Math.min(invocations, polled, scaled, AWS.inFlight / BATCH);
@@ -107,10 +113,11 @@ export function modelledConsumers(
     delayed.delete(now);
     if (next < ready.length) {
       busySince ??= now;
+      const busyFor = now - busySince;
       const polls = pollers
-        ? (pollers * AWS.poller.receives * STEP) / 1000 / atOnce
+        ? (pollersAfter(pollers, busyFor) * AWS.poller.receives * STEP) / 1000 / atOnce
         : Number.POSITIVE_INFINITY;
-      const most = allowed(now - busySince);
+      const most = allowed(busyFor);
       for (let polled = 0; polled < polls && running < most && next < ready.length; polled++) {
         const messages = ready.slice(next, next + batch);
         next += messages.length;

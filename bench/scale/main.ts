@@ -7,7 +7,7 @@ import { messageOf } from "../../core/errors.ts";
 import { checkAgainstEmulators } from "./check.ts";
 import { measureCpu } from "./cpu.ts";
 import type { CpuCosts } from "./lambda.ts";
-import { SETUPS } from "./limits.ts";
+import { PROVISIONED, SETUPS } from "./limits.ts";
 import type { Result } from "./run.ts";
 import { type Line, pendingTable, tableOf, WRITTEN, type Written } from "./tables.ts";
 import type { Asked } from "./worker.ts";
@@ -18,10 +18,11 @@ const NAMES = WORKLOADS.map(({ name }) => name);
 
 const HELP = `Plays the real tick against models of DynamoDB, SQS and Lambda, on a simulated clock. Takes about twelve minutes on two cores.
 
-  npm run scale -- [--only NAME[,NAME]] [--shards N[,N]] [--write] [--check]
+  npm run scale -- [--only NAME[,NAME]] [--shards N[,N]] [--pollers N] [--write] [--check]
 
   --only NAME[,NAME]  only these workloads
   --shards N[,N]      other numbers of shards than ${SHARDS.join(",")}
+  --pollers N         another number of provisioned pollers than ${PROVISIONED.pollers}, 2 to 200
   --write             writes the results to bench/scale/scale.json, from which the documentation takes its tables (then run: npm run docs)
   --check             compares the model with the emulators instead, for one tick
 
@@ -34,6 +35,7 @@ function readOptions() {
       options: {
         only: { type: "string", default: NAMES.join(",") },
         shards: { type: "string", default: SHARDS.join(",") },
+        pollers: { type: "string", default: String(PROVISIONED.pollers) },
         write: { type: "boolean", default: false },
         check: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
@@ -46,7 +48,10 @@ function readOptions() {
     for (const one of shards)
       if (!Number.isInteger(one) || one < 1 || one > 1024)
         throw new Error(`--shards must be whole numbers from 1 to 1024, got "${values.shards}"`);
-    return { ...values, only, shards };
+    const pollers = Number(values.pollers);
+    if (!Number.isInteger(pollers) || pollers < 2 || pollers > 200)
+      throw new Error(`--pollers must be a whole number from 2 to 200, got "${values.pollers}"`);
+    return { ...values, only, shards, pollers };
   } catch (error) {
     console.error(`scale: ${messageOf(error)}\n\n${HELP}`);
     process.exit(2);
@@ -80,11 +85,13 @@ function describe({ call, swept, audited }: CpuCosts): string {
   return `CPU on this machine, on a whole core: ${call.toFixed(2)} ms for a call, ${(swept * 1000).toFixed(1)} µs for a job that is swept, ${(audited * 1000).toFixed(1)} µs for a job that is audited`;
 }
 
-async function run(only: readonly string[], shards: readonly number[], writes: boolean): Promise<void> {
+async function run({ only, shards, pollers, write }: ReturnType<typeof readOptions>): Promise<void> {
   const costs = await measureCpu();
   console.log(`${describe(costs)}\n`);
   const runs = only.flatMap((workload) =>
-    shards.flatMap((count) => SETUPS.map((setup): Asked => ({ workload, shards: count, setup, costs }))),
+    shards.flatMap((count) =>
+      SETUPS.map((setup): Asked => ({ workload, shards: count, setup, pollers, costs })),
+    ),
   );
   const results = await playAll(runs);
   const lines = runs.map(({ workload, shards, setup }, i): Line => {
@@ -96,10 +103,10 @@ async function run(only: readonly string[], shards: readonly number[], writes: b
   }
   console.log(`## Pending jobs\n\n${pendingTable()}`);
   const written: Written = { costs, lines };
-  if (writes) writeFileSync(WRITTEN, `${JSON.stringify(written, undefined, 2)}\n`);
+  if (write) writeFileSync(WRITTEN, `${JSON.stringify(written, undefined, 2)}\n`);
 }
 
 const options = readOptions();
 if (options.help) console.log(HELP);
 else if (options.check) console.log(await checkAgainstEmulators(await measureCpu()));
-else await run(options.only, options.shards, options.write);
+else await run(options);

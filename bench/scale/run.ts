@@ -1,9 +1,8 @@
 import { toAttributes } from "../../aws/attributes.ts";
-import { AUDIT_AFTER, BUCKET, LOOKAHEAD, SQS_BATCH_ENTRIES } from "../../core/constants.ts";
+import { AUDIT_AFTER, BUCKET, LOOKAHEAD, MOST_SWEEPERS, SQS_BATCH_ENTRIES } from "../../core/constants.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, minuteOf } from "../../core/items.ts";
 import type { Policy } from "../../core/policy.ts";
 import { beforeTime } from "../../core/position.ts";
-import { MOST_SWEEPERS } from "../../environment/sweepers.ts";
 import { sweepPart, tick } from "../../protocol/hand-over/tick.ts";
 import type { Sweepers } from "../../protocol/ports.ts";
 import type { Row } from "../../test/sim/services/expressions.ts";
@@ -22,6 +21,8 @@ export type Scenario = {
   readonly scale: Scale;
   readonly shards: number;
   readonly setup: Setup;
+  /** How many pollers the topic has at least, where the result says "pollers". */
+  readonly pollers: number;
   readonly costs: CpuCosts;
   /** The first tick. The last one before it ran at `sweptAt`. */
   readonly from: number;
@@ -93,7 +94,7 @@ export async function play(scenario: Scenario): Promise<Result> {
     return { consumers, latenesses };
   };
   const mapping = consumersOf({ invocations: setup.invocations }, jobs.finish);
-  const pollers = consumersOf(PROVISIONED, () => {});
+  const pollers = consumersOf({ ...PROVISIONED, pollers: scenario.pollers }, () => {});
   const sqs = modelledQueue(world, [mapping.consumers, pollers.consumers], {
     sent(dueAt) {
       sent += 1;

@@ -5,7 +5,7 @@ import { play } from "./run.ts";
 import { WORKLOADS } from "./workloads.ts";
 
 /** A run that a worker plays. A workload has functions, so only its name can be sent. */
-export type Asked = { workload: string; shards: number; setup: Setup; costs: CpuCosts };
+export type Asked = { workload: string; shards: number; setup: Setup; pollers: number; costs: CpuCosts };
 
 parentPort?.on("message", async ({ workload, ...more }: Asked) => {
   const one = WORKLOADS.find(({ name }) => name === workload);

@@ -58,7 +58,7 @@ async function* examine(session: Session): AsyncIterable<Check> {
   const { options, surroundings } = session;
   yield judgeNode(surroundings.nodeVersion);
   yield describeDatabase(chooseDatabase(undefined));
-  const { callerArn, freeConcurrency } = await import("../../aws/account.ts");
+  const { callerArn, freeConcurrency, stackReservations } = await import("../../aws/account.ts");
   const [target] = await Promise.allSettled([session.target()]);
   const { auth, region } = target.status === "fulfilled" ? target.value : {};
   const isOnAws = auth === "iam" || options.stack !== undefined;
@@ -105,13 +105,24 @@ async function* examine(session: Session): AsyncIterable<Check> {
     })),
   );
   if (!isOnAws) return;
-  const [free] = await Promise.allSettled([freeConcurrency(region)]);
-  if (free.status === "fulfilled") yield judgeConcurrency(free.value, topics.value);
+  const [free, reserved] = await Promise.allSettled([
+    freeConcurrency(region),
+    stack === undefined ? undefined : stackReservations(stack.name),
+  ]);
+  if (reserved.status === "rejected")
+    yield unknown("concurrency", reserved.reason, "allow cloudformation:GetTemplate for this check");
+  if (free.status === "rejected")
+    yield unknown("concurrency", free.reason, "allow lambda:GetAccountSettings for this check");
   else
-    yield {
-      ...failed("concurrency", free.reason, "allow lambda:GetAccountSettings for this check"),
-      result: "warning",
-    };
+    yield judgeConcurrency(
+      free.value,
+      topics.value,
+      reserved.status === "fulfilled" ? reserved.value : undefined,
+    );
+}
+
+function unknown(check: string, reason: unknown, todo: string): Check {
+  return { ...failed(check, reason, todo), result: "warning" };
 }
 
 async function reach(session: Session) {

@@ -58,7 +58,8 @@ export function addLocal(program: Command, { nodeVersion, env }: Surroundings): 
       const { runLocal } = await import("../../local/run.ts");
       const { localConsole } = await import("../../console/local-console.ts");
       const console = await localConsole();
-      await runLocal({ app, watch, port, dataDir: data, reset, database, stack: options.stack, console });
+      const { stack, debug = false } = options;
+      await runLocal({ app, watch, port, dataDir: data, reset, database, stack, debug, console });
     });
   examples(command, [
     "minutehand local",

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { LIST_JOBS, PAGE_JOBS } from "../../core/constants.ts";
+import { DAY, LIST_JOBS, LONGEST_LIST, PAGE_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import type { Position } from "../../core/position.ts";
 import { requireTopic } from "../../protocol/policy.ts";
@@ -51,8 +51,7 @@ export const listRoutes = [
     method: "GET",
     path: "/jobs",
     operationId: "listJobs",
-    summary:
-      "Lists the jobs with `from ≤ dueAt < to`, in the order of `dueAt`. `from` is now by default, and `to` is an hour after `from`. The range has at most 31 days. A page can have fewer jobs than `limit`, or none. The list has ended when the answer has no `cursor`.",
+    summary: `Lists the jobs with \`from ≤ dueAt < to\`, in the order of \`dueAt\`. \`from\` is now by default, and \`to\` is an hour after \`from\`. The range has at most ${LONGEST_LIST / DAY} days. A page can have fewer jobs than \`limit\`, or none. The list has ended when the answer has no \`cursor\`.`,
     query: listQuery,
     answers: { 200: jobPage },
     problems: ["unknown-topic"],
@@ -72,8 +71,7 @@ export const listRoutes = [
     method: "GET",
     path: "/forecast",
     operationId: "forecast",
-    summary:
-      "Counts the unfinished jobs that fall due in each minute of a range. Minutes without a job are left out. `from` is now by default, and `to` is an hour after `from`. The range has at most 31 days.",
+    summary: `Counts the unfinished jobs that fall due in each minute of a range. Minutes without a job are left out. \`from\` is now by default, and \`to\` is an hour after \`from\`. The range has at most ${LONGEST_LIST / DAY} days.`,
     query: z.strictObject(range),
     answers: { 200: forecastAnswer },
     problems: ["unknown-topic"],

@@ -1,4 +1,4 @@
-import { DAY, PAGE_BYTES } from "../../core/constants.ts";
+import { PAGE_BYTES } from "../../core/constants.ts";
 import { stateAt } from "../../core/home.ts";
 import type { Head } from "../../core/items.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
@@ -32,8 +32,6 @@ export type JobPage = {
   /** Where the next page begins. Absent: this is the last page. */
   cursor?: Position;
 };
-
-export const LONGEST_SPAN = 31 * DAY;
 
 /**
  * Answers a page of the jobs that match a filter, in due order. Its reads are bounded, however many jobs there are and however

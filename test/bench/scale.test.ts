@@ -20,6 +20,7 @@ const scenario: Scenario = {
   scale: { jobs: 10, jobsARequest: 100 },
   shards: 8,
   setup: WARM,
+  pollers: 200,
   // Fixed, so that the results do not depend on this machine.
   costs: { call: 0.7, swept: 0.03, audited: 0.02 },
   from: START,
@@ -66,6 +67,12 @@ describe("a modelled burst", () => {
     expect(lateOf(sharded.pollers)).toBeLessThan(lateOf(whole.pollers));
     expect(lateOf(whole.mapping)).toBeLessThan(lateOf(cold.mapping));
     expect(lateOf(sharded.pollers)).toBeLessThanOrEqual(lateOf(sharded.mapping));
+  });
+
+  test("is received by more pollers than at first, if these are few", async () => {
+    const { pollers } = await play({ ...scenario, shards: 64, pollers: 2 });
+    // Two pollers receive 200 messages of ten jobs in a second, so alone they would need ten seconds.
+    expect(pollers.late.max).toBeLessThan(7_000);
   });
 });
 

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { shopWith, someFunction, templateOf } from "../infra/shop-stack.ts";
 import { createApi } from "../support/api.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { createWorld, MINUTE, SECOND, START } from "../support/world.ts";
@@ -18,9 +19,11 @@ afterEach(() => {
 
 const ARN = "arn:aws:iam::123456789012:user/ada";
 const WHOLE = { arn: ARN, concurrency: 1000 };
-const stacksAt = (value: string, status = "UPDATE_COMPLETE") => ({
-  stacks: { Shop: { status, outputs: [{ key: "JobsApiUrl9C1", value, description: "Minutehand API" }] } },
-});
+const TEMPLATE = { Resources: {} };
+const stacksAt = (value: string, status = "UPDATE_COMPLETE", template: object | undefined = TEMPLATE) => {
+  const outputs = [{ key: "JobsApiUrl9C1", value, description: "Minutehand API" }];
+  return { stacks: { Shop: { status, outputs, template } } };
+};
 
 describe("doctor", () => {
   test("finds nothing wrong with an API on this machine, and asks AWS nothing", async () => {
@@ -59,7 +62,7 @@ describe("doctor", () => {
       {
         check: "concurrency",
         result: "ok",
-        found: "the account can run 1,000 functions at once; 2 topics can need 20",
+        found: "the account can run 1,000 functions at once; 2 topics and a tick with a backlog can need 83",
       },
     ]);
   });
@@ -257,7 +260,10 @@ describe("doctor", () => {
   });
 
   test.each([
-    [{ arn: ARN, concurrency: 10 }, "the account can run 10 functions at once; 2 topics can need 20"],
+    [
+      { arn: ARN, concurrency: 82 },
+      "the account can run 82 functions at once; 2 topics and a tick with a backlog can need 83",
+    ],
     [{ arn: ARN }, /^Lambda did not say how many functions may run at once: .*/],
   ])("warns if the account's concurrency is too small or unknown: %j", async (account, found) => {
     await using api = await serveApi();
@@ -266,6 +272,55 @@ describe("doctor", () => {
     const { code, lines } = await type(api, ["doctor", "--stack", "Shop", "--json"]);
     const said = typeof found === "string" ? found : expect.stringMatching(found);
     expect(lines.at(-1)).toMatchObject({ check: "concurrency", result: "warning", found: said });
+    expect(code).toBe(0);
+  });
+
+  test.each([
+    [{}, 83, "ok", "2 topics and a tick with a backlog can need 83", undefined],
+    [{ tickConcurrency: 2 }, 20, "ok", "2 topics can need 20", undefined],
+    [
+      { topics: { orders: { pollers: { min: 2, max: 100 } }, events: { tracking: "none" } } },
+      1000,
+      "warning",
+      "2 topics and a tick with a backlog can need 1,078",
+      "ask AWS to raise Lambda's quota L-B99A9384 (Concurrent executions), or lower `max` of the pollers",
+    ],
+  ] as const)(
+    "judges the account's concurrency by the stack's own settings: %j",
+    async (props, concurrency, result, found, todo) => {
+      await using api = await serveApi();
+      await api.world.tick();
+      const { stack, queue } = shopWith({ topics: { orders: {}, events: { tracking: "none" } }, ...props });
+      for (const topic of ["orders", "events"]) queue.addConsumer(topic, someFunction(stack, topic));
+      const stacks = stacksAt(api.url, "UPDATE_COMPLETE", templateOf(stack));
+      await using _ = await scriptAccount({ arn: ARN, concurrency, ...stacks });
+      const { lines } = await type(api, ["doctor", "--stack", "Shop", "--json"]);
+      expect(lines.at(-1)).toEqual({
+        check: "concurrency",
+        result,
+        found: `the account can run ${concurrency.toLocaleString("en")} functions at once; ${found}`,
+        todo,
+      });
+    },
+  );
+
+  test("warns if it may not read the stack's template, and judges the concurrency without it", async () => {
+    await using api = await serveApi();
+    await api.world.tick();
+    const {
+      Shop: { status, outputs },
+    } = stacksAt(api.url).stacks;
+    await using _ = await scriptAccount({ ...WHOLE, stacks: { Shop: { status, outputs } } });
+    const { lines, code } = await type(api, ["doctor", "--stack", "Shop", "--json"]);
+    expect(lines.slice(-2)).toMatchObject([
+      {
+        check: "concurrency",
+        result: "warning",
+        found: "CloudFormation did not say what the stack Shop reserves: not authorized",
+        todo: "allow cloudformation:GetTemplate for this check",
+      },
+      { check: "concurrency", result: "ok" },
+    ]);
     expect(code).toBe(0);
   });
 

@@ -156,6 +156,11 @@ describe("a command line", () => {
     });
   });
 
+  test("prints the stack trace of an error of the local command with --debug", async () => {
+    const { err } = await type(undefined, ["local", "--debug"], { nodeVersion: "v22.19.0" });
+    expect(err).toMatch(/^minutehand: CliError: minutehand local needs Node 24 .*\n +at /);
+  });
+
   test("puts --region and --profile into the environment, where the SDK of the stack's app reads them", async () => {
     const env: Record<string, string | undefined> = {};
     const args = ["local", "--region", "eu-north-1", "--profile", "ops"];

@@ -6,7 +6,7 @@ type Output = { key: string; value: string; description?: string };
 /** What an AWS account answers. It refuses calls for what is absent here. */
 export type Account = {
   arn?: string;
-  stacks?: Record<string, { status: string; outputs: Output[] }>;
+  stacks?: Record<string, { status: string; outputs: Output[]; template?: object }>;
   concurrency?: number;
 };
 
@@ -57,6 +57,11 @@ function answerOf({ arn, stacks = {} }: Account, action: string | null, name: st
   }
   const stack = stacks[name];
   if (stack === undefined) return refused(400, "ValidationError", `Stack with id ${name} does not exist`);
+  if (action === "GetTemplate") {
+    return stack.template === undefined
+      ? refused(403, "AccessDenied", "not authorized")
+      : result(action, `<TemplateBody><![CDATA[${JSON.stringify(stack.template)}]]></TemplateBody>`);
+  }
   const outputs = stack.outputs.map(
     ({ key, value, description }) =>
       `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue>${description ? `<Description>${description}</Description>` : ""}</member>`,

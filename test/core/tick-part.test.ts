@@ -17,8 +17,11 @@ test.each([
   [{ shards: [0.5], until: 1 }, "shards must be whole numbers from 0 to 1023"],
   [{ shards: [0], until: 1 }, "behind and hung must be lists of texts"],
   [{ shards: [0], behind: [1], hung: [], until: 1 }, "behind and hung must be lists of texts"],
+  [{ shards: [0], behind: [], until: 1 }, "behind and hung must be lists of texts"],
+  [{ shards: [0], behind: [], hung: "queue", until: 1 }, "behind and hung must be lists of texts"],
   [{ shards: [0], behind: [], hung: [] }, "until must be ms since the epoch"],
   [{ shards: [0], behind: [], hung: [], until: "soon" }, "until must be ms since the epoch"],
+  [{ shards: [0], behind: [], hung: [], until: 0.5 }, "until must be ms since the epoch"],
 ])("%j is refused", (event, message) => {
   expect(() => tickPartIn(event)).toThrow(message);
 });

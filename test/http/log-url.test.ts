@@ -4,9 +4,8 @@ import { logVariables } from "../../core/log-groups.ts";
 import { serveEvents } from "../../http/lambda.ts";
 import { redrive } from "../../protocol/change/redrive.ts";
 import { createApi, type Json } from "../support/api.ts";
-
 import { consume } from "../support/consume.ts";
-import { HOUR } from "../support/world.ts";
+import { HOUR, MINUTE } from "../support/world.ts";
 
 const VARIABLES = logVariables({ region: "eu-central-1", groups: { orders: "/shop/orders" } });
 
@@ -26,19 +25,25 @@ async function reader() {
   };
 }
 
+function decodedHash({ logUrl }: Json): string {
+  const { hash } = new URL(String(logUrl));
+  return decodeURIComponent(decodeURIComponent(hash.replaceAll("$", "%")));
+}
+
 test("a job that has run, and the list of dead jobs, say where the log of its runs is", async () => {
   const { world, file, read } = await reader();
   const { id } = await file({ delay: 0, key: "k", maxAttempts: 1 });
   expect(await read(`/jobs/${id}`)).not.toHaveProperty("logUrl");
+  await world.pass(MINUTE);
   await consume(world, "orders", { run: () => ({ end: "failed", error: "no bank" }) });
 
   const job = await read(`/jobs/${id}`);
   expect(job).toMatchObject({ state: "dead", logUrl: expect.any(String) });
   const url = new URL(String(job.logUrl));
-  const decoded = decodeURIComponent(decodeURIComponent(url.hash.replaceAll("$", "%")));
-  const start = Date.parse(String(job.createdAt));
-  expect(decoded).toBe(
-    `#logsV2:log-groups/log-group//shop/orders/log-events?filterPattern="${id}"&start=${start}`,
+  expect(url.host).toBe("eu-central-1.console.aws.amazon.com");
+  expect(url.hash).toContain("/log-group/$252Fshop$252Forders/");
+  expect(decodedHash(job)).toBe(
+    `#logsV2:log-groups/log-group//shop/orders/log-events?filterPattern="${id}"&start=${Date.parse(String(job.createdAt))}`,
   );
   expect(await read("/topics/orders/jobs/k")).toMatchObject({ logUrl: job.logUrl });
   expect(await read("/topics/orders/dead")).toMatchObject({ jobs: [{ id, logUrl: job.logUrl }] });
@@ -54,6 +59,15 @@ test("a dead job that is redriven, and has attempt 0 again, still says where the
     attempt: 0,
     logUrl: expect.any(String),
   });
+});
+
+test("the log of a job that ran before it was due at first begins at its run", async () => {
+  const { call, world, file, read } = await reader();
+  const { id } = await file({ delay: HOUR / 1000 });
+  await call("PATCH", `/jobs/${id}`, { body: { delay: 0 } });
+  await consume(world, "orders");
+  const job = await read(`/jobs/${id}`);
+  expect(decodedHash(job)).toMatch(RegExp(`&start=${Date.parse(String(job.claimedAt))}$`));
 });
 
 test("logUrl is absent if the log group is unknown", async () => {

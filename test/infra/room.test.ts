@@ -1,4 +1,4 @@
-import { App, Stack } from "aws-cdk-lib";
+import { App, CfnResource, NestedStack, Stack } from "aws-cdk-lib";
 import { Annotations, Match } from "aws-cdk-lib/assertions";
 import { Table } from "aws-cdk-lib/aws-dynamodb";
 import { Key } from "aws-cdk-lib/aws-kms";
@@ -6,6 +6,7 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { DelayQueueProps, TopicProps } from "../../infra/props.ts";
+import { roomForTopics } from "../../infra/room-for-topics.ts";
 import { resourcesOf, type StackTemplate } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
 
@@ -153,6 +154,24 @@ describe("the stack's 500 resources", () => {
     expect(said[0]).toContain(
       `${Math.floor(left / 10)} more topics with handlers fit, or ${Math.floor(left / 4)} pull topics`,
     );
+  });
+});
+
+describe("the room for further topics", () => {
+  const fill = (stack: Stack, count: number) => {
+    for (let i = 0; i < count; i++) new CfnResource(stack, `R${i}`, { type: "AWS::SQS::Queue" });
+  };
+
+  it("is none, and not below none, in a stack with too many resources", () => {
+    const stack = new Stack(new App(), "Shop");
+    fill(stack, 520);
+    expect(roomForTopics(stack)).toContain("0 more topics with handlers fit, or 0 pull topics");
+  });
+
+  it("does not shrink by the resources of nested stacks, which have 500 of their own", () => {
+    const stack = new Stack(new App(), "Shop");
+    fill(new NestedStack(stack, "Nested"), 450);
+    expect(roomForTopics(stack)).toBeUndefined();
   });
 });
 

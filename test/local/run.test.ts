@@ -60,3 +60,9 @@ test("a start in a folder without an app leaves no folder behind", async () => {
   expect(said()).toMatch(/^minutehand: there is no .*cdk\.json that names the app/);
   expect(readdirSync(root)).toEqual([]);
 });
+
+test("--debug prints the stack trace of a failure that the user can fix", async () => {
+  const { said } = start("--debug");
+  expect(await once(runner, "close")).toEqual([1, null]);
+  expect(said()).toMatch(/^minutehand: LocalError: there is no .*cdk\.json that names the app.*\n +at /);
+});

@@ -8,6 +8,7 @@ test.each([
   ['<script type="module" src="https://cdn.example/a.js"></script>', "https://cdn.example/a.js"],
   ['<link rel="stylesheet" href="//fonts.example/b.css">', "//fonts.example/b.css"],
   ['@font-face{src:url("https://fonts.example/c.woff2")}', "https://fonts.example/c.woff2"],
+  ['@import "https://fonts.example/d.css"', "https://fonts.example/d.css"],
 ])("%s loads from another host", (text, address) => {
   expect(foreignLoads(text)).toEqual([address]);
 });
@@ -23,5 +24,7 @@ test.each([
 test("a site that does is refused, by its page and the address", () => {
   const site = mkdtempSync(join(tmpdir(), "minutehand-site-"));
   writeFileSync(join(site, "index.html"), '<img src="https://pictures.example/d.png">');
+  writeFileSync(join(site, "style.css"), "@import url(https://fonts.example/e.css)");
   expect(() => checkLoads(site)).toThrow("index.html loads https://pictures.example/d.png");
+  expect(() => checkLoads(site)).toThrow("style.css loads https://fonts.example/e.css");
 });

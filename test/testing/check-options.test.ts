@@ -29,6 +29,22 @@ describe("a test queue", () => {
       { topics: {}, start: 0 },
       'the test queue has an unknown option "start"; allowed are topics, now, seed, handlerTimeout',
     ],
+    [{ topics: {}, seed: 1.5 }, "seed must be a whole number, got 1.5"],
+    [{ topics: {}, seed: "1" }, 'seed must be a whole number, got "1"'],
+    [
+      { topics: {}, handlerTimeout: 0 },
+      "handlerTimeout must be a number of ms from 1 to 2,147,483,647, got 0",
+    ],
+    [
+      { topics: {}, handlerTimeout: "5000" },
+      'handlerTimeout must be a number of ms from 1 to 2,147,483,647, got "5000"',
+    ],
+    // A timer with a longer delay fires at once.
+    [
+      { topics: {}, handlerTimeout: Infinity },
+      "handlerTimeout must be a number of ms from 1 to 2,147,483,647, got Infinity",
+    ],
+    [{ topics: {}, handlerTimeout: 2 ** 31 }, "from 1 to 2,147,483,647, got 2147483648"],
     [{ topics: { orders: null } }, "the options of topic orders must be an object, got null"],
     [
       { topics: { orders: { handler: 5 } } },
@@ -47,5 +63,14 @@ describe("a test queue", () => {
     const create = () => createTestQueue(options as never);
     expect(create).toThrow(RangeError);
     expect(create).toThrow(message);
+  });
+
+  test.each([
+    { seed: 0, handlerTimeout: 1 },
+    { seed: -1, handlerTimeout: 2 ** 31 - 1 },
+    { seed: undefined, handlerTimeout: undefined },
+  ])("takes %j", (options) => {
+    const queue = createTestQueue({ topics: {}, ...options } as never);
+    expect(queue.runs()).toEqual([]);
   });
 });
