@@ -8,7 +8,8 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 /** The parts of the program that the handlers of routes use. */
 export type Service = {
   readonly ctx: Context;
-  readonly version: string;
+  /** Reads the version of the package. */
+  readonly version: () => Promise<string>;
   readonly timers: Timers;
   readonly log: {
     info(message: string, extra: Decision): void;

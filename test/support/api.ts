@@ -43,7 +43,7 @@ export function createApi(world: World = createWorld()): Api {
     error: (message: string, error: Error) => void logged.push(`${message}: ${error.stack}`),
   };
   const app = createApp(
-    { ctx: world.ctx, version: "1.2.3", timers: { ...world.timers, wait: async () => {} }, log },
+    { ctx: world.ctx, version: async () => "1.2.3", timers: { ...world.timers, wait: async () => {} }, log },
     routes,
   );
 

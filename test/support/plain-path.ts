@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 const world = createWorld({ shards: 1, topics: { orders: {} } });
 const log = { info: () => {}, warn: () => {}, error: () => {} };
-const app = createApp({ ctx: world.ctx, version: "1", timers: world.timers, log }, routes);
+const app = createApp({ ctx: world.ctx, version: async () => "1", timers: world.timers, log }, routes);
 // After this first tick the table has its cursors.
 await world.tick();
 
