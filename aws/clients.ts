@@ -2,6 +2,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NO_ANSWER_AFTER } from "../core/constants.ts";
+import { Sha256 } from "./sha256.ts";
 
 /** ms. Without timeouts the SDK waits for ever. */
 const CONNECTION_TIMEOUT = 1000;
@@ -16,6 +17,7 @@ export function settings(requestTimeout = REQUEST_TIMEOUT, maxSockets = MAX_SOCK
   return {
     maxAttempts: 3,
     retryMode: "standard",
+    sha256: Sha256,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT,
       requestTimeout,
