@@ -202,9 +202,9 @@ export function startBilledQueue(policy: Policy, deployed: Deployed): BilledQueu
       const answer = await (pathname.endsWith("/receive") ? receive : api)({
         rawPath: pathname,
         rawQueryString: search.slice(1),
-        headers: Object.fromEntries(request.headers),
+        headers: request.headers,
         requestContext: { http: { method: request.method } },
-        body: (await request.text()) || undefined,
+        body: request.body,
       } as unknown as APIGatewayProxyEventV2);
       return new Response(answer.body ?? "", { status: answer.statusCode ?? 500 });
     },
