@@ -44,7 +44,7 @@ function packagesIn(entry: string): string[] {
 }
 
 test("what runs on AWS is a package of the registry's, locked by its hash and needed in production", () => {
-  expect(shipped).toContain("node_modules/hono");
+  expect(shipped).toContain("node_modules/zod");
   for (const path of shipped) {
     const [, entry] = locked.find(([name]) => name === path) ?? [];
     expect({ path, ...entry }).toMatchObject({ integrity: expect.stringMatching(/^sha512-/) });
