@@ -1,13 +1,12 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NO_ANSWER_AFTER } from "../core/constants.ts";
+import { Sha256 } from "./sha256.ts";
 
 /** ms. Without timeouts the SDK waits for ever. */
 const CONNECTION_TIMEOUT = 1000;
 export const REQUEST_TIMEOUT = NO_ANSWER_AFTER;
-const PROMOTION_TIMEOUT = 2000;
 
 /** How many requests of a client are in flight at once. Further requests wait for a socket. */
 const MAX_SOCKETS = 64;
@@ -18,6 +17,7 @@ export function settings(requestTimeout = REQUEST_TIMEOUT, maxSockets = MAX_SOCK
   return {
     maxAttempts: 3,
     retryMode: "standard",
+    sha256: Sha256,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT,
       requestTimeout,
@@ -88,13 +88,4 @@ export function longPollClient(): SQSClient {
 
 export function secretsClient(): SecretsManagerClient {
   return withoutLogger(new SecretsManagerClient(settings(REQUEST_TIMEOUT)));
-}
-
-export function schedulerClient(): SchedulerClient {
-  return withoutLogger(new SchedulerClient(settings(REQUEST_TIMEOUT)));
-}
-
-/** The client for promotions. It tries once, for a short time, because the sweep sends a job that has no promotion. */
-export function promotionsClient(): SchedulerClient {
-  return withoutLogger(new SchedulerClient({ ...settings(PROMOTION_TIMEOUT), maxAttempts: 1 }));
 }

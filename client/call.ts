@@ -5,8 +5,21 @@ import type { Problem } from "../http/answers.ts";
 /** `patience`: the least timeout of a try, ms. `once`: a call that may have had an effect is not retried. */
 export type Carrying = { readonly patience?: number; readonly once?: true };
 
+/** A request to the API before it is sent. `url` has the path and the query string. */
+export type Outgoing = {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+};
+/** The parts of a `Response` that a call reads. */
+export type Answered = Pick<Response, "ok" | "status" | "text"> & {
+  readonly headers: Pick<Headers, "get">;
+};
+
 /** Sends a request to the API and answers the response. */
-export type Transport = (request: Request, carrying?: Carrying) => Promise<Response>;
+export type Transport = (request: Outgoing, carrying?: Carrying) => Promise<Answered>;
 
 export type Query = Readonly<Record<string, string | number | Date | undefined>>;
 /** The members that an answer must have, with their types. */
@@ -43,8 +56,8 @@ export function callOver(transport: Transport, url: string): Call {
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     };
     const content = body === undefined ? {} : { body: jsonOf(body) };
-    const init = { method, headers, ...content, ...(signal ? { signal } : {}) };
-    const response = await transport(requestOf(target, init), carrying);
+    const request = { method, url: target, headers, ...content, ...(signal ? { signal } : {}) };
+    const response = await transport(request, carrying);
     const text = await response.text();
     const value = objectIn(text);
     const missing = value && missingIn(value, shape);
@@ -54,10 +67,10 @@ export function callOver(transport: Transport, url: string): Call {
   };
 }
 
-/** Makes a request. Throws `bad-request` for a value that HTTP cannot carry, such as a header with characters outside Latin-1. */
-function requestOf(target: string, init: RequestInit): Request {
+/** Makes the request that `fetch` sends. Throws `bad-request` for a value that HTTP cannot carry, such as a header with characters outside Latin-1. */
+export function fetchable({ url, ...init }: Outgoing): Request {
   try {
-    return new Request(target, init);
+    return new Request(url, init);
   } catch (error) {
     throw new MinutehandError("bad-request", `the request cannot be sent: ${messageOf(error)}`, {}, error);
   }
@@ -130,7 +143,7 @@ function isProblem(value: object | undefined): value is Problem {
 /** The error for an answer that does not come from the API but from a gateway, a proxy or another server. */
 function foreign(
   call: string,
-  { status, headers }: Response,
+  { status, headers }: Answered,
   text: string,
   expected: string | undefined,
 ): MinutehandError {

@@ -1,7 +1,7 @@
 import ky, { HTTPError, NetworkError, type RetryOptions, TimeoutError } from "ky";
 import { MinutehandError, reasonOf } from "../core/errors.ts";
 import type { Authorize } from "./authorize.ts";
-import type { Transport } from "./call.ts";
+import { fetchable, type Transport } from "./call.ts";
 
 /** The statuses after which a retry may succeed. */
 const REPEATED = [429, 502, 503, 504];
@@ -44,7 +44,8 @@ export function httpTransport({ authorize, timeout, retries, firstWait, random }
     throwHttpErrors: (status) => REPEATED.includes(status),
     fetch: (request) => oneTry(request as Request, authorize),
   });
-  return async (request, { patience = 0, once } = {}) => {
+  return async (outgoing, { patience = 0, once } = {}) => {
+    const request = fetchable(outgoing);
     const limit = Math.max(timeout, patience);
     try {
       return await send(request, { timeout: limit, retry: once ? afterNoEffect : repeated });

@@ -1,8 +1,5 @@
-import { promotionsClient, schedulerClient } from "../aws/clients.ts";
-import { schedulerPromotions } from "../aws/promotions.ts";
 import type { ScheduleTarget } from "../aws/schedule-target.ts";
-import { schedulerSchedules } from "../aws/schedules.ts";
-import type { Context } from "../protocol/ports.ts";
+import type { Context, Promotions, Schedules } from "../protocol/ports.ts";
 import type { Environment } from "./context.ts";
 
 /** Makes the ports for promotions and recurring schedules on EventBridge Scheduler, each only if the environment names its target. */
@@ -12,14 +9,57 @@ export function createScheduler(
   const promotions = targetIn(environment, "MINUTEHAND_PROMOTIONS");
   const schedules = targetIn(environment, "MINUTEHAND_SCHEDULES");
   return {
-    ...(promotions && {
-      promotions: schedulerPromotions({ client: promotionsClient(), target: promotions }),
-    }),
-    ...(schedules && { schedules: schedulerSchedules({ client: schedulerClient(), target: schedules }) }),
+    ...(promotions && { promotions: lazyPromotions(promotions) }),
+    ...(schedules && { schedules: lazySchedules(schedules) }),
   };
 }
 
 function targetIn(environment: Environment, name: string): ScheduleTarget | undefined {
   const value = environment[name];
   return value === undefined || value === "" ? undefined : (JSON.parse(value) as ScheduleTarget);
+}
+
+function lazyPromotions(target: ScheduleTarget): Promotions {
+  let loading: Promise<Promotions> | undefined;
+  const loaded = () => {
+    loading ??= loadPromotions(target);
+    return loading;
+  };
+  return {
+    put: async (id, time) => (await loaded()).put(id, time),
+    remove: async (id) => (await loaded()).remove(id),
+  };
+}
+
+function lazySchedules(target: ScheduleTarget): Schedules {
+  let loading: Promise<Schedules> | undefined;
+  const loaded = () => {
+    loading ??= loadSchedules(target);
+    return loading;
+  };
+  return {
+    create: async (schedule, from) => (await loaded()).create(schedule, from),
+    update: async (schedule, from) => (await loaded()).update(schedule, from),
+    read: async (name) => (await loaded()).read(name),
+    remove: async (name) => (await loaded()).remove(name),
+    list: async (limit, cursor) => (await loaded()).list(limit, cursor),
+  };
+}
+
+/** Loads Scheduler's client on first use, because few jobs are far ahead. */
+async function loadPromotions(target: ScheduleTarget): Promise<Promotions> {
+  const [{ promotionsClient }, { schedulerPromotions }] = await Promise.all([
+    import("../aws/scheduler-client.ts"),
+    import("../aws/promotions.ts"),
+  ]);
+  return schedulerPromotions({ client: promotionsClient(), target });
+}
+
+/** Loads Scheduler's client on first use, because few calls are about schedules. */
+async function loadSchedules(target: ScheduleTarget): Promise<Schedules> {
+  const [{ schedulerClient }, { schedulerSchedules }] = await Promise.all([
+    import("../aws/scheduler-client.ts"),
+    import("../aws/schedules.ts"),
+  ]);
+  return schedulerSchedules({ client: schedulerClient(), target });
 }

@@ -1,10 +1,9 @@
-import { Hono } from "hono";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import type { Logs } from "../core/log-groups.ts";
 import type { Problem } from "./answers.ts";
 import { problem, problemOf } from "./problem.ts";
 import { readCall } from "./read-call.ts";
-import type { Decision, Route, Service } from "./route.ts";
+import type { Decision, HttpAnswer, HttpRequest, Route, Service } from "./route.ts";
 
 const RETRY_AFTER_SECONDS = 2;
 
@@ -14,42 +13,75 @@ const RETRY_AFTER_SECONDS = 2;
  */
 export type Bindings = { caller?: string | undefined; logs?: Logs | undefined };
 
-/**
- * Creates the HTTP API of these routes. Every answer that is not a success is problem details (RFC 9457). `toProblem`: makes the
- * problem details of anything that was thrown.
- */
+/** Answers a request. Every answer that is not a success is problem details (RFC 9457). */
+export type App = (request: HttpRequest, bindings?: Bindings) => Promise<HttpAnswer>;
+
+/** Creates the HTTP API of these routes. `toProblem`: makes the problem details of anything that was thrown. */
 export function createApp(
   service: Service,
   routes: readonly Route[],
   toProblem: (thrown: unknown) => Problem = problemOf,
-): Hono<{ Bindings: Bindings }> {
-  const app = new Hono<{ Bindings: Bindings }>();
+): App {
   const byPath = [...Map.groupBy(routes, ({ path }) => path)];
-  // Register literal paths first. Otherwise `/jobs/{id}` would take `/jobs/batch`.
+  // Literal paths come first. Otherwise `/jobs/{id}` would take `/jobs/batch`.
   byPath.sort(([a], [b]) => parametersOf(a) - parametersOf(b));
-  for (const [path, mates] of byPath) {
-    app.all(path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
-      // Hono answers HEAD as GET without the body.
-      const method = c.req.method === "HEAD" ? "GET" : c.req.method;
+  const places = byPath.map(([path, mates]) => ({ path, mates, pattern: path.split("/") }));
+
+  const serve = async (request: HttpRequest, { caller, logs }: Bindings): Promise<HttpAnswer> => {
+    const segments = request.path.split("/").map(decodeSegment);
+    for (const { path, mates, pattern } of places) {
+      const params = paramsIn(pattern, segments);
+      if (!params) continue;
+      const method = request.method === "HEAD" ? "GET" : request.method;
       const route = mates.find((mate) => mate.method === method);
-      if (!route) return methodNotAllowed(path, c.req.method, mates);
-      const call = await readCall(route, c.req.raw, c.req.param(), service, c.env?.logs);
+      if (!route) return methodNotAllowed(path, request.method, mates);
+      const call = readCall(route, request, params, service, logs);
       const answer = await route.handle(call);
-      if (route.isDecision) service.log.info("a decision", decisionOf(route, call, c.env?.caller));
-      return jsonResponse(answer.status, answer.body, "application/json", answer.headers);
-    });
-  }
-  app.notFound((c) =>
-    problemResponse(problem("not-found", `there is no path ${c.req.path}; /openapi.json lists all paths`)),
-  );
-  app.onError((thrown) => {
-    if (!(thrown instanceof MinutehandError)) service.log.error("a request failed", bare(thrown));
+      if (route.isDecision) service.log.info("a decision", decisionOf(route, call, caller));
+      return jsonAnswer(answer.status, answer.body, "application/json", answer.headers);
+    }
+    const detail = `there is no path ${segments.join("/")}; /openapi.json lists all paths`;
+    return problemAnswer(problem("not-found", detail));
+  };
+  const refuse = (thrown: unknown): HttpAnswer => {
+    if (!(thrown instanceof MinutehandError)) service.log.error("a request failed", bare(thrown as Error));
     else if (thrown.code === "unavailable") {
       service.log.warn("a request was not served", { error: messageOf(thrown) });
     }
-    return problemResponse(toProblem(thrown));
+    return problemAnswer(toProblem(thrown));
+  };
+  return async (request, bindings = {}) => {
+    const answer = await serve(request, bindings).catch(refuse);
+    // HEAD is answered as GET without the body.
+    return request.method === "HEAD" ? { ...answer, body: "" } : answer;
+  };
+}
+
+/** The parameters of a path, by their names; `undefined`: the path does not match the pattern. No parameter is empty. */
+function paramsIn(
+  pattern: readonly string[],
+  segments: readonly string[],
+): Record<string, string> | undefined {
+  if (pattern.length !== segments.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [i, part] of pattern.entries()) {
+    const segment = segments[i] ?? "";
+    const name = /^\{(\w+)\}$/.exec(part)?.[1];
+    if (name === undefined ? segment !== part : segment === "") return undefined;
+    if (name !== undefined) params[name] = segment;
+  }
+  return params;
+}
+
+/** Decodes a segment of a path. Bytes that are not UTF-8 stay encoded, so that the schemas can refuse them. */
+function decodeSegment(segment: string): string {
+  return segment.replace(/(?:%[0-9a-f]{2})+/gi, (encoded) => {
+    try {
+      return decodeURIComponent(encoded);
+    } catch {
+      return encoded;
+    }
   });
-  return app;
 }
 
 function decisionOf(
@@ -78,22 +110,22 @@ function parametersOf(path: string): number {
   return path.split("{").length;
 }
 
-function methodNotAllowed(path: string, method: string, routes: readonly Route[]): Response {
+function methodNotAllowed(path: string, method: string, routes: readonly Route[]): HttpAnswer {
   const allow = routes.map((route) => route.method).join(", ");
   const detail = `the method of ${path} must be one of ${allow}, got ${method}`;
-  return problemResponse(problem("method-not-allowed", detail), { allow });
+  return problemAnswer(problem("method-not-allowed", detail), { allow });
 }
 
-export function problemResponse(body: Problem, headers: Record<string, string> = {}): Response {
+export function problemAnswer(body: Problem, headers: Record<string, string> = {}): HttpAnswer {
   const retry = body.status === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {};
-  return jsonResponse(body.status, body, "application/problem+json", { ...retry, ...headers });
+  return jsonAnswer(body.status, body, "application/problem+json", { ...retry, ...headers });
 }
 
-function jsonResponse(
+function jsonAnswer(
   status: number,
   body: unknown,
   type: string,
   headers: Readonly<Record<string, string>> = {},
-): Response {
-  return new Response(JSON.stringify(body), { status, headers: { ...headers, "content-type": type } });
+): HttpAnswer {
+  return { status, headers: { ...headers, "content-type": type }, body: JSON.stringify(body) };
 }

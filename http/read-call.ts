@@ -4,7 +4,7 @@ import { MinutehandError } from "../core/errors.ts";
 import { parseJson } from "../core/json.ts";
 import type { Logs } from "../core/log-groups.ts";
 import { refusal, ruleOf } from "./issues.ts";
-import type { Call, Route, Service } from "./route.ts";
+import type { Call, HttpRequest, Route, Service } from "./route.ts";
 
 /** Parses `input` by `schema`. Throws `bad-request` with every rule that the input breaks. */
 export function validate<T>(schema: z.ZodMiniType<T>, input: unknown, where: string): T {
@@ -16,24 +16,27 @@ export function validate<T>(schema: z.ZodMiniType<T>, input: unknown, where: str
 const NOTHING = z.strictObject({});
 
 /** Reads a request to a route and validates its parts. Throws `bad-request` or `too-large`. */
-export async function readCall(
+export function readCall(
   route: Route,
-  request: Request,
+  request: HttpRequest,
   params: Readonly<Record<string, string>>,
   service: Service,
   logs?: Logs,
-): Promise<Call<unknown, unknown, unknown, unknown>> {
-  const { searchParams, pathname } = new URL(request.url);
-  const text = route.body ? await textOf(request) : "";
+): Call<unknown, unknown, unknown, unknown> {
+  const text = route.body ? textOf(request.body) : "";
   return {
     service,
     ctx: service.ctx,
     logs,
     method: route.method,
-    path: pathname,
+    path: request.path,
     params: validate(route.params ?? NOTHING, params, "the path"),
-    query: validate(route.query ?? NOTHING, queryOf(searchParams), "the query string"),
-    headers: route.headers && validate(route.headers, Object.fromEntries(request.headers), "the headers"),
+    query: validate(
+      route.query ?? NOTHING,
+      queryOf(new URLSearchParams(`?${request.query}`)),
+      "the query string",
+    ),
+    headers: route.headers && validate(route.headers, headersOf(request), "the headers"),
     body: route.body && validate(route.body, bodyOf(text, route), "the request"),
     text,
     signal: request.signal,
@@ -52,16 +55,26 @@ function queryOf(searchParams: URLSearchParams): Record<string, string> {
   return Object.fromEntries(searchParams);
 }
 
-async function textOf(request: Request): Promise<string> {
-  const bytes = await request.arrayBuffer();
-  if (bytes.byteLength > BATCH_BYTES) {
+/** The headers of a request. HTTP's white space around a value does not belong to the value. */
+function headersOf({ headers }: HttpRequest): Record<string, string> {
+  const values = Object.entries(headers);
+  return Object.fromEntries(
+    values.map(([name, value]) => [name, value.replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "")]),
+  );
+}
+
+/** The text of a body, without a byte order mark. */
+function textOf(body: string | Uint8Array = ""): string {
+  const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+  if (bytes > BATCH_BYTES) {
     throw new MinutehandError(
       "too-large",
-      `a request must have at most ${BATCH_BYTES} bytes (3 MiB), got ${bytes.byteLength}`,
+      `a request must have at most ${BATCH_BYTES} bytes (3 MiB), got ${bytes}`,
     );
   }
+  if (typeof body === "string") return body.toWellFormed().replace(/^\ufeff/, "");
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
   } catch {
     throw new MinutehandError("bad-request", "the request must be JSON in UTF-8: its bytes are not UTF-8");
   }

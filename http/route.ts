@@ -8,7 +8,8 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 /** The parts of the program that the handlers of routes use. */
 export type Service = {
   readonly ctx: Context;
-  readonly version: string;
+  /** Reads the version of the package. */
+  readonly version: () => Promise<string>;
   readonly timers: Timers;
   readonly log: {
     info(message: string, extra: Decision): void;
@@ -23,6 +24,28 @@ export type Service = {
  */
 export type Decision = { call: string; topic?: string; schedule?: string; caller?: string };
 
+/** A request, as API Gateway or a client in this process sends it. */
+export type HttpRequest = {
+  readonly method: string;
+  /** Each segment of the path is percent-encoded. */
+  readonly path: string;
+  /** The query string without its `?`. */
+  readonly query: string;
+  /** The values of the headers, by lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Text, or the bytes of text. */
+  readonly body?: string | Uint8Array | undefined;
+  /** Aborted when the caller does not wait for the answer any more. Only callers in the same process abort it. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** The answer to a request: its headers by lower-case names, and its body as text. */
+export type HttpAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
 /** A validated request. `text` is its body as it was sent. `logs`: where the functions of topics write their logs, if that is known. */
 export type Call<P, Q, H, B> = {
   readonly service: Service;
@@ -35,8 +58,8 @@ export type Call<P, Q, H, B> = {
   readonly headers: H;
   readonly body: B;
   readonly text: string;
-  /** Aborted when the caller does not wait for the answer any more. Only callers in the same process abort it. */
-  readonly signal: AbortSignal;
+  /** The request's own. */
+  readonly signal: AbortSignal | undefined;
 };
 
 export type Answer = {

@@ -186,7 +186,7 @@ export function startBilledQueue(policy: Policy, deployed: Deployed): BilledQueu
   const appOf = (name: "api" | "receive", served: typeof routes) =>
     functionOf<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>(name, (ctx, { timers }) => {
       const { pool, begin } = withDeadlinePerCall(ctx.pool, ctx.clock, API_PATIENCE);
-      const app = createApp({ ctx: { ...ctx, pool }, log, version: "billed", timers }, served);
+      const app = createApp({ ctx: { ...ctx, pool }, log, version: async () => "billed", timers }, served);
       return serveEvents(app, { begin });
     });
   const api = appOf("api", routes);
@@ -202,9 +202,9 @@ export function startBilledQueue(policy: Policy, deployed: Deployed): BilledQueu
       const answer = await (pathname.endsWith("/receive") ? receive : api)({
         rawPath: pathname,
         rawQueryString: search.slice(1),
-        headers: Object.fromEntries(request.headers),
+        headers: request.headers,
         requestContext: { http: { method: request.method } },
-        body: (await request.text()) || undefined,
+        body: request.body,
       } as unknown as APIGatewayProxyEventV2);
       return new Response(answer.body ?? "", { status: answer.statusCode ?? 500 });
     },

@@ -1,5 +1,5 @@
 import { QueryCache, QueryClient } from "@tanstack/preact-query";
-import { callOver } from "../../client/call.ts";
+import { callOver, fetchable, type Outgoing } from "../../client/call.ts";
 import { clientOver } from "../../client/client-over.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { KEY_HEADER } from "../about.ts";
@@ -9,7 +9,8 @@ import { about, callHeaders, isKeyWrong } from "./server.ts";
 const PATIENCE_MS = 40_000;
 
 /** Sends a call to the page's own server. Throws `unavailable` if no answer comes. */
-async function transport(request: Request): Promise<Response> {
+async function transport(outgoing: Outgoing): Promise<Response> {
+  const request = fetchable(outgoing);
   const headers = new Headers(request.headers);
   for (const [name, value] of Object.entries(callHeaders)) headers.set(name, value);
   const { method, url } = request;

@@ -10,7 +10,7 @@ export const healthRoute = route({
   answers: { 200: health },
   problems: [],
   async handle({ service }) {
-    return { status: 200, body: { status: "ok", version: service.version } };
+    return { status: 200, body: { status: "ok", version: await service.version() } };
   },
 });
 
@@ -24,7 +24,7 @@ export function openapiRoute(all: () => readonly Route[]): Route {
     answers: { 200: openapi },
     problems: [],
     async handle({ service }) {
-      return { status: 200, body: openapiDocument(all(), service.version) };
+      return { status: 200, body: openapiDocument(all(), await service.version()) };
     },
   });
 }

@@ -19,7 +19,7 @@ export const receiveRoute = route({
   answers: { 200: pulledJobs },
   problems: ["unknown-topic", "not-a-pull-topic"],
   async handle({ service, ctx, params, body, signal }) {
-    const pulled = await receive(ctx, params.topic, { ...body, signal }, service.timers);
+    const pulled = await receive(ctx, params.topic, { ...body, ...(signal && { signal }) }, service.timers);
     const jobs = pulled.map(({ dueAt, leaseUntil, ...same }) => {
       return { ...same, dueAt: iso(dueAt), leaseUntil: iso(leaseUntil) };
     });

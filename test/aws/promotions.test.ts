@@ -1,13 +1,14 @@
 import { GetScheduleCommand, ResourceNotFoundException } from "@aws-sdk/client-scheduler";
-import { promotionsClient } from "../../aws/clients.ts";
-import { schedulerPromotions } from "../../aws/promotions.ts";
+import { promotionsClient } from "../../aws/scheduler-client.ts";
+import { createScheduler } from "../../environment/scheduler.ts";
+import type { Promotions } from "../../protocol/ports.ts";
 import { promotionsContract } from "../contract/promotions-contract.ts";
 import { openGroup } from "./scheduler-group.ts";
 
 promotionsContract("on EventBridge Scheduler", async () => {
   const { client, target, close } = await openGroup(promotionsClient);
   return {
-    promotions: schedulerPromotions({ client, target }),
+    promotions: createScheduler({ MINUTEHAND_PROMOTIONS: JSON.stringify(target) }).promotions as Promotions,
     now: () => Date.now(),
     async filed(id) {
       try {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
-import { promotionsClient, schedulerClient } from "../../aws/clients.ts";
 import { schedulerPromotions } from "../../aws/promotions.ts";
+import { promotionsClient, schedulerClient } from "../../aws/scheduler-client.ts";
 import { schedulerSchedules } from "../../aws/schedules.ts";
 import { occurrenceInput, type Schedule } from "../../core/occurrence.ts";
 import { useEndpoint } from "./emulators.ts";

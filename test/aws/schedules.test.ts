@@ -1,13 +1,14 @@
 import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
-import { schedulerClient } from "../../aws/clients.ts";
-import { schedulerSchedules } from "../../aws/schedules.ts";
+import { schedulerClient } from "../../aws/scheduler-client.ts";
+import { createScheduler } from "../../environment/scheduler.ts";
+import type { Schedules } from "../../protocol/ports.ts";
 import { schedulesContract } from "../contract/schedules-contract.ts";
 import { openGroup } from "./scheduler-group.ts";
 
 schedulesContract("on EventBridge Scheduler", async () => {
   const { client, target, close } = await openGroup(schedulerClient);
   return {
-    schedules: schedulerSchedules({ client, target }),
+    schedules: createScheduler({ MINUTEHAND_SCHEDULES: JSON.stringify(target) }).schedules as Schedules,
     now: () => Date.now(),
     async inputOf(name, time) {
       const { Target } = await client.send(new GetScheduleCommand({ GroupName: target.group, Name: name }));

@@ -1,5 +1,6 @@
 import type { Bindings } from "../../http/app.ts";
 import { type Api, createApi } from "../support/api.ts";
+import { fetchApp } from "../support/fetch-app.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 
 export type ServedApi = Api &
@@ -12,7 +13,7 @@ export type ServedApi = Api &
 /** Serves the API in memory on a port of this machine. `Date` has the API's time. `bindings`: what API Gateway adds to a request. */
 export async function serveApi(api: Api = createApi(), bindings: Bindings = {}): Promise<ServedApi> {
   const receiver = await startReceiver(async (_, response) => {
-    const answered = await api.app.fetch(requestOf(receiver.received.at(-1) as Received), bindings);
+    const answered = await fetchApp(api.app, requestOf(receiver.received.at(-1) as Received), bindings);
     response.writeHead(answered.status, {
       ...Object.fromEntries(answered.headers),
       date: new Date(api.world.now()).toUTCString(),

@@ -1,11 +1,12 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { Transport } from "../../client/call.ts";
+import { fetchable, type Transport } from "../../client/call.ts";
 import { type BulkResult, type Client, MinutehandError } from "../../client/client.ts";
 import { clientOver } from "../../client/client-over.ts";
 import { directOn } from "../../client/direct-client.ts";
 import { createTelemetry } from "../../environment/telemetry.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
 import { type Api, createApi } from "../support/api.ts";
+import { fetchApp } from "../support/fetch-app.ts";
 import { createWorld, MINUTE, START } from "../support/world.ts";
 
 const URL_OF_API = "https://api.example.com/v1/";
@@ -13,10 +14,11 @@ const URL_OF_API = "https://api.example.com/v1/";
 /** A client of the API in memory, whose stage is `v1`. `asked`: the calls that the client made. */
 function createClient(api: Api = createApi()) {
   const asked: string[] = [];
-  const transport: Transport = async (request) => {
+  const transport: Transport = async (outgoing) => {
+    const request = fetchable(outgoing);
     const { pathname, search } = new URL(request.url);
     asked.push(`${request.method} ${pathname}${search}`);
-    return api.app.fetch(new Request(`https://api${pathname.replace("/v1", "")}${search}`, request));
+    return fetchApp(api.app, new Request(`https://api${pathname.replace("/v1", "")}${search}`, request));
   };
   const client: Client = clientOver({ transport, url: URL_OF_API, clock: api.world.now });
   return { client, api, asked };
@@ -138,7 +140,7 @@ describe("the client", () => {
     ];
     const sent: unknown[] = [];
     const transport: Transport = async (request) => {
-      sent.push(await request.json());
+      sent.push(JSON.parse(request.body ?? ""));
       return Response.json(parts.shift());
     };
     const client = clientOver({ transport, url: URL_OF_API, clock: () => START });

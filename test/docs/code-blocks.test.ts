@@ -3,6 +3,7 @@ import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createApi } from "../support/api.ts";
+import { fetchApp } from "../support/fetch-app.ts";
 import { createWorld } from "../support/world.ts";
 import { type Block, blocks, fileOf, nameOf, ROOT } from "./blocks.ts";
 
@@ -56,7 +57,7 @@ beforeAll(() => {
   // The API in memory answers every request that a block sends, whatever its address.
   const { app } = createApi(createWorld({ topics: TOPICS }));
   vi.stubGlobal("fetch", (...request: ConstructorParameters<typeof Request>) =>
-    app.fetch(new Request(...request)),
+    fetchApp(app, new Request(...request)),
   );
   for (const [name, value] of Object.entries(ENVIRONMENT)) vi.stubEnv(name, value);
 });

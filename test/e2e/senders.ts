@@ -6,6 +6,7 @@ import { createScheduler } from "../../environment/scheduler.ts";
 import { createApp } from "../../http/app.ts";
 import { routes } from "../../http/route-table.ts";
 import { createService } from "../../http/service.ts";
+import { fetchApp } from "../support/fetch-app.ts";
 import type { ApiAccess } from "./target.ts";
 
 type Call = { method: string; headers: Record<string, string>; body?: string };
@@ -46,7 +47,7 @@ function inProcess(environment: Readonly<Record<string, string>>): Send {
     eventSources: createEventSources(environment),
   };
   const app = createApp(createService(ctx, ctx.telemetry.logger), routes);
-  return async (path, call) => app.fetch(new Request(`https://api${path}`, call));
+  return async (path, call) => fetchApp(app, new Request(`https://api${path}`, call));
 }
 
 /** Begins each call when the one before has been answered. */

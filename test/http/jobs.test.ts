@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cancelByEvent } from "../../protocol/change/cancel-by-event.ts";
 import { createApi } from "../support/api.ts";
+import { fetchApp } from "../support/fetch-app.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START } from "../support/world.ts";
 
 describe("a job", () => {
@@ -206,7 +207,10 @@ describe("an Idempotency-Key", () => {
       ["Idempotency-Key", "one"],
       ["Idempotency-Key", "two"],
     ]);
-    const response = await app.request("/jobs", { method: "POST", body: JSON.stringify(body), headers });
+    const response = await fetchApp(
+      app,
+      new Request("https://api/jobs", { method: "POST", body: JSON.stringify(body), headers }),
+    );
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
       detail: expect.stringMatching(/^idempotency-key must be .* without commas, in one header/),

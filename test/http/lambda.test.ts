@@ -95,6 +95,39 @@ describe("an event of API Gateway", () => {
     expect((await call("GET", "/topics/orders/jobs/a")).json.state).toBe("scheduled");
   });
 
+  test.each(["/jobs/", "//jobs", "/topics//jobs/a", "/topics/orders/jobs/a/", "/jobs/a/b"])(
+    "has no route if its path is %s",
+    async (path) => {
+      const { handler } = createHandler();
+      expect(await handler(eventOf("GET", path))).toMatchObject({ statusCode: 404 });
+    },
+  );
+
+  test.each([
+    ["PUT?", "/jobs"],
+    ["", "/jobs"],
+    ["GET", "jobs"],
+  ])("of the method %j and the path %s is not valid", async (method, path) => {
+    const { handler } = createHandler();
+    expect(await handler(eventOf(method, path))).toMatchObject({ statusCode: 400 });
+  });
+
+  test("may have a body that begins with a byte order mark, as text or in base 64", async () => {
+    const { handler } = createHandler();
+    const body = `\ufeff${job}`;
+    const inBase64 = { body: Buffer.from(body).toString("base64"), isBase64Encoded: true };
+    for (const parts of [{ body }, inBase64])
+      expect(await handler(eventOf("POST", "/jobs", parts))).toMatchObject({ statusCode: 201 });
+  });
+
+  test("has headers whose white space at the ends does not count", async () => {
+    const { handler } = createHandler();
+    const send = (key: string) =>
+      handler(eventOf("POST", "/jobs", { body: job, headers: { "Idempotency-Key": key } }));
+    await send("one");
+    expect((await send(" one\t")).headers).toMatchObject({ "idempotent-replayed": "true" });
+  });
+
   test("with an Idempotency-Key that is not ASCII is refused", async () => {
     const { handler } = createHandler();
     for (const name of ["é", "日", "a\nb"]) {

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
+import type { App } from "../../http/app.ts";
 import { serveEvents } from "../../http/lambda.ts";
+import type { HttpRequest } from "../../http/route.ts";
 import { decodePath, httpEvent } from "../../local/http-event.ts";
 import { matchRoute, parseRoute } from "../../local/routes.ts";
 import { key, topic } from "./kinds.ts";
@@ -24,15 +26,13 @@ async function arrived({
   headers = {},
   body = Buffer.alloc(0),
   asSent = false,
-}: Sent): Promise<Request> {
+}: Sent): Promise<HttpRequest> {
   const decoded = httpEvent({ method, url, headers, sourceIp: "127.0.0.1", body }, PLACE);
   const event = asSent ? { ...decoded, rawPath: url.split("?")[0] } : decoded;
-  let request: Request | undefined;
-  const app = {
-    fetch: (asked: Request) => {
-      request = asked;
-      return new Response();
-    },
+  let request: HttpRequest | undefined;
+  const app: App = async (asked) => {
+    request = asked;
+    return { status: 200, headers: {}, body: "" };
   };
   await serveEvents(app, {})(JSON.parse(JSON.stringify(event)));
   if (!request) throw new Error("the request did not reach the application");
@@ -77,8 +77,8 @@ describe("a request", () => {
     [topic, key, choices, fc.boolean()],
     async (name, named, how, asSent) => {
       const url = `/topics/${name}/jobs/${encodedBy(named, how)}`;
-      const { pathname } = new URL((await arrived({ method: "DELETE", url, asSent })).url);
-      expect(pathname.split("/").map(decodeURIComponent)).toEqual(["", "topics", name, "jobs", named]);
+      const { path } = await arrived({ method: "DELETE", url, asSent });
+      expect(path.split("/").map(decodeURIComponent)).toEqual(["", "topics", name, "jobs", named]);
     },
   );
 
@@ -86,8 +86,8 @@ describe("a request", () => {
     "names the text that its client named, whatever its characters",
     [segment, choices, fc.boolean()],
     async (named, how, asSent) => {
-      const { pathname } = new URL((await arrived({ url: `/jobs/${encodedBy(named, how)}`, asSent })).url);
-      expect(decodeURIComponent(pathname)).toBe(`/jobs/${named}`);
+      const { path } = await arrived({ url: `/jobs/${encodedBy(named, how)}`, asSent });
+      expect(decodeURIComponent(path)).toBe(`/jobs/${named}`);
     },
   );
 
@@ -97,15 +97,15 @@ describe("a request", () => {
     async (pairs, plus) => {
       const encoded = new URLSearchParams(pairs).toString();
       const query = plus ? encoded : encoded.replaceAll("+", "%20");
-      const { searchParams } = new URL((await arrived({ method: "GET", url: `/jobs?${query}` })).url);
-      expect([...searchParams]).toEqual(pairs);
+      const request = await arrived({ method: "GET", url: `/jobs?${query}` });
+      expect([...new URLSearchParams(`?${request.query}`)]).toEqual(pairs);
     },
   );
 
   const raw = fc.stringMatching(/^[!-~]{0,20}$/);
   property("keeps a query that no library wrote", [raw], async (query) => {
-    const { searchParams } = new URL((await arrived({ method: "GET", url: `/jobs?${query}` })).url);
-    expect([...searchParams]).toEqual([...new URLSearchParams(`?${query}`)]);
+    const request = await arrived({ method: "GET", url: `/jobs?${query}` });
+    expect([...new URLSearchParams(`?${request.query}`)]).toEqual([...new URLSearchParams(`?${query}`)]);
   });
 
   const name = fc.stringMatching(/^x-[a-z0-9_-]{0,10}$/);
@@ -113,7 +113,7 @@ describe("a request", () => {
   const value = fc.stringMatching(/^[!-~\u00a1-\u00ff](?:[ -~\u00a1-\u00ff]{0,20}[!-~\u00a1-\u00ff])?$/);
   property("keeps its headers", [fc.dictionary(name, value, { maxKeys: 4 })], async (headers) => {
     const request = await arrived({ url: "/jobs", headers: { ...headers } });
-    expect(Object.fromEntries(request.headers)).toMatchObject({ ...headers });
+    expect(request.headers).toMatchObject({ ...headers });
   });
 
   const type = fc.constantFrom(
@@ -129,7 +129,7 @@ describe("a request", () => {
   );
   property("keeps every byte of its body, whatever its type", [type, bytes], async (contentType, body) => {
     const request = await arrived({ url: "/jobs", headers: { "content-type": contentType }, body });
-    expect(Buffer.from(await request.arrayBuffer())).toEqual(body);
+    expect(Buffer.from(request.body ?? "")).toEqual(body);
   });
 });
 

@@ -73,6 +73,11 @@ export function createRecorder(): Recorder {
         sqsClient: () => recorded(actual.sqsClient()),
         longPollClient: () => recorded(actual.longPollClient()),
         secretsClient: () => recorded(actual.secretsClient()),
+      } satisfies typeof actual;
+    });
+    vi.doMock("../../aws/scheduler-client.ts", async (original) => {
+      const actual = await original<typeof import("../../aws/scheduler-client.ts")>();
+      return {
         schedulerClient: () => recorded(actual.schedulerClient()),
         promotionsClient: () => recorded(actual.promotionsClient()),
       } satisfies typeof actual;
@@ -91,11 +96,25 @@ export function createRecorder(): Recorder {
     });
     vi.doMock("../../environment/scheduler.ts", async (original) => {
       const actual = await original<typeof import("../../environment/scheduler.ts")>();
-      const createScheduler: typeof actual.createScheduler = (environment) => {
-        const { promotions, schedules } = actual.createScheduler(environment);
+      const { promotionsClient, schedulerClient } = await import("../../aws/scheduler-client.ts");
+      const { schedulerPromotions } = await import("../../aws/promotions.ts");
+      const { schedulerSchedules } = await import("../../aws/schedules.ts");
+      const createScheduler: typeof actual.createScheduler = (environment = process.env) => {
+        const { MINUTEHAND_PROMOTIONS: promotions, MINUTEHAND_SCHEDULES: schedules } = environment;
+        // The real ports make their clients on first use, when another function may be loading.
         return {
-          ...(promotions && { promotions: traced(promotions, places) }),
-          ...(schedules && { schedules: traced(schedules, places) }),
+          ...(promotions && {
+            promotions: traced(
+              schedulerPromotions({ client: promotionsClient(), target: JSON.parse(promotions) }),
+              places,
+            ),
+          }),
+          ...(schedules && {
+            schedules: traced(
+              schedulerSchedules({ client: schedulerClient(), target: JSON.parse(schedules) }),
+              places,
+            ),
+          }),
         };
       };
       return { createScheduler };

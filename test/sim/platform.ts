@@ -65,7 +65,12 @@ export function apiOf(world: World): Api {
         },
       };
       const { pool, begin } = withDeadlinePerCall(ctx.pool, ctx.clock, API_PATIENCE);
-      const service = { ctx: { ...ctx, pool }, log, version: "simulated", timers: machine.timers };
+      const service = {
+        ctx: { ...ctx, pool },
+        log,
+        version: async () => "simulated",
+        timers: machine.timers,
+      };
       return serveEvents(createApp(service, routes), { begin });
     },
   );

@@ -1,10 +1,11 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
 import { problem } from "../../http/answers.ts";
-import { createApp } from "../../http/app.ts";
+import { type App, createApp } from "../../http/app.ts";
 import { openapiDocument } from "../../http/openapi.ts";
 import type { Route } from "../../http/route.ts";
 import { routes } from "../../http/route-table.ts";
+import { fetchApp } from "./fetch-app.ts";
 import { createWorld, type World } from "./world.ts";
 
 const document = openapiDocument(routes, "1.2.3");
@@ -19,7 +20,7 @@ type Answered = { status: number; headers: Headers; json: Json };
 
 export type Api = {
   world: World;
-  app: ReturnType<typeof createApp>;
+  app: App;
   /** The lines that the API logged. */
   logged: string[];
   /** Calls the API, and checks each answer against its schema in the OpenAPI document. */
@@ -43,14 +44,14 @@ export function createApi(world: World = createWorld()): Api {
     error: (message: string, error: Error) => void logged.push(`${message}: ${error.stack}`),
   };
   const app = createApp(
-    { ctx: world.ctx, version: "1.2.3", timers: { ...world.timers, wait: async () => {} }, log },
+    { ctx: world.ctx, version: async () => "1.2.3", timers: { ...world.timers, wait: async () => {} }, log },
     routes,
   );
 
   const call: Api["call"] = async (method, path, { body, text, headers = {} } = {}) => {
     const content = text ?? (body === undefined ? undefined : JSON.stringify(body));
     const init = content === undefined ? {} : { body: content };
-    const response = await app.fetch(new Request(`https://api${path}`, { method, headers, ...init }));
+    const response = await fetchApp(app, new Request(`https://api${path}`, { method, headers, ...init }));
     const written = await response.text();
     const json: Json = written === "" ? {} : JSON.parse(written);
     if (method !== "HEAD") expectPromised(method, path, response, json);

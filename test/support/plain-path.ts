@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 const world = createWorld({ shards: 1, topics: { orders: {} } });
 const log = { info: () => {}, warn: () => {}, error: () => {} };
-const app = createApp({ ctx: world.ctx, version: "1", timers: world.timers, log }, routes);
+const app = createApp({ ctx: world.ctx, version: async () => "1", timers: world.timers, log }, routes);
 // After this first tick the table has its cursors.
 await world.tick();
 
@@ -27,13 +27,13 @@ await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed:
 // Calls until now are not counted.
 await session.post("Profiler.takePreciseCoverage");
 
-const { status } = await app.fetch(
-  new Request("https://api/jobs", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ topic: "orders", delay: "10m", body: { n: 1 } }),
-  }),
-);
+const { status } = await app({
+  method: "POST",
+  path: "/jobs",
+  query: "",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ topic: "orders", delay: "10m", body: { n: 1 } }),
+});
 if (status !== 201) throw new Error(`the job was not filed: ${status}`);
 await world.pass(8 * MINUTE, { ticks: false });
 const backlogs = { isBehind: async () => false, takeMessages: async () => 0 };

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { requestOf } from "../cli/served-api.ts";
 import { type Api, createApi } from "./api.ts";
+import { fetchApp } from "./fetch-app.ts";
 import { type Received, startReceiver } from "./receiver.ts";
 
 /**
@@ -32,7 +33,7 @@ export async function serveInTrouble(
       return void response.writeHead(trouble.status, trouble.headers).end(trouble.body ?? "");
     }
     if (typeof trouble === "function") await trouble();
-    const answered = await api.app.fetch(requestOf(receiver.received.at(-1) as Received));
+    const answered = await fetchApp(api.app, requestOf(receiver.received.at(-1) as Received));
     const text = await answered.text();
     if (trouble === "cut after") return void response.destroy();
     response.writeHead(answered.status, Object.fromEntries(answered.headers));

@@ -1,0 +1,18 @@
+import type { App, Bindings } from "../../http/app.ts";
+
+/** Sends a request to the API's app, as API Gateway would. */
+export async function fetchApp(app: App, request: Request, bindings?: Bindings): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const { status, headers, body } = await app(
+    {
+      method: request.method,
+      path: pathname,
+      query: search.slice(1),
+      headers: Object.fromEntries(request.headers),
+      body: new Uint8Array(await request.arrayBuffer()),
+      signal: request.signal,
+    },
+    bindings,
+  );
+  return new Response(body, { status, headers });
+}
