@@ -1,3 +1,4 @@
+import { TrieRouter } from "hono/router/trie-router";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import type { Logs } from "../core/log-groups.ts";
 import type { Problem } from "./answers.ts";
@@ -23,25 +24,27 @@ export function createApp(
   toProblem: (thrown: unknown) => Problem = problemOf,
 ): App {
   const byPath = [...Map.groupBy(routes, ({ path }) => path)];
-  // Literal paths come first. Otherwise `/jobs/{id}` would take `/jobs/batch`.
+  // Register literal paths first. Otherwise `/jobs/{id}` would take `/jobs/batch`.
   byPath.sort(([a], [b]) => parametersOf(a) - parametersOf(b));
-  const places = byPath.map(([path, mates]) => ({ path, mates, pattern: path.split("/") }));
+  // Of Hono only the router is used: an app of Hono needs the objects of `fetch`, which take a sixth of a call's CPU time.
+  const router = new TrieRouter<{ path: string; mates: Route[] }>();
+  for (const [path, mates] of byPath) router.add("ALL", path.replace(/\{(\w+)\}/g, ":$1"), { path, mates });
 
   const serve = async (request: HttpRequest, { caller, logs }: Bindings): Promise<HttpAnswer> => {
-    const segments = request.path.split("/").map(decodeSegment);
-    for (const { path, mates, pattern } of places) {
-      const params = paramsIn(pattern, segments);
-      if (!params) continue;
-      const method = request.method === "HEAD" ? "GET" : request.method;
-      const route = mates.find((mate) => mate.method === method);
-      if (!route) return methodNotAllowed(path, request.method, mates);
-      const call = readCall(route, request, params, service, logs);
-      const answer = await route.handle(call);
-      if (route.isDecision) service.log.info("a decision", decisionOf(route, call, caller));
-      return jsonAnswer(answer.status, answer.body, "application/json", answer.headers);
+    const [found] = router.match("ALL", request.path)[0];
+    if (!found) {
+      const path = request.path.split("/").map(decodeSegment).join("/");
+      return problemAnswer(problem("not-found", `there is no path ${path}; /openapi.json lists all paths`));
     }
-    const detail = `there is no path ${segments.join("/")}; /openapi.json lists all paths`;
-    return problemAnswer(problem("not-found", detail));
+    const [{ path, mates }, encoded] = found;
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    const route = mates.find((mate) => mate.method === method);
+    if (!route) return methodNotAllowed(path, request.method, mates);
+    const params = Object.entries(encoded).map(([name, segment]) => [name, decodeSegment(String(segment))]);
+    const call = readCall(route, request, Object.fromEntries(params), service, logs);
+    const answer = await route.handle(call);
+    if (route.isDecision) service.log.info("a decision", decisionOf(route, call, caller));
+    return jsonAnswer(answer.status, answer.body, "application/json", answer.headers);
   };
   const refuse = (thrown: unknown): HttpAnswer => {
     if (!(thrown instanceof MinutehandError)) service.log.error("a request failed", bare(thrown as Error));
@@ -55,22 +58,6 @@ export function createApp(
     // HEAD is answered as GET without the body.
     return request.method === "HEAD" ? { ...answer, body: "" } : answer;
   };
-}
-
-/** The parameters of a path, by their names; `undefined`: the path does not match the pattern. No parameter is empty. */
-function paramsIn(
-  pattern: readonly string[],
-  segments: readonly string[],
-): Record<string, string> | undefined {
-  if (pattern.length !== segments.length) return undefined;
-  const params: Record<string, string> = {};
-  for (const [i, part] of pattern.entries()) {
-    const segment = segments[i] ?? "";
-    const name = /^\{(\w+)\}$/.exec(part)?.[1];
-    if (name === undefined ? segment !== part : segment === "") return undefined;
-    if (name !== undefined) params[name] = segment;
-  }
-  return params;
 }
 
 /** Decodes a segment of a path. Bytes that are not UTF-8 stay encoded, so that the schemas can refuse them. */
