@@ -480,8 +480,21 @@ describe("a batch is recognised", () => {
   it("if its topic was untracked at the first call", async () => {
     const world = createWorld();
     const ids = idsOf(await file(world, three, untracked(world)));
+    for (const home of homes(world)) expect(home.untracked).toBe(true);
     expect(idsOf(await file(world, three))).toEqual(ids);
     expect(homes(world)).toHaveLength(3);
+  });
+
+  it("and no job that was cancelled is sent again", async () => {
+    const world = createWorld();
+    const [id = ""] = idsOf(await file(world, three));
+    await cancel(world.ctx, id);
+    await world.pass(58 * MINUTE);
+    world.queues.purge({ topic: "orders" });
+    await file(world, three);
+    await world.pass(2 * MINUTE);
+    expect(world.visible("orders").map((job) => job.id)).not.toContain(id);
+    expect(world.visible("orders")).toHaveLength(1);
   });
 
   it("if its topic was tracked at the first call", async () => {
