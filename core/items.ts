@@ -158,6 +158,27 @@ export type OnceItem = Key & {
    */
   writtenAt?: number;
 };
+/**
+ * The once item that jobs of one topic share, which one batch call with an `Idempotency-Key` files. The ids of the jobs are computed
+ * from `seed`, `shards` and `dueAts`. Jobs of the batch that the item does not name have once items of their own.
+ */
+export type SharedOnceItem = Key & {
+  v: number;
+  expiresAt: number;
+  /** Random text. */
+  seed: string;
+  /** How many shards there were when the item was written. */
+  shards: number;
+  /** The due times with which the jobs were filed, in the order of the batch: `core/due-times.ts`. */
+  dueAts: string;
+  /** For each job of the batch, the first characters of the hash of its request: `protocol/store/shared-once-item.ts`. */
+  hashes: string;
+  /**
+   * When this item was written or renewed: ms since the epoch. Homes of its jobs may be stored until `LANDS_WITHIN` later. Absent: no
+   * call stores such a home any more. If the home of a job is missing then, a repeat files the job anew, with a once item of its own.
+   */
+  writtenAt?: number;
+};
 /** What an event that cancels leaves under its key, whether it found a job or not. */
 export type Tombstone = Key & {
   v: number;
@@ -258,6 +279,7 @@ export type Item =
   | Look
   | KeyItem
   | OnceItem
+  | SharedOnceItem
   | Chosen
   | Begun
   | Cursor

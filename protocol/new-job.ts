@@ -30,6 +30,13 @@ export type NewJob = JobOptions & {
     hash: string;
     /** How long past the due time the token is remembered: ms. Absent: a day. */
     lasts?: number;
+    /** The batch call with the `Idempotency-Key`. Absent if the call files only one job. */
+    batch?: {
+      /** The token of the once item that jobs of the batch can share. */
+      token: string;
+      /** The index of this job in the batch. */
+      at: number;
+    };
   };
   /**
    * Why the topic's settings do not allow this job. A repeated request gets the first answer all the same, because its job may

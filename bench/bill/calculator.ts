@@ -27,27 +27,32 @@ const sum = (...usages: readonly Usage[]): Usage =>
 const less = (usage: Usage, without: Usage): Usage => combined(usage, without, (a, b) => a - b);
 
 const BURST = billed("tracked jobs, a burst filed in batches from inside AWS");
-const HTTP = billed("tracked jobs, one HTTP call each");
 const IDLE = billed("an idle queue of one topic");
 const FURTHER_TOPIC = less(billed("an idle queue of two topics"), IDLE);
 const FAR = less(billed("far jobs"), BURST);
 
 /** What a job of each kind uses in a burst, with a Lambda consumer. `cancelled`: filed from inside AWS and then cancelled. */
 const KINDS = {
-  tracked: { inside: BURST, http: HTTP, cancelled: billed("tracked jobs, filed and cancelled by id") },
+  tracked: {
+    inside: BURST,
+    http: billed("tracked jobs, one HTTP call each"),
+    "http-500": billed("tracked jobs, HTTP calls of 500"),
+    cancelled: billed("tracked jobs, filed and cancelled by id"),
+  },
   keyed: {
     inside: billed("keyed jobs, filed and run"),
     http: billed("keyed jobs, one HTTP call each"),
+    "http-500": billed("keyed jobs, HTTP calls of 500"),
     cancelled: billed("keyed jobs, filed and cancelled by key"),
   },
   untracked: {
     inside: billed("untracked jobs, a burst"),
     http: billed("untracked jobs, one HTTP call each"),
+    "http-500": billed("untracked jobs, HTTP calls of 500"),
     cancelled: billed("untracked jobs, filed and cancelled by id"),
   },
 } as const;
 const FAR_CANCELLED = less(billed("far jobs, filed and cancelled by id"), KINDS.tracked.cancelled);
-const BATCHED = less(billed("tracked jobs, HTTP calls of 500"), HTTP);
 
 /** Tracked jobs from inside AWS with each consumer: a month without jobs, a job of a burst, and a job at each steady rate a second. */
 const CONSUMERS = {
@@ -86,10 +91,7 @@ export function monthOf(plan: Plan): Usage {
   const run = jobs * (1 - plan.cancelled);
   const of = KINDS[kind];
   const inside = CONSUMERS[consumer];
-  const filing = less(
-    sum(of[filed === "inside" ? "inside" : "http"], filed === "http-500" ? BATCHED : NOTHING),
-    of.inside,
-  );
+  const filing = less(of[filed], of.inside);
   // An untracked job never gets a schedule.
   const isFar = kind !== "untracked" && plan.delayDays > plan.longDelayDays;
   const month = sum(

@@ -45,8 +45,10 @@ export async function billAll(): Promise<Bill> {
     await burst("tracked jobs, one HTTP call each", httpCalls),
     await burst("tracked jobs, HTTP calls of 500", httpBatches),
     await burst("untracked jobs, one HTTP call each", httpCalls, start({ tracking: "none" })),
+    await burst("untracked jobs, HTTP calls of 500", httpBatches, start({ tracking: "none" })),
     await burst("keyed jobs, filed and run", keyed),
     await burst("keyed jobs, one HTTP call each", keyedHttpCalls),
+    await burst("keyed jobs, HTTP calls of 500", keyedHttpBatches),
     await burst("keyed jobs, filed and cancelled by key", keyedAndCancelled, start(), false),
     await burst("tracked jobs, filed and cancelled by id", cancelled, start(), false),
     await burst("untracked jobs, filed and cancelled by id", cancelled, start({ tracking: "none" }), false),
@@ -93,10 +95,19 @@ const keyedHttpCalls: File = async ({ client }, dueAt) => {
     await client.enqueue(TOPIC, BODY, { dueAt: new Date(dueAt), key: `order-${i}` });
 };
 
-const httpBatches: File = async ({ client }, dueAt) => {
-  const jobs = Array.from({ length: COUNT }, () => ({ topic: TOPIC, body: BODY, dueAt: new Date(dueAt) }));
+const httpBatches: File = (queue, dueAt) => fileInBatches(queue, dueAt, () => ({}));
+
+const keyedHttpBatches: File = (queue, dueAt) => fileInBatches(queue, dueAt, (i) => ({ key: `order-${i}` }));
+
+async function fileInBatches(
+  { client }: BilledQueue,
+  dueAt: number,
+  more: (i: number) => { key?: string },
+): Promise<void> {
+  const job = { topic: TOPIC, body: BODY, dueAt: new Date(dueAt) };
+  const jobs = Array.from({ length: COUNT }, (_, i) => ({ ...job, ...more(i) }));
   for (const some of chunksOf(jobs, BATCH_JOBS)) await client.enqueueMany(some);
-};
+}
 
 const keyed: File = async ({ program }, dueAt) => {
   for (const [i, job] of jobsDueAt(dueAt).entries()) await enqueue(program, { ...job, key: `order-${i}` });

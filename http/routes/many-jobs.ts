@@ -70,7 +70,11 @@ export const manyJobRoutes = [
           const wanted = newJobOf(ctx, validate(newJob, fields, "the job"));
           if (token === undefined) return wanted;
           // A token with `§` never equals a caller's own key, because such a key is printable ASCII.
-          return { ...wanted, once: { token: `${token}§${i}`, hash: hashOf(method, path, toJson(fields)) } };
+          const hash = hashOf(method, path, toJson(fields));
+          return {
+            ...wanted,
+            once: { token: `${token}§${i}`, hash, batch: { token: `${token}§batch`, at: i } },
+          };
         }),
       );
       const enqueued = await each(wanted, (these) => enqueueMany(ctx, these));

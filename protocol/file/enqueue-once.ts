@@ -3,7 +3,7 @@ import { MinutehandError, messageOf, notFiledError, notSentError } from "../../c
 import { isNear, startsAt } from "../../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Key, type OnceItem, onceKey, ttl } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
-import { onceText } from "../../core/once.ts";
+import { type OnceNote, onceText } from "../../core/once.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { differentRequest } from "../change/calls.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
@@ -123,7 +123,7 @@ async function noteSent(ctx: Context, { pk, sk }: Key, { id, topic }: Home): Pro
  * Answers the time, in ms since the epoch, by which the audit will have prolonged the once items of a job. The audit reads a held job
  * again within twice the time that the job has waited so far, or within an hour, for which `ONCE_SLACK` is enough.
  */
-function nextProlongedBy({ dueAt }: Home, now: number): number {
+export function nextProlongedBy({ dueAt }: Home, now: number): number {
   return dueAt < now ? now + 2 * (now - dueAt) : dueAt;
 }
 
@@ -217,7 +217,7 @@ async function writeAlone(
   if (found?.id !== id || found.writtenAt !== writtenAt) throw filedElsewhere();
 }
 
-function filedElsewhere(): MinutehandError {
+export function filedElsewhere(): MinutehandError {
   return notFiledError(new Error("the same request was being filed elsewhere"));
 }
 
@@ -251,8 +251,7 @@ async function storeForRepeat(
 ): Promise<Enqueued> {
   if (job.refusal) throw job.refusal;
   const { id, expiresAt } = item;
-  const named = homeNamedBy(item, asked);
-  const { dueAt } = named;
+  const home = trackedHomeOf(ctx, asked, id, { token: once.token, expiresAt });
   const now = ctx.clock();
   // This call may store the home later than the first call could. Until then, no other repeat may file a new job.
   if (now > (item.writtenAt ?? 0)) {
@@ -261,19 +260,23 @@ async function storeForRepeat(
     await writeAlone(ctx, { change }, { id, writtenAt: now }, by);
   }
   // The home may be stored at a time that the audit has read already. So a look makes a later audit read the job.
-  if (dueAt < now) await fileLooks(ctx, [{ id, time: now }], by);
-  // A deployment may have made the topic untracked since. This job stays tracked.
-  const { untracked: _, expiresAt: __, hasSchedule: ___, ...fields } = named;
-  const home = { ...fields, once: onceText([{ token: once.token, expiresAt }]) };
-  const stored = await storeNamed(ctx, isFar(ctx, dueAt) ? { ...home, hasSchedule: true } : home, by);
+  if (home.dueAt < now) await fileLooks(ctx, [{ id, time: now }], by);
+  const stored = await storeNamed(ctx, home, by);
   await syncPromotions(ctx, [stored.home]);
   return { ...stored, outcome: "replayed" };
 }
 
 /** The home that a repeated request asks for, under the id that the item names. The id has the due time of the first call. */
-function homeNamedBy({ id }: OnceItem, asked: Home): Home {
+function homeNamedBy(id: string, asked: Home): Home {
   const { time: dueAt } = addressOf(id);
   return { ...asked, ...homeKey(id), id, dueAt, wantedAt: dueAt };
+}
+
+/** The same home of a tracked job. A deployment may have made the topic untracked since the first call. This job stays tracked. */
+export function trackedHomeOf(ctx: Context, asked: Home, id: string, note: OnceNote): Home {
+  const { untracked: _, expiresAt: __, hasSchedule: ___, ...fields } = homeNamedBy(id, asked);
+  const home = { ...fields, once: onceText([note]) };
+  return isFar(ctx, home.dueAt) ? { ...home, hasSchedule: true } : home;
 }
 
 /** Answers a repeat with its job. If the job waits and is near, sends it again: its writer may have died before it sent the message. */
@@ -311,7 +314,7 @@ async function replay(
     if (item.unsent && !asked.untracked) return undefined;
     // The job was never stored. The repeated request and the job's id together contain all fields of the job.
     // The job stays untracked, although a deploy may have made its topic tracked since.
-    const named = homeNamedBy(item, asked);
+    const named = homeNamedBy(item.id, asked);
     const same: Home = { ...named, untracked: true, expiresAt: ttl(named.dueAt + UNTRACKED_AFTER) };
     if (item.unsent) await fileUnsent(ctx, item, same, by);
     return { outcome: "replayed", home: same };

@@ -2,16 +2,20 @@ import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { type MinutehandError, notFiledError, notSentError } from "../../core/errors.ts";
 import { isNear, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
+import { isUnreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Enqueued } from "../new-job.ts";
 import type { Context } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
+import { readHomesApart } from "../store/read-job.ts";
+import { unreadableError } from "../store/unreadable.ts";
 import { sendWithoutHomes, stillSendable } from "./enqueue-untracked.ts";
 
 const TOPICS_AT_ONCE = 8;
 
 /**
  * Files jobs that have no key, and no once item that must still be written: stores each home, then sends the jobs that are near.
+ * A repeat of the same batch may have stored a home with a shared once item before. Then the job in that home is answered as `replayed`.
  * Untracked jobs that are due soon are sent and not stored, unless a pause, a limit or a window holds them. Answers in the jobs'
  * order. One job's failure does not affect the others.
  *
@@ -23,9 +27,7 @@ export async function filePlain(
   by: number,
 ): Promise<(Enqueued | MinutehandError)[]> {
   const refused = new Map<string, MinutehandError>();
-  const refuse = (some: readonly Home[], error: MinutehandError): void => {
-    for (const { id } of some) refused.set(id, error);
-  };
+  const replayed = new Map<string, Home>();
   // Jobs that DynamoDB stores within `BATCH_PATIENCE` are sent before the others are tried again: a throttled partition delays
   // only its own jobs.
   const store = async (some: readonly Home[]): Promise<void> => {
@@ -33,15 +35,15 @@ export async function filePlain(
     let failed = new Map<Home, Error>();
     for (const end of [Math.min(ctx.clock() + BATCH_PATIENCE, by), by]) {
       if (unstored.length === 0) break;
-      failed = await storeOnce(ctx, unstored, end);
-      await sendStored(
-        ctx,
-        unstored.filter((home) => !failed.has(home)),
-        refuse,
-      );
+      const outcomes = await storeOnce(ctx, unstored, end);
+      failed = outcomes.failed;
+      for (const home of outcomes.replayed) replayed.set(home.id, home);
+      const stored = unstored.filter((home) => !failed.has(home) && !replayed.has(home.id));
+      const unsent = await sendStored(ctx, [...stored, ...sparesOf(outcomes.replayed)]);
+      for (const [id, error] of unsent) refused.set(id, error);
       unstored = [...failed.keys()];
     }
-    for (const [home, error] of failed) refuse([home], notFiledError(error));
+    for (const [{ id }, error] of failed) refused.set(id, notFiledError(error));
   };
   const now = ctx.clock();
   const needsNoHome = (home: Home): boolean => home.untracked === true && isNear(home.dueAt, now);
@@ -58,41 +60,72 @@ export async function filePlain(
   return homes.map((home) => {
     const refusal = refused.get(home.id);
     if (refusal) return refusal;
+    const found = replayed.get(home.id);
+    if (found) return { outcome: "replayed", home: found };
     ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
     return { outcome: "created", home };
   });
 }
 
-/** Inserts homes, and answers the error of each home that was not stored. `by`: the deadline of the writes. */
-async function storeOnce(ctx: Context, homes: readonly Home[], by: number): Promise<Map<Home, Error>> {
+/** Answers these jobs as `sendIfNear` sends them again, if they wait: the call that stored them may have died before it sent them. */
+export function sparesOf(homes: readonly Home[]): Home[] {
+  return homes.filter(({ state }) => state === "scheduled").map((home) => ({ ...home, spare: true }));
+}
+
+/**
+ * Inserts homes. `failed`: the error of each home that was not stored. `replayed`: the jobs that another call of the same request has
+ * stored, as they are now.
+ * @param by the deadline of the writes
+ */
+async function storeOnce(
+  ctx: Context,
+  homes: readonly Home[],
+  by: number,
+): Promise<{ failed: Map<Home, Error>; replayed: Home[] }> {
   const inserted = await ctx.pool.insert(homes, by);
-  // The ids were drawn for this call. So if DynamoDB says that a home exists already, this call has stored it and the answer was
-  // lost.
-  return new Map(
+  const failed = new Map(
     homes.flatMap((home, i): [Home, Error][] => {
       const outcome = inserted[i];
       return outcome instanceof Error ? [[home, outcome]] : [];
     }),
   );
+  // The id of a job without a once item was drawn for this call. So if DynamoDB says that its home exists already, this call has stored the
+  // home and the answer was lost.
+  const doubtful = homes.filter(({ once }, i) => once !== undefined && inserted[i] === "exists");
+  const found = await readHomesApart(
+    ctx,
+    doubtful.map(({ id }) => id),
+  );
+  const replayed: Home[] = [];
+  for (const [i, home] of doubtful.entries()) {
+    const stored = found[i];
+    if (stored instanceof Error) failed.set(home, stored);
+    else if (isUnreadable(stored)) failed.set(home, unreadableError(stored));
+    // If the times of filing are the same, the answer to our own insert was lost.
+    else if (stored && stored.createdAt !== home.createdAt) replayed.push(stored);
+  }
+  return { failed, replayed };
 }
 
-/** Sends the jobs among `stored` that are near, because the sweep may have read their minutes already. */
-async function sendStored(
-  ctx: Context,
-  stored: readonly Home[],
-  refuse: (some: readonly Home[], error: MinutehandError) => void,
-): Promise<void> {
-  let standing = stored;
-  if (stored.some(({ untracked }) => untracked)) {
-    const found = await stillSendable(ctx, stored);
-    for (const [home, error] of found.unread) refuse([home], notSentError(error));
-    standing = found.standing;
-  }
+/**
+ * Sends the jobs among `stored` that are near, because the sweep may have read their minutes already. Answers the error of each job that may
+ * not have been sent, by the jobs' ids.
+ */
+async function sendStored(ctx: Context, stored: readonly Home[]): Promise<Map<string, MinutehandError>> {
+  if (!stored.some(({ untracked }) => untracked)) return sendNear(ctx, stored);
+  const { standing, unread } = await stillSendable(ctx, stored);
+  const errors = [...unread].map(([{ id }, error]): [string, MinutehandError] => [id, notSentError(error)]);
+  return new Map([...errors, ...(await sendNear(ctx, standing))]);
+}
+
+/** Sends those of these jobs that are near. Answers the error of each job that may not have been sent, by the jobs' ids. */
+export async function sendNear(ctx: Context, homes: readonly Home[]): Promise<Map<string, MinutehandError>> {
   try {
     // rule: near-job-sent-after-filing
-    await sendIfNear(ctx, standing);
+    await sendIfNear(ctx, homes);
+    return new Map();
   } catch (error) {
-    const near = standing.filter((home) => isNear(startsAt(home), ctx.clock()));
-    refuse(near, notSentError(error));
+    const near = homes.filter((home) => isNear(startsAt(home), ctx.clock()));
+    return new Map(near.map(({ id }) => [id, notSentError(error)]));
   }
 }

@@ -10,6 +10,7 @@ import { isNamed, policyOf, unknownTopic } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { isFar, syncPromotions } from "../send/far-ahead.ts";
 import { shardsToFile } from "../store/shards.ts";
+import { type BatchJob, fileBatch } from "./enqueue-batch.ts";
 import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
 import { filePlain } from "./enqueue-plain.ts";
@@ -39,6 +40,7 @@ export async function enqueueMany(
   const by = now + WRITER_DEADLINE;
   const plain: { at: number; home: Home }[] = [];
   const conditional: { at: number; job: NewJob; home: Home }[] = [];
+  const batched: (BatchJob & { at: number })[] = [];
   for (const [at, asked] of jobs.entries()) {
     const refusal = refusalOf(ctx, asked);
     // The request may be a repeat from before a change of the topic's settings. Such a repeat must get its job, so `fileOnce` decides.
@@ -48,7 +50,9 @@ export async function enqueueMany(
     }
     const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
     const home = homeOf(ctx, job, shards, now);
-    if (job.key !== undefined || job.once) conditional.push({ at, job, home });
+    const batch = job.key === undefined ? job.once?.batch : undefined;
+    if (batch) batched.push({ at, job, home, batch });
+    else if (job.key !== undefined || job.once) conditional.push({ at, job, home });
     else plain.push({ at, home });
   }
 
@@ -62,7 +66,15 @@ export async function enqueueMany(
   const inLines = inParallel([...lines.values()], lines.size, async (line) => {
     for (const { at, job, home } of line) results[at] = await fileConditional(ctx, job, home, by);
   });
-  const [outcomes] = await Promise.all([filed, inLines]);
+  const batches = [...Map.groupBy(batched, ({ job, batch }) => `${job.topic} ${batch.token}`).values()];
+  const inBatches = inParallel(batches, batches.length, async (jobs) => {
+    const decided = await fileBatch(ctx, jobs, shards, by);
+    await inParallel(jobs, jobs.length, async (one) => {
+      const { at, job, home } = one;
+      results[at] = decided.get(one) ?? (await fileConditional(ctx, job, home, by));
+    });
+  });
+  const [outcomes] = await Promise.all([filed, inLines, inBatches]);
   for (const [i, outcome] of outcomes.entries()) results[plain[i]?.at ?? -1] = outcome;
   await syncPromotions(ctx, results.flatMap(promotedBy));
   return results;

@@ -1,10 +1,11 @@
-import { LEAST_ONCE_SLACK, ONCE_AFTER, ONCE_SLACK } from "../../core/constants.ts";
+import { DAY, LEAST_ONCE_SLACK, ONCE_AFTER, ONCE_SLACK } from "../../core/constants.ts";
 import { isFinished } from "../../core/home.ts";
-import { type Home, type OnceItem, onceKey, ttl } from "../../core/items.ts";
+import { type Home, type OnceItem, onceKey, type SharedOnceItem, ttl } from "../../core/items.ts";
 import { type OnceNote, onceNotesOf, onceText } from "../../core/once.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
+import { sharedJobs } from "./shared-once-item.ts";
 
 /**
  * How many times the update of a once item is tried. A try is refused only if another process changed the item after this process read
@@ -23,7 +24,11 @@ export function onceItemTtl(time: number, lasts = ONCE_AFTER): number {
  * time has passed and one of these holds: its job ended a day ago or earlier, its job is not stored, or its job is untracked.
  * @param home the home of the item's job
  */
-export function isOnceOver({ expiresAt }: OnceItem, home: Home | undefined, now: number): boolean {
+export function isOnceOver(
+  { expiresAt }: Pick<OnceItem, "expiresAt">,
+  home: Home | undefined,
+  now: number,
+): boolean {
   if (expiresAt * 1000 - ONCE_SLACK > now) return false;
   if (!home || home.untracked) return true;
   return isFinished(home) && (home.finishedAt ?? 0) + ONCE_AFTER <= now;
@@ -45,7 +50,8 @@ export async function prolongOnce(
   const least = ttl(time + ONCE_AFTER + LEAST_ONCE_SLACK);
   const short = notes.filter(({ expiresAt }) => expiresAt < least);
   if (short.length === 0) return {};
-  const expiresAt = onceItemTtl(time);
+  // The time is rounded up to a whole day. So if all jobs of a batch are moved, the first move prolongs their shared item for the others.
+  const expiresAt = onceItemTtl(Math.ceil(time / DAY) * DAY);
   await inParallel(short, WIDTH, (note) => prolong(ctx, home, { ...note, expiresAt }, by));
   return { once: onceText(notes.map((note) => (short.includes(note) ? { ...note, expiresAt } : note))) };
 }
@@ -56,22 +62,28 @@ export async function prolongOnce(
  */
 async function prolong(ctx: Context, home: Home, { token, expiresAt }: OnceNote, by: number): Promise<void> {
   const key = onceKey(home.topic, token);
-  let [item] = (await ctx.pool.read([key])) as [OnceItem | undefined];
+  let [item] = (await ctx.pool.read([key])) as [OnceItem | SharedOnceItem | undefined];
   let trouble: string | undefined;
   for (let i = 0; i < TRIES; i++) {
     trouble = item && layoutTrouble(item);
     // The item may name another job, after these steps: the job ended, its once item expired, a new request took the token, and then
     // the job was redriven.
-    if (trouble !== undefined || item?.id !== home.id || item.expiresAt >= expiresAt) break;
+    if (trouble !== undefined || !item || !isNamedBy(item, home.id) || item.expiresAt >= expiresAt) break;
     trouble = `others changed it ${TRIES} times meanwhile`;
-    const expect = { id: item.id, expiresAt: item.expiresAt };
+    const { id, seed }: { id?: string; seed?: string } = item;
+    const expect = { id, seed, expiresAt: item.expiresAt };
     const outcome = await ctx.pool.change({ key, expect, set: { expiresAt } }, by);
     if (outcome.changed) return;
-    item = outcome.item as OnceItem | undefined;
+    item = outcome.item as OnceItem | SharedOnceItem | undefined;
   }
   // A failure is only reported: the job must not wait for an item that only a repeated request may need.
   if (trouble !== undefined) {
     const what = `keeping the once item of job ${home.id} for longer`;
     ctx.report({ type: "trouble", topic: home.topic, what, error: trouble });
   }
+}
+
+/** Says whether a once item names job `id`. */
+function isNamedBy(item: OnceItem | SharedOnceItem, id: string): boolean {
+  return "seed" in item ? sharedJobs(item).some((job) => job?.id === id) : item.id === id;
 }

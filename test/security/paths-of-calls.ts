@@ -26,7 +26,13 @@ export async function callEveryRoute(scenes: Scenes): Promise<void> {
   scenes.pass(10 * SECOND);
   await ok("POST", "/jobs", almostNear, once("near"));
   expect((await call("POST", "/jobs", { ...far, delay: "2h" }, once("a"))).status).toBe(422);
-  const jobs = [far, { ...far, topic: "work", delay: 0 }, { topic: "nobody" }, { ...far, key: newKey() }];
+  const jobs = [
+    far,
+    far,
+    { ...far, topic: "work", delay: 0 },
+    { topic: "nobody" },
+    { ...far, key: newKey() },
+  ];
   await ok("POST", "/jobs/batch", { jobs }, once("batch"));
   const plain = [
     far,
@@ -168,6 +174,8 @@ export async function produce(scenes: Scenes): Promise<void> {
     const first = await producer.enqueue(topic, body, once);
     expect((await producer.enqueue(topic, body, once)).id).toBe(first.id);
   }
+  const pair = [1, 2].map(() => ({ topic: "orders", body: marked(), delay: "1h" }));
+  await producer.enqueueMany(pair, { idempotencyKey: newKey() });
   const almostNear = { delay: 215, idempotencyKey: newKey() };
   const stored = marked();
   await producer.enqueue("events", stored, almostNear);

@@ -42,6 +42,10 @@ const STORED =
 const RARELY = /^protocol\/hand-over\/(release-jobs|find-starts)\.ts (removeApart remove|waitingSince read)$/;
 /** In these scenes no call dies after it wrote its once item and before it wrote the home, and no once item has expired. */
 const ONCE_ANEW = /^protocol\/file\/enqueue-once\.ts writeAlone (change|read)$/;
+/** In these scenes no call dies after it wrote the shared once item of a batch and before it wrote the homes. */
+const SHARED_ANEW = /^protocol\/file\/enqueue-batch\.ts setWrittenAt change$/;
+/** Events and occurrences file no batches. */
+const SHARED = /^protocol\/file\/enqueue-batch\.ts /;
 /** In these scenes no call dies after it wrote its key item and before it wrote the home, and no key is used again. */
 const KEY_ANEW =
   /^protocol\/file\/(enqueue-keyed\.ts (readSettledHolder insert|takeKey change)|enqueue-once\.ts replay insert)$/;
@@ -57,6 +61,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/[\w-]+\/(park\.ts parkReceived remove|resend\.ts resend send)$/,
     RARELY,
     ONCE_ANEW,
+    SHARED_ANEW,
     KEY_ANEW,
   ],
   JobsApiReceive: [HELD],
@@ -73,6 +78,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   JobsRecurringOccurrence: [
     HELD,
     ONCE_FIRST,
+    SHARED,
     /^protocol\/[\w-]+\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
     /^protocol\/[\w-]+\/far-ahead\.ts /,
   ],
@@ -80,6 +86,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   JobsEventsApplier: [
     HELD,
     ONCE_FIRST,
+    SHARED,
     /^protocol\/[\w-]+\/cancel\.ts settleDoubt change$/,
     /^protocol\/[\w-]+\/enqueue-once\.ts (fileOnce transact|noteSent change)$/,
     /^protocol\/[\w-]+\/enqueue-plain\.ts storeOnce insert$/,
@@ -98,7 +105,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   Notes: [STORED],
   Worker: [HELD],
   // It records no deaths.
-  Shop: [HELD, ONCE_ANEW, KEY_ANEW, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
+  Shop: [HELD, ONCE_ANEW, SHARED_ANEW, KEY_ANEW, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
 };
 
 const among =

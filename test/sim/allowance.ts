@@ -7,6 +7,8 @@ export type Asked = {
   keyed: number;
   /** It has an `Idempotency-Key`. */
   isOnce: boolean;
+  /** Jobs of a batch with an `Idempotency-Key` that have once items of their own. */
+  alone: number;
   /** Its topic has a limit or a window. */
   isHeld: boolean;
   /** How many jobs of untracked topics it names by their ids. */
@@ -21,6 +23,11 @@ const KNOWN = 2;
 const KEYED = 4;
 /** The once item, its job if the job may have ended, and a second read of the once item or of the job, for the answer. */
 const ONCE = 3;
+/**
+ * The shared once item of a batch is read, written, and read again if another call was faster. Looks at late jobs are written. For each
+ * batch of statements, once items and homes are read.
+ */
+const SHARED = { once: 4, batch: 2 };
 /** For a limit or a window: a read of the next minutes' counters, bookings in the counters of two minutes, a look, and the home. */
 const HELD = 5;
 /** If a job is moved, its once item must be stored longer: the item is read and changed. */
@@ -28,7 +35,11 @@ const PROLONGED = 2;
 
 const batchesOf = ({ jobs }: Asked): number => Math.ceil(jobs / BATCH);
 const heldOf = (asked: Asked): number => (asked.isHeld ? HELD * batchesOf(asked) : 0);
-const onceOf = ({ isOnce }: Asked): number => (isOnce ? ONCE : 0);
+const onceOf = (asked: Asked): number => {
+  if (!asked.isOnce) return 0;
+  if (asked.jobs === 1) return ONCE;
+  return SHARED.once + SHARED.batch * batchesOf(asked) + asked.alone * (ONCE + 1);
+};
 
 /** The most requests to the pool that each kind of call may make. */
 const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
@@ -104,6 +115,7 @@ export function askedBy(
     untracked: ids.filter((id) => isUntracked(topicOf(String(id)))).length,
     keyed,
     isOnce,
+    alone: isUntracked(topic) ? jobs.length : keyed,
     isHeld: isHeld(topic),
   };
 }

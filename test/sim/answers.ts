@@ -53,3 +53,26 @@ export function noterOf(world: World, topic: string) {
     return told;
   };
 }
+
+/** The answer about one job of a batch. */
+type BatchResult = { status: number; job?: Told };
+
+/**
+ * Makes a function that tells the witness what an answer promises about the jobs of a batch. `undefined`: the call was not answered.
+ * `token`: the `Idempotency-Key` of the batch, if it has one.
+ */
+export function batchNoterOf(note: ReturnType<typeof noterOf>, jobs: readonly Wish[], spread: number) {
+  return (
+    answer: Answer | undefined,
+    token: string | undefined,
+    sentAt: number,
+  ): BatchResult[] | undefined => {
+    if (answer?.status !== 200) return undefined;
+    const results = answer.body.results as BatchResult[];
+    for (const [i, { status, job }] of results.entries()) {
+      const request = token === undefined ? undefined : `${token}§${i}`;
+      if (job) note({ status, body: job }, jobs[i] ?? {}, sentAt, { changed: false, request, spread });
+    }
+    return results;
+  };
+}

@@ -1,9 +1,9 @@
-import { noterOf } from "./answers.ts";
+import { LEAST_RETENTION } from "../../core/constants.ts";
+import { batchNoterOf, noterOf } from "./answers.ts";
 import type { Draws } from "./draws.ts";
 import { crowdedTopic, topicsOf } from "./habits.ts";
 import type { Api } from "./platform.ts";
 import { LIMITED, TOPICS, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
-import type { Told } from "./witness.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
@@ -40,6 +40,8 @@ const DEBOUNCES = [
 const REPEATS = { least: 20, most: 120 };
 /** Jobs of a backlog. One in ten is as large as a request may be. */
 const BACKLOG = { least: 10, most: 60, largest: 500 };
+/** How soon a caller repeats a call that was not answered, or not for all jobs: ms. */
+const REPEATED_WITHIN = [30 * SECOND, 30 * SECOND, 10 * MINUTE];
 /** The most messages of one call to SQS. So a request counts as one call of a user for each ten jobs. */
 const JOBS_A_CALL = 10;
 
@@ -116,7 +118,6 @@ async function file(
   isCancelled: boolean,
 ): Promise<void> {
   const { timeline, witness } = world;
-  const note = noterOf(world, topic);
   const spread = topicsOf(world.habit)[topic]?.spread ?? 0;
   // So many webhook calls at once take long, which would make jobs late. So a huge backlog is for webhooks only in `hurt` weather,
   // where the witness does not judge lateness.
@@ -126,20 +127,28 @@ async function file(
   const job = { topic, delay: draws.pick(DELAYS.backlog) };
   const jobs = Array.from({ length: count }, (_, mate) => ({ ...job, body: { mate } }));
   const steps = Math.ceil(count / JOBS_A_CALL);
-  const sentAt = timeline.now();
-  world.requests += steps;
-  const answer = await api("POST", "/jobs/batch", { jobs });
-  if (answer?.status !== 200) return;
-  const results = answer.body.results as { status: number; job?: Told }[];
-  for (const [i, { status, job: told }] of results.entries())
-    if (told) note({ status, body: told }, jobs[i] ?? {}, sentAt, { changed: false, spread });
-  if (!isCancelled) return;
+  const noteBatch = batchNoterOf(noterOf(world, topic), jobs, spread);
+  const repeating = world.draws("storm repeats");
+  const isOnce = world.policy.retention * SECOND >= LEAST_RETENTION && repeating.chance(0.5);
+  const token = isOnce ? "storm" : undefined;
+  const call = async () => {
+    const sentAt = timeline.now();
+    world.requests += steps;
+    const headers = token === undefined ? {} : { "idempotency-key": token };
+    return noteBatch(await api("POST", "/jobs/batch", { jobs }, headers), token, sentAt);
+  };
+  let results = await call();
+  for (let i = 0; i < 3 && token !== undefined && !results?.every(({ status }) => status < 500); i++) {
+    await timeline.wait(repeating.next() * repeating.pick(REPEATED_WITHIN));
+    results = (await call()) ?? results;
+  }
+  if (!isCancelled || !results) return;
   await timeline.wait(draws.next() * draws.pick([10 * SECOND, 2 * MINUTE]));
   const ids = results.flatMap(({ job: told }) => (told && draws.chance(0.9) ? told.id : []));
   const overs = ids.map((id) => witness.cancelAsked(id));
   world.requests += steps;
   const cancelled = await api("POST", "/jobs/cancel", { ids });
   for (const over of overs) over();
-  for (const { status, job: told } of (cancelled?.body.results ?? []) as typeof results)
+  for (const { status, job: told } of (cancelled?.body.results ?? []) as NonNullable<typeof results>)
     if (status === 200 && told) witness.cancelled(told);
 }

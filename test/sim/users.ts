@@ -1,5 +1,5 @@
 import { LEAST_RETENTION } from "../../core/constants.ts";
-import { noterOf, type Wish } from "./answers.ts";
+import { batchNoterOf, noterOf, type Wish } from "./answers.ts";
 import type { Bus } from "./bus.ts";
 import type { Draws } from "./draws.ts";
 import { crowdedTopic, toldTopic, topicsOf } from "./habits.ts";
@@ -116,7 +116,8 @@ async function user(
   const key = tracked && (rivals || keyed) ? draws.pick(rivals ? [RIVALS_KEY] : KEYS) : undefined;
   // TTL may delete the home of a job with a retention of minutes while its `Idempotency-Key` must still answer. No deployment can have
   // such a retention (`LEAST_RETENTION`).
-  const asksOnce = draws.chance(0.3) && world.policy.retention * SECOND >= LEAST_RETENTION;
+  const remembersCalls = world.policy.retention * SECOND >= LEAST_RETENTION;
+  const asksOnce = draws.chance(0.3) && remembersCalls;
   const once = asksOnce ? `token-${n}` : undefined;
   const direct = draws.chance(0.4) && once === undefined;
   const caller = direct ? producers : api;
@@ -172,14 +173,30 @@ async function user(
       return { ...plain, body: { n, edit: 0, mate } };
     });
     const jobs = [job, ...mates];
-    const sentAt = timeline.now();
-    noteKeep();
-    const answer = await api("POST", "/jobs/batch", { jobs });
-    if (answer?.status !== 200) return undefined;
-    const results = answer.body.results as { status: number; job?: Told }[];
-    for (const [i, { status, job: told }] of results.entries())
-      if (told) note({ status, body: told }, jobs[i] ?? {}, sentAt, { changed: false, spread });
-    return results[0]?.job;
+    const noteBatch = batchNoterOf(note, jobs, spread);
+    const calling = world.draws(`user ${n} batch`);
+    const token = remembersCalls && calling.chance(0.7) ? `batch-${n}` : undefined;
+    const call = async (): Promise<Told | undefined> => {
+      for (let i = 0; i < 4; i++) {
+        const sentAt = timeline.now();
+        noteKeep();
+        const headers = token === undefined ? {} : { "idempotency-key": token };
+        const results = noteBatch(await api("POST", "/jobs/batch", { jobs }, headers), token, sentAt);
+        const isDecided = results?.every(({ status }) => status < 500);
+        if (token === undefined || isDecided) return results?.[0]?.job;
+        await timeline.wait(calling.whole(1, 30) * SECOND);
+      }
+      return undefined;
+    };
+    if (token === undefined) return call();
+    // Some callers repeat the call before they get the first answer, others much later.
+    const isHasty = calling.chance(0.4);
+    const hasty = isHasty && timeline.wait(calling.next() * MOST_HASTE).then(call);
+    const told = await call();
+    await hasty;
+    if (isHasty || calling.chance(0.3)) return told;
+    await timeline.wait(calling.next() * pickFrom(calling, WAITS, stretch.waits));
+    return (await call()) ?? told;
   };
 
   const happens = async (name: string): Promise<void> => {

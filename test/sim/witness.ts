@@ -7,6 +7,7 @@ import {
   type Home,
   LIMITED_TOPICS,
   PAUSED_TOPICS,
+  type SharedOnceItem,
   sortable,
   type Tombstone,
   timeOf,
@@ -15,6 +16,7 @@ import { addressOf } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { onceNotesOf } from "../../core/once.ts";
 import type { Policy } from "../../core/policy.ts";
+import { sharedJobs } from "../../protocol/store/shared-once-item.ts";
 import { DEAD_RETENTION } from "../../testing/sqs-limits.ts";
 import { bulksOf } from "./bulks.ts";
 import type { Weather } from "./faults.ts";
@@ -573,6 +575,9 @@ export function witnessOf(settings: {
           known(named).finds += 1;
           tombstones.noted(row.pk.S, named);
         }
+        if (after?.seed && !before)
+          for (const job of sharedJobs(fromAttributes(after) as SharedOnceItem))
+            if (job) known(job.id).finds += 1;
       } else if (row.pk?.S?.startsWith("tombstone#")) {
         tombstones.left(
           before && (fromAttributes(before) as Tombstone),
@@ -695,7 +700,9 @@ export function witnessOf(settings: {
       // A slow sender may send a start that the job's home does not have any more. A repeated request, whose first call may have
       // died, may send an untracked job that was never stored: nothing says which start the first call booked.
       const asNoted = carried.filter(({ id, ...job }) => {
-        const { home } = known(id);
+        const { home, finds } = known(id);
+        // If a call that files an untracked job is repeated while it runs, the repeat may file the job too (docs/reference/tracking.md).
+        if (untracked.has(topic) && finds > 0) return false;
         return home ? startOf(job) === (home.heldUntil ?? startOf(job)) : weather === "calm";
       });
       for (const { id, heldUntil } of limits.startedAnew(topic, asNoted))

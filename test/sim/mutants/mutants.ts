@@ -243,6 +243,16 @@ export const MUTANTS: readonly Mutant[] = [
     change: condition(true),
   },
   {
+    name: "no shared once item of a batch",
+    rule: "shared-once-item-before-its-homes",
+    change: value('["inserted"]'),
+  },
+  {
+    name: "a repeat files jobs of a batch anew while the first call may still store them",
+    rule: "unstored-shared-job-keeps-its-id",
+    change: value("false"),
+  },
+  {
     name: "once item ignored when its job is done",
     rule: "once-item-outlives-its-job",
     change: operand("&&", 1, STILL_WAITS),

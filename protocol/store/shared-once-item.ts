@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import { dueTimesOf, dueTimesText } from "../../core/due-times.ts";
+import type { SharedOnceItem } from "../../core/items.ts";
+import { drawJobId } from "../../core/job-id.ts";
+
+/**
+ * How many characters of the hash of a job's request a shared once item contains. These are 36 bits: enough to notice that a caller uses an
+ * `Idempotency-Key` for another request. More bits would make the item of 500 jobs dearer.
+ */
+const HASH_CHARS = 6;
+
+/** A job that a shared once item names. `hash`: the beginning of the hash of the job's request. */
+export type SharedJob = { readonly id: string; readonly hash: string };
+
+/** Answers the beginning of the hash of a request, as shared once items contain it. */
+export function shortHash(hash: string): string {
+  return hash.slice(0, HASH_CHARS).padEnd(HASH_CHARS);
+}
+
+/** Makes the texts of a shared once item. `jobs`: the jobs of the batch in their order, `undefined` for those that the item does not name. */
+export function sharedTexts(
+  jobs: readonly ({ readonly dueAt: number; readonly hash: string } | undefined)[],
+): Pick<SharedOnceItem, "dueAts" | "hashes"> {
+  return {
+    dueAts: dueTimesText(jobs.map((job) => job?.dueAt)),
+    hashes: jobs.map((job) => shortHash(job?.hash ?? "")).join(""),
+  };
+}
+
+/**
+ * Answers the jobs that a shared once item names, in the order of their batch. `undefined`: the item does not name that job of the batch. A
+ * hash gives the random part of each id, so that nobody can compute an id from the id of another job.
+ */
+export function sharedJobs({
+  seed,
+  shards,
+  dueAts,
+  hashes,
+}: Pick<SharedOnceItem, "seed" | "shards" | "dueAts" | "hashes">): (SharedJob | undefined)[] {
+  return dueTimesOf(dueAts).map((dueAt, at) => {
+    if (dueAt === undefined) return undefined;
+    const id = drawJobId(dueAt, shards, () => createHash("sha256").update(`${seed} ${at}`).digest());
+    return { id, hash: hashes.slice(at * HASH_CHARS, (at + 1) * HASH_CHARS) };
+  });
+}

@@ -1,0 +1,526 @@
+import { describe, expect, it } from "vitest";
+import { BATCH_JOBS, DAY, LANDS_WITHIN, LONGEST_DELAY } from "../../../core/constants.ts";
+import { MinutehandError } from "../../../core/errors.ts";
+import type { Home, Item, OnceItem, SharedOnceItem } from "../../../core/items.ts";
+import { cancel } from "../../../protocol/change/cancel.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
+import { redrive } from "../../../protocol/change/redrive.ts";
+import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import type { Enqueued, NewJob } from "../../../protocol/new-job.ts";
+import type { Context } from "../../../protocol/ports.ts";
+import { consume } from "../../support/consume.ts";
+import { type Call, callsOf, cursors, meanwhile } from "../../support/scenes.ts";
+import { breakAll, createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
+
+type Result = Enqueued | MinutehandError;
+
+const isShared = (item: Item): item is SharedOnceItem => "seed" in item;
+const isOwn = (item: Item): item is OnceItem => "hash" in item;
+const isHome = (item: Item): item is Home => "dueAt" in item;
+const sharedItems = (world: World): SharedOnceItem[] => world.pool.items().filter(isShared);
+const ownItems = (world: World): OnceItem[] => world.pool.items().filter(isOwn);
+const homes = (world: World): Home[] => world.pool.items().filter(isHome);
+const storesHome = ({ operation, keys }: Call): boolean =>
+  operation === "insert" && keys.some(({ sk }) => /^\d+#[^#]+$/.test(sk));
+const writesShared = ({ operation, keys }: Call): boolean =>
+  operation !== "read" && keys.some(({ pk }) => pk.endsWith("§batch"));
+
+/** The jobs of a batch with the `Idempotency-Key` `t`. Each entry changes a job that is due in an hour. */
+function batchOf(world: World, changes: readonly (Partial<NewJob> & { delay?: number })[]): NewJob[] {
+  return changes.map(({ delay = HOUR, ...job }, at) => ({
+    topic: "orders",
+    body: `${at}`,
+    dueAt: world.now() + delay,
+    ...job,
+    once: { token: `t§${at}`, hash: `hash of ${at}`, batch: { token: "t§batch", at }, ...job.once },
+  }));
+}
+
+const file = (world: World, changes: readonly (Partial<NewJob> & { delay?: number })[], ctx = world.ctx) =>
+  enqueueMany(ctx, batchOf(world, changes));
+
+function idsOf(results: readonly Result[]): string[] {
+  return results.map((result) => {
+    if (result instanceof Error) throw result;
+    return result.home.id;
+  });
+}
+
+function outcomesOf(results: readonly Result[]): string[] {
+  return results.map((result) => (result instanceof MinutehandError ? result.code : result.outcome));
+}
+
+/** Files a batch of which no home is stored. */
+async function dieBeforeHomes(world: World, changes: readonly (Partial<NewJob> & { delay?: number })[]) {
+  const revive = breakAll(world, "before", storesHome);
+  expect(new Set(outcomesOf(await file(world, changes)))).toEqual(new Set(["unavailable"]));
+  revive();
+  expect(homes(world)).toEqual([]);
+}
+
+/** The context of a deployment in which the topic `orders` is untracked. */
+function untracked({ ctx }: World): Context {
+  const { topics } = ctx.policy;
+  return { ...ctx, policy: { ...ctx.policy, topics: { ...topics, orders: { tracking: "none" } } } };
+}
+
+const three = [{}, { delay: 2 * HOUR }, {}];
+
+describe("the jobs of a batch with an Idempotency-Key", () => {
+  it("share one once item, which is written before their homes", async () => {
+    const world = createWorld();
+    const calls = await callsOf(world, () => file(world, three));
+    const writes = calls.filter(({ operation }) => operation !== "read");
+    expect(writes.map(({ operation, keys }) => [operation, keys[0]?.sk === "once"])).toEqual([
+      ["insert", true],
+      ["insert", false],
+      ["insert", false],
+      ["insert", false],
+    ]);
+    expect(sharedItems(world)).toHaveLength(1);
+    expect(ownItems(world)).toEqual([]);
+  });
+
+  it("are answered as they are now if the call is repeated", async () => {
+    const world = createWorld();
+    const first = await file(world, three);
+    expect(outcomesOf(first)).toEqual(["created", "created", "created"]);
+    const ids = idsOf(first);
+    expect(new Set(ids).size).toBe(3);
+    await cancel(world.ctx, ids[1] ?? "");
+    await world.pass(2 * MINUTE);
+    const items = world.pool.items();
+    const again = await file(world, three);
+    expect(outcomesOf(again)).toEqual(["replayed", "replayed", "replayed"]);
+    expect(again).toMatchObject(
+      ["scheduled", "cancelled", "scheduled"].map((state) => ({ home: { state } })),
+    );
+    expect(idsOf(again)).toEqual(ids);
+    expect(world.pool.items()).toEqual(items);
+  });
+
+  it("run once each, at the time that they ask for", async () => {
+    const world = createWorld();
+    const [first = "", second = "", third = ""] = idsOf(await file(world, three));
+    await file(world, three);
+    const idsOfRuns = async () => (await consume(world, "orders")).map(({ id }) => id).sort();
+    await world.pass(HOUR);
+    expect(await idsOfRuns()).toEqual([first, third].sort());
+    await world.pass(HOUR);
+    expect(await idsOfRuns()).toEqual([second]);
+  });
+
+  it("share one item for each topic", async () => {
+    const world = createWorld();
+    const jobs = [{}, { topic: "work" }, {}, { topic: "work" }];
+    const ids = idsOf(await file(world, jobs));
+    expect(sharedItems(world)).toHaveLength(2);
+    expect(idsOf(await file(world, jobs))).toEqual(ids);
+  });
+
+  it("have once items of their own if they have a key, or are the only job of their topic", async () => {
+    const world = createWorld();
+    const jobs = [{ key: "a" }, { topic: "work" }, { topic: "work", key: "b" }];
+    const ids = idsOf(await file(world, jobs));
+    expect(sharedItems(world)).toEqual([]);
+    expect(ownItems(world)).toHaveLength(3);
+    expect(idsOf(await file(world, jobs))).toEqual(ids);
+  });
+
+  it("are refused one by one: a refused job has no id, and a later repeat that is allowed files it", async () => {
+    const world = createWorld();
+    const refusal = new MinutehandError("bad-request", "not allowed");
+    const first = await file(world, [{}, { refusal }, {}]);
+    expect(outcomesOf(first)).toEqual(["created", "bad-request", "created"]);
+    const again = await file(world, [{}, {}, {}]);
+    expect(outcomesOf(again)).toEqual(["replayed", "created", "replayed"]);
+    expect(idsOf(await file(world, [{}, {}, {}]))).toEqual(idsOf(again));
+    expect(homes(world)).toHaveLength(3);
+  });
+
+  it("are compared one by one with the first request", async () => {
+    const world = createWorld();
+    await file(world, [{}, {}]);
+    const other = await file(world, [{}, { once: { token: "t§1", hash: "another" } }].map(withBatch));
+    expect(outcomesOf(other)).toEqual(["replayed", "idempotency-mismatch"]);
+    expect(homes(world)).toHaveLength(2);
+  });
+
+  it("are replayed although the topic's rules refuse them by now", async () => {
+    const world = createWorld();
+    const ids = idsOf(await file(world, [{}, {}]));
+    const refusal = new MinutehandError("bad-request", "not allowed any more");
+    expect(idsOf(await file(world, [{ refusal }, { refusal }]))).toEqual(ids);
+  });
+
+  it("fail together if their shared item cannot be written, and nothing is filed", async () => {
+    const world = createWorld();
+    const revive = breakAll(world, "before", writesShared);
+    expect(outcomesOf(await file(world, [{}, {}]))).toEqual(["unavailable", "unavailable"]);
+    revive();
+    expect(world.pool.items().filter((item) => isHome(item) || isShared(item))).toEqual([]);
+  });
+
+  it("get a schedule if they are due in more than longDelay", async () => {
+    const world = createWorld({ longDelay: DAY / SECOND });
+    await dieBeforeHomes(world, [{}, { delay: 3 * DAY }]);
+    const [, far = ""] = idsOf(await file(world, [{}, { delay: 3 * DAY }]));
+    expect(await world.home(far)).toMatchObject({ hasSchedule: true });
+    expect([...world.promotions.filed.keys()]).toEqual([far]);
+  });
+});
+
+/** Adds the batch to a job whose `once` a test gives. */
+function withBatch(job: Partial<NewJob>, at: number): Partial<NewJob> {
+  return job.once ? { ...job, once: { ...job.once, batch: { token: "t§batch", at } } } : job;
+}
+
+describe("the shared once item of 500 jobs", () => {
+  const bytesOf = (world: World): number => Buffer.byteLength(JSON.stringify(sharedItems(world)[0]));
+
+  it("needs 4 write units if all are due at the same time", async () => {
+    const world = createWorld();
+    await file(
+      world,
+      Array.from({ length: BATCH_JOBS }, () => ({})),
+    );
+    expect(bytesOf(world)).toBeLessThan(4 * 1024);
+  });
+
+  it("needs at most 9 write units if they are due at any times", async () => {
+    const world = createWorld();
+    const step = Math.floor(LONGEST_DELAY / BATCH_JOBS) - 1;
+    const jobs = Array.from({ length: BATCH_JOBS }, (_, i) => ({ delay: i * step }));
+    const ids = idsOf(await file(world, jobs));
+    expect(bytesOf(world)).toBeLessThan(9 * 1024);
+    expect(new Set(ids).size).toBe(BATCH_JOBS);
+    expect(idsOf(await file(world, jobs))).toEqual(ids);
+  });
+});
+
+describe("the shared once item of a batch answers", () => {
+  /** Deletes all items whose TTL has passed. */
+  const leap = async (world: World, ms: number): Promise<void> => {
+    await world.pass(ms, { ticks: false });
+    const over = world.pool
+      .items()
+      .filter((item) => "expiresAt" in item && Number(item.expiresAt) * SECOND <= world.now());
+    await world.pool.remove(over, world.now() + HOUR);
+  };
+
+  it("as long as one of the jobs lives, if that job is moved far ahead", async () => {
+    const world = createWorld();
+    const [, moved = ""] = idsOf(await file(world, three));
+    await reschedule(world.ctx, moved, { dueAt: world.now() + 30 * DAY });
+    await leap(world, 30 * DAY);
+    const again = await file(world, three);
+    expect(again[1]).toMatchObject({ outcome: "replayed", home: { id: moved } });
+  });
+
+  it("and one write prolongs it for all jobs that are moved to the same day", async () => {
+    const world = createWorld();
+    const ids = idsOf(await file(world, three));
+    const calls = await callsOf(world, async () => {
+      for (const [i, id] of ids.entries())
+        await reschedule(world.ctx, id, { dueAt: world.now() + 30 * DAY + i * SECOND });
+    });
+    expect(calls.filter(writesShared)).toHaveLength(1);
+    const [item] = sharedItems(world);
+    for (const { once } of homes(world)) expect(once).toBe(`${item?.expiresAt} t§batch`);
+  });
+
+  it("for days while the topic is paused", async () => {
+    const world = createWorld();
+    const ids = idsOf(await file(world, [{}, {}]));
+    await pauseTopic(world.ctx, "orders");
+    for (let hour = 0; hour < 6 * 24; hour++) {
+      await leap(world, HOUR);
+      await world.tick();
+    }
+    expect(idsOf(await file(world, [{}, {}]))).toEqual(ids);
+    expect(homes(world)).toHaveLength(2);
+  });
+
+  it("for a job until a day after the end of that job, even if its own time has passed", async () => {
+    const world = createWorld();
+    const jobs = [{ delay: 0 }, { delay: 0 }];
+    const ids = idsOf(await file(world, jobs));
+    await world.pass(4 * DAY, { ticks: false });
+    await consume(world, "orders");
+    await world.pass(23 * HOUR, { ticks: false });
+    expect(idsOf(await file(world, jobs))).toEqual(ids);
+    await world.pass(2 * HOUR, { ticks: false });
+    const anew = await file(world, jobs);
+    expect(outcomesOf(anew)).toEqual(["created", "created"]);
+    expect(idsOf(await file(world, jobs))).toEqual(idsOf(anew));
+  });
+
+  it("for the job that used the key last, although an earlier job is redriven after that", async () => {
+    const world = createWorld();
+    const jobs = [{ delay: 0 }, { delay: 0 }];
+    const [old = ""] = idsOf(await file(world, jobs));
+    await consume(world, "orders", { run: () => ({ end: "buried", error: "x" }) });
+    await world.pass(3 * DAY, { ticks: false });
+    const anew = idsOf(await file(world, jobs));
+    expect(anew).not.toContain(old);
+    await redrive(world.ctx, "orders", { ids: [old], max: 1, delay: 9 * DAY });
+    expect(idsOf(await file(world, jobs))).toEqual(anew);
+  });
+
+  it("no job of an earlier batch with the same key, so a move of that job does not prolong it", async () => {
+    const world = createWorld();
+    const [old = ""] = idsOf(await file(world, [{ delay: 9 * DAY }, {}]));
+    const [item] = sharedItems(world);
+    world.pool.put({ ...item, seed: "another" } as SharedOnceItem);
+    await reschedule(world.ctx, old, { dueAt: world.now() + 30 * DAY });
+    expect(sharedItems(world)).toEqual([{ ...item, seed: "another" }]);
+  });
+});
+
+describe("if a batch dies before its homes are stored,", () => {
+  it("a repeat stores them under the same ids, with the first due times", async () => {
+    const world = createWorld();
+    await dieBeforeHomes(world, three);
+    await world.pass(MINUTE);
+    const again = await file(world, three);
+    expect(outcomesOf(again)).toEqual(["replayed", "replayed", "replayed"]);
+    expect(homes(world).map(({ dueAt }) => dueAt - world.now() + MINUTE)).toEqual([HOUR, HOUR, 2 * HOUR]);
+    expect(idsOf(await file(world, three))).toEqual(idsOf(again));
+    expect(ownItems(world)).toEqual([]);
+  });
+
+  it("and the first call stores them after its repeat has, each job is filed once", async () => {
+    const world = createWorld();
+    let repeat: Result[] = [];
+    meanwhile(world, storesHome, async () => {
+      await world.pass(SECOND);
+      repeat = await file(world, three);
+    });
+    const first = await file(world, three);
+    expect(outcomesOf(repeat)).toEqual(["replayed", "replayed", "replayed"]);
+    expect(outcomesOf(first)).toEqual(["replayed", "replayed", "replayed"]);
+    expect(idsOf(first)).toEqual(idsOf(repeat));
+  });
+
+  it("and a job was cancelled before the first call comes to store it, the first call learns that", async () => {
+    const world = createWorld();
+    meanwhile(world, storesHome, async () => {
+      await world.pass(SECOND);
+      const [id = ""] = idsOf(await file(world, [{ delay: MINUTE }, {}]));
+      await cancel(world.ctx, id);
+    });
+    const first = await file(world, [{ delay: MINUTE }, {}]);
+    expect(first[0]).toMatchObject({ outcome: "replayed", home: { state: "cancelled" } });
+  });
+
+  it("a repeat stores only the missing homes, and sends the jobs that are due", async () => {
+    const world = createWorld();
+    const jobs = [{ delay: 0 }, { delay: 0 }, { delay: 0 }];
+    const [, second = ""] = idsOf(await file(world, jobs));
+    world.queues.purge({ topic: "orders" });
+    const lost = homes(world).filter(({ id }) => id !== second);
+    await world.pool.remove(lost, world.now() + MINUTE);
+    const calls = await callsOf(world, () => file(world, jobs));
+    expect(calls.filter(storesHome)).toHaveLength(2);
+    expect(await consume(world, "orders")).toHaveLength(3);
+  });
+
+  it("an audit sends a job that a repeat has stored behind the audit's cursor", async () => {
+    const world = createWorld();
+    await world.pass(20 * MINUTE + 50 * SECOND);
+    const jobs = [{ delay: 0 }, { delay: 0 }];
+    await dieBeforeHomes(world, jobs);
+    await world.pass(LANDS_WITHIN - SECOND);
+    meanwhile(world, storesHome, () => world.pass(59 * SECOND));
+    await file(world, jobs);
+    for (const { audited } of cursors(world)) expect(audited > (homes(world)[0]?.sk ?? "")).toBe(true);
+    world.queues.purge({ topic: "orders" });
+    await world.pass(20 * MINUTE);
+    expect(await consume(world, "orders")).toHaveLength(2);
+  });
+
+  it("a repeat after minutes files new jobs with once items of their own, which later repeats find", async () => {
+    const world = createWorld();
+    await dieBeforeHomes(world, three);
+    await world.pass(LANDS_WITHIN);
+    const anew = await file(world, three);
+    expect(outcomesOf(anew)).toEqual(["created", "created", "created"]);
+    expect(homes(world).map(({ dueAt }) => dueAt - world.now())).toEqual([HOUR, HOUR, 2 * HOUR]);
+    expect(ownItems(world)).toHaveLength(3);
+    expect(sharedItems(world)[0]?.writtenAt).toBeUndefined();
+    for (const wait of [0, MINUTE]) {
+      await world.pass(wait);
+      expect(idsOf(await file(world, three))).toEqual(idsOf(anew));
+    }
+    expect(homes(world)).toHaveLength(3);
+  });
+
+  it("a repeat after minutes files only the missing jobs anew", async () => {
+    const world = createWorld();
+    const [stored = "", missing = ""] = idsOf(await file(world, [{}, {}]));
+    await world.pool.remove([await world.home(missing)], world.now() + MINUTE);
+    await world.pass(LANDS_WITHIN);
+    const again = await file(world, [{}, {}]);
+    expect(outcomesOf(again)).toEqual(["replayed", "created"]);
+    expect(idsOf(again)).toEqual([stored, expect.not.stringMatching(missing)]);
+  });
+
+  it("a repeat that stores them slowly keeps later repeats from filing new jobs meanwhile", async () => {
+    const world = createWorld();
+    await dieBeforeHomes(world, three);
+    await world.pass(LANDS_WITHIN - SECOND);
+    let later: Result[] = [];
+    meanwhile(world, storesHome, async () => {
+      await world.pass(2 * SECOND);
+      later = await file(world, three);
+    });
+    const slow = await file(world, three);
+    expect(idsOf(later)).toEqual(idsOf(slow));
+    expect(homes(world)).toHaveLength(3);
+  });
+
+  it.each([
+    ["behind", "ahead", -14 * SECOND],
+    ["ahead", "behind", 14 * SECOND],
+  ])(
+    "of two repeats at the border, the one whose clock is %s yields to the one whose clock is %s",
+    async (_, __, skew) => {
+      const world = createWorld();
+      await dieBeforeHomes(world, three);
+      await world.pass(LANDS_WITHIN - (skew > 0 ? SECOND : 0));
+      let other: Result[] = [];
+      meanwhile(world, writesShared, async () => {
+        other = await file(world, three);
+      });
+      const first = await file(world, three, world.skewed(skew));
+      expect(new Set(outcomesOf(first))).toEqual(new Set(["unavailable"]));
+      expect(idsOf(await file(world, three))).toEqual(idsOf(other));
+      expect(homes(world)).toHaveLength(3);
+    },
+  );
+
+  it("two late repeats at once file each job once", async () => {
+    const world = createWorld();
+    await dieBeforeHomes(world, three);
+    await world.pass(LANDS_WITHIN);
+    let other: Result[] = [];
+    meanwhile(
+      world,
+      ({ operation, keys }) => operation === "insert" && keys[0]?.sk === "once",
+      async () => {
+        other = await file(world, three);
+      },
+    );
+    const first = await file(world, three);
+    expect(idsOf(first)).toEqual(idsOf(other));
+    expect(homes(world)).toHaveLength(3);
+  });
+
+  it("a repeat is refused if the topic's rules refuse the jobs by now", async () => {
+    const world = createWorld();
+    await dieBeforeHomes(world, [{}, {}]);
+    const refusal = new MinutehandError("bad-request", "not allowed any more");
+    expect(await file(world, [{ refusal }, {}])).toMatchObject([refusal, { outcome: "replayed" }]);
+    expect(homes(world)).toHaveLength(1);
+  });
+
+  it("a repeat files tracked jobs although the topic is untracked by now", async () => {
+    const world = createWorld();
+    await dieBeforeHomes(world, [{}, {}]);
+    expect(outcomesOf(await file(world, [{}, {}], untracked(world)))).toEqual(["replayed", "replayed"]);
+    for (const home of homes(world)) expect(home.untracked).toBeUndefined();
+  });
+});
+
+describe("two calls of the same batch at once file each job once", () => {
+  it("if both want to write the shared item", async () => {
+    const world = createWorld();
+    let other: Result[] = [];
+    meanwhile(world, writesShared, async () => {
+      other = await file(world, three);
+      await world.pass(SECOND);
+    });
+    const first = await file(world, three);
+    expect(outcomesOf(first)).toEqual(["replayed", "replayed", "replayed"]);
+    expect(idsOf(first)).toEqual(idsOf(other));
+    expect(homes(world)).toHaveLength(3);
+  });
+
+  it.each([
+    ["made the topic untracked", untracked, (world: World) => world.ctx],
+    ["made the topic tracked", (world: World) => world.ctx, untracked],
+  ])("if a deployment has %s in between", async (_, second, first) => {
+    const world = createWorld();
+    let other: Result[] = [];
+    meanwhile(world, writesShared, async () => {
+      other = await file(world, three, second(world));
+    });
+    const mine = await file(world, three, first(world));
+    expect(idsOf(mine)).toEqual(idsOf(other));
+    expect(homes(world)).toHaveLength(3);
+  });
+});
+
+describe("a batch is recognised", () => {
+  it("if an earlier version has filed its jobs, or some of them, with once items of their own", async () => {
+    const world = createWorld();
+    const [, { once: { batch: _, ...once } = { token: "", hash: "" }, ...job } = {} as NewJob] = batchOf(
+      world,
+      three,
+    );
+    const [old = ""] = idsOf(await enqueueMany(world.ctx, [{ ...job, once }]));
+    const again = await file(world, three);
+    expect(outcomesOf(again)).toEqual(["created", "replayed", "created"]);
+    expect(idsOf(again)[1]).toBe(old);
+    expect(idsOf(await file(world, three))).toEqual(idsOf(again));
+    expect(ownItems(world)).toHaveLength(3);
+  });
+
+  it("if its topic was untracked at the first call", async () => {
+    const world = createWorld();
+    const ids = idsOf(await file(world, three, untracked(world)));
+    for (const home of homes(world)) expect(home.untracked).toBe(true);
+    expect(idsOf(await file(world, three))).toEqual(ids);
+    expect(homes(world)).toHaveLength(3);
+  });
+
+  it("and no job that was cancelled is sent again", async () => {
+    const world = createWorld();
+    const [id = ""] = idsOf(await file(world, three));
+    await cancel(world.ctx, id);
+    await world.pass(58 * MINUTE);
+    world.queues.purge({ topic: "orders" });
+    await file(world, three);
+    await world.pass(2 * MINUTE);
+    expect(world.visible("orders").map((job) => job.id)).not.toContain(id);
+    expect(world.visible("orders")).toHaveLength(1);
+  });
+
+  it("if its topic was tracked at the first call", async () => {
+    const world = createWorld();
+    const ids = idsOf(await file(world, three));
+    expect(idsOf(await file(world, three, untracked(world)))).toEqual(ids);
+    expect(homes(world)).toHaveLength(3);
+  });
+
+  it("if the answer to the write of its shared item was lost", async () => {
+    const world = createWorld();
+    const { insert } = world.pool;
+    world.pool.insert = async (items, by) => {
+      const outcomes = await insert(items, by);
+      return items.some(isShared) ? insert(items, by) : outcomes;
+    };
+    expect(outcomesOf(await file(world, three))).toEqual(["created", "created", "created"]);
+  });
+
+  it("not if a newer version wrote its shared item: its jobs fail, and are not filed", async () => {
+    const world = createWorld();
+    await file(world, three);
+    const [item] = sharedItems(world);
+    world.pool.put({ ...item, v: 2 } as SharedOnceItem);
+    await world.pool.remove(homes(world), world.now() + MINUTE);
+    expect(new Set(outcomesOf(await file(world, three)))).toEqual(new Set(["unavailable"]));
+    expect(homes(world)).toEqual([]);
+  });
+});
