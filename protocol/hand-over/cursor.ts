@@ -170,7 +170,6 @@ function progressOf(ctx: Context, from: ShardCursor, { add, written, isOpen, may
         return true;
       }
       const { other } = outcome;
-      // rule: sweeps-of-one-range-stop
       if (!other || !mayJoin(other) || !sinceMark.every((range) => isOpen(other, range))) return false;
       reached = other;
       for (const range of sinceMark) reached = { ...reached, ...add(reached, range) };

@@ -268,11 +268,6 @@ export const MUTANTS: readonly Mutant[] = [
     change: text(/page\.to/, "beforeTime(ctx.clock() + LOOKAHEAD)"),
   },
   {
-    name: "two sweeps of one range both go on",
-    rule: "sweeps-of-one-range-stop",
-    change: text(/ \|\| !sinceMark\.every\(.*?\)\)/, ""),
-  },
-  {
     name: "gaps between ranges that are done not swept",
     rule: "gaps-are-swept",
     change: text(/\[swept, \.\.\.ahead\.map\(.*?\)\]/, "[endOf({ swept, ahead })]"),
