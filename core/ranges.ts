@@ -12,15 +12,21 @@ export type Done = { readonly swept: Position; readonly ahead: readonly Range[] 
 
 /**
  * The most ranges that are remembered. Each gap between two ranges is a minute that could not be read for a long time. If there are more
- * ranges, the earliest ones are forgotten, and their entries are handed over once more: a cursor must fit into an item.
+ * ranges, the earliest ones are forgotten, and each tick hands their entries over. But a cursor must fit into an item of 400 KB.
  */
-const MOST_RANGES = 1000;
+const MOST_RANGES = 4000;
 
 /** Adds a range whose entries are done. */
 export function withDone({ swept, ahead }: Done, range: Range): Done {
+  const next = ahead.findIndex(({ from }) => from >= range.from);
+  return doneOf(swept, next === -1 ? [...ahead, range] : ahead.toSpliced(next, 0, range));
+}
+
+/** Joins ranges that touch each other or `swept`. The ranges are sorted by their beginnings. */
+export function doneOf(swept: Position, ranges: readonly Range[]): Done {
   const joined: Range[] = [];
   let reached = swept;
-  for (const { from, to } of [...ahead, range].sort((one, other) => (one.from < other.from ? -1 : 1))) {
+  for (const { from, to } of ranges) {
     const last = joined.at(-1);
     if (from <= reached) reached = laterOf(reached, to);
     else if (last && from <= last.to) joined.splice(-1, 1, { from: last.from, to: laterOf(last.to, to) });
@@ -43,11 +49,6 @@ export function gapsOf({ swept, ahead }: Done, limit: Position): Range[] {
 /** Whether no entry of a range is done. */
 export function isUndone(done: Done, { from, to }: Range): boolean {
   return gapsOf(done, to).some((gap) => gap.from <= from && gap.to === to);
-}
-
-/** Answers the position after the last entry that is done. */
-export function endOf({ swept, ahead }: Done): Position {
-  return ahead.at(-1)?.to ?? swept;
 }
 
 /** Answers the parts of ranges that lie in one of `within`. */

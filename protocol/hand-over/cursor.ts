@@ -4,7 +4,7 @@ import { drawToken } from "../../core/job-id.ts";
 import { type Position, storedAuditPosition, storedPosition } from "../../core/position.ts";
 import {
   type Done,
-  endOf,
+  doneOf,
   isUndone,
   type Range,
   rangesText,
@@ -34,11 +34,10 @@ export async function readCursor(ctx: Context, shard: number): Promise<ShardCurs
 
 /** Reads a cursor as any version of the code has stored it: earlier ones wrote sort keys instead of positions. */
 function shardCursor(stored: Cursor): ShardCursor {
-  const swept: Done = { swept: storedPosition(stored.swept), ahead: [] };
   return {
     stored,
     // An earlier version moves `swept` and leaves `ahead` as it is, so `swept` may lie after some of the ranges.
-    ...storedRanges(stored.ahead).reduce(withDone, swept),
+    ...doneOf(storedPosition(stored.swept), storedRanges(stored.ahead)),
     audited: storedAuditPosition(stored.audited),
     trail: stored.trail.map(({ position, reachedAt }) => ({ position: storedPosition(position), reachedAt })),
   };
@@ -106,11 +105,9 @@ export type Progress = {
 
 /**
  * Records how far a sweep has come. It may hand over ranges in any order, and several sweeps may hand over different ranges of a shard at
- * the same time. A sweep must stop in two cases:
- * - Another sweep has handed over a range that this one has handed over too.
- * - Another sweep has passed `limit`. This sweep may have filed looks after its limit, and the other one may have read their place before.
+ * the same time. A sweep must stop if another one has handed over the same range.
  */
-export function sweepProgress(ctx: Context, from: ShardCursor, limit: Position): Progress {
+export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
   return progressOf(ctx, from, {
     add: withDone,
     written({ stored, swept, ahead, trail }) {
@@ -122,7 +119,7 @@ export function sweepProgress(ctx: Context, from: ShardCursor, limit: Position):
       return { swept, ahead, trail: trailAfter(rest, { position: swept, reachedAt: now }, TRAIL_STEP) };
     },
     isOpen: isUndone,
-    mayJoin: (other) => endOf(other) <= limit,
+    isShared: true,
   });
 }
 
@@ -132,7 +129,7 @@ export function auditProgress(ctx: Context, from: ShardCursor): Progress {
     add: (_, { to }) => ({ audited: to }),
     written: ({ audited }) => ({ audited }),
     isOpen: () => true,
-    mayJoin: () => false,
+    isShared: false,
   });
 }
 
@@ -147,11 +144,11 @@ type Kind = {
   readonly written: (reached: ShardCursor) => Reached;
   /** Whether nobody else has done a part of a range, as far as the cursor says. */
   readonly isOpen: (reached: ShardCursor, range: Range) => boolean;
-  /** Whether ranges can be added to a cursor that somebody else has moved. */
-  readonly mayJoin: (other: ShardCursor) => boolean;
+  /** Whether ranges may be added to a cursor that somebody else has moved. */
+  readonly isShared: boolean;
 };
 
-function progressOf(ctx: Context, from: ShardCursor, { add, written, isOpen, mayJoin }: Kind): Progress {
+function progressOf(ctx: Context, from: ShardCursor, { add, written, isOpen, isShared }: Kind): Progress {
   let reached = from;
   let isMarked = !from.isUnsaved;
   let sinceMark: Range[] = [];
@@ -170,7 +167,7 @@ function progressOf(ctx: Context, from: ShardCursor, { add, written, isOpen, may
         return true;
       }
       const { other } = outcome;
-      if (!other || !mayJoin(other) || !sinceMark.every((range) => isOpen(other, range))) return false;
+      if (!other || !isShared || !sinceMark.every((range) => isOpen(other, range))) return false;
       reached = other;
       for (const range of sinceMark) reached = { ...reached, ...add(reached, range) };
     }

@@ -21,6 +21,8 @@ export type SweepTask = { readonly shard: number; readonly ranges?: readonly Ran
 export type Division = {
   /** When the time of working alone ends: ms since the epoch. */
   readonly at: number;
+  /** When sweeps of this tick begin nothing new, here and in further invocations: ms since the epoch. The next tick begins then. */
+  readonly end: number;
   /** Set if each shard goes to one invocation at most. Otherwise several invocations share what a sweep has left of a shard. */
   readonly isByShard: boolean;
   /** Whether further invocations may still be started. */
@@ -56,6 +58,7 @@ export function divisionOf(
   const canGive = (): boolean => left > 0 && ctx.clock() < end;
   return {
     at,
+    end,
     isByShard: aShard === 1,
     canGive,
     isTime: () => hasWorked && canGive() && at <= ctx.clock(),

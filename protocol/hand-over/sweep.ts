@@ -1,4 +1,10 @@
-import { FAILING_TOPIC_WAIT, LOOKAHEAD, UNKNOWN_TOPIC_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import {
+  CLOCK_MARGIN,
+  FAILING_TOPIC_WAIT,
+  LOOKAHEAD,
+  UNKNOWN_TOPIC_AFTER,
+  WRITER_DEADLINE,
+} from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { isMovedPast, isNear, startsAt } from "../../core/home.ts";
 import { type Home, minuteOf, timeOf } from "../../core/items.ts";
@@ -113,7 +119,7 @@ async function handOverRanges(
   until: number,
   backlogs: Backlogs,
 ): Promise<{ outcome: Ended; progress: Progress; passed: PassedOver }> {
-  const progress = sweepProgress(ctx, cursor, beforeTime(limit));
+  const progress = sweepProgress(ctx, cursor);
   const passed: PassedOver = {};
   let entries = 0;
   const handOverPages = async (): Promise<Ended> => {
@@ -149,7 +155,8 @@ function parted(ranges: readonly Range[], present: Position): { late: Range[]; o
 
 /**
  * Sends the waiting jobs of a page, and files looks at jobs that could not be sent. If some queues fail, the page is done all the same.
- * If SQS as a whole is unreachable, answers the first entry whose job was not sent: the cursor must stop before it.
+ * If SQS as a whole is unreachable, answers the first entry whose job was not sent: the cursor must not record it. If the looks were filed
+ * so slowly that another sweep may have read their places before, answers the first entry.
  */
 async function handOver(
   ctx: Context,
@@ -165,9 +172,9 @@ async function handOver(
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, waiting)) ? entries.length : first;
   const unsent = new Set(due.flatMap(({ home, isUnsent }) => (isUnsent ? home.id : [])));
-  await lookAgain(ctx, entries.slice(0, stopAt), outcomes, unsent, limit);
+  const isInTime = await lookAgain(ctx, entries.slice(0, stopAt), outcomes, unsent);
   // rule: held-jobs-stop-no-cursor
-  return entries[stopAt];
+  return entries[isInTime ? stopAt : 0];
 }
 
 /**
@@ -256,18 +263,20 @@ type Failed = {
 };
 
 /**
- * Files looks at those jobs of these entries that were not sent or could not be read. The looks lie past the limit of this sweep. A
- * job whose message SQS never takes is recorded as dead instead.
+ * Files looks at those jobs of these entries that were not sent or could not be read. A job whose message SQS never takes is recorded as
+ * dead instead.
  *
+ * The looks lie past the limit of each sweep that has begun by now, also if its clock is ahead. Another sweep of the shard may read minutes
+ * meanwhile, and would miss a look that is stored in a minute that it has read.
  * @param unsent the ids of the jobs that lay in no queue before this sweep
+ * @returns `false` if the looks were stored so late that another sweep may have read their minutes before
  */
 async function lookAgain(
   ctx: Context,
   entries: readonly Entry[],
   outcomes: ReadonlyMap<string, Handed>,
   unsent: ReadonlySet<string>,
-  limit: number,
-): Promise<void> {
+): Promise<boolean> {
   const now = ctx.clock();
   const failed = new Map<string, Failed>();
   const unread: { id: string; late: number }[] = [];
@@ -281,22 +290,27 @@ async function lookAgain(
     const isUnsent = unsent.has(home.id);
     failed.set(home.id, { home, sent: handed, since: Math.min(metFirst, since), isUnsent });
   }
-  await inParallel([...failed.values()], FAILED_AT_ONCE, (one) => giveUpOrLookAgain(ctx, one, limit));
+  await inParallel([...failed.values()], FAILED_AT_ONCE, (one) => giveUpOrLookAgain(ctx, one, now));
   const unreadable = entries.flatMap((entry) => entry.unreadable ?? []);
   await lookAtUnreadableAgain(ctx, "sweeping", unreadable);
   const looks = unread.map(({ id, late }) => {
-    return { id, time: lookAgainAt(id, limit, Math.max(FAILING_TOPIC_WAIT, late)) };
+    return { id, time: lookAgainAt(id, now + LOOKAHEAD, Math.max(FAILING_TOPIC_WAIT, late)) };
   });
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
+  const hasLooks = failed.size + unreadable.length + looks.length > 0;
+  // rule: looks-lie-where-no-sweep-was
+  return !hasLooks || ctx.clock() - now <= FAILING_TOPIC_WAIT - CLOCK_MARGIN;
 }
 
-/** Records a job as dead if its queue will not take its message, and files the next look at it otherwise. */
+/**
+ * Records a job as dead if its queue will not take its message, and files the next look at it otherwise.
+ * @param now when this page was handed over, ms since the epoch
+ */
 async function giveUpOrLookAgain(
   ctx: Context,
   { home, sent, since, isUnsent }: Failed,
-  limit: number,
+  now: number,
 ): Promise<void> {
-  const now = ctx.clock();
   const late = now - home.dueAt;
   const isUnknown = !isNamed(ctx, home.topic);
   // Counted from the first failure, not from the due time: a deploy may remove a topic for some minutes.
@@ -312,9 +326,9 @@ async function giveUpOrLookAgain(
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(thrown) });
     }
   }
-  // The look lies past the limit, where no sweep has been yet. The longer the failure lasts, the longer is the wait.
+  // The longer the failure lasts, the longer is the wait.
   const wait = Math.max(FAILING_TOPIC_WAIT, isUnknown ? now - since : late);
-  const time = lookAgainAt(home.id, limit, wait);
+  const time = lookAgainAt(home.id, now + LOOKAHEAD, wait);
   const more = { ...(isUnknown && { since }), ...(isUnsent && { unsent: true as const }) };
   await fileLooksAbout(ctx, [{ id: home.id, time, ...more }], now + WRITER_DEADLINE);
 }

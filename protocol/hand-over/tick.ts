@@ -2,6 +2,7 @@ import { BUCKET } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { minuteOf } from "../../core/items.ts";
 import type { KnownQueues, TickPart } from "../../core/tick-part.ts";
+import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { removeDeadLetters } from "../run/remove-dead-letters.ts";
 import { circuitBreaker } from "../send/circuit-breaker.ts";
@@ -9,7 +10,7 @@ import { shardsToSweep } from "../store/shards.ts";
 import { auditShard } from "./audit.ts";
 import { type Backlogs, backlogsOf, knownBacklogs } from "./backlog.ts";
 import { carryOutPauses } from "./carry-out-pauses.ts";
-import type { ShardCursor } from "./cursor.ts";
+import { auditProgress, type ShardCursor } from "./cursor.ts";
 import { type Division, divisionOf, type SweepTask } from "./division.ts";
 import { sweepRest, sweepShard } from "./sweep.ts";
 
@@ -111,7 +112,10 @@ async function workThrough(
   division?: Division,
 ): Promise<void> {
   const atOnce = Math.min(ctx.sizes.shards, shards.length);
-  const first = ((minuteOf(ctx.clock()) / BUCKET) * atOnce) % Math.max(shards.length, 1);
+  const minute = minuteOf(ctx.clock()) / BUCKET;
+  const count = Math.max(shards.length, 1);
+  // When all shards have had their turn, the next ticks begin one shard later.
+  const first = (minute * atOnce + Math.floor(minute / count)) % count;
   const inTurn = [...shards.slice(first), ...shards.slice(0, first)];
   let sweeps = inTurn.map((shard): SweepTask => ({ shard }));
   // What sweeps have left.
@@ -148,11 +152,19 @@ async function workThrough(
   };
   // The cursors that sweeps have left to the audits of their shards.
   const unsaved = new Map<number, ShardCursor>();
+  /** Writes these cursors now. Otherwise the next tick would send the same jobs if this tick works on overdue jobs for long. */
+  const save = async (): Promise<void> => {
+    const cursors = [...unsaved];
+    unsaved.clear();
+    await inParallel(cursors, atOnce, ([shard, cursor]) =>
+      guarded(auditProgress(ctx, cursor).end(), `writing the cursor of shard ${shard}`),
+    );
+  };
   /** Sweeps a shard until the time of working alone ends, or, if this invocation must do the shard itself, to its end. */
   const sweep = async ({ shard, ranges }: SweepTask): Promise<void> => {
     if (division?.canGive() === false) own.add(shard);
     const mayBeGiven = division !== undefined && !own.has(shard);
-    const end = mayBeGiven ? division.at : until;
+    const end = mayBeGiven ? division.at : (division?.end ?? until);
     const sweeping = ranges
       ? sweepRest(ctx, shard, ranges, end, backlogs)
       : sweepShard(ctx, shard, end, backlogs);
@@ -178,6 +190,7 @@ async function workThrough(
     for (;;) {
       const task = take();
       const audited = task ? undefined : audits.shift();
+      if (task?.ranges) await save();
       if (task) await sweep(task);
       else if (audited !== undefined) {
         const audit = auditShard(ctx, audited, until, backlogs, unsaved.get(audited));

@@ -83,11 +83,15 @@ export async function* pages(
     const answered = firstPages.flatMap((first) => (first.status === "fulfilled" ? first.value : []));
     const failed = firstPages.find((first) => first.status === "rejected");
     const isSilent = answered.length === 0;
-    // A few minutes may all lie in one partition that gives no answer. But if `most` minutes were read at once and every read failed,
-    // the whole pool gives no answer.
-    if (failed && (!passed || (isSilent && stretch.length >= most))) throw failed.reason;
+    // A few minutes may all lie in one partition that gives no answer. But if `most` minutes in a row were read at once and every read
+    // failed, the whole pool gives no answer. Minutes that could not be read before may lie apart from each other.
+    const isInARow = stretch.every(({ from }, i) => i === 0 || stretch[i - 1]?.to === from);
+    if (failed && (!passed || (isSilent && isInARow && stretch.length >= most))) throw failed.reason;
     const isSparse =
       answered.reduce((sum, { items, more }) => sum + items.length + (more ? maxLooks : 0), 0) < maxLooks;
+    const [{ from: start }] = stretch as [Piece];
+    // Without a page the caller could not stop while the time passes.
+    if (isSilent) yield { entries: [], from: start, to: start };
     minutes = isSilent ? most : Math.min(isSparse ? minutes * 2 : MINUTES_AT_FIRST, most);
     // The beginning of the pieces without entries that no page has covered yet.
     let empty: Position | undefined;

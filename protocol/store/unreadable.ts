@@ -1,4 +1,4 @@
-import { BUCKET, LOOKAHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
+import { BUCKET, FAILING_TOPIC_WAIT, LOOKAHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import type { Item } from "../../core/items.ts";
 import { onGrid } from "../../core/look-again.ts";
@@ -27,7 +27,11 @@ export async function lookAtUnreadableAgain(
   if (met.length === 0) return;
   reportUnreadable(ctx, what, met);
   const now = ctx.clock();
-  const looks = met.map(({ id, since }) => ({ id, time: nextLookAt(id, since, now + LOOKAHEAD), since }));
+  const looks = met.map(({ id, since }) => ({
+    id,
+    time: nextLookAt(id, since, now + LOOKAHEAD + FAILING_TOPIC_WAIT),
+    since,
+  }));
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
 }
 

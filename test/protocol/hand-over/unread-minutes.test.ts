@@ -134,6 +134,18 @@ describe("while one minute of a shard cannot be read,", () => {
     expect(sentOf(world).sort()).toEqual(homes.map(({ id }) => id).sort());
   });
 
+  it("many such minutes that lie apart hold up no overdue jobs either", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    for (let i = 0; i < 60; i++) silence(world, bucketOf(minuteOf(START) + (6 + 3 * i) * MINUTE, 0));
+    await tickFor(world, 69);
+    const dueAt = minuteOf(START) + 79 * MINUTE;
+    await enqueueMany(world.ctx, [{ topic: "orders", body: "{}", dueAt }]);
+    await world.pass(20 * MINUTE, { ticks: false });
+    await tickFor(world, 2);
+    expect(sentOf(world)).toHaveLength(1);
+  });
+
   it("looks of its jobs do not delay other jobs either", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();

@@ -270,7 +270,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "gaps between ranges that are done not swept",
     rule: "gaps-are-swept",
-    change: text(/\[swept, \.\.\.ahead\.map\(.*?\)\]/, "[endOf({ swept, ahead })]"),
+    change: text(/\[swept, \.\.\.ahead\.map\(.*?\)\]/, "[ahead.at(-1)?.to ?? swept]"),
   },
   {
     name: "the last entry of a page not audited",
