@@ -145,7 +145,6 @@ async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void
   if (!(await setQueuePolling(ctx, topic, true))) return;
   const now = ctx.clock();
   const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };
-  // rule: rate-ends-before-its-resume
   const change =
     rate === undefined
       ? // Ten minutes have passed since the last change. A process that read the pause before then has written its notes by now, or never

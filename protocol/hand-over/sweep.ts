@@ -298,7 +298,6 @@ async function lookAgain(
   });
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
   const hasLooks = failed.size + unreadable.length + looks.length > 0;
-  // rule: looks-lie-where-no-sweep-was
   return !hasLooks || ctx.clock() - now <= FAILING_TOPIC_WAIT - CLOCK_MARGIN;
 }
 

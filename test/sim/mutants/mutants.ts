@@ -429,11 +429,6 @@ export const MUTANTS: readonly Mutant[] = [
     change: text(/await .*?\((\w+), .*?\)/, '$1.map(() => "inserted")'),
   },
   {
-    name: "a resume ends while it still has a rate",
-    rule: "rate-ends-before-its-resume",
-    change: condition(true),
-  },
-  {
     name: "a claim ignores a pause",
     rule: "claim-asks-for-a-pause",
     change: value("Number.NEGATIVE_INFINITY"),
