@@ -189,7 +189,7 @@ function judgeDead({ topic, depths, deadJobs }: ExaminedTopic): Pick<Check, "fou
 
 /** Lambda begins with this many batches for an SQS queue ("Configuring scaling behavior for SQS event source mappings"). */
 const BATCHES_AT_FIRST = 5;
-/** How many invocations a provisioned poller runs at once, by the same page. */
+/** How many invocations a provisioned poller runs at once, according to the same page of AWS's documentation. */
 const BATCHES_OF_A_POLLER = 10;
 /** Room for the tick, promotions, occurrences, and calls of the API. */
 const OTHERS = 10;

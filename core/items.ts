@@ -159,7 +159,7 @@ export type OnceItem = Key & {
   writtenAt?: number;
 };
 /**
- * The once item that jobs of one topic share, which one batch call with an `Idempotency-Key` files. The ids of the jobs are computed
+ * The once item that jobs of one topic share. One batch call with an `Idempotency-Key` files these jobs. The ids of the jobs are computed
  * from `seed`, `shards` and `dueAts`. Jobs of the batch that the item does not name have once items of their own.
  */
 export type SharedOnceItem = Key & {
@@ -175,7 +175,7 @@ export type SharedOnceItem = Key & {
   hashes: string;
   /**
    * When this item was written or renewed: ms since the epoch. Homes of its jobs may be stored until `LANDS_WITHIN` later. Absent: no
-   * call stores such a home any more. If the home of a job is missing then, a repeat files the job anew, with a once item of its own.
+   * call stores such a home any more. So a repeat files a job whose home is missing anew, with a once item of its own.
    */
   writtenAt?: number;
 };
@@ -217,8 +217,8 @@ export type Begun = Key & {
 };
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
 /**
- * The numbers of shards. `shards`: how many have cursors; this number only grows. `filed`: into how many of them writers file jobs. Absent: an
- * earlier version wrote the item, and writers use all shards.
+ * The numbers of shards. `shards`: how many have cursors; this number only grows. `filed`: into how many of them writers file jobs. `filed` is
+ * absent as long as the configured number was never changed, or if an earlier version wrote the item. Then writers file into all shards.
  */
 export type Meta = Key & { v: number; shards: number; filed?: number };
 /** A time in which a topic was paused. `startsBefore`: the pause held only jobs that were to start before this time. */

@@ -11,8 +11,8 @@ export type Range = { readonly from: Position; readonly to: Position };
 export type Done = { readonly swept: Position; readonly ahead: readonly Range[] };
 
 /**
- * The most ranges that are remembered. Each gap between two ranges is a minute that could not be read for a long time. If there are more
- * ranges, the earliest ones are forgotten, and each tick hands their entries over. But a cursor must fit into an item of 400 KB.
+ * The most ranges that a cursor records, because a cursor must fit into an item of 400 KB. So many ranges appear only if thousands of minutes,
+ * apart from each other, cannot be read for days. Then the earliest ranges are forgotten, and each tick hands over their entries once more.
  */
 const MOST_RANGES = 4000;
 

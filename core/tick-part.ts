@@ -14,7 +14,7 @@ export type KnownQueues = {
 /** A part of a tick's work, for a further invocation of the tick's function. */
 export type TickPart = KnownQueues & {
   readonly shards: readonly number[];
-  /** Present: the part is only the jobs in these ranges of the first shard. Empty: the part is only the audit of this shard. */
+  /** Present: the part is only the jobs in these ranges of the only shard. If the list is empty, the part is only the audit of this shard. */
   readonly ranges?: readonly Range[];
   /** When the invocation stops to begin new work: ms since the epoch. */
   readonly until: number;

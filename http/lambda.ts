@@ -43,7 +43,7 @@ function requestOf(event: APIGatewayProxyEventV2): HttpRequest | undefined {
 
 /** Encodes a segment of a path, whether or not API Gateway has decoded it. */
 function segmentOf(segment: string): string {
-  // Clients and proxies remove the segments `.` and `..` from a path, so they name nothing. Encode them twice, so that the schemas refuse them.
+  // Clients and proxies remove the segments `.` and `..` from a path. So no topic, key or id can be such a segment. Encode it twice, so that the schemas refuse it.
   if (/^(?:\.|%2e){1,2}$/i.test(segment)) return "%252E";
   return segment.replace(/%(?![0-9a-f]{2})|[^%]/giu, (part) => encodeURIComponent(part));
 }

@@ -58,7 +58,7 @@ export type Call<P, Q, H, B> = {
   readonly headers: H;
   readonly body: B;
   readonly text: string;
-  /** The request's own. */
+  /** The `signal` of the request. */
   readonly signal: AbortSignal | undefined;
 };
 

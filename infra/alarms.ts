@@ -127,7 +127,7 @@ export class Alarms extends Construct {
     });
     this.alarm("TickMissing", {
       kind: "TickMissing",
-      wrong: "The tick has not run for three minutes, so jobs are late from now on",
+      wrong: "The tick has not run for three minutes or longer, so jobs are late",
       first: `check that the tick's rule is enabled, and that Lambda does not throttle the function ${fn.functionName}`,
       metric: fn.metricInvocations({ period: MINUTE, statistic: "Sum" }),
       comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,

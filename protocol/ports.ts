@@ -218,7 +218,7 @@ export interface Sweepers {
   /** How many invocations one tick may start. */
   readonly most: number;
   /**
-   * Starts an invocation that sweeps and audits the part's shards. Does not wait for its end.
+   * Starts an invocation that does a part of a tick's work. Does not wait for the end of this invocation.
    * @throws if the invocation may not have started
    */
   start(part: TickPart): Promise<void>;

@@ -60,13 +60,13 @@ export function modelledConsumers(
   const batch = Math.min(BATCH, Math.ceil(BATCH_JOBS / scale.jobs));
   const atOnce = Math.max(scale.jobs / BATCH_JOBS, 1);
 
-  /** How many provisioned pollers there are, so long after messages began to wait: ms. */
+  /** How many provisioned pollers there are. `busyFor`: for how long messages have waited, ms. */
   const pollersAfter = (least: number, busyFor: number): number => {
     const { invocations, aMinute, most } = AWS.poller;
     return Math.min(least + (aMinute / invocations) * (busyFor / 60_000), most / invocations);
   };
 
-  /** How many invocations the mapping runs at once, so long after messages began to wait: ms. */
+  /** How many invocations the mapping runs at once. `busyFor`: for how long messages have waited, ms. */
   const allowed = (busyFor: number): number => {
     const { mapping, poller } = AWS;
     const minutes = busyFor / 60_000;

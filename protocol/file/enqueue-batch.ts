@@ -23,10 +23,10 @@ export type BatchJob = {
   readonly batch: NonNullable<NonNullable<NewJob["once"]>["batch"]>;
 };
 
-/** What became of jobs of a batch. */
+/** The answers about jobs of a batch. The caller must file a job without an answer with a once item of its own. */
 type Decided = Map<BatchJob, Enqueued | MinutehandError>;
 
-/** A job that the shared item names. `home`: its home, with the id that the item names. `isOther`: the first call had another request. */
+/** A job that the shared item names. `home`: its home, with the id that the item gives. `isOther`: its request differs from that of the first call. */
 type Named = { readonly asked: BatchJob; readonly home: Home; readonly isOther: boolean };
 
 /**
@@ -109,8 +109,8 @@ async function sharingJobs(
 ): Promise<({ dueAt: number; hash: string } | undefined)[]> {
   const tracked = jobs.filter(({ job, home }) => !home.untracked && !job.refusal);
   const own = await readApart(ctx, tracked.map(ownKey));
-  // An earlier version may have filed some of the jobs, each with a once item of its own. So may a call while the topic was untracked. Then
-  // every job of the batch gets such an item.
+  // Some of the jobs may have once items of their own: from an earlier version, or from a call while the topic was untracked. Then the shared
+  // item names no job, and every job of the batch gets an item of its own.
   const sharing = own.every((item) => item === undefined) ? tracked : [];
   const asked = new Map(
     sharing.map(({ job, home, batch }) => [batch.at, { dueAt: home.dueAt, hash: job.once?.hash ?? "" }]),
@@ -213,7 +213,7 @@ async function storeMissing(
   );
   const allowed = missing.filter(({ asked }) => !asked.job.refusal);
   const now = ctx.clock();
-  // This call may store the homes later than the first call could. Until then, no other repeat may file a job anew.
+  // This call may store the homes later than the first call could. So `writtenAt` is set anew: no other repeat may file a job anew before this call's writes have ended.
   if (allowed.length > 0 && now > (item.writtenAt ?? 0)) await setWrittenAt(ctx, item, now, by);
   // The homes may be stored at times that the audit has read already. So looks make a later audit read the jobs.
   const past = allowed.filter(({ home }) => home.dueAt < now);

@@ -67,7 +67,7 @@ export async function filePlain(
   });
 }
 
-/** Answers these jobs as `sendIfNear` sends them again, if they wait: the call that stored them may have died before it sent them. */
+/** Answers the waiting jobs among these, marked so that `sendIfNear` sends them again: the call that stored them may have died before it sent them. */
 export function sparesOf(homes: readonly Home[]): Home[] {
   return homes.filter(({ state }) => state === "scheduled").map((home) => ({ ...home, spare: true }));
 }

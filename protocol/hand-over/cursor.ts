@@ -46,7 +46,7 @@ function shardCursor(stored: Cursor): ShardCursor {
 /** What a sweep, or an audit, writes into the cursor. */
 export type Reached = (Done & Pick<ShardCursor, "trail">) | Pick<ShardCursor, "audited">;
 
-/** The outcome of a write of the cursor. If another sweep, or another audit, has moved the cursor, `other` is the cursor as it is now. */
+/** The outcome of a write of the cursor. `other`: another sweep or audit has moved the cursor, and this is the cursor now. `undefined` if the cursor is gone. */
 type Advanced = { readonly cursor: ShardCursor } | { readonly other: ShardCursor | undefined };
 
 /** Moves a cursor by compare-and-set. `writer`: names the sweep or audit that writes. */
@@ -88,8 +88,8 @@ export async function advance(
 }
 
 /**
- * Records in the cursor how far one sweep or audit of a shard has come. `reach` and `end` answer `false` if another tick has taken over the
- * same work. Then this sweep or audit must stop.
+ * Records in the cursor how far one sweep or audit of a shard has come. `reach` and `end` answer `false` if another sweep or
+ * audit has done a part of the same work, or if the cursor could not be written. Then this sweep or audit must stop.
  */
 export type Progress = {
   /**
@@ -104,7 +104,7 @@ export type Progress = {
 };
 
 /**
- * Records how far a sweep has come. It may hand over ranges in any order, and several sweeps may hand over different ranges of a shard at
+ * Records how far a sweep has come. A sweep may hand over ranges in any order, and several sweeps may hand over different ranges of a shard at
  * the same time. A sweep must stop if another one has handed over the same range.
  */
 export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
@@ -123,7 +123,7 @@ export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
   });
 }
 
-/** Records how far an audit has come. It audits the entries in their order, and must stop if another audit has moved the cursor. */
+/** Records how far an audit has come. An audit reads the entries in their order, and must stop if another audit has moved the cursor. */
 export function auditProgress(ctx: Context, from: ShardCursor): Progress {
   return progressOf(ctx, from, {
     add: (_, { to }) => ({ audited: to }),
@@ -133,7 +133,7 @@ export function auditProgress(ctx: Context, from: ShardCursor): Progress {
   });
 }
 
-/** How often the cursor is written if other sweeps of its shard write at the same time. */
+/** How often one write of a cursor is tried. A try fails if another sweep of the shard has written the cursor meanwhile. */
 const TRIES = 20;
 
 /** What sweeps and audits do differently. */
@@ -142,7 +142,7 @@ type Kind = {
   readonly add: (reached: ShardCursor, range: Range) => Done | Pick<ShardCursor, "audited">;
   /** Answers what the next write stores. */
   readonly written: (reached: ShardCursor) => Reached;
-  /** Whether nobody else has done a part of a range, as far as the cursor says. */
+  /** Whether the cursor says that no part of a range is done. */
   readonly isOpen: (reached: ShardCursor, range: Range) => boolean;
   /** Whether ranges may be added to a cursor that somebody else has moved. */
   readonly isShared: boolean;

@@ -6,22 +6,22 @@ import type { Context } from "../ports.ts";
 import { type Backlogs, topicsBehind } from "./backlog.ts";
 
 /**
- * How long after the beginning of its tick a further invocation begins nothing new: ms. The next tick begins a minute after this tick, with
- * all shards. If both swept a shard at the same time, they would send the same jobs.
+ * For how long after the beginning of a tick its sweeps begin new work, in all its invocations: ms. The next tick begins a minute after
+ * this tick, with all shards. If two ticks swept the same range at the same time, they would send the same jobs.
  */
 const SWEEPERS_WORK_FOR = BUCKET - 5_000;
 
 /** How many further invocations share one shard at most: they all write the cursor of the shard. */
 const MOST_A_SHARD = 8;
 
-/** A shard to sweep and then to audit. Or, with `ranges`, what a sweep of the shard has left. Without any range only the audit is left. */
+/** A shard to sweep and then to audit. `ranges`: only these ranges are left to sweep. If `ranges` is empty, only the audit is left. */
 export type SweepTask = { readonly shard: number; readonly ranges?: readonly Range[] };
 
 /** How a tick gives shards to further invocations. */
 export type Division = {
   /** When the time of working alone ends: ms since the epoch. */
   readonly at: number;
-  /** When sweeps of this tick begin nothing new, here and in further invocations: ms since the epoch. The next tick begins then. */
+  /** From this time on, sweeps of this tick begin nothing new, here and in further invocations: ms since the epoch. Soon after, the next tick begins. */
   readonly end: number;
   /** Set if each shard goes to one invocation at most. Otherwise several invocations share what a sweep has left of a shard. */
   readonly isByShard: boolean;
@@ -29,13 +29,14 @@ export type Division = {
   readonly canGive: () => boolean;
   /** Whether it is time to give shards away. */
   readonly isTime: () => boolean;
-  /** Says that a shard was swept. While each sweep fails, further invocations would fail too, so none is started. */
+  /** Says that a sweep has succeeded. As long as no sweep has succeeded, no invocation is started: its sweeps would probably fail too. */
   readonly worked: () => void;
   /** Divides these tasks among further invocations. Answers the tasks that this invocation must do itself. */
   readonly give: (tasks: readonly SweepTask[]) => Promise<SweepTask[]>;
 };
 
 /**
+ * Makes the division of a tick. Answers `undefined` if the tick may start no further invocation.
  * @param shards how many shards the queue has
  * @param hung answers the queues that have hung
  * @param startedAt when the tick began: ms since the epoch
@@ -93,8 +94,8 @@ export function divisionOf(
 type Piece = { readonly tasks: readonly SweepTask[]; readonly part: Pick<TickPart, "shards" | "ranges"> };
 
 /**
- * Divides tasks into pieces. What a sweep has left of a shard becomes `aShard` pieces: the last one is the shard's audit. Every other shard
- * belongs to one piece. If there are more than `most` pieces, the last ones stay with the tick.
+ * Divides tasks into pieces. If `aShard` is more than 1, the ranges that a sweep has left become at most `aShard` pieces. The last of them is
+ * the shard's audit. Each other task belongs to one piece. If there are more than `most` pieces, the last ones stay with the tick.
  */
 function piecesOf(tasks: readonly SweepTask[], aShard: number, most: number): Piece[] {
   const shared: Piece[] = [];

@@ -28,8 +28,8 @@ const FAILED_AT_ONCE = 8;
 /**
  * How a sweep has ended:
  * - `done`: all jobs that it was to hand over are handed over. The audit that follows writes `cursor`, so that one write is enough for both.
- * - `left`: the jobs in `ranges` are left, because they are overdue and others come first, or because the time is over.
- * - `stopped`: SQS as a whole does not answer, or another sweep goes on with the shard.
+ * - `left`: the jobs in `ranges` are not handed over. They are overdue, and other shards come first. Or the time is over.
+ * - `stopped`: SQS as a whole does not answer, another sweep goes on with the ranges, or looks were stored too late.
  */
 export type Swept =
   | { readonly outcome: "done"; readonly cursor?: ShardCursor }
@@ -68,7 +68,7 @@ export async function sweepShard(
   if (outcome === "stopped") return STOPPED;
   const isDone = outcome === "done" && late.length === 0;
   if (isDone && passed.error === undefined) return { outcome, cursor: progress.unsaved() };
-  // Whatever becomes of the jobs that are left, the others are not sent again.
+  // The cursor is written now. So no tick sends these jobs again if the sweep of the jobs that are left fails.
   if (!(await progress.end())) return STOPPED;
   if (isDone) throw passed.error;
   if (passed.error !== undefined) {
@@ -106,12 +106,12 @@ export async function sweepRest(
 type SweepWork = { readonly cursor: ShardCursor; readonly ranges: readonly Range[]; readonly limit: number };
 type Ended = "done" | "out-of-time" | "stopped";
 
-/** Answers the ranges for which there was no time. Minutes that could not be read are left to the next tick. */
+/** Answers the ranges for which there was no time, with the minutes among `ranges` that could not be read. If there was time for all ranges, answers none: the next tick reads such minutes. */
 function restOf(progress: Progress, { ranges, limit }: SweepWork, outcome: Ended): Range[] {
   return outcome === "out-of-time" ? partsIn(ranges, gapsOf(progress.unsaved(), beforeTime(limit))) : [];
 }
 
-/** Hands over the jobs of some ranges. If this ends early, what was done is recorded in the cursor. */
+/** Hands over the jobs of some ranges. If the work ends early, the cursor records the ranges that are done. */
 async function handOverRanges(
   ctx: Context,
   shard: number,
@@ -267,7 +267,7 @@ type Failed = {
  * dead instead.
  *
  * The looks lie past the limit of each sweep that has begun by now, also if its clock is ahead. Another sweep of the shard may read minutes
- * meanwhile, and would miss a look that is stored in a minute that it has read.
+ * meanwhile. If a look were stored in a minute that this sweep has read, the sweep would miss the look.
  * @param unsent the ids of the jobs that lay in no queue before this sweep
  * @returns `false` if the looks were stored so late that another sweep may have read their minutes before
  */

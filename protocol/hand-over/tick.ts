@@ -68,7 +68,7 @@ type Work = {
   readonly backlogs: Backlogs;
   /** Answers the queues that have hung. */
   readonly hung: () => readonly string[];
-  /** Waits for a part of the work, and answers what it has answered. If the part fails, reports the failure, and the other parts go on. */
+  /** Waits for a part of the work, and answers the part's result. If the part fails, reports the failure and answers `undefined`, and the other parts go on. */
   readonly guarded: <Answer>(part: Promise<Answer>, what: string) => Promise<Answer | undefined>;
   readonly throwFailures: () => void;
 };
@@ -100,9 +100,9 @@ function workOf(outer: Context, known?: KnownQueues): Work {
  * Sweeps these shards, and audits each shard after its sweep. As many shards are worked on at once as fit into memory
  * (`core/work-sizes.ts`).
  *
- * The jobs of the present minute and the next ones are handed over before the overdue jobs of any shard. Only the first shard takes
- * both steps at once. Each tick begins with other shards, so a tick that has no time for a second step works off overdue jobs too. Audits
- * begin only when the last sweep has begun.
+ * A sweep has two steps: first the jobs of the present minute and the next ones, and then the overdue jobs. All shards take the first step
+ * before a shard takes the second step. Only the first shard takes both steps at once. So overdue jobs are handed over too if the tick has no
+ * time for more. Each tick has another first shard. Audits begin only when the last sweep has begun.
  * @param division present: shards that are not swept in time are given to further invocations
  */
 async function workThrough(
@@ -112,18 +112,18 @@ async function workThrough(
   division?: Division,
 ): Promise<void> {
   const atOnce = Math.min(ctx.sizes.shards, shards.length);
-  const minute = minuteOf(ctx.clock()) / BUCKET;
   const count = Math.max(shards.length, 1);
-  // When all shards have had their turn, the next ticks begin one shard later.
-  const first = (minute * atOnce + Math.floor(minute / count)) % count;
+  const step = (minuteOf(ctx.clock()) / BUCKET) * (atOnce < count ? atOnce : 1);
+  // After each round the ticks begin one shard later. Otherwise, if `atOnce` and `count` have a common divisor, some shards would never be first.
+  const first = (step + Math.floor(step / count)) % count;
   const inTurn = [...shards.slice(first), ...shards.slice(0, first)];
   let sweeps = inTurn.map((shard): SweepTask => ({ shard }));
-  // What sweeps have left.
+  // The ranges that sweeps have left.
   let rests: SweepTask[] = [];
   const audits: number[] = [];
   // The shards that this invocation sweeps to their ends.
   const own = new Set<number>(division ? [] : shards);
-  // The shards whose audits are tasks of their own.
+  // Shared shards: the audit of such a shard is a piece of its own, which goes to a further invocation.
   const auditedElsewhere = new Set<number>();
   const giving: Promise<void>[] = [];
   const doFirst = (task: SweepTask): void => void (task.ranges ? rests : sweeps).unshift(task);
@@ -152,7 +152,7 @@ async function workThrough(
   };
   // The cursors that sweeps have left to the audits of their shards.
   const unsaved = new Map<number, ShardCursor>();
-  /** Writes these cursors now. Otherwise the next tick would send the same jobs if this tick works on overdue jobs for long. */
+  /** Writes these cursors before this tick works on overdue jobs. That may take long, and the next tick would send the same jobs if the cursors were not written. */
   const save = async (): Promise<void> => {
     const cursors = [...unsaved];
     unsaved.clear();

@@ -50,7 +50,7 @@ export async function prolongOnce(
   const least = ttl(time + ONCE_AFTER + LEAST_ONCE_SLACK);
   const short = notes.filter(({ expiresAt }) => expiresAt < least);
   if (short.length === 0) return {};
-  // The time is rounded up to a whole day. So if all jobs of a batch are moved, the first move prolongs their shared item for the others.
+  // The time is rounded up to a whole day. So if jobs of a batch are moved to the same day, the first move prolongs their shared item for all of them.
   const expiresAt = onceItemTtl(Math.ceil(time / DAY) * DAY);
   await inParallel(short, WIDTH, (note) => prolong(ctx, home, { ...note, expiresAt }, by));
   return { once: onceText(notes.map((note) => (short.includes(note) ? { ...note, expiresAt } : note))) };

@@ -36,7 +36,7 @@ export type Entry = {
   unread?: string;
 };
 
-/** A page of entries. It covers a range: each entry of this range is on this page, or on an earlier page. */
+/** A page of entries. It covers a range: the page has each entry of this range, and no other entry. */
 export type EntryPage = Range & { entries: Entry[] };
 
 /** Filled by `pages` if minutes were passed over, because DynamoDB answered the reads of other minutes, but not the reads of these minutes. */
@@ -54,7 +54,6 @@ const WIDTH = 8;
  * a home is the job itself. The home of a look is read in addition. Only so many homes are read at once that they fit into memory, however
  * large they are (`core/work-sizes.ts`).
  *
- * When the caller asks for the next page, the page before counts as done.
  * @param passed Absent: the error of a minute that cannot be read is thrown. Present: the rest of a minute that cannot be read is passed
  * over, so no page covers it, and the error is noted in `passed`. The error is then thrown only if 16 minutes in a row (`ctx.sizes.minutes`)
  * cannot be read.

@@ -35,7 +35,7 @@ export async function shardCount(ctx: Context): Promise<number> {
 
 /**
  * Answers the numbers that the item `meta` holds. Before the first tick creates `meta`, the configured number is used. The number of shards
- * only grows, and only after the new shards have cursors. So a writer with an old number only uses fewer shards. While `meta` cannot be
+ * only grows, and only after the new shards have cursors. So each shard that a writer with an old number uses has a cursor. While `meta` cannot be
  * read, a process uses the numbers that it has read last. A process that has never read them uses only the first shard, which every queue
  * has.
  */
@@ -102,7 +102,7 @@ async function readShards(ctx: Context): Promise<Numbers> {
   return read;
 }
 
-/** Answers into how many shards writers file jobs. Earlier versions wrote no such number. */
+/** Answers into how many shards writers file jobs. A `meta` without `filed` means that writers use all shards. */
 function filedOf({ shards, filed = shards }: Meta): number {
   return filed;
 }

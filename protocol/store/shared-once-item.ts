@@ -5,7 +5,7 @@ import { drawJobId } from "../../core/job-id.ts";
 
 /**
  * How many characters of the hash of a job's request a shared once item contains. These are 36 bits: enough to notice that a caller uses an
- * `Idempotency-Key` for another request. More bits would make the item of 500 jobs dearer.
+ * `Idempotency-Key` for another request. With more bits, the item of 500 jobs would cost more.
  */
 const HASH_CHARS = 6;
 

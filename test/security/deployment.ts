@@ -198,7 +198,7 @@ export async function deploy(): Promise<Deployment> {
   const { createContext } = await import("../../environment/context.ts");
   const { createScheduler } = await import("../../environment/scheduler.ts");
   const ctx = { ...createContext(), ...createScheduler() };
-  // These ports load their clients on first use, which must be before the recorder: it would count the clients as a function's.
+  // These ports load their clients on first use. Use them before the recorder starts. Otherwise the recorder would take these clients for a function's.
   await ctx.promotions?.remove("none");
   await ctx.schedules?.remove("none");
 

@@ -290,7 +290,7 @@ describe("if a batch dies before its homes are stored,", () => {
     expect(ownItems(world)).toEqual([]);
   });
 
-  it("and the first call stores them after its repeat has, each job is filed once", async () => {
+  it("and the first call stores its homes after a repeat has stored them, each job is filed once", async () => {
     const world = createWorld();
     let repeat: Result[] = [];
     meanwhile(world, storesHome, async () => {
