@@ -53,7 +53,7 @@ export function callOver(transport: Transport, url: string): Call {
     const target = `${base}${path}${searchOf(query)}`;
     const headers = {
       ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": String(idempotencyKey) }),
     };
     const content = body === undefined ? {} : { body: jsonOf(body) };
     const request = { method, url: target, headers, ...content, ...(signal ? { signal } : {}) };

@@ -37,7 +37,7 @@ function requestOf(event: APIGatewayProxyEventV2): HttpRequest | undefined {
     path: event.rawPath.toWellFormed().split("/").map(segmentOf).join("/"),
     query: event.rawQueryString.toWellFormed(),
     headers: headersOf(event.headers),
-    body: event.isBase64Encoded ? Buffer.from(event.body ?? "", "base64") : event.body,
+    body: event.isBase64Encoded ? Buffer.from(event.body ?? "", "base64") : (event.body ?? ""),
   };
 }
 

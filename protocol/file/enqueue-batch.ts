@@ -51,7 +51,6 @@ export async function fileBatch(
 ): Promise<Decided> {
   try {
     const shared = await sharedItemFor(ctx, jobs, shards, by);
-    if (!shared) return new Map();
     const named = jobsNamedBy(ctx, shared.item, jobs);
     return shared.isNew ? await storeHomes(ctx, named, by) : await replay(ctx, shared.item, named, by);
   } catch (error) {
@@ -64,19 +63,19 @@ function refusalsOf(jobs: readonly BatchJob[], error: unknown): Decided {
 }
 
 /**
- * Reads the shared item of a batch. Writes the item if it does not exist. `isNew`: this call has written it. `undefined`: there is no item,
- * and a single job needs none.
+ * Reads the shared item of a batch. Writes the item if it does not exist. `isNew`: this call has written the item. The item is written even if
+ * the call has only one job of the topic: another call of the same key may have more of them.
  */
 async function sharedItemFor(
   ctx: Context,
   jobs: readonly BatchJob[],
   shards: number,
   by: number,
-): Promise<{ item: SharedOnceItem; isNew: boolean } | undefined> {
+): Promise<{ item: SharedOnceItem; isNew: boolean }> {
   const [{ job, batch }] = jobs as [BatchJob];
   const key = onceKey(job.topic, batch.token);
   const found = await readShared(ctx, key);
-  if (found || jobs.length === 1) return found && { item: found, isNew: false };
+  if (found) return { item: found, isNew: false };
   const now = ctx.clock();
   const item: SharedOnceItem = {
     ...key,

@@ -10,13 +10,13 @@ import { isMovedPast, isNear, startsAt } from "../../core/home.ts";
 import { type Home, minuteOf, timeOf } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import { beforeTime, earlierOf, laterOf, type Position } from "../../core/position.ts";
-import { gapsOf, partsIn, type Range } from "../../core/ranges.ts";
+import { gapsOf, isUndone, partsIn, type Range } from "../../core/ranges.ts";
 import { anyInParallel, inParallel } from "../../general/batches.ts";
 import { isNamed } from "../policy.ts";
 import type { Context, Sent } from "../ports.ts";
 import { die } from "../run/die.ts";
 import { fileLooksAbout } from "../store/looks.ts";
-import { type Entry, type PassedOver, pages } from "../store/pages.ts";
+import { type Entry, type EntryPage, type PassedOver, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import { ASKED_AT_ONCE, type Backlogs } from "./backlog.ts";
 import { type Progress, readCursor, type ShardCursor, sweepProgress } from "./cursor.ts";
@@ -127,7 +127,7 @@ async function handOverRanges(
     for await (const page of pages(ctx, shard, ranges, passed)) {
       if (ctx.clock() >= until) return "out-of-time";
       // rule: send-before-cursor
-      const unsent = await handOver(ctx, page.entries, limit, backlogs);
+      const unsent = await handOver(ctx, shard, page, limit, backlogs);
       entries += page.entries.length;
       // rule: cursor-stops-at-the-limit
       const done = { from: page.from, to: unsent?.before ?? page.to };
@@ -155,15 +155,17 @@ function parted(ranges: readonly Range[], present: Position): { late: Range[]; o
 
 /**
  * Sends the waiting jobs of a page, and files looks at jobs that could not be sent. If some queues fail, the page is done all the same.
- * If SQS as a whole is unreachable, answers the first entry whose job was not sent: the cursor must not record it. If the looks were filed
- * so slowly that another sweep may have read their places before, answers the first entry.
+ * If SQS as a whole is unreachable, answers the first entry whose job was not sent: the cursor must not record it. If another sweep has done
+ * the page meanwhile, or if the looks were filed so slowly that another sweep may have read their places before, answers the first entry.
  */
 async function handOver(
   ctx: Context,
-  entries: readonly Entry[],
+  shard: number,
+  page: EntryPage,
   limit: number,
   backlogs: Backlogs,
 ): Promise<{ before: Position } | undefined> {
+  const { entries } = page;
   const now = ctx.clock();
   // rule: each-entry-swept
   const waiting = entries.filter((entry) => isToSend(entry, limit, now));
@@ -172,9 +174,10 @@ async function handOver(
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, waiting)) ? entries.length : first;
   const unsent = new Set(due.flatMap(({ home, isUnsent }) => (isUnsent ? home.id : [])));
-  const isInTime = await lookAgain(ctx, entries.slice(0, stopAt), outcomes, unsent);
+  const isOurs = async (): Promise<boolean> => isUndone(await readCursor(ctx, shard), page);
+  const isDone = await lookAgain(ctx, entries.slice(0, stopAt), outcomes, unsent, isOurs);
   // rule: held-jobs-stop-no-cursor
-  return entries[isInTime ? stopAt : 0];
+  return entries[isDone ? stopAt : 0];
 }
 
 /**
@@ -269,13 +272,16 @@ type Failed = {
  * The looks lie past the limit of each sweep that has begun by now, also if its clock is ahead. Another sweep of the shard may read minutes
  * meanwhile. If a look were stored in a minute that this sweep has read, the sweep would miss the look.
  * @param unsent the ids of the jobs that lay in no queue before this sweep
- * @returns `false` if the looks were stored so late that another sweep may have read their minutes before
+ * @param isOurs whether no other sweep has done these entries
+ * @returns `false` if another sweep has done these entries, or if the looks were stored so late that another sweep may have read their
+ * minutes before
  */
 async function lookAgain(
   ctx: Context,
   entries: readonly Entry[],
   outcomes: ReadonlyMap<string, Handed>,
   unsent: ReadonlySet<string>,
+  isOurs: () => Promise<boolean>,
 ): Promise<boolean> {
   const now = ctx.clock();
   const failed = new Map<string, Failed>();
@@ -290,15 +296,17 @@ async function lookAgain(
     const isUnsent = unsent.has(home.id);
     failed.set(home.id, { home, sent: handed, since: Math.min(metFirst, since), isUnsent });
   }
-  await inParallel([...failed.values()], FAILED_AT_ONCE, (one) => giveUpOrLookAgain(ctx, one, now));
   const unreadable = entries.flatMap((entry) => entry.unreadable ?? []);
+  if (failed.size + unread.length + unreadable.length === 0) return true;
+  // This process may have been frozen since it read the page. If another sweep has done the page, looks would only send its jobs again.
+  if (!(await isOurs())) return false;
+  await inParallel([...failed.values()], FAILED_AT_ONCE, (one) => giveUpOrLookAgain(ctx, one, now));
   await lookAtUnreadableAgain(ctx, "sweeping", unreadable);
   const looks = unread.map(({ id, late }) => {
     return { id, time: lookAgainAt(id, now + LOOKAHEAD, Math.max(FAILING_TOPIC_WAIT, late)) };
   });
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
-  const hasLooks = failed.size + unreadable.length + looks.length > 0;
-  return !hasLooks || ctx.clock() - now <= FAILING_TOPIC_WAIT - CLOCK_MARGIN;
+  return ctx.clock() - now <= FAILING_TOPIC_WAIT - CLOCK_MARGIN;
 }
 
 /**

@@ -56,16 +56,22 @@ const total = (parts: object): number => Object.values(parts).reduce((sum, part)
 const dollars = (plan: Plan): number => total(costOf(monthOf(plan)));
 const usageOf = (plan: Partial<Plan>): Usage => monthOf({ ...BURST, ...plan });
 
-test.each(writtenBill())("$workload costs what the bill says", ({ workload, per, dollars: written }) => {
-  const plan = PLANS[workload];
-  if (!plan)
-    throw new Error(`add the plan of "${workload}" here, or say why the calculator does not offer it`);
-  // The bill of a burst has only what its jobs add to an idle queue.
-  const without = plan.arrival === "bursts" && per !== "month" ? dollars({ ...plan, jobs: 0 }) : 0;
-  const each = per === "month" ? 1 : MILLION / plan.jobs;
-  // The table is rounded to cents, and the number of jobs that run in the measured time differs by a job.
-  expect(Math.abs((dollars(plan) - without) * each - Number(written))).toBeLessThan(0.01);
-});
+/** The calculator has no field for the number of shards. */
+const WITHOUT_PLAN = "an idle queue of one topic with 64 shards";
+
+test.each(writtenBill().filter(({ workload }) => workload !== WITHOUT_PLAN))(
+  "$workload costs what the bill says",
+  ({ workload, per, dollars: written }) => {
+    const plan = PLANS[workload];
+    if (!plan)
+      throw new Error(`add the plan of "${workload}" here, or say why the calculator does not offer it`);
+    // The bill of a burst has only what its jobs add to an idle queue.
+    const without = plan.arrival === "bursts" && per !== "month" ? dollars({ ...plan, jobs: 0 }) : 0;
+    const each = per === "month" ? 1 : MILLION / plan.jobs;
+    // The table is rounded to cents, and the number of jobs that run in the measured time differs by a job.
+    expect(Math.abs((dollars(plan) - without) * each - Number(written))).toBeLessThan(0.01);
+  },
+);
 
 test("the pages name the sizes that the bill has measured", () => {
   const page = (name: string): string =>

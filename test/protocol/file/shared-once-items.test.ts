@@ -119,14 +119,27 @@ describe("the jobs of a batch with an Idempotency-Key", () => {
     expect(idsOf(await file(world, jobs))).toEqual(ids);
   });
 
-  it("have once items of their own if they have a key, or are the only job of their topic", async () => {
+  it("have once items of their own if they have a key", async () => {
     const world = createWorld();
     const jobs = [{ key: "a" }, { topic: "work" }, { topic: "work", key: "b" }];
     const ids = idsOf(await file(world, jobs));
-    expect(sharedItems(world)).toEqual([]);
-    expect(ownItems(world)).toHaveLength(3);
+    expect(sharedItems(world)).toHaveLength(1);
+    expect(ownItems(world)).toHaveLength(2);
     expect(idsOf(await file(world, jobs))).toEqual(ids);
   });
+
+  it.each([
+    ["one job", [{}], [{}, {}]],
+    ["two jobs", [{}, {}], [{}]],
+  ])(
+    "are filed once if a call of %s and a call of another number of jobs run at once",
+    async (_, one, other) => {
+      const world = createWorld();
+      await Promise.all([file(world, one), file(world, other)]);
+      await file(world, [{}, {}]);
+      expect(homes(world)).toHaveLength(2);
+    },
+  );
 
   it("are refused one by one: a refused job has no id, and a later repeat that is allowed files it", async () => {
     const world = createWorld();
