@@ -9,7 +9,7 @@ import { messageOf } from "../../core/errors.ts";
 import { isMovedPast, isNear, startsAt } from "../../core/home.ts";
 import { type Home, minuteOf, timeOf } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
-import { beforeTime, earlierOf, laterOf, type Position } from "../../core/position.ts";
+import { BEGINNING, beforeTime, END, type Position } from "../../core/position.ts";
 import { gapsOf, isUndone, partsIn, type Range } from "../../core/ranges.ts";
 import { anyInParallel, inParallel } from "../../general/batches.ts";
 import { isNamed } from "../policy.ts";
@@ -62,7 +62,9 @@ export async function sweepShard(
   const cursor = await readCursor(ctx, shard);
   const gaps = gapsOf(cursor, beforeTime(limit));
   if (gaps.length === 0) return { outcome: "done" };
-  const { late, others } = parted(gaps, beforeTime(minuteOf(now)));
+  const present = beforeTime(minuteOf(now));
+  const late = partsIn(gaps, [{ from: BEGINNING, to: present }]);
+  const others = partsIn(gaps, [{ from: present, to: END }]);
   const work = { cursor, ranges: others, limit };
   const { outcome, progress, passed } = await handOverRanges(ctx, shard, work, until, backlogs);
   if (outcome === "stopped") return STOPPED;
@@ -143,14 +145,6 @@ async function handOverRanges(
     // A sweep that failed reports its lag too: an alarm watches the lag.
     ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });
   }
-}
-
-/** Divides ranges at `present`: those before are `late`. */
-function parted(ranges: readonly Range[], present: Position): { late: Range[]; others: Range[] } {
-  return {
-    late: ranges.flatMap(({ from, to }) => (from < present ? { from, to: earlierOf(to, present) } : [])),
-    others: ranges.flatMap(({ from, to }) => (to > present ? { from: laterOf(from, present), to } : [])),
-  };
 }
 
 /**
