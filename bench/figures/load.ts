@@ -84,6 +84,7 @@ function environmentOf({ stack }: Rig, file: string): Record<string, string> {
   const { region, credentials } = stack.platform;
   return {
     ...found.environment,
+    AWS_LAMBDA_FUNCTION_NAME: found.name,
     AWS_REGION: region,
     AWS_ACCESS_KEY_ID: credentials.accessKeyId,
     AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
