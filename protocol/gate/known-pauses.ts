@@ -187,6 +187,12 @@ export async function knownLimited(ctx: Context, topic: string): Promise<Limited
   return known.get(ctx.pool)?.get(topic)?.limited;
 }
 
+/** Answers as `knownLimited`, but reads the item now in any case. */
+export async function limitedNow(ctx: Context, topic: string): Promise<Limited | undefined> {
+  await refreshPauses(ctx, [topic]);
+  return knownLimited(ctx, topic);
+}
+
 /**
  * Answers when the pause of a topic was lifted (ms since the epoch), as it was read at most `PAUSE_KNOWN_FOR` ago. `undefined` if
  * the topic is not being resumed.

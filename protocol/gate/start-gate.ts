@@ -1,14 +1,14 @@
 import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { hasExpired, isBeyondBound, isNear, lastStart, startsAt } from "../../core/home.ts";
-import { type Home, type Parked, parkedKey } from "../../core/items.ts";
+import { type Home, type Limited, type Parked, parkedKey } from "../../core/items.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { batchConcurrentCalls } from "../../general/batches.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
 import { type GivenStart, moveToStarts, noteStarts } from "./given-starts.ts";
-import { heldFromNow, knownFollowedAt, knownLimited } from "./known-pauses.ts";
+import { heldFromNow, knownFollowedAt, knownLimited, limitedNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 import { park } from "./park.ts";
 
@@ -281,20 +281,35 @@ async function bookTogether(
   jobs: readonly Home[],
 ): Promise<(GivenStart | undefined)[]> {
   const now = ctx.clock();
-  const limited = await knownLimited(ctx, topic);
-  // While parked jobs wait, no new job takes a start after the last start that a release gave. If no tick has given starts for a
-  // while, that last start has passed, and every job may take a start.
-  const isCrowded = limited?.until !== undefined && limited.until > now;
+  const known = lastGiven(await knownLimited(ctx, topic), now);
+  // A release may have given starts to all waiting jobs since that read. If a new job were parked then, it would start only after the
+  // next tick, although it need not wait behind other jobs.
+  const bound = known === undefined ? undefined : lastGiven(await limitedNow(ctx, topic), now);
   // rule: starts-given-shortly-ahead
-  const until = Math.min(now + STARTS_AHEAD, isCrowded ? (limited.until ?? now) : Number.POSITIVE_INFINITY);
+  const until = Math.min(now + STARTS_AHEAD, bound ?? Number.POSITIVE_INFINITY);
   // rule: no-start-before-lambda-follows
   const first = Math.max(await knownFollowedAt(ctx, topic), now);
   const wanted = jobs.map((home) => ({ start: Math.max(startsAt(home), first), last: lastStart(home) }));
-  const starts = await bookStarts(ctx, topic, { ...limitOf(ctx, topic), until, isCrowded }, wanted);
+  const starts = await bookStarts(
+    ctx,
+    topic,
+    { ...limitOf(ctx, topic), until, isCrowded: bound !== undefined },
+    wanted,
+  );
   return jobs.map((home, i) => {
     const start = starts[i];
     return start === undefined ? undefined : givenStartOf(ctx, home, now, start);
   });
+}
+
+/**
+ * Answers the last start that a release gave while more jobs waited for a start: ms since the epoch. While more jobs wait, no new job
+ * takes a later start. `undefined` if no more jobs wait, or if that start has passed: then no tick has given starts for a while, and
+ * every job may take a start.
+ */
+function lastGiven(limited: Limited | undefined, now: number): number | undefined {
+  const until = limited?.until ?? now;
+  return until > now ? until : undefined;
 }
 
 /** Makes the start of a job. The hold of a late job counts from `now`: the time by which the job was late before stays lateness. */

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
+import { parkedKey } from "../../../core/items.ts";
 import type { TopicPolicy } from "../../../core/policy.ts";
 import { enqueue } from "../../../protocol/file/enqueue.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
 import type { Context } from "../../../protocol/ports.ts";
 import { consume } from "../../support/consume.ts";
+import { isAt, meanwhile } from "../../support/scenes.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
 
 const LIMITED: Partial<TopicPolicy> = { tracking: "none", maxPerSecond: 1 };
@@ -19,17 +21,38 @@ async function runs(world: World, ctx: Context): Promise<Map<string, number>> {
   return counts;
 }
 
-test("an untracked job that was parked is sent once when no other job waits any more", async () => {
+/** Another process, with its own memory of the topic. */
+const processOf = ({ ctx, pool }: World): Context => ({ ...ctx, pool: Object.create(pool) });
+
+/** A topic whose parked jobs the tick in two seconds releases, all of them. The process `api` has read that jobs wait. */
+async function lastReleaseAhead(): Promise<{ world: World; api: Context }> {
   const world = createWorld({ topics: { t: LIMITED } });
-  // Another process, with its own memory of the topic.
-  const api: Context = { ...world.ctx, pool: Object.create(world.pool) };
+  const api = processOf(world);
   await world.tick();
   for (let i = 0; i < 160; i++) await world.file({ topic: "t" });
   await world.pass(118 * SECOND);
   await enqueue(api, { topic: "t", body: "{}", dueAt: world.now() });
-  // This tick releases the last jobs, but for five seconds the API still uses what it read before.
+  return { world, api };
+}
+
+test("a job that is filed just after the last release of its topic is sent at once", async () => {
+  const { world, api } = await lastReleaseAhead();
   await world.pass(4 * SECOND);
-  const { home } = await enqueue(api, { topic: "t", body: "{}", dueAt: world.now() + 200 * SECOND });
+  const dueAt = world.now() + 50 * SECOND;
+  const { home } = await enqueue(api, { topic: "t", body: "{}", dueAt });
+  expect(world.queues.messages({ topic: "t" }).at(-1)).toMatchObject({
+    body: expect.stringContaining(home.id),
+    visibleAt: dueAt,
+  });
+});
+
+test("an untracked job that is parked during the last release of its topic is sent once", async () => {
+  const { world, api } = await lastReleaseAhead();
+  // The process has just read that jobs wait. A tick that sweeps the job's minute and then releases the waiting jobs comes before the
+  // note is written.
+  meanwhile(world, isAt("paused#", "insert"), () => world.pass(2 * SECOND));
+  const { home } = await enqueue(api, { topic: "t", body: "{}", dueAt: world.now() + 170 * SECOND });
+  expect(world.pool.items()).toContainEqual(expect.objectContaining(parkedKey(home)));
   expect((await runs(world, world.ctx)).get(home.id)).toBe(1);
 });
 
