@@ -6,11 +6,12 @@ export type Post = (path: string, body: unknown) => Promise<string>;
 /** Makes a client of the HTTP API at `base` that uses as little CPU time as Node allows: it shares the machine with the API. */
 export function httpClient(base: string, connections: number): Post {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const { hostname, port } = new URL(base);
   return (path, body) =>
     new Promise((resolve, reject) => {
       const text = JSON.stringify(body);
       const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
-      const call = request(new URL(path, base), { agent, method: "POST", headers }, (response) => {
+      const call = request({ agent, hostname, port, path, method: "POST", headers }, (response) => {
         let answer = "";
         response.setEncoding("utf8");
         response.on("data", (chunk: string) => {

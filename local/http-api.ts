@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "./execution-environment.ts";
 import { gatewayAnswer, type HttpAnswer, httpAnswer } from "./http-answer.ts";
 import { decodePath, httpEvent } from "./http-event.ts";
@@ -87,13 +86,19 @@ async function answer(
     { method, url, headers, body, sourceIp: request.socket.remoteAddress ?? "" },
     { routeKey: route.key, pathParameters, requestId: randomUUID(), now: Date.now(), account },
   );
-  const tooLate = new AbortController();
-  const outcome = await Promise.race([
-    route.target.invoke(event),
-    sleep(route.target.timeoutMs, undefined, { signal: tooLate.signal }).catch(() => undefined),
-  ]);
-  tooLate.abort();
+  const outcome = await within(route.target.timeoutMs, route.target.invoke(event));
   return outcome ? httpAnswer(outcome) : gatewayAnswer(503, "Service Unavailable");
+}
+
+/** Answers what `answered` resolves to, or `undefined` after `ms`. */
+async function within<T>(ms: number, answered: Promise<T>): Promise<T | undefined> {
+  const { promise: over, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, ms, undefined);
+  try {
+    return await Promise.race([answered, over]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Answers without reading the rest of the request's body. The connection can then carry no other request, so it is closed. */
