@@ -1,19 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { AUDIT_AFTER } from "../../../core/constants.ts";
-import type { Cursor } from "../../../core/items.ts";
+import { type Cursor, cursorKey, sortable } from "../../../core/items.ts";
 import { addressOf } from "../../../core/job-id.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
+import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { enqueue } from "../../../protocol/file/enqueue.ts";
+import { resume } from "../../../protocol/hand-over/release.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
+import type { Context } from "../../../protocol/ports.ts";
 import { forecast } from "../../../protocol/read/forecast.ts";
 import { listJobs } from "../../../protocol/read/list.ts";
+import { reportTopics } from "../../../protocol/read/topics.ts";
 import { consume } from "../../support/consume.ts";
+import { cursors } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 
 describe("shards", () => {
-  const cursors = (world: World): Cursor[] =>
-    world.pool.items().filter((item): item is Cursor => "swept" in item);
-
   it("a new table's cursors begin at its creation, so that jobs filed before the first tick are found", async () => {
     const world = createWorld();
     await world.file({ delay: 4 * MINUTE });
@@ -67,6 +70,51 @@ describe("shards", () => {
     const runs = [];
     for (let i = 0; i < 5; i++) runs.push(...(await consume(world, "orders")));
     expect(runs).toHaveLength(30);
+  });
+});
+
+describe("after the number of shards was lowered", () => {
+  const JOBS = 20;
+  /** Jobs in four shards, of which writers use only the first from now on. `paused`: the jobs are parked. */
+  const lowered = async (paused = false): Promise<{ world: World; fewer: Context }> => {
+    const world = createWorld({ shards: 4 });
+    await world.tick();
+    if (paused) await pauseTopic(world.ctx, "orders");
+    for (let i = 0; i < JOBS; i++) await world.file({ delay: paused ? 0 : HOUR });
+    const fewer = { ...world.ctx, policy: { ...world.ctx.policy, shards: 1 } };
+    await tick(fewer, world.now() + MINUTE);
+    return { world, fewer };
+  };
+
+  it("lists and forecasts show the jobs of all shards", async () => {
+    const { fewer } = await lowered();
+    const range = { from: START, to: START + 2 * HOUR };
+    expect((await listJobs(fewer, { ...range, limit: 2 * JOBS })).homes).toHaveLength(JOBS);
+    expect(await forecast(fewer, range)).toEqual({ minutes: [{ minute: START + HOUR, count: JOBS }] });
+  });
+
+  it("a resume releases the parked jobs of all shards", async () => {
+    const { fewer } = await lowered(true);
+    expect(await resume(fewer, "orders", undefined)).toEqual({ released: JOBS, left: 0 });
+  });
+
+  it("the sweep lag is that of the slowest of all shards", async () => {
+    const { world, fewer } = await lowered();
+    const slow = cursors(world).find(({ pk }) => pk === cursorKey(3).pk) as Cursor;
+    world.pool.put({ ...slow, swept: sortable(START - HOUR) });
+    const [report] = await reportTopics(fewer, ["orders"]);
+    expect(report?.sweepLag).toBeGreaterThan(HOUR);
+  });
+
+  it("a writer that cannot read the number any more files no more jobs into the others", async () => {
+    const { world, fewer } = await lowered();
+    await enqueue(fewer, { topic: "orders", body: "{}", dueAt: START + HOUR });
+    await world.pass(2 * MINUTE, { ticks: false });
+    world.pool.hooks.before = ({ keys }) => {
+      if (keys.some(({ pk }) => pk === "meta")) throw new Error("no number");
+    };
+    const filed = await Promise.all(Array.from({ length: 20 }, () => world.file({ delay: HOUR })));
+    expect(new Set(filed.map(({ id }) => addressOf(id).shard))).toEqual(new Set([0]));
   });
 });
 
