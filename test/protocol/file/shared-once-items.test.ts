@@ -510,6 +510,17 @@ describe("a batch is recognised", () => {
     expect(world.visible("orders")).toHaveLength(1);
   });
 
+  it.each([1, 16])("if the number of shards was 4 at the first call, and is %i by now", async (shards) => {
+    const world = createWorld({ shards: 4 });
+    const jobs = Array.from({ length: 10 }, () => ({}));
+    const ids = idsOf(await file(world, jobs));
+    const { ctx, pool } = world;
+    // A process that does not remember the number.
+    const later = { ...ctx, pool: Object.create(pool), policy: { ...ctx.policy, shards } };
+    expect(idsOf(await file(world, jobs, later))).toEqual(ids);
+    expect(homes(world)).toHaveLength(10);
+  });
+
   it("if its topic was tracked at the first call", async () => {
     const world = createWorld();
     const ids = idsOf(await file(world, three));
