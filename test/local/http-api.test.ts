@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { Outcome } from "../../local/execution-environment.ts";
+import { openHttpApi } from "../../local/http-api.ts";
+import { parseRoute } from "../../local/routes.ts";
+
+const answer: Outcome = { outcome: "returned", payload: '{"statusCode":201}' };
+
+/** Calls a route whose function answers as `invoke` does, and whose integration waits `timeoutMs` for it. */
+async function statusOf(timeoutMs: number, invoke: () => Promise<Outcome>): Promise<number> {
+  const api = await openHttpApi(0);
+  api.serve([parseRoute("POST /jobs", { timeoutMs, invoke })], "000000000000");
+  try {
+    return (await fetch(`${api.url}/jobs`, { method: "POST" })).status;
+  } finally {
+    await api.stop(0);
+  }
+}
+
+test("a call gets status 503 if the function does not answer in the time of its integration", async () => {
+  expect(await statusOf(50, () => new Promise(() => {}))).toBe(503);
+});
+
+test("a call gets the answer of a function that takes less time", async () => {
+  expect(await statusOf(20_000, () => sleep(50, answer))).toBe(201);
+});
+
+test("a function that fails after that time changes nothing", async () => {
+  const failed = Promise.withResolvers<void>();
+  const invoke = async (): Promise<Outcome> => {
+    await sleep(100);
+    failed.resolve();
+    throw new Error("too late");
+  };
+  expect(await statusOf(10, invoke)).toBe(503);
+  await failed.promise;
+});
