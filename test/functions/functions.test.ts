@@ -96,6 +96,19 @@ test("the tick function sweeps only the shards that its event names, and refuses
   expect(shared.flushed).toBe(3);
 });
 
+test("the tick function begins nothing for its event once the event's time is over", async () => {
+  const { handler } = await import("../../functions/tick.ts");
+  const world = shared.world as World;
+  await handler({}, lambda(180 * SECOND));
+  await world.file({ topic: "orders", delay: 300 * SECOND });
+  await world.pass(200 * SECOND, { ticks: false });
+  const part = { shards: [0, 1], behind: [], hung: [] };
+  await handler({ ...part, until: world.now() }, lambda(180 * SECOND));
+  expect(world.queues.messages({ topic: "orders" })).toEqual([]);
+  await handler({ ...part, until: world.now() + SECOND }, lambda(180 * SECOND));
+  expect(world.queues.messages({ topic: "orders" })).toHaveLength(1);
+});
+
 test("a tick that fails throws its error, and its telemetry is still flushed", async () => {
   const { handler } = await import("../../functions/tick.ts");
   const world = shared.world as World;

@@ -4,6 +4,7 @@ import type { TickPart } from "../../../core/tick-part.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { sweepPart, tick } from "../../../protocol/hand-over/tick.ts";
+import type { Queues } from "../../../protocol/ports.ts";
 import { cursors } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 
@@ -181,6 +182,33 @@ describe("the overdue jobs of a shard", () => {
     expect(new Set(sentOf(world)).size).toBe(COUNT);
   });
 
+  const auditsIn = (world: World) =>
+    world.events.flatMap((event) => (event.type === "audited" ? event.shard : []));
+
+  it("are audited once, by an invocation that only audits, also if the tick keeps a part of the sweep", async () => {
+    const world = await backlog(1);
+    const parts: TickPart[] = [];
+    let calls = 0;
+    world.events.length = 0;
+    await tickShortly(world, async (part) => {
+      if (calls++ === 0) throw new Error("no concurrency is left");
+      parts.push(part);
+    });
+    expect(auditsIn(world)).toEqual([]);
+    for (const part of parts) await run(world, part);
+    expect(auditsIn(world)).toEqual([0]);
+    expect(parts.filter(({ ranges }) => ranges?.length === 0)).toHaveLength(1);
+  });
+
+  it("are audited by the tick if Lambda does not start that invocation", async () => {
+    const world = await backlog(1);
+    world.events.length = 0;
+    await tickShortly(world, async ({ ranges }) => {
+      if (ranges?.length === 0) throw new Error("no concurrency is left");
+    });
+    expect(auditsIn(world)).toEqual([0]);
+  });
+
   it("an invocation that runs twice, or long after its tick, sends no job a second time", async () => {
     const world = await backlog(1);
     const parts: TickPart[] = [];
@@ -222,6 +250,34 @@ it("the invocations of a tick do not take the messages of each other for a backl
   expect(parts.length).toBeGreaterThan(0);
   // As many jobs as there are ready messages count as jobs whose messages lie in the queue.
   expect(world.visible("t").length).toBeLessThanOrEqual(10 + 20);
+});
+
+it("a tick tells its invocations whose consumers are behind, and which queues have hung", async () => {
+  const world = createWorld({ shards: 4, topics: { behind: {}, hung: {}, well: {} } });
+  await world.tick();
+  // Each shard has jobs of the queue that hangs.
+  for (let i = 0; i < 40; i++) await world.file({ topic: "hung", delay: 5 * MINUTE });
+  await world.pass(HOUR, { ticks: false });
+  const others = Array.from({ length: 20 }, () => ({
+    body: messageText("behind", undefined, []),
+    delaySeconds: 0,
+  }));
+  await world.queues.send({ topic: "behind" }, others);
+  let lost = 0;
+  const queues: Queues = {
+    ...world.queues,
+    async send(queue, messages) {
+      if (!("topic" in queue) || queue.topic !== "hung") return world.queues.send(queue, messages);
+      lost += 15 * SECOND;
+      return messages.map(() => ({ outcome: "unreachable", reason: "TimeoutError" }));
+    },
+  };
+  const parts: TickPart[] = [];
+  const sweepers = { most: 1, start: async (part: TickPart) => void parts.push(part) };
+  // The tick works on one shard at once. The queue hangs in the first shard, and then the tick gives the others away.
+  const ctx = { ...world.ctx, queues, clock: () => world.now() + lost, sizes: { ...SIZES, shards: 1 } };
+  await tick({ ...ctx, sweepers }, world.now() + 150 * SECOND);
+  expect(parts).toMatchObject([{ behind: ["behind"], hung: [expect.stringContaining("hung")] }]);
 });
 
 it("an invocation for a part throws what a shard throws, after its other shards are done", async () => {
