@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Cursor, cursorKey, type Home } from "../../../core/items.ts";
+import { type Cursor, cursorKey, type Home, sortable } from "../../../core/items.ts";
+import { beforeTime } from "../../../core/position.ts";
+import { type Range, rangesText } from "../../../core/ranges.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { readCursor } from "../../../protocol/hand-over/cursor.ts";
@@ -137,4 +139,16 @@ describe("a cursor that an earlier version has written, with sort keys for posit
     );
     expect(homes.map(({ sk }) => sk)).not.toContain(swept);
   });
+});
+
+it("a cursor that an earlier version has moved past recorded ranges keeps only the ranges that lie after it", async () => {
+  const world = createWorld({ shards: 1 });
+  await world.tick();
+  const [first, second, third] = [1, 3, 5].map((hours) => {
+    const from = world.now() + hours * HOUR;
+    return { from: beforeTime(from), to: beforeTime(from + HOUR) };
+  }) as [Range, Range, Range];
+  const ahead = rangesText([first, second, third]) as string;
+  world.pool.put({ ...cursorOf(world), swept: sortable(world.now() + 3.5 * HOUR), ahead });
+  expect(await readCursor(world.ctx, 0)).toMatchObject({ swept: second.to, ahead: [third] });
 });
