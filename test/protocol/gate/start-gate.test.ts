@@ -256,6 +256,18 @@ describe("a limited topic", () => {
     expect(calls.flatMap(({ keys }) => keys).length).toBeLessThanOrEqual(4);
   });
 
+  test("costs a job one call more than a topic without a limit if no job waits: the counter", async () => {
+    const world = limited();
+    const operationsOf = async (topic: string) => {
+      await world.file({ topic, delay: MINUTE });
+      const calls = await callsOf(world, () => world.file({ topic, delay: MINUTE }));
+      return calls.flatMap(({ operation, keys }) => (keys.length === 0 ? [] : operation));
+    };
+    const without = await operationsOf("free");
+    expect(without).not.toContain("count");
+    expect((await operationsOf("slow")).toSorted()).toEqual(["count", ...without].toSorted());
+  });
+
   test("shares the starts among many who book at once with few calls each, whatever the limit", async () => {
     for (const maxPerSecond of [1 / 60, 2]) {
       const world = limited();
