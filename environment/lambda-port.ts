@@ -1,4 +1,5 @@
 import type { lambdaClient } from "../aws/lambda-client.ts";
+import { onFirstUse } from "../general/on-first-use.ts";
 
 /**
  * Makes a function that answers a port on Lambda's API. Its first call loads Lambda's client, and `make` makes the port. The client is
@@ -7,9 +8,5 @@ import type { lambdaClient } from "../aws/lambda-client.ts";
 export function lambdaPort<Port>(
   make: (client: ReturnType<typeof lambdaClient>) => Promise<Port>,
 ): () => Promise<Port> {
-  let port: Promise<Port> | undefined;
-  return () => {
-    port ??= import("../aws/lambda-client.ts").then((aws) => make(aws.lambdaClient()));
-    return port;
-  };
+  return onFirstUse(async () => make((await import("../aws/lambda-client.ts")).lambdaClient()));
 }

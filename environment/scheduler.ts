@@ -1,4 +1,5 @@
 import type { ScheduleTarget } from "../aws/schedule-target.ts";
+import { onFirstUse } from "../general/on-first-use.ts";
 import type { Context, Promotions, Schedules } from "../protocol/ports.ts";
 import type { Environment } from "./context.ts";
 
@@ -19,24 +20,30 @@ function targetIn(environment: Environment, name: string): ScheduleTarget | unde
   return value === undefined || value === "" ? undefined : (JSON.parse(value) as ScheduleTarget);
 }
 
+/** Loads Scheduler's client on first use, because few jobs are far ahead. */
 function lazyPromotions(target: ScheduleTarget): Promotions {
-  let loading: Promise<Promotions> | undefined;
-  const loaded = () => {
-    loading ??= loadPromotions(target);
-    return loading;
-  };
+  const loaded = onFirstUse(async () => {
+    const [{ promotionsClient }, { schedulerPromotions }] = await Promise.all([
+      import("../aws/scheduler-client.ts"),
+      import("../aws/promotions.ts"),
+    ]);
+    return schedulerPromotions({ client: promotionsClient(), target });
+  });
   return {
     put: async (id, time) => (await loaded()).put(id, time),
     remove: async (id) => (await loaded()).remove(id),
   };
 }
 
+/** Loads Scheduler's client on first use, because few calls are about schedules. */
 function lazySchedules(target: ScheduleTarget): Schedules {
-  let loading: Promise<Schedules> | undefined;
-  const loaded = () => {
-    loading ??= loadSchedules(target);
-    return loading;
-  };
+  const loaded = onFirstUse(async () => {
+    const [{ schedulerClient }, { schedulerSchedules }] = await Promise.all([
+      import("../aws/scheduler-client.ts"),
+      import("../aws/schedules.ts"),
+    ]);
+    return schedulerSchedules({ client: schedulerClient(), target });
+  });
   return {
     create: async (schedule, from) => (await loaded()).create(schedule, from),
     update: async (schedule, from) => (await loaded()).update(schedule, from),
@@ -44,22 +51,4 @@ function lazySchedules(target: ScheduleTarget): Schedules {
     remove: async (name) => (await loaded()).remove(name),
     list: async (limit, cursor) => (await loaded()).list(limit, cursor),
   };
-}
-
-/** Loads Scheduler's client on first use, because few jobs are far ahead. */
-async function loadPromotions(target: ScheduleTarget): Promise<Promotions> {
-  const [{ promotionsClient }, { schedulerPromotions }] = await Promise.all([
-    import("../aws/scheduler-client.ts"),
-    import("../aws/promotions.ts"),
-  ]);
-  return schedulerPromotions({ client: promotionsClient(), target });
-}
-
-/** Loads Scheduler's client on first use, because few calls are about schedules. */
-async function loadSchedules(target: ScheduleTarget): Promise<Schedules> {
-  const [{ schedulerClient }, { schedulerSchedules }] = await Promise.all([
-    import("../aws/scheduler-client.ts"),
-    import("../aws/schedules.ts"),
-  ]);
-  return schedulerSchedules({ client: schedulerClient(), target });
 }

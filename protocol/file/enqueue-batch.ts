@@ -26,8 +26,8 @@ export type BatchJob = {
 /** The answers about jobs of a batch. The caller must file a job without an answer with a once item of its own. */
 type Decided = Map<BatchJob, Enqueued | MinutehandError>;
 
-/** A job that the shared item names. `home`: its home, with the id that the item gives. `isOther`: its request differs from that of the first call. */
-type Named = { readonly asked: BatchJob; readonly home: Home; readonly isOther: boolean };
+/** A job that the shared item names. `home`: its home, with the id that the item gives. `isOtherRequest`: its request differs from that of the first call. */
+type Named = { readonly asked: BatchJob; readonly home: Home; readonly isOtherRequest: boolean };
 
 /**
  * Files jobs of one batch call and one topic with an `Idempotency-Key`. The jobs share one once item, because an item of its own costs
@@ -128,8 +128,8 @@ function jobsNamedBy(ctx: Context, item: SharedOnceItem, jobs: readonly BatchJob
     const found = named[asked.batch.at];
     if (!found) return [];
     const note = { token: asked.batch.token, expiresAt: item.expiresAt };
-    const isOther = found.hash !== shortHash(asked.job.once?.hash ?? "");
-    return { asked, home: trackedHomeOf(ctx, asked.home, found.id, note), isOther };
+    const isOtherRequest = found.hash !== shortHash(asked.job.once?.hash ?? "");
+    return { asked, home: trackedHomeOf(ctx, asked.home, found.id, note), isOtherRequest };
   });
 }
 
@@ -174,7 +174,7 @@ async function replay(
     if (own[i] !== undefined) continue;
     if (home instanceof Error) decided.set(asked, notFiledError(home));
     else if (!isUnreadable(home) && isOnceOver(item, home, now)) anew.push(one);
-    else if (one.isOther) decided.set(asked, differentRequest({ id: one.home.id }));
+    else if (one.isOtherRequest) decided.set(asked, differentRequest({ id: one.home.id }));
     else if (isUnreadable(home)) decided.set(asked, unreadableError(home));
     else if (home) found.push({ asked, home });
     else missing.push(one);
