@@ -5,7 +5,7 @@ import type { Row } from "./table.ts";
 export type Figure = {
   readonly name: string;
   readonly what: string;
-  /** The figure runs only if `--only` names it. */
+  /** The figure runs only if `--only` names it, or with `--write`. */
   readonly isSlow?: true;
   readonly measure: (rig: Rig) => Promise<Row[]>;
 };

@@ -4,10 +4,10 @@ import { enqueueMany } from "../protocol/file/enqueue.ts";
 import type { NewJob } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
 
-/** The body of each job. A home with it has about 400 bytes. */
+/** The body of each job. A home with this body has about 270 bytes while its job waits, and about 375 when the job is done. */
 export const BODY = { text: "remind the owner of the shop that an order is still unpaid", order: 31_415_926 };
 
-/** So far ahead that filing a job sends no message. */
+/** How far ahead a job is due if filing it must send no message: ms. */
 export const FAR = DAY;
 
 export function newJobs(count: number, topic: string, dueAt: (index: number) => number): NewJob[] {

@@ -38,7 +38,7 @@ ceiling: what a plain AWS SDK client reaches on the same emulators in the same r
 
   --only NAME[,NAME]  only these figures; without it all figures except list, in less than 7 minutes
   --quick             smaller counts, to try out the program: its numbers mean little
-  --write             all figures, with list, about 20 minutes; writes the table of docs/internals/benchmarks.md
+  --write             all figures, with list, about 10 minutes; writes the table of docs/internals/benchmarks.md
   --help              this text
 
 Figures:

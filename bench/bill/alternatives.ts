@@ -3,7 +3,7 @@ import { CACHE_NODES, FREE_SCHEDULED_INVOCATIONS, MONTH_HOURS, PRICES } from "..
 import { POLLS_A_MONTH } from "./calculator.ts";
 import type { Plan } from "./plan.ts";
 
-/** What else could run the jobs of a plan. */
+/** Another way to run the jobs of a plan. */
 export type Alternative = {
   readonly name: string;
   /** Dollars a month, by what they are paid for. Absent: the alternative cannot wait as long as these jobs do. */
@@ -114,7 +114,7 @@ function redis(plan: Plan): Alternative {
   return {
     name: "A Redis that runs all month",
     lines: { nodes: nodes * node.hour * MONTH_HOURS, workers: count * worker * MONTH_HOURS },
-    counts: `${nodes} nodes ${node.name} of ElastiCache for Valkey in two zones, and ${count} small workers on Fargate. The nodes hold the jobs that wait in an average hour: the body and ${REDIS_JOB / 1024} KB of each.`,
+    counts: `${nodes} nodes ${node.name} of ElastiCache for Valkey in two zones, and ${count} small workers on Fargate, however many jobs there are. The nodes hold the jobs that wait on average: the body and ${REDIS_JOB / 1024} KB for each.`,
     cannot:
       "It may lose acknowledged jobs when a node fails, because it copies them to the other node a moment later. It costs as much when no job comes, and you operate it.",
   };

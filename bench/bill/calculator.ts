@@ -10,7 +10,7 @@ const MONTH_SECONDS = MONTH_HOURS * 3600;
 /** DynamoDB counts a write by KB, and a read by 4 KB ("Read and write operations", DynamoDB Developer Guide). Bytes. */
 const WRITE_UNIT = 1024;
 const READ_UNIT = 4096;
-/** SQS and an HTTP API count a request by this many bytes ("Amazon SQS pricing", "Amazon API Gateway pricing"). */
+/** SQS and an HTTP API charge one request for each part of this size: bytes ("Amazon SQS pricing", "Amazon API Gateway pricing"). */
 const SQS_REQUEST = 64 * 1024;
 const API_CALL = 512 * 1024;
 
@@ -85,7 +85,7 @@ export const POLLS_A_MONTH = (ASSUMED.pollers * MONTH_SECONDS) / ASSUMED.pollSec
 
 type Point = { readonly jobs: number; readonly usage: Usage };
 
-/** What a month of this plan uses. It is the sum of differences that the bill has measured, each for one property of the jobs. */
+/** Answers the usage of a month of this plan. For each property of the jobs, adds a difference between two workloads of the bill. */
 export function monthOf(plan: Plan): Usage {
   const { jobs, kind, filed, arrival, consumer } = plan;
   const run = jobs * (1 - plan.cancelled);
@@ -147,7 +147,7 @@ function furtherWorkers({ workers, consumer }: Plan): Usage {
 
 /** Adds the storage while a job waits, and the storage of finished jobs that differs from that of the bill. */
 function withStorage(usage: Usage, { kind, jobs, delayDays, retentionDays }: Plan, run: number): Usage {
-  // `retention` says nothing of untracked jobs that run: nobody records their end.
+  // `retention` does not apply to untracked jobs that run, because no process records their end.
   const retained = kind === "untracked" ? jobs - run : jobs;
   const months = (jobs * delayDays + retained * (retentionDays - BILL.retentionDays)) / MONTH_DAYS;
   return {
@@ -159,7 +159,7 @@ function withStorage(usage: Usage, { kind, jobs, delayDays, retentionDays }: Pla
 }
 
 /**
- * Adds what larger bodies than those of the bill use. A write counts the whole item: the body, and as many further bytes as a
+ * Adds the usage of bodies that are larger than those of the bill. A write counts the whole item: the body, and as many further bytes as a
  * finished job of the bill has. A body goes through SQS twice, when its message is sent and when it is received.
  */
 function withBodies(usage: Usage, { jobs, filed, consumer, bodyBytes }: Plan, run: number): Usage {

@@ -17,7 +17,7 @@ export type Deployed = {
 
 type Resource = { readonly Type: string; readonly Properties: { readonly MemorySize?: number } };
 
-/** What the logical id of each function has in it. */
+/** For each function, the pattern of its logical id. No other function has an id that matches. */
 const LOGICAL_IDS = {
   api: /Handler(?!ordertimeout)/,
   receive: /Receive/,

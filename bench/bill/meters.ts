@@ -36,7 +36,7 @@ export function meteredDynamo(clock: () => number, createdAt: number, usage: Usa
         const found = rowsIn(operation, output);
         usage.readUnits += readsOf(operation, input, found);
         usage.bodyReads += found.filter(hasBody).length;
-        // A refused statement is charged as a write. All items of the benchmark are smaller than 1 KB.
+        // A refused statement is charged as a write. Here all refused items are smaller than 1 KB.
         usage.writeUnits += refusedStatements(operation, output) + checksOf(operation, input);
         return output;
       } catch (refused) {

@@ -13,7 +13,7 @@ export type Usage = {
   logBytes: number;
   metricHours: number;
   alarmHours: number;
-  /** Of the metric hours, those of metrics that each topic has of its own. */
+  /** The part of `metricHours` for metrics that each topic has of its own. */
   topicMetricHours: number;
   /**
    * How many writes and reads have a body, and for how many months bodies are stored. The fields above count them too. From these
@@ -24,7 +24,7 @@ export type Usage = {
   bodyStoredMonths: number;
 };
 
-/** What one workload used: `per` job, or in a month. */
+/** The usage of one workload: of one job, or of a month, as `per` says. */
 export type Billed = { readonly workload: string; readonly per: "job" | "month"; readonly usage: Usage };
 
 /** What all workloads used, and how their jobs were: the bytes of each body, and for how many days a finished job was stored. */

@@ -173,7 +173,7 @@ async function burstOf(
   const without = scaled(idle.usage, hours / MONTH_HOURS);
   const spent = combined(queue.bill(), without, (all, idle) => Math.max(all - idle, 0));
   const { metricHours, topicMetricHours } = scaled(spent, 1 / MILLION);
-  // The metrics have values in no more hours if a million jobs are in the burst.
+  // In a burst of a million jobs, the metrics have values in as many hours as in this one.
   const usage = { ...scaled({ ...spent, ...stored }, 1 / COUNT), metricHours, topicMetricHours };
   return { workload, per: "job", usage };
 }

@@ -31,7 +31,7 @@ type Call = (method: string, path: string, body?: object) => Promise<void>;
  */
 export const list: Figure = {
   name: "list",
-  what: "pages of lists and parts of bulks, 1,000,000 pending jobs against 10,000; runs only with --only list, because filling a table takes minutes",
+  what: "pages of lists and parts of bulks, 1,000,000 pending jobs against 10,000; runs only with --only list or --write, because filling a table takes minutes",
   isSlow: true,
   async measure(rig) {
     const from = Date.now() + DAY;

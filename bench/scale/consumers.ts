@@ -34,7 +34,7 @@ const AT_ONCE = 10;
 const BATCH_JOBS = BATCH * 10;
 /** A claim and a settle each write the home. */
 const WRITES = 2;
-/** The jobs that run at once are claimed, run and settled. */
+/** How long it takes to claim, run and settle the jobs that run at once: ms. */
 const WAVE = ASSUMED.handler + 2 * ASSUMED.answer.dynamodb;
 
 /**

@@ -20,9 +20,9 @@ import { modelledQueue, modelledTable, type Usage } from "./services.ts";
 const NOW = Date.UTC(2026, 2, 1, 9, 0, 0);
 export const SHARDS = 8;
 export const JOBS = 20_000;
-/** Node compiles code that runs often, so the first rounds take longer. */
+/** How many rounds are played. The first half does not count, because Node compiles code that runs often. */
 export const ROUNDS = 6;
-/** So many ticks without jobs take about as long as one tick with jobs. */
+/** How many ticks without jobs take about as long as one tick with jobs. */
 const EMPTY_TICKS = 20;
 
 /**

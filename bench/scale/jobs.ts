@@ -11,7 +11,7 @@ const BODY_TEXT = JSON.stringify(BODY);
 /** The decimal digits that name a job in the random part of its id. */
 const DIGITS = 14;
 
-/** So many jobs are due between `from` and `from + span`, evenly spread: ms since the epoch, within one minute. */
+/** `count` jobs are due between `from` and `from + span`, evenly spread: ms since the epoch, within one minute. */
 export type Due = { readonly count: number; readonly from: number; readonly span: number };
 /** Answers the jobs that are due in a minute. */
 export type Load = (minute: number) => Due | undefined;

@@ -24,7 +24,7 @@ type Work = (ctx: Context, until: number) => Promise<void>;
 export type Lambda = {
   /** Starts an invocation, in an environment that is free or else in a new one. */
   invoke(work: Work): void;
-  /** How long each invocation took that has ended: ms. `killed`: how many took longer than the function may. */
+  /** How long each invocation that has ended took: ms. `killed`: how many took longer than the function may. */
   readonly durations: number[];
   readonly killed: () => number;
   readonly errors: unknown[];

@@ -12,7 +12,7 @@ export const AWS = {
   pageBytes: 1024 * 1024,
   /** "Configure Lambda function memory": a function with this much memory has a whole core. MiB. */
   memoryOfOneCore: 1769,
-  /** "Lambda scaling behavior": each function gets so many further environments in ten seconds. */
+  /** "Lambda scaling behavior": how many further environments each function gets in ten seconds. */
   environmentsInTenSeconds: 1000,
   /**
    * "Configuring scaling behavior for SQS event source mappings": without provisioned pollers a mapping begins with 5 invocations at
@@ -24,14 +24,14 @@ export const AWS = {
    * invocations are added in a minute, up to 20,000 invocations.
    */
   poller: { invocations: 10, receives: 10, aMinute: 1000, most: 20_000 },
-  /** "Amazon SQS message quotas": so many messages of a standard queue are in flight at most. */
+  /** "Amazon SQS message quotas": how many messages of a standard queue are in flight at most. */
   inFlight: 120_000,
 } as const;
 
 export const ASSUMED = {
   /** From a request until its answer, without the work of the caller's CPU: the values of the bill (`bench/bill/assumed.ts`). */
   answer: { dynamodb: 6, sqs: 12 },
-  /** One answer in a hundred takes so many times as long. */
+  /** How many times as long one answer in a hundred takes. */
   slowAnswer: 5,
   /**
    * The CPU work of sockets and TLS on a whole core, which the measured costs do not contain: for a call, for a job that is read, and for a
@@ -48,7 +48,7 @@ export const ASSUMED = {
   handler: 100,
   /** The memory of the consumer's function. MiB. */
   consumerMemory: 256,
-  /** DynamoDB splits a partition that was throttled for so long. AWS publishes no time. */
+  /** How long a partition is throttled before DynamoDB splits it. AWS publishes no time. */
   splitAfter: 5 * 60_000,
 } as const;
 
@@ -67,14 +67,14 @@ export const SETUPS: readonly Setup[] = [
   { name: "warm", partitions: 500, invocations: 1000 },
 ];
 
-/** So many pollers are provisioned, and the account has so much concurrency, where the tables say "pollers". */
+/** The pollers and the account's concurrency in the runs that the tables call "start with provisioned pollers". */
 export const PROVISIONED = { pollers: 200, invocations: 10_000 } as const;
 
 /** The tick's function (infra/tick.ts): MiB, and ms. */
 export const TICK = { memory: 1024, timeout: 180_000, margin: 20_000 } as const;
 
 /**
- * How a run is smaller than what it stands for. `jobs`: each modelled job stands for so many jobs of its bucket. So a page has fewer of
- * them, and each costs more. `jobsARequest`: how many jobs a request to SQS carries, up to ten packs of ten.
+ * How a run is smaller than what it stands for. `jobs`: how many jobs of its bucket each modelled job stands for. So a page has fewer
+ * modelled jobs, and each of them costs more. `jobsARequest`: how many jobs a request to SQS carries, up to ten packs of ten.
  */
 export type Scale = { readonly jobs: 1 | 10 | 100 | 500; readonly jobsARequest: number };

@@ -4,9 +4,9 @@ type What = "read" | "write";
 
 /** The physical partitions of a table, and what they admit. */
 export type Partitions = {
-  /** Whether a request for so many units is admitted now. If it is, it uses them up. */
+  /** Whether a request for this many units is admitted now. An admitted request uses the units up. */
   admits(what: What, pk: string, units: number): boolean;
-  /** Answers how long a write of so many units must wait for its turn: ms. Uses the units up. */
+  /** Answers how long a write of this many units must wait for its turn: ms. Uses the units up. */
   queueWrite(pk: string, units: number): number;
 };
 
@@ -21,7 +21,7 @@ type Partition = {
   halves?: readonly [Partition, Partition];
 };
 
-/** A partition that was not throttled for so long is not hot any more: ms. */
+/** After how long without throttling a partition is not hot any more: ms. */
 const COOL_AFTER = 30_000;
 
 /**

@@ -31,7 +31,7 @@ export type Scenario = {
   readonly until: number;
 };
 
-/** How late jobs were, or how long ticks took: ms. A time below 0 is before the due time. `null`: more jobs were missing at the end. */
+/** How late jobs were, or how long ticks took: ms. A time below 0 is before the due time. `null`: so many jobs were missing at the end that this time is unknown. */
 export type Times = { readonly p50: number | null; readonly p99: number | null; readonly max: number | null };
 
 /** What became of the jobs that were due after the first tick, with one kind of consumers. */
@@ -48,7 +48,7 @@ export type Starts = {
 
 /** Jobs that were due before the first tick count in `overdue` and `caughtUpAfter` alone. */
 export type Result = {
-  /** How many of them were handed over, and how long after the first tick the last one was: ms. */
+  /** How many of these jobs were handed over, and how long after the first tick the last of them was handed over: ms. */
   readonly overdue: number;
   readonly caughtUpAfter: number;
   /** How long after its due time SQS accepted each job. */
@@ -183,7 +183,7 @@ export function policyOf(shards: number, pack: number): Policy {
   return { shards, retention: 7 * day, deadRetention: 90 * day, topics: { [TOPIC]: { pack } } };
 }
 
-/** The number of shards, and their cursors as ticks have left them that were on time until `sweptAt`. */
+/** Answers the item with the number of shards, and the cursors. The cursors are as if all ticks until `sweptAt` had been on time. */
 export function cursorsAt(sweptAt: number, shards: number): Row[] {
   const trail = Array.from({ length: AUDIT_AFTER / BUCKET + 1 }, (_, i) => {
     const reachedAt = sweptAt - AUDIT_AFTER + i * BUCKET;

@@ -129,14 +129,14 @@ export function modelledQueue(
 }
 
 /**
- * How many jobs so many rows of a bucket stand for. A page has one row more than the pool wants, if there are more (`aws/read.ts`): this
- * row stands for itself.
+ * Answers how many jobs this many rows of a bucket stand for. If a bucket has more rows than the pool wants, a page has one row more (`aws/read.ts`).
+ * This row stands for itself.
  */
 export function jobsIn(rows: number, limit: number | undefined, { jobs }: Scale): number {
   return rows === limit ? (rows - 1) * jobs + 1 : rows * jobs;
 }
 
-/** How many requests to SQS a request with so many modelled messages stands for. */
+/** Answers how many requests to SQS a request with this many modelled messages stands for. */
 export function requestsFor(messages: number, { jobs, jobsARequest }: Scale): number {
   return jobs === 1 ? 1 : (messages * jobs) / jobsARequest;
 }

@@ -69,7 +69,7 @@ function count(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
 
-/** What jobs cost that wait, as Markdown: their storage alone. No tick reads them. */
+/** The cost of waiting jobs, as Markdown: only their storage, because no tick reads them. */
 export function pendingTable(): string {
   const rows = [1e6, 1e9].map((jobs) => {
     const gigabytes = (jobs * (WAITING_BYTES + BILL.bytesPerStoredItem)) / 1e9;

@@ -23,8 +23,8 @@ export type Workload = {
 const onTime = { from: START, sweptAt: START - BUCKET };
 
 /**
- * The jobs of the burst are due from 5 s after a tick's limit on. So they are in the queue only if the next tick sends them, which has
- * 115 s less than it has for any other job.
+ * The jobs of the burst are due from 5 s after a tick's limit on. So only the next tick can send them. It begins 125 s before they are due:
+ * almost a minute later than for jobs that are due just before a limit.
  */
 const BURST_AT = START + 4 * BUCKET + 5 * SECOND;
 
@@ -32,7 +32,7 @@ const evenly =
   (count: number): Load =>
   (minute) => ({ count, from: minute, span: BUCKET });
 
-/** The same, but no job is due that the ticks before the first one have sent. */
+/** As `evenly`, but without the jobs that the ticks before the first modelled tick would have sent. */
 const fromNow =
   (count: number): Load =>
   (minute) =>
@@ -40,7 +40,7 @@ const fromNow =
 
 const OUTAGE_A_MINUTE = Math.round((10 * MILLION) / DAY_MINUTES);
 
-/** Jobs that start in the same second share messages, and messages of one page share requests. `seconds`: how long the bucket's jobs last. */
+/** Jobs that start in the same second share messages, and messages of one page share requests. `seconds`: over how many seconds the jobs of the bucket are spread. */
 function jobsARequest(bucket: number, seconds: number): number {
   const aSecond = Math.max(bucket / seconds, 1);
   const pack = aSecond / Math.ceil(aSecond / MOST_IN_PACK);

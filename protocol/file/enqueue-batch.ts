@@ -30,8 +30,8 @@ type Decided = Map<BatchJob, Enqueued | MinutehandError>;
 type Named = { readonly asked: BatchJob; readonly home: Home; readonly isOtherRequest: boolean };
 
 /**
- * Files jobs of one batch call and one topic with an `Idempotency-Key`. The jobs share one once item, because an item of its own costs
- * each job a write.
+ * Files jobs of one batch call and one topic with an `Idempotency-Key`. The jobs share one once item, because a once item for each job would cost
+ * one write for each job.
  *
  * The shared item is written before the homes, and decides for all calls of the same request: a job that the item does not name has a
  * once item of its own. So the item is also written if it names no job, as in an untracked topic. If the call dies before all homes are

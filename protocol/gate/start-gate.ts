@@ -166,8 +166,8 @@ export function isStartCounted({ uncounted, heldUntil }: Home): boolean {
 }
 
 /**
- * Answers the ids of the jobs with `spare` that are parked. `Home.spare`: the job may have been sent before, and its sender only makes sure
- * that it is sent. Such a job is left to the release if it is parked: the release gives it a start, and its note says since when
+ * Answers the ids of the jobs with `spare` that are parked. `Home.spare`: the job may have been sent before. The present sender only makes sure
+ * that the job is sent. Such a job is left to the release if it is parked: the release gives it a start, and its note says since when
  * it is held.
  */
 async function parkedAmong(ctx: Context, jobs: readonly Home[]): Promise<Set<string>> {

@@ -28,7 +28,7 @@ const FAILED_AT_ONCE = 8;
 /**
  * How a sweep has ended:
  * - `done`: all jobs that it was to hand over are handed over. The audit that follows writes `cursor`, so that one write is enough for both.
- * - `left`: the jobs in `ranges` are not handed over. They are overdue, and other shards come first. Or the time is over.
+ * - `left`: the jobs in `ranges` are not handed over. Either there was no time, or these jobs are overdue and the new jobs of other shards come first.
  * - `stopped`: SQS as a whole does not answer, another sweep goes on with the ranges, or looks were stored too late.
  */
 export type Swept =

@@ -101,7 +101,7 @@ function workOf(outer: Context, known?: KnownQueues): Work {
  * (`core/work-sizes.ts`).
  *
  * A sweep has two steps: first the jobs of the present minute and the next ones, and then the overdue jobs. All shards take the first step
- * before a shard takes the second step. Only the first shard takes both steps at once. So overdue jobs are handed over too if the tick has no
+ * before a shard takes the second step. Only the first shard takes the second step directly after the first step. So overdue jobs are handed over too if the tick has no
  * time for more. Each tick has another first shard. Audits begin only when the last sweep has begun.
  * @param division present: shards that are not swept in time are given to further invocations
  */

@@ -8,6 +8,8 @@ import { MONTH_HOURS } from "../../bench/prices.ts";
 export type Outcome = {
   readonly dollars: string;
   readonly perMillion?: string;
+  /** What the same queue costs without jobs. */
+  readonly idle: string;
   /** The parts of Minutehand's bill that cost half a cent or more, the largest first. */
   readonly lines: readonly { readonly name: string; readonly amount: string; readonly dollars: string }[];
   readonly alternatives: readonly {
@@ -52,6 +54,7 @@ export function outcomeOf(plan: Plan): Outcome {
   return {
     dollars: DOLLARS.format(dollars),
     ...(plan.jobs > 0 && { perMillion: DOLLARS.format((dollars / plan.jobs) * 1e6) }),
+    idle: DOLLARS.format(totalOf(costOf(monthOf({ ...plan, jobs: 0 })))),
     lines: largestFirst(cost).map(([name, part]) => ({
       name,
       amount: AMOUNTS[name](usage),

@@ -91,7 +91,7 @@ const TIMES: readonly (readonly [what: string, ms: number])[] = [
   ["a call issues a write at most this long after it chose the times in it", WRITER_DEADLINE],
   ["clocks may differ by", CLOCK_MARGIN],
   ["the schedule of a far job fires before the job is due by", PROMOTE_BEFORE],
-  ["a rate limit books starts after their jobs' due times ahead by at most", STARTS_AHEAD],
+  ["a rate limit books the start of a waiting job ahead by at most", STARTS_AHEAD],
   ["a process may act on the pauses that it has read for", PAUSE_KNOWN_FOR],
   ["an `Idempotency-Key` is remembered after the end of its job for", ONCE_AFTER],
   ["a ready queue keeps a message for", READY_RETENTION],

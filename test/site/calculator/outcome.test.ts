@@ -20,6 +20,13 @@ test("the lines add up to the total, the largest first", () => {
   expect(lines.find(({ name }) => name === "alarms")?.amount).toBe("10 alarms of CloudWatch");
 });
 
+test("says what the queue costs without jobs, which is a part of the total", () => {
+  const { idle, dollars } = outcomeFor("?jobs=1000000");
+  expect(idle).toBe(outcomeFor("?jobs=0").dollars);
+  expect(amount(idle)).toBeGreaterThan(0);
+  expect(amount(idle)).toBeLessThan(amount(dollars));
+});
+
 test("an idle queue has no price for a million jobs", () => {
   expect(outcomeFor("?jobs=0").perMillion).toBeUndefined();
 });
