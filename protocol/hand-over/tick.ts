@@ -119,14 +119,14 @@ async function workThrough(
   const inTurn = [...shards.slice(first), ...shards.slice(0, first)];
   let sweeps = inTurn.map((shard): SweepTask => ({ shard }));
   // The ranges that sweeps have left.
-  let rests: SweepTask[] = [];
+  let remainders: SweepTask[] = [];
   const audits: number[] = [];
   // The shards that this invocation sweeps to their ends.
   const own = new Set<number>(division ? [] : shards);
   // Shared shards: the audit of such a shard is a piece of its own, which goes to a further invocation.
   const auditedElsewhere = new Set<number>();
   const giving: Promise<void>[] = [];
-  const doFirst = (task: SweepTask): void => void (task.ranges ? rests : sweeps).unshift(task);
+  const doFirst = (task: SweepTask): void => void (task.ranges ? remainders : sweeps).unshift(task);
   const give = (given: readonly SweepTask[]): void => {
     if (!division || given.length === 0) return;
     if (!division.isByShard) for (const { shard, ranges } of given) if (ranges) auditedElsewhere.add(shard);
@@ -144,11 +144,11 @@ async function workThrough(
   const isOwn = ({ shard }: SweepTask): boolean => own.has(shard);
   const take = (): SweepTask | undefined => {
     if (division?.isTime()) {
-      const given = [...sweeps, ...rests].filter((task) => !isOwn(task));
-      [sweeps, rests] = [sweeps.filter(isOwn), rests.filter(isOwn)];
+      const given = [...sweeps, ...remainders].filter((task) => !isOwn(task));
+      [sweeps, remainders] = [sweeps.filter(isOwn), remainders.filter(isOwn)];
       give(given);
     }
-    return sweeps.shift() ?? rests.shift();
+    return sweeps.shift() ?? remainders.shift();
   };
   // The cursors that sweeps have left to the audits of their shards.
   const unsaved = new Map<number, ShardCursor>();
@@ -174,7 +174,7 @@ async function workThrough(
     if (next && ctx.clock() < end) {
       // Only overdue jobs are left.
       if (shard === inTurn[0] && !division?.isTime()) await sweep(next);
-      else rests.push(next);
+      else remainders.push(next);
     } else if (!next || !mayBeGiven) {
       if (swept?.outcome === "done" && swept.cursor) unsaved.set(shard, swept.cursor);
       if (!auditedElsewhere.has(shard)) audits.push(shard);
@@ -201,5 +201,5 @@ async function workThrough(
   do {
     await Promise.all(Array.from({ length: atOnce }, lane));
     await Promise.all(giving.splice(0));
-  } while (sweeps.length + rests.length + audits.length > 0);
+  } while (sweeps.length + remainders.length + audits.length > 0);
 }
