@@ -1,11 +1,15 @@
+import { CLOCK_MARGIN, STARTS_AHEAD } from "../../core/constants.ts";
 import { startsAt } from "../../core/home.ts";
 import { type Home, type Key, parkedKey } from "../../core/items.ts";
+import { isUnreadable } from "../../core/readable.ts";
+import { chunksOf } from "../../general/batches.ts";
 import { knownResume, pauseBounds } from "../gate/known-pauses.ts";
 import { limitedTopics } from "../gate/limited-topics.ts";
 import { isStartAhead, type KnownJobs } from "../gate/start-gate.ts";
 import { isLimited, isNamed } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { readApart } from "../store/read-apart.ts";
+import { readHomesApart } from "../store/read-job.ts";
 import type { Backlogs } from "./backlog.ts";
 
 /** The error of each job whose note cannot be read, by the job's id. Sweeps and audits look at these jobs again later. */
@@ -74,6 +78,40 @@ export async function findLeftToReleases(
     [...asked, ...unsent],
     [...asked.map(parkedKey), ...keysBefore],
   );
+  // A limit gives starts only to parked jobs that are due soon. So a sweep on time reads no home a second time.
+  const soon = now + STARTS_AHEAD + CLOCK_MARGIN;
+  const mayBeReleased = (home: Home): boolean =>
+    startsAt(home) < soon || resuming.has(home.topic) || !isLimited(ctx, home.topic);
+  const doubtful = asked.filter(
+    (home) => home.untracked === true && !left.has(home.id) && !unread.has(home.id) && mayBeReleased(home),
+  );
+  const released = await releasedSince(ctx, doubtful);
+  return { left: new Set([...left, ...released.left]), unread: new Map([...unread, ...released.unread]) };
+}
+
+/**
+ * Finds the jobs to which a release has given starts since their homes were read. The release removes the note of a job after it has sent the
+ * job, or after it has filed a look at a start far ahead. So a job without a note may have been released a moment ago.
+ */
+async function releasedSince(
+  ctx: Context,
+  homes: readonly Home[],
+): Promise<{ left: ReadonlySet<string>; unread: Unread }> {
+  const left = new Set<string>();
+  const unread = new Map<string, Error>();
+  // The homes have bodies, so only some are in memory at once.
+  for (const some of chunksOf(homes, ctx.sizes.heads)) {
+    const found = await readHomesApart(
+      ctx,
+      some.map(({ id }) => id),
+    );
+    for (const [i, { id, heldUntil }] of some.entries()) {
+      const present = found[i];
+      if (present instanceof Error) unread.set(id, present);
+      else if (!present || isUnreadable(present) || present.heldUntil === heldUntil) continue;
+      else if ([present.sentFor, present.uncounted].includes(present.heldUntil)) left.add(id);
+    }
+  }
   return { left, unread };
 }
 

@@ -2,10 +2,12 @@ import { expect, test } from "vitest";
 import { parkedKey } from "../../../core/items.ts";
 import type { TopicPolicy } from "../../../core/policy.ts";
 import { enqueue } from "../../../protocol/file/enqueue.ts";
+import { release } from "../../../protocol/hand-over/release.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
 import type { Context } from "../../../protocol/ports.ts";
 import { consume } from "../../support/consume.ts";
 import { isAt, meanwhile } from "../../support/scenes.ts";
+import { sweepAll } from "../../support/sweep-all.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
 
 const LIMITED: Partial<TopicPolicy> = { tracking: "none", maxPerSecond: 1 };
@@ -54,6 +56,17 @@ test("an untracked job that is parked during the last release of its topic is se
   const { home } = await enqueue(api, { topic: "t", body: "{}", dueAt: world.now() + 170 * SECOND });
   expect(world.pool.items()).toContainEqual(expect.objectContaining(parkedKey(home)));
   expect((await runs(world, world.ctx)).get(home.id)).toBe(1);
+});
+
+test("untracked jobs that a release sends while a late sweep reads them are sent once", async () => {
+  const world = createWorld({ shards: 1, topics: { t: LIMITED } });
+  await world.tick();
+  for (let i = 0; i < 30; i++) await world.file({ topic: "t", delay: 190 * SECOND });
+  // Two ticks are missed. So the next tick sweeps these jobs and releases some of them at the same time.
+  await world.pass(130 * SECOND, { ticks: false });
+  meanwhile(world, isAt("paused#", "read"), () => release(world.ctx, "t", undefined, world.now() + MINUTE));
+  await sweepAll(world.ctx, 0, world.now() + MINUTE);
+  expect([...(await runs(world, world.ctx)).values()]).toEqual(Array.from({ length: 30 }, () => 1));
 });
 
 test.each<[string, Partial<TopicPolicy>, Partial<TopicPolicy>]>([
