@@ -36,7 +36,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...["protocol/file", "protocol/change", "protocol/run", "protocol/read", "protocol/hand-over"],
     ...["protocol/store", "protocol", "core", "general"],
   ],
-  environment: ["aws", "protocol", "core"],
+  environment: ["aws", "protocol", "core", "general"],
   client: ["environment", "http", "aws", "protocol", "core", "general"],
   consumer: [
     ...["environment", "http", "aws", "protocol/run", "protocol/file", "protocol/send", "protocol/store"],

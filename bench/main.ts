@@ -13,7 +13,7 @@ import { sourceMaps } from "./figures/source-maps.ts";
 import { spread } from "./figures/spread.ts";
 import { units } from "./figures/units.ts";
 import { type BenchOptions, helpText, parseCommandLine } from "./options.ts";
-import { measuredText, PAGE, pageWith } from "./page.ts";
+import { formatPage, measuredText, PAGE, pageWith } from "./page.ts";
 import { startRig } from "./rig.ts";
 import { markdownTable, type Row } from "./table.ts";
 
@@ -64,7 +64,10 @@ async function run({ quick, only, write }: BenchOptions): Promise<void> {
   say(`all took ${(tookMs / 1000).toFixed(0)} s`);
   if (!write) return;
   if (process.exitCode === 1) say("the page was not written, because a figure failed");
-  else writeFileSync(PAGE, pageWith(readFileSync(PAGE, "utf8"), measuredText(rows, tookMs / MINUTE)));
+  else {
+    writeFileSync(PAGE, pageWith(readFileSync(PAGE, "utf8"), measuredText(rows, tookMs / MINUTE)));
+    formatPage();
+  }
 }
 
 function readOptions(): BenchOptions {
