@@ -61,14 +61,10 @@ export function partsIn(ranges: readonly Range[], within: readonly Range[]): Ran
   );
 }
 
-/** Answers how much time ranges span together: ms. */
-export function lengthOf(ranges: readonly Range[]): number {
-  return ranges.reduce((sum, { from, to }) => sum + timeOf(to) - timeOf(from), 0);
-}
-
 /** Divides ranges into shares of about the same length of time, at most `count`. Each share has at least one range. */
 export function sharesOf(ranges: readonly Range[], count: number): Range[][] {
-  const length = Math.max(Math.ceil(lengthOf(ranges) / count), 1);
+  const total = ranges.reduce((sum, { from, to }) => sum + timeOf(to) - timeOf(from), 0);
+  const length = Math.max(Math.ceil(total / count), 1);
   const shares: Range[][] = [];
   let share: Range[] = [];
   let room = length;

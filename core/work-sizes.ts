@@ -24,7 +24,7 @@ export type Sizes = {
   readonly tickBytes: number;
   /** How many shards a tick sweeps or audits at once. */
   readonly shards: number;
-  /** How long a tick sweeps and audits alone before it starts further invocations for the shards that are not done: ms. After an outage it does not wait. */
+  /** How long a tick sweeps and audits alone before it starts further invocations for the shards that are not done: ms. */
   readonly alone: number;
   /** How many notes of parked jobs one read of a shard answers. */
   readonly parkedPage: number;

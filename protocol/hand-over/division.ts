@@ -1,6 +1,6 @@
 import { BUCKET } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { lengthOf, type Range, sharesOf } from "../../core/ranges.ts";
+import { type Range, sharesOf } from "../../core/ranges.ts";
 import type { KnownQueues, TickPart } from "../../core/tick-part.ts";
 import type { Context } from "../ports.ts";
 import { type Backlogs, topicsBehind } from "./backlog.ts";
@@ -11,13 +11,6 @@ import { type Backlogs, topicsBehind } from "./backlog.ts";
  */
 const SWEEPERS_WORK_FOR = BUCKET - 5_000;
 
-/**
- * If a sweep has left overdue ranges of more than this length, the tick does not work alone any longer: ms. Then no tick has come for a while,
- * and the jobs that are due now wait in the shards that this tick has not swept yet. The cursor of a new shard begins `AUDIT_AFTER` before the
- * present, so its first sweep leaves less.
- */
-const LONG_BACKLOG = 15 * BUCKET;
-
 /** How many further invocations share one shard at most: they all write the cursor of the shard. */
 const MOST_A_SHARD = 8;
 
@@ -26,7 +19,7 @@ export type SweepTask = { readonly shard: number; readonly ranges?: readonly Ran
 
 /** How a tick gives shards to further invocations. */
 export type Division = {
-  /** When the time of working alone ends at the latest: ms since the epoch. */
+  /** When the time of working alone ends: ms since the epoch. */
   readonly at: number;
   /** From this time on, sweeps of this tick begin nothing new, here and in further invocations: ms since the epoch. Soon after, the next tick begins. */
   readonly end: number;
@@ -36,11 +29,8 @@ export type Division = {
   readonly canGive: () => boolean;
   /** Whether it is time to give shards away. */
   readonly isTime: () => boolean;
-  /**
-   * Says that a sweep has succeeded, and what it has left. As long as no sweep has succeeded, no invocation is started: its sweeps would
-   * probably fail too.
-   */
-  readonly worked: (left: readonly Range[]) => void;
+  /** Says that a sweep has succeeded. As long as no sweep has succeeded, no invocation is started: its sweeps would probably fail too. */
+  readonly worked: () => void;
   /** Divides these tasks among further invocations. Answers the tasks that this invocation must do itself. */
   readonly give: (tasks: readonly SweepTask[]) => Promise<SweepTask[]>;
 };
@@ -65,7 +55,6 @@ export function divisionOf(
   const aShard = Math.min(Math.max(Math.floor(sweepers.most / shards), 1), MOST_A_SHARD);
   let left = sweepers.most;
   let hasWorked = false;
-  let isLong = false;
   let behind: Promise<string[]> | undefined;
   const canGive = (): boolean => left > 0 && ctx.clock() < end;
   return {
@@ -73,10 +62,9 @@ export function divisionOf(
     end,
     isByShard: aShard === 1,
     canGive,
-    isTime: () => hasWorked && canGive() && (isLong || at <= ctx.clock()),
-    worked(ranges) {
+    isTime: () => hasWorked && canGive() && at <= ctx.clock(),
+    worked() {
       hasWorked = true;
-      isLong ||= lengthOf(ranges) > LONG_BACKLOG;
     },
     async give(tasks) {
       const pieces = piecesOf(tasks, aShard, left);

@@ -18,7 +18,7 @@ import { sweepRest, sweepShard } from "./sweep.ts";
  * Does the work of one minute: sweeps each shard and then audits it, several shards at once. Beside that, releases parked jobs. At
  * the end, deletes from the DLQs the letters of jobs that are no longer dead.
  *
- * After five seconds (`sizes.alone`), or at once after an outage, the tick gives the shards that are not swept to further invocations
+ * After five seconds (`sizes.alone`), the tick gives the shards that are not swept to further invocations
  * (`ctx.sweepers`). So a backlog is worked off by many functions, and a queue without a backlog costs one invocation a minute. If one of
  * these invocations dies, the next tick goes on at the cursors of its shards.
  *
@@ -169,11 +169,11 @@ async function workThrough(
       ? sweepRest(ctx, shard, ranges, end, backlogs)
       : sweepShard(ctx, shard, end, backlogs);
     const swept = await guarded(sweeping, `the sweep of shard ${shard}`);
-    if (swept) division?.worked(swept.outcome === "left" ? swept.ranges : []);
+    if (swept) division?.worked();
     const next = swept?.outcome === "left" && { shard, ranges: swept.ranges };
     if (next && ctx.clock() < end) {
       // Only overdue jobs are left.
-      if (shard === inTurn[0] && !division?.isTime()) await sweep(next);
+      if (shard === inTurn[0]) await sweep(next);
       else remainders.push(next);
     } else if (!next || !mayBeGiven) {
       if (swept?.outcome === "done" && swept.cursor) unsaved.set(shard, swept.cursor);
