@@ -42,12 +42,10 @@ export async function moveToStarts(
   const filed = await insertApart(ctx, looks, now + patience);
   const moved = holds.filter((_, i) => !(filed[i] instanceof Error));
   // The homes have a deadline of their own: looks that take long to file must not use up the time of the other jobs.
-  const lookedAt = ctx.clock();
-  const outcomes = await writeStarts(ctx, moved, lookedAt + patience, ({ home, until }) => ({
+  const outcomes = await writeStarts(ctx, moved, ctx.clock() + patience, ({ home, until }) => ({
     revision: home.revision + 1,
-    // A release gives the starts of a limit, and they are near. So a window gave this start, and no limit has counted it. If a start is near
-    // by the time its look is stored, a sweep may have passed the look's place. Then the earlier entries of the job must send the job too.
-    ...(isNear(until, lookedAt) ? {} : { uncounted: until }),
+    // A release gives the starts of a limit, and they are near. So a window gave this start, and no limit has counted it.
+    ...(isNear(until, now) ? {} : { uncounted: until }),
   }));
   return filed.map((look) => (look instanceof Error ? look : outcomes.shift()));
 }

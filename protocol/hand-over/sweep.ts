@@ -211,8 +211,7 @@ function isFailure(handed: Handed): handed is Failure {
  * noted it may have died before it sent the job. So the sweep sends a job with such a start as soon as the start is near.
  */
 function isToSend({ sk, home }: Entry, limit: number, now: number): boolean {
-  if (home?.state !== "scheduled" || isMovedPast(home, sk)) return false;
-  if (isSentByRelease(home, sk) || hasLookAtStart(home, sk)) return false;
+  if (home?.state !== "scheduled" || isMovedPast(home, sk) || isSentByRelease(home, sk)) return false;
   return startsAt(home) < limit || (home.heldUntil !== undefined && isNear(home.heldUntil, now));
 }
 
@@ -223,15 +222,6 @@ function isToSend({ sk, home }: Entry, limit: number, now: number): boolean {
 function isSentByRelease(home: Home, sk: string): boolean {
   const { sentFor } = home;
   return sentFor !== undefined && sentFor === startsAt(home) && timeOf(sk) <= sentFor;
-}
-
-/**
- * Whether an untracked job has a look at its start, and this entry lies before the start. A window gave the start (`uncounted`), and the look
- * sends the job. After an outage a sweep may read both entries when the start is near or has passed. If this entry sent the job too, the job
- * would run twice, because no claim drops a second message.
- */
-function hasLookAtStart({ untracked, heldUntil, uncounted }: Home, sk: string): boolean {
-  return untracked === true && uncounted !== undefined && uncounted === heldUntil && timeOf(sk) < uncounted;
 }
 
 /**

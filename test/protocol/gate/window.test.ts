@@ -338,27 +338,6 @@ describe("a topic with a window", () => {
     expect((await pull(world, "loose")).map(({ id }) => id).sort()).toEqual([early.id, job.id].sort());
   });
 
-  test.each([
-    { when: "they were filed", after: -3 },
-    { when: "they were filed", after: 60 },
-    { when: "a pause ended", after: -3 },
-    { when: "a pause ended", after: 60 },
-  ])(
-    "of untracked jobs sends each job once if no tick ran when $when, until $after minutes after the opening",
-    async ({ when, after }) => {
-      const world = windowed();
-      await world.pass(HOUR);
-      await world.pass(10 * MINUTE, { ticks: false });
-      if (when === "a pause ended") await pauseTopic(world.ctx, "free");
-      for (let i = 0; i < 3; i++) await world.file({ topic: "free" });
-      await world.pass(SECOND, { ticks: false });
-      await resume(world.ctx, "free", undefined);
-      await world.pass(OPENS + after * MINUTE - world.now(), { ticks: false });
-      await world.pass(3 * HOUR);
-      expect(sent(world, "free")).toEqual([OPENS, OPENS, OPENS]);
-    },
-  );
-
   test("holds the retries of an untracked topic's consumer in their messages", async () => {
     const world = windowed();
     await world.pass(HOUR - SECOND);
