@@ -89,9 +89,13 @@ export async function findLeftToReleases(
   return { left: new Set([...left, ...released.left]), unread: new Map([...unread, ...released.unread]) };
 }
 
+function isSentByRelease({ sentFor, heldUntil }: Home): boolean {
+  return sentFor !== undefined && sentFor === heldUntil;
+}
+
 /**
- * Finds the jobs to which a release has given starts since their homes were read. The release removes the note of a job after it has sent the
- * job, or after it has filed a look at a start far ahead. So a job without a note may have been released a moment ago.
+ * Finds the jobs that a release has sent since their homes were read, or is about to send (`sentFor`). The release removes the note of a
+ * job after it has sent the job. So a job without a note may have been sent a moment ago.
  */
 async function releasedSince(
   ctx: Context,
@@ -107,9 +111,16 @@ async function releasedSince(
     );
     for (const [i, { id, heldUntil }] of some.entries()) {
       const present = found[i];
+      // A start without `sentFor` has a look. The process that filed the look may have died before it wrote the start, and the write may land
+      // only now. Then nobody but this sweep may send the job.
       if (present instanceof Error) unread.set(id, present);
-      else if (!present || isUnreadable(present) || present.heldUntil === heldUntil) continue;
-      else if ([present.sentFor, present.uncounted].includes(present.heldUntil)) left.add(id);
+      else if (
+        present &&
+        !isUnreadable(present) &&
+        present.heldUntil !== heldUntil &&
+        isSentByRelease(present)
+      )
+        left.add(id);
     }
   }
   return { left, unread };
