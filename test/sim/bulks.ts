@@ -51,9 +51,10 @@ export function bulksOf({
     changed(before: Home, after: Home): void {
       const jobs = moved.get(after.dueAt);
       if (!jobs) return;
-      // A new revision with another body or another hold leaves the time as it is.
-      const stays =
-        before.dueAt === after.dueAt && (before.body !== after.body || after.heldUntil !== undefined);
+      // A new revision with another body or another hold leaves the time as it is. So does a postponement beyond the job's bound, which
+      // only changes `wantedAt`.
+      const isAnother = before.body !== after.body || before.wantedAt !== after.wantedAt;
+      const stays = before.dueAt === after.dueAt && (isAnother || after.heldUntil !== undefined);
       if (!stays && jobs.has(after.id)) broken(after.id, `moved to ${after.dueAt} again by the same bulk`);
       jobs.add(after.id);
     },
