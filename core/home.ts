@@ -96,6 +96,14 @@ export function isBeyondBound({ postponeUntil }: Pick<Head, "postponeUntil">, no
   return postponeUntil !== undefined && postponeUntil <= now;
 }
 
+/**
+ * Says whether the release that gave an untracked job its present start also sends the job (`sentFor`). Until the release has sent the
+ * job, the job's note stays.
+ */
+export function isSentByRelease(home: Home): boolean {
+  return home.sentFor !== undefined && home.sentFor === startsAt(home);
+}
+
 /** Says whether a writer must send a job's message itself, because a sweep may already have passed the job's start. */
 export function isNear(start: number, now: number): boolean {
   return start <= now + NEAR;

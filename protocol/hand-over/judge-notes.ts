@@ -1,5 +1,12 @@
 import { WRITER_DEADLINE } from "../../core/constants.ts";
-import { hasCrashed, hasExpired, isNear, isNextRevision, startsAt } from "../../core/home.ts";
+import {
+  hasCrashed,
+  hasExpired,
+  isNear,
+  isNextRevision,
+  isSentByRelease,
+  startsAt,
+} from "../../core/home.ts";
 import { type Home, homeKey, type Parked, parkedSortTime, timeOf } from "../../core/items.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { hasUsableStart, isStartAhead, isStartCounted, startsOutsideWindow } from "../gate/start-gate.ts";
@@ -110,6 +117,6 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
  * Whether the release that gave an untracked job its start may still send the job. It sends the job within `WRITER_DEADLINE` or never.
  * Until then other releases must not send the job, since no claim drops a second message.
  */
-function isBeingSent({ sentFor, ...home }: Home, now: number): boolean {
-  return sentFor !== undefined && sentFor === startsAt(home) && now < sentFor + WRITER_DEADLINE;
+function isBeingSent(home: Home, now: number): boolean {
+  return isSentByRelease(home) && now < startsAt(home) + WRITER_DEADLINE;
 }

@@ -1,5 +1,5 @@
 import { CLOCK_MARGIN, STARTS_AHEAD } from "../../core/constants.ts";
-import { startsAt } from "../../core/home.ts";
+import { isSentByRelease, startsAt } from "../../core/home.ts";
 import { type Home, type Key, parkedKey } from "../../core/items.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { chunksOf } from "../../general/batches.ts";
@@ -89,10 +89,6 @@ export async function findLeftToReleases(
   return { left: new Set([...left, ...released.left]), unread: new Map([...unread, ...released.unread]) };
 }
 
-function isSentByRelease({ sentFor, heldUntil }: Home): boolean {
-  return sentFor !== undefined && sentFor === heldUntil;
-}
-
 /**
  * Finds the jobs that a release has sent since their homes were read, or is about to send (`sentFor`). The release removes the note of a
  * job after it has sent the job. So a job without a note may have been sent a moment ago.
@@ -112,7 +108,7 @@ async function releasedSince(
     for (const [i, { id, heldUntil }] of some.entries()) {
       const present = found[i];
       // A start without `sentFor` has a look. The process that filed the look may have died before it wrote the start, and the write may land
-      // only now. Then nobody but this sweep may send the job.
+      // only now. Then this sweep must send the job, because perhaps no other process does.
       if (present instanceof Error) unread.set(id, present);
       else if (
         present &&
