@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { readProcess } from "../../torture/process-tree.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const READY_MS = 90_000;
 const LOOK_EVERY_MS = 20;
 
 /** A local stack as `npm run local` starts it for a user: a process of its own, and the processes that it starts. */
@@ -53,13 +53,13 @@ export async function startStack(
   );
   closeSync(log);
   const output = () => readFileSync(file, "utf8");
-  const end = Date.now() + READY_MS;
+  const end = Date.now() + PATIENCE_MS;
   for (;;) {
     const url = /is up at (http:\/\/\S+)/.exec(output())?.[1];
     if (url !== undefined)
       return { url, pid: child.pid ?? -1, output, kill: (signal) => endChild(child, signal) };
     if (hasEnded(child)) throw new Error(`the local stack ended with ${child.exitCode}:\n${output()}`);
-    if (Date.now() > end) throw new Error(`the local stack was not up in time:\n${output()}`);
+    if (Date.now() > end) throw new Error(`the local stack did not come up:\n${output()}`);
     await sleep(LOOK_EVERY_MS);
   }
 }

@@ -9,6 +9,7 @@ import { LocalError } from "../../local/local-error.ts";
 import { readManifest } from "../../package/entries.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import { runSession, type Session } from "../deploy/session.ts";
+import { HANG_MS } from "../patience.ts";
 import { playCommonJs } from "./commonjs.ts";
 import { openConsoles } from "./console.ts";
 import { faultsIn } from "./contents.ts";
@@ -20,14 +21,13 @@ import { measureSaves } from "./saves.ts";
 import { playExistingApp, playStart } from "./start.ts";
 import { versionOf } from "./version.ts";
 
-const LIMIT_MS = 15 * 60_000;
 const UP_MS = 120_000;
 const RUN_MS = 60_000;
 const LOCAL = "minutehand local";
 
 await runSession("test:package", noOptions, async (session) => {
-  // After the limit, this stops as if a user had stopped it, so all programs that it has started end.
-  setTimeout(() => process.kill(process.pid, "SIGTERM"), LIMIT_MS).unref();
+  // If it hangs, this stops as if a user had stopped it, so all programs that it has started end.
+  setTimeout(() => process.kill(process.pid, "SIGTERM"), 3 * HANG_MS).unref();
   const app = join(session.folder, "shop");
   cpSync(join(import.meta.dirname, "app"), app, { recursive: true });
   const tarball = await pack(session);
