@@ -15,6 +15,9 @@ import { byBytes, storedValue } from "./stored-value.ts";
 
 type Row = Record<string, unknown>;
 
+/** The rows of one partition by sort key. `keys`: the sort keys in order, `undefined` until a page needs them. */
+type Partition = { readonly rows: Map<string, Row>; keys: string[] | undefined };
+
 /** One call, or one entry of a batch, because each entry of a batch can fail alone. */
 export type PoolCall = { readonly operation: keyof Pool; readonly keys: readonly Key[] };
 
@@ -50,30 +53,37 @@ export function memoryPool({
   clock: () => number;
   createdAt?: number;
 }): MemoryPool {
-  const partitions = new Map<string, Map<string, Row>>();
+  const partitions = new Map<string, Partition>();
   const hooks: PoolHooks = {};
 
-  const find = (key: Key): Row | undefined => partitions.get(key.pk)?.get(key.sk);
+  const find = (key: Key): Row | undefined => partitions.get(key.pk)?.rows.get(key.sk);
   const copyOf = (row: Row | undefined): Item | undefined => row && (storedValue(row) as Item);
 
   const put = (item: object): void => {
     const row = storedValue(item) as Row & Key;
     assertKey(row);
-    const partition = partitions.get(row.pk) ?? new Map<string, Row>();
-    partition.set(row.sk, row);
+    const partition = partitions.get(row.pk) ?? { rows: new Map<string, Row>(), keys: undefined };
+    if (!partition.rows.has(row.sk)) partition.keys = undefined;
+    partition.rows.set(row.sk, row);
     partitions.set(row.pk, partition);
   };
 
   const drop = (key: Key): void => {
     const partition = partitions.get(key.pk);
-    partition?.delete(key.sk);
-    if (partition?.size === 0) partitions.delete(key.pk);
+    if (!partition?.rows.delete(key.sk)) return;
+    partition.keys = undefined;
+    if (partition.rows.size === 0) partitions.delete(key.pk);
   };
 
   const apply = (change: Change): void => {
     const next: Row = { ...find(change.key), ...(storedValue(change.set) as Row) };
     for (const name of change.remove ?? []) delete next[name];
     put({ ...next, ...change.key });
+  };
+
+  const keysOf = (partition: Partition): readonly string[] => {
+    partition.keys ??= [...partition.rows.keys()].sort(byBytes);
+    return partition.keys;
   };
 
   /** Performs a single call or one entry of a batch: hook, deadline, effect, hook. */
@@ -107,10 +117,9 @@ export function memoryPool({
     partitions: () => partitions.keys(),
     holds: (pk) => partitions.has(pk),
     items: () =>
-      [...partitions.keys()].sort(byBytes).flatMap((pk) => {
-        const partition = partitions.get(pk) ?? new Map<string, Row>();
-        return [...partition.keys()].sort(byBytes).map((sk) => copyOf(partition.get(sk)) as Item);
-      }),
+      [...partitions]
+        .sort(([one], [other]) => byBytes(one, other))
+        .flatMap(([, partition]) => keysOf(partition).map((sk) => copyOf(partition.rows.get(sk)) as Item)),
 
     read: (keys) =>
       perform({ operation: "read", keys }, undefined, () => keys.map((key) => copyOf(find(key)))),
@@ -159,11 +168,10 @@ export function memoryPool({
 
     page: (pk, from, before, limit) =>
       perform({ operation: "page", keys: [] }, undefined, (): Page => {
-        const partition = partitions.get(pk) ?? new Map<string, Row>();
-        const between = [...partition.keys()]
-          .filter((sk) => byBytes(from, sk) < 0 && byBytes(sk, before) < 0)
-          .sort(byBytes);
-        const items = between.slice(0, limit).map((sk) => copyOf(partition.get(sk)) as Item);
+        const partition = partitions.get(pk);
+        if (!partition) return { items: [], more: false };
+        const between = keysOf(partition).filter((sk) => byBytes(from, sk) < 0 && byBytes(sk, before) < 0);
+        const items = between.slice(0, limit).map((sk) => copyOf(partition.rows.get(sk)) as Item);
         return { items, more: between.length > limit };
       }),
 
