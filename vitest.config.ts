@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { HANG_MS, PATIENCE_MS } from "./test/patience.ts";
 import tsconfig from "./tsconfig.json" with { type: "json" };
 
 const { paths } = tsconfig.compilerOptions;
@@ -8,14 +9,27 @@ const { paths } = tsconfig.compilerOptions;
 const AFTER_TEMPLATE = { groupOrder: 1 };
 
 // For each app that it synthesises, the CDK loads all schemas of CloudFormation, which takes three seconds of CPU time. Programs
-// that tests start inherit this variable. test/deploy/app.test.ts turns the validation on again, and treats its findings as errors.
+// that tests start inherit this variable. test/deploy/synth.long.test.ts turns the validation on again, and treats its findings as errors.
 process.env.CDK_VALIDATION = "false";
 
 // Tests start some hundred processes of Node. With cached compiled code, a command of the command line takes half the CPU time.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules", ".cache", "minutehand-tests");
 
 /** The test files that wait longest for their jobs. They begin first, and the other files run while they wait. */
-const FIRST = /\/e2e\/(?:kill|on-time)\.test\.ts$/;
+const FIRST = /\/e2e\/(?:kill\.long|on-time\.long|pause|schedules|window)\.test\.ts$/;
+
+type ProjectTest = NonNullable<TestProjectInlineConfiguration["test"]>;
+
+const LONG = "**/*.long.test.ts";
+/**
+ * Which test files a mode leaves out. A file that needs more than a few seconds of CPU time for what it proves, or waits for minutes, is
+ * named `*.long.test.ts`. `npm test` leaves these files out, `npm run test:long` (the mode `long`) runs only these, and any
+ * other mode, such as `all`, leaves nothing out.
+ */
+const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
+  test: [LONG],
+  long: ["**/!(*.long).test.ts"],
+};
 
 class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -33,22 +47,32 @@ class WaitingFirst extends BaseSequencer {
  * templates. `e2e`: the embedded stack over HTTP. `browser`: the console in Chromium, over the embedded stack, and the calculator. `life`: deployments
  * one after the other, to the place that `npm run test:deploy` chooses.
  */
-export default defineConfig({
-  // The examples import the package by its name.
-  resolve: {
-    alias: Object.fromEntries(
-      Object.entries(paths).map(([name, [source = ""]]) => [name, join(import.meta.dirname, source)]),
-    ),
-  },
-  test: {
-    // Tests spend most of their time waiting until jobs fall due, so run many files at once, also the longest.
-    maxWorkers: 12,
-    sequence: { sequencer: WaitingFirst },
-    globalSetup: ["test/temporary-folder.ts"],
-    projects: [
-      {
-        extends: true,
-        test: {
+export default defineConfig(({ mode }) => {
+  const leftOut = LEFT_OUT[mode] ?? [];
+  const project = (test: ProjectTest) => ({
+    extends: true as const,
+    test: { ...test, exclude: [...leftOut, ...(test.exclude ?? [])] },
+  });
+  return {
+    // The examples import the package by its name.
+    resolve: {
+      alias: Object.fromEntries(
+        Object.entries(paths).map(([name, [source = ""]]) => [name, join(import.meta.dirname, source)]),
+      ),
+    },
+    test: {
+      // Tests spend much of their time waiting until jobs fall due, so run many files at once, also the longest.
+      maxWorkers: 12,
+      sequence: { sequencer: WaitingFirst },
+      globalSetup: ["test/temporary-folder.ts"],
+      passWithNoTests: mode === "long",
+      // These limits only end tests that hang.
+      testTimeout: HANG_MS,
+      hookTimeout: HANG_MS,
+      teardownTimeout: HANG_MS,
+      expect: { poll: { timeout: PATIENCE_MS } },
+      projects: [
+        project({
           name: "unit",
           sequence: AFTER_TEMPLATE,
           // The files of a worker share its loaded modules, because loading took a third of the CPU time. So a test must undo its
@@ -56,89 +80,49 @@ export default defineConfig({
           isolate: false,
           include: [
             "test/layers.test.ts",
-            "test/docs/{pages,rooms,shell-blocks,words}.test.ts",
+            "test/docs/{pages,rooms,shell-blocks.long,words}.test.ts",
             "test/{types,cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,console,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
           ],
           exclude: ["test/testing/memory-*.test.ts"],
-          testTimeout: 60_000,
-          expect: { poll: { timeout: 30_000 } },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: "security",
-          sequence: AFTER_TEMPLATE,
-          include: ["test/security/**/*.test.ts"],
-          testTimeout: 60_000,
-          expect: { poll: { timeout: 30_000 } },
-        },
-      },
-      {
-        test: {
+        }),
+        project({ name: "security", sequence: AFTER_TEMPLATE, include: ["test/security/**/*.test.ts"] }),
+        project({
           name: "contract",
           sequence: AFTER_TEMPLATE,
           include: ["test/aws/**/*.test.ts", "test/testing/memory-*.test.ts", "test/sim/services.test.ts"],
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
-        },
-      },
-      {
-        test: {
+        }),
+        project({
           name: "sim",
           sequence: AFTER_TEMPLATE,
           // Let Node load the sources. In Vitest's own modules each use of an import calls a getter, and histories use imports in loops.
           experimental: { viteModuleRunner: false, nodeLoader: false },
           include: [
-            "test/sim/simulate.test.ts",
-            "test/sim/world/*.test.ts",
-            "test/sim/alarms/*.test.ts",
-            "test/sim/mutants/*.test.ts",
+            "test/sim/{world,alarms,mutants}/*.test.ts",
+            "test/sim/{simulate,histories.long}.test.ts",
           ],
-          testTimeout: 60_000,
-        },
-      },
-      {
-        test: {
+        }),
+        project({
           name: "template",
           // The CDK takes seconds to load, so load it once and not for each file.
           isolate: false,
           maxWorkers: 1,
           include: ["test/infra/**/*.test.ts", "test/docs/{tables,code-blocks}.test.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-        },
-      },
-      {
-        test: {
+        }),
+        project({
           name: "e2e",
           sequence: AFTER_TEMPLATE,
           include: ["test/e2e/**/*.test.ts"],
-          testTimeout: 290_000,
-          hookTimeout: 120_000,
           globalSetup: ["test/e2e/setup.ts"],
-        },
-      },
-      {
-        test: {
+        }),
+        project({
           name: "browser",
-          expect: { poll: { timeout: 20_000 } },
           include: ["test/browser/**/*.test.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
           globalSetup: ["test/browser/setup.ts"],
           // Pages and the stack share two cores. More pages at once would only make each of them slow.
           maxWorkers: 2,
-        },
-      },
-      {
-        test: {
-          name: "life",
-          sequence: AFTER_TEMPLATE,
-          include: ["test/life/**/*.test.ts"],
-          testTimeout: 600_000,
-        },
-      },
-    ],
-  },
+        }),
+        project({ name: "life", sequence: AFTER_TEMPLATE, include: ["test/life/**/*.test.ts"] }),
+      ],
+    },
+  };
 });

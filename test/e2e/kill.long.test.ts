@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { descendants } from "../../torture/process-tree.ts";
 import { type Api, apiAt } from "./api.ts";
 import { here } from "./here.ts";
-import { type RunningStack, stackOf, startStack } from "./running-stack.ts";
+import { freshDataDir, type RunningStack, removeDataDir, startStack } from "./running-stack.ts";
 import { fileSwept, type Swept } from "./swept.ts";
 
 type Batch = { results: { status: number; job: { id: string } }[] };
@@ -19,20 +19,21 @@ describe.skipIf(skip)(title, () => {
   let api: Api;
   let swept: Swept;
 
-  beforeAll(() => {
-    const mortal = inject("mortal");
-    if (mortal === undefined) throw new Error("the setup has started no stack to be killed");
-    dataDir = mortal.dataDir;
-    stack = stackOf(mortal);
+  beforeAll(async () => {
+    dataDir = freshDataDir();
+    stack = await startStack(dataDir);
     api = apiAt(stack.url);
-    swept = mortal.swept;
+    swept = await fileSwept(api);
   });
-  afterAll(() => stack.kill("SIGTERM"));
+  afterAll(async () => {
+    await stack.kill("SIGTERM");
+    removeDataDir(dataDir);
+  });
 
   // These two tests run at the same time, because the first waits for a sweep, and the second for the end of a lease.
   it.concurrent("of the tick hits it in the middle of a sweep (the last test checks the jobs of this sweep)", async () => {
     const before = stack.output();
-    // If the sweep of the setup's jobs has already begun, file jobs for a later sweep.
+    // If the sweep of these jobs has already begun, file jobs for a later sweep.
     if (HANDED_OVER.test(before)) swept = await fileSwept(api);
     await killDuringSweep(stack, before.length, 120_000);
   });

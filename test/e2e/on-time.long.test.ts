@@ -1,4 +1,4 @@
-import { describe, expect, inject, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sharedApi } from "./api.ts";
 import { startsOf } from "./starts.ts";
 import { SWEPT_AFTER } from "./swept.ts";
@@ -10,7 +10,7 @@ describe.concurrent("on time", () => {
   it.for([1, 2, 5, 70, SWEPT_AFTER])(
     "a job due in %i seconds runs once, and not before it is due",
     async (delay) => {
-      const id = inject("waiting")[delay] ?? "";
+      const { id } = await api.file({ topic: "reminders", delay, body: { text: `due in ${delay} s` } });
       const job = await api.until(id, ({ state }) => state === "done", delay * 1000 + 20_000);
       const dueAt = Date.parse(job.dueAt);
       expect(Date.parse(job.claimedAt ?? "")).toBeGreaterThanOrEqual(dueAt);

@@ -4,8 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+<<<<<<< HEAD
 import { readProcess } from "../../torture/process-tree.ts";
 import { PATIENCE_MS } from "../patience.ts";
+=======
+>>>>>>> 55052355 (Move the tests that take long out of npm test into npm run test:long)
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const LOOK_EVERY_MS = 20;
@@ -67,19 +70,6 @@ export async function startStack(
 /** `MINUTEHAND_E2E_DATABASE`: `native` or `portable`, by default what the runner chooses. */
 function databaseFlag({ MINUTEHAND_E2E_DATABASE }: NodeJS.ProcessEnv): string[] {
   return MINUTEHAND_E2E_DATABASE ? ["--database", MINUTEHAND_E2E_DATABASE] : [];
-}
-
-/** A stack that another process has started. */
-export function stackOf({ url, pid, dataDir }: { url: string; pid: number; dataDir: string }): RunningStack {
-  return {
-    url,
-    pid,
-    output: () => readFileSync(outputFile(dataDir), "utf8"),
-    kill: async (signal) => {
-      process.kill(pid, signal);
-      while (readProcess(pid) !== undefined) await sleep(LOOK_EVERY_MS);
-    },
-  };
 }
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {

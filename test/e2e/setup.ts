@@ -1,76 +1,22 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { apiAt, apiOf } from "./api.ts";
 import { deployedTarget } from "./deployed-stack.ts";
-import { cannot, PLACES, type Place } from "./places.ts";
-import { freshDataDir, outputFile, type RunningStack, removeDataDir, startStack } from "./running-stack.ts";
-import { fileSwept, SWEPT_AFTER, type Swept } from "./swept.ts";
+import { PLACES, type Place } from "./places.ts";
+import { freshDataDir, outputFile, removeDataDir, startStack } from "./running-stack.ts";
 import type { Target } from "./target.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
     target: Target;
-    /** The ids of the jobs of `on-time.test.ts`, by their delays in seconds. They are filed first, because the last is due in minutes. */
-    waiting: Record<number, string>;
-    /** A stack that tests may kill, and jobs that its sweep must hand over. `undefined` at a place where nothing can be killed. */
-    mortal: Mortal | undefined;
   }
 }
 
-type Mortal = { readonly url: string; readonly pid: number; readonly dataDir: string; readonly swept: Swept };
-
-/**
- * Opens the stack that all suites share, and at once files the jobs that wait longest. If processes can be killed at this place, starts a
- * second stack for that. Answers a function that stops these stacks.
- */
+/** Opens the stack that all suites share. Answers a function that stops this stack. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const stops: (() => Promise<void>)[] = [];
-  const stop = async () => {
-    await Promise.all(stops.map((one) => one()));
-  };
-  try {
-    const opened = await open(process.env);
-    stops.push(opened.stop);
-    const { target } = opened;
-    project.provide("target", target);
-    project.provide("waiting", await fileWaiting(target));
-    const mortal = cannot(target.place, "kills") === undefined ? await startMortal() : undefined;
-    if (mortal) stops.push(mortal.stop);
-    project.provide(
-      "mortal",
-      mortal && { ...mortal.mortal, swept: await fileSwept(apiAt(mortal.mortal.url)) },
-    );
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  const { target, stop } = await open(process.env);
+  project.provide("target", target);
   return stop;
-}
-
-async function fileWaiting(target: Target): Promise<Record<number, string>> {
-  const api = apiOf(target);
-  const waiting: Record<number, string> = {};
-  for (const delay of [SWEPT_AFTER, 70, 5, 2, 1]) {
-    const job = { topic: "reminders", delay, body: { text: `due in ${delay} s` } };
-    waiting[delay] = (await api.file(job)).id;
-  }
-  return waiting;
-}
-
-async function startMortal(): Promise<{ mortal: Omit<Mortal, "swept">; stop: () => Promise<void> }> {
-  const { dataDir, stack, stop } = await startOwn();
-  return { mortal: { url: stack.url, pid: stack.pid, dataDir }, stop };
-}
-
-async function startOwn(): Promise<{ dataDir: string; stack: RunningStack; stop: () => Promise<void> }> {
-  const dataDir = freshDataDir();
-  const stack = await startStack(dataDir);
-  const stop = async () => {
-    await stack.kill("SIGTERM");
-    removeDataDir(dataDir);
-  };
-  return { dataDir, stack, stop };
 }
 
 type Opened = { target: Target; stop: () => Promise<void> };
@@ -88,7 +34,12 @@ async function open({ MINUTEHAND_E2E_PLACE, MINUTEHAND_E2E_STACK = "" }: NodeJS.
 }
 
 async function embedded(): Promise<Opened> {
-  const { dataDir, stack, stop } = await startOwn();
+  const dataDir = freshDataDir();
+  const stack = await startStack(dataDir);
+  const stop = async () => {
+    await stack.kill("SIGTERM");
+    removeDataDir(dataDir);
+  };
   return {
     target: {
       place: "embedded",

@@ -64,8 +64,9 @@ async function checkRequests(session: Session, python: string): Promise<void> {
     args: [
       join(ROOT, "node_modules/vitest/vitest.mjs"),
       "run",
+      "--mode=long",
       "--project=security",
-      "test/security/every-path.test.ts",
+      "test/security/every-path.long.test.ts",
     ],
     cwd: ROOT,
     env: { ...process.env, MINUTEHAND_REQUESTS: file },

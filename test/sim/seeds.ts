@@ -14,7 +14,7 @@ export function freshSeed(): number {
 }
 
 /**
- * The first seed of `npm test`. It changes with every commit. All copies of the same files have the same first seed, with or
+ * The first seed of `npm test` and `npm run test:long`. It changes with every commit. All copies of the same files have the same first seed, with or
  * without git.
  */
 export function seedOfTree(): number {

@@ -1,10 +1,8 @@
 import { expect, it } from "vitest";
 import { bucketOf, sortable } from "../../../core/items.ts";
 import { attentionOf } from "../attention.ts";
-import { seedOfTree } from "../seeds.ts";
 import { simulatedDynamo } from "../services/dynamo.ts";
 import { NO_TROUBLE } from "../services/service.ts";
-import { simulate } from "../simulate.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -72,17 +70,4 @@ it("TTL deletes each item as late as is drawn for it", () => {
   expect(dynamo.row("key", "late")).toBeDefined();
   dynamo.expire(NOW + 49 * HOUR, lateOf);
   expect(dynamo.row("key", "late")).toBeUndefined();
-});
-
-it("keeps every promise in histories of weeks", { timeout: 300_000 }, async () => {
-  const broken: string[] = [];
-  const first = seedOfTree();
-  for (let seed = first; seed < first + 2; seed++) {
-    const { violation } = await simulate(seed, { weeks: true });
-    if (violation)
-      broken.push(
-        `npm run sim -- --weeks --seeds 1 --from ${seed}  # ${violation.promise}: ${violation.text}`,
-      );
-  }
-  expect(broken).toEqual([]);
 });

@@ -1,0 +1,15 @@
+import { simulate } from "./simulate.ts";
+
+/**
+ * Plays `count` histories, the first with the seed `from`, and answers a line for each history that broke a promise. The line has the
+ * command that plays the history again.
+ */
+export async function brokenFrom(from: number, count: number, { weeks = false } = {}): Promise<string[]> {
+  const broken: string[] = [];
+  for (let seed = from; seed < from + count; seed++) {
+    const { violation } = await simulate(seed, { weeks });
+    const again = `npm run sim -- ${weeks ? "--weeks " : ""}--seeds 1 --from ${seed}`;
+    if (violation) broken.push(`${again}  # ${violation.promise}: ${violation.text}`);
+  }
+  return broken;
+}
