@@ -4,11 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-<<<<<<< HEAD
-import { readProcess } from "../../torture/process-tree.ts";
 import { PATIENCE_MS } from "../patience.ts";
-=======
->>>>>>> 55052355 (Move the tests that take long out of npm test into npm run test:long)
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const LOOK_EVERY_MS = 20;
