@@ -159,25 +159,21 @@ export type OnceItem = Key & {
   writtenAt?: number;
 };
 /**
- * The once item that jobs of one topic share. One batch call with an `Idempotency-Key` files these jobs. The ids of the jobs are computed
- * from `seed`, `shards` and `dueAts`. Jobs of the batch that the item does not name have once items of their own.
+ * The once item of a batch call with an `Idempotency-Key`. It names the tracked jobs of one topic that have no key. Their ids are computed
+ * from `seed`, `shards` and `dueAts`, and stay the same as long as the item answers repeats.
  */
 export type SharedOnceItem = Key & {
   v: number;
+  /** Each write of the item raises this time. */
   expiresAt: number;
   /** Random text. */
   seed: string;
-  /** How many shards there were when the item was written. */
+  /** How many shards there were when the item was written first. */
   shards: number;
   /** The due times with which the jobs were filed, in the order of the batch: `core/due-times.ts`. */
   dueAts: string;
   /** For each job of the batch, the first characters of the hash of its request: `protocol/store/shared-once-item.ts`. */
   hashes: string;
-  /**
-   * When this item was written or renewed: ms since the epoch. Homes of its jobs may be stored until `LANDS_WITHIN` later. Absent: no
-   * call stores such a home any more. So a repeat files a job whose home is missing anew, with a once item of its own.
-   */
-  writtenAt?: number;
 };
 /** What an event that cancels leaves under its key, whether it found a job or not. */
 export type Tombstone = Key & {

@@ -30,9 +30,9 @@ export type NewJob = JobOptions & {
     hash: string;
     /** How long past the due time the token is remembered: ms. Absent: a day. */
     lasts?: number;
-    /** The batch call with the `Idempotency-Key`. Absent if the call files only one job. */
+    /** Set if a batch call came with the `Idempotency-Key`, also if the batch has only one job. */
     batch?: {
-      /** The token of the once item that jobs of the batch can share. */
+      /** The token of the once item that the batch's tracked jobs without keys share. */
       token: string;
       /** The index of this job in the batch. */
       at: number;

@@ -50,7 +50,8 @@ export async function enqueueMany(
     }
     const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
     const home = homeOf(ctx, job, shards, now);
-    const batch = job.key === undefined ? job.once?.batch : undefined;
+    // The once item of a job with a key says which job its call has found, so it changes together with that job, and not with a batch.
+    const batch = job.key === undefined && !home.untracked ? job.once?.batch : undefined;
     if (batch) batched.push({ at, job, home, batch });
     else if (job.key !== undefined || job.once) conditional.push({ at, job, home });
     else plain.push({ at, home });
@@ -68,11 +69,8 @@ export async function enqueueMany(
   });
   const batches = [...Map.groupBy(batched, ({ job, batch }) => `${job.topic} ${batch.token}`).values()];
   const inBatches = inParallel(batches, batches.length, async (jobs) => {
-    const decided = await fileBatch(ctx, jobs, shards, by);
-    await inParallel(jobs, jobs.length, async (one) => {
-      const { at, job, home } = one;
-      results[at] = decided.get(one) ?? (await fileConditional(ctx, job, home, by));
-    });
+    const answers = await fileBatch(ctx, jobs, shards, by);
+    for (const one of jobs) results[one.at] = answers.get(one) as Enqueued | MinutehandError;
   });
   const [outcomes] = await Promise.all([filed, inLines, inBatches]);
   for (const [i, outcome] of outcomes.entries()) results[plain[i]?.at ?? -1] = outcome;

@@ -10,7 +10,7 @@ import { drawJobId } from "../../core/job-id.ts";
 const HASH_CHARS = 6;
 
 /** A job that a shared once item names. `hash`: the beginning of the hash of the job's request. */
-export type SharedJob = { readonly id: string; readonly hash: string };
+export type SharedJob = { readonly id: string; readonly dueAt: number; readonly hash: string };
 
 /** Answers the beginning of the hash of a request, as shared once items contain it. */
 export function shortHash(hash: string): string {
@@ -40,6 +40,6 @@ export function sharedJobs({
   return dueTimesOf(dueAts).map((dueAt, at) => {
     if (dueAt === undefined) return undefined;
     const id = drawJobId(dueAt, shards, () => createHash("sha256").update(`${seed} ${at}`).digest());
-    return { id, hash: hashes.slice(at * HASH_CHARS, (at + 1) * HASH_CHARS) };
+    return { id, dueAt, hash: hashes.slice(at * HASH_CHARS, (at + 1) * HASH_CHARS) };
   });
 }

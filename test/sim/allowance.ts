@@ -7,7 +7,7 @@ export type Asked = {
   keyed: number;
   /** It has an `Idempotency-Key`. */
   isOnce: boolean;
-  /** Jobs of a batch with an `Idempotency-Key` that have once items of their own. */
+  /** Jobs of a batch with an `Idempotency-Key` that have once items of their own: those with a key, and untracked jobs. */
   alone: number;
   /** Its topic has a limit or a window. */
   isHeld: boolean;
@@ -25,9 +25,9 @@ const KEYED = 4;
 const ONCE = 3;
 /**
  * The shared once item of a batch is read, written, and read again if another call was faster. Looks at late jobs are written. For each
- * batch of statements, once items and homes are read.
+ * batch of statements, homes are read.
  */
-const SHARED = { once: 4, batch: 2 };
+const SHARED = { once: 4, batch: 1 };
 /** For a limit or a window: a read of the next minutes' counters, bookings in the counters of two minutes, a look, and the home. */
 const HELD = 5;
 /** If a job is moved, its once item must be stored longer: the item is read and changed. */

@@ -575,9 +575,10 @@ export function witnessOf(settings: {
           known(named).finds += 1;
           tombstones.noted(row.pk.S, named);
         }
-        if (after?.seed && !before)
-          for (const job of sharedJobs(fromAttributes(after) as SharedOnceItem))
-            if (job) known(job.id).finds += 1;
+        const ids = (item: Row | undefined) =>
+          item?.seed ? sharedJobs(fromAttributes(item) as SharedOnceItem).map((job) => job?.id) : [];
+        const namedBefore = new Set(ids(before));
+        for (const id of ids(after)) if (id !== undefined && !namedBefore.has(id)) known(id).finds += 1;
       } else if (row.pk?.S?.startsWith("tombstone#")) {
         tombstones.left(
           before && (fromAttributes(before) as Tombstone),

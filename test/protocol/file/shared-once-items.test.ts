@@ -8,7 +8,6 @@ import { redrive } from "../../../protocol/change/redrive.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import type { Enqueued, NewJob } from "../../../protocol/new-job.ts";
-import type { Context } from "../../../protocol/ports.ts";
 import { consume } from "../../support/consume.ts";
 import { type Call, callsOf, cursors, meanwhile } from "../../support/scenes.ts";
 import { breakAll, createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
@@ -33,7 +32,7 @@ function batchOf(world: World, changes: readonly (Partial<NewJob> & { delay?: nu
     body: `${at}`,
     dueAt: world.now() + delay,
     ...job,
-    once: { token: `t§${at}`, hash: `hash of ${at}`, batch: { token: "t§batch", at }, ...job.once },
+    once: { token: `t§${at}`, hash: `${at} is the hash`, batch: { token: "t§batch", at }, ...job.once },
   }));
 }
 
@@ -57,12 +56,6 @@ async function dieBeforeHomes(world: World, changes: readonly (Partial<NewJob> &
   expect(new Set(outcomesOf(await file(world, changes)))).toEqual(new Set(["unavailable"]));
   revive();
   expect(homes(world)).toEqual([]);
-}
-
-/** The context of a deployment in which the topic `orders` is untracked. */
-function untracked({ ctx }: World): Context {
-  const { topics } = ctx.policy;
-  return { ...ctx, policy: { ...ctx.policy, topics: { ...topics, orders: { tracking: "none" } } } };
 }
 
 const three = [{}, { delay: 2 * HOUR }, {}];
@@ -109,6 +102,13 @@ describe("the jobs of a batch with an Idempotency-Key", () => {
     expect(await idsOfRuns()).toEqual([first, third].sort());
     await world.pass(HOUR);
     expect(await idsOfRuns()).toEqual([second]);
+  });
+
+  it("share one item also if there is only one job", async () => {
+    const world = createWorld();
+    const ids = idsOf(await file(world, [{}]));
+    expect([sharedItems(world).length, ownItems(world).length]).toEqual([1, 0]);
+    expect(idsOf(await file(world, [{}]))).toEqual(ids);
   });
 
   it("share one item for each topic", async () => {
@@ -188,6 +188,39 @@ describe("the jobs of a batch with an Idempotency-Key", () => {
 function withBatch(job: Partial<NewJob>, at: number): Partial<NewJob> {
   return job.once ? { ...job, once: { ...job.once, batch: { token: "t§batch", at } } } : job;
 }
+
+describe("a repeat of a batch while reads fail files no job a second time,", () => {
+  const kinds = [
+    ["of the batch's once item", /§batch$/],
+    ["of once items of single jobs", /§\d+$/],
+    ["of homes", /^\d{4}-/],
+    ["of any item", /./],
+  ] as const;
+  const cases = kinds.flatMap(([what, pattern]) => [1, 2, 3].map((times) => ({ what, pattern, times })));
+
+  it.each(cases)("if each partition $what fails $times times", async ({ pattern, times }) => {
+    const world = createWorld();
+    const ids = idsOf(await file(world, three));
+    const reads = new Map<string, number>();
+    world.pool.hooks.before = ({ operation, keys }) => {
+      if (operation !== "read") return;
+      const failing = new Set(keys.map(({ pk }) => pk).filter((pk) => pattern.test(pk)));
+      const isFailing = [...failing].some((pk) => (reads.get(pk) ?? 0) < times);
+      for (const pk of failing) reads.set(pk, (reads.get(pk) ?? 0) + 1);
+      if (isFailing) throw new MinutehandError("unavailable", "no answer");
+    };
+    for (let i = 0; i < 4; i++) {
+      const again = await file(world, three);
+      for (const [at, result] of again.entries())
+        if (result instanceof Error) expect(result.code).toBe("unavailable");
+        else expect([result.outcome, result.home.id]).toEqual(["replayed", ids[at]]);
+      expect(homes(world)).toHaveLength(3);
+      await world.pass(2 * MINUTE, { ticks: false });
+    }
+    delete world.pool.hooks.before;
+    expect(idsOf(await file(world, three))).toEqual(ids);
+  });
+});
 
 describe("the shared once item of 500 jobs", () => {
   const bytesOf = (world: World): number => Buffer.byteLength(JSON.stringify(sharedItems(world)[0]));
@@ -353,30 +386,32 @@ describe("if a batch dies before its homes are stored,", () => {
     expect(await consume(world, "orders")).toHaveLength(2);
   });
 
-  it("a repeat after minutes files new jobs with once items of their own, which later repeats find", async () => {
-    const world = createWorld();
-    await dieBeforeHomes(world, three);
-    await world.pass(LANDS_WITHIN);
-    const anew = await file(world, three);
-    expect(outcomesOf(anew)).toEqual(["created", "created", "created"]);
-    expect(homes(world).map(({ dueAt }) => dueAt - world.now())).toEqual([HOUR, HOUR, 2 * HOUR]);
-    expect(ownItems(world)).toHaveLength(3);
-    expect(sharedItems(world)[0]?.writtenAt).toBeUndefined();
-    for (const wait of [0, MINUTE]) {
-      await world.pass(wait);
-      expect(idsOf(await file(world, three))).toEqual(idsOf(anew));
-    }
-    expect(homes(world)).toHaveLength(3);
-  });
+  it.each([LANDS_WITHIN, 90 * MINUTE, 25 * HOUR])(
+    "a repeat after %i ms stores them under the same ids, with the first due times",
+    async (wait) => {
+      const world = createWorld();
+      await dieBeforeHomes(world, three);
+      const filedAt = world.now();
+      await world.pass(wait, { ticks: false });
+      const again = await file(world, three);
+      expect(outcomesOf(again)).toEqual(["replayed", "replayed", "replayed"]);
+      expect(homes(world).map(({ dueAt }) => dueAt - filedAt)).toEqual([HOUR, HOUR, 2 * HOUR]);
+      expect(idsOf(await file(world, three))).toEqual(idsOf(again));
+      expect(ownItems(world)).toEqual([]);
+      await world.pass(3 * HOUR);
+      expect(new Set(world.visible("orders").map(({ id }) => id))).toEqual(new Set(idsOf(again)));
+    },
+  );
 
-  it("a repeat after minutes files only the missing jobs anew", async () => {
+  it("a repeat after minutes stores only the missing jobs", async () => {
     const world = createWorld();
-    const [stored = "", missing = ""] = idsOf(await file(world, [{}, {}]));
-    await world.pool.remove([await world.home(missing)], world.now() + MINUTE);
+    const ids = idsOf(await file(world, [{}, {}]));
+    await world.pool.remove([await world.home(ids[1] ?? "")], world.now() + MINUTE);
     await world.pass(LANDS_WITHIN);
-    const again = await file(world, [{}, {}]);
-    expect(outcomesOf(again)).toEqual(["replayed", "created"]);
-    expect(idsOf(again)).toEqual([stored, expect.not.stringMatching(missing)]);
+    const calls = await callsOf(world, async () => {
+      expect(idsOf(await file(world, [{}, {}]))).toEqual(ids);
+    });
+    expect(calls.filter(storesHome)).toHaveLength(1);
   });
 
   it("a repeat that stores them slowly keeps later repeats from filing new jobs meanwhile", async () => {
@@ -393,38 +428,14 @@ describe("if a batch dies before its homes are stored,", () => {
     expect(homes(world)).toHaveLength(3);
   });
 
-  it.each([
-    ["behind", "ahead", -14 * SECOND],
-    ["ahead", "behind", 14 * SECOND],
-  ])(
-    "of two repeats at the border, the one whose clock is %s yields to the one whose clock is %s",
-    async (_, __, skew) => {
-      const world = createWorld();
-      await dieBeforeHomes(world, three);
-      await world.pass(LANDS_WITHIN - (skew > 0 ? SECOND : 0));
-      let other: Result[] = [];
-      meanwhile(world, writesShared, async () => {
-        other = await file(world, three);
-      });
-      const first = await file(world, three, world.skewed(skew));
-      expect(new Set(outcomesOf(first))).toEqual(new Set(["unavailable"]));
-      expect(idsOf(await file(world, three))).toEqual(idsOf(other));
-      expect(homes(world)).toHaveLength(3);
-    },
-  );
-
   it("two late repeats at once file each job once", async () => {
     const world = createWorld();
     await dieBeforeHomes(world, three);
     await world.pass(LANDS_WITHIN);
     let other: Result[] = [];
-    meanwhile(
-      world,
-      ({ operation, keys }) => operation === "insert" && keys[0]?.sk === "once",
-      async () => {
-        other = await file(world, three);
-      },
-    );
+    meanwhile(world, storesHome, async () => {
+      other = await file(world, three);
+    });
     const first = await file(world, three);
     expect(idsOf(first)).toEqual(idsOf(other));
     expect(homes(world)).toHaveLength(3);
@@ -437,12 +448,28 @@ describe("if a batch dies before its homes are stored,", () => {
     expect(await file(world, [{ refusal }, {}])).toMatchObject([refusal, { outcome: "replayed" }]);
     expect(homes(world)).toHaveLength(1);
   });
+});
 
-  it("a repeat files tracked jobs although the topic is untracked by now", async () => {
+describe("a write of a dead call that takes effect minutes later files no job a second time:", () => {
+  it.each([
+    ["of the once item", isShared],
+    ["of the homes", isHome],
+  ])("the write %s", async (_, matches) => {
     const world = createWorld();
-    await dieBeforeHomes(world, [{}, {}]);
-    expect(outcomesOf(await file(world, [{}, {}], untracked(world)))).toEqual(["replayed", "replayed"]);
-    for (const home of homes(world)) expect(home.untracked).toBeUndefined();
+    const { insert } = world.pool;
+    const late: Item[] = [];
+    world.pool.insert = async (items, by) => {
+      if (!items.some(matches)) return insert(items, by);
+      late.push(...items);
+      return items.map(() => new MinutehandError("unavailable", "no answer"));
+    };
+    expect(new Set(outcomesOf(await file(world, three)))).toEqual(new Set(["unavailable"]));
+    world.pool.insert = insert;
+    await world.pass(LANDS_WITHIN - SECOND);
+    const ids = idsOf(await file(world, three));
+    for (const item of late) await insert([item], world.now() + SECOND);
+    expect(idsOf(await file(world, three))).toEqual(ids);
+    expect(homes(world)).toHaveLength(3);
   });
 });
 
@@ -460,44 +487,23 @@ describe("two calls of the same batch at once file each job once", () => {
     expect(homes(world)).toHaveLength(3);
   });
 
-  it.each([
-    ["made the topic untracked", untracked, (world: World) => world.ctx],
-    ["made the topic tracked", (world: World) => world.ctx, untracked],
-  ])("if a deployment has %s in between", async (_, second, first) => {
+  it("if each of them has a job that the item does not name yet", async () => {
     const world = createWorld();
+    const [first = ""] = idsOf(await file(world, [{}]));
     let other: Result[] = [];
     meanwhile(world, writesShared, async () => {
-      other = await file(world, three, second(world));
+      other = await file(world, [{}, {}]);
     });
-    const mine = await file(world, three, first(world));
-    expect(idsOf(mine)).toEqual(idsOf(other));
+    const mine = await file(world, three);
+    expect(outcomesOf(mine)).toEqual(["replayed", "replayed", "created"]);
+    expect(idsOf(mine).slice(0, 2)).toEqual(idsOf(other));
+    expect(idsOf(await file(world, three))).toEqual(idsOf(mine));
+    expect(idsOf(mine)[0]).toBe(first);
     expect(homes(world)).toHaveLength(3);
   });
 });
 
 describe("a batch is recognised", () => {
-  it("if an earlier version has filed its jobs, or some of them, with once items of their own", async () => {
-    const world = createWorld();
-    const [, { once: { batch: _, ...once } = { token: "", hash: "" }, ...job } = {} as NewJob] = batchOf(
-      world,
-      three,
-    );
-    const [old = ""] = idsOf(await enqueueMany(world.ctx, [{ ...job, once }]));
-    const again = await file(world, three);
-    expect(outcomesOf(again)).toEqual(["created", "replayed", "created"]);
-    expect(idsOf(again)[1]).toBe(old);
-    expect(idsOf(await file(world, three))).toEqual(idsOf(again));
-    expect(ownItems(world)).toHaveLength(3);
-  });
-
-  it("if its topic was untracked at the first call", async () => {
-    const world = createWorld();
-    const ids = idsOf(await file(world, three, untracked(world)));
-    for (const home of homes(world)) expect(home.untracked).toBe(true);
-    expect(idsOf(await file(world, three))).toEqual(ids);
-    expect(homes(world)).toHaveLength(3);
-  });
-
   it("and no job that was cancelled is sent again", async () => {
     const world = createWorld();
     const [id = ""] = idsOf(await file(world, three));
@@ -521,10 +527,56 @@ describe("a batch is recognised", () => {
     expect(homes(world)).toHaveLength(10);
   });
 
-  it("if its topic was tracked at the first call", async () => {
+  it("if it is longer by now and the number of shards has grown", async () => {
+    const world = createWorld({ shards: 2 });
+    const ids = idsOf(await file(world, [{}, {}]));
+    const { ctx, pool } = world;
+    const later = { ...ctx, pool: Object.create(pool), policy: { ...ctx.policy, shards: 16 } };
+    const longer = await file(world, three, later);
+    expect(idsOf(longer).slice(0, 2)).toEqual(ids);
+    expect(idsOf(await file(world, three))).toEqual(idsOf(longer));
+    expect(homes(world)).toHaveLength(3);
+  });
+
+  it("if it is shorter", async () => {
     const world = createWorld();
     const ids = idsOf(await file(world, three));
-    expect(idsOf(await file(world, three, untracked(world)))).toEqual(ids);
+    const items = world.pool.items();
+    expect(idsOf(await file(world, [{}]))).toEqual(ids.slice(0, 1));
+    expect(world.pool.items()).toEqual(items);
+  });
+
+  it("if it is longer: the further jobs are filed, and the one item names them too", async () => {
+    const world = createWorld();
+    const ids = idsOf(await file(world, [{}]));
+    const longer = await file(world, three);
+    expect(outcomesOf(longer)).toEqual(["replayed", "created", "created"]);
+    expect(idsOf(longer)[0]).toBe(ids[0]);
+    expect(idsOf(await file(world, three))).toEqual(idsOf(longer));
+    expect([sharedItems(world).length, ownItems(world).length]).toEqual([1, 0]);
+  });
+
+  it("but its jobs are refused if they come in another order", async () => {
+    const world = createWorld();
+    await file(world, [{}, {}]);
+    const [first, second] = batchOf(world, [{}, {}]) as [NewJob, NewJob];
+    const swapped = [
+      { ...second, once: { ...second.once, batch: first.once?.batch } },
+      { ...first, once: { ...first.once, batch: second.once?.batch } },
+    ] as NewJob[];
+    const results = await enqueueMany(world.ctx, swapped);
+    expect(outcomesOf(results)).toEqual(["idempotency-mismatch", "idempotency-mismatch"]);
+    expect(homes(world)).toHaveLength(2);
+  });
+
+  it("and not mixed up with a single call of the same key", async () => {
+    const world = createWorld();
+    const single = () => world.fileAll({ once: { token: "t", hash: "single" }, delay: HOUR });
+    const ids = idsOf(await file(world, [{}, {}]));
+    const { home } = await single();
+    expect(ids).not.toContain(home.id);
+    expect(await single()).toMatchObject({ outcome: "replayed", home: { id: home.id } });
+    expect(idsOf(await file(world, [{}, {}]))).toEqual(ids);
     expect(homes(world)).toHaveLength(3);
   });
 
