@@ -36,3 +36,22 @@ export function drawsOf(seed: number, name: string): Draws {
     pick: (from) => from[Math.floor(step() * from.length)] as (typeof from)[number],
   };
 }
+
+/** The heaviest weight of a verb. */
+const HEAVIEST = 100;
+
+/**
+ * Draws how often users do what in one history: each verb is off, or has a weight between 1 and 100. So each history has a mixture
+ * of its own. Answers a function that draws one of the verbs.
+ */
+export function mixOf<T>(draws: Draws, verbs: readonly T[]): (own: Draws) => T {
+  const on = verbs.filter(() => draws.chance(0.7));
+  const chosen = on.length > 0 ? on : [draws.pick(verbs)];
+  const lots = chosen.flatMap((verb) => Array<T>(draws.whole(1, HEAVIEST)).fill(verb));
+  return (own) => own.pick(lots);
+}
+
+/** Draws a probability for one history: 0, or up to `most`. */
+export function shareOf(draws: Draws, most: number): number {
+  return draws.chance(0.25) ? 0 : draws.next() * most;
+}

@@ -1,4 +1,4 @@
-import type { Draws } from "./draws.ts";
+import { type Draws, mixOf } from "./draws.ts";
 import type { Api } from "./platform.ts";
 import { SCHEDULE } from "./recurring.ts";
 import { pickFrom } from "./stretch.ts";
@@ -21,6 +21,7 @@ export function planners(
   const { timeline, plan } = world;
   const draws = world.draws("planners");
   const count = draws.chance(0.25) ? draws.whole(1, 2) : 0;
+  const doing = mixOf(world.draws("plans"), DOINGS);
   let busy = 0;
   const through = (): void => {
     busy -= 1;
@@ -31,14 +32,20 @@ export function planners(
     const time = timeline.now() + own.next() * span * 0.5;
     if (suppressed.has(`planner:${n}`)) continue;
     busy += 2;
-    timeline.at(time, () => void keep(world, api, own, name).then(through));
+    timeline.at(time, () => void keep(world, api, own, name, doing).then(through));
     const end = Math.max(timeline.now() + span, plan.calmFrom) + SETTLED;
     timeline.at(end, () => void remove(world, api, name).then(through));
   }
   return () => busy === 0;
 }
 
-async function keep({ timeline, stretch }: World, api: Api, draws: Draws, name: string): Promise<void> {
+async function keep(
+  { timeline, stretch }: World,
+  api: Api,
+  draws: Draws,
+  name: string,
+  next: (draws: Draws) => (typeof DOINGS)[number],
+): Promise<void> {
   const path = `/schedules/${name}`;
   const put = () =>
     api("PUT", path, {
@@ -49,7 +56,7 @@ async function keep({ timeline, stretch }: World, api: Api, draws: Draws, name: 
   await put();
   for (let i = draws.whole(1, 4); i > 0; i--) {
     await timeline.wait(draws.next() * pickFrom(draws, [5 * SECOND, 3 * MINUTE], stretch.waits));
-    const doing = draws.pick(DOINGS);
+    const doing = next(draws);
     if (doing === "put") await put();
     else if (doing === "delete") await api("DELETE", path);
     else await api("POST", `${path}/${doing}`);

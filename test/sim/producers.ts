@@ -1,4 +1,4 @@
-import type { EnqueueOptions } from "../../client/client.ts";
+import type { EnqueueOptions, NewJobRequest, TopicBodies } from "../../client/client.ts";
 import { directOn } from "../../client/direct-client.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import type { Context } from "../../protocol/ports.ts";
@@ -28,20 +28,29 @@ export function producersOf(world: World): Api {
     const died = new Promise<undefined>((resolve) => machine.onDeath(() => resolve(undefined)));
     const call = async (): Promise<Answer> => {
       try {
-        return { status: method === "POST" ? 201 : 200, body: { ...(await run()) } };
+        const isFiling = method === "POST" && path === "/jobs";
+        return { status: isFiling ? 201 : 200, body: { ...(await run()) } };
       } catch (error) {
         if (!(error instanceof MinutehandError)) {
           if (machine.alive()) world.witness.defect(`the client threw ${(error as Error).stack}`);
           return { status: 500, body: {} };
         }
-        return { status: error.code === "unavailable" ? 503 : 409, body: { code: error.code } };
+        return refusalOf(error);
       }
     };
     const token = headers["idempotency-key"];
     const once = token === undefined ? {} : { idempotencyKey: token };
-    const run = () => {
+    const run = async () => {
       if (method === "DELETE") return client.cancel(id);
       if (method === "PATCH") return client.reschedule(id, { ...body, ...once });
+      if (path === "/jobs/batch") {
+        const results = await client.enqueueMany((body as { jobs: NewJobRequest<TopicBodies>[] }).jobs, once);
+        return {
+          results: results.map((job) =>
+            job instanceof MinutehandError ? refusalOf(job) : { status: 201, job },
+          ),
+        };
+      }
       const { topic, body: text, ...options } = body as EnqueueOptions & { topic: string; body: unknown };
       return client.enqueue(topic, text, { ...options, ...once });
     };
@@ -49,4 +58,8 @@ export function producersOf(world: World): Api {
     world.trace(() => `${machine.name}: ${JSON.stringify(answer)}`);
     return answer;
   };
+}
+
+function refusalOf({ code }: MinutehandError): Answer {
+  return { status: code === "unavailable" ? 503 : 409, body: { code } };
 }

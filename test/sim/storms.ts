@@ -137,6 +137,7 @@ async function file(
     const headers = token === undefined ? {} : { "idempotency-key": token };
     return noteBatch(await api("POST", "/jobs/batch", { jobs }, headers), token, sentAt);
   };
+  if (token !== undefined) witness.repeats.asked(jobs.map(({ body }) => body));
   let results = await call();
   for (let i = 0; i < 3 && token !== undefined && !results?.every(({ status }) => status < 500); i++) {
     await timeline.wait(repeating.next() * repeating.pick(REPEATED_WITHIN));

@@ -1,7 +1,7 @@
 import { LEAST_RETENTION } from "../../core/constants.ts";
 import { batchNoterOf, noterOf, type Wish } from "./answers.ts";
 import type { Bus } from "./bus.ts";
-import type { Draws } from "./draws.ts";
+import { type Draws, mixOf, shareOf } from "./draws.ts";
 import { crowdedTopic, toldTopic, topicsOf } from "./habits.ts";
 import { menders, REDRIVE_STEPS } from "./menders.ts";
 import type { Api } from "./platform.ts";
@@ -31,8 +31,7 @@ const CHOICE = [
   "hooks",
   "hooks",
 ];
-const CHANGES = ["cancel", "cancel", "cancel many", "move", "move", "edit", "replace", "redrive"];
-const RIVALRY = ["redrive", "redrive", "replace", "replace", "cancel", "cancel many", "move", "edit"];
+const CHANGES = ["cancel", "cancel many", "move", "edit", "replace", "redrive"];
 /** How soon after its first try a hasty caller repeats a call: ms. */
 const MOST_HASTE = 100;
 /** The most jobs that one user files at once in a topic with a limit. */
@@ -51,6 +50,17 @@ const SPREADS = [1, 30];
 /** Users of a history do different things, or all of them compete for one key of one topic. */
 const THEMES = ["mixed", "mixed", "mixed", "one key"] as const;
 type Theme = (typeof THEMES)[number];
+/** What the users of one history do, and how often. The probabilities are of calls that have a key and so on. */
+type Habits = {
+  readonly theme: Theme;
+  /** The topic for whose key users compete. */
+  readonly arena: string;
+  readonly change: (draws: Draws) => string;
+  readonly keyed: number;
+  readonly once: number;
+  readonly direct: number;
+  readonly many: number;
+};
 
 /**
  * Users file jobs, and then cancel or change some of them. The seed decides all of this. Answers a function that tells whether
@@ -69,6 +79,16 @@ export function users(
   const drawn = plan.pick(["orders", "orders", "work"]);
   const told = toldTopic(world.habit);
   const arena = told === undefined || UNTRACKED.has(told) ? drawn : told;
+  const mix = world.draws("mix");
+  const habits: Habits = {
+    theme,
+    arena,
+    change: mixOf(mix, CHANGES),
+    keyed: world.habit.kind === "events" ? 0.9 : shareOf(mix, 0.9),
+    once: shareOf(mix, 0.8),
+    direct: shareOf(mix, 1),
+    many: shareOf(mix, 0.5),
+  };
   let busy = 0;
   for (let n = 1; n <= count; n++) {
     const draws = world.draws(`user ${n}`);
@@ -77,7 +97,7 @@ export function users(
     if (suppressed.has(`user:${n}`)) continue;
     busy += 1;
     timeline.at(at, () => {
-      void user(world, callers, n, draws, theme, arena, suppressed).then(() => {
+      void user(world, callers, n, draws, habits, suppressed).then(() => {
         busy -= 1;
       });
     });
@@ -97,29 +117,28 @@ async function user(
   { api, producers, bus }: Callers,
   n: number,
   draws: Draws,
-  theme: Theme,
-  arena: string,
+  habits: Habits,
   suppressed: ReadonlySet<string>,
 ): Promise<void> {
   const { timeline, witness, stretch } = world;
-  const rivals = theme === "one key";
+  const rivals = habits.theme === "one key";
   // Behaviour that was added later has draws of its own, so that the other draws of a seed stay as they were.
   const own = world.draws(`user ${n} too`);
   const usual = own.chance(0.6) ? toldTopic(world.habit) : undefined;
-  const topic = rivals ? arena : (crowdedTopic(world.seed) ?? usual ?? draws.pick(CHOICE));
+  const topic = rivals ? habits.arena : (crowdedTopic(world.seed) ?? usual ?? draws.pick(CHOICE));
   const tracked = !UNTRACKED.has(topic);
   let edit = 0;
   let patches = 0;
   const bodyNow = () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) });
   const unwanted = draws.chance(0.06);
-  const keyed = draws.chance(world.habit.kind === "events" ? 0.9 : 0.35);
+  const keyed = draws.chance(habits.keyed);
   const key = tracked && (rivals || keyed) ? draws.pick(rivals ? [RIVALS_KEY] : KEYS) : undefined;
   // TTL may delete the home of a job with a retention of minutes while its `Idempotency-Key` must still answer. No deployment can have
   // such a retention (`LEAST_RETENTION`).
   const remembersCalls = world.policy.retention * SECOND >= LEAST_RETENTION;
-  const asksOnce = draws.chance(0.3) && remembersCalls;
+  const asksOnce = draws.chance(habits.once) && remembersCalls;
   const once = asksOnce ? `token-${n}` : undefined;
-  const direct = draws.chance(0.4) && once === undefined;
+  const direct = draws.chance(habits.direct);
   const caller = direct ? producers : api;
   const time = () => {
     const delay = pickFrom(draws, rivals ? SOON : DELAYS, stretch.delays);
@@ -154,6 +173,7 @@ async function user(
   };
   const file = async (): Promise<Told | undefined> => {
     const headers = once === undefined ? {} : { "idempotency-key": once };
+    if (once !== undefined) witness.repeats.asked([job.body]);
     for (let i = 0; i < 4; i++) {
       const sentAt = timeline.now();
       noteKeep();
@@ -172,7 +192,8 @@ async function user(
     const mates = Array.from({ length: draws.whole(1, LIMITED.has(topic) ? BURST : 5) }, (____, mate) => {
       return { ...plain, body: { n, edit: 0, mate } };
     });
-    const jobs = [job, ...mates];
+    // The user may call for the first job alone later, without the token of this call.
+    const jobs = [{ ...job, body: { ...job.body, mate: "first" } }, ...mates];
     const noteBatch = batchNoterOf(note, jobs, spread);
     const calling = world.draws(`user ${n} batch`);
     const token = remembersCalls && calling.chance(0.7) ? `batch-${n}` : undefined;
@@ -181,7 +202,7 @@ async function user(
         const sentAt = timeline.now();
         noteKeep();
         const headers = token === undefined ? {} : { "idempotency-key": token };
-        const results = noteBatch(await api("POST", "/jobs/batch", { jobs }, headers), token, sentAt);
+        const results = noteBatch(await caller("POST", "/jobs/batch", { jobs }, headers), token, sentAt);
         const isDecided = results?.every(({ status }) => status < 500);
         if (token === undefined || isDecided) return results?.[0]?.job;
         await timeline.wait(calling.whole(1, 30) * SECOND);
@@ -189,6 +210,7 @@ async function user(
       return undefined;
     };
     if (token === undefined) return call();
+    witness.repeats.asked(jobs.map(({ body }) => body));
     // Some callers repeat the call before they get the first answer, others much later.
     const isHasty = calling.chance(0.4);
     const hasty = isHasty && timeline.wait(calling.next() * MOST_HASTE).then(call);
@@ -207,7 +229,7 @@ async function user(
   const isHasty = once !== undefined && own.chance(0.3);
   const hasty = isHasty && timeline.wait(own.next() * MOST_HASTE).then(file);
   const told =
-    draws.chance(LIMITED.has(topic) ? 0.6 : 0.15) && once === undefined && !direct
+    draws.chance(LIMITED.has(topic) ? 0.6 : habits.many) && once === undefined
       ? await fileMany()
       : await file();
   await hasty;
@@ -226,7 +248,7 @@ async function user(
   for (let i = 0; i < changes; i++) {
     await timeline.wait(draws.next() * pickFrom(draws, WAITS, stretch.waits));
     if (rivals) await timeline.wait(rushAfter(timeline.now(), draws) - timeline.now());
-    const what = draws.pick(rivals ? RIVALRY : CHANGES);
+    const what = habits.change(draws);
     const when = time();
     if (suppressed.has(`user:${n}:${i}`)) continue;
     if (what === "replace") await happens(`${n}:${i}`);

@@ -23,6 +23,7 @@ import type { Weather } from "./faults.ts";
 import { limitsOf } from "./limits.ts";
 import { pausesOf } from "./pauses.ts";
 import { recurringOf } from "./recurring.ts";
+import { repeatsOf } from "./repeats.ts";
 import type { Row } from "./services/expressions.ts";
 import { type Claim, wrongIn } from "./told-timeline.ts";
 import { tombstonesOf } from "./tombstones.ts";
@@ -171,9 +172,6 @@ export function witnessOf(settings: {
   const longestSend = weather === "hurt" ? LONGEST_SEND.hurt : LONGEST_SEND.else;
   const jobs = new Map<string, Known>();
   const holders = new Map<string, Set<string>>();
-  const requests = new Map<string, string>();
-  /** For each request that kept a job: from when on a repeat may file another job. */
-  const keptUntil = new Map<string, number>();
   /** Jobs and starts in messages that were sent while the sender's deployment did not have the topic. */
   const sentUnknowing = new Set<string>();
   /** Bodies that one call with a token gives to a job: a repeat of the call must not give the body again. */
@@ -184,7 +182,7 @@ export function witnessOf(settings: {
   const parkedRevisions = new Set<string>();
   /** How many starts were delayed, by a limit or a window, for jobs that were not parked. */
   let held = 0;
-  let repeats = 0;
+  let repeatedTicks = 0;
   /** How many letters were sent to each DLQ. */
   const letters = new Map<string, number>();
   /** Topics whose limit or pause each tick must read. */
@@ -198,6 +196,12 @@ export function witnessOf(settings: {
     onViolation({ promise, id, text, time: clock() });
 
   const recurring = recurringOf((id, text) => violate("once", id, text));
+  const repeats = repeatsOf({
+    clock,
+    skew,
+    isOver: (id) => isOnceOver(id) || isAuditOut(id),
+    broken: (id, text) => violate("once", id, text),
+  });
   const bulks = bulksOf({ clock, skew, broken: (id, text) => violate("bulk", id, text) });
   const tombstones = tombstonesOf({
     clock,
@@ -268,6 +272,7 @@ export function witnessOf(settings: {
       job.outlived = before !== undefined && isOutlived(before);
     } else {
       if (!before) recurring.created(id, after.body, !after.untracked);
+      if (!before && !after.untracked) repeats.created(after);
       const wrong = transition(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
       // A sender may freeze, and then give a start to a job that was parked in the meantime.
@@ -408,8 +413,7 @@ export function witnessOf(settings: {
 
   /** When a job is redriven a day or more after it ended, repeats of its requests need not find it any more. */
   function forgetRequests({ id, finishedAt = 0 }: Home): void {
-    if (finishedAt + DAY > clock() + skew) return;
-    for (const [request, named] of requests) if (named === id) requests.delete(request);
+    if (finishedAt + DAY <= clock() + skew) repeats.forget(id);
   }
 
   /** Says why a run must not have ended: it may end only when its handler has ended, or after its lease. */
@@ -538,6 +542,7 @@ export function witnessOf(settings: {
     pauses,
     limits,
     recurring,
+    repeats,
     tombstones,
     bulks,
     /** An item of the pool was written or deleted. */
@@ -601,17 +606,7 @@ export function witnessOf(settings: {
       if (job.home?.isPlaceholder) violate("P1", told.id, "acknowledged, but a placeholder has its place");
       job.acknowledged = true;
       if (told.outcome === "kept" || told.outcome === "replayed") job.finds += 1;
-      if (request !== undefined) {
-        const named = requests.get(request);
-        const isOver =
-          named !== undefined &&
-          (isOnceOver(named) || isAuditOut(named) || clock() >= (keptUntil.get(request) ?? Infinity));
-        if (named !== undefined && named !== told.id && !isOver)
-          violate("once", told.id, `${request} is ${named} too`);
-        if (told.outcome === "kept")
-          keptUntil.set(request, Math.max(clock(), Date.parse(told.dueAt)) + DAY - skew);
-        requests.set(request, told.id);
-      }
+      if (request !== undefined) repeats.answered(told, request);
     },
 
     /**
@@ -731,7 +726,7 @@ export function witnessOf(settings: {
 
     /** A tick died, failed, or ran at the same time as another tick. Its messages may be sent again. */
     repeated(): void {
-      repeats += 1;
+      repeatedTicks += 1;
     },
 
     /** A fault destroyed a dead job's envelope, which SQS's own redrive had moved to a ready queue. */
@@ -869,7 +864,7 @@ export function witnessOf(settings: {
         // The runs of an untracked job have no revisions, so each run counts as one.
         const counted = Math.max(revisions.length, 1) + (starts.get("") ?? 0);
         // A repeated message may be a pack that a puller splits, and its jobs may be void. Both can cause one more send.
-        const again = repeats + Math.min(repeats, givenBack) + Math.min(repeats, spares);
+        const again = repeatedTicks + Math.min(repeatedTicks, givenBack) + Math.min(repeatedTicks, spares);
         const most = SENDS_A_REVISION * counted + MORE_SENDS + finds + again;
         if (sends > most)
           violate(

@@ -1,0 +1,55 @@
+import { DAY } from "../../core/constants.ts";
+import type { Home } from "../../core/items.ts";
+import type { Told } from "./witness.ts";
+
+/**
+ * Judges calls with an `Idempotency-Key`: however often a call is repeated, it files each of its jobs once. `isOver`: whether a
+ * repeat need not find this job any more. `broken`: told of each broken promise.
+ */
+export function repeatsOf(settings: {
+  clock: () => number;
+  skew: number;
+  isOver: (id: string) => boolean;
+  broken: (id: string, text: string) => void;
+}) {
+  const { clock, skew, isOver, broken } = settings;
+  /** The job that answers name, by the call. */
+  const named = new Map<string, string>();
+  /** For each call that kept another job: from when on a repeat may file a job. */
+  const keptUntil = new Map<string, number>();
+  /** The jobs that were filed for each body of such a call. No other call has the same body. */
+  const filed = new Map<string, Set<string>>();
+
+  return {
+    /** A caller makes or repeats a call with an `Idempotency-Key`, which files a job with each of these bodies. */
+    asked(bodies: readonly unknown[]): void {
+      for (const body of bodies) {
+        const text = JSON.stringify(body);
+        if (!filed.has(text)) filed.set(text, new Set());
+      }
+    },
+
+    /** A tracked job is stored, answered or not. A placeholder only keeps a late call from storing its job. */
+    created({ id, body, isPlaceholder }: Home): void {
+      const ids = filed.get(body);
+      if (!ids || isPlaceholder) return;
+      for (const other of ids) if (isOver(other)) ids.delete(other);
+      if (ids.add(id).size > 1) broken(id, `one call filed ${[...ids].join(" and ")}: ${body}`);
+    },
+
+    /** An answer to the call `request` names a job. */
+    answered({ id, outcome, dueAt }: Told, request: string): void {
+      const before = named.get(request) ?? id;
+      const mayDiffer = isOver(before) || clock() >= (keptUntil.get(request) ?? Number.POSITIVE_INFINITY);
+      if (before !== id && !mayDiffer) broken(id, `${request} is ${before} too`);
+      if (outcome === "kept") keptUntil.set(request, Math.max(clock(), Date.parse(dueAt)) + DAY - skew);
+      named.set(request, id);
+    },
+
+    /** Repeats of the calls that filed this job need not find it any more. */
+    forget(id: string): void {
+      for (const [request, other] of named) if (other === id) named.delete(request);
+      for (const ids of filed.values()) ids.delete(id);
+    },
+  };
+}

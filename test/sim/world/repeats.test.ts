@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import type { Home } from "../../../core/items.ts";
+import { repeatsOf } from "../repeats.ts";
+
+/** What is broken when one call with an `Idempotency-Key` asks for one job, and these are stored. A job `over…` ended long ago. */
+function brokenBy(...homes: { id: string; isPlaceholder?: true }[]): string[] {
+  const broken: string[] = [];
+  const isOver = (id: string) => id.startsWith("over");
+  const repeats = repeatsOf({ clock: () => 0, skew: 0, isOver, broken: (_, text) => broken.push(text) });
+  repeats.asked([{ n: 1 }]);
+  for (const home of homes) repeats.created({ body: '{"n":1}', ...home } as Home);
+  repeats.created({ id: "another", body: '{"n":2}' } as Home);
+  return broken;
+}
+
+it("a call that files a second job breaks a promise, whether it was answered or not", () => {
+  expect(brokenBy({ id: "a" }, { id: "a" })).toEqual([]);
+  expect(brokenBy({ id: "a" }, { id: "b" })).toEqual(['one call filed a and b: {"n":1}']);
+});
+
+it("a placeholder is no second job, and a job that ended long ago need not be found", () => {
+  expect(brokenBy({ id: "a", isPlaceholder: true }, { id: "b" })).toEqual([]);
+  expect(brokenBy({ id: "over" }, { id: "b" })).toEqual([]);
+});
