@@ -1,5 +1,6 @@
 import { messageOf } from "../../core/errors.ts";
 import { HELP, type Options, parseCommandLine } from "./options.ts";
+import { pointsOf } from "./reached.ts";
 import { type Share, shares } from "./share.ts";
 import { shrink, storyOf } from "./shrink.ts";
 import { type History, simulate } from "./simulate.ts";
@@ -24,7 +25,7 @@ function readOptions(): Options {
   }
 }
 
-async function run({ seeds, from, weeks, trace }: Options): Promise<boolean> {
+async function run({ seeds, from, weeks, trace, reached }: Options): Promise<boolean> {
   const sum = shares();
   const began = Date.now();
   let told = began;
@@ -43,13 +44,29 @@ async function run({ seeds, from, weeks, trace }: Options): Promise<boolean> {
   // Printed first, so that the seed is known even if this process is killed.
   console.log(`${seeds} histories from seed ${from}`);
   if (trace) await playTraced(from, seeds, weeks, add);
-  else await playInThreads({ from, seeds, weeks }, add);
+  else await playInThreads({ from, seeds, weeks, reached }, add);
   print(sum.share, from, (Date.now() - began) / 1000);
   broken.sort((a, b) => a.seed - b.seed);
   for (const { seed } of broken.slice(0, MOST_STORIES)) await explain(seed, weeks);
   for (const { seed, violation } of broken.slice(MOST_STORIES))
     console.log(`seed ${seed} breaks ${violation?.promise}`);
-  return broken.length === 0;
+  if (broken.length > 0) console.log(findability(sum.share));
+  const isAllReached = !reached || printReached(sum.share.reached);
+  return broken.length === 0 && isAllReached;
+}
+
+/** How many clean histories make a mend count: if none of them breaks, the fault is gone with a probability of 95 %. */
+function findability({ histories, broken }: Share): string {
+  const clean = Math.ceil((Math.log(20) * histories) / broken);
+  return `One of ${Math.round(histories / broken)} histories broke. After a mend, ${clean} histories without a fault make it count (95 %).`;
+}
+
+/** Prints how many histories reached each place of the code, the rarest first. Answers whether each was reached. */
+function printReached(reached: ReadonlyMap<string, number>): boolean {
+  const rows = pointsOf().map(({ name }) => [name, reached.get(name) ?? 0] as const);
+  for (const [name, count] of rows.sort(([, a], [, b]) => a - b))
+    console.log(`${String(count).padStart(7)}  ${name}`);
+  return rows.every(([, count]) => count > 0);
 }
 
 async function playTraced(

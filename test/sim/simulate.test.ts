@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { SIZES, type Sizes } from "../../core/work-sizes.ts";
 import { brokenFrom } from "./broken-histories.ts";
+import { drawsOf, mixOf } from "./draws.ts";
 import { weatherOf } from "./faults.ts";
 import { paceOf } from "./habits.ts";
 import { parseCommandLine } from "./options.ts";
@@ -60,6 +61,20 @@ describe("the simulator", () => {
     expect(paceOf(10, "calm")).toEqual({ pullsOne: false, slow: undefined });
   });
 
+  it("has in each history another mixture of what users do", () => {
+    const verbs = ["a", "b", "c"];
+    const shares = Array.from({ length: 200 }, (_, seed) => {
+      const [next, draws] = [mixOf(drawsOf(seed, "mix"), verbs), drawsOf(seed, "draws")];
+      const drawn = Array.from({ length: 50 }, () => next(draws));
+      return verbs.map((verb) => drawn.filter((one) => one === verb).length / drawn.length);
+    });
+    for (const at of verbs.keys()) {
+      expect(shares.some((share) => share[at] === 0)).toBe(true);
+      expect(shares.some((share) => share[at] === 1)).toBe(true);
+      expect(shares.some((share) => 0.1 < (share[at] ?? 0) && (share[at] ?? 0) < 0.4)).toBe(true);
+    }
+  });
+
   it("has calm seeds, seeds with one fault, and many hurt seeds", () => {
     const weathers = Array.from({ length: 100 }, (_, seed) => weatherOf(seed));
     expect(weathers.filter((weather) => weather === "calm")).toHaveLength(10);
@@ -80,6 +95,18 @@ describe("a mutant", () => {
 });
 
 describe("the command line", () => {
+  it("prints which places no history has reached, and then fails", { timeout: 120_000 }, async () => {
+    const main = fileURLToPath(new URL("main.ts", import.meta.url));
+    const args = [main, "--seeds", "1", "--from", "7", "--reached"];
+    const { code, stdout } = (await promisify(execFile)(process.execPath, args).catch((error) => error)) as {
+      code?: number;
+      stdout: string;
+    };
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/ 1 {2}rule {6}send-before-cursor\n/);
+    expect(stdout).toMatch(/ 0 {2}refusal {3}idempotency-mismatch \(protocol\//);
+  });
+
   it("has defaults, and takes numbers of 1 or more", () => {
     expect(parseCommandLine([])).toMatchObject({ seeds: 1000, trace: false });
     expect(parseCommandLine(["--seeds", "5", "--from", "7"])).toMatchObject({ seeds: 5, from: 7 });

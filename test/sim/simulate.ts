@@ -48,6 +48,8 @@ export type History = {
   digest: number;
   /** A line for each event, if `traced` asked for them. */
   trace: string[];
+  /** The places of the code that it reached, if a campaign asked for them (reached.ts). */
+  reached?: string[];
 };
 
 const SECOND = 1000;

@@ -2,9 +2,12 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { History } from "./simulate.ts";
 
+/** One history of a campaign. `reached`: whether it also tells which places of the code it reached. */
+export type Play = { seed: number; weeks: boolean; reached: boolean };
+
 /** Plays `seeds` histories, in one thread for each processor. `each` is called for each history when it ends, in any order. */
 export async function playInThreads(
-  { from, seeds, weeks }: { from: number; seeds: number; weeks: boolean },
+  { from, seeds, ...how }: Omit<Play, "seed"> & { from: number; seeds: number },
   each: (history: History) => void,
 ): Promise<void> {
   const before = from + seeds;
@@ -12,7 +15,7 @@ export async function playInThreads(
   const play = (worker: Worker): Promise<void> =>
     new Promise((resolve, reject) => {
       const go = (): void => {
-        if (next < before) worker.postMessage({ seed: next++, weeks });
+        if (next < before) worker.postMessage({ seed: next++, ...how });
         else resolve();
       };
       worker.on("error", reject);

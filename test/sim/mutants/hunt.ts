@@ -34,7 +34,9 @@ console.log(JSON.stringify(caught ? { ...caught, story: told } : {}));
 /** A thread loads its own modules, and the defect is planted in this thread alone. */
 async function playInThread(seed: number): Promise<History> {
   const histories: History[] = [];
-  await playInThreads({ from: seed, seeds: 1, weeks: false }, (history) => histories.push(history));
+  await playInThreads({ from: seed, seeds: 1, weeks: false, reached: false }, (history) =>
+    histories.push(history),
+  );
   const [history] = histories;
   if (!history) throw new Error(`seed ${seed} was not played`);
   return history;
