@@ -62,7 +62,7 @@ export default defineConfig(({ mode }) => {
     },
     test: {
       // Tests spend much of their time waiting until jobs fall due, so run many files at once, also the longest.
-      maxWorkers: 12,
+      maxWorkers: 6,
       sequence: { sequencer: WaitingFirst },
       globalSetup: ["test/temporary-folder.ts"],
       passWithNoTests: mode === "long",
@@ -106,6 +106,8 @@ export default defineConfig(({ mode }) => {
           // The CDK takes seconds to load, so load it once and not for each file.
           isolate: false,
           maxWorkers: 1,
+          // Otherwise the CDK copies all bundles for each app, and deleting these thousands of files took longer than the tests.
+          env: { CDK_CONTEXT_JSON: JSON.stringify({ "aws:cdk:disable-asset-staging": true }) },
           include: ["test/infra/**/*.test.ts", "test/docs/{tables,code-blocks}.test.ts"],
         }),
         project({
