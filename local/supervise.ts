@@ -7,8 +7,8 @@ import { errorText, LocalError } from "./local-error.ts";
 const MAX_FAILURES = 5;
 /** If a program has run for longer than this when it ends, its earlier failures no longer count. */
 const STEADY_AFTER_MS = 10_000;
-/** Far longer than a start takes, since a busy machine starts a program slowly. */
-const START_LIMIT_MS = 30_000;
+/** Only ends the wait for a program that hangs: a very busy machine may need a minute to start a program. */
+const START_LIMIT_MS = 5 * 60_000;
 const STOP_LIMIT_MS = 1_500;
 
 export type SupervisedProgram = {

@@ -83,7 +83,7 @@ it("more calls than a client has sockets wait at once, and do not delay the othe
   const worker = directWorker();
   for (let i = 0; i < 100; i++) void worker.receive("events", { waitSeconds: 20 }).catch(() => {});
   const polls = () => service.requests.filter(({ operation }) => operation === "ReceiveMessage").length;
-  await expect.poll(polls, { timeout: 10_000 }).toBe(100);
+  await expect.poll(polls).toBe(100);
   const job = { id: "01ARZ3NDEK00SV4RRFFQ69G5FA", revision: 0, attempt: 1, handle: "h" };
   const untracked = { topic: "events", receivedAt: Date.now() };
   expect(await worker.finish("events", encodeReceipt({ v: 1, ...job, ...untracked }))).toEqual({});

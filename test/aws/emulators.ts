@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { PATIENCE_MS } from "../patience.ts";
 
 export type Emulator = { endpoint: string; close(): Promise<void> };
 
@@ -96,7 +97,8 @@ async function freePort(): Promise<number> {
 }
 
 async function untilListening(port: number, child: ChildProcess): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  const end = Date.now() + PATIENCE_MS;
+  while (Date.now() < end) {
     if (child.exitCode !== null)
       throw new Error(`the emulator of DynamoDB ended with exit code ${child.exitCode}`);
     const answered = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
@@ -104,5 +106,5 @@ async function untilListening(port: number, child: ChildProcess): Promise<void> 
     await sleep(25);
   }
   child.kill();
-  throw new Error(`the emulator of DynamoDB did not listen on port ${port} within 5 s`);
+  throw new Error(`the emulator of DynamoDB does not listen on port ${port}`);
 }

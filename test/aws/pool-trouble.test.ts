@@ -4,6 +4,7 @@ import { dynamoPool } from "../../aws/pool.ts";
 import { BEGINNING, END } from "../../core/position.ts";
 import type { Pool } from "../../protocol/ports.ts";
 import { itemAt, numbers } from "../contract/contract-items.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { useEndpoint } from "./emulators.ts";
 import {
   type Answer,
@@ -37,7 +38,7 @@ async function poolOn(
   };
 }
 
-const soon = () => Date.now() + 20_000;
+const soon = () => Date.now() + PATIENCE_MS;
 const codes = (...answers: (string | undefined)[]): Answer =>
   ok({ Responses: answers.map((Code) => (Code ? { Error: { Code, Message: "scripted" } } : {})) });
 
@@ -265,7 +266,7 @@ test("consumed capacity is requested and reported only if `onCapacity` is set", 
 test("a request that hangs fails after its timeout, and the write is repeated", async () => {
   service = await scriptedService((_, count) => (count === 1 ? "hang" : CHANGED));
   useEndpoint("DYNAMODB", service.endpoint);
-  const pool = dynamoPool({ client: dynamoClient(300), table: "t", clock: Date.now });
+  const pool = dynamoPool({ client: dynamoClient(3000), table: "t", clock: Date.now });
   expect((await pool.change(CHANGE, soon())).changed).toBe(true);
   expect(service.requests).toHaveLength(2);
 });

@@ -5,7 +5,7 @@ import { billAll } from "../../bench/bill/workloads.ts";
 
 test("the documentation's bill is what the code costs; `npm run bill -- --write` and `npm run docs` write it", async () => {
   expect((await billAll()).billed.map(lineOf)).toEqual(writtenBill());
-}, 240_000);
+});
 
 test("the documentation says what a further shard costs while idle", () => {
   const dollarsOf = (workload: string): number =>

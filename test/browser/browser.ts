@@ -1,10 +1,9 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
+import { PATIENCE_MS } from "../patience.ts";
 
 /** The path of Debian's Chromium. `MINUTEHAND_CHROMIUM` names another Chromium. */
 export const CHROMIUM = process.env.MINUTEHAND_CHROMIUM ?? "/usr/bin/chromium";
-/** How long a page may take until an element is there, ms. A busy machine draws slowly. */
-const PATIENCE_MS = 20_000;
 
 type OpenOptions = BrowserContextOptions & {
   /** The URL of the stack. Default: the stack that all tests share. */

@@ -1,14 +1,12 @@
 import { expect } from "vitest";
 import type { Client, JobSummary } from "../../client/client.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 /** Jobs in the states that a person meets, by what is special about them. */
 export type Scene = Record<
   "waiting" | "tagged" | "done" | "dead" | "retried" | "cancelled" | "held",
   JobSummary
 >;
-
-/** How long a job may take until it is claimed, ms. */
-const PATIENCE_MS = 30_000;
 
 /**
  * Files jobs of the pull topic `work` over the API and brings each into its state, as a worker and a user would. `name` begins all keys, so

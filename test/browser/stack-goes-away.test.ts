@@ -10,9 +10,7 @@ afterAll(async () => {
   removeDataDir(dataDir);
 });
 
-test("a stack that goes away leaves what was read, and one that comes back is shown again", {
-  timeout: 120_000,
-}, async () => {
+test("a stack that goes away leaves what was read, and one that comes back is shown again", async () => {
   stack = await startStack(dataDir);
   const port = Number(new URL(stack.url).port);
   const page = await browser.open("/console", { base: stack.url, ignoresFailedCalls: true });

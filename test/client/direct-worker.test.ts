@@ -103,12 +103,12 @@ describe("the direct worker", () => {
     const worker = directWorkerOn(world.ctx, log, done);
     const caller = new AbortController();
     const waiting = worker.receive("work", { waitSeconds: 20, signal: caller.signal });
-    await vi.waitFor(() => expect(polled).toHaveBeenCalledOnce());
+    await expect.poll(() => polled).toHaveBeenCalledOnce();
     caller.abort(new Error("the worker stops"));
     await expect(waiting).rejects.toThrow("the worker stops");
     expect(done).not.toHaveBeenCalled();
     arriving.resolve();
-    await vi.waitFor(() => expect(done).toHaveBeenCalledOnce());
+    await expect.poll(() => done).toHaveBeenCalledOnce();
     expect(world.visible("work")).toMatchObject([{ id }]);
     await expect(worker.receive("work", { signal: caller.signal })).rejects.toThrow("the worker stops");
     expect(await worker.receive("work")).toMatchObject([{ id, attempt: 1 }]);

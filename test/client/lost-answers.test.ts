@@ -3,6 +3,7 @@ import type { Client } from "../../client/client.ts";
 import { clientOver } from "../../client/client-over.ts";
 import { httpTransport } from "../../client/http-transport.ts";
 import type { Home, Pause } from "../../core/items.ts";
+import { HANG_MS } from "../patience.ts";
 import { type Api, createApi } from "../support/api.ts";
 import { serveInTrouble, type Trouble } from "../support/troubled-api.ts";
 
@@ -87,7 +88,7 @@ async function troubled(
   const scene = await prepare(api);
   await using served = await serveInTrouble(troubles(api, scene), api);
   const authorize = async ({ headers }: { headers: Headers }) => headers;
-  const transport = httpTransport({ authorize, timeout: 20_000, retries, firstWait: 1, random: () => 0 });
+  const transport = httpTransport({ authorize, timeout: HANG_MS, retries, firstWait: 1, random: () => 0 });
   let keys = 0;
   const client = clientOver({
     transport,
@@ -151,7 +152,7 @@ describe("a call whose answer is lost", () => {
       const authorize = async ({ headers }: { headers: Headers }) => headers;
       const transport = httpTransport({
         authorize,
-        timeout: 20_000,
+        timeout: HANG_MS,
         retries: 1,
         firstWait: 1,
         random: () => 0,

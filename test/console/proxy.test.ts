@@ -6,6 +6,7 @@ import { type Authorize, authorizeBy, signed } from "../../client/authorize.ts";
 import { KEY_HEADER } from "../../console/about.ts";
 import { consolePages } from "../../console/pages.ts";
 import { openProxy } from "../../console/proxy.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { beyondLoopback, listenersOf } from "../security/listeners.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { signatureOf } from "../support/signature.ts";
@@ -15,7 +16,6 @@ const KEY = "the-key";
 const SECRET = "s3cr3t";
 const CREDENTIALS = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: SECRET, sessionToken: "session-token" };
 const unsigned: Authorize = async ({ headers }) => headers;
-const PATIENCE = 30_000;
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -31,7 +31,7 @@ type Options = { authorize?: Authorize; patience?: number; path?: string; url?: 
 
 /** Serves an API, and a console that passes its calls on to the API. `path`: the path of the API's URL. */
 async function serve(answer: RequestListener, options: Options = {}): Promise<Served> {
-  const { authorize = unsigned, patience = PATIENCE, path = "" } = options;
+  const { authorize = unsigned, patience = PATIENCE_MS, path = "" } = options;
   const api = await startReceiver(answer);
   const url = options.url ?? `http://127.0.0.1:${api.port}${path}`;
   const about = { queue: "Shop", auth: "none", hasLive: false, needsKey: true } as const;

@@ -12,7 +12,6 @@ const MINISTACK = {
   variable: "MINUTEHAND_MINISTACK_CACHE",
   requirements: join(import.meta.dirname, "ministack-requirements.txt"),
 };
-const START_LIMIT_MS = 60_000;
 
 /** Starts MiniStack with TLS and IAM on. Answers the environment in which programs use it instead of AWS. */
 export async function startMiniStack(session: Session): Promise<NodeJS.ProcessEnv> {
@@ -46,7 +45,7 @@ export async function startMiniStack(session: Session): Promise<NodeJS.ProcessEn
   });
   const endpoint = `https://127.0.0.1:${port}`;
   const health = await Promise.race([
-    waitHealthy(`${endpoint}/_ministack/health`, START_LIMIT_MS, certificate),
+    waitHealthy(`${endpoint}/_ministack/health`, certificate),
     server.ended,
   ]);
   if (JSON.parse(health).auth !== "enabled")

@@ -58,7 +58,7 @@ describe("a session", () => {
     const parent = `const { pid } = child_process.${child}; fs.writeFileSync(${JSON.stringify(pidFile)}, String(pid));`;
     await session.run(script(`${parent} process.exit()`));
     const left = Number(readFileSync(pidFile, "utf8"));
-    await expect.poll(() => commandOf(left), { timeout: 5000 }).toBe("");
+    await expect.poll(() => commandOf(left)).toBe("");
   });
 });
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { errorCode, errorText, LocalError } from "../../local/local-error.ts";
 import { signalProcess } from "../../local/processes.ts";
 import { createTeardown } from "../../local/teardown.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
-const STOP_LIMIT_MS = 20_000;
 const USAGE_ERROR = 2;
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -154,7 +154,7 @@ async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
-  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
+  const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
   await gone;
   clearTimeout(timer);
 }

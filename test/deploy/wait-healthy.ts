@@ -3,17 +3,18 @@ import { type RequestOptions, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LocalError } from "../../local/local-error.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 const RETRY_MS = 250;
-const ANSWER_MS = 5000;
+const ANSWER_MS = 30_000;
 
-/** Waits until a health page answers 200, and answers its text. Throws `LocalError` after `ms`. */
-export async function waitHealthy(url: string, ms: number, caFile?: string): Promise<string> {
-  const end = Date.now() + ms;
+/** Waits until a health page answers 200, and answers its text. */
+export async function waitHealthy(url: string, caFile?: string): Promise<string> {
+  const end = Date.now() + PATIENCE_MS;
   for (;;) {
     const health = await healthAt(url, caFile);
     if (health !== undefined) return health;
-    if (Date.now() > end) throw new LocalError(`${url} did not answer within ${ms / 1000} s`);
+    if (Date.now() > end) throw new LocalError(`${url} did not answer`);
     await sleep(RETRY_MS);
   }
 }

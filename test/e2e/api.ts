@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inject } from "vitest";
+import { PATIENCE_MS } from "../patience.ts";
 import { cannot } from "./places.ts";
 import { inTurn, type Send, senderTo, unsigned } from "./senders.ts";
 import type { Target } from "./target.ts";
@@ -35,11 +36,8 @@ export type Pulled = {
 
 export type Answer<T> = { status: number; body: T; headers: Headers };
 
-/**
- * Calls the API as its users do. `get`, `until` and `dueAt` throw if a job was claimed before it was due. `patience`: how many times as
- * long as in the embedded stack the tests wait.
- */
-export function apiOver(send: Send, patience = 1) {
+/** Calls the API as its users do. `get`, `until` and `dueAt` throw if a job was claimed before it was due. */
+export function apiOver(send: Send) {
   const call = async <T = JobView>(
     method: string,
     path: string,
@@ -62,8 +60,6 @@ export function apiOver(send: Send, patience = 1) {
   return {
     call,
     get,
-    /** Multiplies seconds by `patience`, so that a slower place has time for as many calls as the embedded stack. */
-    unhurried: (seconds: number) => seconds * patience,
     /** Files a job, by default with the body `null`, and answers the job. Throws if it was not created. */
     async file(job: object): Promise<JobView> {
       const { status, body } = await call("POST", "/jobs", { body: null, ...job });
@@ -83,20 +79,19 @@ export function apiOver(send: Send, patience = 1) {
         if (cursor === undefined) return jobs;
       }
     },
-    /** Reads a job until `wanted` answers true for it. Throws after `ms` times `patience`. */
-    async until(id: string, wanted: (job: JobView) => boolean, ms: number): Promise<JobView> {
-      const end = Date.now() + ms * patience;
+    /** Reads a job until `wanted` answers true for it. */
+    async until(id: string, wanted: (job: JobView) => boolean): Promise<JobView> {
+      const end = Date.now() + PATIENCE_MS;
       for (;;) {
         const job = await get(id);
         if (wanted(job)) return job;
-        if (Date.now() > end)
-          throw new Error(`the job was not as expected within ${ms * patience} ms: ${JSON.stringify(job)}`);
+        if (Date.now() > end) throw new Error(`the job did not become as expected: ${JSON.stringify(job)}`);
         await sleep(200);
       }
     },
-    /** Pulls jobs of a topic until the job with this id comes. Throws after `ms` times `patience`. */
-    async pull(topic: string, id: string, ms: number): Promise<Pulled> {
-      const end = Date.now() + ms * patience;
+    /** Pulls jobs of a topic until the job with this id comes. */
+    async pull(topic: string, id: string): Promise<Pulled> {
+      const end = Date.now() + PATIENCE_MS;
       while (Date.now() < end) {
         const { body } = await call<{ jobs: Pulled[] }>("POST", `/topics/${topic}/receive`, {
           max: 1,
@@ -105,7 +100,7 @@ export function apiOver(send: Send, patience = 1) {
         const job = body.jobs.find((pulled) => pulled.id === id);
         if (job) return job;
       }
-      throw new Error(`job ${id} did not come within ${ms * patience} ms`);
+      throw new Error(`job ${id} did not come`);
     },
   };
 }
@@ -127,13 +122,10 @@ export function apiAt(url: string): Api {
   return apiOver(unsigned(url));
 }
 
-/**
- * The API of a target. At other places than `embedded`, the tests wait four times as long: functions start cold there, and on an
- * emulator several functions share a core with the emulator.
- */
+/** The API of a target. */
 export function apiOf({ place, api }: Target): Api {
   const send = senderTo(api);
-  return apiOver(cannot(place, "bursts") ? inTurn(send) : send, place === "embedded" ? 1 : 4);
+  return apiOver(cannot(place, "bursts") ? inTurn(send) : send);
 }
 
 /** The API of the stack that all suites share. */

@@ -57,7 +57,7 @@ describe.concurrent("a bulk", () => {
     for (const { id } of jobs) expect(await api.get(id)).toMatchObject({ state: "scheduled", revision: 1 });
     expect(await bulk({ action: "run", tag })).toEqual({ matched: 3, changed: 3 });
     for (const { id } of jobs) {
-      const done = await api.until(id, ({ state }) => state === "done", 20_000);
+      const done = await api.until(id, ({ state }) => state === "done");
       expect(done).toMatchObject({ revision: 2, attempt: 1 });
     }
   });

@@ -11,7 +11,7 @@ describe.concurrent("on time", () => {
     "a job due in %i seconds runs once, and not before it is due",
     async (delay) => {
       const { id } = await api.file({ topic: "reminders", delay, body: { text: `due in ${delay} s` } });
-      const job = await api.until(id, ({ state }) => state === "done", delay * 1000 + 20_000);
+      const job = await api.until(id, ({ state }) => state === "done");
       const dueAt = Date.parse(job.dueAt);
       expect(Date.parse(job.claimedAt ?? "")).toBeGreaterThanOrEqual(dueAt);
       expect(job.attempt).toBe(1);

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { PATIENCE_MS } from "../patience.ts";
 import { here } from "./here.ts";
 import { freshDataDir, removeDataDir } from "./running-stack.ts";
 
@@ -28,7 +29,6 @@ describe.skipIf(skip)(title, () => {
     try {
       await until(
         () => /-d '.*'/.test(output),
-        60_000,
         () => output,
       );
       const curl = /curl [\s\S]*?-d '[^']*'/.exec(output)?.[0] ?? "";
@@ -37,7 +37,6 @@ describe.skipIf(skip)(title, () => {
       expect(state).toBe("scheduled");
       await until(
         () => new RegExp(`${id}.* done`).test(output),
-        30_000,
         () => output,
       );
     } finally {
@@ -46,17 +45,16 @@ describe.skipIf(skip)(title, () => {
     }
     await until(
       () => processesNaming(dataDir).length === 0,
-      5000,
       () => processesNaming(dataDir).join("\n"),
     );
     removeDataDir(dataDir);
   });
 });
 
-async function until(holds: () => boolean, ms: number, tell: () => string): Promise<void> {
-  const end = Date.now() + ms;
+async function until(holds: () => boolean, tell: () => string): Promise<void> {
+  const end = Date.now() + PATIENCE_MS;
   while (!holds()) {
-    if (Date.now() > end) throw new Error(`the condition did not hold within ${ms} ms:\n${tell()}`);
+    if (Date.now() > end) throw new Error(`the condition did not come to hold:\n${tell()}`);
     await sleep(50);
   }
 }

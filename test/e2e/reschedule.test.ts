@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { sharedApi } from "./api.ts";
 
@@ -7,12 +6,10 @@ const api = sharedApi();
 
 describe.concurrent("reschedule", () => {
   it("later: the message that waits in SQS is void, and the new message runs the job", async () => {
-    const job = await api.file({ topic: "reminders", delay: api.unhurried(8) });
-    const moved = await api.call("PATCH", `/jobs/${job.id}`, { delay: api.unhurried(16) });
+    const job = await api.file({ topic: "reminders", delay: 60 });
+    const moved = await api.call("PATCH", `/jobs/${job.id}`, { delay: 75 });
     expect(moved).toMatchObject({ status: 200, body: { revision: 1 } });
-    await sleep(api.unhurried(12) * 1000);
-    expect(await api.get(job.id)).toMatchObject({ state: "scheduled", attempt: 0 });
-    const done = await api.until(job.id, ({ state }) => state === "done", 30_000);
+    const done = await api.until(job.id, ({ state }) => state === "done");
     expect(done.attempt).toBe(1);
     expect(Date.parse(done.claimedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(moved.body.dueAt));
   });
@@ -20,7 +17,7 @@ describe.concurrent("reschedule", () => {
   it("earlier: a job of tomorrow runs now, and only once", async () => {
     const job = await api.file({ topic: "reminders", delay: "1d" });
     await api.call("PATCH", `/jobs/${job.id}`, { delay: 1 });
-    expect(await api.until(job.id, ({ state }) => state === "done", 30_000)).toMatchObject({
+    expect(await api.until(job.id, ({ state }) => state === "done")).toMatchObject({
       attempt: 1,
       revision: 1,
     });
@@ -32,7 +29,7 @@ describe.concurrent("reschedule", () => {
     const second = await api.call("PUT", path, { delay: 0, body: { text: "two" } });
     expect([first.status, second.status]).toEqual([201, 200]);
     expect(second.body).toMatchObject({ id: first.body.id, body: { text: "two" } });
-    await api.until(first.body.id, ({ state }) => state === "done", 30_000);
+    await api.until(first.body.id, ({ state }) => state === "done");
     const third = await api.call("PUT", path, { delay: "1h", body: null });
     expect(third.status).toBe(201);
     expect(third.body.id).not.toBe(first.body.id);

@@ -1,15 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { PROMOTE_BEFORE } from "../../core/constants.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { type JobView, sharedApi } from "./api.ts";
 import { here } from "./here.ts";
 import { promotionOf } from "./services.ts";
 import { startsOf } from "./starts.ts";
 
 type ScheduleView = { name: string; paused: boolean; next: string[]; body?: unknown };
-
-/** In ms. The next occurrence is up to a minute ahead, and EventBridge Scheduler may fire up to a minute late. */
-const FIRED_WITHIN = { timeout: 140_000, interval: 1000 };
 
 const api = sharedApi();
 const recurring = here("http-api", "recurring schedules");
@@ -26,12 +24,15 @@ describe.skipIf(recurring.skip)(recurring.title, { concurrent: true }, () => {
     await put(paused, { expression: "rate(1 minute)", tag: paused });
     const lost = (await change(paused, "pause")).body.next;
     const [first = ""] = next;
-    const job = await vi.waitFor(async () => {
-      const [filed] = await filedAt(first, name);
-      if (filed === undefined) throw new Error(`schedule ${name} has filed no job for ${first}`);
-      return filed;
-    }, FIRED_WITHIN);
-    const done = await api.until(job.id, ({ state }) => state === "done", 20_000);
+    const job = await vi.waitFor(
+      async () => {
+        const [filed] = await filedAt(first, name);
+        if (filed === undefined) throw new Error(`schedule ${name} has filed no job for ${first}`);
+        return filed;
+      },
+      { timeout: PATIENCE_MS, interval: 1000 },
+    );
+    const done = await api.until(job.id, ({ state }) => state === "done");
     expect(done).toMatchObject({ attempt: 1, body: { text: "again" } });
     expect(await startsOf(job.id)).toHaveLength(1);
     expect(await filedAt(first, name)).toHaveLength(1);
@@ -75,7 +76,7 @@ describe.skipIf(recurring.skip)(recurring.title, { concurrent: true }, () => {
     expect([first.status, again.status]).toEqual([201, 201]);
     expect(again.body.id).toBe(first.body.id);
     expect(again.headers.get("idempotent-replayed")).toBe("true");
-    const done = await api.until(first.body.id, ({ state }) => state === "done", 30_000);
+    const done = await api.until(first.body.id, ({ state }) => state === "done");
     expect(done).toMatchObject({ attempt: 1, body: { text: "again" } });
   });
 

@@ -2,18 +2,18 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CloudWatchLogsClient, paginateFilterLogEvents } from "@aws-sdk/client-cloudwatch-logs";
 import { inject } from "vitest";
+import { PATIENCE_MS } from "../patience.ts";
 
-/** CloudWatch Logs shows a line some seconds after it was written. */
-const LOG_DELAY_MS = 60_000;
-const SUITE_MS = 900_000;
+/** The lines that are read are at most this old. A run of the suite is shorter. */
+const SUITE_MS = 6 * 60 * 60_000;
 
 /**
  * The times at which the handler started to run a job, as the handler itself logged them: ms since the epoch, one for each run. Waits
- * for the first of these log lines, and throws if none comes.
+ * for the first of these log lines, because CloudWatch Logs shows a line some seconds after it was written.
  */
 export async function startsOf(id: string): Promise<number[]> {
   const { log } = inject("target");
-  const end = Date.now() + LOG_DELAY_MS;
+  const end = Date.now() + PATIENCE_MS;
   for (;;) {
     const lines = "file" in log ? readFileSync(log.file, "utf8").split("\n") : await linesIn(log.group, id);
     const starts = lines.flatMap((line) => {

@@ -46,7 +46,7 @@ describe.skipIf(skip)(title, { concurrent: true }, () => {
   it("gets one signed POST when the job is due, with the job's own headers", async () => {
     await using receiver = await startReceiver(answers({ status: 204 }));
     const job = await call(receiver, { delay: 2, headers: { "x-shop": "17" }, body: { paid: 17 } });
-    const done = await api.until(job.id, ({ state }) => state === "done", 20_000);
+    const done = await api.until(job.id, ({ state }) => state === "done");
     expect(Date.parse(done.claimedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(job.dueAt));
     expect(receiver.received).toHaveLength(1);
     const [received] = receiver.received;
@@ -64,10 +64,10 @@ describe.skipIf(skip)(title, { concurrent: true }, () => {
   });
 
   it("that answers 503 is called again after its Retry-After, with the same webhook-id", async () => {
-    const busy = { status: 503, headers: { "retry-after": "3" }, body: "busy" };
+    const busy = { status: 503, headers: { "retry-after": "30" }, body: "busy" };
     await using receiver = await startReceiver(answers(busy, { status: 200 }));
     const job = await call(receiver, { delay: 0, body: "again" });
-    const done = await api.until(job.id, ({ state }) => state === "done", 60_000);
+    const done = await api.until(job.id, ({ state }) => state === "done");
     expect(done).toMatchObject({ attempt: 2, revision: 1 });
     const [first, second] = receiver.received;
     expect(receiver.received).toHaveLength(2);
@@ -76,9 +76,8 @@ describe.skipIf(skip)(title, { concurrent: true }, () => {
     expect(await verified(first)).toBe("again");
     expect(await verified(second)).toBe("again");
     const [calledAt, calledAgainAt] = [first, second].map((one) => Number(one?.headers["webhook-timestamp"]));
-    expect(calledAgainAt).toBeGreaterThanOrEqual((calledAt ?? 0) + 3);
     // The topic's backoff would have been 15 s.
-    expect(Date.parse(done.dueAt) / 1000).toBeLessThan((calledAt ?? 0) + 15);
+    expect(calledAgainAt).toBeGreaterThanOrEqual((calledAt ?? 0) + 30);
   });
 
   it("that answers 410 makes the job dead, and a redrive calls the receiver with another webhook-id", async () => {
@@ -86,13 +85,13 @@ describe.skipIf(skip)(title, { concurrent: true }, () => {
       answers({ status: 410, body: "shop closed" }, { status: 200 }),
     );
     const job = await call(receiver, { delay: 0 });
-    const dead = await api.until(job.id, ({ state }) => state === "dead", 30_000);
+    const dead = await api.until(job.id, ({ state }) => state === "dead");
     expect(dead).toMatchObject({ attempt: 1, lastError: "HTTP 410: shop closed" });
     const list = await api.call<{ jobs: JobView[] }>("GET", "/topics/callbacks/dead");
     expect(list.body.jobs).toContainEqual(expect.objectContaining({ id: job.id }));
     const redriven = await api.call("POST", "/topics/callbacks/redrive", { ids: [job.id] });
     expect(redriven).toMatchObject({ status: 200, body: { redriven: 1 } });
-    await api.until(job.id, ({ state }) => state === "done", 30_000);
+    await api.until(job.id, ({ state }) => state === "done");
     expect(receiver.received.map(({ headers }) => headers["webhook-id"])).toEqual([job.id, `${job.id}-1`]);
     expect(receiver.received[1]?.headers["minutehand-attempt"]).toBe("1");
     expect(await verified(receiver.received[1])).toBeNull();

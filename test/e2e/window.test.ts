@@ -5,6 +5,8 @@ import { type JobView, type Pulled, sharedApi } from "./api.ts";
 const HALF_DAY = 12 * 3_600_000;
 const SIX_O_CLOCK = 6 * 3_600_000;
 const LATE_AFTER = 60_000;
+/** A test takes less, so a window that is open for this long stays open until the test ends. */
+const OPEN_FOR = 5 * 60_000;
 
 const api = sharedApi();
 
@@ -17,11 +19,11 @@ describe("a topic with a window and a bound on lateness", () => {
     const { open, shut, turnsAt } = await windowsNow();
     const going = await api.file({ topic: open, delay: 0 });
     const held = await api.file({ topic: shut, delay: 0 });
-    const { receipt } = await api.pull(open, going.id, 30_000);
+    const { receipt } = await api.pull(open, going.id);
     expect((await api.call("POST", `/topics/${open}/finish`, { receipt })).status).toBe(200);
     expect(await api.get(going.id)).not.toHaveProperty("heldUntil");
 
-    const waiting = await api.until(held.id, ({ heldUntil }) => heldUntil !== undefined, 20_000);
+    const waiting = await api.until(held.id, ({ heldUntil }) => heldUntil !== undefined);
     expect(waiting).toMatchObject({ state: "scheduled", attempt: 0, dueAt: held.dueAt });
     expect(waiting.heldUntil).toBe(new Date(turnsAt).toISOString());
     expect((await receive(shut, 2)).map(({ id }) => id)).not.toContain(held.id);
@@ -37,13 +39,11 @@ describe("a topic with a window and a bound on lateness", () => {
       pulled.push(...(await receive(open, 1)).map(({ id }) => id));
       return api.get(late.id);
     };
-    await expect
-      .poll(ended, { timeout: api.unhurried(20) * 1000 })
-      .toMatchObject({ state: open === "days" ? "cancelled" : "expired" });
+    await expect.poll(ended).toMatchObject({ state: open === "days" ? "cancelled" : "expired" });
     const { attempt, lastError, timeline, ...job } = await ended();
     expect(attempt).toBe(0);
     expect(job).not.toHaveProperty("claimedAt");
-    expect(lastError).toMatch(/started 6\d\.?\d* s late, and its topic allows 60 s/);
+    expect(lastError).toMatch(/started \d+\.?\d* s late, and its topic allows 60 s/);
     expect(timeline?.map(({ event }) => event)).toEqual(["filed", "sent", job.state]);
     expect(pulled).not.toContain(late.id);
   });
@@ -53,7 +53,7 @@ describe("a topic with a window and a bound on lateness", () => {
 async function windowsNow(): Promise<{ open: string; shut: string; turnsAt: number }> {
   const turn = Math.floor((Date.now() - SIX_O_CLOCK) / HALF_DAY);
   const turnsAt = (turn + 1) * HALF_DAY + SIX_O_CLOCK;
-  if (turnsAt - Date.now() < api.unhurried(30) * 1000) {
+  if (turnsAt - Date.now() < OPEN_FOR) {
     await sleep(turnsAt + 1000 - Date.now());
     return windowsNow();
   }

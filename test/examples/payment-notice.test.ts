@@ -7,6 +7,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { acceptNotice } from "../../examples/payment-notice/accept-notice.ts";
 import { notifyMerchant } from "../../examples/payment-notice/notify-merchant.ts";
 import type { Topics } from "../../examples/topics.ts";
+import { HANG_MS } from "../patience.ts";
 import { exampleQueue } from "./queue.ts";
 
 const PAYMENT = { orderId: "17", amount: "12.50" };
@@ -91,7 +92,7 @@ test("the merchant's server does not start without the secret that it verifies b
   const { status, stdout, stderr } = spawnSync(process.execPath, [SERVER], {
     env: { PORT: "0" },
     encoding: "utf8",
-    timeout: 10_000,
+    timeout: HANG_MS,
   });
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
   expect(stderr).toMatch(/^WEBHOOK_SECRET must be this receiver's secret.*\n$/);

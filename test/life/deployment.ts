@@ -11,6 +11,7 @@ import { createContext } from "../../environment/context.ts";
 import { ROOT } from "../deploy/environment.ts";
 import { ADAPTATIONS, adaptTemplate } from "../deploy/ministack-template.ts";
 import { deployedEnvironment } from "../e2e/deployed-stack.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { type Life, STACK } from "./life.ts";
 
 const run = promisify(execFile);
@@ -104,8 +105,8 @@ export async function connect(id: string) {
     client,
     table: environment.MINUTEHAND_TABLE ?? "",
     /** Waits until a job has ended. Throws when it has not within `limitMs`. */
-    async ended(jobId: string, limitMs = 180_000) {
-      const until = Date.now() + limitMs;
+    async ended(jobId: string) {
+      const until = Date.now() + PATIENCE_MS;
       for (;;) {
         const job = await client.get(jobId);
         if (job !== undefined && job.state !== "scheduled" && job.state !== "running") return job;

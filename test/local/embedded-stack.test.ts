@@ -28,7 +28,7 @@ beforeAll(async () => {
     log: (line) => lines.push(line),
   });
   sqs = new SQSClient({ ...stack.platform, endpoint: stack.endpoints.sqs });
-}, 20_000);
+});
 
 afterAll(async () => {
   sqs.destroy();

@@ -4,6 +4,7 @@ import type { Outcome } from "../../local/execution-environment.ts";
 import { createFunctionPool, type FunctionPool, mostEnvironments } from "../../local/function-pool.ts";
 import { startGuard } from "../../local/guard.ts";
 import type { FunctionSpec } from "../../local/resources.ts";
+import { HANG_MS } from "../patience.ts";
 
 const guard = startGuard();
 const lines: string[] = [];
@@ -23,7 +24,7 @@ const spec: FunctionSpec = {
   handler: "index.handler",
   codeDir: fileURLToPath(new URL("fixtures/app/functions/echo", import.meta.url)),
   codeHash: "echo",
-  timeoutMs: 800,
+  timeoutMs: HANG_MS,
   memoryMb: 128,
   environment: { GREETING: "hi" },
   reservedConcurrency: undefined,
@@ -83,7 +84,7 @@ test("reserved concurrency makes invocations wait", async () => {
 });
 
 test.each(["/hang", "/spin"])("%s ends at the timeout, and the process with it", async (path) => {
-  open();
+  open({ timeoutMs: 5000 });
   const { pid } = result(await call("/"));
   const outcome = await call(path);
   expect(outcome).toMatchObject({ outcome: "timed-out", error: { errorType: "Sandbox.Timedout" } });
@@ -159,7 +160,7 @@ test("code that cannot be loaded fails the invocation", async () => {
 });
 
 test("events and answers above 6 MB are rejected", async () => {
-  open({ timeoutMs: 5000 });
+  open();
   expect(await pool.invoke("x".repeat(7 * 1024 * 1024))).toMatchObject({ outcome: "too-large" });
   expect(await call("/huge")).toMatchObject({ outcome: "threw" });
 });

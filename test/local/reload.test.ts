@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { LocalError } from "../../local/local-error.ts";
 import type { Rebuilt } from "../../local/rebuild.ts";
 import { compareStacks, createReloader } from "../../local/reload.ts";
@@ -118,7 +118,7 @@ test("the same failure is quoted once; then the log says that the app synthesise
 test("saves during a synthesis cause one more synthesis, of the last save", async () => {
   const { promise, resolve } = Promise.withResolvers<StackSpec>();
   const first = save(() => promise, "second");
-  await vi.waitFor(() => expect(synths).toBe(1));
+  await expect.poll(() => synths).toBe(1);
   const others = [save(async () => withCode("3"), "third"), save(async () => withCode("4"), "fourth")];
   expect(synths).toBe(1);
   resolve(withCode("2"));
@@ -290,9 +290,9 @@ test("a handler that was saved during a synthesis keeps its later code", async (
   withHandlers();
   const { promise, resolve } = Promise.withResolvers<StackSpec>();
   const first = save(() => promise, "second");
-  await vi.waitFor(() => expect(synths).toBe(1));
+  await expect.poll(() => synths).toBe(1);
   const second = save(() => promise, "later", "Mail.ts");
-  await vi.waitFor(() => expect(replaced).toHaveLength(1));
+  await expect.poll(() => replaced).toHaveLength(1);
   resolve(handlers());
   await Promise.all([first, second]);
   expect(replaced.map(({ codeHash }) => codeHash)).toEqual(["later"]);

@@ -4,7 +4,6 @@ import type { Session } from "../deploy/session.ts";
 import { said } from "./said.ts";
 
 const NAME = "minutehand console";
-const UP_MS = 60_000;
 
 /** Opens the console of a local stack, on the stack's own port and by `minutehand console`. `app`: the folder with the package. */
 export async function openConsoles(session: Session, app: string, url: string): Promise<void> {
@@ -12,7 +11,7 @@ export async function openConsoles(session: Session, app: string, url: string): 
   await expectPage(url);
   const args = ["--no-install", "minutehand", "console", "--url", url, "--port", "0"];
   const server = session.serve({ name: NAME, command: "npx", args, cwd: app, env: plainEnvironment() });
-  const [, origin = "", key = ""] = await said(session, NAME, server, /(http:\S+)\/console#key=(\S+)/, UP_MS);
+  const [, origin = "", key = ""] = await said(session, NAME, server, /(http:\S+)\/console#key=(\S+)/);
   await expectPage(origin);
   const answered = await fetch(`${origin}/topics`, { headers: { "x-minutehand-key": key } });
   if (answered.status !== 200)

@@ -11,11 +11,10 @@ import { freePort } from "../../local/free-port.ts";
 import { LocalError } from "../../local/local-error.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import type { Session } from "../deploy/session.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { said } from "./said.ts";
 
-const UP_MS = 120_000;
-const RUN_MS = 60_000;
 const POLL_MS = 200;
 const APP = "examples";
 const MERCHANT = "merchant";
@@ -36,7 +35,7 @@ export async function playExamples(session: Session, installed: string): Promise
   const env = { ...plainEnvironment(), SHOP_URL: `http://127.0.0.1:${shop.port}` };
   const args = ["--no-install", "minutehand", "local", "--app", "node app.ts", "--port", "0"];
   const stack = session.serve({ name: APP, command: "npx", args, cwd, env });
-  const [url = ""] = await said(session, APP, stack, /http:\/\/127\.0\.0\.1:\d+/, UP_MS);
+  const [url = ""] = await said(session, APP, stack, /http:\/\/127\.0\.0\.1:\d+/);
   const client = createClient<Topics>({ url });
 
   const port = await freePort();
@@ -52,7 +51,7 @@ export async function playExamples(session: Session, installed: string): Promise
       WEBHOOK_SECRET: receiverSecret(secretIn(data), `http://127.0.0.1:${port}`),
     },
   });
-  await said(session, MERCHANT, merchant, /listens/, UP_MS);
+  await said(session, MERCHANT, merchant, /listens/);
 
   const paid = await closeLater(client, "18");
   await pay(data, "18");
@@ -72,7 +71,7 @@ export async function playExamples(session: Session, installed: string): Promise
   await session.run({ name: "worker", command: "python3", args: worker, cwd, env });
   for (const { id } of [...jobs, thumbnail]) await until(client, id, "done");
   await until(client, paid.id, "cancelled");
-  await said(session, MERCHANT, merchant, new RegExp(`booked ${notice.id} .*12\\.50`), RUN_MS);
+  await said(session, MERCHANT, merchant, new RegExp(`booked ${notice.id} .*12\\.50`));
   const wanted = ["/orders/17/close-unless-paid", "/refunds/r-1", "/shops/7/reminders"];
   if (calls.sort().join() !== wanted.join())
     throw new LocalError(`the shop must get the calls ${wanted.join(", ")}, got ${calls.join(", ")}`);
@@ -96,7 +95,7 @@ async function pay(data: string, orderId: string): Promise<void> {
 }
 
 async function until(client: Client<Topics>, id: string, state: Job["state"]): Promise<void> {
-  const end = Date.now() + RUN_MS;
+  const end = Date.now() + PATIENCE_MS;
   for (;;) {
     const job = await client.get(id);
     if (job.state === state) return;

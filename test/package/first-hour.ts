@@ -5,8 +5,6 @@ import { plainEnvironment } from "../deploy/environment.ts";
 import type { Session } from "../deploy/session.ts";
 import { said } from "./said.ts";
 
-const UP_MS = 120_000;
-const RUN_MS = 60_000;
 const TOPIC = "order-timeout";
 
 /** The project of a new user. */
@@ -108,8 +106,8 @@ export async function playLocal(session: Session, project: Project): Promise<voi
   const timed = clockOf(session, project);
   const args = ["--no-install", "minutehand", "local", "--port", "0", ...options];
   const server = session.serve({ name, command: "npx", args, cwd, env: plainEnvironment() });
-  const saw = (pattern: RegExp, ms = RUN_MS) => said(session, name, server, pattern, ms);
-  const [url = ""] = await timed("minutehand local is up", () => saw(/http:\/\/127\.0\.0\.1:\d+/, UP_MS));
+  const saw = (pattern: RegExp) => said(session, name, server, pattern);
+  const [url = ""] = await timed("minutehand local is up", () => saw(/http:\/\/127\.0\.0\.1:\d+/));
   await timed("a job runs", async () => {
     await enqueue(url, "17");
     await saw(/job 17 runs/);

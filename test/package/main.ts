@@ -21,8 +21,6 @@ import { measureSaves } from "./saves.ts";
 import { playExistingApp, playStart } from "./start.ts";
 import { versionOf } from "./version.ts";
 
-const UP_MS = 120_000;
-const RUN_MS = 60_000;
 const LOCAL = "minutehand local";
 
 await runSession("test:package", noOptions, async (session) => {
@@ -153,16 +151,16 @@ async function play(session: Session, app: string): Promise<void> {
   session.progress(LOCAL);
   const args = ["--no-install", "minutehand", "local", "--app", "node app.ts", "--port", "0"];
   const server = session.serve({ name: LOCAL, command: "npx", args, cwd: app, env: plainEnvironment() });
-  const [url = ""] = await said(session, LOCAL, server, /http:\/\/127\.0\.0\.1:\d+/, UP_MS);
+  const [url = ""] = await said(session, LOCAL, server, /http:\/\/127\.0\.0\.1:\d+/);
   await enqueue(url, 17);
-  await said(session, LOCAL, server, /closed order 17/, RUN_MS);
+  await said(session, LOCAL, server, /closed order 17/);
   await openConsoles(session, app, url);
   session.progress("a handler is saved");
   const handler = join(app, "handlers", "order-timeout.ts");
   writeFileSync(handler, readFileSync(handler, "utf8").replace("closed order", "gave up order"));
-  await said(session, LOCAL, server, /reloaded .*order-?timeout/, UP_MS);
+  await said(session, LOCAL, server, /reloaded .*order-?timeout/);
   await enqueue(url, 18);
-  await said(session, LOCAL, server, /gave up order 18/, RUN_MS);
+  await said(session, LOCAL, server, /gave up order 18/);
   await server.stop();
 }
 

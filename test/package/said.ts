@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LocalError } from "../../local/local-error.ts";
 import type { Server, Session } from "../deploy/session.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 const POLL_MS = 20;
 
@@ -11,21 +12,19 @@ export function logOf({ folder }: Session, name: string): string {
   return join(folder, `${name.replaceAll(" ", "-")}.log`);
 }
 
-/** Waits until a server's log matches `pattern`, and answers the match. Throws after `ms`, or if the server ends. */
+/** Waits until a server's log matches `pattern`, and answers the match. Throws if the server ends. */
 export async function said(
   session: Session,
   name: string,
   server: Server,
   pattern: RegExp,
-  ms: number,
 ): Promise<RegExpExecArray> {
-  const end = Date.now() + ms;
+  const end = Date.now() + PATIENCE_MS;
   for (;;) {
     const output = readFileSync(logOf(session, name), "utf8");
     const found = pattern.exec(output);
     if (found) return found;
-    if (Date.now() > end)
-      throw new LocalError(`${name} has not printed ${pattern} in ${ms / 1000} s:\n${output}`);
+    if (Date.now() > end) throw new LocalError(`${name} has not printed ${pattern}:\n${output}`);
     await Promise.race([sleep(POLL_MS), server.ended]);
   }
 }

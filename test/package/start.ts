@@ -6,8 +6,6 @@ import type { Session } from "../deploy/session.ts";
 import { blocksOf, readPage } from "../docs/blocks.ts";
 import { said } from "./said.ts";
 
-const UP_MS = 120_000;
-const RUN_MS = 60_000;
 const NAME = "the first job";
 const PAGE = "docs/start.md";
 const EXISTING = "init in an app";
@@ -25,9 +23,9 @@ export async function playStart(session: Session, tarball: string): Promise<void
   // The port of the page may be taken.
   const args = ["run", "local", "--", "--port", "0"];
   const stack = session.serve({ name: NAME, command: "npm", args, cwd, env: plainEnvironment() });
-  const [url = ""] = await said(session, NAME, stack, /http:\/\/127\.0\.0\.1:\d+/, UP_MS);
+  const [url = ""] = await said(session, NAME, stack, /http:\/\/127\.0\.0\.1:\d+/);
   // The example command that the stack prints when it is up has a body of the type that is declared for the topic.
-  await said(session, NAME, stack, /"body":\{"id":"17"\}/, UP_MS);
+  await said(session, NAME, stack, /"body":\{"id":"17"\}/);
   for (const [index, { text }] of commands.slice(local + 1).entries()) {
     const typed = `set -euo pipefail; curl() { command curl --silent --fail-with-body "$@"; }\n${text}`;
     await session.run({
@@ -38,7 +36,7 @@ export async function playStart(session: Session, tarball: string): Promise<void
       env: { ...plainEnvironment(), URL: url, MINUTEHAND_URL: url },
     });
   }
-  await said(session, NAME, stack, /order-timeout: job 17 runs/, RUN_MS);
+  await said(session, NAME, stack, /order-timeout: job 17 runs/);
   await stack.stop();
 }
 

@@ -13,7 +13,7 @@ let deployment: Deployment;
 beforeAll(async () => {
   deployment = await deploy();
   await runEveryPath(deployment);
-}, 280_000);
+});
 afterAll(async () => {
   const { requests } = deployment.recorder;
   if (file !== undefined)

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CALM, type FaultyProxy, startProxy } from "../../torture/proxy.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 describe("the proxy", () => {
   let server: Server;
@@ -30,7 +31,7 @@ describe("the proxy", () => {
     server.close();
   });
 
-  const post = async (body: string, ms = 5_000) => {
+  const post = async (body: string, ms = PATIENCE_MS) => {
     const answer = await fetch(proxy.url, { method: "POST", body, signal: AbortSignal.timeout(ms) });
     return answer.text();
   };

@@ -1,5 +1,6 @@
 import { expect, vi } from "vitest";
 import { createClient } from "../../../client/client.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 
 const MINUTE = 60;
 
@@ -48,7 +49,7 @@ export async function fillShop(url: string): Promise<{ dead: string }> {
   await api.receive("thumbnail", { max: 1 });
   const deadRefunds = async () => (await api.topics()).find(({ topic }) => topic === "refund")?.depths.dead;
   await vi.waitFor(async () => expect(await deadRefunds()).toBe(refunds.length), {
-    timeout: 60_000,
+    timeout: PATIENCE_MS,
     interval: 200,
   });
   for await (const { id } of api.dead("refund")) return { dead: id };

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { greatest, percentile } from "../../../bench/statistics.ts";
 import type { Api, JobView } from "../../e2e/api.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 
 const SECOND = 1000;
 const PER_KIND = 200;
-/** How long after the last due time this waits for jobs that are not done, in ms. */
-const PATIENCE = 90 * SECOND;
 const PAGE = 100;
 
 /** The kinds of jobs, by their way to the consumer. `due`: in how many seconds the first job and the last job of a kind are due. */
@@ -44,7 +43,7 @@ export async function measureLateness(api: Api, run: string): Promise<Lateness[]
     if (status !== 200 || body.results.some((one) => one.status !== 201))
       throw new Error(`POST /jobs/batch answered ${status}: ${JSON.stringify(body).slice(0, 500)}`);
   }
-  const end = Math.max(...filed.map(({ to }) => to)) + PATIENCE;
+  const end = Math.max(...filed.map(({ to }) => to)) + PATIENCE_MS;
   await sleep(Math.max(...filed.map(({ to }) => to)) - Date.now());
   for (;;) {
     const done = await Promise.all(

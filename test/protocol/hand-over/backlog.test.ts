@@ -131,7 +131,7 @@ describe("jobs that wait for their topic's limit", () => {
     expect(keysOf(calls, "page")).toBeLessThan(10_000 / world.ctx.sizes.parkedPage + 10);
     expect(keysOf(calls, "remove")).toBe(10_000 - STARTS_AHEAD / SECOND);
     expect(keysOf(calls, "count")).toBe(0);
-  }, 60_000);
+  });
 
   test("of many shards are read in pages that fit into memory together", async () => {
     const world = createWorld(
@@ -409,7 +409,7 @@ describe("a limited topic", () => {
       for (let some = await consume(world, "slow"); some.length > 0; ) some = await consume(world, "slow");
     }
     expect(Math.max(...delays)).toBeLessThanOrEqual(STARTS_AHEAD + BUCKET);
-  }, 60_000);
+  });
 });
 
 describe("a release that dies", () => {

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { Home } from "../../../core/items.ts";
 import { beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
 import { pauseTopic } from "../../../protocol/change/pause.ts";
@@ -106,7 +106,7 @@ test("a limit applies although a resume dies before it asks Lambda to poll", asy
   const world = await paused({ maxPerSecond: 2 });
   Object.assign(world.ctx, { eventSources: { enable: () => new Promise(() => {}) } });
   void resume(world.ctx, "t", undefined);
-  await vi.waitFor(() => expect(world.events.at(-1)?.type).toBe("resumed"));
+  await expect.poll(() => world.events.at(-1)?.type).toBe("resumed");
   Object.assign(world.ctx, { eventSources: { enable: async () => {} } });
   const starts = await startsOf(world, 2 * MINUTE, () => consume(world, "t"));
   expect(Math.max(...starts)).toBeLessThanOrEqual(3);
@@ -170,7 +170,8 @@ test("jobs to which a resume gave a start before it died unsent are left to the 
   const world = await paused({});
   const dying = { ...world.ctx, queues: { ...world.queues, send: () => new Promise<never>(() => {}) } };
   void resume(dying, "t", 1);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  // The work before a send needs no timers, so it has happened before the next turn of the event loop.
+  await new Promise((resolve) => setImmediate(resolve));
   const homes = world.pool.items().filter((item): item is Home => "heldUntil" in item && "dueAt" in item);
   expect(homes.length).toBeGreaterThan(10);
   await world.pass(5 * MINUTE, { ticks: false });

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { messageText, parseMessage } from "../../../core/message.ts";
 import type { TickPart } from "../../../core/tick-part.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
@@ -108,7 +108,7 @@ describe("a tick with a backlog", () => {
       if (keys.some(({ pk }) => pk === hanging)) return hang.promise;
     };
     const ticking = tickWith(63);
-    await vi.waitFor(() => expect(parts.length).toBeGreaterThan(0));
+    await expect.poll(() => parts.length).toBeGreaterThan(0);
     for (const part of parts) await run(world, part);
     expect(sent().length).toBeGreaterThan(JOBS / 2);
     const before = parts.length;

@@ -19,7 +19,7 @@ describe("a call over jobs whose bodies have 200 KiB each keeps few of them in m
     "bulk redrive",
     "cancel of 500",
     "redrive of 500",
-  ])("%s", { timeout: 120_000 }, async (name) => {
+  ])("%s", async (name) => {
     const { stdout } = await run(process.execPath, [`--max-old-space-size=${HEAP_MIB}`, CALL, name]);
     expect(stdout).toBe(`${name} is answered\n`);
   });
