@@ -73,11 +73,7 @@ export function isLastStartOver(last: number, now: number): boolean {
   return now > last + LAST_START_BEFORE_EXPIRY + CLOCK_MARGIN;
 }
 
-/**
- * Says whether a void message or note of `revision` makes its reader send the job as it is now. The process that moved the job may
- * have died before it sent the job. Only a message or note of the revision just before the current one does this. If all older ones
- * did this, a key that is replaced n times would cost n² messages. Looks and audits find the remaining jobs.
- */
+/** Says whether a job waits in the revision after `revision`: it was moved once since then, for example by a redrive. */
 export function isNextRevision(home: Head, revision: number): boolean {
   return home.state === "scheduled" && home.revision === revision + 1;
 }

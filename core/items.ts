@@ -51,7 +51,7 @@ export type Home = Key &
     /** When a caller or an event last moved, replaced or redrove the job, or when an event filed it. */
     askedAt?: number;
     untracked?: true;
-    /** Never stored. It marks the job's message as `spare` (see `MessageJob`). */
+    /** Never stored. The job may have been sent before, and the present sender only makes sure that there is a message. */
     spare?: true;
     /**
      * The start that a pause, a limit or a window gave the job. Only this hold delays the job from `heldFrom` to `heldUntil`, so this

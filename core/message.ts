@@ -32,11 +32,6 @@ export type MessageJob = CarriedOptions & {
   restarts?: number;
   /** The job was filed untracked: it runs without a claim, whatever its topic says by now. */
   untracked?: true;
-  /**
-   * The message was sent because nobody knew whether the job's first message had been sent. If it is void, its reader sends no
-   * further message. Otherwise each revision would have one message more than the revision before.
-   */
-  spare?: true;
   /** How often earlier messages of the job were received by a process that died and did not give the job back. Absent: never. */
   receives?: number;
 };
@@ -57,7 +52,7 @@ export type Message = {
  */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
-  const { heldFrom, heldUntil, restarts, untracked, spare } = home;
+  const { heldFrom, heldUntil, restarts, untracked } = home;
   const time = new Date(dueAt).toISOString();
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   for (const name of CARRIED_OPTIONS)
@@ -69,7 +64,6 @@ export function jobText(home: Home, sentAt?: string): string {
   if (sentAt !== undefined) text += `,"sentAt":"${sentAt}"`;
   if (restarts !== undefined) text += `,"restarts":${restarts}`;
   if (untracked !== undefined) text += `,"untracked":true`;
-  if (spare !== undefined) text += `,"spare":true`;
   return `${text},"body":${home.body}}`;
 }
 
@@ -84,14 +78,19 @@ export function deadText(home: Home, error: string): string {
   return `{"v":${MESSAGE_VERSION},"topic":${toJson(home.topic)},"dead":true,"error":${toJson(error)},${jobs}}`;
 }
 
-/** Keeps each job once, with its newest revision: older messages and duplicates are void. */
+/** Keeps each job once, with its newest revision and start: older messages and duplicates are void. */
 export function newestRevisions<T extends { readonly job: MessageJob }>(carried: readonly T[]): T[] {
   const newest = new Map<string, T>();
   for (const one of carried) {
     const known = newest.get(one.job.id);
-    if (!known || known.job.revision < one.job.revision) newest.set(one.job.id, one);
+    if (!known || isNewer(one.job, known.job)) newest.set(one.job.id, one);
   }
   return [...newest.values()];
+}
+
+/** Says whether a message has a later revision of a job than another message, or a later start of the same revision. */
+function isNewer(job: MessageJob, other: MessageJob): boolean {
+  return job.revision === other.revision ? startOf(job) > startOf(other) : job.revision > other.revision;
 }
 
 /** Answers when the job of a message may start, in ms since the epoch. */
@@ -180,7 +179,6 @@ function isMessageJob(value: unknown): value is MessageJob {
     (job.restarts === undefined || isCount(job.restarts)) &&
     (job.receives === undefined || isCount(job.receives)) &&
     (job.untracked === undefined || job.untracked === true) &&
-    (job.spare === undefined || job.spare === true) &&
     isTextIfAny(key)
   );
 }

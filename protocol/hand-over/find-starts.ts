@@ -26,7 +26,6 @@ export type ReleaseStep = Omit<JudgedNotes, "waiting"> & {
 export const NOTHING_GIVEN: ReleaseStep = {
   given: [],
   toSend: [],
-  owed: [],
   expired: [],
   done: [],
   isLeft: true,

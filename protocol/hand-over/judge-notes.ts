@@ -1,12 +1,5 @@
 import { WRITER_DEADLINE } from "../../core/constants.ts";
-import {
-  hasCrashed,
-  hasExpired,
-  isNear,
-  isNextRevision,
-  isSentByRelease,
-  startsAt,
-} from "../../core/home.ts";
+import { hasCrashed, hasExpired, isSentByRelease, startsAt } from "../../core/home.ts";
 import { type Home, homeKey, type Parked, parkedSortTime, timeOf } from "../../core/items.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { hasUsableStart, isStartAhead, isStartCounted, startsOutsideWindow } from "../gate/start-gate.ts";
@@ -29,8 +22,6 @@ export type JudgedNotes = {
   readonly waiting: readonly Waiting[];
   /** Jobs that are sent as they are: they have a start, or their run has crashed. */
   readonly toSend: readonly Home[];
-  /** Jobs that were moved after they were parked. Perhaps nobody has sent them since. The release sends those that no new note parks. */
-  readonly owed: readonly Home[];
   /** Jobs that have expired. The release ends them. */
   readonly expired: readonly Waiting[];
   /** Notes that are deleted when all jobs above are handled. Some of their jobs were cancelled, moved or ended. */
@@ -50,7 +41,6 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
   const waiting = new Map<string, Waiting>();
   const expired = new Map<string, Waiting>();
   const toSend = new Map<string, Home>();
-  const owed: Home[] = [];
   const done: Parked[] = [];
   const unreadable: UnreadableSince[] = [];
   const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
@@ -80,10 +70,6 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
       parkedSortTime(home) === timeOf(note.sk) &&
       home.revision > note.revision;
     if (!home || !(home.revision === note.revision || isMoved)) {
-      // The process that moved the job may have died before it sent the job. So whoever reads a void message of the revision before sends
-      // the job, and whoever reads a note of that revision does the same.
-      if (home && isNextRevision(home, note.revision) && isNear(startsAt(home), now))
-        owed.push({ ...home, spare: true });
       done.push(note);
       continue;
     }
@@ -102,12 +88,9 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
     }
   }
   await lookAtUnreadableAgain(ctx, "releasing parked jobs", unreadable);
-  // If a job also has a note of its present revision, that note decides, and the note of the revision before is ignored.
-  const unnoted = owed.filter(({ id }) => !waiting.has(id) && !expired.has(id) && !toSend.has(id));
   return {
     waiting: [...waiting.values()],
     toSend: [...toSend.values()],
-    owed: unnoted,
     expired: [...expired.values()],
     done,
   };

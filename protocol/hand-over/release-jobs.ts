@@ -1,11 +1,11 @@
 import { AUDIT_AFTER, BATCH_PATIENCE, WRITER_DEADLINE } from "../../core/constants.ts";
 import { isNear, startsAt } from "../../core/home.ts";
-import { type Home, homeKey, type Parked, parkedKey } from "../../core/items.ts";
+import { type Home, homeKey, type Parked } from "../../core/items.ts";
 import { type GivenStart, moveToStarts, noteStarts, type StartOutcome } from "../gate/given-starts.ts";
 import { endExpired } from "../gate/if-late.ts";
 import { removeNotes } from "../gate/park.ts";
 import type { Context } from "../ports.ts";
-import { fileLooksAtUnsent, sendIfNear, sendNow } from "../send/send.ts";
+import { fileLooksAtUnsent, sendNow } from "../send/send.ts";
 import type { ReleaseStep } from "./find-starts.ts";
 import type { Release } from "./release-state.ts";
 
@@ -23,7 +23,7 @@ const TRIED_AGAIN: ReadonlySet<string> = new Set(["unreachable", "failing"]);
  * no job. Ends expired jobs. Deletes the notes of jobs that were cancelled, moved or ended. Answers how many jobs got a start.
  */
 export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep): Promise<number> {
-  const { given, toSend, owed, expired, done } = step;
+  const { given, toSend, expired, done } = step;
   const begun = ctx.clock();
   const endings = await endExpired(
     ctx,
@@ -51,12 +51,6 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
     ctx,
     near.filter((home) => !(isUntaken(home) && started.includes(home))),
     sent,
-  );
-  // An owed job may have been parked again. Then it is not sent here: a release gives it a start when it comes to the new note.
-  const notes = await ctx.pool.read(owed.map(parkedKey));
-  await sendIfNear(
-    ctx,
-    owed.filter((_, i) => !notes[i]),
   );
   // `undefined`: the job has changed since it was read. If it is untracked, another release may have given it a start, and may die
   // before it sends the job. So the note stays.

@@ -5,14 +5,14 @@ import { drawToken } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { pausedSince } from "../gate/known-pauses.ts";
 import type { Change, Context } from "../ports.ts";
-import { endRefused, giveBackUnknown, readRefused } from "./refused-claims.ts";
+import { giveBackUnknown, readRefused, settleCrashes } from "./refused-claims.ts";
 import { type Claimed, judge, leaveUnknown, type Verdict } from "./verdict.ts";
 
 /** What became of claims. */
 export type Claims = {
   /**
-   * Resolves to the verdicts, in the jobs' order, when crashed runs have been settled and missing messages have been sent. This may take
-   * long if DynamoDB or SQS is slow. Never rejects.
+   * Resolves to the verdicts, in the jobs' order, when crashed runs have been settled. This may take long if DynamoDB is
+   * slow. Never rejects.
    */
   readonly rest: Promise<readonly Verdict[]>;
 };
@@ -90,7 +90,7 @@ export async function claim(
   const rest: Promise<void>[] = [];
   try {
     const met = await readRefused(ctx, topic, refused, tokens, take, verdicts, !isRenewed);
-    rest.push(endRefused(ctx, topic, met, verdicts).catch(fail));
+    rest.push(settleCrashes(ctx, topic, met, verdicts).catch(fail));
     if (met.renewable.length > 0) {
       const renewed = await claim(ctx, topic, met.renewable, leaseEnd, { by, onClaimed, isRenewed: true });
       const note = (some: readonly Verdict[]): void => {

@@ -1,21 +1,20 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { isFinished, isNear, isNextRevision, startsAt } from "../../core/home.ts";
+import { isFinished } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { deadText, type Message } from "../../core/message.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { redriveJob } from "../change/redrive.ts";
 import type { Context } from "../ports.ts";
-import { mayDropVoid, send } from "../send/send.ts";
 import { readHomes, readHomesApart } from "../store/read-job.ts";
 import { unreadableError } from "../store/unreadable.ts";
 
 /**
  * Redrives the jobs of a dead letter that lies in a ready queue: somebody has used SQS's own redrive, and wants the job to run again. A job
- * that is no longer dead is left alone. But if the process that redrove the job may have died before it sent a message, the job is sent.
+ * that is no longer dead is left alone.
  *
  * Answers whether the letter may be deleted. The letter stays if its job is not recorded as dead yet, if the job is unreadable, or if a
- * read, a write or a message fails. A write also counts as failed if it takes longer than the jobs of other messages may wait
+ * read or a write fails. A write also counts as failed if it takes longer than the jobs of other messages may wait
  * (`BATCH_PATIENCE`).
  */
 export async function redriveEnvelope(ctx: Context, message: Message): Promise<boolean> {
@@ -24,17 +23,12 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
       ctx,
       message.jobs.map((job) => job.id),
     );
-    const owed: Home[] = [];
     for (const [i, job] of message.jobs.entries()) {
       const home = homes[i];
       if (home instanceof Error) throw home;
       // Only a newer version knows whether the job is still dead.
       if (isUnreadable(home)) throw unreadableError(home);
-      if (home?.revision !== job.revision) {
-        if (home && isNextRevision(home, job.revision) && isNear(startsAt(home), ctx.clock()))
-          owed.push({ ...home, spare: true });
-        continue;
-      }
+      if (home?.revision !== job.revision) continue;
       // The process that sent the letter has not recorded the job as dead yet. Without the letter nobody would redrive the job afterwards.
       if (!isFinished(home)) return false;
       if (home.state !== "dead") continue;
@@ -42,8 +36,7 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
       // rule: envelope-is-never-lost
       if (!redriven && !(await putBack(ctx, home))) return false;
     }
-    const sent = await send(ctx, owed);
-    return owed.every(({ id }) => mayDropVoid(sent.get(id)));
+    return true;
   } catch (error) {
     const what = "redriving a dead letter";
     ctx.report({ type: "trouble", topic: message.topic, what, error: messageOf(error) });

@@ -1,14 +1,6 @@
 import { UNREADABLE_WAIT } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import {
-  hasCrashed,
-  isBeyondBound,
-  isFinished,
-  isNear,
-  isNextRevision,
-  isRunning,
-  startsAt,
-} from "../../core/home.ts";
+import { hasCrashed, isBeyondBound, isFinished, isRunning, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import {
   heldUntilOf,
@@ -24,11 +16,10 @@ import { hasUsableStart, isStartCounted, startsOutsideWindow } from "../gate/sta
 import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import type { DropReason } from "../reports.ts";
-import { mayDropVoid, send } from "../send/send.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
 import { giveClaimBack, settleCrash } from "./settle.ts";
-import { dropJob, leaveUnknown, REPEAT_AFTER, type Verdict } from "./verdict.ts";
+import { dropJob, REPEAT_AFTER, type Verdict } from "./verdict.ts";
 
 /** What is to be done about refused claims. */
 export type Refused = {
@@ -36,8 +27,6 @@ export type Refused = {
   readonly renewable: readonly MessageJob[];
   /** Runs to be settled as crashed. */
   readonly crashed: readonly { readonly job: MessageJob; readonly home: Home }[];
-  /** Jobs whose messages may be missing. */
-  readonly unsent: readonly Home[];
 };
 
 /**
@@ -63,7 +52,6 @@ export async function readRefused(
   const now = ctx.clock();
   const renewable: MessageJob[] = [];
   const crashed: { job: MessageJob; home: Home }[] = [];
-  const unsent: Home[] = [];
   const unreadable: Unreadable[] = [];
   const drop = (job: MessageJob, reason: DropReason): void => dropJob(ctx, topic, job, reason, verdicts);
   for (const [i, job] of jobs.entries()) {
@@ -89,9 +77,6 @@ export async function readRefused(
         renewable.push(current);
         continue;
       }
-      // rule: void-message-sends-the-owed-job
-      if (!job.spare && isNextRevision(home, job.revision) && isNear(startsAt(home), now))
-        unsent.push({ ...home, spare: true });
       drop(job, "moved");
     } else if (isRunning(home, now)) {
       verdicts.set(job.id, { verdict: "left", until: home.leaseEnd ?? now });
@@ -99,26 +84,21 @@ export async function readRefused(
     }
     // rule: claim-settles-a-crashed-run
     else if (hasCrashed(home, now)) crashed.push({ job, home });
-    else if (heldUntilOf(job) !== home.heldUntil) {
-      // The job was given another start since its message was sent. The new start decides whether the job is too late. This message
-      // carries the old start, so the job needs another message. If the new start is not near, the job has a look there, and a sweep
-      // sends the message.
-      if (isNear(startsAt(home), now)) unsent.push({ ...home, spare: true });
-      drop(job, "moved");
-    }
+    // The job was given another start since this message was sent, and that start decides whether the job is too late. The process that
+    // gave the start also sends a message with it.
+    else if (heldUntilOf(job) !== home.heldUntil) drop(job, "moved");
   }
   reportUnreadable(ctx, "claiming jobs", unreadable);
-  return { renewable, crashed, unsent };
+  return { renewable, crashed };
 }
 
-/** Settles crashed runs as failed attempts, and sends messages that may be missing. */
-export async function endRefused(
+/** Settles crashed runs as failed attempts. */
+export async function settleCrashes(
   ctx: Context,
   topic: string,
-  { crashed, unsent }: Refused,
+  { crashed }: Refused,
   verdicts: Map<string, Verdict>,
 ): Promise<void> {
-  const now = ctx.clock();
   await inParallel(crashed, 8, async ({ job, home }) => {
     try {
       await settleCrash(ctx, home);
@@ -127,9 +107,6 @@ export async function endRefused(
       ctx.report({ type: "trouble", topic, what: "settling a crashed run", error: messageOf(error) });
     }
   });
-  const sent = await send(ctx, unsent);
-  // If a job could not be sent, the present message stays: no other message of the job is certain to come.
-  for (const { id } of unsent) if (!mayDropVoid(sent.get(id))) verdicts.set(id, leaveUnknown(now));
 }
 
 /**
@@ -150,7 +127,7 @@ export async function giveBackUnknown(
     const held = { id, topic, attempt, token: tokens.get(id) ?? "" };
     if ((await giveClaimBack(ctx, held)) === "settled") verdicts.set(id, { verdict: "void" });
   });
-  await Promise.all([endRefused(ctx, topic, refused, verdicts), giveBack]);
+  await Promise.all([settleCrashes(ctx, topic, refused, verdicts), giveBack]);
 }
 
 /**

@@ -110,15 +110,6 @@ export function isHandedOver(outcome: HandedOver | undefined): boolean {
   return outcome?.outcome === "sent" || outcome?.outcome === "held";
 }
 
-/**
- * Whether a void message may be deleted, by the outcome of sending the job's current revision instead. It may be deleted even if SQS
- * refuses the new message for good: a later sweep then records the job as dead. If the void message stayed until then, it would
- * be received and copied for hours.
- */
-export function mayDropVoid(outcome: HandedOver | undefined): boolean {
-  return isHandedOver(outcome) || outcome?.outcome === "refused";
-}
-
 /** Sends the jobs of one topic, and adds to `outcomes` what became of each. */
 async function sendTopic(
   ctx: Context,

@@ -349,16 +349,18 @@ const LATEST_STRAY = 4 * MINUTE;
 const CRASHED = 250_000;
 /** Within this time the audit reads a job whose message was never sent. */
 const AUDITED = 16 * MINUTE;
+/** The calls between which a consumer may die so that a retry has no message: it moves the job, and then sends it. */
+const BEFORE_A_SEND: ReadonlySet<string> = new Set(["UpdateItem", "SendMessageBatch"]);
 
 /**
  * How late one fault may make a job. A fault in a tick makes no job late, because the tick works minutes ahead. After a crash of
- * a consumer, the message becomes visible again. If a caller (the API, a producer, or the function that applies events) dies
- * before it sends a message, the job waits for the audit.
+ * a consumer, the message becomes visible again. If a process (the API, a producer, the function that applies events, or a consumer that
+ * records a failed run) dies between the write of a job and the send of its message, the job waits for the audit.
  */
-function boundOf({ fault, role }: OneFault): number {
+function boundOf({ fault, role, operation }: OneFault): number {
   if (role === "tick") return ON_TIME;
   if (fault !== "crash") return REPEATED;
-  return role === "consumer" ? CRASHED : AUDITED;
+  return role === "consumer" && !BEFORE_A_SEND.has(operation) ? CRASHED : AUDITED;
 }
 
 /** Throttles the claims of one job: the first job of the first batch with several claims that a machine of the role makes. */

@@ -97,10 +97,9 @@ type Known = {
   listed: Set<number>;
   /** How many handlers run the job now. */
   running: number;
-  /** How often SQS accepted a message with the job. `givenBack`: sends of a job split from a pulled pack. `spares`: spare sends. */
+  /** How often SQS accepted a message with the job. `givenBack`: sends of a job split from a pulled pack. */
   sends: number;
   givenBack: number;
-  spares: number;
   /** Revision and `sentAt` of each message, to recognise one that is sent again. */
   madeAt: Set<string>;
   /** How often a repeated call or an event found the job again. Each time its message may be sent once more as a precaution. */
@@ -243,7 +242,6 @@ export function witnessOf(settings: {
       running: 0,
       sends: 0,
       givenBack: 0,
-      spares: 0,
       madeAt: new Set(),
       finds: 0,
       startedAt: undefined,
@@ -386,11 +384,10 @@ export function witnessOf(settings: {
     }
   }
 
-  function countSend(job: Known, { revision, sentAt, spare }: MessageJob): void {
+  function countSend(job: Known, { revision, sentAt }: MessageJob): void {
     const made = `${revision} ${sentAt}`;
     job.sends += 1;
-    if (spare) job.spares += 1;
-    else if (job.madeAt.has(made)) job.givenBack += 1;
+    if (job.madeAt.has(made)) job.givenBack += 1;
     job.madeAt.add(made);
   }
 
@@ -860,11 +857,11 @@ export function witnessOf(settings: {
     /** Called long after all faults: reports promises that were not kept. `lies`: whether a dead job's envelope is in its DLQ. */
     judge(mayLose: boolean, lies: (dead: Home) => boolean): void {
       recurring.judge();
-      for (const [id, { sends, givenBack, spares, finds, revisions, starts }] of jobs) {
+      for (const [id, { sends, givenBack, finds, revisions, starts }] of jobs) {
         // The runs of an untracked job have no revisions, so each run counts as one.
         const counted = Math.max(revisions.length, 1) + (starts.get("") ?? 0);
-        // A repeated message may be a pack that a puller splits, and its jobs may be void. Both can cause one more send.
-        const again = repeatedTicks + Math.min(repeatedTicks, givenBack) + Math.min(repeatedTicks, spares);
+        // A repeated message may be a pack that a puller splits, which causes one more send.
+        const again = repeatedTicks + Math.min(repeatedTicks, givenBack);
         const most = SENDS_A_REVISION * counted + MORE_SENDS + finds + again;
         if (sends > most)
           violate(

@@ -258,7 +258,7 @@ describe("a part of a bulk that is sent again", () => {
       await runBulk(world.ctx, requestOf({ ...asked, dryRun: true }), at);
       expect(sentIds(world)).toEqual([ids[0]]);
       await runBulk(world.ctx, requestOf(asked), at);
-      expect(sent(world).filter(({ id }) => id === ids[1])).toMatchObject([{ revision: 1, spare: true }]);
+      expect(sent(world).filter(({ id }) => id === ids[1])).toMatchObject([{ revision: 1 }]);
       await world.pass(20 * SECOND, { ticks: false });
       expect((await consume(world, "orders")).map(({ id }) => id).sort()).toEqual([...ids].sort());
     },

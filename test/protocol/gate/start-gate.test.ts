@@ -188,17 +188,6 @@ describe("a limited topic", () => {
     expect(booked.map(([, count]) => count)).toEqual([2]);
   });
 
-  test("marks each message as spare that is sent only as a precaution", async () => {
-    const world = limited();
-    const job = kept(world);
-    await enqueue(world.ctx, job);
-    await Promise.all(Array.from({ length: 10 }, () => enqueue(world.ctx, job)));
-    const spare = world.queues
-      .messages({ topic: "slow" })
-      .map(({ body }) => parseMessage(body)?.jobs[0]?.spare);
-    expect(spare).toEqual([undefined, ...Array(10).fill(true)]);
-  });
-
   test("whose counter is throttled does not keep other topics' jobs from being sent", async () => {
     const world = limited();
     const jobs = [

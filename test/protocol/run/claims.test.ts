@@ -5,7 +5,7 @@ import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { claim } from "../../../protocol/run/claim.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { messageFor, orders, pull } from "../../support/scenes.ts";
-import { breakOnce, createWorld, MINUTE, SECOND } from "../../support/world.ts";
+import { createWorld, MINUTE, SECOND } from "../../support/world.ts";
 
 describe("claims", () => {
   it("a claim whose answer was lost finds its own token, and runs", async () => {
@@ -59,19 +59,6 @@ describe("claims", () => {
       else await pull(world);
       expect(world.queues.messages({ topic })).toMatchObject([{ visibleAt: leaseEnd + CLOCK_MARGIN }]);
     }
-  });
-
-  it("a stale message stays in its queue while the waiting revision cannot be sent", async () => {
-    const world = createWorld();
-    const job = await world.file({ delay: SECOND });
-    breakOnce(world, "after", ({ operation }) => operation === "change");
-    await expect(reschedule(world.ctx, job.id, { body: "1" })).rejects.toThrow();
-    await world.pass(SECOND, { ticks: false });
-    world.queues.hooks.before = ({ operation }) => {
-      if (operation === "send") throw new Error("down");
-    };
-    await consume(world, "orders");
-    expect(world.queues.messages(orders)).toHaveLength(1);
   });
 
   it("a job whose text SQS refuses, and that crashes after a stale message ran it, still ends", async () => {

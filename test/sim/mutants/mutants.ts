@@ -138,16 +138,6 @@ export const MUTANTS: readonly Mutant[] = [
     change: operand("+", 1, "30 * $&"),
   },
   {
-    name: "a void message does not send the waiting revision",
-    rule: "void-message-sends-the-owed-job",
-    change: condition(false),
-  },
-  {
-    name: "a void spare message sends another message",
-    rule: "void-message-sends-the-owed-job",
-    change: withoutOperand("&&", 0),
-  },
-  {
     name: "crashed run never settled by a claim",
     rule: "claim-settles-a-crashed-run",
     change: consequence('drop(job, "crashed");'),
@@ -166,11 +156,6 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a dead letter deleted before its job is dead",
     rule: "letter-stays-until-its-job-is-dead",
     change: withoutOperand("&&", 0),
-  },
-  {
-    name: "every void message sends the current revision",
-    rule: "void-message-sends-the-owed-job",
-    change: text(/!.*? && \w+\((\w+), .*?\)/, '$1.state === "scheduled"'),
   },
   {
     name: "an envelope from SQS's own redrive counts as void",
