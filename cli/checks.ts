@@ -84,7 +84,7 @@ export function isBehind(lag: number): boolean {
   return lag * 1000 > USUAL_LAG;
 }
 
-/** How far the sweep is behind. `lag`: in s. Up to `USUAL_LAG` a sweep is on time, because it runs once a minute. */
+/** How far the sweep is behind. `lag`: in s. Up to `USUAL_LAG` a sweep is on time, because the cursor of an idle shard is written every second minute. */
 export function sweepText(lag: number): string {
   return isBehind(lag) ? `${Math.round(lag)} s behind` : "on time";
 }

@@ -35,8 +35,13 @@ export const LONGEST_TIMER = 2 ** 31 - 1;
 export const BUCKET = MINUTE;
 /** How far ahead of the clock a sweep hands jobs over. */
 export const LOOKAHEAD = 180 * SECOND;
-/** How far a sweep is behind at most while all is well. A tick runs each minute, and takes some time. */
-export const USUAL_LAG = 90 * SECOND;
+/**
+ * A sweep that has found no entry leaves the shard's cursor as it is, as long as the cursor is less than this behind. So the cursor of an
+ * idle shard is written every second minute: one write costs as much as five reads of an empty minute.
+ */
+export const CURSOR_RESTS = 90 * SECOND;
+/** How far a cursor is behind at most while all is well. A tick runs each minute, and takes some time. */
+export const USUAL_LAG = CURSOR_RESTS + BUCKET;
 /**
  * How much a writer adds to `LOOKAHEAD`. The sweep's clock may be ahead of the writer's clock, so the sweep may read the job's minute
  * just before the writer's put.

@@ -197,8 +197,10 @@ export type Cursor = Key & {
   ahead?: string;
   audited: string;
   trail: { position: string; reachedAt: number }[];
-  /** Names the sweep or audit that wrote the positions last. Earlier versions wrote none. */
+  /** Names the sweep that moved `swept` and `ahead` last. An earlier version also named the audits that moved `audited`. */
   writer?: string;
+  /** Names the audit that moved `audited` last. Earlier versions wrote none. */
+  auditor?: string;
 };
 /** The dead jobs that a redrive without ids has chosen: their ids, a line each. A repeat of the call redrives the same jobs. */
 export type Chosen = Key & { v: number; ids: string; request: string; expiresAt: number };

@@ -85,7 +85,7 @@ export const METRICS = {
     unit: "Milliseconds",
     by: "queue",
     meaning:
-      "how far a tick's sweep is behind, if it is more than 90 s behind; up to a minute is normal, because a tick runs once a minute",
+      "how far a tick's sweep is behind, if it is more than 150 s behind; up to two minutes is normal, because the cursor of an idle shard is written every second minute",
   },
   AuditFound: {
     unit: "Count",

@@ -212,7 +212,7 @@ export const topicReport = answer(
     depths: z.object({ ready: count, delayed: count, inFlight: count, dead: count }),
     sweepLag: z.number().check(
       z.meta({
-        description: `How many seconds the sweep of the slowest shard is behind. A sweep that is not behind has sent all jobs that are due within the next ${LOOKAHEAD / 60_000} minutes. Before the first sweep the value is ${LAG_AT_FIRST / 1000}.`,
+        description: `How many seconds the sweep of the slowest shard is behind. A sweep that is not behind has sent all jobs that are due within the next ${LOOKAHEAD / 60_000} minutes. Up to two minutes is normal: the place of an idle shard is written every second minute. Before the first sweep the value is ${LAG_AT_FIRST / 1000}.`,
       }),
     ),
     pause: z.exactOptional(

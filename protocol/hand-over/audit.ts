@@ -1,5 +1,4 @@
 import {
-  AUDIT_AFTER,
   AUDIT_LADDER,
   BACKLOG_PATIENCE,
   BACKLOG_SOON,
@@ -13,7 +12,6 @@ import { hasCrashed, isFinished, isMovedPast, isNear, startsAt } from "../../cor
 import type { Home } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import type { Position } from "../../core/position.ts";
-import { positionReachedBy } from "../../core/trail.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { releaseLeftKeys } from "../store/keys.ts";
@@ -22,7 +20,7 @@ import { prolongOnce } from "../store/once-items.ts";
 import { pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
-import { auditProgress, type Progress, readCursor, type ShardCursor } from "./cursor.ts";
+import { auditLimit, auditProgress, readCursor, type ShardCursor } from "./cursor.ts";
 import { sendDue } from "./send-due.ts";
 
 /** For how many jobs at once their once items are prolonged. */
@@ -35,46 +33,32 @@ const KEPT_AT_ONCE = 8;
  *
  * @param until ms on the context's clock after which no page is begun
  * @param backlogs asked once for all shards of a tick
- * @param swept the shard's cursor, if the sweep that has just ended moved it and did not write it. The audit writes both positions together
  */
 export async function auditShard(
   ctx: Context,
   shard: number,
   until: number,
   backlogs: Backlogs,
-  swept?: ShardCursor,
 ): Promise<void> {
-  const isOutOfTime = ctx.clock() >= until;
-  if (isOutOfTime && !swept) return;
-  const cursor = swept ?? (await readCursor(ctx, shard));
-  const progress = auditProgress(ctx, cursor);
-  // rule: audit-trails-the-sweep
-  const { position: limit } = positionReachedBy(cursor.trail, ctx.clock() - AUDIT_AFTER);
-  if (isOutOfTime || limit === undefined || limit <= cursor.audited) {
-    await progress.end();
-    return;
-  }
-  try {
-    await auditPages(ctx, shard, { from: cursor.audited, limit, until }, progress, backlogs);
-  } catch (error) {
-    // Otherwise the sweep's position would not be written as long as a page cannot be audited.
-    if (swept) await progress.end();
-    throw error;
-  }
+  if (ctx.clock() >= until) return;
+  const cursor = await readCursor(ctx, shard);
+  const limit = auditLimit(cursor, ctx.clock());
+  if (limit === undefined) return;
+  await auditPages(ctx, shard, { cursor, limit, until }, backlogs);
 }
 
 /** Audits the pages of a shard, the oldest first, and reports what was found. */
 async function auditPages(
   ctx: Context,
   shard: number,
-  { from, limit, until }: { from: Position; limit: Position; until: number },
-  progress: Progress,
+  { cursor, limit, until }: { cursor: ShardCursor; limit: Position; until: number },
   backlogs: Backlogs,
 ): Promise<void> {
+  const progress = auditProgress(ctx, cursor);
   let entries = 0;
   let found = 0;
   let isOurs = true;
-  for await (const page of pages(ctx, shard, [{ from, to: limit }])) {
+  for await (const page of pages(ctx, shard, [{ from: cursor.audited, to: limit }])) {
     if (ctx.clock() >= until) break;
     // rule: each-entry-audited
     const homes = page.entries.flatMap(({ home, sk }) =>

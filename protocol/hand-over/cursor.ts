@@ -1,7 +1,14 @@
-import { AUDIT_AFTER, CLOCK_MARGIN, MARK_AFTER, TRAIL_STEP, WRITER_DEADLINE } from "../../core/constants.ts";
-import { type Cursor, cursorKey, type TrailEntry } from "../../core/items.ts";
+import {
+  AUDIT_AFTER,
+  CLOCK_MARGIN,
+  CURSOR_RESTS,
+  MARK_AFTER,
+  TRAIL_STEP,
+  WRITER_DEADLINE,
+} from "../../core/constants.ts";
+import { type Cursor, cursorKey, minuteOf, type TrailEntry, timeOf } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
-import { type Position, storedAuditPosition, storedPosition } from "../../core/position.ts";
+import { beforeTime, type Position, storedAuditPosition, storedPosition } from "../../core/position.ts";
 import {
   type Done,
   doneOf,
@@ -17,12 +24,10 @@ import { requireReadable } from "../store/unreadable.ts";
 
 /** How far a shard has been swept and audited. */
 export type ShardCursor = Done & {
-  /** The item as it was read. The cursor is changed on the condition that its positions are still those of this item. */
+  /** The item as it was read. A place is moved on the condition that it is still the place in this item. */
   readonly stored: Cursor;
   readonly audited: Position;
   readonly trail: readonly TrailEntry[];
-  /** Set if the item does not have this `swept`, `ahead` and `trail` yet. The next write of the cursor stores all three. */
-  readonly isUnsaved?: true;
 };
 
 /** Reads a shard's cursor. Throws if the shard has none, or if a newer version of the code wrote it. */
@@ -43,48 +48,67 @@ function shardCursor(stored: Cursor): ShardCursor {
   };
 }
 
-/** What a sweep, or an audit, writes into the cursor. */
+/**
+ * How far an audit may go now, if that is further than the last audit came: to the place that the sweep had reached `AUDIT_AFTER` ago,
+ * without the last minute if that is not whole. A part of a minute costs as much to read as the minute.
+ */
+export function auditLimit({ trail, audited }: ShardCursor, now: number): Position | undefined {
+  // rule: audit-trails-the-sweep
+  const { position } = positionReachedBy(trail, now - AUDIT_AFTER);
+  const limit = position && beforeTime(minuteOf(timeOf(position)));
+  return limit !== undefined && limit > audited ? limit : undefined;
+}
+
+/** The place of a sweep, with its trail, or the place of an audit. */
 export type Reached = (Done & Pick<ShardCursor, "trail">) | Pick<ShardCursor, "audited">;
 
-/** The outcome of a write of the cursor. `other`: another sweep or audit has moved the cursor, and this is the cursor now. `undefined` if the cursor is gone. */
+/** The outcome of a write of the cursor. `other`: another sweep or audit has moved the same place, and this is the cursor now. `undefined` if the cursor is gone. */
 type Advanced = { readonly cursor: ShardCursor } | { readonly other: ShardCursor | undefined };
 
-/** Moves a cursor by compare-and-set. `writer`: names the sweep or audit that writes. */
+/**
+ * Moves the place of the sweep, or the place of the audit, by compare-and-set. A sweep and an audit never wait for each other: the
+ * condition names only the place that is moved. `writer`: names the sweep or audit that writes.
+ */
 export async function advance(
   ctx: Context,
   cursor: ShardCursor,
   reached: Reached,
   writer: string,
 ): Promise<Advanced> {
-  const { stored } = cursor;
-  const swept = "swept" in reached ? reached : cursor.isUnsaved && cursor;
-  const ahead = swept && rangesText(swept.ahead);
-  const change = {
-    key: { pk: stored.pk, sk: stored.sk },
-    expect: {
-      ...(swept && { swept: stored.swept, ahead: stored.ahead }),
-      ...("audited" in reached && { audited: stored.audited }),
-    },
-    set: {
-      ...(swept && { swept: swept.swept, trail: swept.trail }),
-      ...(ahead && { ahead }),
-      ...("audited" in reached && { audited: reached.audited }),
-      writer,
-    },
-    ...(swept && !ahead && stored.ahead !== undefined && { remove: ["ahead"] }),
-  };
-  const changed = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
-  const found = changed.item as Cursor | undefined;
-  // If the answer to our own write was lost, DynamoDB refuses the repeat of the write, and the item has our positions. Another sweep that
-  // began at the same cursor may have reached the same position. So the item names its writer: otherwise both would go on, and send each
-  // job twice.
-  const isReached =
+  const { pk, sk } = cursor.stored;
+  const { isOurs, ...change } =
     "audited" in reached
-      ? found?.audited === reached.audited
-      : found?.swept === reached.swept && found.ahead === ahead;
-  if (found && (changed.changed || (isReached && found.writer === writer)))
-    return { cursor: shardCursor(found) };
+      ? auditChange(cursor.stored, reached, writer)
+      : sweepChange(cursor.stored, reached, writer);
+  const changed = await ctx.pool.change({ key: { pk, sk }, ...change }, ctx.clock() + WRITER_DEADLINE);
+  const found = changed.item as Cursor | undefined;
+  // If the answer to our own write was lost, DynamoDB refuses the repeat of the write, and the item has our place. Another sweep that
+  // began at the same cursor may have reached the same place. So the item names its writer: otherwise both would go on, and send each
+  // job twice.
+  if (found && (changed.changed || isOurs(found))) return { cursor: shardCursor(found) };
   return { other: found && shardCursor(found) };
+}
+
+function sweepChange(
+  stored: Cursor,
+  { swept, ahead: ranges, trail }: Done & Pick<ShardCursor, "trail">,
+  writer: string,
+) {
+  const ahead = rangesText(ranges);
+  return {
+    expect: { swept: stored.swept, ahead: stored.ahead },
+    set: { swept, trail, writer, ...(ahead && { ahead }) },
+    ...(!ahead && stored.ahead !== undefined && { remove: ["ahead"] }),
+    isOurs: (found: Cursor) => found.swept === swept && found.ahead === ahead && found.writer === writer,
+  };
+}
+
+function auditChange(stored: Cursor, { audited }: Pick<ShardCursor, "audited">, auditor: string) {
+  return {
+    expect: { audited: stored.audited },
+    set: { audited, auditor },
+    isOurs: (found: Cursor) => found.audited === audited && found.auditor === auditor,
+  };
 }
 
 /**
@@ -97,10 +121,10 @@ export type Progress = {
    * `sizes.mark` entries or `MARK_AFTER` ms, because a write costs a round trip.
    */
   reach(range: Range, entries: number): Promise<boolean>;
-  /** Writes what was reached, if it is not written yet. */
+  /** Writes what was reached, if it is not written yet. A sweep that has found nothing may leave its place as it is (`CURSOR_RESTS`). */
   end(): Promise<boolean>;
-  /** Answers the cursor with what was reached, without writing it. */
-  unsaved(): ShardCursor;
+  /** Answers which entries are done, as far as this sweep or audit knows. */
+  done(): Done;
 };
 
 /**
@@ -120,16 +144,19 @@ export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
     },
     isOpen: isUndone,
     isShared: true,
+    mayRest: ({ stored, swept, ahead }) =>
+      ahead.length === 0 && stored.ahead === undefined && timeOf(swept) - timeOf(stored.swept) < CURSOR_RESTS,
   });
 }
 
-/** Records how far an audit has come. An audit reads the entries in their order, and must stop if another audit has moved the cursor. */
+/** Records how far an audit has come. An audit reads the entries in their order, and must stop if another audit has moved its place. */
 export function auditProgress(ctx: Context, from: ShardCursor): Progress {
   return progressOf(ctx, from, {
     add: (_, { to }) => ({ audited: to }),
     written: ({ audited }) => ({ audited }),
     isOpen: () => true,
     isShared: false,
+    mayRest: () => false,
   });
 }
 
@@ -146,11 +173,13 @@ type Kind = {
   readonly isOpen: (reached: ShardCursor, range: Range) => boolean;
   /** Whether ranges may be added to a cursor that somebody else has moved. */
   readonly isShared: boolean;
+  /** Whether the place may stay unwritten if no entry was found. */
+  readonly mayRest: (reached: ShardCursor) => boolean;
 };
 
-function progressOf(ctx: Context, from: ShardCursor, { add, written, isOpen, isShared }: Kind): Progress {
+function progressOf(ctx: Context, from: ShardCursor, kind: Kind): Progress {
+  const { add, written, isOpen, isShared, mayRest } = kind;
   let reached = from;
-  let isMarked = !from.isUnsaved;
   let sinceMark: Range[] = [];
   const writer = drawToken(ctx.random);
   let unmarked = 0;
@@ -160,7 +189,6 @@ function progressOf(ctx: Context, from: ShardCursor, { add, written, isOpen, isS
       const outcome = await advance(ctx, reached, written(reached), writer);
       if ("cursor" in outcome) {
         reached = outcome.cursor;
-        isMarked = true;
         sinceMark = [];
         unmarked = 0;
         markedAt = ctx.clock();
@@ -179,13 +207,15 @@ function progressOf(ctx: Context, from: ShardCursor, { add, written, isOpen, isS
         if (!isOpen(reached, range)) return false;
         reached = { ...reached, ...add(reached, range) };
         sinceMark.push(range);
-        isMarked = false;
       }
       unmarked += entries;
       const isDue = unmarked >= ctx.sizes.mark || ctx.clock() - markedAt >= MARK_AFTER;
-      return isMarked || !isDue || mark();
+      return sinceMark.length === 0 || !isDue || mark();
     },
-    end: async () => isMarked || mark(),
-    unsaved: () => ({ ...reached, ...written(reached), isUnsaved: true }),
+    async end() {
+      if (sinceMark.length === 0 || (unmarked === 0 && mayRest(reached))) return true;
+      return mark();
+    },
+    done: () => reached,
   };
 }

@@ -19,7 +19,7 @@ import { fileLooksAbout } from "../store/looks.ts";
 import { type Entry, type EntryPage, type PassedOver, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import { ASKED_AT_ONCE, type Backlogs } from "./backlog.ts";
-import { type Progress, readCursor, type ShardCursor, sweepProgress } from "./cursor.ts";
+import { auditLimit, readCursor, type ShardCursor, sweepProgress } from "./cursor.ts";
 import { type DueJob, type Handed, sendDue } from "./send-due.ts";
 
 /** How many jobs that could not be handed over are worked on at once: each gets a look, or is recorded as dead. */
@@ -27,12 +27,13 @@ const FAILED_AT_ONCE = 8;
 
 /**
  * How a sweep has ended:
- * - `done`: all jobs that it was to hand over are handed over. The audit that follows writes `cursor`, so that one write is enough for both.
+ * - `done`: all jobs that it was to hand over are handed over. `isAuditDue`: whether an audit has anything to do. Mostly it has not, and
+ *   then the audit's own read of the cursor is saved.
  * - `left`: the jobs in `ranges` are not handed over. Either there was no time, or these jobs are overdue and the new jobs of other shards come first.
  * - `stopped`: SQS as a whole does not answer, another sweep goes on with the ranges, or looks were stored too late.
  */
 export type Swept =
-  | { readonly outcome: "done"; readonly cursor?: ShardCursor }
+  | { readonly outcome: "done"; readonly isAuditDue: boolean }
   | { readonly outcome: "left"; readonly ranges: readonly Range[] }
   | typeof STOPPED;
 
@@ -61,70 +62,73 @@ export async function sweepShard(
   const limit = now + LOOKAHEAD;
   const cursor = await readCursor(ctx, shard);
   const gaps = gapsOf(cursor, beforeTime(limit));
-  if (gaps.length === 0) return { outcome: "done" };
   const present = beforeTime(minuteOf(now));
   const late = partsIn(gaps, [{ from: BEGINNING, to: present }]);
   const others = partsIn(gaps, [{ from: present, to: END }]);
   const work = { cursor, ranges: others, limit };
-  const { outcome, progress, passed } = await handOverRanges(ctx, shard, work, until, backlogs);
+  const { outcome, left, error } = await handOverRanges(ctx, shard, work, until, backlogs);
   if (outcome === "stopped") return STOPPED;
-  const isDone = outcome === "done" && late.length === 0;
-  if (isDone && passed.error === undefined) return { outcome, cursor: progress.unsaved() };
-  // The cursor is written now. So no tick sends these jobs again if the sweep of the jobs that are left fails.
-  if (!(await progress.end())) return STOPPED;
-  if (isDone) throw passed.error;
-  if (passed.error !== undefined) {
+  if (outcome === "done" && late.length === 0) {
+    if (error !== undefined) throw error;
+    return { outcome, isAuditDue: auditLimit(cursor, now) !== undefined };
+  }
+  if (error !== undefined) {
     // The jobs that are left need not wait for a minute that cannot be read. Once this minute is overdue too, `sweepRest` throws its error.
     const what = `reading minutes of shard ${shard}`;
-    ctx.report({ type: "trouble", topic: "", what, error: messageOf(passed.error) });
+    ctx.report({ type: "trouble", topic: "", what, error: messageOf(error) });
   }
-  return { outcome: "left", ranges: [...restOf(progress, work, outcome), ...late] };
+  return { outcome: "left", ranges: [...left, ...late] };
 }
 
 /**
- * Hands over the jobs that `sweepShard` has left. Several processes may each hand over some of the ranges at the same time. The parameters
- * and errors are those of `sweepShard`.
- * @param left the ranges that were left, or parts of them
+ * Hands over the jobs that `sweepShard` has left. The parameters and errors are those of `sweepShard`.
+ * @param ranges the ranges that were left
  */
 export async function sweepRest(
   ctx: Context,
   shard: number,
-  left: readonly Range[],
+  ranges: readonly Range[],
   until: number,
   backlogs: Backlogs,
 ): Promise<Swept> {
   const limit = ctx.clock() + LOOKAHEAD;
   const cursor = await readCursor(ctx, shard);
   // Another sweep may have handed over a part of these ranges since.
-  const work = { cursor, ranges: partsIn(left, gapsOf(cursor, beforeTime(limit))), limit };
-  const { outcome, progress, passed } = await handOverRanges(ctx, shard, work, until, backlogs);
-  if (outcome === "stopped" || !(await progress.end())) return STOPPED;
-  if (outcome === "out-of-time") return { outcome: "left", ranges: restOf(progress, work, outcome) };
-  if (passed.error !== undefined) throw passed.error;
-  return { outcome };
+  const work = { cursor, ranges: partsIn(ranges, gapsOf(cursor, beforeTime(limit))), limit };
+  const { outcome, left, error } = await handOverRanges(ctx, shard, work, until, backlogs);
+  if (outcome === "stopped") return STOPPED;
+  if (outcome === "out-of-time") return { outcome: "left", ranges: left };
+  if (error !== undefined) throw error;
+  return { outcome, isAuditDue: true };
 }
 
 /** What a sweep hands over. `limit`: ms since the epoch. */
 type SweepWork = { readonly cursor: ShardCursor; readonly ranges: readonly Range[]; readonly limit: number };
-type Ended = "done" | "out-of-time" | "stopped";
 
-/** Answers the ranges for which there was no time, with the minutes among `ranges` that could not be read. If there was time for all ranges, answers none: the next tick reads such minutes. */
-function restOf(progress: Progress, { ranges, limit }: SweepWork, outcome: Ended): Range[] {
-  return outcome === "out-of-time" ? partsIn(ranges, gapsOf(progress.unsaved(), beforeTime(limit))) : [];
-}
+/**
+ * What became of a sweep's ranges.
+ * - `left`: the ranges for which there was no time, with the minutes among them that could not be read
+ * - `error`: why the last of the minutes that were passed over could not be read
+ */
+type HandedOver = {
+  readonly outcome: "done" | "out-of-time" | "stopped";
+  readonly left: readonly Range[];
+  readonly error?: unknown;
+};
 
-/** Hands over the jobs of some ranges. If the work ends early, the cursor records the ranges that are done. */
+/** Hands over the jobs of some ranges. Before it ends, the cursor records the ranges that are done, also if the rest fails. */
 async function handOverRanges(
   ctx: Context,
   shard: number,
-  { cursor, ranges, limit }: SweepWork,
+  work: SweepWork,
   until: number,
   backlogs: Backlogs,
-): Promise<{ outcome: Ended; progress: Progress; passed: PassedOver }> {
+): Promise<HandedOver> {
+  const { cursor, ranges, limit } = work;
   const progress = sweepProgress(ctx, cursor);
   const passed: PassedOver = {};
   let entries = 0;
-  const handOverPages = async (): Promise<Ended> => {
+  const handOverPages = async (): Promise<HandedOver["outcome"]> => {
     if (ctx.clock() >= until) return "out-of-time";
     for await (const page of pages(ctx, shard, ranges, passed)) {
       if (ctx.clock() >= until) return "out-of-time";
@@ -138,9 +142,14 @@ async function handOverRanges(
     return "done";
   };
   try {
-    const outcome = await handOverPages();
-    const isOurs = outcome === "done" || (await progress.end());
-    return { outcome: isOurs ? outcome : "stopped", progress, passed };
+    let isOurs = false;
+    const outcome = await handOverPages().finally(async () => {
+      isOurs = await progress.end();
+    });
+    if (!isOurs) return { outcome: "stopped", left: [] };
+    const isLeft = outcome === "out-of-time";
+    const left = isLeft ? partsIn(ranges, gapsOf(progress.done(), beforeTime(limit))) : [];
+    return { outcome, left, error: passed.error };
   } finally {
     // A sweep that failed reports its lag too: an alarm watches the lag.
     ctx.report({ type: "swept", shard, entries, lagMs: Math.max(limit - timeOf(cursor.swept), 0) });

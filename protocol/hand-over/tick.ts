@@ -2,7 +2,6 @@ import { BUCKET } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { minuteOf } from "../../core/items.ts";
 import type { KnownQueues, TickPart } from "../../core/tick-part.ts";
-import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { removeDeadLetters } from "../run/remove-dead-letters.ts";
 import { circuitBreaker } from "../send/circuit-breaker.ts";
@@ -10,7 +9,6 @@ import { shardsToSweep } from "../store/shards.ts";
 import { auditShard } from "./audit.ts";
 import { type Backlogs, backlogsOf, knownBacklogs } from "./backlog.ts";
 import { carryOutPauses } from "./carry-out-pauses.ts";
-import { auditProgress, type ShardCursor } from "./cursor.ts";
 import { type Division, divisionOf, type SweepTask } from "./division.ts";
 import { sweepRest, sweepShard } from "./sweep.ts";
 
@@ -150,16 +148,6 @@ async function workThrough(
     }
     return sweeps.shift() ?? remainders.shift();
   };
-  // The cursors that sweeps have left to the audits of their shards.
-  const unsaved = new Map<number, ShardCursor>();
-  /** Writes these cursors before this tick works on overdue jobs. That may take long, and the next tick would send the same jobs if the cursors were not written. */
-  const save = async (): Promise<void> => {
-    const cursors = [...unsaved];
-    unsaved.clear();
-    await inParallel(cursors, atOnce, ([shard, cursor]) =>
-      guarded(auditProgress(ctx, cursor).end(), `writing the cursor of shard ${shard}`),
-    );
-  };
   /** Sweeps a shard until the time of working alone ends, or, if this invocation must do the shard itself, to its end. */
   const sweep = async ({ shard, ranges }: SweepTask): Promise<void> => {
     if (division?.canGive() === false) own.add(shard);
@@ -176,8 +164,8 @@ async function workThrough(
       if (shard === inTurn[0]) await sweep(next);
       else remainders.push(next);
     } else if (!next || !mayBeGiven) {
-      if (swept?.outcome === "done" && swept.cursor) unsaved.set(shard, swept.cursor);
-      if (!auditedElsewhere.has(shard)) audits.push(shard);
+      const isAuditDue = swept?.outcome !== "done" || swept.isAuditDue;
+      if (isAuditDue && !auditedElsewhere.has(shard)) audits.push(shard);
     }
     // If each shard goes to one invocation, one shard stays here, so that this invocation has a share.
     else if (division.isTime() && !own.has(shard) && (own.size > 0 || !division.isByShard)) give([next]);
@@ -190,11 +178,9 @@ async function workThrough(
     for (;;) {
       const task = take();
       const audited = task ? undefined : audits.shift();
-      if (task?.ranges) await save();
       if (task) await sweep(task);
       else if (audited !== undefined) {
-        const audit = auditShard(ctx, audited, until, backlogs, unsaved.get(audited));
-        await guarded(audit, `the audit of shard ${audited}`);
+        await guarded(auditShard(ctx, audited, until, backlogs), `the audit of shard ${audited}`);
       } else break;
     }
   };

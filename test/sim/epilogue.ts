@@ -20,7 +20,7 @@ const SETTLED = 3 * MINUTE;
 /** How long a sweep may take to catch up. ms. */
 const CATCHES_UP_WITHIN = 60 * MINUTE;
 /** How far the audit is behind the clock at most when each tick is on time: ten minutes of the sweep's time. ms. */
-const AUDIT_TRAILS = 13 * MINUTE;
+const AUDIT_TRAILS = 15 * MINUTE;
 /** Time for the last job's run, and for the calls after it. ms. */
 const LAST_CALLS = 30 * SECOND;
 
@@ -89,7 +89,7 @@ export function epilogueOf(
     });
     if (waiting.length > 0) return `${waiting.length} messages wait in their queues: ${waiting[0]?.body}`;
     const isNear = ({ swept, audited }: Row): boolean =>
-      timeOf(swept?.S ?? "") > now + MINUTE && timeOf(audited?.S ?? "") > now - AUDIT_TRAILS;
+      timeOf(swept?.S ?? "") > now && timeOf(audited?.S ?? "") > now - AUDIT_TRAILS;
     // Parked jobs count even if they are untracked and their callers have died, because no other check waits for those. Jobs of a
     // topic whose window is closed do not count, because it may stay closed for days.
     const parked = notes().find(({ topic }) => witness.freeAt(topic, now) === now);

@@ -359,9 +359,8 @@ describe("of an untracked job that was written too late for the sweep and whose 
     return { world, job };
   };
 
-  it.each([0, HOUR])("one repeat sends it, %i ms later, and later repeats do not", async (later) => {
+  it("one repeat sends it, and later repeats do not", async () => {
     const { world, job } = await unsent();
-    await world.pass(later);
     for (let i = 0; i < 5; i++)
       expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed", home: { topic: "events" } });
     expect(world.queues.messages({ topic: "events" })).toHaveLength(1);
@@ -562,7 +561,7 @@ describe("a call with an Idempotency-Key that dies between the once item and the
 
   it("is completed behind the audit's cursor: an audit sends the job again if its message is lost", async () => {
     const world = createWorld();
-    await world.pass(20 * MINUTE + 50 * SECOND);
+    await world.pass(21 * MINUTE + 50 * SECOND);
     const id = await dieBeforeHome(world);
     await world.pass(LANDS_WITHIN - SECOND);
     meanwhile(world, isHome, () => world.pass(59 * SECOND));

@@ -374,7 +374,7 @@ describe("if a batch dies before its homes are stored,", () => {
 
   it("an audit sends a job that a repeat has stored behind the audit's cursor", async () => {
     const world = createWorld();
-    await world.pass(20 * MINUTE + 50 * SECOND);
+    await world.pass(21 * MINUTE + 50 * SECOND);
     const jobs = [{ delay: 0 }, { delay: 0 }];
     await dieBeforeHomes(world, jobs);
     await world.pass(LANDS_WITHIN - SECOND);

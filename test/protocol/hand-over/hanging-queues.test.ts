@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Cursor, cursorKey } from "../../../core/items.ts";
+import { type Cursor, cursorKey, timeOf } from "../../../core/items.ts";
 import { parseMessage } from "../../../core/message.ts";
 import { storedRanges } from "../../../core/ranges.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
@@ -97,7 +97,7 @@ async function fileJobs(
 }
 
 describe("one queue whose calls hang", () => {
-  it("delays no job of another topic, and each tick advances the cursor", async () => {
+  it("delays no job of another topic, and the cursor keeps up", async () => {
     const scene = stage(["hung", "well"]);
     const { world, hung, sent, runTick } = scene;
     await world.tick();
@@ -105,9 +105,8 @@ describe("one queue whose calls hang", () => {
     await world.pass(8 * MINUTE, { ticks: false });
     hung.add("hung");
     for (let i = 0; i < 4; i++) {
-      const before = sweptOf(scene);
       expect(await runTick()).toBeLessThan(3 * HANGS);
-      expect(sweptOf(scene) > before).toBe(true);
+      expect(timeOf(sweptOf(scene))).toBeGreaterThanOrEqual(world.now() + 2 * MINUTE);
       expect([...healthy].filter((id) => !sent.has(id))).toEqual([]);
       await world.pass(MINUTE, { ticks: false });
     }
