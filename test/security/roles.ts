@@ -42,8 +42,8 @@ const STORED =
 const RARELY = /^protocol\/hand-over\/(release-jobs|find-starts)\.ts (removeApart remove|waitingSince read)$/;
 /** In these scenes no call dies after it wrote its once item and before it wrote the home, and no once item has expired. */
 const ONCE_ANEW = /^protocol\/file\/enqueue-once\.ts writeAlone (change|read)$/;
-/** In these scenes no call dies after it wrote the shared once item of a batch and before it wrote the homes. */
-const SHARED_ANEW = /^protocol\/file\/enqueue-batch\.ts setWrittenAt change$/;
+/** In these scenes the producer repeats no batch with further jobs. */
+const SHARED_ANEW = /^protocol\/file\/enqueue-batch\.ts writeShared change$/;
 /** Events and occurrences file no batches. */
 const SHARED = /^protocol\/file\/enqueue-batch\.ts /;
 /** In these scenes no call dies after it wrote its key item and before it wrote the home, and no key is used again. */
@@ -61,7 +61,6 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/[\w-]+\/(park\.ts parkReceived remove|resend\.ts resend send)$/,
     RARELY,
     ONCE_ANEW,
-    SHARED_ANEW,
     KEY_ANEW,
   ],
   JobsApiReceive: [HELD],
