@@ -207,6 +207,10 @@ export type Chosen = Key & { v: number; ids: string; request: string; expiresAt:
 /** A bulk that a call with an `Idempotency-Key` has begun. A repeat of the call begins the same bulk again, with the same times. */
 export type Begun = Key & {
   v: number;
+  /** The hash of the request. */
+  request: string;
+  /** The id of the bulk. */
+  bulk: string;
   startedAt: number;
   from: number;
   to: number;
@@ -371,8 +375,8 @@ export function chosenKey(topic: string, call: string): Key {
   return { pk: `redrive#${topic}#${call}`, sk: "redrive" };
 }
 
-export function begunKey(topic: string, bulk: string): Key {
-  return { pk: `bulk#${topic}#${bulk}`, sk: "bulk" };
+export function begunKey(topic: string, call: string): Key {
+  return { pk: `bulk#${topic}#${call}`, sk: "bulk" };
 }
 
 export function cursorKey(shard: number): Key {

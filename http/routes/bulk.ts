@@ -1,17 +1,11 @@
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import {
-  BULK_ID_CHARS,
-  type Bulk,
-  beginBulk,
-  beginRepeatableBulk,
-  runBulk,
-} from "../../protocol/change/bulk.ts";
+import { type Bulk, beginBulk, beginRepeatableBulk, runBulk } from "../../protocol/change/bulk.ts";
 import { requireTopic } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { bulkPart } from "../answers.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
 import { iso } from "../instants.ts";
-import { callMarkOf, hashOf, requestedDueAt, type Sent } from "../new-job.ts";
+import { callMarkOf, requestedDueAt } from "../new-job.ts";
 import { problemOf } from "../problem.ts";
 import { bulkRangeOf } from "../range.ts";
 import { type BulkFields, bulk } from "../requests.ts";
@@ -28,13 +22,13 @@ export const bulkRoute = route({
   headers: idempotent,
   body: bulk,
   answers: { 200: bulkPart },
-  problems: ["unknown-topic", "untracked-topic"],
+  problems: ["unknown-topic", "untracked-topic", "idempotency-mismatch"],
   async handle({ service, ctx, body, ...sent }) {
     requireMovable(ctx, body);
-    const id = bulkIdOf(sent);
-    const isRepeatable = id.id !== undefined && body.cursor === undefined && !body.dryRun;
-    const wanted = bulkOf(ctx, body, id);
-    const begun = isRepeatable ? await beginRepeatableBulk(ctx, body.topic, wanted) : wanted;
+    const { call } = callMarkOf(sent);
+    const wanted = bulkOf(ctx, body);
+    const isRepeatable = body.cursor === undefined && !body.dryRun;
+    const begun = call && isRepeatable ? await beginRepeatableBulk(ctx, body.topic, call, wanted) : wanted;
     const { next, reached, errors, ...counts } = await runBulk(ctx, body, begun);
     const unserved = errors.filter(({ error }) => error.code === "unavailable");
     for (const error of new Set(unserved.map((one) => messageOf(one.error))))
@@ -62,14 +56,8 @@ function requireMovable(ctx: Context, { topic, action }: BulkFields): void {
   throw new MinutehandError("untracked-topic", error);
 }
 
-/** The id of a bulk by its `Idempotency-Key`. A repeat has the same id: it changes no job twice, and counts the jobs already changed. */
-export function bulkIdOf(sent: Sent): { id?: string } {
-  const { call } = callMarkOf(sent);
-  return call ? { id: hashOf(call.key, call.request).slice(0, BULK_ID_CHARS) } : {};
-}
-
 /** A new bulk, or the one that the cursor continues. Throws `bad-request`. */
-function bulkOf(ctx: Context, fields: BulkFields, id: { id?: string }): Bulk {
+function bulkOf(ctx: Context, fields: BulkFields): Bulk {
   const now = ctx.clock();
   if (fields.cursor !== undefined) {
     const begun = decodeBulkCursor(untie(fields.cursor, ...markOf(fields)));
@@ -79,10 +67,10 @@ function bulkOf(ctx: Context, fields: BulkFields, id: { id?: string }): Bulk {
     return begun;
   }
   const range = bulkRangeOf(now, fields.action, fields);
-  if (fields.action !== "move") return beginBulk(ctx, fields.action, range, id);
+  if (fields.action !== "move") return beginBulk(ctx, fields.action, range);
   const { delay, dueAt } = fields;
   const time = requestedDueAt(now, { delay, dueAt }) ?? now;
-  return beginBulk(ctx, "move", range, { dueAt: time, ...id });
+  return beginBulk(ctx, "move", range, time);
 }
 
 /** The values that a cursor is tied to: the fields of the request. They are sorted, because a caller may change their order. */

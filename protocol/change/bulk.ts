@@ -11,6 +11,7 @@ import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { isFinished, isNextRevision, startsAt } from "../../core/home.ts";
 import { type Begun, begunKey, type Head, ITEM_VERSION, sortable, timeOf, ttl } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
+import type { CallMark } from "../../core/once.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
@@ -21,6 +22,7 @@ import { deadPage } from "../read/dead-jobs.ts";
 import { type JobPage, listJobs } from "../read/list.ts";
 import { readHeads } from "../store/read-job.ts";
 import { requireReadable } from "../store/unreadable.ts";
+import { differentRequest } from "./calls.ts";
 import { cancelMany, isCancelDoubtful } from "./cancel.ts";
 import { redriveAsRead, sendMovedAgain } from "./redrive.ts";
 import { expectNotCancelled, expectUnclaimed, refusalOf } from "./refusals.ts";
@@ -82,21 +84,21 @@ const ERRORS = 10;
  */
 const HELD = 4;
 const SENDING_AGAIN = "sending jobs that a bulk has moved";
-export const BULK_ID_CHARS = 8;
+const BULK_ID_CHARS = 8;
 
 /**
  * Makes a new bulk. Stores nothing. The range of a redrive ends now at the latest, so that a redriven job that dies again is not
  * redriven twice.
  *
  * @param dueAt the start of the jobs, in ms since the epoch; absent: now
- * @param id 8 characters; a call that got no answer must begin its bulk again with the same id
  */
 export function beginBulk(
   ctx: Context,
   action: BulkAction,
   range: { from: number; to: number },
-  { dueAt, id = drawToken(ctx.random).slice(0, BULK_ID_CHARS) }: { dueAt?: number; id?: string } = {},
+  dueAt?: number,
 ): Bulk {
+  const id = drawToken(ctx.random).slice(0, BULK_ID_CHARS);
   const startedAt = ctx.clock();
   const to = action === "redrive" ? Math.min(range.to, startedAt) : range.to;
   const from = Math.min(range.from, to);
@@ -107,12 +109,25 @@ export function beginBulk(
  * Begins a bulk of a call with an `Idempotency-Key`. Answers the bulk as the first try of the call has begun it, so that a repeat
  * leaves alone the jobs that others have filed since the first try. The beginning is noted for a day.
  *
- * @throws `unavailable`: the call must be repeated
+ * @throws `idempotency-mismatch`; `unavailable`: the call must be repeated
  */
-export async function beginRepeatableBulk(ctx: Context, topic: string, bulk: Bulk): Promise<Bulk> {
-  const key = begunKey(topic, bulk.id);
-  const { startedAt, from, to, nextAt } = bulk;
-  const noted = { startedAt, from, to, nextAt, expiresAt: ttl(startedAt + ONCE_AFTER) };
+export async function beginRepeatableBulk(
+  ctx: Context,
+  topic: string,
+  call: CallMark,
+  bulk: Bulk,
+): Promise<Bulk> {
+  const key = begunKey(topic, call.key);
+  const { id, startedAt, from, to, nextAt } = bulk;
+  const noted = {
+    request: call.request,
+    bulk: id,
+    startedAt,
+    from,
+    to,
+    nextAt,
+    expiresAt: ttl(startedAt + ONCE_AFTER),
+  };
   const by = ctx.clock() + WRITER_DEADLINE;
   const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION, ...noted }], by);
   if (outcome instanceof Error) throw outcome;
@@ -127,8 +142,9 @@ export async function beginRepeatableBulk(ctx: Context, topic: string, bulk: Bul
       throw new MinutehandError("unavailable", "another call began the same bulk at the same time");
     return bulk;
   }
+  if (begun.request !== call.request) throw differentRequest({});
   return {
-    ...bulk,
+    id: begun.bulk,
     startedAt: begun.startedAt,
     from: begun.from,
     to: begun.to,
@@ -419,9 +435,10 @@ async function changeAll(
       spares,
       new Map(homes.map((home) => [home.id, marked(home, bulk)])),
     );
-    return results.map((result) => {
+    // Another caller may have cancelled the job since it was read. Then the job does not carry the mark.
+    return results.map((result, i) => {
       if (result instanceof MinutehandError) return result;
-      return result.state === "cancelled" ? "changed" : "left";
+      return isChangedBy(bulk, homes[i] as Head, result) ? "changed" : "left";
     });
   }
   const results = await inParallel([...homes.entries()], WIDTH, async ([i, home]): Promise<Result> => {

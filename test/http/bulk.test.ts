@@ -93,6 +93,22 @@ describe("a bulk", () => {
     },
   );
 
+  test("with the Idempotency-Key of another bulk of its topic is refused, and changes nothing", async () => {
+    const api = createApi();
+    const headers = { "idempotency-key": "k" };
+    const call = (body: Json) => api.call("POST", "/jobs/bulk", { body, headers });
+    const { id } = await api.world.file({ delay: HOUR });
+    await api.world.file({ topic: "work", delay: HOUR });
+    expect(await call({ ...cancel, tag: "spring" })).toMatchObject({ status: 200, json: { changed: 0 } });
+    expect(await call(cancel)).toMatchObject({ status: 422, json: { code: "idempotency-mismatch" } });
+    expect(await api.world.home(id)).toMatchObject({ state: "scheduled" });
+    // A dry run changes nothing, and each topic has keys of its own.
+    expect(await call({ ...cancel, dryRun: true })).toMatchObject({ json: { matched: 1 } });
+    expect(await call({ ...cancel, topic: "work" })).toMatchObject({ json: { changed: 1 } });
+    await api.world.pass(25 * HOUR, { ticks: false });
+    expect(await call(cancel)).toMatchObject({ status: 200 });
+  });
+
   test("has a cursor that is valid for the same request only, in any notation", async () => {
     const api = await crowd(510);
     const { cursor } = (await bulk(api, { ...move, dryRun: true })).json;

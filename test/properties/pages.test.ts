@@ -305,7 +305,7 @@ describe("a bulk", () => {
         ...(ratePerSecond && { ratePerSecond }),
       } as const;
       let changed = 0;
-      for (let at: Bulk | undefined = beginBulk(ctx, "move", { from, to }, { dueAt: target }); at; ) {
+      for (let at: Bulk | undefined = beginBulk(ctx, "move", { from, to }, target); at; ) {
         const part: BulkPart = await runBulk(inShortParts(ctx, 1), request, at);
         const again = await runBulk(inShortParts(ctx, 2), request, at);
         const answer = isFirstLost ? again : part;

@@ -15,7 +15,7 @@ import {
 } from "../../core/items.ts";
 import { counterOf } from "../../core/limit.ts";
 import { deadText, jobText, messageText } from "../../core/message.ts";
-import { bulkIdOf } from "../../http/routes/bulk.ts";
+import { callMarkOf } from "../../http/new-job.ts";
 import { cancelByEvent } from "../../protocol/change/cancel-by-event.ts";
 import { pauseTopic, resumeTopic } from "../../protocol/change/pause.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
@@ -195,7 +195,7 @@ export function createScenes(deployment: Deployment) {
     outliveBulk: async (request: { topic: string }, token: string) => {
       const headers = { "idempotency-key": token };
       const sent = { method: "POST", path: "/jobs/bulk", headers, text: JSON.stringify(request) };
-      const key = begunKey(request.topic, bulkIdOf(sent).id ?? "");
+      const key = begunKey(request.topic, callMarkOf(sent).call?.key ?? "");
       await ctx.pool.change({ key, expect: {}, set: { expiresAt: 1 } }, ctx.clock() + MINUTE);
     },
     /** The event that Scheduler sends to the target of a recurring schedule at `time`. */

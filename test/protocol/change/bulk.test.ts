@@ -33,7 +33,7 @@ function begin(
   { ctx }: World,
   { from = START, to = START + 2 * HOUR, dueAt, action = "cancel" }: Asked,
 ): Bulk {
-  return beginBulk(ctx, action, { from, to }, dueAt === undefined ? {} : { dueAt });
+  return beginBulk(ctx, action, { from, to }, dueAt);
 }
 
 /** Calls all parts of a bulk, and `between` after each. */
@@ -350,11 +350,11 @@ describe("a part of a bulk that is sent again", () => {
     it("when a page of jobs has been filed since", async () => {
       const world = createWorld();
       const ids = await each(world, 400, HOUR + MINUTE, SECOND);
-      const at = beginBulk(world.ctx, "run", asked, { id: "abcdefgh" });
+      const at = beginBulk(world.ctx, "run", asked);
       await runBulk(world.ctx, requestOf(asked), at);
       await world.pass(10 * SECOND, { ticks: false });
       ids.push(...(await each(world, 200, HOUR + 50 * SECOND, 2 * SECOND)));
-      let again: Bulk | undefined = beginBulk(world.ctx, "run", asked, { id: "abcdefgh" });
+      let again: Bulk | undefined = { ...beginBulk(world.ctx, "run", asked), id: at.id };
       while (again) again = (await runBulk(world.ctx, requestOf(asked), again)).next;
       expect(await mostInASecond(world, ids)).toBe(10);
     });
@@ -520,6 +520,20 @@ describe("a bulk leaves alone a job that", () => {
     expect(await runBulk(world.ctx, requestOf({}), at)).toMatchObject({ matched: 0 });
   });
 
+  it("another caller cancels between the read and the write, and its repeat says the same", async () => {
+    const world = createWorld();
+    const [theirs] = await filed(world, 3);
+    const at = begin(world, {});
+    meanwhile(
+      world,
+      ({ operation }) => operation === "changeMany",
+      () => cancel(world.ctx, theirs?.id ?? ""),
+    );
+    const first = await runBulk(world.ctx, requestOf({}), at);
+    expect(first).toMatchObject({ matched: 2, changed: 2, skipped: {} });
+    expect(await runBulk(world.ctx, requestOf({}), at)).toEqual(first);
+  });
+
   it("an event has filed since it began, though the event happened before", async () => {
     const world = createWorld();
     const at = begin(world, {});
@@ -605,12 +619,10 @@ describe("a bulk that moves", () => {
       const homes = await filed(world, 5);
       const first: Asked = { action: "move", dueAt: target };
       const range = { from: START, to: START + 2 * HOUR };
-      const part = () =>
-        runBulk(
-          world.ctx,
-          requestOf(first),
-          beginBulk(world.ctx, "move", range, { dueAt: target, id: "same-key" }),
-        );
+      const part = () => {
+        const begun = { ...beginBulk(world.ctx, "move", range, target), id: "same-key" };
+        return runBulk(world.ctx, requestOf(first), begun);
+      };
       const others = who === "by another bulk" ? 1 : 9;
       await part();
       for (let i = 0; i < others; i++) {

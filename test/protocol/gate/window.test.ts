@@ -286,7 +286,7 @@ describe("a topic with a window", () => {
     await world.pass(CLOSES - 2 * MINUTE - world.now());
     await redrive(world.ctx, "day", { max: jobs, delay: 0, ratePerSecond: 1 });
     const request: BulkRequest = { action: "run", topic: "day", dryRun: false, ratePerSecond: 1 };
-    let at: Bulk | undefined = beginBulk(world.ctx, "run", { from: OPENS, to: OPENS + 2 * HOUR }, {});
+    let at: Bulk | undefined = beginBulk(world.ctx, "run", { from: OPENS, to: OPENS + 2 * HOUR });
     while (at) at = (await runBulk(world.ctx, request, at)).next;
     const runs: number[] = [];
     while (runs.length < 2 * jobs && world.now() < OPENS + HOUR) {

@@ -49,7 +49,7 @@ function contextOf(table: LargeTable): Context {
 async function bulk(action: BulkAction): Promise<object> {
   const ctx = contextOf(action === "redrive" ? DEAD : LARGE);
   const range = action === "redrive" ? { from: now - DAY, to: now } : soon;
-  const begun = beginBulk(ctx, action, range, { dueAt: now + DAY });
+  const begun = beginBulk(ctx, action, range, now + DAY);
   return runBulk(ctx, { action, topic: "orders", dryRun: false }, begun);
 }
 
