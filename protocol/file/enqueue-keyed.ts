@@ -23,6 +23,7 @@ import {
   isBeingFiled,
   isCancelledByTombstone,
   type KeyHolder,
+  readHolder,
   readKeyHolder,
 } from "../store/key-holder.ts";
 import { readHomes } from "../store/read-job.ts";
@@ -36,7 +37,7 @@ import { unreadableError } from "../store/unreadable.ts";
 const TRIES_WITH_NOTE = KNOWN_CALLS;
 const TRIES = TRIES_WITH_NOTE + 1;
 /**
- * How often the key of a job that another call is storing is read, before this call takes the key. The reads take longer than the
+ * How often the home of a job that another call is storing is read, before a placeholder takes its place. The reads take longer than the
  * other call usually needs.
  */
 const READS_OF_A_FILING = 6;
@@ -46,10 +47,10 @@ export type OnceNaming = {
   /** Answers the write by which the once item names this job, and the note of the once item for the job's home. */
   readonly name: (home: Home) => { write: Write; note: OnceNote };
   /**
-   * Makes the once item name the new job before the job is stored. Does nothing if the item names that job already. Absent if one
-   * transaction must write the once item and the home.
+   * Makes the once item name the new job before the job is stored, unless the item names that job already. Answers `false` if another call of
+   * the request has written the item since it was read. Absent if one transaction must write the once item and the home.
    */
-  readonly nameFirst?: () => Promise<void>;
+  readonly nameFirst?: () => Promise<boolean>;
   /** Whether the once item names the new job. */
   readonly isNamed: () => boolean;
 };
@@ -66,8 +67,9 @@ export type OnceNaming = {
  *
  * @param once the once item of a call with an `Idempotency-Key`. It always names the job that the call answers.
  * @param by the deadline of the times in `home`, ms since the epoch
- * @throws `job-already-exists`; `job-running`; `unavailable`: other calls keep changing the key, or, with `once`, the
- * `Idempotency-Key` names a job by now
+ * @returns `displaced` if another call keeps this one from storing `home`: a placeholder has its place, or another call of the request has
+ * written the once item
+ * @throws `job-already-exists`; `job-running`; `unavailable`: other calls keep changing the key
  */
 export async function fileKeyed(
   ctx: Context,
@@ -75,14 +77,14 @@ export async function fileKeyed(
   home: Home,
   once: OnceNaming | undefined,
   by: number,
-): Promise<Enqueued> {
+): Promise<Enqueued | "displaced"> {
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   for (let i = 0; i < TRIES; i++) {
     const found = await readSettledHolder(ctx, job, home, cancelledByEvents, by);
     const { item, holder } = found;
     // The key names the new job. So this call wrote the key item, and the answer was lost.
     if (item?.id === home.id) {
-      if (holder?.isPlaceholder) break;
+      if (holder?.isPlaceholder) return "displaced";
       // Others may have moved the job since. The answer says what this call did.
       if (holder) return sendAndReport(ctx, holder.revision > 0 ? home : holder);
       if (item.writtenAt === undefined || (await storeHome(ctx, home, by))) return sendAndReport(ctx, home);
@@ -97,7 +99,7 @@ export async function fileKeyed(
     // A dead job may be redriven meanwhile, so it must be checked together with its key.
     if (!cancelledByEvents && holder?.state !== "dead" && (!once || once.nameFirst)) {
       // rule: once-item-before-its-key
-      await once?.nameFirst?.();
+      if ((await once?.nameFirst?.()) === false) return "displaced";
       const isTaken = await takeKey(ctx, job, home, item, by);
       // rule: key-before-its-home
       if (!isTaken) continue;
@@ -112,7 +114,7 @@ export async function fileKeyed(
     if (isNaming) writes.push(once.name(filed).write);
     const outcome = await ctx.pool.transact(writes, by);
     if (outcome.done) return sendAndReport(ctx, filed);
-    if (isNaming && outcome.refused.at(-1) !== false) throw idempotencyKeyTaken(job);
+    if (isNaming && outcome.refused.at(-1) !== false) return "displaced";
   }
   throw new MinutehandError(
     "unavailable",
@@ -122,7 +124,7 @@ export async function fileKeyed(
 
 /**
  * Reads the items of the key and the home of its job, as `readKeyHolder`. If another call may still store the job that the key
- * names, that call gets some time. Then a placeholder takes the place of the job's home, so that the call cannot store the job.
+ * names, waits for that call as `settleUnstored`.
  */
 async function readSettledHolder(
   ctx: Context,
@@ -131,27 +133,33 @@ async function readSettledHolder(
   withTombstone: boolean,
   by: number,
 ): Promise<KeyHolder> {
-  let [reads, filing] = [0, ""];
-  for (;;) {
-    // The clock is read first: a home may be stored after its read, and before the answer comes.
-    const now = ctx.clock();
-    const found = await readKeyHolder(ctx, job.topic, job.key ?? "", withTombstone);
-    const { item, holder } = found;
-    if (!item || holder || item.id === own.id || !isBeingFiled(item, now)) return found;
-    [reads, filing] = [item.id === filing ? reads + 1 : 1, item.id];
-    if (reads < READS_OF_A_FILING) continue;
-    const placeholder = placeholderOf(ctx, own, item.id);
-    // If the bucket of the home gives no answer, the caller learns that soon.
-    // rule: unstored-job-is-never-stored
-    const [outcome] = await ctx.pool.insert([placeholder], Math.min(by, ctx.clock() + BATCH_PATIENCE));
-    if (outcome instanceof Error) throw outcome;
-    // If the home exists by now, the next read finds the home.
-    if (outcome === "inserted") return { ...found, holder: placeholder };
+  // The clock is read first: a home may be stored after its read, and before the answer comes.
+  const now = ctx.clock();
+  const found = await readKeyHolder(ctx, job.topic, job.key ?? "", withTombstone);
+  const { item, holder } = found;
+  if (!item || holder || item.id === own.id || !isBeingFiled(item, now)) return found;
+  return { ...found, holder: await settleUnstored(ctx, own, item.id, by) };
+}
+
+/**
+ * Gives a call some time to store the home of job `id`. If the home stays missing, a placeholder takes its place, so that nobody stores the job.
+ * Answers the home, or the placeholder.
+ */
+export async function settleUnstored(ctx: Context, own: Home, id: string, by: number): Promise<Home> {
+  for (let reads = 1; reads < READS_OF_A_FILING; reads++) {
+    const home = await readHolder(ctx, id);
+    if (home) return home;
   }
+  const placeholder = placeholderOf(ctx, own, id);
+  // If the bucket of the home gives no answer, the caller learns that soon.
+  // rule: unstored-job-is-never-stored
+  const [outcome] = await ctx.pool.insert([placeholder], Math.min(by, ctx.clock() + BATCH_PATIENCE));
+  if (outcome instanceof Error) throw outcome;
+  return outcome === "inserted" ? placeholder : ((await readHolder(ctx, id)) ?? placeholder);
 }
 
 /** Makes the home that stands in the place of job `id`, so that nobody stores that job. */
-export function placeholderOf(ctx: Context, { v, topic, key = "" }: Home, id: string): Home {
+function placeholderOf(ctx: Context, { v, topic, key = "" }: Home, id: string): Home {
   const { time: dueAt } = addressOf(id);
   const now = ctx.clock();
   const job = {
@@ -221,7 +229,7 @@ async function applyOnDuplicate(
   tombstone: Tombstone | undefined,
   { once: naming, isForgotten }: { once: OnceNaming | undefined; isForgotten: boolean },
   by: number,
-): Promise<Enqueued | undefined> {
+): Promise<Enqueued | "displaced" | undefined> {
   const overtaken = isOvertaken(job, holder, tombstone);
   if (job.onDuplicate === "keep" || overtaken) {
     const once = naming?.name(holder);
@@ -233,8 +241,7 @@ async function applyOnDuplicate(
     if (once) writes.push(once.write);
     const outcome = writes.length > 0 ? await ctx.pool.transact(writes, by) : undefined;
     if (outcome?.done === false) {
-      if (once && outcome.refused.at(-1) !== false) throw idempotencyKeyTaken(job);
-      return undefined;
+      return once && outcome.refused.at(-1) !== false ? "displaced" : undefined;
     }
     // The holder's writer may have died before it sent the message.
     if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [{ ...holder, spare: true }]);
@@ -249,7 +256,7 @@ async function applyOnDuplicate(
     const checks =
       job.eventAt === undefined || !cancelledByEvents ? [] : [expectTombstoneUnchanged(job, tombstone)];
     const home = await replaceJob(ctx, holder, wanted, once, checks);
-    if (home === "taken") throw idempotencyKeyTaken(job);
+    if (home === "taken") return "displaced";
     return home && { outcome, home };
   }
   throw new MinutehandError(
@@ -301,15 +308,6 @@ function keeping(
   // the second request.
   const isContested = cancelledByEvents && cancelAskedAt !== undefined;
   return isContested ? [{ change }, expectTombstoneUnchanged(job, tombstone)] : [{ change }];
-}
-
-/**
- * Makes the error for the case that another call of the same request has used the `Idempotency-Key` meanwhile. `fileOnce` then
- * reads which job the `Idempotency-Key` names.
- */
-function idempotencyKeyTaken(job: NewJob): MinutehandError {
-  const what = `the Idempotency-Key of a job of topic ${job.topic}`;
-  return new MinutehandError("unavailable", `${what} names another job by now; repeat the call`);
 }
 
 /**

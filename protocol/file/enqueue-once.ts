@@ -14,7 +14,7 @@ import { fileLooks } from "../store/looks.ts";
 import { isOnceOver, onceItemTtl } from "../store/once-items.ts";
 import { readHomes } from "../store/read-job.ts";
 import { requireReadable, unreadableError } from "../store/unreadable.ts";
-import { fileKeyed, type OnceNaming, placeholderOf } from "./enqueue-keyed.ts";
+import { fileKeyed, type OnceNaming, settleUnstored } from "./enqueue-keyed.ts";
 import { filePlain } from "./enqueue-plain.ts";
 import { stillSendable } from "./enqueue-untracked.ts";
 
@@ -24,7 +24,7 @@ import { stillSendable } from "./enqueue-untracked.ts";
  *
  * A once item names the job. How it is written:
  * - For most jobs it is written before the job's home, because two writes cost half of a transaction. If the call dies in between, a
- *   repeat within `LANDS_WITHIN` stores the home, and a later repeat files a new job.
+ *   repeat stores the home under the id that the item names.
  * - For a job with a key, `fileKeyed` writes the item: alone before the key item, or in the transaction that files the
  *   job or changes the job that holds the key.
  * - For an untracked job that is stored, and the job of an event or an occurrence, one transaction writes the item and the home.
@@ -32,6 +32,7 @@ import { stillSendable } from "./enqueue-untracked.ts";
  * - If a job is sent without a home, the item is written before the job is sent.
  *
  * @param by the deadline of the times in `home`, ms since the epoch
+ * @returns `displaced` if another call keeps this one from storing `home`
  */
 export async function fileOnce(
   ctx: Context,
@@ -39,7 +40,7 @@ export async function fileOnce(
   once: NonNullable<NewJob["once"]>,
   home: Home,
   by: number,
-): Promise<Enqueued> {
+): Promise<Enqueued | "displaced"> {
   const before = await readOnce(ctx, job.topic, once.token);
   const repeat: Repeat = { job, once, home };
   // rule: once-item-outlives-its-job
@@ -62,12 +63,12 @@ export async function fileOnce(
       return await fileKeyed(ctx, job, noted, isWrittenFirst ? naming : { name, isNamed }, by);
     if (isWrittenFirst) {
       // rule: once-item-before-its-home
-      await nameFirst();
+      if (!(await nameFirst())) return "displaced";
     } else {
       const { write } = name(noted);
       // rule: once-item-with-its-home
       const { done } = await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);
-      if (!done) throw filedElsewhere();
+      if (!done) return "displaced";
     }
   } catch (error) {
     // A repeat of this request may have filed the job meanwhile.
@@ -152,8 +153,7 @@ type OnceFields = Omit<OnceItem, keyof Key | "v">;
 function onceWrite(says: OnceFields, key: Key, over: OnceItem | undefined): Write {
   if (!over) return { insert: { ...key, v: ITEM_VERSION, ...says } };
   const remove = (["unsent", "writtenAt"] as const).filter((name) => says[name] === undefined);
-  // A repeat may have renewed the item since it was read. Then that repeat may still store the item's job.
-  return { change: { key, expect: { id: over.id, writtenAt: over.writtenAt }, set: says, remove } };
+  return { change: { key, expect: { id: over.id }, set: says, remove } };
 }
 
 /**
@@ -186,35 +186,36 @@ function namingOf(
       };
     },
     nameFirst: async () => {
-      if (isNamed()) return;
+      if (isNamed()) return true;
       const fields = { ...fieldsFor(home), writtenAt: ctx.clock() };
-      await writeAlone(ctx, onceWrite(fields, key, item), fields, by);
+      if (!(await writeAlone(ctx, onceWrite(fields, key, item), fields, by))) return false;
       item = { ...key, v: ITEM_VERSION, ...fields };
+      return true;
     },
   };
 }
 
-/** Writes a once item without a transaction. @throws if another call of the same request has written the item since it was read */
+/** Writes a once item without a transaction. Answers `false` if another call of the same request has written the item since it was read. */
 async function writeAlone(
   ctx: Context,
   write: Write,
-  { id, writtenAt }: Pick<OnceItem, "id" | "writtenAt">,
+  { id }: Pick<OnceItem, "id">,
   by: number,
-): Promise<void> {
+): Promise<boolean> {
   let found: OnceItem | undefined;
   if ("change" in write) {
     const { changed, item } = await ctx.pool.change(write.change, by);
-    if (changed) return;
+    if (changed) return true;
     found = item as OnceItem | undefined;
   }
   if ("insert" in write) {
     const [outcome] = await ctx.pool.insert([write.insert], by);
     if (outcome instanceof Error) throw outcome;
-    if (outcome === "inserted") return;
+    if (outcome === "inserted") return true;
     [found] = (await ctx.pool.read([write.insert])) as [OnceItem | undefined];
   }
   // If the answer to our own write was lost, DynamoDB refuses the repeat of the write, and the item says what we wrote.
-  if (found?.id !== id || found.writtenAt !== writtenAt) throw filedElsewhere();
+  return found?.id === id;
 }
 
 export function filedElsewhere(): MinutehandError {
@@ -246,19 +247,12 @@ async function storeNamed(ctx: Context, home: Home, by: number): Promise<Enqueue
 async function storeForRepeat(
   ctx: Context,
   item: OnceItem,
-  { job, once, home: asked }: Repeat,
+  { once, home: asked }: Repeat,
   by: number,
 ): Promise<Enqueued> {
-  if (job.refusal) throw job.refusal;
   const { id, expiresAt } = item;
   const home = trackedHomeOf(ctx, asked, id, { token: once.token, expiresAt });
   const now = ctx.clock();
-  // This call may store the home later than the first call could. Until then, no other repeat may file a new job.
-  if (now > (item.writtenAt ?? 0)) {
-    const { pk, sk } = item;
-    const change = { key: { pk, sk }, expect: { id, writtenAt: item.writtenAt }, set: { writtenAt: now } };
-    await writeAlone(ctx, { change }, { id, writtenAt: now }, by);
-  }
   // The home may be stored at a time that the audit has read already. So a look makes a later audit read the job.
   if (home.dueAt < now) await fileLooks(ctx, [{ id, time: now }], by);
   const stored = await storeNamed(ctx, home, by);
@@ -291,8 +285,6 @@ async function sendAgain(ctx: Context, home: Home): Promise<Enqueued> {
  * - The item's job has a key and is not stored, and a placeholder keeps the first call from storing the job.
  * - The item names an untracked job that may never have been sent, and the topic is tracked by now. The new job can be cancelled and is
  *   audited.
- * - The item's job is not stored, and the call that wrote the item cannot store the job any more. So the job was never stored, or it
- *   ended more than a day ago.
  */
 async function replay(
   ctx: Context,
@@ -320,15 +312,12 @@ async function replay(
     return { outcome: "replayed", home: same };
   }
   if (!home && item.writtenAt !== undefined) {
-    // rule: unstored-job-keeps-its-id
-    if (now >= item.writtenAt + LANDS_WITHIN) return undefined;
-    if (repeat.job.key === undefined) return storeForRepeat(ctx, item, repeat, by);
     if (repeat.job.refusal) throw repeat.job.refusal;
+    if (repeat.job.key === undefined) return storeForRepeat(ctx, item, repeat, by);
     // Another job may have the key by now, or the first call was answered that another job has the key. So the job is filed anew,
     // and a placeholder keeps the first call from storing its job.
-    const [outcome] = await ctx.pool.insert([placeholderOf(ctx, asked, item.id)], by);
-    if (outcome instanceof Error) throw outcome;
-    return outcome === "inserted" ? undefined : replay(ctx, { item, isOver: false }, repeat, by);
+    const settled = await settleUnstored(ctx, asked, item.id, by);
+    return settled.isPlaceholder ? undefined : replay(ctx, { item, isOver: false }, repeat, by);
   }
   if (!home) {
     throw new MinutehandError(

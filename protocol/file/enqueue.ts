@@ -15,6 +15,9 @@ import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
 import { filePlain } from "./enqueue-plain.ts";
 
+/** How many homes, each with an id of its own, a job with a key or an `Idempotency-Key` gets at most if other calls displace it. */
+const TRIES = 5;
+
 /**
  * Files one job.
  *
@@ -39,7 +42,7 @@ export async function enqueueMany(
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
   const plain: { at: number; home: Home }[] = [];
-  const conditional: { at: number; job: NewJob; home: Home }[] = [];
+  const conditional: { at: number; job: NewJob; newHome: () => Home }[] = [];
   const batched: (BatchJob & { at: number })[] = [];
   for (const [at, asked] of jobs.entries()) {
     const refusal = refusalOf(ctx, asked);
@@ -49,12 +52,13 @@ export async function enqueueMany(
       continue;
     }
     const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
-    const home = homeOf(ctx, job, shards, now);
+    const newHome = (): Home => homeOf(ctx, job, shards, now);
     // The once item of a job with a key says which job its call has found, so it changes together with that job, and not with a batch.
-    const batch = job.key === undefined && !home.untracked ? job.once?.batch : undefined;
-    if (batch) batched.push({ at, job, home, batch });
-    else if (job.key !== undefined || job.once) conditional.push({ at, job, home });
-    else plain.push({ at, home });
+    const isShared = job.key === undefined && policyOf(ctx, job.topic).tracking !== "none";
+    const batch = isShared ? job.once?.batch : undefined;
+    if (batch) batched.push({ at, job, home: newHome(), batch });
+    else if (job.key !== undefined || job.once) conditional.push({ at, job, newHome });
+    else plain.push({ at, home: newHome() });
   }
 
   const homes = plain.map(({ home }) => home);
@@ -65,7 +69,8 @@ export async function enqueueMany(
     job.key === undefined ? at : `${job.topic} ${job.key}`,
   );
   const inLines = inParallel([...lines.values()], lines.size, async (line) => {
-    for (const { at, job, home } of line) results[at] = await fileConditional(ctx, job, home, by);
+    for (const { at, job } of line)
+      results[at] = await fileConditional(ctx, job, () => homeOf(ctx, job, shards, now), by);
   });
   const batches = [...Map.groupBy(batched, ({ job, batch }) => `${job.topic} ${batch.token}`).values()];
   const inBatches = inParallel(batches, batches.length, async (jobs) => {
@@ -132,15 +137,25 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   };
 }
 
+/**
+ * Files a job with a key or an `Idempotency-Key`. If another call keeps this call from storing its home, the call tries again with a home of
+ * another id.
+ */
 async function fileConditional(
   ctx: Context,
   job: NewJob,
-  home: Home,
+  newHome: () => Home,
   by: number,
 ): Promise<Enqueued | MinutehandError> {
   try {
-    if (job.once) return await fileOnce(ctx, job, job.once, home, by);
-    return await fileKeyed(ctx, job, home, undefined, by);
+    for (let i = 0; i < TRIES; i++) {
+      const filed = job.once
+        ? await fileOnce(ctx, job, job.once, newHome(), by)
+        : await fileKeyed(ctx, job, newHome(), undefined, by);
+      if (filed !== "displaced") return filed;
+    }
+    // Each time another call has taken the place of this one. So one of them has filed its job, or others call without end.
+    return notFiledError(new Error("other calls of the same key keep displacing this one"));
   } catch (error) {
     return notFiledError(error);
   }

@@ -31,10 +31,15 @@ export async function readKeyHolder(
   const [read, left] = (await ctx.pool.read(places)) as [KeyItem | undefined, Tombstone | undefined];
   const item = requireReadable(read, `a key of topic ${topic}`);
   const tombstone = requireReadable(left, `the tombstone of a key of topic ${topic}`);
-  const [holder] = item ? await readHomesApart(ctx, [item.id]) : [];
+  return { item, holder: item && (await readHolder(ctx, item.id)), tombstone };
+}
+
+/** Reads the home of the job that a key names. @throws `unavailable` if the home cannot be read */
+export async function readHolder(ctx: Context, id: string): Promise<Home | undefined> {
+  const [holder] = await readHomesApart(ctx, [id]);
   if (holder instanceof Error) throw holder;
   if (isUnreadable(holder)) throw unreadableError(holder);
-  return { item, holder, tombstone };
+  return holder;
 }
 
 /**

@@ -223,11 +223,6 @@ export const MUTANTS: readonly Mutant[] = [
     change: text(/, \w+(?=\])/, ""),
   },
   {
-    name: "a repeat files a new job while the first call may still store its own",
-    rule: "unstored-job-keeps-its-id",
-    change: condition(true),
-  },
-  {
     name: "no shared once item of a batch",
     rule: "shared-once-item-before-its-homes",
     change: condition(true),
