@@ -8,10 +8,12 @@ export function lambdaSweepers(settings: {
   client: LambdaClient;
   functionName: string;
   most: number;
+  wait: Sweepers["wait"];
 }): Sweepers {
-  const { client, functionName, most } = settings;
+  const { client, functionName, most, wait } = settings;
   return {
     most,
+    wait,
     async start(part) {
       const command = new InvokeCommand({
         FunctionName: functionName,

@@ -1,5 +1,4 @@
-import { timeOf } from "./items.ts";
-import { beforeTime, earlierOf, laterOf, type Position, storedPosition } from "./position.ts";
+import { earlierOf, laterOf, type Position, storedPosition } from "./position.ts";
 
 /** A part of sorted entries: those from one position up to another. */
 export type Range = { readonly from: Position; readonly to: Position };
@@ -59,33 +58,6 @@ export function partsIn(ranges: readonly Range[], within: readonly Range[]): Ran
       return part.from < part.to ? part : [];
     }),
   );
-}
-
-/** Divides ranges into shares of about the same length of time, at most `count`. Each share has at least one range. */
-export function sharesOf(ranges: readonly Range[], count: number): Range[][] {
-  const total = ranges.reduce((sum, { from, to }) => sum + timeOf(to) - timeOf(from), 0);
-  const length = Math.max(Math.ceil(total / count), 1);
-  const shares: Range[][] = [];
-  let share: Range[] = [];
-  let room = length;
-  for (const range of ranges) {
-    let { from } = range;
-    while (from < range.to) {
-      const to = earlierOf(beforeTime(timeOf(from) + room), range.to);
-      const taken = timeOf(to) - timeOf(from);
-      if (from < to) share.push({ from, to });
-      room -= taken;
-      from = to;
-      if (room > 0) continue;
-      shares.push(share);
-      share = [];
-      room = length;
-    }
-  }
-  // Ranges within one millisecond have no length, and may be left over.
-  if (shares.length === count) shares.at(-1)?.push(...share);
-  else if (share.length > 0) shares.push(share);
-  return shares;
 }
 
 /** Writes ranges as a text, as a cursor stores them. `undefined`: there are none. */

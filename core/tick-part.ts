@@ -1,7 +1,5 @@
 import { MAX_SHARDS } from "./constants.ts";
 import { MinutehandError } from "./errors.ts";
-import { isPosition } from "./position.ts";
-import type { Range } from "./ranges.ts";
 
 /** What a tick knows about queues. */
 export type KnownQueues = {
@@ -11,18 +9,16 @@ export type KnownQueues = {
   readonly hung: readonly string[];
 };
 
-/** A part of a tick's work, for a further invocation of the tick's function. */
+/** Shards that a tick gives to a further invocation of its function, which sweeps and audits them. */
 export type TickPart = KnownQueues & {
   readonly shards: readonly number[];
-  /** Present: the part is only the jobs in these ranges of the only shard. If the list is empty, the part is only the audit of this shard. */
-  readonly ranges?: readonly Range[];
   /** When the invocation stops to begin new work: ms since the epoch. */
   readonly until: number;
 };
 
 /** Writes the event that starts an invocation for a part. */
-export function tickPartText({ shards, ranges, behind, hung, until }: TickPart): string {
-  return JSON.stringify({ shards, ranges, behind, hung, until });
+export function tickPartText({ shards, behind, hung, until }: TickPart): string {
+  return JSON.stringify({ shards, behind, hung, until });
 }
 
 /**
@@ -36,7 +32,7 @@ export function tickPartText({ shards, ranges, behind, hung, until }: TickPart):
  */
 export function tickPartIn(event: unknown): TickPart | undefined {
   if (typeof event !== "object" || event === null || !("shards" in event)) return undefined;
-  const { shards, ranges, behind, hung, until } = event as Record<keyof TickPart, unknown>;
+  const { shards, behind, hung, until } = event as Record<keyof TickPart, unknown>;
   if (!Array.isArray(shards) || !shards.every(isShard)) {
     throw new MinutehandError("bad-request", `shards must be whole numbers from 0 to ${MAX_SHARDS - 1}`);
   }
@@ -46,20 +42,7 @@ export function tickPartIn(event: unknown): TickPart | undefined {
   if (typeof until !== "number" || !Number.isSafeInteger(until)) {
     throw new MinutehandError("bad-request", "until must be ms since the epoch");
   }
-  if (ranges === undefined) return { shards, behind, hung, until };
-  if (!Array.isArray(ranges) || !ranges.every(isRange)) {
-    throw new MinutehandError(
-      "bad-request",
-      "ranges must be a list of ranges, each with the positions from and to",
-    );
-  }
-  return { shards, ranges, behind, hung, until };
-}
-
-function isRange(value: unknown): value is Range {
-  if (typeof value !== "object" || value === null) return false;
-  const { from, to } = value as Record<keyof Range, unknown>;
-  return isPosition(from) && isPosition(to);
+  return { shards, behind, hung, until };
 }
 
 function isListOfTexts(value: unknown): value is string[] {

@@ -7,12 +7,14 @@ import { lambdaPort } from "./lambda-port.ts";
 export function createSweepers(environment: Environment = process.env): Sweepers {
   const functionName = requiredVariable(environment, "AWS_LAMBDA_FUNCTION_NAME");
   const most = Number(environment.MINUTEHAND_SWEEPERS ?? MOST_SWEEPERS);
+  const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
   const sweepers = lambdaPort(async (client) => {
     const { lambdaSweepers } = await import("../aws/sweepers.ts");
-    return lambdaSweepers({ client, functionName, most });
+    return lambdaSweepers({ client, functionName, most, wait });
   });
   return {
     most,
+    wait,
     async start(part) {
       await (await sweepers()).start(part);
     },

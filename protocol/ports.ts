@@ -222,6 +222,8 @@ export interface Sweepers {
    * @throws if the invocation may not have started
    */
   start(part: TickPart): Promise<void>;
+  /** Waits, so that these invocations have time to begin. */
+  wait(ms: number): Promise<void>;
 }
 
 /** Timers, so that a simulation can pass its own. */

@@ -116,6 +116,7 @@ export async function play(scenario: Scenario): Promise<Result> {
   });
   const sweepers: Sweepers = {
     most: MOST_SWEEPERS,
+    wait: timeline.wait,
     async start(part) {
       await timeline.wait(ASSUMED.invoke);
       lambda.invoke((ctx, last) => sweepPart(ctx, part, Math.min(part.until, last)));

@@ -1,24 +1,32 @@
 import { BUCKET } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { minuteOf } from "../../core/items.ts";
+import type { Range } from "../../core/ranges.ts";
 import type { KnownQueues, TickPart } from "../../core/tick-part.ts";
-import type { Context } from "../ports.ts";
+import { inParallel } from "../../general/batches.ts";
+import type { Context, Sweepers } from "../ports.ts";
 import { removeDeadLetters } from "../run/remove-dead-letters.ts";
 import { circuitBreaker } from "../send/circuit-breaker.ts";
 import { shardsToSweep } from "../store/shards.ts";
 import { auditShard } from "./audit.ts";
-import { type Backlogs, backlogsOf, knownBacklogs } from "./backlog.ts";
+import { type Backlogs, backlogsOf, knownBacklogs, topicsBehind } from "./backlog.ts";
 import { carryOutPauses } from "./carry-out-pauses.ts";
-import { type Division, divisionOf, type SweepTask } from "./division.ts";
-import { sweepRest, sweepShard } from "./sweep.ts";
+import {
+  type Given,
+  giveAway,
+  SWEEPERS_WORK_FOR,
+  shardsWithoutProgress,
+  TAKEN_BACK_AFTER,
+} from "./division.ts";
+import { type Swept, sweepRest, sweepShard } from "./sweep.ts";
 
 /**
  * Does the work of one minute: sweeps each shard and then audits it, several shards at once. Beside that, releases parked jobs. At
  * the end, deletes from the DLQs the letters of jobs that are no longer dead.
  *
- * After five seconds (`sizes.alone`), the tick gives the shards that are not swept to further invocations
- * (`ctx.sweepers`). So a backlog is worked off by many functions, and a queue without a backlog costs one invocation a minute. If one of
- * these invocations dies, the next tick goes on at the cursors of its shards.
+ * If shards are left after five seconds (`sizes.alone`), the tick gives most of them to further invocations (`ctx.sweepers`). So a
+ * backlog is worked off by many functions, and a queue without a backlog costs one invocation a minute. The tick keeps a share, and takes
+ * back what nobody has begun. If one of these invocations dies, the next tick goes on at the cursors of its shards.
  *
  * If one shard fails, the work on all others goes on.
  *
@@ -33,30 +41,25 @@ export async function tick(outer: Context, until: number): Promise<void> {
   const all = Array.from({ length: shards }, (_, shard) => shard);
   await Promise.all([
     work.guarded(carryOutPauses(ctx, until), "carrying out pauses"),
-    workThrough(work, all, until, divisionOf(ctx, { ...work, shards }, startedAt, until)),
+    ctx.sweepers && ctx.sweepers.most > 0
+      ? workWithOthers(work, ctx.sweepers, all, { startedAt, until })
+      : workThrough(work, all, until),
   ]);
   await removeDeadLetters(ctx, until);
   work.throwFailures();
 }
 
 /**
- * Does a part of the work of a tick with a backlog: sweeps and audits some shards, or only hands over the jobs of some ranges of one
- * shard, or only audits one shard.
+ * Does a part of the work of a tick with a backlog: sweeps and audits some shards. Does nothing if Lambda begins the invocation so late
+ * that its time is over.
  *
  * @param until ms on the context's clock after which nothing new is begun
  * @throws AggregateError at the end, with the errors of the shards
  */
 export async function sweepPart(outer: Context, part: TickPart, until: number): Promise<void> {
   const work = workOf(outer, part);
-  const { shards, ranges } = part;
-  const [shard] = shards;
-  if (ranges && shard !== undefined) {
-    const isAudit = ranges.length === 0;
-    const doing = isAudit
-      ? auditShard(work.ctx, shard, until, work.backlogs)
-      : sweepRest(work.ctx, shard, ranges, until, work.backlogs);
-    await work.guarded<unknown>(doing, `the ${isAudit ? "audit" : "sweep"} of shard ${shard}`);
-  } else await workThrough(work, shards, until);
+  if (work.ctx.clock() >= until) return;
+  await workThrough(work, part.shards, until);
   work.throwFailures();
 }
 
@@ -94,98 +97,155 @@ function workOf(outer: Context, known?: KnownQueues): Work {
   };
 }
 
+/** What is left to do. Lanes take it from here, and put back what they had no time for. */
+type Left = {
+  /** The shards whose new jobs are not handed over yet. */
+  readonly unswept: number[];
+  /** The shards of which only overdue jobs are left, in these ranges. */
+  readonly overdue: { readonly shard: number; readonly ranges: readonly Range[] }[];
+  /** The shards that are swept and not audited yet. */
+  readonly audits: number[];
+  /** The shard whose overdue jobs need not wait for the new jobs of the other shards. */
+  readonly first: number | undefined;
+};
+
+/** Sweeps these shards, and then audits them. */
+async function workThrough(work: Work, shards: readonly number[], until: number): Promise<void> {
+  const left = leftOf(work.ctx, shards);
+  await sweepLeft(work, left, until);
+  await reportLags(work, left.unswept);
+  await auditLeft(work, left, until);
+}
+
 /**
- * Sweeps these shards, and audits each shard after its sweep. As many shards are worked on at once as fit into memory
- * (`core/work-sizes.ts`).
- *
- * A sweep has two steps: first the jobs of the present minute and the next ones, and then the overdue jobs. All shards take the first step
- * before a shard takes the second step. Only the first shard takes the second step directly after the first step. So overdue jobs are handed over too if the tick has no
- * time for more. Each tick has another first shard. Audits begin only when the last sweep has begun.
- * @param division present: shards that are not swept in time are given to further invocations
+ * Works as `workThrough`. But if shards are left after some seconds, gives most of them to further invocations. The sweeps of these
+ * invocations and of this one end before the next tick begins.
  */
-async function workThrough(
-  { ctx, backlogs, guarded }: Work,
+async function workWithOthers(
+  work: Work,
+  sweepers: Sweepers,
   shards: readonly number[],
-  until: number,
-  division?: Division,
+  { startedAt, until }: { startedAt: number; until: number },
 ): Promise<void> {
-  const atOnce = Math.min(ctx.sizes.shards, shards.length);
+  const { ctx } = work;
+  const end = Math.min(until, startedAt + SWEEPERS_WORK_FOR);
+  const left = leftOf(ctx, shards);
+  const hasWorked = await sweepLeft(work, left, Math.min(end, ctx.clock() + ctx.sizes.alone));
+  // If no sweep has succeeded, the sweeps of further invocations would probably fail too.
+  const given = hasWorked ? await giveLeft(work, sweepers, left, end) : [];
+  if (given.length > 0) {
+    const takenBackAt = Math.min(end, ctx.clock() + TAKEN_BACK_AFTER);
+    await sweepLeft(work, left, takenBackAt);
+    await auditLeft(work, left, takenBackAt);
+    await sweepers.wait(Math.max(takenBackAt - ctx.clock(), 0));
+    const back = await work.guarded(shardsWithoutProgress(ctx, given), "reading what was given away");
+    left.unswept.unshift(...(back ?? []));
+  }
+  await sweepLeft(work, left, end);
+  await reportLags(work, left.unswept);
+  left.audits.push(...left.unswept, ...left.overdue.map(({ shard }) => shard));
+  await auditLeft(work, left, until);
+}
+
+/**
+ * Answers these shards in the order in which this tick begins them. Each tick begins with another one, so that each shard has its turn
+ * if ticks have time for a few only.
+ */
+function leftOf(ctx: Context, shards: readonly number[]): Left {
   const count = Math.max(shards.length, 1);
+  const atOnce = Math.min(ctx.sizes.shards, count);
   const step = (minuteOf(ctx.clock()) / BUCKET) * (atOnce < count ? atOnce : 1);
   // After each round the ticks begin one shard later. Otherwise, if `atOnce` and `count` have a common divisor, some shards would never be first.
-  const first = (step + Math.floor(step / count)) % count;
-  const inTurn = [...shards.slice(first), ...shards.slice(0, first)];
-  let sweeps = inTurn.map((shard): SweepTask => ({ shard }));
-  // The ranges that sweeps have left.
-  let remainders: SweepTask[] = [];
-  const audits: number[] = [];
-  // The shards that this invocation sweeps to their ends.
-  const own = new Set<number>(division ? [] : shards);
-  // Shared shards: the audit of such a shard is a piece of its own, which goes to a further invocation.
-  const auditedElsewhere = new Set<number>();
-  const giving: Promise<void>[] = [];
-  const doFirst = (task: SweepTask): void => void (task.ranges ? remainders : sweeps).unshift(task);
-  const give = (given: readonly SweepTask[]): void => {
-    if (!division || given.length === 0) return;
-    if (!division.isByShard) for (const { shard, ranges } of given) if (ranges) auditedElsewhere.add(shard);
-    const kept = division.give(given);
-    giving.push(
-      kept.then((left) => {
-        for (const task of left) {
-          own.add(task.shard);
-          if (task.ranges?.length === 0) audits.push(task.shard);
-          else doFirst(task);
-        }
-      }),
-    );
-  };
-  const isOwn = ({ shard }: SweepTask): boolean => own.has(shard);
-  const take = (): SweepTask | undefined => {
-    if (division?.isTime()) {
-      const given = [...sweeps, ...remainders].filter((task) => !isOwn(task));
-      [sweeps, remainders] = [sweeps.filter(isOwn), remainders.filter(isOwn)];
-      give(given);
-    }
-    return sweeps.shift() ?? remainders.shift();
-  };
-  /** Sweeps a shard until the time of working alone ends, or, if this invocation must do the shard itself, to its end. */
-  const sweep = async ({ shard, ranges }: SweepTask): Promise<void> => {
-    if (division?.canGive() === false) own.add(shard);
-    const mayBeGiven = division !== undefined && !own.has(shard);
-    const end = mayBeGiven ? division.at : (division?.end ?? until);
-    const sweeping = ranges
-      ? sweepRest(ctx, shard, ranges, end, backlogs)
-      : sweepShard(ctx, shard, end, backlogs);
-    const swept = await guarded(sweeping, `the sweep of shard ${shard}`);
-    if (swept) division?.worked();
-    const next = swept?.outcome === "left" && { shard, ranges: swept.ranges };
-    if (next && ctx.clock() < end) {
-      // Only overdue jobs are left.
-      if (shard === inTurn[0]) await sweep(next);
-      else remainders.push(next);
-    } else if (!next || !mayBeGiven) {
-      const isAuditDue = swept?.outcome !== "done" || swept.isAuditDue;
-      if (isAuditDue && !auditedElsewhere.has(shard)) audits.push(shard);
-    }
-    // If each shard goes to one invocation, one shard stays here, so that this invocation has a share.
-    else if (division.isTime() && !own.has(shard) && (own.size > 0 || !division.isByShard)) give([next]);
-    else {
-      own.add(shard);
-      doFirst(next);
-    }
-  };
+  const start = (step + Math.floor(step / count)) % count;
+  const unswept = [...shards.slice(start), ...shards.slice(0, start)];
+  return { unswept, overdue: [], audits: [], first: unswept[0] };
+}
+
+/**
+ * Sweeps what is left: first the jobs of the present minute and the next ones in all shards, and then the overdue jobs. Only the first
+ * shard takes both steps at once. So overdue jobs are handed over too if the tick has no time for more.
+ * @param end ms on the context's clock after which nothing new is begun. What is not done by then is left
+ * @returns whether a sweep has succeeded
+ */
+async function sweepLeft(work: Work, left: Left, end: number): Promise<boolean> {
+  let hasWorked = false;
+  await inLanes(work, end, () => {
+    const shard = left.unswept.shift();
+    const overdue = shard === undefined ? left.overdue.shift() : undefined;
+    if (shard !== undefined) return () => sweepNew(shard);
+    if (overdue) return () => sweepOverdue(overdue);
+  });
+  return hasWorked;
+
+  async function sweepNew(shard: number): Promise<void> {
+    const sweeping = sweepShard(work.ctx, shard, end, work.backlogs);
+    const swept = await work.guarded(sweeping, `the sweep of shard ${shard}`);
+    hasWorked ||= swept !== undefined;
+    if (swept?.outcome !== "left") endSweep(shard, swept);
+    else if (work.ctx.clock() >= end) left.unswept.unshift(shard);
+    else if (shard === left.first) await sweepOverdue({ shard, ranges: swept.ranges });
+    else left.overdue.push({ shard, ranges: swept.ranges });
+  }
+
+  async function sweepOverdue({ shard, ranges }: Left["overdue"][number]): Promise<void> {
+    const sweeping = sweepRest(work.ctx, shard, ranges, end, work.backlogs);
+    const swept = await work.guarded(sweeping, `the sweep of shard ${shard}`);
+    if (swept?.outcome === "left") left.overdue.unshift({ shard, ranges: swept.ranges });
+    else endSweep(shard, swept);
+  }
+
+  function endSweep(shard: number, swept: Swept | undefined): void {
+    if (swept?.outcome !== "done" || swept.isAuditDue) left.audits.push(shard);
+  }
+}
+
+/** Reports how far behind the shards are for which there was no time. An alarm watches the lag. */
+async function reportLags(work: Work, shards: readonly number[]): Promise<void> {
+  const isOver = work.ctx.clock();
+  await inParallel(shards, work.ctx.sizes.shards, (shard) =>
+    work.guarded(sweepShard(work.ctx, shard, isOver, work.backlogs), `the sweep of shard ${shard}`),
+  );
+}
+
+/** Audits the shards whose sweeps have ended. Begins no audit after `end`. */
+async function auditLeft(work: Work, left: Left, end: number): Promise<void> {
+  await inLanes(work, end, () => {
+    const shard = left.audits.shift();
+    if (shard === undefined) return undefined;
+    const auditing = () => auditShard(work.ctx, shard, end, work.backlogs);
+    return async () => void (await work.guarded(auditing(), `the audit of shard ${shard}`));
+  });
+}
+
+/** Does tasks, as many at once as shards fit into memory (`core/work-sizes.ts`), until none is left or the time is over. */
+async function inLanes(
+  { ctx }: Work,
+  end: number,
+  take: () => (() => Promise<void>) | undefined,
+): Promise<void> {
   const lane = async (): Promise<void> => {
-    for (;;) {
+    while (ctx.clock() < end) {
       const task = take();
-      const audited = task ? undefined : audits.shift();
-      if (task) await sweep(task);
-      else if (audited !== undefined) {
-        await guarded(auditShard(ctx, audited, until, backlogs), `the audit of shard ${audited}`);
-      } else break;
+      if (!task) return;
+      await task();
     }
   };
-  do {
-    await Promise.all(Array.from({ length: atOnce }, lane));
-    await Promise.all(giving.splice(0));
-  } while (sweeps.length + remainders.length + audits.length > 0);
+  await Promise.all(Array.from({ length: ctx.sizes.shards }, lane));
+}
+
+/** Gives most of the shards that are left to further invocations, and leaves the others. */
+async function giveLeft(work: Work, sweepers: Sweepers, left: Left, until: number): Promise<Given[]> {
+  const { ctx, backlogs, hung } = work;
+  const shards = [...left.unswept, ...left.overdue.map(({ shard }) => shard)];
+  if (shards.length < 2 || ctx.clock() >= until) return [];
+  const behind = await topicsBehind(backlogs, Object.keys(ctx.policy.topics));
+  const giving = giveAway(ctx, sweepers, shards, { behind, hung: hung() }, until);
+  const division = await work.guarded(giving, "giving shards away");
+  if (!division) return [];
+  const kept = new Set(division.kept);
+  const unswept = left.unswept.splice(0).filter((shard) => kept.has(shard));
+  const overdue = left.overdue.splice(0).filter(({ shard }) => kept.has(shard));
+  left.unswept.push(...unswept);
+  left.overdue.push(...overdue);
+  return division.given;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { beforeTime, justAfter } from "../../core/position.ts";
-import { doneOf, type Range, sharesOf } from "../../core/ranges.ts";
+import { beforeTime } from "../../core/position.ts";
+import { doneOf, type Range } from "../../core/ranges.ts";
 
 const rangeOf = (from: number, to: number): Range => ({ from: beforeTime(from), to: beforeTime(to) });
 
@@ -14,10 +14,4 @@ describe("the ranges that a cursor records", () => {
     const ranges = [rangeOf(1, 5), rangeOf(10, 15), rangeOf(20, 25)];
     expect(doneOf(beforeTime(12), ranges)).toEqual({ swept: beforeTime(15), ahead: [rangeOf(20, 25)] });
   });
-});
-
-it("ranges within one millisecond become no further share", () => {
-  const short = { from: justAfter("0000000000020#a"), to: justAfter("0000000000020#b") };
-  expect(sharesOf([rangeOf(0, 10), short], 2)).toEqual([[rangeOf(0, 5)], [rangeOf(5, 10), short]]);
-  expect(sharesOf([short], 2)).toEqual([[short]]);
 });

@@ -1,16 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { timeOf } from "../../core/items.ts";
 import { beforeTime } from "../../core/position.ts";
-import {
-  type Done,
-  gapsOf,
-  type Range,
-  rangesText,
-  sharesOf,
-  storedRanges,
-  withDone,
-} from "../../core/ranges.ts";
+import { type Done, gapsOf, type Range, rangesText, storedRanges, withDone } from "../../core/ranges.ts";
 import { property } from "./property.ts";
 
 const MOST = 60;
@@ -56,26 +47,6 @@ describe("the ranges that a sweep has done", () => {
   property("are the same in any order", [swept, ranges], (start, some) => {
     expect(doneOf(start, some.toReversed())).toEqual(doneOf(start, some));
   });
-
-  property(
-    "are divided into shares that lack nothing and do not overlap",
-    [ranges, fc.integer({ min: 1, max: 9 })],
-    (some, count) => {
-      // Ranges that lie apart, as gaps do.
-      const apart = doneOf(0, some).ahead;
-      const shares = sharesOf(apart, count);
-      expect(shares.length).toBeLessThanOrEqual(count);
-      expect(shares.every((share) => share.length > 0)).toBe(true);
-      const covered = (number: number): number => shares.flat().filter((range) => isIn(number, range)).length;
-      for (let number = 0; number < MOST + 12; number++)
-        expect(covered(number)).toBe(apart.some((range) => isIn(number, range)) ? 1 : 0);
-      const lengthOf = (share: readonly Range[]): number =>
-        share.reduce((sum, { from, to }) => sum + timeOf(to) - timeOf(from), 0);
-      const total = lengthOf(apart);
-      for (const share of shares)
-        expect(lengthOf(share)).toBeLessThanOrEqual(Math.max(Math.ceil(total / count), 1));
-    },
-  );
 
   property("are read as they were written", [swept, ranges], (start, some) => {
     const { ahead } = doneOf(start, some);

@@ -134,10 +134,10 @@ export function createRecorder(): Recorder {
       const { lambdaClient } = await import("../../aws/lambda-client.ts");
       const { lambdaSweepers } = await import("../../aws/sweepers.ts");
       const createSweepers: typeof actual.createSweepers = (environment = process.env) => {
-        const { most } = actual.createSweepers(environment);
+        const { most, wait } = actual.createSweepers(environment);
         const functionName = environment.AWS_LAMBDA_FUNCTION_NAME ?? "";
         // The real port makes its client on first use, when another function may be loading.
-        return traced(lambdaSweepers({ client: lambdaClient(), functionName, most }), places);
+        return traced(lambdaSweepers({ client: lambdaClient(), functionName, most, wait }), places);
       };
       return { createSweepers };
     });

@@ -207,6 +207,10 @@ function isDone(ended: Invoked<SQSBatchResponse>, id: string): boolean {
 const LATEST_PART = 10_000;
 /** How often Lambda begins an asynchronous invocation twice ("Asynchronous invocation", Lambda Developer Guide). */
 const TWICE = 0.1;
+/** In how many histories the account has no free concurrency: Lambda accepts each such invocation, and begins none while faults last. */
+const FULL = 0.2;
+/** How often Lambda accepts an asynchronous invocation and begins it an hour later. */
+const HOUR_LATE = 0.1;
 
 /** Builds the tick's function. Answers what invokes it, as EventBridge's minute rule does. */
 export function tickOf(world: World): () => void {
@@ -224,6 +228,7 @@ export function tickOf(world: World): () => void {
         return part ? sweepPart(ctx, part, Math.min(part.until, until)) : tick(ctx, until);
       },
   );
+  const isFull = draws.chance(FULL);
   let ticks = 0;
   let parts = 0;
   const invoke = async (event?: string, chain?: number): Promise<void> => {
@@ -232,11 +237,14 @@ export function tickOf(world: World): () => void {
     world.trace(() => `tick ${event ?? ""}: ${JSON.stringify(ended)}`);
   };
   world.startPart = (event, chain, isAnswered) => {
-    const isTwice = timeline.now() < plan.calmFrom && draws.chance(TWICE);
-    // The tick itself sweeps the shards of an invocation of which it does not know.
-    if (isTwice || !isAnswered) witness.repeated();
+    const isFaulty = timeline.now() < plan.calmFrom;
+    if (isFaulty && isFull) return;
+    const isTwice = isFaulty && draws.chance(TWICE);
+    const late = isFaulty && draws.chance(HOUR_LATE) ? 60 * 60_000 : 0;
+    // The tick itself sweeps the shards of an invocation of which it does not know, or that is slow to begin.
+    if (isFaulty || !isAnswered) witness.repeated();
     for (let i = 0; i < (isTwice ? 2 : 1); i++) {
-      timeline.at(timeline.now() + draws.whole(0, LATEST_PART), () => {
+      timeline.at(timeline.now() + late + draws.whole(0, LATEST_PART), () => {
         // Its tick may have ended, and then the tick that runs is another one.
         if (ticks !== 1) witness.repeated();
         parts += 1;

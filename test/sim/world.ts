@@ -270,6 +270,7 @@ export function worldOf(settings: {
             client: clientOn(network, machine, "lambda", sources),
             functionName: "tick",
             most: drawsOf(seed, "sweepers").pick(MOST_SWEEPERS),
+            wait: machine.timers.wait,
           }),
         }),
         ...(CALLERS.test(name) && {

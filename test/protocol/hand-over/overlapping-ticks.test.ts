@@ -115,3 +115,22 @@ it("while a tick works on overdue jobs for long, the next tick does not send the
       .toSorted(),
   ).toEqual(own);
 });
+
+it("a tick whose sends fail after another tick has sent the same jobs files no looks at them, which would send them again", async () => {
+  const world = createWorld({ shards: 1, topics: { logs: { tracking: "none" } } });
+  await world.tick();
+  const ids = await file(world, 10, START + 20 * MINUTE, "logs");
+  await world.pass(HOUR, { ticks: false });
+  const [sends, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const hang = async (): Promise<void> => {
+    sends.resolve();
+    await mayGoOn.promise;
+  };
+  const slow = tick(sending(world, world.ctx, "logs", hang, "logs"), world.now() + 160 * SECOND);
+  await sends.promise;
+  await world.tick();
+  mayGoOn.resolve();
+  await slow;
+  await world.pass(2 * HOUR);
+  expect(sentOf(world, "logs").toSorted()).toEqual(ids.toSorted());
+});
