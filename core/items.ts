@@ -63,7 +63,9 @@ export type Home = Key &
     uncounted?: number;
     /** Set if a schedule that promotes the job was requested. The schedule may be missing. */
     hasSchedule?: true;
-    /** How often a redrive, or a change after the job had run, gave the job all its attempts anew. */
+    /** Set if the job has run since its last restart, and its time was then changed, which sets `attempt` to 0. */
+    hasRun?: true;
+    /** How often the job was redriven, or was changed to something else after it had run. */
     restarts?: number;
     key?: string;
     /** Of an untracked job: the start for which a release itself sends the job, so that no sweep sends it. */

@@ -59,8 +59,8 @@ export function callOf(
 }
 
 /**
- * The `webhook-id` of a job's calls. It is the same on each retry, so that receivers can drop repeated calls. After a redrive, or
- * after a change of a job that has run before, the calls have another `webhook-id`.
+ * The `webhook-id` of a job's calls. It is the same on each retry and at another time, so that receivers can drop repeated calls. After
+ * a redrive, or after another change of a job that has run before, the calls have another `webhook-id`.
  */
 function callId({ id, restarts = 0 }: Pick<MessageJob, "id" | "restarts">): string {
   return restarts === 0 ? id : `${id}-${restarts}`;

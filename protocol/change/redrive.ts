@@ -123,6 +123,7 @@ export async function redriveJob(
       restarts: (home.restarts ?? 0) + 1,
       ...(call ? { calls: withCall(home.calls, call) } : {}),
     },
+    remove: ["hasRun"],
     // rule: redriven-job-takes-its-key
     ...(together ? { together: [together] } : {}),
     why: "redriven",

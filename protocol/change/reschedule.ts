@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { MinutehandError } from "../../core/errors.ts";
 import { isBeyondBound } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
@@ -53,7 +54,8 @@ export async function reschedule(
     }
     const expect = (change.bulk === undefined ? expectUnclaimed : expectNotCancelled)(home, ctx.clock());
     // rule: change-notes-when-it-was-asked
-    const set: Record<string, Attribute> = { attempt: 0, askedAt: ctx.clock(), ...restarted(home) };
+    const set: Record<string, Attribute> = { attempt: 0, askedAt: ctx.clock() };
+    const remove = countRestart(home, change.body !== undefined && change.body !== home.body, set);
     if (change.body !== undefined) set.body = change.body;
     // rule: bulk-marks-what-it-moves
     if (change.bulk !== undefined) set.bulk = change.bulk;
@@ -62,7 +64,7 @@ export async function reschedule(
     const dueAt = change.dueAt ?? home.dueAt;
     if (isFar(ctx, dueAt)) set.hasSchedule = true;
     const hold = change.dueAt === undefined ? { hold: home } : {};
-    const moved = await move(ctx, home, { dueAt, ...hold, expect, set, why: "rescheduled" });
+    const moved = await move(ctx, home, { dueAt, ...hold, expect, set, remove, why: "rescheduled" });
     if (!moved.moved) continue;
     await syncPromotions(ctx, [moved.home]);
     return moved.home;
@@ -103,11 +105,11 @@ export async function replaceJob(
     attempt: 0,
     wantedAt,
     askedAt: ctx.clock(),
-    ...restarted(holder),
     ...keptOptionsOf(job),
   };
+  const isOther = job.body !== holder.body || !isDeepStrictEqual(keptOptionsOf(job), keptOptionsOf(holder));
   if (isFar(ctx, job.dueAt)) set.hasSchedule = true;
-  const remove = ["lastError", ...absentOptionsOf(job)];
+  const remove = ["lastError", ...absentOptionsOf(job), ...countRestart(holder, isOther, set)];
   if (job.postponeUntil === undefined) remove.push("postponeUntil");
   else set.postponeUntil = job.postponeUntil;
   if (job.createdAt !== undefined) set.eventAt = job.createdAt;
@@ -128,9 +130,14 @@ export async function replaceJob(
 }
 
 /**
- * Counts a restart if the job has run already. Its calls to a webhook's receiver then have another id, so that the receiver does
- * not take the changed job for a repeat.
+ * Counts a restart in `set` if a job that has run is changed to something else. Its calls to a webhook's receiver then have another id,
+ * so that the receiver does not take the changed job for a repeat. If only the job's time changes, the id stays: the receiver may have
+ * handled a call that timed out. Answers the attributes to remove.
  */
-function restarted({ attempt, restarts = 0 }: Home): { restarts?: number } {
-  return attempt > 0 ? { restarts: restarts + 1 } : {};
+function countRestart(home: Home, isOther: boolean, set: Record<string, Attribute>): string[] {
+  if (home.attempt === 0 && !home.hasRun) return [];
+  if (isOther) set.restarts = (home.restarts ?? 0) + 1;
+  // The move sets `attempt` to 0, so the home must say that the job has run.
+  else set.hasRun = true;
+  return isOther ? ["hasRun"] : [];
 }

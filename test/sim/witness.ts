@@ -13,6 +13,7 @@ import {
   timeOf,
 } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
+import { keptOptionsOf } from "../../core/job-options.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { onceNotesOf } from "../../core/once.ts";
 import type { Policy } from "../../core/policy.ts";
@@ -331,7 +332,8 @@ export function witnessOf(settings: {
       bulks.changed(before, after);
       if (isGivenBack(job, before, after)) return undefined;
       if (before.state === "dead") forgetRequests(before);
-      if (before.state === "dead" || (before.attempt > 0 && after.attempt === 0)) job.restarts += 1;
+      if (before.state === "dead" || (job.callIds.has(job.restarts) && isOtherJob(before, after)))
+        job.restarts += 1;
       return before.state === "running" ? endOf(job, before) : undefined;
     }
     switch (change) {
@@ -908,6 +910,11 @@ function boundedBy({ revisions }: Known, { outcome, revision }: Told, asked: Ask
 
 function dropUndefined<T extends object>(values: T): T {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** Whether a job was changed to something else than another time. */
+function isOtherJob(before: Home, after: Home): boolean {
+  return before.body !== after.body || !isDeepStrictEqual(keptOptionsOf(before), keptOptionsOf(after));
 }
 
 /**

@@ -5,10 +5,12 @@ import { webhookRun } from "../../../consumer/webhook/run.ts";
 import { webhookOn } from "../../../consumer/webhook.ts";
 import { DEFAULT_BACKOFF } from "../../../core/backoff.ts";
 import type { Home } from "../../../core/items.ts";
+import { beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
+import { reschedule } from "../../../protocol/change/reschedule.ts";
 import type { Timers } from "../../../protocol/ports.ts";
 import { consume, type Run } from "../../support/consume.ts";
-import { createWorld, SECOND, START, type World } from "../../support/world.ts";
+import { createWorld, HOUR, SECOND, START, type World } from "../../support/world.ts";
 
 const topic = "callbacks";
 const secrets = ["A".repeat(44)];
@@ -18,8 +20,14 @@ function createHooks(): World {
   return createWorld({ topics: { [topic]: { webhook: { timeout: 5 } } } });
 }
 
-async function file(world: World): Promise<Home> {
-  return world.file({ topic, callbackUrl: "https://shop.example/hooks", body: '{"paid":true}' });
+async function file(world: World, more: { key?: string } = {}): Promise<Home> {
+  return world.file({ topic, callbackUrl: "https://shop.example/hooks", body: '{"paid":true}', ...more });
+}
+
+/** Runs all waiting jobs now, by a bulk. */
+function runAll({ ctx }: World): Promise<unknown> {
+  const begun = beginBulk(ctx, "run", { from: START, to: START + HOUR });
+  return runBulk(ctx, { action: "run", topic, dryRun: false }, begun);
 }
 
 /** A receiver that answers with these replies in order, and then always with the last one. `calls`: the calls that it got. */
@@ -112,6 +120,56 @@ describe("a webhook job's way", () => {
     }
     const ids = shop.calls.map(({ headers }) => headers["webhook-id"]);
     expect(ids).toEqual([job.id, `${job.id}-1`, `${job.id}-2`]);
+  });
+
+  describe("that is changed after its receiver handled a call that timed out", () => {
+    const again = {
+      topic,
+      key: "a",
+      onDuplicate: "replace",
+      callbackUrl: "https://shop.example/hooks",
+    } as const;
+    const changes: [string, (world: World, id: string) => Promise<unknown>, string][] = [
+      ["to another time", ({ ctx }, id) => reschedule(ctx, id, { dueAt: START + HOUR }), ""],
+      ["to the body that it has", ({ ctx }, id) => reschedule(ctx, id, { body: '{"paid":true}' }), ""],
+      ["to another body", ({ ctx }, id) => reschedule(ctx, id, { body: "2" }), "-1"],
+      ["by a bulk", runAll, ""],
+      ["by its key, to another time", (world) => world.fileAll({ ...again, body: '{"paid":true}' }), ""],
+      ["by its key, to another body", (world) => world.fileAll({ ...again, body: "2" }), "-1"],
+      [
+        "by its key, to another URL",
+        (world) =>
+          world.fileAll({ ...again, body: '{"paid":true}', callbackUrl: "https://shop.example/other" }),
+        "-1",
+      ],
+      [
+        "to another time, and then to another body",
+        async ({ ctx }, id) => {
+          await reschedule(ctx, id, { dueAt: START + HOUR });
+          await reschedule(ctx, id, { body: "2" });
+        },
+        "-1",
+      ],
+      [
+        "to another body, and then to a third body before the next call",
+        async ({ ctx }, id) => {
+          await reschedule(ctx, id, { body: "2" });
+          await reschedule(ctx, id, { body: "3" });
+        },
+        "-1",
+      ],
+    ];
+    it.each(changes)("%s", async (_, change, ending) => {
+      const world = createHooks();
+      const shop = receiver(new Error("no answer within 5 s"), {});
+      const job = await file(world, { key: "a" });
+      await call(world, shop);
+      await change(world, job.id);
+      await world.pass(2 * HOUR);
+      await call(world, shop);
+      const ids = shop.calls.map(({ headers }) => headers["webhook-id"]);
+      expect(ids).toEqual([job.id, `${job.id}${ending}`]);
+    });
   });
 });
 
