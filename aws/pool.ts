@@ -184,18 +184,11 @@ async function count(
   return Object.fromEntries(Object.keys(amounts).map((name) => [name, Number(updated[name]?.N)]));
 }
 
-async function remove(key: Key & { mark?: string }, by: Deadline, connection: Connection): Promise<void> {
+async function remove(key: Key, by: Deadline, connection: Connection): Promise<void> {
   const { client, table, clock, capacity } = connection;
-  const { mark } = key;
-  const condition = mark === undefined ? {} : checkExpression({ mark });
-  const input = { TableName: table, Key: toKey(key), ...condition, ...capacity.asked };
-  try {
-    const output = await untilKnown(by, connection, () =>
-      client.send(withDeadline(new DeleteItemCommand(input), by, clock)),
-    );
-    capacity.used("remove", "write", output.ConsumedCapacity);
-  } catch (thrown) {
-    // The item has another mark, or is gone: there is nothing to delete.
-    if (!(thrown instanceof ConditionalCheckFailedException)) throw thrown;
-  }
+  const input = { TableName: table, Key: toKey(key), ...capacity.asked };
+  const output = await untilKnown(by, connection, () =>
+    client.send(withDeadline(new DeleteItemCommand(input), by, clock)),
+  );
+  capacity.used("remove", "write", output.ConsumedCapacity);
 }

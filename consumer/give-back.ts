@@ -4,7 +4,7 @@ import type { MessageJob } from "../core/message.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import { sendWithNewStarts } from "../protocol/send/missed-starts.ts";
-import { resend, withNextRun } from "../protocol/send/resend.ts";
+import { resend } from "../protocol/send/resend.ts";
 import { isHandedOver, send } from "../protocol/send/send.ts";
 import { readHomesApart } from "../protocol/store/read-job.ts";
 import type { Delivery, Work } from "./open-messages.ts";
@@ -71,12 +71,7 @@ async function sendAgain(
   // By now the window may have shut, and other jobs may have taken the next starts of the limit. So these jobs are handed over anew.
   const held = isHeld ? await handOverAgain(ctx, jobs, maxPerSecond !== undefined) : new Set<string>();
   const plain = jobs.filter(({ id }) => !held.has(id));
-  const sent = await resend(
-    ctx,
-    topic,
-    group,
-    plain.map((job) => (isHeld && job.untracked ? afterOpening(ctx, topic, job) : job)),
-  );
+  const sent = await resend(ctx, topic, group, plain);
   return new Set([...held, ...sent]);
 }
 
@@ -103,10 +98,4 @@ async function handOverAgain(
   // If the limit gave a job a start that has just passed, `send` alone would leave the job to the sender that gave the start.
   const outcomes = await (hasLimit ? sendWithNewStarts(ctx, waiting, readAt) : send(ctx, waiting));
   return new Set(waiting.flatMap(({ id }) => (isHandedOver(outcomes.get(id)) ? id : [])));
-}
-
-/** Makes the entry of an untracked job in its new message. If the topic's window has shut, the job starts at the next opening. */
-function afterOpening(ctx: Context, topic: string, job: MessageJob): MessageJob {
-  const late = withNextRun(ctx, topic, job, Math.max(Date.parse(job.dueAt), ctx.clock()));
-  return late.heldUntil === undefined ? job : { ...late, dueAt: job.dueAt };
 }

@@ -1,6 +1,6 @@
 import { ABORT_BEFORE, ANSWER_BEFORE, CLOCK_MARGIN, LAST_START_BEFORE_DEADLINE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { isPastExpiry, type MessageJob, startOf } from "../core/message.ts";
+import { type MessageJob, startOf } from "../core/message.ts";
 import type { Thrown } from "../core/thrown.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
@@ -119,8 +119,7 @@ export async function runJobs(
     else if (early > 0) await Promise.race([timers.wait(early), lastCall.promise]);
     else {
       const batch = work.splice(0, startable(ctx, work, topic, concurrency - running.size));
-      const untracked = batch.filter((one) => one.job.untracked);
-      startUntracked(ctx, untracked, start, untrackedEnds);
+      for (const one of batch) if (one.job.untracked) start(one, undefined);
       const tracked = batch.filter((one) => !one.job.untracked);
       if (tracked.length > 0) {
         const rest = await claimAndStart(ctx, tracked, { deadline, lastStart }, start, untrackedEnds, kept);
@@ -171,21 +170,6 @@ function startable(ctx: Context, work: readonly Work[], topic: string, free: num
   // rule: only-due-jobs-start
   const end = work.findIndex((one) => one.topic !== topic || startOf(one.job) > now);
   return Math.min(end === -1 ? work.length : end, free);
-}
-
-function startUntracked(
-  ctx: Context,
-  batch: readonly Work[],
-  start: (work: Work, held: undefined) => void,
-  ends: UntrackedEnds,
-): void {
-  for (const one of batch) {
-    if (!isPastExpiry(one.job, ctx.clock())) start(one, undefined);
-    else {
-      ctx.report({ type: "expired", topic: one.topic, id: one.job.id });
-      ends.isThrough(one);
-    }
-  }
 }
 
 /** Jobs of a batch that were not claimed. */

@@ -1,4 +1,5 @@
 import { LONGEST_DELAY } from "./constants.ts";
+import { UNTRACKED_JOBS } from "./errors.ts";
 
 /** One rule about one value. `rule` says what the value must be, and `allowed` says which values are allowed. */
 export type Check = {
@@ -55,8 +56,13 @@ export function onlyFor(whom: string, fits: boolean, at: string, value: unknown)
   };
 }
 
-/** Makes a rule about something that only tracked jobs have. */
-export function trackedOnly(rule: string, value: unknown, tracking: string | undefined): Check {
+/** Makes the rule that an untracked topic does not have a setting. `at`: the setting's path. */
+export function trackedOnly(at: string, value: unknown, tracking: string | undefined): Check {
   const holds = value === undefined || tracking !== "none";
-  return { holds, rule, actual: tracking, allowed: 'tracking "full"' };
+  return {
+    holds,
+    rule: `${at} needs a tracked topic: ${UNTRACKED_JOBS}`,
+    actual: tracking,
+    allowed: 'tracking "full"',
+  };
 }

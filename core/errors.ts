@@ -7,7 +7,6 @@ export type ErrorCode =
   | "job-already-exists"
   | "job-running"
   | "job-finished"
-  | "job-handed-off"
   | "untracked-topic"
   | "not-a-pull-topic"
   | "claim-lost"
@@ -40,6 +39,18 @@ export class MinutehandError extends Error {
     this.code = code;
     this.data = data;
   }
+}
+
+/** What can happen to a job that was filed untracked. Each refusal of anything else says this. */
+export const UNTRACKED_JOBS = "the jobs of an untracked topic only run, are retried, or fail";
+
+/** Makes the error that refuses something for an untracked topic. `what`: what is refused, the first words of the message. */
+export function untrackedTopic(topic: string, what: string): MinutehandError {
+  return new MinutehandError(
+    "untracked-topic",
+    `${what} is not possible in topic ${topic}: ${UNTRACKED_JOBS}`,
+    { topic },
+  );
 }
 
 /** Answers the message of anything that was thrown. Never throws. */

@@ -38,8 +38,8 @@ export function eventChecks<Duration>(
   const cancels = withPaths(`${at}.cancelOn`, cancelOn);
   const enqueues = withPaths(`${at}.enqueueOn`, enqueueOn);
   return [
-    trackedOnly(`${at}.cancelOn needs keys, which untracked jobs do not have`, cancelOn, tracking),
-    trackedOnly(`${at}.enqueueOn needs keys, which untracked jobs do not have`, enqueueOn, tracking),
+    trackedOnly(`${at}.cancelOn`, cancelOn, tracking),
+    trackedOnly(`${at}.enqueueOn`, enqueueOn, tracking),
     {
       holds: enqueueOn === undefined || webhook === undefined || webhook.url !== undefined,
       rule: `${at}.enqueueOn needs webhook.url, because an event names no receiver`,

@@ -4,7 +4,7 @@ import { type Head, type Home, type State, sortable } from "./items.ts";
 /**
  * What a home means at a moment. A claim makes a `scheduled` job `running`. A settle makes a `running` job `done`, `dead` or `cancelled`,
  * or `scheduled` again. A `scheduled` job can also become `cancelled`, `expired` or `dead`. A redrive makes a `dead` job
- * `scheduled`. A `cancelled` untracked job becomes `scheduled` again if its cancel came too late (`undoCancel`).
+ * `scheduled`.
  * If the lease of a `running` job ended more than `CLOCK_MARGIN` ago, its run has crashed, and anyone who reads the home may settle it.
  */
 
@@ -90,14 +90,6 @@ export function isMovedPast({ state, dueAt }: Head, sk: string): boolean {
 /** Says whether the time up to which a job may be postponed is over. */
 export function isBeyondBound({ postponeUntil }: Pick<Head, "postponeUntil">, now: number): boolean {
   return postponeUntil !== undefined && postponeUntil <= now;
-}
-
-/**
- * Says whether the release that gave an untracked job its present start also sends the job (`sentFor`). Until the release has sent the
- * job, the job's note stays.
- */
-export function isSentByRelease(home: Home): boolean {
-  return home.sentFor !== undefined && home.sentFor === startsAt(home);
 }
 
 /** Says whether a writer must send a job's message itself, because a sweep may already have passed the job's start. */

@@ -59,8 +59,6 @@ export type Home = Key &
      */
     heldUntil?: number;
     heldFrom?: number;
-    /** The `heldUntil` that a window gave far ahead. No limit has counted this start, also no limit that a later deploy adds. */
-    uncounted?: number;
     /** Set if a schedule that promotes the job was requested. The schedule may be missing. */
     hasSchedule?: true;
     /** Set if the job has run since its last restart, and its time was then changed, which sets `attempt` to 0. */
@@ -68,10 +66,6 @@ export type Home = Key &
     /** How often the job was redriven, or was changed to something else after it had run. */
     restarts?: number;
     key?: string;
-    /** Of an untracked job: the start for which a release itself sends the job, so that no sweep sends it. */
-    sentFor?: number;
-    /** Of a cancelled untracked job: when it was established that no sweep could have sent the job before the cancel. */
-    inTimeAt?: number;
     /**
      * When an event asked for a cancel during the job's run. The job does not run again, however that run ends, unless a call or
      * an event with `keep` lifts the cancel, or a caller moves or replaces the job after a crash.
@@ -150,13 +144,9 @@ export type OnceItem = Key & {
   id: string;
   hash: string;
   expiresAt: number;
-  /** Set while the untracked job may not have been sent and no sweep is sure to find it. */
-  unsent?: true;
-  /** Whether the job was stored, or sent as a message only. Absent: an earlier version filed the job. */
-  filedAs?: "home" | "message";
   /**
    * When this item was written: ms since the epoch. Present only if a second write stores the job's home. If the home is missing, that
-   * write may have failed. Absent: one transaction wrote both, or the job has no home.
+   * write may have failed. Absent: one transaction wrote both.
    */
   writtenAt?: number;
 };
@@ -266,8 +256,6 @@ export type Parked = Key & {
   start?: number;
   /** Up to when the job can use a start. Absent: always. */
   last?: number;
-  /** Of an untracked job: drawn anew each time the job is parked. */
-  mark?: string;
 };
 /** A topic some of whose jobs were parked while it had a rate limit. */
 export type Limited = Key & {
@@ -434,8 +422,7 @@ export function parseNote(item: Item): Parked | undefined {
   const from = "from" in item && typeof item.from === "number" ? { from: item.from } : {};
   const start = "start" in item && typeof item.start === "number" ? { start: item.start } : {};
   const last = "last" in item && typeof item.last === "number" ? { last: item.last } : {};
-  const mark = "mark" in item && typeof item.mark === "string" ? { mark: item.mark } : {};
-  return { pk, sk, v, id, revision: Number(revision), ...from, ...start, ...last, ...mark };
+  return { pk, sk, v, id, revision: Number(revision), ...from, ...start, ...last };
 }
 
 /**

@@ -22,12 +22,9 @@ const TIMES = ["dueAt", "wantedAt", "createdAt"] as const;
 const TIMES_IF_ANY = [
   "heldUntil",
   "heldFrom",
-  "uncounted",
   "leaseEnd",
   "claimedAt",
   "finishedAt",
-  "inTimeAt",
-  "sentFor",
   "sentAt",
   "eventAt",
   "keptAt",

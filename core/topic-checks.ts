@@ -67,6 +67,8 @@ export function topicChecks(
       actual: window,
       allowed: `two different times of day and an IANA zone, such as "09:00-18:00 Asia/Shanghai" (${fault})`,
     },
+    trackedOnly(`${at}.maxPerSecond`, topic.maxPerSecond, topic.tracking),
+    trackedOnly(`${at}.window`, window, topic.tracking),
     ...ifLateChecks(`${at}.ifLate`, topic),
     ...backoffChecks(`${at}.backoff`, topic),
   ];
@@ -108,7 +110,7 @@ function pollersChecks(at: string, { pollers, maximumConcurrency }: SettingsInSe
 function ifLateChecks(at: string, { ifLate, tracking }: SettingsInSeconds): Check[] {
   if (ifLate === undefined) return [];
   return [
-    trackedOnly(`${at} needs a tracked topic, which records late jobs`, ifLate, tracking),
+    trackedOnly(at, ifLate, tracking),
     wholeSeconds(`${at}.after`, ifLate.after, 1, LONGEST_WAIT_S),
     oneOf(`${at}.do`, ifLate.do, ["run", "skip", "expire"]),
   ];
@@ -120,7 +122,7 @@ function webhookChecks(at: string, { webhook, tracking }: SettingsInSeconds): Ch
   const rule = url === undefined ? undefined : callbackUrlRule(url, webhookPolicy({ webhook }));
   return [
     // A receiver may be down for long, and the table records neither the retries nor the death of an untracked job.
-    trackedOnly(`${at} needs a tracked topic, which records retries and dead jobs`, webhook, tracking),
+    trackedOnly(at, webhook, tracking),
     {
       holds: rule === undefined,
       rule: `${at}.url ${rule}`,

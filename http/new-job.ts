@@ -7,23 +7,25 @@ import { MinutehandError } from "../core/errors.ts";
 import type { CallMark } from "../core/once.ts";
 import { type TopicPolicy, webhookPolicy } from "../core/policy.ts";
 import type { Enqueued, NewJob } from "../protocol/new-job.ts";
-import { policyOf } from "../protocol/policy.ts";
+import { policyOf, untrackedRefusal } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import { iso } from "./instants.ts";
 import type { NewJobFields } from "./requests.ts";
 
 /**
  * Makes the job that validated fields ask for. Throws `too-large` for its body and `bad-request` for its time. The job has a
- * `refusal` (`bad-request`) if its topic forbids its URL, its headers or its number of attempts.
+ * `refusal` if its topic forbids its URL, its headers or its number of attempts, or is untracked and forbids an option.
  */
 export function newJobOf(ctx: Context, fields: NewJobFields): NewJob {
   const { body, delay, dueAt, ...same } = fields;
   const error = callbackError(policyOf(ctx, fields.topic), fields);
+  const refusal =
+    error === undefined ? untrackedRefusal(ctx, fields) : new MinutehandError("bad-request", error);
   return {
     ...same,
     body: bodyText(body),
     dueAt: requestedDueAt(ctx.clock(), { delay, dueAt }) ?? ctx.clock(),
-    ...(error === undefined ? {} : { refusal: new MinutehandError("bad-request", error) }),
+    ...(refusal && { refusal }),
   };
 }
 

@@ -15,7 +15,6 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
   "job-already-exists": 409,
   "job-running": 409,
   "job-finished": 409,
-  "job-handed-off": 409,
   "untracked-topic": 409,
   "not-a-pull-topic": 409,
   "claim-lost": 409,

@@ -1,5 +1,6 @@
-import { MinutehandError } from "../core/errors.ts";
+import { MinutehandError, untrackedTopic } from "../core/errors.ts";
 import { type TopicPolicy, topicPolicy } from "../core/policy.ts";
+import type { NewJob } from "./new-job.ts";
 import type { Context } from "./ports.ts";
 
 /**
@@ -31,6 +32,28 @@ export function policyOf(ctx: Pick<Context, "policy">, topic: string): TopicPoli
 export function requireTopic(ctx: Context, topic: string): TopicPolicy {
   if (!isNamed(ctx, topic)) throw unknownTopic(ctx, topic);
   return policyOf(ctx, topic);
+}
+
+/**
+ * Answers the policy of a tracked topic.
+ *
+ * @param what what an untracked topic refuses, for the error
+ * @throws `unknown-topic`, `untracked-topic`
+ */
+export function requireTracked(ctx: Context, topic: string, what: string): TopicPolicy {
+  const policy = requireTopic(ctx, topic);
+  if (policy.tracking === "none") throw untrackedTopic(topic, what);
+  return policy;
+}
+
+/** Answers why a topic takes no job with these options, because the topic is untracked. `undefined`: the topic takes the job. */
+export function untrackedRefusal(
+  ctx: Pick<Context, "policy">,
+  { topic, key, expiresAfter }: Pick<NewJob, "topic" | "key" | "expiresAfter">,
+): MinutehandError | undefined {
+  if (policyOf(ctx, topic).tracking === "full") return undefined;
+  if (key !== undefined) return untrackedTopic(topic, "a key");
+  return expiresAfter === undefined ? undefined : untrackedTopic(topic, "expiresAfter");
 }
 
 /** Makes the error `unknown-topic`, which lists the topics that there are. */

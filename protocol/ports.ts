@@ -54,8 +54,7 @@ export type Page = {
 };
 
 /**
- * The job pool: one DynamoDB table. Every read is strongly consistent. Every write is conditional, except a delete without a
- * `mark`.
+ * The job pool: one DynamoDB table. Every read is strongly consistent. Every write is conditional, except a delete.
  *
  * After a conflict, throttling, a 5xx or a lost answer, the pool does not know whether a call had an effect. It repeats such a call
  * until the deadline, and begins no try after it. If the effect is still unknown then, the outcome is a `MinutehandError`
@@ -94,11 +93,8 @@ export interface Pool {
     expiresAt: number,
     by: Deadline,
   ): Promise<Record<string, number>>;
-  /**
-   * Deletes items. Idempotent: an item that is gone is no error. If a key has a `mark`, the item is only deleted while it
-   * still has that mark.
-   */
-  remove(keys: readonly (Key & { readonly mark?: string })[], by: Deadline): Promise<void>;
+  /** Deletes items. Idempotent: an item that is gone is no error. */
+  remove(keys: readonly Key[], by: Deadline): Promise<void>;
   /** Answers when the table was created: ms since the epoch. */
   createdAt(): Promise<number>;
 }

@@ -190,7 +190,7 @@ export function memoryPool({
     async remove(keys, by) {
       for (const key of keys)
         await perform({ operation: "remove", keys: [key] }, by, () => {
-          if (key.mark === undefined || find(key)?.mark === key.mark) drop(key);
+          drop(key);
         });
     },
 

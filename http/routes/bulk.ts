@@ -1,6 +1,6 @@
-import { MinutehandError, messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/errors.ts";
 import { type Bulk, beginBulk, beginRepeatableBulk, runBulk } from "../../protocol/change/bulk.ts";
-import { requireTopic } from "../../protocol/policy.ts";
+import { requireTracked } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { bulkPart } from "../answers.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
@@ -24,7 +24,7 @@ export const bulkRoute = route({
   answers: { 200: bulkPart },
   problems: ["unknown-topic", "untracked-topic", "idempotency-mismatch"],
   async handle({ service, ctx, body, ...sent }) {
-    requireMovable(ctx, body);
+    requireTracked(ctx, body.topic, "a bulk");
     const { call } = callMarkOf(sent);
     const wanted = bulkOf(ctx, body);
     const isRepeatable = body.cursor === undefined && !body.dryRun;
@@ -48,13 +48,6 @@ export const bulkRoute = route({
     };
   },
 });
-
-/** Throws `unknown-topic`, `untracked-topic`. */
-function requireMovable(ctx: Context, { topic, action }: BulkFields): void {
-  if (requireTopic(ctx, topic).tracking === "full" || action === "cancel") return;
-  const error = `action must be cancel for the untracked topic ${topic}, got ${action}`;
-  throw new MinutehandError("untracked-topic", error);
-}
 
 /** A new bulk, or the one that the cursor continues. Throws `bad-request`. */
 function bulkOf(ctx: Context, fields: BulkFields): Bulk {

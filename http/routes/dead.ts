@@ -1,9 +1,7 @@
 import * as z from "zod/mini";
 import { LIST_JOBS, PAGE_JOBS } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
 import { redrive } from "../../protocol/change/redrive.ts";
-import { requireTopic } from "../../protocol/policy.ts";
-import type { Context } from "../../protocol/ports.ts";
+import { requireTracked } from "../../protocol/policy.ts";
 import { deadPage } from "../../protocol/read/dead-jobs.ts";
 import { jobPage, redriven } from "../answers.ts";
 import { decodeDeadCursor, encodeDeadCursor, tie, untie } from "../cursors.ts";
@@ -18,12 +16,6 @@ import { idempotent } from "./jobs.ts";
 
 const params = z.strictObject({ topic });
 const REDRIVEN_AT_ONCE = 100;
-
-/** Throws `unknown-topic`, `untracked-topic`. */
-function requireTracked(ctx: Context, topic: string): void {
-  if (requireTopic(ctx, topic).tracking === "full") return;
-  throw new MinutehandError("untracked-topic", `dead jobs of the untracked topic ${topic} are not recorded`);
-}
 
 export const deadRoutes = [
   route({
@@ -41,7 +33,7 @@ export const deadRoutes = [
     answers: { 200: jobPage },
     problems: ["unknown-topic", "untracked-topic"],
     async handle({ ctx, logs, params: { topic }, query: { cursor, ...query } }) {
-      requireTracked(ctx, topic);
+      requireTracked(ctx, topic, "a list of dead jobs");
       const list = ["dead", topic, query.tag, query.group];
       const after = cursor === undefined ? {} : { cursor: decodeDeadCursor(untie(cursor, ...list)) };
       const { homes, cursor: last } = await deadPage(ctx, { topic, ...query, ...after });
@@ -63,7 +55,7 @@ export const deadRoutes = [
     answers: { 200: redriven },
     problems: ["unknown-topic", "untracked-topic", "job-not-found", "idempotency-mismatch"],
     async handle({ ctx, params, body, ...sent }) {
-      requireTracked(ctx, params.topic);
+      requireTracked(ctx, params.topic, "a redrive");
       const request = { max: REDRIVEN_AT_ONCE, delay: 0, ...body, ...callMarkOf(sent) };
       return { status: 200, body: await redrive(ctx, params.topic, request) };
     },

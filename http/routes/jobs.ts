@@ -23,12 +23,19 @@ export const jobRoutes = [
     path: "/jobs",
     operationId: "enqueue",
     summary:
-      "Files a job. Answers 201 for a new job. If the key has a live job, `onDuplicate` decides: with `keep`, `replace` or `postpone` the answer is 200, with `reject` (the default) 409 `job-already-exists`. Idempotent with an Idempotency-Key: a repeat files no second job.",
+      "Files a job. Answers 201 for a new job. If the key has a live job, `onDuplicate` decides: with `keep`, `replace` or `postpone` the answer is 200, with `reject` (the default) 409 `job-already-exists`. Idempotent with an Idempotency-Key: a repeat files no second job, except in an untracked topic, which stores no Idempotency-Key.",
     headers: idempotent,
     body: newJob,
     answers: { 200: job, 201: job },
     answerHeaders: FILED_HEADERS,
-    problems: ["unknown-topic", "job-not-found", "job-already-exists", "job-running", "idempotency-mismatch"],
+    problems: [
+      "unknown-topic",
+      "untracked-topic",
+      "job-not-found",
+      "job-already-exists",
+      "job-running",
+      "idempotency-mismatch",
+    ],
     async handle({ ctx, body, ...call }) {
       return filed(ctx, await enqueue(ctx, { ...newJobOf(ctx, body), ...onceOf(call) }));
     },
@@ -56,7 +63,7 @@ export const jobRoutes = [
     headers: idempotent,
     body: changes,
     answers: { 200: job },
-    problems: ["job-not-found", "job-running", "job-finished", "idempotency-mismatch"],
+    problems: ["untracked-topic", "job-not-found", "job-running", "job-finished", "idempotency-mismatch"],
     async handle({ ctx, params, body: { delay, dueAt, body }, ...sent }) {
       const time = requestedDueAt(ctx.clock(), { delay, dueAt });
       const change = {
@@ -72,10 +79,10 @@ export const jobRoutes = [
     path: "/jobs/{id}",
     operationId: "cancel",
     summary:
-      "Cancels a job. Idempotent: cancelling a cancelled job answers 200. A cancel comes too late when a consumer has claimed the job (409 `job-running`) or when SQS may have the message of an untracked job (409 `job-handed-off`).",
+      "Cancels a job. Idempotent: cancelling a cancelled job answers 200. A cancel comes too late when a consumer has claimed the job (409 `job-running`).",
     params,
     answers: { 200: job },
-    problems: ["job-not-found", "job-running", "job-finished", "job-handed-off"],
+    problems: ["untracked-topic", "job-not-found", "job-running", "job-finished"],
     async handle({ ctx, params }) {
       return { status: 200, body: jobJson(ctx, await cancel(ctx, params.id)) };
     },

@@ -1,9 +1,7 @@
 import * as z from "zod/mini";
-import { MinutehandError } from "../../core/errors.ts";
 import { cancelByKey } from "../../protocol/change/cancel.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
-import { requireTopic } from "../../protocol/policy.ts";
-import type { Context } from "../../protocol/ports.ts";
+import { requireTracked } from "../../protocol/policy.ts";
 import { idOfKey, readJob } from "../../protocol/store/read-job.ts";
 import { job } from "../answers.ts";
 import { key, topic } from "../fields.ts";
@@ -18,13 +16,6 @@ import { idempotent } from "./jobs.ts";
 const path = "/topics/{topic}/jobs/{key}";
 const params = z.strictObject({ topic, key });
 
-/** Throws `unknown-topic`, and `bad-request` for an untracked topic, whose jobs have no keys. */
-function requireKeys(ctx: Context, topic: string): void {
-  if (requireTopic(ctx, topic).tracking === "none") {
-    throw new MinutehandError("bad-request", `jobs of the untracked topic ${topic} have no keys`);
-  }
-}
-
 export const keyedJobRoutes = [
   route({
     method: "PUT",
@@ -37,7 +28,7 @@ export const keyedJobRoutes = [
     body: keyedJob,
     answers: { 200: job, 201: job },
     answerHeaders: FILED_HEADERS,
-    problems: ["unknown-topic", "job-not-found", "job-running", "idempotency-mismatch"],
+    problems: ["unknown-topic", "untracked-topic", "job-not-found", "job-running", "idempotency-mismatch"],
     async handle({ ctx, params, body, ...call }) {
       const wanted = newJobOf(ctx, { ...body, ...params, onDuplicate: "replace" });
       return filed(ctx, await enqueue(ctx, { ...wanted, ...onceOf(call) }));
@@ -51,9 +42,9 @@ export const keyedJobRoutes = [
       "Reads the job that a key names. After that job has ended, the key still leads to it until its retention is over or another call takes the key.",
     params,
     answers: { 200: job },
-    problems: ["unknown-topic", "job-not-found"],
+    problems: ["unknown-topic", "untracked-topic", "job-not-found"],
     async handle({ ctx, logs, params }) {
-      requireKeys(ctx, params.topic);
+      requireTracked(ctx, params.topic, "a key");
       const home = await readJob(ctx, await idOfKey(ctx, params.topic, params.key));
       return { status: 200, body: { ...jobJson(ctx, home), ...logUrlOf(logs, home) } };
     },
@@ -66,9 +57,9 @@ export const keyedJobRoutes = [
       "Cancels the job that a key names. Idempotent: cancelling a cancelled job answers 200. If another job has taken the key, a repeat cancels that job.",
     params,
     answers: { 200: job },
-    problems: ["unknown-topic", "job-not-found", "job-running", "job-finished"],
+    problems: ["unknown-topic", "untracked-topic", "job-not-found", "job-running", "job-finished"],
     async handle({ ctx, params }) {
-      requireKeys(ctx, params.topic);
+      requireTracked(ctx, params.topic, "a key");
       return { status: 200, body: jobJson(ctx, await cancelByKey(ctx, params.topic, params.key)) };
     },
   }),

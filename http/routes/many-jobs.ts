@@ -57,7 +57,7 @@ export const manyJobRoutes = [
     method: "POST",
     path: "/jobs/batch",
     operationId: "enqueueMany",
-    summary: `Files up to ${BATCH_JOBS} jobs. Each job succeeds or fails on its own. The results have the order of the request. Idempotent with an Idempotency-Key: a repeat files no job twice.`,
+    summary: `Files up to ${BATCH_JOBS} jobs. Each job succeeds or fails on its own. The results have the order of the request. Idempotent with an Idempotency-Key: a repeat files no job twice, except in an untracked topic, which stores no Idempotency-Key.`,
     headers: idempotent,
     body: newJobs,
     answers: { 200: batchResults },

@@ -87,7 +87,7 @@ export const scheduleRoutes = [
     body: newSchedule,
     answers: { 200: schedule, 201: schedule },
     answerHeaders: ["Location"],
-    problems: ["unknown-topic"],
+    problems: ["unknown-topic", "untracked-topic"],
     async handle({ ctx, params: { name }, body }) {
       const put = await putSchedule(ctx, scheduleOf(ctx, name, body));
       const answer = await answerWith(ctx, put.schedule, put.outcome === "created" ? 201 : 200);
@@ -149,14 +149,20 @@ export const scheduleRoutes = [
     operationId: "runSchedule",
     isDecision: true,
     summary:
-      "Files the job of a schedule now, in addition to the occurrences. The schedule may be paused. Idempotent with an Idempotency-Key: a repeat files no second job.",
+      "Files the job of a schedule now, in addition to the occurrences. The schedule may be paused. Idempotent with an Idempotency-Key: a repeat files no second job, except in an untracked topic, which stores no Idempotency-Key.",
     params,
     headers: idempotent,
     body: running,
     bodyOptional: true,
     answers: { 201: job },
     answerHeaders: FILED_HEADERS,
-    problems: ["schedule-not-found", "unknown-topic", "job-not-found", "idempotency-mismatch"],
+    problems: [
+      "schedule-not-found",
+      "unknown-topic",
+      "untracked-topic",
+      "job-not-found",
+      "idempotency-mismatch",
+    ],
     async handle({ ctx, params: { name }, method, path, headers }) {
       const token = headers["idempotency-key"];
       const once = token === undefined ? undefined : { token, hash: hashOf(method, path) };

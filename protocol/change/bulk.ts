@@ -23,7 +23,7 @@ import { type JobPage, listJobs } from "../read/list.ts";
 import { readHeads } from "../store/read-job.ts";
 import { requireReadable } from "../store/unreadable.ts";
 import { differentRequest } from "./calls.ts";
-import { cancelMany, isCancelDoubtful } from "./cancel.ts";
+import { cancelMany } from "./cancel.ts";
 import { redriveAsRead, sendMovedAgain } from "./redrive.ts";
 import { expectNotCancelled, expectUnclaimed, refusalOf } from "./refusals.ts";
 import { reschedule } from "./reschedule.ts";
@@ -190,7 +190,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
     const starts = turns.next(now, changeable.length);
     const results = request.dryRun ? [] : await changeAll(ctx, request, at, changeable, starts);
     if (!request.dryRun) await sendMovedAgain(ctx, movedBefore(page, request, at), SENDING_AGAIN);
-    const earlier = await changedBefore(ctx, page, request, at);
+    const earlier = changedBefore(page, request, at);
     part.examined += page.examined;
     part.matched += earlier + matched.length - results.filter((result) => result === "left").length;
     part.changed += earlier + results.filter((result) => result === "changed").length;
@@ -293,23 +293,12 @@ function isChangedBy({ id }: Bulk, { dueAt }: Head, now: Pick<Head, "bulk">): bo
 }
 
 /** Answers how many jobs that were due on this page an earlier call of this part has changed. */
-async function changedBefore(
-  ctx: Context,
-  { homes, gone, cursor }: JobPage,
-  { action }: BulkRequest,
-  at: Bulk,
-): Promise<number> {
-  // A cancelled job counts only if the bulk cancels. If the bulk cancels, a marked job that is not cancelled does not count: the
-  // job is untracked, and its cancel came too late and was undone.
+function changedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): number {
+  // A cancelled job counts only if the bulk cancels.
   const found = [...homes, ...gone].filter(
     (home) => isMarkedHere(home, at, cursor) && (action === "cancel") === (home.state === "cancelled"),
   );
-  const changed = new Set(found.map(({ id }) => id));
-  // For some cancelled untracked jobs, nobody knows yet whether the cancel came in time. A second cancel finds that out.
-  const doubtful = found.filter(isCancelDoubtful).map(({ id }) => id);
-  const settled = doubtful.length > 0 ? await cancelMany(ctx, doubtful) : [];
-  for (const [i, id] of doubtful.entries()) if (settled[i] instanceof Error) changed.delete(id);
-  return changed.size;
+  return new Set(found.map(({ id }) => id)).size;
 }
 
 /**
@@ -335,10 +324,6 @@ function movedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, 
 /** Answers why a job, as it was read, cannot be changed. `undefined`: it can be changed, as far as the bulk knows. */
 function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
   if (action === "redrive") return undefined;
-  if (action !== "cancel" && home.untracked) {
-    const error = `job ${home.id} can only be cancelled: it was filed while its topic ${home.topic} was untracked`;
-    return new MinutehandError("untracked-topic", error, { id: home.id });
-  }
   return refusalOf(home, now, action === "cancel" ? expectUnclaimed : expectNotCancelled);
 }
 

@@ -1,23 +1,15 @@
-import {
-  EVENT_AFTER,
-  LANDS_WITHIN,
-  ONCE_SLACK,
-  UNTRACKED_AFTER,
-  WRITER_DEADLINE,
-} from "../../core/constants.ts";
-import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { crashOf, isNear, startsAt } from "../../core/home.ts";
+import { WRITER_DEADLINE } from "../../core/constants.ts";
+import { MinutehandError } from "../../core/errors.ts";
+import { crashOf } from "../../core/home.ts";
 import { type Head, type Home, homeKey, ttl } from "../../core/items.ts";
-import { isUnreadable, readHome, type Unreadable } from "../../core/readable.ts";
+import { isUnreadable, type Unreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
-import type { Change, Context, Deadline, Write } from "../ports.ts";
+import type { Context, Write } from "../ports.ts";
 import { syncPromotions } from "../send/far-ahead.ts";
-import { sendIfNear } from "../send/send.ts";
 import { lookAtKeys, releaseKey } from "../store/keys.ts";
-import { underLook } from "../store/looks.ts";
 import { idOfKey, notFound, readHeads, readHomes } from "../store/read-job.ts";
 import { unreadableError } from "../store/unreadable.ts";
-import { expectUnclaimed, handedOffRefusal, refusalOf } from "./refusals.ts";
+import { expectUnclaimed, refusalOf } from "./refusals.ts";
 
 const TRIES = 10;
 const WIDTH = 16;
@@ -25,7 +17,7 @@ const WIDTH = 16;
 /**
  * Cancels a job, and answers the cancelled job. Idempotent: cancelling a cancelled job answers the same.
  *
- * @throws `job-not-found`, `job-running`, `job-finished`, `job-handed-off`, `unavailable`
+ * @throws `job-not-found`, `untracked-topic`, `job-running`, `job-finished`, `unavailable`
  */
 export async function cancel(ctx: Context, id: string): Promise<Home> {
   // Most cancelled jobs are tracked, have no key and were never moved. Such a job is cancelled in one call, without a read. The
@@ -84,7 +76,7 @@ export async function cancelTogether(ctx: Context, home: Home, together: readonl
   await lookAtKeys(ctx, [home], now);
   const writes = [{ change: { key: homeKey(home.id), expect, set } }, ...together];
   if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;
-  await confirmOwn(ctx, { ...home, ...set }, ctx.clock());
+  await finishCancel(ctx, { ...home, ...set });
   await syncPromotions(ctx, [{ ...home, ...set }]);
   return true;
 }
@@ -147,8 +139,6 @@ async function tryToCancel<H extends Head>(
   const waiting: H[] = [];
   // Jobs that this call has cancelled.
   const own: H[] = [];
-  // Untracked jobs that another call has cancelled, perhaps too late.
-  const doubtful: H[] = [];
   for (const [i, id] of ids.entries()) {
     const home = homes[i];
     if (isUnreadable(home)) {
@@ -158,7 +148,6 @@ async function tryToCancel<H extends Head>(
     const answer = home && !home.isPlaceholder ? answerWithoutWriting(home, now) : notFound(id);
     if (answer instanceof Error) results.set(id, answer);
     else if (home?.state === "cancelled" && isRepeated) own.push(home);
-    else if (home?.state === "cancelled" && isCancelDoubtful(home)) doubtful.push(home);
     else if (answer) results.set(id, answer);
     else if (home && spares(home)) results.set(id, home);
     else if (home) waiting.push(home);
@@ -173,7 +162,6 @@ async function tryToCancel<H extends Head>(
   });
   await lookAtKeys(ctx, waiting, now);
   const outcomes = await ctx.pool.changeMany(changes, by);
-  const writtenBy = ctx.clock();
   const left: string[] = [];
   for (const [i, home] of waiting.entries()) {
     const outcome = outcomes[i];
@@ -186,10 +174,7 @@ async function tryToCancel<H extends Head>(
       );
   }
   await inParallel(own, WIDTH, async (home) => {
-    results.set(home.id, await confirmOwn(ctx, home, writtenBy));
-  });
-  await inParallel(doubtful, WIDTH, async (home) => {
-    results.set(home.id, await confirmOthers(ctx, home, now));
+    results.set(home.id, await finishCancel(ctx, home));
   });
   return left;
 }
@@ -202,21 +187,13 @@ export function cancelledFields(
   return { state: "cancelled", finishedAt: now, expiresAt: ttl(now + ctx.policy.retention * 1000) };
 }
 
-/**
- * Answers the attributes of a cancelled home, by the home as it was read. If the job's run has crashed, `lastError` says so. The
- * home of an untracked job that was held stays for as long as its once item may say `unsent`: without a home, a repeat of its
- * request would file the job again.
- */
+/** Answers the attributes of a cancelled home, by the home as it was read. If the job's run has crashed, `lastError` says so. */
 function cancelledFieldsOf(
   ctx: Context,
   home: Head,
   now: number,
 ): ReturnType<typeof cancelledFields> & { lastError?: string } {
-  const cancelled = cancelledFields(ctx, now);
-  const least =
-    home.untracked && home.heldUntil !== undefined ? ttl(home.dueAt + EVENT_AFTER + ONCE_SLACK) : 0;
-  const expiresAt = Math.max(cancelled.expiresAt, least);
-  return { ...cancelled, expiresAt, ...(home.state === "running" ? { lastError: crashOf(home) } : {}) };
+  return { ...cancelledFields(ctx, now), ...(home.state === "running" ? { lastError: crashOf(home) } : {}) };
 }
 
 /**
@@ -226,111 +203,11 @@ function answerWithoutWriting<H extends Head>(home: H, now: number): H | Minuteh
   return home.state === "cancelled" ? home : refusalOf(home, now);
 }
 
-/**
- * Decides what the caller gets for a cancel that this call has written: the cancelled job, or a refusal if the cancel came too late
- * and was undone.
- * `seenAt`: when the write was seen to be done, in ms since the epoch.
- */
-async function confirmOwn<H extends Head>(
-  ctx: Context,
-  home: H,
-  seenAt: number,
-): Promise<H | MinutehandError> {
-  if (!isCancelDoubtful(home)) return finishCancel(ctx, home);
-  const tooLate = handedOffRefusal(home, seenAt);
-  if (tooLate) return undoCancel(ctx, home, tooLate);
-  return (await noteInTime(ctx, home, seenAt)) ?? finishCancel(ctx, home);
-}
-
-/**
- * Decides what the caller gets if another call has cancelled the job, and the home does not say yet whether that cancel came in
- * time. If the cancel may have come too late, this call is refused, but does not undo the cancel. That is left to the other call,
- * even if that call has died: this call may come an hour later, when nobody expects the job to run any more.
- */
-async function confirmOthers<H extends Head>(
-  ctx: Context,
-  home: H,
-  seenAt: number,
-): Promise<H | MinutehandError> {
-  return handedOffRefusal(home, seenAt) ?? (await noteInTime(ctx, home, seenAt)) ?? finishCancel(ctx, home);
-}
-
 /** Does the last steps of a cancel that stands: releases the job's key, and reports the cancel. Answers the job. */
 async function finishCancel<H extends Head>(ctx: Context, home: H): Promise<H> {
   await releaseKey(ctx, home, home.expiresAt ?? 0, ctx.clock() + WRITER_DEADLINE);
   ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
   return home;
-}
-
-/**
- * Says whether a sweep may have sent a cancelled untracked job before the cancel took effect. A write can land minutes late
- * (`LANDS_WITHIN`).
- */
-export function isCancelDoubtful(home: Head): boolean {
-  const landedBy = (home.finishedAt ?? 0) + LANDS_WITHIN;
-  return home.untracked === true && home.inTimeAt === undefined && isNear(startsAt(home), landedBy);
-}
-
-/**
- * Notes in the home that the cancel came in time, so that a repeat of the cancel is answered with the cancelled job. Answers an
- * error if the cancel does not stand.
- */
-async function noteInTime(ctx: Context, home: Head, seenAt: number): Promise<MinutehandError | undefined> {
-  const by = ctx.clock() + WRITER_DEADLINE;
-  try {
-    return await settleDoubt(ctx, home, { set: { inTimeAt: seenAt } }, by, keepsChanging(home.id));
-  } catch (error) {
-    return unavailable(home.id, error);
-  }
-}
-
-/**
- * Undoes a cancel that came too late, and sends the job. A sweep that saw the cancel has passed the job over, and the caller,
- * whose cancel is refused, may count on the job. So the job may run twice, as any untracked job may. Answers the refusal, or the
- * cancelled job if the cancel stands after all.
- */
-async function undoCancel<H extends Head>(
-  ctx: Context,
-  home: H,
-  tooLate: MinutehandError,
-): Promise<H | MinutehandError> {
-  const set = { state: "scheduled", expiresAt: ttl(startsAt(home) + UNTRACKED_AFTER) };
-  try {
-    const refusal = await underLook(ctx, home, (by) =>
-      settleDoubt(ctx, home, { set, remove: ["finishedAt"] }, by, tooLate),
-    );
-    return refusal ?? finishCancel(ctx, home);
-  } catch (error) {
-    return unavailable(home.id, error);
-  }
-}
-
-/**
- * Changes the home of a job whose cancel may have come too late. Answers `undefined` if the home then says that the cancel stands, no
- * matter which call wrote this. In all other cases answers the error `otherwise`. If the job waits again, also sends it.
- */
-async function settleDoubt(
-  ctx: Context,
-  home: Head,
-  change: Pick<Change, "set" | "remove">,
-  by: Deadline,
-  otherwise: MinutehandError,
-): Promise<MinutehandError | undefined> {
-  const found = {
-    key: homeKey(home.id),
-    expect: { state: "cancelled", finishedAt: home.finishedAt, inTimeAt: undefined },
-  };
-  const { item } = await ctx.pool.change({ ...found, ...change }, by);
-  // The item also tells if another call was faster, or if this change was done and its answer was lost.
-  const stored = item && readHome(item, home.id);
-  if (stored?.state === "cancelled" && !isCancelDoubtful(stored)) return undefined;
-  // The job waits again, so a limit or a window may hold it.
-  if (stored?.state === "scheduled") await sendIfNear(ctx, [stored]);
-  return otherwise;
-}
-
-function unavailable(id: string, cause: unknown): MinutehandError {
-  return new MinutehandError("unavailable", messageOf(cause), { id }, cause);
 }
 
 function keepsChanging(id: string): MinutehandError {

@@ -1,15 +1,16 @@
-import { NEAR } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
-import { hasCrashed, isFinished, isNear, isRunning, startsAt } from "../../core/home.ts";
+import { MinutehandError, untrackedTopic } from "../../core/errors.ts";
+import { hasCrashed, isFinished, isRunning } from "../../core/home.ts";
 import type { Head } from "../../core/items.ts";
 import type { Expected } from "../ports.ts";
 
 /**
  * Answers the condition on which a user's call may change a job: the job waits, or its run has crashed.
  *
- * @throws `job-running`, with the end of the lease; `job-finished`
+ * @throws `untracked-topic`; `job-running`, with the end of the lease; `job-finished`
  */
 export function expectUnclaimed(home: Head, now: number): Expected {
+  if (home.untracked)
+    throw untrackedTopic(home.topic, `a change of job ${home.id}, which was filed untracked,`);
   if (isRunning(home, now)) {
     throw new MinutehandError(
       "job-running",
@@ -58,18 +59,5 @@ export function refusalOf(home: Head, now: number, condition = expectUnclaimed):
     if (error instanceof MinutehandError) return error;
     throw error;
   }
-  return handedOffRefusal(home, now);
-}
-
-/**
- * Answers the refusal of a change of an untracked job whose message SQS may have. `undefined`: SQS cannot have the message yet, or
- * the job is tracked.
- */
-export function handedOffRefusal(home: Head, now: number): MinutehandError | undefined {
-  if (!home.untracked || !isNear(startsAt(home), now)) return undefined;
-  return new MinutehandError(
-    "job-handed-off",
-    `job ${home.id} of the untracked topic ${home.topic} can no longer be cancelled: it is due within ${NEAR / 1000} s, so SQS may have its message`,
-    { id: home.id },
-  );
+  return undefined;
 }

@@ -33,8 +33,7 @@ export type Reschedule = {
  * others may have changed the job after that try.
  *
  * @param spares says whether to leave the job, as it was just read, unchanged
- * @throws `job-not-found`; `job-running`; `job-finished`; `bad-request`: the job is untracked; `idempotency-mismatch`;
- * `unavailable`
+ * @throws `job-not-found`; `job-running`; `job-finished`; `untracked-topic`; `idempotency-mismatch`; `unavailable`
  */
 export async function reschedule(
   ctx: Context,
@@ -46,12 +45,6 @@ export async function reschedule(
     const home = await readJob(ctx, id);
     if (spares(home)) return home;
     if (change.call && isKnownCall(home, change.call)) return completeRepeated(ctx, home);
-    if (home.untracked) {
-      throw new MinutehandError(
-        "bad-request",
-        `job ${id} cannot be changed, because it was filed while its topic ${home.topic} was untracked`,
-      );
-    }
     const expect = (change.bulk === undefined ? expectUnclaimed : expectNotCancelled)(home, ctx.clock());
     // rule: change-notes-when-it-was-asked
     const set: Record<string, Attribute> = { attempt: 0, askedAt: ctx.clock() };

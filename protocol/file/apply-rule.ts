@@ -1,9 +1,10 @@
 import { bodyText } from "../../core/body-text.ts";
 import { CLOCK_MARGIN, EVENT_AFTER } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
+import { MinutehandError, untrackedTopic } from "../../core/errors.ts";
 import { type BusEvent, bodyIn, type EventRule, keyIn } from "../../core/event-rules.ts";
 import { cancelByEvent } from "../change/cancel-by-event.ts";
 import type { NewJob } from "../new-job.ts";
+import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { enqueue } from "./enqueue.ts";
 
@@ -12,10 +13,12 @@ import { enqueue } from "./enqueue.ts";
  * event, delivered twice, changes nothing the second time. The tombstone's time and the job's delay count from when the event
  * happened.
  *
- * @throws `bad-request` or `too-large`: the event has no key or body that a job can have; `job-running`; and as `enqueue`
+ * @throws `untracked-topic`; `bad-request` or `too-large`: the event has no key or body that a job can have; `job-running`; and as
+ * `enqueue`
  */
 export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent): Promise<void> {
   const { topic } = rule;
+  if (policyOf(ctx, topic).tracking === "none") throw untrackedTopic(topic, "an event rule");
   const key = keyIn(event, rule);
   const now = ctx.clock();
   // An event's sender may give any time. If the event's time lies in the future by more than `CLOCK_MARGIN`, the current time is used.

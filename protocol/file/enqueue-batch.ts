@@ -11,13 +11,13 @@ import { isOnceOver, onceItemTtl } from "../store/once-items.ts";
 import { readHomes, readHomesApart } from "../store/read-job.ts";
 import { sharedJobs, sharedTexts, shortHash } from "../store/shared-once-item.ts";
 import { requireReadable, unreadableError } from "../store/unreadable.ts";
-import { filedElsewhere, nextProlongedBy, trackedHomeOf } from "./enqueue-once.ts";
+import { filedElsewhere, nextProlongedBy, notedHomeOf } from "./enqueue-once.ts";
 import { filePlain, sendNear, sparesOf } from "./enqueue-plain.ts";
 
 /** How often the once item is read and written, if other calls of the same batch change it meanwhile. */
 const TRIES = 10;
 
-/** A tracked job without a key that a batch call with an `Idempotency-Key` files. `home`: its home, with an id that this call has drawn. */
+/** A job without a key that a batch call with an `Idempotency-Key` files. `home`: its home, with an id that this call has drawn. */
 export type BatchJob = {
   readonly job: NewJob;
   readonly home: Home;
@@ -61,7 +61,7 @@ export async function fileBatch(
         refused.push([asked, differentRequest({ id: found.id })]);
       else {
         const note = { token: batch.token, expiresAt: item.expiresAt };
-        named.push({ asked, home: trackedHomeOf(ctx, home, found.id, note) });
+        named.push({ asked, home: notedHomeOf(ctx, home, found.id, note) });
       }
     }
     const answers = await Promise.all([

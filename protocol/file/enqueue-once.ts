@@ -1,7 +1,5 @@
-import { LANDS_WITHIN, UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
-import { MinutehandError, messageOf, notFiledError, notSentError } from "../../core/errors.ts";
-import { isNear, startsAt } from "../../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, type Key, type OnceItem, onceKey, ttl } from "../../core/items.ts";
+import { MinutehandError, notFiledError } from "../../core/errors.ts";
+import { type Home, homeKey, ITEM_VERSION, type Key, type OnceItem, onceKey } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import { type OnceNote, onceText } from "../../core/once.ts";
 import { isUnreadable } from "../../core/readable.ts";
@@ -15,8 +13,6 @@ import { isOnceOver, onceItemTtl } from "../store/once-items.ts";
 import { readHomes } from "../store/read-job.ts";
 import { requireReadable, unreadableError } from "../store/unreadable.ts";
 import { fileKeyed, type OnceNaming, settleUnstored } from "./enqueue-keyed.ts";
-import { filePlain } from "./enqueue-plain.ts";
-import { stillSendable } from "./enqueue-untracked.ts";
 
 /**
  * Files a job that came with an `Idempotency-Key`, and perhaps with a key. A repeat of the request is answered with the same job, until
@@ -27,9 +23,8 @@ import { stillSendable } from "./enqueue-untracked.ts";
  *   repeat stores the home under the id that the item names.
  * - For a job with a key, `fileKeyed` writes the item: alone before the key item, or in the transaction that files the
  *   job or changes the job that holds the key.
- * - For an untracked job that is stored, and the job of an event or an occurrence, one transaction writes the item and the home.
- *   TTL may delete such a home while its once item must still answer, so the item must prove that the home was stored.
- * - If a job is sent without a home, the item is written before the job is sent.
+ * - For the job of an event or an occurrence, one transaction writes the item and the home. TTL may delete such a home while its once
+ *   item must still answer, so the item must prove that the home was stored.
  *
  * @param by the deadline of the times in `home`, ms since the epoch
  * @returns `displaced` if another call keeps this one from storing `home`
@@ -49,15 +44,11 @@ export async function fileOnce(
   // A repeat is answered before a refusal is thrown: a deployment may have changed the topic's rules since the first call.
   if (job.refusal) throw job.refusal;
   const key = onceKey(job.topic, once.token);
-  const unsent = mayBeMissed(home, ctx.clock());
-  const isStored = !home.untracked || !isNear(home.dueAt, ctx.clock());
-  const filedAs: OnceItem["filedAs"] = isStored ? "home" : "message";
-  const isWrittenFirst = !home.untracked && once.lasts === undefined;
-  const marks = { filedAs, ...(unsent && { unsent: true as const }) };
-  const naming = namingOf(ctx, repeat, { key, before: before?.item, marks }, by);
+  const isWrittenFirst = once.lasts === undefined;
+  const naming = namingOf(ctx, repeat, key, before?.item, by);
   const { name, nameFirst, isNamed } = naming;
-  // A home names its once items for moves, which prolong them. Nobody moves an untracked job.
-  const noted = home.untracked ? home : { ...home, once: onceText([name(home).note]) };
+  // A home names its once items for moves, which prolong them.
+  const noted = { ...home, once: onceText([name(home).note]) };
   try {
     if (job.key !== undefined)
       return await fileKeyed(ctx, job, noted, isWrittenFirst ? naming : { name, isNamed }, by);
@@ -67,7 +58,7 @@ export async function fileOnce(
     } else {
       const { write } = name(noted);
       // rule: once-item-with-its-home
-      const { done } = await ctx.pool.transact(isStored ? [{ insert: noted }, write] : [write], by);
+      const { done } = await ctx.pool.transact([{ insert: noted }, write], by);
       if (!done) return "displaced";
     }
   } catch (error) {
@@ -82,42 +73,9 @@ export async function fileOnce(
     if (!isOurs || job.key !== undefined) throw error;
   }
   if (isWrittenFirst) return storeNamed(ctx, noted, by);
-  if (!isStored) return fileUnsent(ctx, key, home, by);
-  const { standing, unread } = await stillSendable(ctx, [noted]);
-  for (const error of unread.values()) throw notSentError(error);
-  await sendIfNear(ctx, standing);
-  if (unsent) await noteSent(ctx, key, noted);
+  await sendIfNear(ctx, [noted]);
   ctx.report({ type: "enqueued", topic: job.topic, id: home.id, dueAt: home.dueAt });
   return { outcome: "created", home: noted };
-}
-
-/**
- * Says whether a sweep may pass the place of an untracked job before the job is written there. No audit finds an untracked job. So
- * its once item is written no later than the job, and says `unsent` until the job is sent or a sweep is sure to find it. A repeat
- * of the request then files no second job, and sends this job again in case the writer has died. So the job may run twice.
- */
-function mayBeMissed({ untracked, dueAt }: Home, now: number): boolean {
-  return untracked === true && isNear(dueAt, now + LANDS_WITHIN);
-}
-
-/** Files an untracked job that its once item names as `unsent`. */
-async function fileUnsent(ctx: Context, key: Key, home: Home, by: number): Promise<Enqueued> {
-  const [result] = await filePlain(ctx, [home], by);
-  if (!result || result instanceof Error) throw result ?? notFiledError(new Error("no answer"));
-  await noteSent(ctx, key, home);
-  return result;
-}
-
-/** Removes `unsent` from the once item of an untracked job: the job is sent, or a sweep is sure to send it. */
-async function noteSent(ctx: Context, { pk, sk }: Key, { id, topic }: Home): Promise<void> {
-  const by = ctx.clock() + WRITER_DEADLINE;
-  try {
-    await ctx.pool.change({ key: { pk, sk }, expect: { id }, set: {}, remove: ["unsent"] }, by);
-  } catch (error) {
-    // The job is sent, so its enqueue must succeed. After an error the caller would repeat the request, and each repeat would send the
-    // job again, because the item still has `unsent`.
-    ctx.report({ type: "trouble", topic, what: "noting that a job was sent", error: messageOf(error) });
-  }
 }
 
 /**
@@ -152,29 +110,26 @@ type OnceFields = Omit<OnceItem, keyof Key | "v">;
  */
 function onceWrite(says: OnceFields, key: Key, over: OnceItem | undefined): Write {
   if (!over) return { insert: { ...key, v: ITEM_VERSION, ...says } };
-  const remove = (["unsent", "writtenAt"] as const).filter((name) => says[name] === undefined);
+  const remove = says.writtenAt === undefined ? ["writtenAt"] : [];
   return { change: { key, expect: { id: over.id }, set: says, remove } };
 }
 
 /**
  * Makes the writes by which the once item of a call names a job. `before`: the item as it was read. It answers no repeat any
- * more. Absent if there is no item. `marks`: what the item says of how the job is filed.
+ * more. Absent if there is no item.
  */
 function namingOf(
   ctx: Context,
   { once, home }: Repeat,
-  {
-    key,
-    before,
-    marks,
-  }: { key: Key; before: OnceItem | undefined; marks: Pick<OnceItem, "filedAs" | "unsent"> },
+  key: Key,
+  before: OnceItem | undefined,
   by: number,
 ): Required<OnceNaming> {
   let item = before;
   const isNamed = (): boolean => item?.id === home.id;
   const fieldsFor = (named: Home): OnceFields => {
     const expiresAt = onceItemTtl(nextProlongedBy(named, ctx.clock()), once.lasts);
-    return { id: named.id, hash: once.hash, expiresAt, ...marks };
+    return { id: named.id, hash: once.hash, expiresAt };
   };
   return {
     isNamed,
@@ -251,7 +206,7 @@ async function storeForRepeat(
   by: number,
 ): Promise<Enqueued> {
   const { id, expiresAt } = item;
-  const home = trackedHomeOf(ctx, asked, id, { token: once.token, expiresAt });
+  const home = notedHomeOf(ctx, asked, id, { token: once.token, expiresAt });
   const now = ctx.clock();
   // The home may be stored at a time that the audit has read already. So a look makes a later audit read the job.
   if (home.dueAt < now) await fileLooks(ctx, [{ id, time: now }], by);
@@ -260,16 +215,14 @@ async function storeForRepeat(
   return { ...stored, outcome: "replayed" };
 }
 
-/** The home that a repeated request asks for, under the id that the item names. The id has the due time of the first call. */
-function homeNamedBy(id: string, asked: Home): Home {
+/**
+ * The home that a repeated request asks for, under the id that the item names, and with the note of the item. The id has the due time of
+ * the first call.
+ */
+export function notedHomeOf(ctx: Context, asked: Home, id: string, note: OnceNote): Home {
   const { time: dueAt } = addressOf(id);
-  return { ...asked, ...homeKey(id), id, dueAt, wantedAt: dueAt };
-}
-
-/** The same home of a tracked job. A deployment may have made the topic untracked since the first call. This job stays tracked. */
-export function trackedHomeOf(ctx: Context, asked: Home, id: string, note: OnceNote): Home {
-  const { untracked: _, expiresAt: __, hasSchedule: ___, ...fields } = homeNamedBy(id, asked);
-  const home = { ...fields, once: onceText([note]) };
+  const { hasSchedule: _, ...fields } = asked;
+  const home = { ...fields, ...homeKey(id), id, dueAt, wantedAt: dueAt, once: onceText([note]) };
   return isFar(ctx, home.dueAt) ? { ...home, hasSchedule: true } : home;
 }
 
@@ -280,11 +233,8 @@ async function sendAgain(ctx: Context, home: Home): Promise<Enqueued> {
 }
 
 /**
- * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, for one of these
- * reasons:
- * - The item's job has a key and is not stored, and a placeholder keeps the first call from storing the job.
- * - The item names an untracked job that may never have been sent, and the topic is tracked by now. The new job can be cancelled and is
- *   audited.
+ * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, because the
+ * item's job has a key and is not stored, and a placeholder keeps the first call from storing the job.
  */
 async function replay(
   ctx: Context,
@@ -294,23 +244,12 @@ async function replay(
 ): Promise<Enqueued | undefined> {
   const asked = repeat.home;
   if (item.hash !== repeat.once.hash) throw differentRequest({ id: item.id });
-  const now = ctx.clock();
   const [home] = await readHomes(ctx, [item.id]);
   if (isUnreadable(home)) throw unreadableError(home);
   // The job was not stored, and never will be.
   if (home?.isPlaceholder) return undefined;
   // If the item has no `writtenAt`, the home was stored with the item. Then a missing home means that the job has ended and TTL has
-  // deleted the home, so the job is not filed again. Items of earlier versions have no `filedAs`.
-  const { filedAs = asked.untracked || item.unsent ? "message" : "home" } = item;
-  if (!home && filedAs === "message") {
-    if (item.unsent && !asked.untracked) return undefined;
-    // The job was never stored. The repeated request and the job's id together contain all fields of the job.
-    // The job stays untracked, although a deploy may have made its topic tracked since.
-    const named = homeNamedBy(item.id, asked);
-    const same: Home = { ...named, untracked: true, expiresAt: ttl(named.dueAt + UNTRACKED_AFTER) };
-    if (item.unsent) await fileUnsent(ctx, item, same, by);
-    return { outcome: "replayed", home: same };
-  }
+  // deleted the home, so the job is not filed again.
   if (!home && item.writtenAt !== undefined) {
     if (repeat.job.refusal) throw repeat.job.refusal;
     if (repeat.job.key === undefined) return storeForRepeat(ctx, item, repeat, by);
@@ -328,11 +267,5 @@ async function replay(
       },
     );
   }
-  // The job's writer may have died before it sent the message. An untracked job that was not near at `now`, before it was read,
-  // is left to a sweep: somebody may have cancelled such a job since.
-  const isUnsent = item.unsent === true && isNear(startsAt(home), now);
-  if (home.untracked && !isUnsent) return { outcome: "replayed", home };
-  const answer = await sendAgain(ctx, home);
-  if (isUnsent) await noteSent(ctx, item, home);
-  return answer;
+  return sendAgain(ctx, home);
 }

@@ -1,23 +1,18 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { type MinutehandError, notFiledError, notSentError } from "../../core/errors.ts";
-import { isNear, startsAt } from "../../core/home.ts";
+import { isNear, mayBeSwept, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { isUnreadable } from "../../core/readable.ts";
-import { inParallel } from "../../general/batches.ts";
 import type { Enqueued } from "../new-job.ts";
 import type { Context } from "../ports.ts";
-import { sendIfNear } from "../send/send.ts";
+import { sendIfNear, sendNow } from "../send/send.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { unreadableError } from "../store/unreadable.ts";
-import { sendWithoutHomes, stillSendable } from "./enqueue-untracked.ts";
-
-const TOPICS_AT_ONCE = 8;
 
 /**
  * Files jobs that have no key, and no once item that must still be written: stores each home, then sends the jobs that are near.
  * A repeat of the same batch may have stored a home with a shared once item before. Then the job in that home is answered as `replayed`.
- * Untracked jobs that are due soon are sent and not stored, unless a pause, a limit or a window holds them. Answers in the jobs'
- * order. One job's failure does not affect the others.
+ * Untracked jobs that are due soon are sent and not stored. Answers in the jobs' order. One job's failure does not affect the others.
  *
  * @param by the deadline of the times in the homes, ms since the epoch
  */
@@ -47,16 +42,11 @@ export async function filePlain(
   };
   const now = ctx.clock();
   const needsNoHome = (home: Home): boolean => home.untracked === true && isNear(home.dueAt, now);
-  const topics = [...Map.groupBy(homes.filter(needsNoHome), (home) => home.topic)];
-  await Promise.all([
+  const [unsent] = await Promise.all([
+    sendUnstored(ctx, homes.filter(needsNoHome), by),
     store(homes.filter((home) => !needsNoHome(home))),
-    // Topic by topic: if the counters of one topic's limit are throttled, the jobs of other topics are filed all the same.
-    inParallel(topics, TOPICS_AT_ONCE, async ([topic, jobs]) => {
-      const sent = await sendWithoutHomes(ctx, topic, jobs, by);
-      for (const [id, error] of sent.refused) refused.set(id, error);
-      await store(sent.held);
-    }),
   ]);
+  for (const [id, error] of unsent) refused.set(id, error);
   return homes.map((home) => {
     const refusal = refused.get(home.id);
     if (refusal) return refusal;
@@ -65,6 +55,25 @@ export async function filePlain(
     ctx.report({ type: "enqueued", topic: home.topic, id: home.id, dueAt: home.dueAt });
     return { outcome: "created", home };
   });
+}
+
+/** Sends jobs that are not stored. Answers the error of each job that SQS has not taken, by the jobs' ids. */
+async function sendUnstored(
+  ctx: Context,
+  homes: readonly Home[],
+  by: number,
+): Promise<Map<string, MinutehandError>> {
+  try {
+    const outcomes = [...(await sendNow(ctx, homes, by))];
+    // rule: untracked-acknowledged-once-sent
+    // Such a job has no home from which a sweep could send it. So if SQS rejects the message, the job is not acknowledged.
+    const unsent = outcomes.flatMap(([id, sent]) =>
+      sent.outcome === "sent" ? [] : [{ id, reason: sent.reason }],
+    );
+    return new Map(unsent.map(({ id, reason }) => [id, notFiledError(new Error(reason))]));
+  } catch (error) {
+    return new Map(homes.map(({ id }) => [id, notFiledError(error)]));
+  }
 }
 
 /** Answers the waiting jobs among these, marked so that `sendIfNear` sends them again: the call that stored them may have died before it sent them. */
@@ -111,11 +120,14 @@ async function storeOnce(
  * Sends the jobs among `stored` that are near, because the sweep may have read their minutes already. Answers the error of each job that may
  * not have been sent, by the jobs' ids.
  */
-async function sendStored(ctx: Context, stored: readonly Home[]): Promise<Map<string, MinutehandError>> {
-  if (!stored.some(({ untracked }) => untracked)) return sendNear(ctx, stored);
-  const { standing, unread } = await stillSendable(ctx, stored);
-  const errors = [...unread].map(([{ id }, error]): [string, MinutehandError] => [id, notSentError(error)]);
-  return new Map([...errors, ...(await sendNear(ctx, standing))]);
+function sendStored(ctx: Context, stored: readonly Home[]): Promise<Map<string, MinutehandError>> {
+  const now = ctx.clock();
+  // A sweep sends the untracked jobs that this filter leaves out. If the writer sent them too, they would run twice, because no claim
+  // drops a second message.
+  return sendNear(
+    ctx,
+    stored.filter((home) => !home.untracked || mayBeSwept(startsAt(home), now)),
+  );
 }
 
 /** Sends those of these jobs that are near. Answers the error of each job that may not have been sent, by the jobs' ids. */

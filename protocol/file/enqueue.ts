@@ -6,7 +6,7 @@ import { keptOptionsOf } from "../../core/job-options.ts";
 import { drawWithin } from "../../core/spread.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
-import { isNamed, policyOf, unknownTopic } from "../policy.ts";
+import { isNamed, policyOf, unknownTopic, untrackedRefusal } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { isFar, syncPromotions } from "../send/far-ahead.ts";
 import { shardsToFile } from "../store/shards.ts";
@@ -21,9 +21,9 @@ const TRIES = 5;
 /**
  * Files one job.
  *
- * @throws the job's own `refusal`; `unknown-topic`; `bad-request`: a job of an untracked topic has a key; `job-already-exists`;
- * `job-running`; `idempotency-mismatch`; `job-not-found`: the job that the `Idempotency-Key` names is not stored any more;
- * `unavailable`: nothing was acknowledged, and the call can be repeated
+ * @throws the job's own `refusal`; `unknown-topic`; `untracked-topic`; `job-already-exists`; `job-running`; `idempotency-mismatch`;
+ * `job-not-found`: the job that the `Idempotency-Key` names is not stored any more; `unavailable`: nothing was acknowledged, and the call
+ * can be repeated
  */
 export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
   const [result] = await enqueueMany(ctx, [job]);
@@ -32,7 +32,10 @@ export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
   return result;
 }
 
-/** Files many jobs. One job's failure does not affect the others. Answers in the order of `jobs`. */
+/**
+ * Files many jobs. One job's failure does not affect the others. Answers in the order of `jobs`. An untracked topic stores no
+ * `Idempotency-Key`, so a repeated call files its untracked jobs again.
+ */
 export async function enqueueMany(
   ctx: Context,
   jobs: readonly NewJob[],
@@ -46,16 +49,20 @@ export async function enqueueMany(
   const batched: (BatchJob & { at: number })[] = [];
   for (const [at, asked] of jobs.entries()) {
     const refusal = refusalOf(ctx, asked);
+    const isUntracked = policyOf(ctx, asked.topic).tracking === "none";
     // The request may be a repeat from before a change of the topic's settings. Such a repeat must get its job, so `fileOnce` decides.
-    if (refusal && (!asked.once || refusal.code === "unknown-topic")) {
+    if (refusal && (!asked.once || isUntracked || refusal.code === "unknown-topic")) {
       results[at] = refusal;
       continue;
     }
     const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
     const newHome = (): Home => homeOf(ctx, job, shards, now);
+    if (isUntracked) {
+      plain.push({ at, home: newHome() });
+      continue;
+    }
     // The once item of a job with a key says which job its call has found, so it changes together with that job, and not with a batch.
-    const isShared = job.key === undefined && policyOf(ctx, job.topic).tracking !== "none";
-    const batch = isShared ? job.once?.batch : undefined;
+    const batch = job.key === undefined ? job.once?.batch : undefined;
     if (batch) batched.push({ at, job, home: newHome(), batch });
     else if (job.key !== undefined || job.once) conditional.push({ at, job, newHome });
     else plain.push({ at, home: newHome() });
@@ -85,10 +92,7 @@ export async function enqueueMany(
 
 function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
   if (!isNamed(ctx, job.topic)) return unknownTopic(ctx, job.topic);
-  if (job.key !== undefined && policyOf(ctx, job.topic).tracking === "none") {
-    return new MinutehandError("bad-request", `a job of the untracked topic ${job.topic} must have no key`);
-  }
-  return job.refusal;
+  return untrackedRefusal(ctx, job) ?? job.refusal;
 }
 
 /**

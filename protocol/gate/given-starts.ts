@@ -1,6 +1,5 @@
-import { BATCH_PATIENCE, UNTRACKED_AFTER } from "../../core/constants.ts";
-import { isNear } from "../../core/home.ts";
-import { type Home, homeKey, lookAt, ttl } from "../../core/items.ts";
+import { BATCH_PATIENCE } from "../../core/constants.ts";
+import { type Home, homeKey, lookAt } from "../../core/items.ts";
 import type { Attribute, Context, Deadline } from "../ports.ts";
 import { readReadableHomes } from "../store/read-job.ts";
 import { changeApart, insertApart } from "../store/write-apart.ts";
@@ -12,11 +11,6 @@ export type GivenStart = {
   readonly from: number;
   /** When the job may start: ms since the epoch. */
   readonly until: number;
-  /**
-   * Set if the caller alone sends the job, and sweeps do not. The caller does not send the job for a start that another process
-   * gave.
-   */
-  readonly isSent?: boolean;
 };
 
 /**
@@ -42,10 +36,8 @@ export async function moveToStarts(
   const filed = await insertApart(ctx, looks, now + patience);
   const moved = holds.filter((_, i) => !(filed[i] instanceof Error));
   // The homes have a deadline of their own: looks that take long to file must not use up the time of the other jobs.
-  const outcomes = await writeStarts(ctx, moved, ctx.clock() + patience, ({ home, until }) => ({
+  const outcomes = await writeStarts(ctx, moved, ctx.clock() + patience, ({ home }) => ({
     revision: home.revision + 1,
-    // A release gives the starts of a limit, and they are near. So a window gave this start, and no limit has counted it.
-    ...(isNear(until, now) ? {} : { uncounted: until }),
   }));
   return filed.map((look) => (look instanceof Error ? look : outcomes.shift()));
 }
@@ -70,24 +62,9 @@ async function writeStarts(
   more: (hold: GivenStart) => Record<string, Attribute>,
 ): Promise<StartOutcome[]> {
   const changes = holds.map((one) => {
-    const { home, from, until, isSent = false } = one;
+    const { home, from, until } = one;
     const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };
-    // An untracked job that was parked has a TTL of years. From now on the job has the usual TTL.
-    const expires = home.untracked ? { expiresAt: ttl(until + UNTRACKED_AFTER) } : {};
-    return {
-      key: homeKey(home.id),
-      expect,
-      set: {
-        heldFrom: from,
-        heldUntil: until,
-        // `changeMany` cannot remove an attribute, so `uncounted` becomes 0. No start is at 0, so the new start counts as counted
-        // (`isStartCounted`).
-        ...(home.uncounted === undefined ? {} : { uncounted: 0 }),
-        ...expires,
-        ...(isSent ? { sentFor: until } : {}),
-        ...more(one),
-      },
-    };
+    return { key: homeKey(home.id), expect, set: { heldFrom: from, heldUntil: until, ...more(one) } };
   });
   const outcomes = await changeApart(ctx, changes, by);
   const refused = holds.filter((_, i) => outcomes[i] === "refused");
@@ -101,7 +78,6 @@ async function writeStarts(
     if (outcome instanceof Error) return outcome;
     const held: Home = { ...one.home, ...changes[i]?.set };
     if (outcome === "changed") return held;
-    if (one.isSent) return undefined;
     // The write may have been refused because an earlier try, whose answer was lost, was applied. A start that another process gave
     // the job is as good.
     const stands = found[refused.indexOf(one)];

@@ -1,8 +1,7 @@
-import { BATCH_PATIENCE, LONGEST_DELAY } from "../../core/constants.ts";
+import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { isFinished, isRunning, lastStart, startsAt } from "../../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, type Parked, parkedIn, parkedKey, ttl } from "../../core/items.ts";
-import { drawToken } from "../../core/job-id.ts";
+import { type Home, ITEM_VERSION, type Parked, parkedIn, parkedKey } from "../../core/items.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { BEGINNING, END, type Position } from "../../core/position.ts";
 import { isUnreadable, type Unreadable } from "../../core/readable.ts";
@@ -65,8 +64,7 @@ export async function park(ctx: Context, topic: string, homes: readonly Home[]):
 
 /**
  * Parks jobs that get no start of their topic's limit now. The next release that finds a free start for a job releases the job.
- * @param by the time from which no note is written: the homes were read too long ago then. Otherwise a note could be written after a
- * release of its job, and the job, if it is untracked, would be sent twice.
+ * @param by the time from which no note is written: the homes were read too long ago then
  * @throws the error of the first note that was not written
  */
 export async function parkForLimit(
@@ -100,48 +98,17 @@ function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean
  */
 async function noteParked(ctx: Context, homes: readonly Home[], by: number): Promise<Map<Home, Parked>> {
   const now = ctx.clock();
-  await prolongUntracked(ctx, homes, by);
   const notes = homes.map((home): Parked => {
-    const mark = home.untracked ? { mark: drawToken(ctx.random) } : {};
     const { id, revision, expiresAfter } = home;
     const last = expiresAfter === undefined ? {} : { last: lastStart(home) };
-    return {
-      ...parkedKey(home),
-      v: ITEM_VERSION,
-      id,
-      revision,
-      ...heldSince(ctx, home, now),
-      ...last,
-      ...mark,
-    };
+    return { ...parkedKey(home), v: ITEM_VERSION, id, revision, ...heldSince(ctx, home, now), ...last };
   });
   // rule: parked-job-has-a-note
   const outcomes = await ctx.pool.insert(notes, by);
   for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
   const own = new Map<Home, Parked>();
   for (const [i, note] of notes.entries()) if (outcomes[i] === "inserted") own.set(homes[i] as Home, note);
-  await markAnew(
-    ctx,
-    notes.filter((_, i) => outcomes[i] === "exists"),
-    by,
-  );
   return own;
-}
-
-/**
- * Prolongs the TTL of untracked jobs that are parked. Usually TTL deletes an untracked home ten days after its time, and a pause
- * may last longer.
- */
-async function prolongUntracked(ctx: Context, homes: readonly Home[], by: number): Promise<void> {
-  const untracked = homes.filter((home) => home.untracked);
-  const expiresAt = ttl(ctx.clock() + LONGEST_DELAY);
-  const outcomes = await ctx.pool.changeMany(
-    untracked.map(({ id, revision }) => {
-      return { key: homeKey(id), expect: { state: "scheduled", revision }, set: { expiresAt } };
-    }),
-    by,
-  );
-  for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
 }
 
 /**
@@ -151,22 +118,6 @@ async function prolongUntracked(ctx: Context, homes: readonly Home[], by: number
 function heldSince(ctx: Context, home: Home, now: number): { from?: number; start?: number } {
   const [from, start] = [heldFromNow(ctx, home, now), startsAt(home)];
   return { ...(from > home.dueAt && { from }), ...(start > home.dueAt && { start }) };
-}
-
-/**
- * Gives new marks to the notes of untracked jobs that were already there. A process that wrote or read such a note earlier may be
- * deleting it at this moment, and deletes it only with the old mark. The note must stay, because no audit finds an untracked job. A
- * note that was deleted meanwhile is written again.
- */
-async function markAnew(ctx: Context, notes: readonly Parked[], by: number): Promise<void> {
-  const marked = notes.filter(({ mark }) => mark !== undefined);
-  const outcomes = await ctx.pool.changeMany(
-    marked.map(({ pk, sk, mark = "" }) => ({ key: { pk, sk }, expect: {}, set: { mark } })),
-    by,
-  );
-  for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
-  const gone = marked.filter((_, i) => outcomes[i] === "refused");
-  for (const outcome of await ctx.pool.insert(gone, by)) if (outcome instanceof Error) throw outcome;
 }
 
 /**

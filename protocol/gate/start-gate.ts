@@ -38,8 +38,8 @@ export type KnownJobs = {
 };
 
 /**
- * Decides for each of a topic's jobs whether it may start, and when. `send` calls this function for all its jobs. `sendNow` and
- * `resend` do not: their callers know the starts of the jobs already.
+ * Decides for each of a topic's tracked jobs whether it may start, and when. `send` calls this function for all its jobs. `sendNow` and
+ * `resend` do not: their callers know the starts of the jobs already. Nothing holds an untracked job.
  * - Jobs that a pause holds are parked.
  * - In a topic with a limit each job gets a start. All senders together give at most `maxPerSecond` starts in a second. A start
  *   that a job has been given stays, unless it has passed.
@@ -55,12 +55,14 @@ export async function startGate(
   by: Deadline,
   looks?: KnownJobs,
 ): Promise<Gated> {
-  const { parked, spare } = await park(ctx, topic, jobs);
-  const unparked = jobs.filter(({ id }) => !parked.has(id));
+  const tracked = jobs.filter(({ untracked }) => !untracked);
+  const { parked, spare } = await park(ctx, topic, tracked);
+  const unparked = tracked.filter(({ id }) => !parked.has(id));
   // A job whose run crashed needs no start: its message does not run the job, but makes its reader settle the crashed run.
   const waiting = unparked.filter(({ state }) => state === "scheduled");
   const crashed = unparked.filter(({ state }) => state !== "scheduled");
-  const gated: Gated = { ready: crashed, later: [], failed: new Map(), spare };
+  const untracked = jobs.filter((home) => home.untracked);
+  const gated: Gated = { ready: [...untracked, ...crashed], later: [], failed: new Map(), spare };
   try {
     const { maxPerSecond, window } = policyOf(ctx, topic);
     if (maxPerSecond !== undefined) await giveStarts(ctx, topic, waiting, gated, by, looks);
@@ -92,9 +94,8 @@ async function giveStarts(
   looks: KnownJobs | undefined,
 ): Promise<void> {
   const now = ctx.clock();
-  // These jobs get no other start: their messages lie in the queue, or they have a start that a limit has counted and that lies ahead.
-  const keepsStart = (home: Home): boolean =>
-    looks?.behind.has(home.id) === true || (isStartCounted(home) && isStartAhead(home, now));
+  // These jobs get no other start: their messages lie in the queue, or they have a start that lies ahead.
+  const keepsStart = (home: Home): boolean => looks?.behind.has(home.id) === true || isStartAhead(home, now);
   // A job that will have expired at its start needs no start of the limit. It is sent, and its consumer ends it.
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
   const isReady = (home: Home): boolean =>
@@ -105,10 +106,7 @@ async function giveStarts(
   // them would start in one second. If the later call gave them other starts, users could use up the limit by calls that leave a
   // waiting job as it is (`onDuplicate: "keep"`).
   const isLeft = (home: Home): boolean =>
-    looks === undefined &&
-    isStartCounted(home) &&
-    hasUsableStart(home, now) &&
-    !startsOutsideWindow(ctx, home);
+    looks === undefined && hasUsableStart(home, now) && !startsOutsideWindow(ctx, home);
   const open = jobs.filter((home) => !isReady(home) && !isLeft(home));
   const parked = looks?.parked ?? (await parkedAmong(ctx, open));
   const isParked = ({ id }: Home): boolean => parked.has(id);
@@ -158,14 +156,6 @@ export function isStartAhead({ heldUntil }: Home, now: number): boolean {
 }
 
 /**
- * Says whether a limit may have counted a job's start. A start from a time when the topic had a window and no limit is not counted:
- * the window gave the same start to all its jobs.
- */
-export function isStartCounted({ uncounted, heldUntil }: Home): boolean {
-  return uncounted === undefined || uncounted !== heldUntil;
-}
-
-/**
  * Answers the ids of the jobs with `spare` that are parked. `Home.spare`: the job may have been sent before. The present sender only makes sure
  * that the job is sent. Such a job is left to the release if it is parked: the release gives it a start, and its note says since when
  * it is held.
@@ -208,7 +198,7 @@ async function holdOutsideWindow(
 }
 
 /** Answers the starts that the window of a topic without a limit gives to these jobs. */
-export function windowStarts(ctx: Context, jobs: readonly Home[]): GivenStart[] {
+function windowStarts(ctx: Context, jobs: readonly Home[]): GivenStart[] {
   const now = ctx.clock();
   return jobs.map((home) =>
     givenStartOf(ctx, home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))),
@@ -259,7 +249,7 @@ const books = new WeakMap<Context, Map<string, Book>>();
  * booked together. A batch may make hundreds of calls at the same time, one for each of its jobs. If each call booked by itself, all of
  * them would ask for the same starts.
  */
-export async function bookForJobs(
+async function bookForJobs(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],

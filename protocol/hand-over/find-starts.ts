@@ -1,4 +1,4 @@
-import { isNear, lastStart, startsAt } from "../../core/home.ts";
+import { lastStart, startsAt } from "../../core/home.ts";
 import { type Home, type Parked, parkedKey, parseNote } from "../../core/items.ts";
 import type { Wanted } from "../../core/limit.ts";
 import { bookStarts } from "../gate/book-starts.ts";
@@ -64,10 +64,7 @@ export async function findStartsForNotes(
     if (until === undefined) return [];
     // rule: parked-wait-is-no-lateness
     const from = since[i] ?? heldFromNow(ctx, home, ctx.clock());
-    const start = Math.max(until, ctx.clock());
-    // Sweeps must leave an untracked job to this release, since no claim drops a second message. The note stays until the job is sent.
-    const isSent = home.untracked === true && isNear(start, ctx.clock());
-    return { notes, hold: { home, from, until: start, isSent } };
+    return { notes, hold: { home, from, until: Math.max(until, ctx.clock()) } };
   });
   // `isExhausted`: the jobs of later notes will get no start in this release either. At the rate of a resume this is so if the turns have
   // reached `bound`. Without a rate it is so if no start is left, or if a job got no start although it could use any start before `bound`.
@@ -87,20 +84,19 @@ export async function findStartsForNotes(
 /**
  * Answers the jobs that may be given starts now. A deploy may have removed their topic for a while. Then its queue, or the permission to
  * send to the queue, is missing. The jobs' starts would be lost, and the time until the topic is back would count as lateness. So if the
- * policy does not name the topic, one job's message is sent first, as a test. If the queue does not take the message, tracked jobs stay
- * parked. If no deploy brings the topic back, sweeps record these jobs as dead in the end. The test needs a tracked job. The tested job
- * gets a second message later: a claim makes sure that it runs once, but an untracked job has no claim.
+ * policy does not name the topic, one job's message is sent first, as a test. If the queue does not take the message, the jobs stay
+ * parked. If no deploy brings the topic back, sweeps record these jobs as dead in the end. The tested job gets a second message later: a
+ * claim makes sure that it runs once.
  */
 async function startableNow(
   ctx: Context,
   topic: string,
   waiting: readonly Waiting[],
 ): Promise<readonly Waiting[]> {
-  const tried = waiting.find(({ home }) => !home.untracked)?.home;
+  const tried = waiting[0]?.home;
   if (!tried || isNamed(ctx, topic)) return waiting;
   const sent = await sendNow(ctx, [tried]);
-  if (sent.get(tried.id)?.outcome === "sent") return waiting;
-  return waiting.filter(({ home }) => home.untracked);
+  return sent.get(tried.id)?.outcome === "sent" ? waiting : [];
 }
 
 /**

@@ -1,8 +1,7 @@
-import { WRITER_DEADLINE } from "../../core/constants.ts";
-import { hasCrashed, hasExpired, isSentByRelease, startsAt } from "../../core/home.ts";
+import { hasCrashed, hasExpired } from "../../core/home.ts";
 import { type Home, homeKey, type Parked, parkedSortTime, timeOf } from "../../core/items.ts";
 import { isUnreadable } from "../../core/readable.ts";
-import { hasUsableStart, isStartAhead, isStartCounted, startsOutsideWindow } from "../gate/start-gate.ts";
+import { hasUsableStart, isStartAhead, startsOutsideWindow } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { readHomesApart } from "../store/read-job.ts";
@@ -44,10 +43,10 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
   const done: Parked[] = [];
   const unreadable: UnreadableSince[] = [];
   const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
-  // A job keeps its start if it can still use this start. In a limited topic, the limit must have counted the start, and the start must
-  // lie ahead. In a resume, a release must have given the start (`isMoved`): a start from before the pause does not count.
+  // A job keeps its start if it can still use this start. In a limited topic the start must lie ahead. In a resume, a release must have
+  // given the start (`isMoved`): a start from before the pause does not count.
   const isStartKept = (home: Home): boolean =>
-    isLimited ? isStartCounted(home) && isStartAhead(home, now) : hasUsableStart(home, now);
+    isLimited ? isStartAhead(home, now) : hasUsableStart(home, now);
   const keepsStart = (home: Home, isMoved: boolean): boolean =>
     isStartKept(home) && !startsOutsideWindow(ctx, home) && (isMoved || !run.pause);
   for (const [i, note] of notes.entries()) {
@@ -64,7 +63,7 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
       continue;
     }
     // A release may have moved the job to a start, by a new revision, and died before it sent the job. Several releases in a row may have
-    // done so. Then the note of an untracked job is all that leads to the job, because no audit finds untracked jobs.
+    // done so.
     const isMoved =
       home?.heldUntil !== undefined &&
       parkedSortTime(home) === timeOf(note.sk) &&
@@ -73,8 +72,6 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
       done.push(note);
       continue;
     }
-    // The release that gave the job this start may be about to send the job, or may die before it does. So the note stays.
-    if (home.state === "scheduled" && isBeingSent(home, now)) continue;
     const isExpired = hasExpired(home, now);
     if (home.state === "scheduled" && (isExpired || !keepsStart(home, isMoved))) {
       const these = isExpired ? expired : waiting;
@@ -94,12 +91,4 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
     expired: [...expired.values()],
     done,
   };
-}
-
-/**
- * Whether the release that gave an untracked job its start may still send the job. It sends the job within `WRITER_DEADLINE` or never.
- * Until then other releases must not send the job, since no claim drops a second message.
- */
-function isBeingSent(home: Home, now: number): boolean {
-  return isSentByRelease(home) && now < startsAt(home) + WRITER_DEADLINE;
 }

@@ -38,8 +38,7 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
     given.map(({ hold }) => hold),
   );
   const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
-  // Only jobs with near starts are sent. A job that starts later has a look at its start, and a sweep sends it. An untracked job can be
-  // cancelled only until its message may be sent, so it is not sent early.
+  // Only jobs with near starts are sent. A job that starts later has a look at its start, and a sweep sends it.
   const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
   // rule: note-outlives-the-send
   const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
@@ -52,13 +51,9 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
     near.filter((home) => !(isUntaken(home) && started.includes(home))),
     sent,
   );
-  // `undefined`: the job has changed since it was read. If it is untracked, another release may have given it a start, and may die
-  // before it sends the job. So the note stays.
-  const isDone = ({ home }: GivenStart, outcome: StartOutcome): boolean =>
-    !(outcome instanceof Error) && (outcome !== undefined || !home.untracked);
   const isUnsent = (outcome: StartOutcome): boolean =>
     outcome !== undefined && !(outcome instanceof Error) && near.includes(outcome) && isUntaken(outcome);
-  const handled = given.filter(({ hold }, i) => isDone(hold, outcomes[i]) && !isUnsent(outcomes[i]));
+  const handled = given.filter((_, i) => !(outcomes[i] instanceof Error) && !isUnsent(outcomes[i]));
   await removeByPartition(ctx, run, [...done, ...[...handled, ...ended].flatMap((job) => job.notes)]);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
   // From now on the release passes over the partitions whose homes could not be written.
@@ -79,12 +74,9 @@ async function writeStarts(
   // A move files a look at the start, and makes older messages void. After a pause, an older message may still lie in the queue, so the
   // job is moved. A job whose start is not near needs a look, and so does a late job, since the audit has passed its last look.
   const isMove = ({ home, until }: GivenStart): boolean =>
-    run.pause !== undefined ||
-    !isNear(until, now) ||
-    (!home.untracked && now - startsAt(home) >= AUDIT_AFTER);
+    run.pause !== undefined || !isNear(until, now) || now - startsAt(home) >= AUDIT_AFTER;
   const moves = holds.filter(isMove);
-  const isNoted = (one: GivenStart): boolean =>
-    one.until > one.from || one.home.heldUntil !== undefined || one.home.untracked === true;
+  const isNoted = (one: GivenStart): boolean => one.until > one.from || one.home.heldUntil !== undefined;
   const noted = holds.filter((one) => !isMove(one) && isNoted(one));
   for (const [i, outcome] of (await moveToStarts(ctx, moves, PATIENCE)).entries())
     outcomes.set(moves[i] as GivenStart, outcome);

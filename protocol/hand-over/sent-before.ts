@@ -1,15 +1,11 @@
-import { CLOCK_MARGIN, STARTS_AHEAD } from "../../core/constants.ts";
-import { isSentByRelease, startsAt } from "../../core/home.ts";
+import { startsAt } from "../../core/home.ts";
 import { type Home, type Key, parkedKey } from "../../core/items.ts";
-import { isUnreadable } from "../../core/readable.ts";
-import { chunksOf } from "../../general/batches.ts";
 import { knownResume, pauseBounds } from "../gate/known-pauses.ts";
 import { limitedTopics } from "../gate/limited-topics.ts";
 import { isStartAhead, type KnownJobs } from "../gate/start-gate.ts";
 import { isLimited, isNamed } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { readApart } from "../store/read-apart.ts";
-import { readHomesApart } from "../store/read-job.ts";
 import type { Backlogs } from "./backlog.ts";
 
 /** The error of each job whose note cannot be read, by the job's id. Sweeps and audits look at these jobs again later. */
@@ -31,7 +27,9 @@ export async function findSentOrParked(
   isUnsent: (home: Home) => boolean = () => false,
 ): Promise<{ looks: Omit<KnownJobs, "by">; unread: Unread }> {
   const now = ctx.clock();
-  const asked = homes.filter((home) => isLimited(ctx, home.topic) && !isStartAhead(home, now));
+  const asked = homes.filter(
+    (home) => !home.untracked && isLimited(ctx, home.topic) && !isStartAhead(home, now),
+  );
   if (asked.length === 0) return NOTHING_KNOWN;
   const { noted: parked, unread } = await notedOf(ctx, asked, asked.map(parkedKey));
   const behind = new Set<string>();
@@ -45,10 +43,9 @@ export async function findSentOrParked(
  * Finds the jobs that sweeps and audits leave to a release, and answers their ids. Each of them has a note, and one of these holds:
  * - Its topic is being resumed.
  * - A deploy has removed its topic's limit.
- * - Its topic has a limit, and the job is untracked.
  *
- * If a sweep sent one of these jobs too, the job would be sent twice, and no claim drops the second message of an untracked job. The job
- * would also take two starts of a limit. The job would seem late, too, because only a release records for how long the job was held.
+ * If a sweep sent one of these jobs too, the job would take two starts of a limit. The job would seem late, too, because only a release
+ * records for how long the job was held.
  */
 export async function findLeftToReleases(
   ctx: Context,
@@ -61,12 +58,11 @@ export async function findLeftToReleases(
   const resuming = new Set(topics.filter((_, i) => resumes[i] !== undefined));
   // If the list of limited topics cannot be read, any of these jobs may have a note.
   const listed = await limitedTopics(ctx).catch(() => undefined);
-  const mayWait = ({ topic, untracked }: Home): boolean =>
-    resuming.has(topic) || (isLimited(ctx, topic) ? untracked === true : (listed?.has(topic) ?? true));
-  // If a deploy has removed a topic and its queue takes no messages, releases leave its tracked jobs parked. Sweeps and audits must
-  // record these jobs as dead in the end.
-  const isLeft = (home: Home): boolean =>
-    mayWait(home) && (home.untracked === true || isNamed(ctx, home.topic));
+  const mayWait = (topic: string): boolean =>
+    resuming.has(topic) || (!isLimited(ctx, topic) && (listed?.has(topic) ?? true));
+  // If a deploy has removed a topic and its queue takes no messages, releases leave its jobs parked. Sweeps and audits must record these
+  // jobs as dead in the end.
+  const isLeft = ({ topic, untracked }: Home): boolean => !untracked && isNamed(ctx, topic) && mayWait(topic);
   const asked = homes.filter((home) => home.state === "scheduled" && isLeft(home));
   // A release may have moved a job to its start, by a new revision, and died before it sent the job. Then the note of the revision
   // before is still there.
@@ -78,47 +74,6 @@ export async function findLeftToReleases(
     [...asked, ...unsent],
     [...asked.map(parkedKey), ...keysBefore],
   );
-  // A limit gives starts only to parked jobs that are due soon. So a sweep on time reads no home a second time.
-  const soon = now + STARTS_AHEAD + CLOCK_MARGIN;
-  const mayBeReleased = (home: Home): boolean =>
-    startsAt(home) < soon || resuming.has(home.topic) || !isLimited(ctx, home.topic);
-  const doubtful = asked.filter(
-    (home) => home.untracked === true && !left.has(home.id) && !unread.has(home.id) && mayBeReleased(home),
-  );
-  const released = await releasedSince(ctx, doubtful);
-  return { left: new Set([...left, ...released.left]), unread: new Map([...unread, ...released.unread]) };
-}
-
-/**
- * Finds the jobs that a release has sent since their homes were read, or is about to send (`sentFor`). The release removes the note of a
- * job after it has sent the job. So a job without a note may have been sent a moment ago.
- */
-async function releasedSince(
-  ctx: Context,
-  homes: readonly Home[],
-): Promise<{ left: ReadonlySet<string>; unread: Unread }> {
-  const left = new Set<string>();
-  const unread = new Map<string, Error>();
-  // The homes have bodies, so only some are in memory at once.
-  for (const some of chunksOf(homes, ctx.sizes.heads)) {
-    const found = await readHomesApart(
-      ctx,
-      some.map(({ id }) => id),
-    );
-    for (const [i, { id, heldUntil }] of some.entries()) {
-      const present = found[i];
-      // A start without `sentFor` has a look. The process that filed the look may have died before it wrote the start, and the write may land
-      // only now. Then this sweep must send the job, because perhaps no other process does.
-      if (present instanceof Error) unread.set(id, present);
-      else if (
-        present &&
-        !isUnreadable(present) &&
-        present.heldUntil !== heldUntil &&
-        isSentByRelease(present)
-      )
-        left.add(id);
-    }
-  }
   return { left, unread };
 }
 

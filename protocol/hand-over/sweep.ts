@@ -6,7 +6,7 @@ import {
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { isMovedPast, isNear, isSentByRelease, startsAt } from "../../core/home.ts";
+import { isMovedPast, isNear, startsAt } from "../../core/home.ts";
 import { type Home, minuteOf, timeOf } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import { BEGINNING, beforeTime, END, type Position } from "../../core/position.ts";
@@ -220,16 +220,8 @@ function isFailure(handed: Handed): handed is Failure {
  * noted it may have died before it sent the job. So the sweep sends a job with such a start as soon as the start is near.
  */
 function isToSend({ sk, home }: Entry, limit: number, now: number): boolean {
-  if (home?.state !== "scheduled" || isMovedPast(home, sk) || isLeftToRelease(home, sk)) return false;
+  if (home?.state !== "scheduled" || isMovedPast(home, sk)) return false;
   return startsAt(home) < limit || (home.heldUntil !== undefined && isNear(home.heldUntil, now));
-}
-
-/**
- * Whether the sweep must leave an untracked job to the release that gave the job its start. If the entry is a look later than this start,
- * the look was filed because SQS did not take the job's message. Then the sweep sends the job.
- */
-function isLeftToRelease(home: Home, sk: string): boolean {
-  return isSentByRelease(home) && timeOf(sk) <= startsAt(home);
 }
 
 /**

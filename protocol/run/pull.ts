@@ -6,14 +6,7 @@ import {
   VISIBILITY_MARGIN,
 } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import {
-  isPastExpiry,
-  type Message,
-  type MessageJob,
-  newestRevisions,
-  parseMessage,
-  startOf,
-} from "../../core/message.ts";
+import { type Message, type MessageJob, newestRevisions, parseMessage, startOf } from "../../core/message.ts";
 import { hideSecondsOf } from "../../core/packs.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
 import { encodeReceipt } from "../../core/receipt.ts";
@@ -170,18 +163,8 @@ async function handOut(
       else hideFor(away, received, verdict.until + CLOCK_MARGIN - ctx.clock());
     } else away.drop.push(received.handle);
   }
-  // rule: untracked-pull-asks-for-a-pause
-  // The topic may have been paused while this call waited for messages. The claim has read the pause again, but only for tracked jobs.
-  const paused =
-    untracked.length > 0 &&
-    (await isPaused(ctx, topic).catch((error: unknown) => {
-      failures.push(error);
-      return "unknown" as const;
-    }));
   for (const { received, job } of untracked) {
-    if (isPastExpiry(job, ctx.clock())) away.drop.push(received.handle);
-    else if (paused === "unknown") hideFor(away, received, REPEAT_AFTER);
-    else if (paused || signal?.aborted) hideFor(away, received, 0);
+    if (signal?.aborted) hideFor(away, received, 0);
     else {
       started.push(job);
       pulled.push(pulledOf(job, received, leaseEnd, { topic, receivedAt }));

@@ -12,7 +12,7 @@ import {
 } from "../../core/message.ts";
 import { isUnreadable, type Unreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
-import { hasUsableStart, isStartCounted, startsOutsideWindow } from "../gate/start-gate.ts";
+import { hasUsableStart, startsOutsideWindow } from "../gate/start-gate.ts";
 import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import type { DropReason } from "../reports.ts";
@@ -146,9 +146,7 @@ function isDueByBound(ctx: Context, home: Home): boolean {
   const now = ctx.clock();
   const isDue = home.state === "scheduled" && isBeyondBound(home, now) && startsAt(home) <= now;
   return (
-    isDue &&
-    !startsOutsideWindow(ctx, home) &&
-    (!isLimited(ctx, home.topic) || (isStartCounted(home) && hasUsableStart(home, now)))
+    isDue && !startsOutsideWindow(ctx, home) && (!isLimited(ctx, home.topic) || hasUsableStart(home, now))
   );
 }
 

@@ -6,16 +6,15 @@ import {
   LONGEST_UNTRACKED_WAIT,
   VISIBILITY_MARGIN,
 } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
+import { MinutehandError, untrackedTopic } from "../../core/errors.ts";
 import { toJson } from "../../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob } from "../../core/message.ts";
 import { hideSecondsOf } from "../../core/packs.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { truncate } from "../../general/text.ts";
-import { openingOf } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import { resend, withNextRun } from "../send/resend.ts";
+import { resend } from "../send/resend.ts";
 import { claimLost, type Ending, type Settled } from "./settle.ts";
 
 /**
@@ -75,7 +74,7 @@ async function runAgain(
   dueAt: number,
 ): Promise<void> {
   const { receives: _, ...same } = job;
-  const again = withNextRun(ctx, topic, same, dueAt);
+  const again = { ...same, dueAt: new Date(dueAt).toISOString() };
   if ((await resend(ctx, topic, group, [again])).size > 0) return;
   throw new MinutehandError("unavailable", `SQS rejected a message to the ready queue of topic ${topic}`);
 }
@@ -93,7 +92,7 @@ export async function settleUntrackedPull(
   ending: Exclude<Ending, { end: "retry-in" }>,
 ): Promise<void> {
   if (ending.end === "buried") {
-    throw new MinutehandError("untracked-topic", `a job of the untracked topic ${topic} cannot be buried`);
+    throw untrackedTopic(topic, "bury");
   }
   if (ending.end === "done") return ctx.queues.remove({ topic }, [receipt.handle]);
   const { retryAfter = 0 } = ending;
@@ -105,8 +104,7 @@ export async function settleUntrackedPull(
       `delay of an untracked job must be at most ${Math.floor(longest / 1000)} s, the longest time for which SQS can still hide its message, got ${retryAfter / 1000} s`,
     );
   }
-  const wait = Math.min(openingOf(ctx, topic, now + retryAfter) - now, longest);
-  await hideUntracked(ctx, topic, receipt, wait);
+  await hideUntracked(ctx, topic, receipt, retryAfter);
 }
 
 /**

@@ -2,7 +2,6 @@ import { toJson } from "../../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob, startOf } from "../../core/message.ts";
 import { delaySecondsOf } from "../../core/packs.ts";
 import { batchesOf } from "../../general/batches.ts";
-import { openingOf } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 
@@ -43,15 +42,4 @@ export async function resend(
   return new Set(
     packs.flatMap(({ carried }, i) => (sent[i]?.outcome === "sent" ? carried.map(({ id }) => id) : [])),
   );
-}
-
-/**
- * Makes the message's entry for an untracked job's next run. The job is due at `dueAt` (ms since the epoch), and starts at the opening of
- * its topic's window if that is later.
- */
-export function withNextRun(ctx: Context, topic: string, job: MessageJob, dueAt: number): MessageJob {
-  const { heldFrom: _, heldUntil: __, ...same } = job;
-  const due = new Date(dueAt).toISOString();
-  const start = new Date(openingOf(ctx, topic, dueAt)).toISOString();
-  return { ...same, dueAt: due, ...(start > due ? { heldFrom: due, heldUntil: start } : {}) };
 }

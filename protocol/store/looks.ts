@@ -1,13 +1,4 @@
-import {
-  BATCH_PATIENCE,
-  BUCKET,
-  DAY,
-  LANDS_WITHIN,
-  NEAR,
-  STALE_AFTER,
-  WRITER_DEADLINE,
-} from "../../core/constants.ts";
-import { messageOf } from "../../core/errors.ts";
+import { BATCH_PATIENCE, BUCKET, DAY, STALE_AFTER } from "../../core/constants.ts";
 import { type Head, type Look, lookAt, timeOf, ttl } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import type { Context, Deadline } from "../ports.ts";
@@ -99,32 +90,4 @@ export async function keepDueLooks(
         what: "keeping looks at late jobs",
         error: outcome.message,
       });
-}
-
-/**
- * Stores a look for an untracked job, calls `work`, which changes and sends the job, and then removes the look. If the process dies in
- * between, or `work` throws, the look stays, and a later sweep sends the job. The look is needed because no audit finds an untracked
- * job. `work` gets the deadline of its writes.
- * @throws the error of `work`, or the error of filing the look
- */
-export async function underLook<T>(
-  ctx: Context,
-  { id, topic }: Head,
-  work: (by: Deadline) => Promise<T>,
-): Promise<T> {
-  const now = ctx.clock();
-  const by = now + WRITER_DEADLINE;
-  // A write of a process that died may land minutes later. A sweep that reads the look before then finds the job as it was, and nobody
-  // would look at the job again.
-  const look = lookAt(id, now + LANDS_WITHIN + NEAR);
-  const [filed] = await ctx.pool.insert([look], by);
-  if (filed instanceof Error) throw filed;
-  const result = await work(by);
-  try {
-    await ctx.pool.remove([look], ctx.clock() + WRITER_DEADLINE);
-  } catch (error) {
-    // If the look stays, a sweep sends the job again, and the job may run twice. An untracked job may always run twice.
-    ctx.report({ type: "trouble", topic, what: "removing a look", error: messageOf(error) });
-  }
-  return result;
 }

@@ -21,7 +21,7 @@ export function onceItemTtl(time: number, lasts = ONCE_AFTER): number {
 
 /**
  * Says whether a once item no longer answers repeated requests. TTL may delete such an item days later. An item is over if its own
- * time has passed and one of these holds: its job ended a day ago or earlier, its job is not stored, or its job is untracked.
+ * time has passed, and its job ended a day ago or earlier or is not stored.
  * @param home the home of the item's job
  */
 export function isOnceOver(
@@ -30,7 +30,7 @@ export function isOnceOver(
   now: number,
 ): boolean {
   if (expiresAt * 1000 - ONCE_SLACK > now) return false;
-  if (!home || home.untracked) return true;
+  if (!home) return true;
   return isFinished(home) && (home.finishedAt ?? 0) + ONCE_AFTER <= now;
 }
 

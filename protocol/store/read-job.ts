@@ -25,7 +25,7 @@ export function notFound(id: string): MinutehandError {
   return new MinutehandError(
     "job-not-found",
     `there is no job ${id}; a finished job is deleted after its retention, and an untracked job that was due within ` +
-      `${NEAR / 1000} s when it was enqueued is stored only if a pause, a limit or a window held it`,
+      `${NEAR / 1000} s when it was enqueued is never stored`,
     { id },
   );
 }

@@ -14,9 +14,8 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "job-already-exists": "The key has a live job. `id` is the id of that job.",
   "job-running": "Too late to cancel or move: the job runs.",
   "job-finished": "Too late to cancel or move: the job has ended.",
-  "job-handed-off":
-    "Too late to cancel: SQS may have the untracked job. See [untracked topics](tracking.md).",
-  "untracked-topic": "An untracked topic cannot do this. See [untracked topics](tracking.md).",
+  "untracked-topic":
+    "The jobs of an untracked topic only run, are retried, or fail. `message` names what was refused. See [untracked topics](tracking.md).",
   "not-a-pull-topic": "The topic is not a pull topic. `receive` and receipts are only for pull topics.",
   "claim-lost": "The claim of this receipt has ended. Stop the work.",
   "too-large": "The body or the request is larger than its [limit](limits-and-cost.md).",

@@ -35,7 +35,6 @@ const CALLS: Record<string, (client: Client, scene: Scene) => Promise<unknown>> 
     client.enqueue("orders", 1, { delay: "2h", key: "17", onDuplicate: "postpone", maxDelay: "3h" }),
   "enqueue that keeps": (client) =>
     client.enqueue("orders", 1, { delay: "2h", key: "17", onDuplicate: "keep" }),
-  "enqueue of an untracked job": (client) => client.enqueue("events", 1, { delay: 0 }),
   enqueueMany: (client) =>
     client.enqueueMany([first, second].map((body) => ({ topic: "orders", body, delay: "1h" }))),
   put: (client) => client.put("orders", "17", { body: 1, delay: "2h" }),

@@ -184,17 +184,4 @@ describe("a bulk", () => {
     const { json } = await bulk(createApi(), { ...cancel, action: "delete" });
     expect(json.detail).toBe('action must be one of cancel, run, redrive, move, got "delete"');
   });
-
-  test("of an untracked topic can only cancel", async () => {
-    const api = createApi();
-    await api.file({ topic: "events", delay: "1h" });
-    const topic = "events";
-    for (const body of [
-      { ...move, topic },
-      { ...cancel, action: "run", topic },
-      { ...cancel, action: "redrive", topic },
-    ])
-      expect(await bulk(api, body)).toMatchObject({ status: 409, json: { code: "untracked-topic" } });
-    expect((await bulk(api, { ...cancel, topic })).json).toMatchObject({ changed: 1 });
-  });
 });

@@ -162,7 +162,6 @@ describe("a request that is repeated after its topic's settings have changed", (
     ["forbid its host", { webhook: { allowHttp: true } }, asked],
     ["allow fewer attempts", { webhook: { ...before.webhook, mostAttempts: 2 } }, asked],
     ["have no receiver", {}, asked],
-    ["keep no keys", { ...before, tracking: "none" }, { ...asked, key: "k" }],
   ])("to %s still answers its job, but a new request is refused", async (_, after, body) => {
     const world = createWorld({ topics: { changed: before } });
     let api = createApi(world);

@@ -108,7 +108,7 @@ const OTHERS: Row[] = [
   badBulk({ action: "delete" }),
   ["POST", "/jobs/bulk", 400, "bad-request", { body: { action: "cancel" } }],
   ["POST", "/jobs/bulk", 404, "unknown-topic", { body: { action: "cancel", topic: "nobody" } }],
-  ["POST", "/jobs/bulk", 409, "untracked-topic", { body: { action: "run", topic: "events" } }],
+  ["POST", "/jobs/bulk", 409, "untracked-topic", { body: { action: "cancel", topic: "events" } }],
   badBulk({ action: "cancel", delay: 1 }),
   badBulk({ action: "cancel", ratePerSecond: 1 }),
   badBulk({ action: "run", dueAt: "2026-03-02T09:00:00Z" }),

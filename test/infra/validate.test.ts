@@ -147,8 +147,10 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ tracking: "none", ifLate: { after: Duration.minutes(1), do: "skip" } }),
-    'topics.work.ifLate needs a tracked topic, which records late jobs, is "none"; allowed: tracking "full"',
+    'topics.work.ifLate needs a tracked topic: the jobs of an untracked topic only run, are retried, or fail, is "none"; allowed: tracking "full"',
   ],
+  [inTopic({ tracking: "none", maxPerSecond: 2 }), "topics.work.maxPerSecond needs a tracked topic: "],
+  [inTopic({ tracking: "none", window: "09:00-18:00 UTC" }), "topics.work.window needs a tracked topic: "],
   [
     inTopic({ ifLate: { after: Duration.millis(1500), do: "skip" } }),
     "topics.work.ifLate.after must be whole seconds, is 1.5; allowed: 1 to 316224000 seconds",
@@ -250,10 +252,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [inTopic({ backoff: { initial: 10, factor: 2, max: 60, jitter: 1.1 } }), "is 1.1; allowed: 0 to 1"],
   [inTopic({ webhook: {}, consumer: "lambda" }), 'for topics without a webhook only, is "lambda"'],
-  [
-    inTopic({ webhook: {}, tracking: "none" }),
-    'needs a tracked topic, which records retries and dead jobs, is "none"',
-  ],
+  [inTopic({ webhook: {}, tracking: "none" }), "topics.work.webhook needs a tracked topic: "],
   [inTopic({ webhook: { url: "http://example.com" } }), 'webhook.url must begin with https:, is "http://'],
   [inTopic({ webhook: { url: "https://10.0.0.7/" } }), "lead to a public address"],
   [inTopic({ webhook: { timeout: Duration.seconds(31) } }), "is 31; allowed: 1 to 30 seconds"],
@@ -276,11 +275,8 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     "topics.work.spread must be whole seconds, is 90000; allowed: 0 to 86400",
   ],
   [inTopic({ spread: Duration.millis(500) }), "topics.work.spread must be whole seconds, is 0.5"],
-  [
-    inTopic({ cancelOn: PAID, tracking: "none" }),
-    'topics.work.cancelOn needs keys, which untracked jobs do not have, is "none"; allowed: tracking "full"',
-  ],
-  [inTopic({ enqueueOn: PLACED, tracking: "none" }), "topics.work.enqueueOn needs keys"],
+  [inTopic({ cancelOn: PAID, tracking: "none" }), "topics.work.cancelOn needs a tracked topic: "],
+  [inTopic({ enqueueOn: PLACED, tracking: "none" }), "topics.work.enqueueOn needs a tracked topic: "],
   [
     inTopic({ enqueueOn: PLACED, webhook: {} }),
     "enqueueOn needs webhook.url, because an event names no receiver",
@@ -386,7 +382,7 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   inTopic({ pollers: { min: 2, max: 2 } }),
   { ...inTopic({ webhook: {}, pollers: { min: 200, max: 2000 } }), maximumConcurrency: 5 },
   inTopic({ backoff: { waits: [0] } }),
-  inTopic({ window: "22:00-06:00 America/New_York", tracking: "none" }),
+  inTopic({ window: "22:00-06:00 America/New_York" }),
   inTopic({ ifLate: { after: Duration.seconds(1), do: "expire" }, consumer: "pull" }),
   inTopic({ webhook: {} }),
   inTopic({

@@ -75,15 +75,6 @@ describe("a topic that becomes tracked", () => {
     expect(await consume(world, "t", { ctx })).toMatchObject([{ id: home.id }]);
   });
 
-  test("runs no untracked job that was cancelled", async () => {
-    const { world, ctx } = changing({ tracking: "none" }, {});
-    await world.tick();
-    const job = await world.file({ topic: "t", delay: 20 * MINUTE });
-    await cancel(ctx, job.id);
-    await pass(world, ctx, HOUR);
-    expect(await consume(world, "t", { ctx })).toEqual([]);
-  });
-
   test("hands out untracked jobs, and accepts their receipts", async () => {
     const { world, ctx } = changing({ tracking: "none", consumer: "pull" }, { consumer: "pull" });
     await world.file({ topic: "t" });
@@ -202,13 +193,4 @@ describe("a topic that gets a consumer of its own instead of pullers", () => {
     }
     expect(runs).toMatchObject([{ id: pulled?.id, attempt: kind.tracking === "none" ? 1 : 2 }]);
   });
-});
-
-test("a repeat recognises a job that was sent untracked, although its topic is now tracked", async () => {
-  const { world, ctx } = changing({ tracking: "none" }, {});
-  await world.tick();
-  const asked = { topic: "t", body: "1", dueAt: world.now() + MINUTE, once: { token: "k", hash: "h" } };
-  const { home } = await enqueue(world.ctx, asked);
-  expect(await enqueue(ctx, asked)).toMatchObject({ outcome: "replayed", home: { id: home.id } });
-  expect(world.queues.messages({ topic: "t" })).toHaveLength(1);
 });

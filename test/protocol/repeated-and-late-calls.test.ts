@@ -196,21 +196,6 @@ describe("repeated and late calls", () => {
     ]);
   });
 
-  it("a cancel that came too late stays refused when it is repeated", async () => {
-    const world = createWorld();
-    await world.tick();
-    const job = await world.file({ topic: "events", delay: 215 * SECOND });
-    world.pool.hooks.before = async ({ operation }) => {
-      if (operation !== "changeMany") return;
-      delete world.pool.hooks.before;
-      await world.pass(40 * SECOND, { ticks: false });
-      await world.tick();
-    };
-    await expect(cancel(world.ctx, job.id)).rejects.toMatchObject({ code: "job-handed-off" });
-    expect(world.queues.messages({ topic: "events" }).length).toBeGreaterThan(0);
-    await expect(cancel(world.ctx, job.id)).rejects.toMatchObject({ code: "job-handed-off" });
-  });
-
   it("an Idempotency-Key that was answered with a kept job names it until a day after that job's due time", async () => {
     const world = createWorld();
     const kept = await world.file({ key, delay: 48 * HOUR });
@@ -248,21 +233,6 @@ describe("repeated and late calls", () => {
     await world.queues.send({ topic: "orders" }, [{ body: foreign?.body ?? "", delaySeconds: 0 }]);
     const ran = await consume(world, "orders");
     expect(ran.map(({ id }) => id).sort()).toEqual([a.id, b.id, c.id].sort());
-  });
-
-  it("an untracked job that is later than its expiresAfter allows does not run", async () => {
-    const world = createWorld(bulk);
-    await world.file({ topic: "bulk", expiresAfter: MINUTE });
-    await world.pass(2 * MINUTE);
-    expect(await consume(world, "bulk")).toEqual([]);
-  });
-
-  it("an Idempotency-Key used again after its day names the new untracked job, though TTL is late", async () => {
-    const world = createWorld();
-    await world.file({ topic: "events", once });
-    await world.pass(26 * HOUR, { ticks: false });
-    const second = await world.file({ topic: "events", once });
-    expect((await world.fileAll({ topic: "events", once })).home.id).toBe(second.id);
   });
 
   it("two extends at once are both granted: the claim is not lost", async () => {

@@ -108,22 +108,6 @@ test("jobs of a paused topic whose homes cannot be read do not run, and the othe
   expect(left).toEqual(new Set(sick.map(({ id }) => id)));
 });
 
-test("of a batch of untracked jobs only those in a bucket without answers are refused, with a true message", async () => {
-  const world = createWorld({
-    shards: 2,
-    topics: { t: { tracking: "none", consumer: "pull", maxPerSecond: 1 }, other: {} },
-  });
-  const dueAt = world.now() + MINUTE;
-  const jobs = Array.from({ length: 200 }, () => ({ topic: "t", body: "{}", dueAt }));
-  hideReads(world, "2026-03-01T09:01#1");
-  const outcomes = await enqueueMany(world.ctx, jobs);
-  const refused = outcomes.filter((one) => one instanceof Error);
-  const stored = world.pool.items().filter(({ pk }) => pk === "2026-03-01T09:01#1");
-  expect(refused).toHaveLength(stored.length);
-  for (const { message } of refused)
-    expect(message).toMatch(/^the job was filed, but may not have been sent to SQS: /);
-});
-
 test("callers that want the key of a job in a bucket without answers cause one read of that bucket a minute", async () => {
   const world = createWorld({ shards: 1, topics: { t: {} } });
   const { pk } = await world.file({ topic: "t", key: "k", delay: 30 * MINUTE });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DAY } from "../../core/constants.ts";
-import { bucketOf, type Item, type Key, keyItemKey, minuteOf, onceKey, parkedIn } from "../../core/items.ts";
+import { type Item, type Key, keyItemKey, onceKey, parkedIn } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import { SIZES } from "../../core/work-sizes.ts";
 import { pauseTopic } from "../../protocol/change/pause.ts";
@@ -10,13 +10,11 @@ import { tick } from "../../protocol/hand-over/tick.ts";
 import type { Change, Pool } from "../../protocol/ports.ts";
 import { readApart } from "../../protocol/store/read-apart.ts";
 import { consume } from "../support/consume.ts";
-import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../support/world.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 
 const TOPICS = {
   well: {},
   sick: {},
-  loose: { consumer: "pull", tracking: "none" },
-  limited: { consumer: "pull", tracking: "none", maxPerSecond: 5 },
 } as const;
 const JOBS = 60;
 
@@ -94,21 +92,11 @@ const resumeSick = async (world: World): Promise<void> => {
   await world.pass(MINUTE);
   await resume(world.ctx, "sick", undefined);
 };
-const pauseLoose = (world: World) => pauseTopic(world.ctx, "loose");
-const nothing = async (): Promise<void> => {};
 
 describe("while one partition gives no answer to the following, a tick sends other topics' jobs:", () => {
   test.each([
     ["writes of a paused topic's notes", "sick", "writes", pauseSick, parkedIn("sick", 0)],
     ["reads of the notes of a topic that is being resumed", "sick", "reads", resumeSick, parkedIn("sick", 0)],
-    ["reads of an untracked limited topic's notes", "limited", "reads", nothing, parkedIn("limited", 0)],
-    [
-      "writes of a minute with untracked jobs of a paused topic",
-      "loose",
-      "writes",
-      pauseLoose,
-      bucketOf(minuteOf(START + 6 * MINUTE), 0),
-    ],
   ] as const)("%s", async (_, topic, of, before, partition) => {
     const world = createWorld({ shards: 1, topics: TOPICS });
     await world.tick();
@@ -118,7 +106,7 @@ describe("while one partition gives no answer to the following, a tick sends oth
     await tickFor(world, 20);
     expect(new Set(sent(world, "well")).size).toBe(JOBS);
     mend();
-    if (before === pauseSick || before === pauseLoose) await resume(world.ctx, topic, undefined);
+    if (before === pauseSick) await resume(world.ctx, topic, undefined);
     await tickFor(world, 90);
     expect(new Set(sent(world, topic)).size).toBe(JOBS);
   });

@@ -1,12 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  AUDIT_AFTER,
-  CLOCK_MARGIN,
-  LANDS_WITHIN,
-  LOOKAHEAD,
-  NEAR,
-  WRITER_DEADLINE,
-} from "../../core/constants.ts";
+import { AUDIT_AFTER, CLOCK_MARGIN, LOOKAHEAD, NEAR, WRITER_DEADLINE } from "../../core/constants.ts";
 import { cancel, cancelMany } from "../../protocol/change/cancel.ts";
 import { redrive } from "../../protocol/change/redrive.ts";
 import { reschedule } from "../../protocol/change/reschedule.ts";
@@ -17,14 +10,13 @@ import {
   callsOf,
   dead,
   fail,
-  isAt,
   isLook,
   key,
   liveHomes,
   meanwhile,
   orders,
 } from "../support/scenes.ts";
-import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
+import { createWorld, HOUR, MINUTE, SECOND } from "../support/world.ts";
 
 describe("slow writers", () => {
   it("the constants are such that no write can take effect after the audit has passed", () => {
@@ -115,170 +107,6 @@ describe("slow writers", () => {
     );
     expect(await cancelMany(world.ctx, [job.id])).toMatchObject([{ state: "cancelled", revision: 1 }]);
     expect(await world.home(job.id)).toMatchObject({ state: "cancelled", body: "1" });
-  });
-
-  it("an untracked job counts as handed off if the sweep passed during its cancel", async () => {
-    const world = createWorld();
-    const job = await world.file({ topic: "events", delay: 215 * SECOND });
-    meanwhile(
-      world,
-      ({ operation }) => operation === "changeMany",
-      () => world.pass(10 * SECOND),
-    );
-    await expect(cancel(world.ctx, job.id)).rejects.toMatchObject({ code: "job-handed-off" });
-  });
-
-  it.each([{}, { once: { token: "t", hash: "h" } }])(
-    "an untracked job that was cancelled while its write was slow is not sent (%o)",
-    async (more) => {
-      const world = createWorld();
-      world.pool.hooks.after = async ({ operation }) => {
-        if (operation !== "insert" && operation !== "transact") return;
-        delete world.pool.hooks.after;
-        for (const { id } of liveHomes(world)) await cancel(world.ctx, id);
-        await world.pass(10 * SECOND);
-      };
-      await world.file({ topic: "events", delay: NEAR + SECOND, ...more });
-      await world.pass(5 * MINUTE);
-      expect(await consume(world, "events")).toEqual([]);
-    },
-  );
-
-  it("an untracked job that is cancelled while a call that files it is repeated is not sent", async () => {
-    const world = createWorld();
-    const job = { topic: "events", dueAt: world.now() + NEAR + SECOND, once: { token: "t", hash: "h" } };
-    const { id } = await world.file(job);
-    world.pool.hooks.after = async (call) => {
-      if (!isAt("2026-", "read")(call)) return;
-      delete world.pool.hooks.after;
-      await cancel(world.ctx, id);
-      await world.pass(10 * SECOND);
-    };
-    expect(await world.fileAll(job)).toMatchObject({ outcome: "replayed" });
-    await world.pass(5 * MINUTE);
-    expect(await consume(world, "events")).toEqual([]);
-  });
-
-  describe("two cancels of an untracked job that is almost near", () => {
-    const lateBy = { code: "job-handed-off" };
-    /** Runs `act` just after the first cancel is written. */
-    const whenWritten = (world: World, act: () => Promise<unknown>): void => {
-      world.pool.hooks.after = async ({ operation }) => {
-        if (operation !== "changeMany") return;
-        delete world.pool.hooks.after;
-        await act();
-      };
-    };
-
-    /** A job whose first cancel will be written only after a sweep has sent the job. */
-    const cancelledBehindTheSweep = async (whenSent = (_: World): void => {}) => {
-      const world = createWorld();
-      await world.pass(80 * SECOND);
-      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
-      meanwhile(
-        world,
-        ({ operation }) => operation === "changeMany",
-        async () => {
-          await world.pass(40 * SECOND);
-          whenSent(world);
-        },
-      );
-      return { world, id };
-    };
-
-    it("both succeed if one of them comes in time", async () => {
-      const world = createWorld();
-      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
-      whenWritten(world, async () => {
-        await expect(cancel(world.ctx, id)).resolves.toMatchObject({ state: "cancelled" });
-        await world.pass(2 * SECOND);
-      });
-      await expect(cancel(world.ctx, id)).resolves.toMatchObject({ state: "cancelled" });
-      await world.pass(5 * MINUTE);
-      expect(await consume(world, "events")).toEqual([]);
-    });
-
-    it("are both refused when each comes too late, and the job runs", async () => {
-      const world = createWorld();
-      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
-      whenWritten(world, async () => {
-        await world.pass(2 * SECOND);
-        await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
-      });
-      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
-      await world.pass(5 * MINUTE);
-      expect(await consume(world, "events")).toMatchObject([{ id }]);
-    });
-
-    it("are refused when the first one was written after the sweep had passed, and then died", async () => {
-      const { world, id } = await cancelledBehindTheSweep();
-      whenWritten(world, () => Promise.reject(new Error("crash")));
-      await expect(cancel(world.ctx, id)).rejects.toThrow("crash");
-      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
-      await world.pass(5 * MINUTE);
-      expect(await consume(world, "events")).toMatchObject([{ id }]);
-    });
-
-    it("lose no job when the process of a late cancel dies before it sends the job", async () => {
-      const { world, id } = await cancelledBehindTheSweep((world) =>
-        breakOnce(world, "after", ({ operation }) => operation === "change"),
-      );
-      await expect(cancel(world.ctx, id)).rejects.toMatchObject({ code: "unavailable" });
-      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
-      world.queues.purge({ topic: "events" });
-      await world.pass(LANDS_WITHIN + NEAR + MINUTE);
-      expect(await consume(world, "events")).toMatchObject([{ id }]);
-    });
-
-    it("lose no job when the process of a late cancel dies and its undo is written minutes later", async () => {
-      const { world, id } = await cancelledBehindTheSweep();
-      const original = world.pool.change;
-      const stuck: Change[] = [];
-      world.pool.change = async (change, by) => {
-        if (change.set?.state !== "scheduled") return original(change, by);
-        stuck.push(change);
-        throw new Error("crash");
-      };
-      await expect(cancel(world.ctx, id)).rejects.toMatchObject({ code: "unavailable" });
-      world.pool.change = original;
-      world.queues.purge({ topic: "events" });
-      await world.pass(6 * MINUTE);
-      for (const change of stuck) await original(change, world.now() + MINUTE);
-      expect(stuck).toHaveLength(1);
-      await world.pass(6 * MINUTE);
-      expect(await consume(world, "events")).toMatchObject([{ id }]);
-    });
-
-    it("have true answers even if the look of an undone cancel stays", async () => {
-      const { world, id } = await cancelledBehindTheSweep((world) =>
-        breakOnce(world, "before", ({ operation }) => operation === "remove"),
-      );
-      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
-      expect(world.events).toContainEqual(
-        expect.objectContaining({ type: "trouble", what: "removing a look" }),
-      );
-    });
-
-    it("do not let the job run an hour late if the first one came in time and died", async () => {
-      const world = createWorld();
-      const { id } = await world.file({ topic: "events", delay: NEAR + MINUTE });
-      whenWritten(world, () => Promise.reject(new Error("crash")));
-      await expect(cancel(world.ctx, id)).rejects.toThrow("crash");
-      await world.pass(HOUR);
-      await expect(cancel(world.ctx, id)).rejects.toMatchObject(lateBy);
-      expect(await world.home(id)).toMatchObject({ state: "cancelled" });
-      expect(await consume(world, "events")).toEqual([]);
-    });
-
-    it("are both answered as the first one was, however soon the job is due by then", async () => {
-      const world = createWorld();
-      const { id } = await world.file({ topic: "events", delay: NEAR + SECOND });
-      await cancel(world.ctx, id);
-      await world.pass(3 * MINUTE);
-      await expect(cancel(world.ctx, id)).resolves.toMatchObject({ state: "cancelled" });
-      await world.pass(5 * MINUTE);
-      expect(await consume(world, "events")).toEqual([]);
-    });
   });
 
   it("a look outlives an outage of weeks, because TTL deletes looks only long after their time", async () => {

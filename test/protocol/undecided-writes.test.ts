@@ -87,39 +87,6 @@ test("a resume continues while no looks can be written to one shard", async () =
   for (const count of others) expect(count).toBeGreaterThan(450);
 });
 
-test("untracked jobs are sent once, even by a tick that freezes before it parks them", async () => {
-  const topics = { u: { consumer: "pull", tracking: "none", maxPerSecond: 1 } } as const;
-  const world = createWorld({ shards: 1, topics });
-  await world.tick();
-  const sent: string[] = [];
-  const { send } = world.queues;
-  world.queues.send = async (queue, messages) => {
-    for (const { body } of messages)
-      sent.push(...[...body.matchAll(/"id":"(\w+)"/g)].map(([, id = ""]) => id));
-    return send.call(world.queues, queue, messages);
-  };
-  const jobs = Array.from({ length: 60 }, () => ({ topic: "u", body: "{}", dueAt: START + 270 * SECOND }));
-  await enqueueMany(world.ctx, jobs);
-  await world.pass(MINUTE);
-  await world.pass(MINUTE, { ticks: false });
-  const until = world.now() + 130 * SECOND;
-  const slow: typeof send = async (queue, messages) => {
-    const outcomes = await world.queues.send(queue, messages);
-    while (world.now() < until) await new Promise(setImmediate);
-    return outcomes;
-  };
-  const queues = Object.assign(Object.create(world.queues), { send: slow });
-  const pool = Object.create(world.pool);
-  const frozen = tick({ ...world.ctx, pool, queues }, world.now() + 150 * SECOND);
-  for (let i = 0; i < 200; i++) await new Promise(setImmediate);
-  await sentPerMinute(world, { ...world.ctx, pool: Object.create(world.pool) }, "u", 5);
-  await frozen.catch(() => {});
-  await sentPerMinute(world, world.ctx, "u", 4);
-  expect(new Set(sent).size).toBe(60);
-  // The frozen tick had sent one job before it froze.
-  expect(sent.length).toBeLessThanOrEqual(61);
-});
-
 test("a partition that decides no write is not tried again for a minute, and others are", async () => {
   const world = createWorld({ shards: 8 });
   const jobs = await Promise.all(Array.from({ length: 40 }, () => world.file({ delay: MINUTE })));

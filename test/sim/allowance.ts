@@ -7,12 +7,10 @@ export type Asked = {
   keyed: number;
   /** It has an `Idempotency-Key`. */
   isOnce: boolean;
-  /** Jobs of a batch with an `Idempotency-Key` that have once items of their own: those with a key, and untracked jobs. */
+  /** Jobs of a batch with an `Idempotency-Key` that have once items of their own: those with a key. */
   alone: number;
   /** Its topic has a limit or a window. */
   isHeld: boolean;
-  /** How many jobs of untracked topics it names by their ids. */
-  untracked: number;
 };
 
 /** The most statements of one batch. */
@@ -49,8 +47,8 @@ const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
   [/^PATCH \/jobs\//, (asked) => 4 + PROLONGED + heldOf(asked)],
   // The home only. If the condition of this write fails, the budget counts a lost race.
   [/^DELETE \/jobs\//, () => 1],
-  // Homes, looks of keyed jobs, homes again, and keys. For an untracked job that is due soon, a note that the cancel came in time.
-  [/^POST \/jobs\/cancel$/, (asked) => 4 * batchesOf(asked) + asked.untracked],
+  // Homes, looks of keyed jobs, homes again, and keys.
+  [/^POST \/jobs\/cancel$/, (asked) => 4 * batchesOf(asked)],
   // Each bucket of its range, and all jobs of a history.
   [/^POST \/jobs\/bulk$/, () => 360],
   // Each day of the dead jobs' retention twice, and ten jobs.
@@ -94,7 +92,6 @@ type About = {
   topicOf(id: string): string;
   /** Whether a topic has a limit or a window. */
   isHeld(topic: string): boolean;
-  isUntracked(topic: string): boolean;
 };
 
 /** Derives a call's cost properties from its request. */
@@ -103,7 +100,7 @@ export function askedBy(
   path: string,
   body: Body,
   isOnce: boolean,
-  { topicOf, isHeld, isUntracked }: About,
+  { topicOf, isHeld }: About,
 ): Asked {
   const { jobs = [body], ids = [] } = body;
   const [, first, second = ""] = path.split("/");
@@ -112,10 +109,9 @@ export function askedBy(
   return {
     what: `${method} ${path}`,
     jobs: ids.length || jobs.length,
-    untracked: ids.filter((id) => isUntracked(topicOf(String(id)))).length,
     keyed,
     isOnce,
-    alone: isUntracked(topic) ? jobs.length : keyed,
+    alone: keyed,
     isHeld: isHeld(topic),
   };
 }

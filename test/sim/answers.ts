@@ -5,6 +5,15 @@ import type { World } from "./world.ts";
 
 const SECOND = 1000;
 
+/** The answers to a call that an untracked topic refuses. Its jobs that are due soon are not stored, and a deployment may have removed it. */
+const REFUSALS: readonly unknown[] = ["untracked-topic", "job-not-found", "unknown-topic"];
+
+/** Tells the witness if a call that an untracked topic must refuse was answered in another way. `code`: the code in the answer. */
+export function mustRefuse({ witness }: World, what: string, answer: Answer | undefined): void {
+  if (!answer || answer.status >= 500 || REFUSALS.includes(answer.body.code)) return;
+  witness.defect(`${what} of an untracked topic was answered: ${JSON.stringify(answer)}`);
+}
+
 /** The fields of a request that say how its job should be. */
 export type Wish = { delay?: number; dueAt?: string; body?: unknown; spread?: number; maxDelay?: number };
 
@@ -45,7 +54,8 @@ export function noterOf(world: World, topic: string) {
   ): Told | undefined => {
     if (!answer || answer.status >= 300) return undefined;
     const told = answer.body as unknown as Told;
-    witness.acknowledged(told, request);
+    // An untracked topic stores no `Idempotency-Key`: a repeat files another job.
+    witness.acknowledged(told, UNTRACKED.has(topic) ? undefined : request);
     const granted = told.outcome === undefined ? changed : GRANTED.has(told.outcome);
     const looked = { from: sentAt - world.plan.skew, to: timeline.now() + world.plan.skew, spread };
     if (granted) witness.granted(told, askedBy(wish, looked), hasToken);

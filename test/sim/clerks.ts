@@ -1,13 +1,15 @@
+import { mustRefuse } from "./answers.ts";
 import type { Draws } from "./draws.ts";
 import { crowdedTopic } from "./habits.ts";
 import type { Api } from "./platform.ts";
 import { pickFrom } from "./stretch.ts";
+import { UNTRACKED } from "./topics.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const ACTIONS = ["move", "move", "cancel", "run", "redrive"] as const;
-/** Mostly tracked topics, whose jobs a bulk can also move, run and redrive. */
+/** The untracked topic refuses the bulk. */
 const CHOICE = ["orders", "orders", "orders", "work", "rush", "hooks", "logs"];
 /** A clerk's bulk is for jobs that are due from `before` ms ago until `after` ms ahead. `cancelled`: `after` of bulks that cancel. */
 const REACH = { before: 2 * MINUTE, after: 20 * MINUTE, cancelled: [3 * MINUTE, 20 * MINUTE] };
@@ -50,6 +52,10 @@ export function clerks(
 async function deal(world: World, api: Api, draws: Draws, topic: string, token?: string): Promise<void> {
   const { timeline, witness, plan, stretch } = world;
   const action = draws.pick(ACTIONS);
+  if (UNTRACKED.has(topic)) {
+    const dueAt = action === "move" ? { dueAt: iso(timeline.now()) } : {};
+    return mustRefuse(world, "a bulk", await api("POST", "/jobs/bulk", { action, topic, ...dueAt }));
+  }
   // Such a bulk makes a thousand calls. With many faults it would never finish, and without faults the budget counts the calls.
   const far = draws.chance(0.6) && action === "move" && plan.weather === "one fault";
   const near = pickFrom(draws, action === "cancel" ? REACH.cancelled : [REACH.after], stretch.reaches);

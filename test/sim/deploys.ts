@@ -1,7 +1,7 @@
 import type { TopicPolicy } from "../../core/policy.ts";
 import type { Draws } from "./draws.ts";
 import { crowdedTopic } from "./habits.ts";
-import { TOPICS } from "./topics.ts";
+import { TOPICS, UNTRACKED } from "./topics.ts";
 import type { World } from "./world.ts";
 
 const MINUTE = 60_000;
@@ -34,7 +34,7 @@ export function deploys(
       const before = world.policy.topics[topic];
       // Another deployment has removed the topic, and will add it again with its old settings.
       if (before === undefined) return;
-      if (!isRemoved) return set(world, topic, changeOf(own, before));
+      if (!isRemoved) return set(world, topic, changeOf(own, before, UNTRACKED.has(topic)));
       missing += 1;
       set(world, topic, undefined);
       timeline.at(timeline.now() + own.next() * LONGEST_ABSENCE, () => {
@@ -47,12 +47,12 @@ export function deploys(
   return () => missing === 0;
 }
 
-function changeOf(draws: Draws, policy: Partial<TopicPolicy>): Partial<TopicPolicy> {
+function changeOf(draws: Draws, policy: Partial<TopicPolicy>, isUntracked: boolean): Partial<TopicPolicy> {
   const { maxPerSecond, ...unlimited } = policy;
   return draws.pick<Partial<TopicPolicy>>([
     { ...policy, maxAttempts: draws.whole(1, 5) },
     { ...policy, backoff: { waits: draws.pick(BACKOFFS) } },
-    { ...policy, maxPerSecond: draws.pick(LIMITS) },
+    ...(isUntracked ? [] : [{ ...policy, maxPerSecond: draws.pick(LIMITS) }]),
     ...(maxPerSecond === undefined ? [] : [unlimited]),
   ]);
 }

@@ -6,7 +6,7 @@ import { beyondBudget, type Done, since } from "./budget.ts";
 import { ON_TIME } from "./faults.ts";
 import type { Api } from "./platform.ts";
 import type { Row } from "./services/expressions.ts";
-import { TOPICS, UNTRACKED } from "./topics.ts";
+import { TOPICS } from "./topics.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
@@ -23,14 +23,6 @@ const CATCHES_UP_WITHIN = 60 * MINUTE;
 const AUDIT_TRAILS = 15 * MINUTE;
 /** Time for the last job's run, and for the calls after it. ms. */
 const LAST_CALLS = 30 * SECOND;
-
-/**
- * Whether a message must be gone before a queue counts as empty. SQS hides the message of an untracked job that is retried
- * until its topic's window opens at `opensAt`, which may be tomorrow.
- */
-export function isWaitedFor({ visibleAt }: { visibleAt: number }, now: number, opensAt: number): boolean {
-  return visibleAt <= now || opensAt <= now;
-}
 
 type Filed = { id: string; topic: string; dueAt: number };
 
@@ -83,15 +75,11 @@ export function epilogueOf(
   function behind(): string | undefined {
     const now = timeline.now();
     const cursors = world.dynamo.rows().filter(({ swept }) => swept !== undefined);
-    const waiting = Object.keys(TOPICS).flatMap((topic) => {
-      const opensAt = UNTRACKED.has(topic) ? witness.freeAt(topic, now) : now;
-      return world.sqs.messages(topic).filter((message) => isWaitedFor(message, now, opensAt));
-    });
+    const waiting = Object.keys(TOPICS).flatMap((topic) => world.sqs.messages(topic));
     if (waiting.length > 0) return `${waiting.length} messages wait in their queues: ${waiting[0]?.body}`;
     const isNear = ({ swept, audited }: Row): boolean =>
       timeOf(swept?.S ?? "") > now && timeOf(audited?.S ?? "") > now - AUDIT_TRAILS;
-    // Parked jobs count even if they are untracked and their callers have died, because no other check waits for those. Jobs of a
-    // topic whose window is closed do not count, because it may stay closed for days.
+    // Parked jobs of a topic whose window is closed do not count, because it may stay closed for days.
     const parked = notes().find(({ topic }) => witness.freeAt(topic, now) === now);
     if (parked) return `job ${parked.id} is still parked`;
     return cursors.every(isNear) ? undefined : "sweep or audit have not caught up";

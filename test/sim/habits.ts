@@ -57,7 +57,7 @@ export function habitOf(seed: number, weather: Weather): Habit {
   const draws = drawsOf(seed, "habit");
   const kind = draws.pick(KINDS);
   const crowded = crowdedTopic(seed);
-  const fits = (topic: string): boolean => kind === "window" || kind === "spread" || !UNTRACKED.has(topic);
+  const fits = (topic: string): boolean => kind === "spread" || !UNTRACKED.has(topic);
   const drawn = draws.pick(Object.keys(TOPICS).filter(fits));
   const topic = crowded !== undefined && fits(crowded) ? crowded : drawn;
   const place = draws.pick(PLACES);

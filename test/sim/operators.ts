@@ -1,8 +1,9 @@
+import { mustRefuse } from "./answers.ts";
 import type { Draws } from "./draws.ts";
 import { crowdedTopic, toldTopic } from "./habits.ts";
 import type { Api } from "./platform.ts";
 import { pickFrom } from "./stretch.ts";
-import { TOPICS } from "./topics.ts";
+import { TOPICS, UNTRACKED } from "./topics.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
@@ -42,7 +43,7 @@ export function operators(
     const topic = crowded ?? told ?? own.pick(Object.keys(TOPICS));
     const time = timeline.now() + own.next() * span * 0.8;
     if (suppressed.has(`operator:${n}`)) continue;
-    paused.add(topic);
+    if (!UNTRACKED.has(topic)) paused.add(topic);
     busy += 1;
     timeline.at(time, () => void goOn(() => operate(world, api, own, topic)));
   }
@@ -57,6 +58,7 @@ export function operators(
 /** Pauses and resumes a topic several times. Sometimes it pauses a topic that is paused already. */
 async function operate(world: World, api: Api, draws: Draws, topic: string): Promise<void> {
   const { timeline, stretch } = world;
+  if (UNTRACKED.has(topic)) return mustRefuse(world, "a pause", await api("POST", `/topics/${topic}/pause`));
   for (let i = draws.whole(1, 3); i > 0; i--) {
     await hold(world, api, topic);
     await timeline.wait(pickFrom(draws, PAUSES, stretch.pauses) * SECOND);

@@ -25,11 +25,6 @@ const LANDS_WITHIN = 29_000 + 300_000;
  * one comes first, and a minute until a tick repeats the request. ms.
  */
 const RELEASED_WITHIN = 190_000;
-/** How long Lambda may still poll a paused topic's queue, and how long the last invocation may then take. ms. */
-const POLLED_FOR = 60_000 + 60_000;
-/** How long Lambda may carry out one request to poll, or not to poll. It refuses others meanwhile; the next tick repeats them. ms. */
-const WISH_LASTS = 60_000;
-const NEXT_TICK = 61_000;
 
 const UNENDED = { to: Number.POSITIVE_INFINITY, ratePerSecond: Number.POSITIVE_INFINITY, runs: 0 };
 
@@ -100,11 +95,10 @@ export function pausesOf({
     },
 
     /** For a run that starts now although its topic is paused: how many ms after the last allowed moment it starts, if it does. */
-    tooLate(topic: string, polled: boolean): number | undefined {
-      const { heldFrom, resumeAskedAt } = told(topic);
+    tooLate(topic: string): number | undefined {
+      const { heldFrom } = told(topic);
       if (heldFrom === undefined) return undefined;
-      const refusedFor = heldFrom < resumeAskedAt + WISH_LASTS ? WISH_LASTS + NEXT_TICK : 0;
-      const late = clock() - (heldFrom + (polled ? POLLED_FOR + refusedFor : PAUSE_KNOWN_FOR + claims));
+      const late = clock() - (heldFrom + PAUSE_KNOWN_FOR + claims);
       return late > 0 ? late : undefined;
     },
 

@@ -1,4 +1,3 @@
-import { LONGEST_DELAY } from "../../core/constants.ts";
 import { homeKey } from "../../core/items.ts";
 import { parseMessage } from "../../core/message.ts";
 import { SIZES } from "../../core/work-sizes.ts";
@@ -238,9 +237,7 @@ export async function simulate(
 function staying(dynamo: Dynamo, now: number, start: number): Row[] {
   // The longer a job has been held, the further ahead the audit files its next look: at most by the length of the history.
   const longestLook = LONGEST_TTL + now - start;
-  // A pause may last as long as the longest delay, and a writer may die while it parks an untracked job.
-  const longest = ({ untracked, sk }: Row): number =>
-    untracked ? LONGEST_DELAY : sk?.S?.endsWith("#look") ? longestLook : LONGEST_TTL;
+  const longest = ({ sk }: Row): number => (sk?.S?.endsWith("#look") ? longestLook : LONGEST_TTL);
   const stays = (row: Row): boolean => !(Number(row.expiresAt?.N) * 1000 < now + longest(row));
   const left = dynamo
     .rows()

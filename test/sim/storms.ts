@@ -143,7 +143,7 @@ async function file(
     await timeline.wait(repeating.next() * repeating.pick(REPEATED_WITHIN));
     results = (await call()) ?? results;
   }
-  if (!isCancelled || !results) return;
+  if (!isCancelled || !results || UNTRACKED.has(topic)) return;
   await timeline.wait(draws.next() * draws.pick([10 * SECOND, 2 * MINUTE]));
   const ids = results.flatMap(({ job: told }) => (told && draws.chance(0.9) ? told.id : []));
   const overs = ids.map((id) => witness.cancelAsked(id));

@@ -12,7 +12,7 @@ export const TOPICS: Policy["topics"] = {
   events: { consumer: "pull", tracking: "none" },
   rush: { maxPerSecond: 2, backoff: { waits: [15, 60] }, maxAttempts: 3 },
   hooks: { webhook: { url: RECEIVER, timeout: 5 }, backoff: { waits: [15, 60] } },
-  drip: { consumer: "pull", tracking: "none", maxPerSecond: 0.2 },
+  drip: { consumer: "pull", maxPerSecond: 0.2 },
 };
 
 const NAMES = Object.keys(TOPICS);

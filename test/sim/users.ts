@@ -1,10 +1,10 @@
 import { LEAST_RETENTION } from "../../core/constants.ts";
-import { batchNoterOf, noterOf, type Wish } from "./answers.ts";
+import { batchNoterOf, mustRefuse, noterOf, type Wish } from "./answers.ts";
 import type { Bus } from "./bus.ts";
 import { type Draws, mixOf, shareOf } from "./draws.ts";
 import { crowdedTopic, toldTopic, topicsOf } from "./habits.ts";
 import { menders, REDRIVE_STEPS } from "./menders.ts";
-import type { Api } from "./platform.ts";
+import type { Answer, Api } from "./platform.ts";
 import { pickFrom } from "./stretch.ts";
 import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import type { Told } from "./witness.ts";
@@ -157,7 +157,7 @@ async function user(
     ...(key !== undefined && { key, onDuplicate }),
     ...(postpones && { maxDelay: own.pick(BOUNDS) }),
     ...(own.chance(0.05) && { spread: own.pick(SPREADS) }),
-    ...(draws.chance(0.1) && { expiresAfter: draws.whole(1, 600) }),
+    ...(draws.chance(0.1) && tracked && { expiresAfter: draws.whole(1, 600) }),
     ...(draws.chance(rivals ? 0.7 : 0.2) && { maxAttempts: draws.whole(1, 2) }),
     ...(WEBHOOK_TOPICS.includes(topic) && draws.chance(0.3) && { callbackUrl: `${RECEIVER}/${n}` }),
     ...(draws.chance(0.1) && { group: draws.pick(["g", "h"]) }),
@@ -262,20 +262,20 @@ async function user(
 
   async function change(what: string, when: ReturnType<typeof time>): Promise<void> {
     const id = told?.id ?? "";
+    if (!tracked) return mustRefuse(world, what, await forbidden(what, id, when));
     const over = what.startsWith("cancel") ? witness.cancelAsked(id) : () => {};
     if (what === "cancel") {
       const answer = await caller("DELETE", `/jobs/${id}`);
       over();
       if (answer?.status === 200) witness.cancelled(answer.body as unknown as Told);
       // Without an answer the user may ask for something else while the first request is still on its way.
-      if (!answer && tracked && own.chance(0.7)) await patch(id, when);
+      if (!answer && own.chance(0.7)) await patch(id, when);
     } else if (what === "cancel many") {
       const answer = await api("POST", "/jobs/cancel", { ids: [id] });
       over();
       const [result] = (answer?.body.results ?? []) as { status: number; job?: Told }[];
       if (result?.status === 200 && result.job) witness.cancelled(result.job);
-    } else if (!tracked) return;
-    else if (what === "move") await patch(id, when);
+    } else if (what === "move") await patch(id, when);
     else if (what === "edit") await patch(id, { body: bodyNow() });
     else if (what === "replace" && key !== undefined) {
       const wish = { body: bodyNow(), ...when };
@@ -286,6 +286,29 @@ async function user(
       world.requests += REDRIVE_STEPS;
       const which = draws.chance(0.5) ? { ids: [id] } : { max: 10 };
       await api("POST", `/topics/${topic}/redrive`, { ...which, delay: draws.pick([0, 60, 600]) });
+    }
+  }
+
+  /** Makes a call that an untracked topic refuses. */
+  async function forbidden(
+    what: string,
+    id: string,
+    when: ReturnType<typeof time>,
+  ): Promise<Answer | undefined> {
+    switch (what) {
+      case "cancel":
+        return caller("DELETE", `/jobs/${id}`);
+      case "cancel many": {
+        const answer = await api("POST", "/jobs/cancel", { ids: [id] });
+        const [result] = (answer?.body.results ?? []) as { status: number; error?: Answer["body"] }[];
+        return result?.error ? { status: result.status, body: result.error } : answer;
+      }
+      case "redrive":
+        return api("POST", `/topics/${topic}/redrive`, { ids: [id] });
+      case "replace":
+        return api("PUT", `/topics/${topic}/jobs/a`, { body: bodyNow(), ...when });
+      default:
+        return caller("PATCH", `/jobs/${id}`, what === "edit" ? { body: bodyNow() } : when);
     }
   }
 

@@ -87,8 +87,6 @@ type Known = {
   parkedAt: Map<string, number>;
   /** The starts in messages that SQS accepted, by revision and by due time. */
   handedOff: Map<string, Starts>;
-  /** Whether a message said when the job expires. */
-  expires: boolean;
   /** Whether TTL deleted the untracked job's home before a sweep read it. */
   outlived: boolean;
   /** Revisions whose envelope was sent to the DLQ, and those whose envelope a fault destroyed. */
@@ -235,7 +233,6 @@ export function witnessOf(settings: {
       looks: new Set(),
       parkedAt: new Map(),
       handedOff: new Map(),
-      expires: false,
       outlived: false,
       envelopes: new Set(),
       destroyed: new Set(),
@@ -317,6 +314,8 @@ export function witnessOf(settings: {
       const buried = after.state === "cancelled" && (after.isPlaceholder || tombstones.standsFor(after));
       return (after.state === "scheduled" || buried) && after.revision === 0 ? undefined : change;
     }
+    // SQS may refuse the message of an untracked job for good. Otherwise its home is written once.
+    if (before.untracked && change !== "scheduled → dead") return `${change} of an untracked job`;
     if (!remembers(before, after)) return `${change} without its Idempotency-Keys`;
     const moved = after.revision === before.revision + 1;
     if (!moved && after.revision !== before.revision) return `${change} by several revisions`;
@@ -355,8 +354,8 @@ export function witnessOf(settings: {
       }
       case "scheduled → scheduled": {
         // Such a change may note a start, make the TTL later because of a pause, or note that an event or a call kept or sent the job.
-        const { heldFrom, heldUntil, expiresAt, keptAt, once, sentFor, uncounted } = after;
-        const may = { heldFrom, heldUntil, expiresAt, keptAt, once, sentFor, uncounted };
+        const { heldFrom, heldUntil, expiresAt, keptAt, once } = after;
+        const may = { heldFrom, heldUntil, expiresAt, keptAt, once };
         return isDeepStrictEqual(after, dropUndefined({ ...before, ...may })) ? undefined : change;
       }
       case "scheduled → cancelled":
@@ -374,13 +373,6 @@ export function witnessOf(settings: {
         return released(before) ? undefined : `${change} under a live lease`;
       case "scheduled → expired":
         return isOverdue(before) || isLate(job, before, "expire") ? undefined : `${change} too soon`;
-      case "cancelled → scheduled":
-        return before.untracked && before.inTimeAt === undefined ? undefined : change;
-      case "cancelled → cancelled":
-        // The change may only note that the cancel came in time.
-        return before.untracked && isDeepStrictEqual(after, { ...before, inTimeAt: after.inTimeAt })
-          ? undefined
-          : change;
       default:
         return change;
     }
@@ -499,10 +491,7 @@ export function witnessOf(settings: {
 
   /** Whether a job ended a day ago or earlier, so that a repeat of its request need not find it. */
   function isOnceOver(id: string): boolean {
-    const { home, handedOff } = known(id);
-    // Nothing records when an untracked job ends, so the day counts from its due time.
-    const untrackedEnd = home ? home.dueAt : Math.max(...[...handedOff.values()].map(({ to }) => to));
-    const end = home && !home.untracked ? home.finishedAt : untrackedEnd;
+    const end = known(id).home?.finishedAt;
     return end !== undefined && end + DAY <= clock() + skew;
   }
 
@@ -674,15 +663,13 @@ export function witnessOf(settings: {
         const [{ handedOff, home }, start] = [known(job.id), startOf(job)];
         if (isAnswered) countSend(known(job.id), job);
         // The message of a crashed run only makes a consumer settle the run.
-        const isToRun =
-          untracked.has(topic) || (home?.state === "scheduled" && home.revision === job.revision);
+        const isToRun = home?.state === "scheduled" && home.revision === job.revision;
         const begins = Math.max(start, Date.parse(job.sentAt ?? job.dueAt));
         const sent = `${job.id} ${job.revision} ${begins}`;
         if (!knowsTopic) sentUnknowing.add(sent);
         const isHeld = isToRun && !sentUnknowing.has(sent);
         if (isHeld && !windows.wasOpen(topic, begins - longestSend, begins))
           violate("window", job.id, `handed over to start at ${begins}, out of its window`);
-        if (job.expiresAt !== undefined) known(job.id).expires = true;
         // An untracked job that is due soon is never stored, so only its message shows that it was filed.
         recurring.created(job.id, JSON.stringify(job.body), !untracked.has(topic));
         for (const name of [`revision ${job.revision}`, `due ${Date.parse(job.dueAt)}`]) {
@@ -692,12 +679,9 @@ export function witnessOf(settings: {
       }
       messages += carried.length;
       limits.sent(topic, carried, visibleAt);
-      // A slow sender may send a start that the job's home does not have any more. A repeated request, whose first call may have
-      // died, may send an untracked job that was never stored: nothing says which start the first call booked.
+      // A slow sender may send a start that the job's home does not have any more.
       const asNoted = carried.filter(({ id, ...job }) => {
-        const { home, finds } = known(id);
-        // If a call that files an untracked job is repeated while it runs, the repeat may file the job too (docs/reference/tracking.md).
-        if (untracked.has(topic) && finds > 0) return false;
+        const { home } = known(id);
         return home ? startOf(job) === (home.heldUntil ?? startOf(job)) : weather === "calm";
       });
       for (const { id, heldUntil } of limits.startedAnew(topic, asNoted))
@@ -773,20 +757,16 @@ export function witnessOf(settings: {
       const most = Math.max(latest(run.id), isReleased && weather === "one fault" ? TICK_MISSED : 0);
       if (!again && late > most && !isRefused && !bulks.isMark(run.dueAt))
         violate("P3", run.id, `started ${late} ms late`);
-      // Untracked jobs that SQS had when a pause began all start at once after the resume, whatever the limit.
-      if (!untracked.has(run.topic)) limits.ran(run.topic);
+      limits.ran(run.topic);
       if (!again) limits.started({ id: run.id, topic: run.topic, dueAt: run.dueAt, start: to });
       if (now < from) violate("P2", run.id, `started ${from - now} ms early`);
       const { ifLate } = topics[run.topic] ?? {};
       if (ifLate && late > ifLate.after * 1000 + LONGEST_CLAIM + skew)
         violate("ifLate", run.id, `ran ${late} ms late`);
-      // Untracked jobs are not claimed: a pause holds them only because Lambda's pollers stop.
-      const polled = untracked.has(run.topic) && topics[run.topic]?.consumer !== "pull";
-      const after = polled && weather !== "calm" ? undefined : pauses.tooLate(run.topic, polled);
+      const after = pauses.tooLate(run.topic);
       if (after !== undefined)
         violate("pause", run.id, `started ${after} ms after its topic had to be quiet`);
       if (untracked.has(run.topic)) {
-        if (job.cancelled) violate("P4", run.id, "started after its cancel was acknowledged");
         job.starts.set("", (job.starts.get("") ?? 0) + 1);
         return;
       }
@@ -942,17 +922,9 @@ function isOpen({ home }: Known): boolean {
 
 /** Whether an untracked job was sent to SQS and has run. If messages can be lost, it need not have run. */
 function cameUntracked(
-  { home, acknowledged, cancelled, handedOff, expires, outlived, starts }: Known,
+  { home, acknowledged, handedOff, outlived, starts }: Known,
   mayLose: boolean,
 ): boolean {
-  if (
-    !acknowledged ||
-    cancelled ||
-    expires ||
-    outlived ||
-    (home && (!home.untracked || isFinished(home))) ||
-    home?.expiresAfter !== undefined
-  )
-    return true;
+  if (!acknowledged || outlived || (home && (!home.untracked || isFinished(home)))) return true;
   return handedOff.size > 0 && (mayLose || starts.size > 0);
 }

@@ -233,8 +233,7 @@ export function worldOf(settings: {
         const { maxPerSecond, window } = world.policy.topics[topic] ?? {};
         return maxPerSecond !== undefined || window !== undefined;
       };
-      const isUntracked = (topic: string): boolean => world.policy.topics[topic]?.tracking === "none";
-      const about = { topicOf: witness.topicOf, isHeld, isUntracked };
+      const about = { topicOf: witness.topicOf, isHeld };
       world.allowance += allowanceOf(askedBy(method, path, body, isOnce, about));
     },
     poke: (queue) => watchers.get(queue)?.(),

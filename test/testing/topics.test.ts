@@ -75,7 +75,7 @@ const REFUSED: readonly [object, string][] = [
     { handler, cancelOn: { ...PAID, tombstone: "x" } },
     "orders.cancelOn.tombstone must be seconds or a string",
   ],
-  [{ handler, cancelOn: PAID, tracking: "none" }, "cancelOn needs keys, which untracked jobs do not have"],
+  [{ handler, cancelOn: PAID, tracking: "none" }, "cancelOn needs a tracked topic"],
   [
     { handler, enqueueOn: { ...PAID, delay: 60, onDuplicate: "postpone" } },
     'topics.orders.enqueueOn.maxDelay must be given with onDuplicate "postpone", is nothing',

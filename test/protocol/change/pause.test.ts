@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { DAY, PAUSE_KNOWN_FOR } from "../../../core/constants.ts";
-import { type Home, type Item, type Pause, pausedTopicKey, pauseKey } from "../../../core/items.ts";
+import { type Item, type Pause, pausedTopicKey, pauseKey } from "../../../core/items.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
 import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
-import { park } from "../../../protocol/gate/park.ts";
 import { carryOutPauses } from "../../../protocol/hand-over/carry-out-pauses.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
@@ -412,18 +411,6 @@ test("the count of parked jobs counts each job once, not each call that changed 
   expect(report?.pause?.parked).toBe(1);
 });
 
-test("a resume that dies before it moves untracked jobs, which no audit finds, leaves their notes", async () => {
-  const world = createWorld();
-  await pauseTopic(world.ctx, "events");
-  const { id } = await world.file({ topic: "events", delay: 0 });
-  await world.pass(15 * MINUTE);
-  breakOnce(world, "before", (call) => call.operation === "changeMany");
-  await expect(resume(world.ctx, "events", undefined)).rejects.toThrow("crash");
-  expect(world.visible("events")).toEqual([]);
-  await world.pass(MINUTE);
-  expect(world.visible("events")).toMatchObject([{ id }]);
-});
-
 test("a job that was parked, moved and parked again is sent when it is resumed", async () => {
   const world = createWorld();
   await pauseTopic(world.ctx, "orders");
@@ -448,19 +435,19 @@ test("jobs that are parked ahead of their due time start at the resume's rate fr
 test("a job that is parked for a resume's rate just when the resume ends is released", async () => {
   const world = createWorld();
   await world.tick();
-  await pauseTopic(world.ctx, "events");
-  await world.file({ topic: "events", delay: 10 * MINUTE });
+  await pauseTopic(world.ctx, "work");
+  await world.file({ topic: "work", delay: 10 * MINUTE });
   await world.pass(11 * MINUTE, { ticks: false });
-  await resume(world.ctx, "events", 1);
+  await resume(world.ctx, "work", 1);
   await world.pass(11 * MINUTE, { ticks: false });
-  meanwhile(world, isAt("pause#events", "change"), () => sweepShards(world));
+  meanwhile(world, isAt("pause#work", "change"), () => sweepShards(world));
   await carryOutPauses(world.ctx, world.now() + MINUTE);
-  expect(parked(world, "events")).toHaveLength(1);
+  expect(parked(world, "work")).toHaveLength(1);
   await world.pass(MINUTE);
-  expect(parked(world, "events")).toEqual([]);
-  expect(world.visible("events")).toHaveLength(1);
+  expect(parked(world, "work")).toEqual([]);
+  expect(world.visible("work")).toHaveLength(1);
   await world.pass(15 * MINUTE);
-  expect(pauseItem(world, "events")?.expiresAt).toBeDefined();
+  expect(pauseItem(world, "work")?.expiresAt).toBeDefined();
 });
 
 test("a resume does not end before Lambda accepts the request to poll, however long that takes", async () => {
@@ -475,20 +462,6 @@ test("a resume does not end before Lambda accepts the request to poll, however l
   await resume(world.ctx, "orders", undefined);
   await world.pass(HOUR);
   expect(asked).toBe(true);
-});
-
-test("a resume that dies after moving an untracked job loses nothing, even if the queue then fails", async () => {
-  const world = createWorld();
-  await pauseTopic(world.ctx, "events");
-  const { id } = await world.file({ topic: "events" });
-  breakOnce(world, "after", isAt("2026-", "changeMany"));
-  await expect(resume(world.ctx, "events", undefined)).rejects.toThrow("crash");
-  expect(await world.home(id)).toMatchObject({ revision: 1 });
-  world.queues.trouble({ topic: "events" }, "failing");
-  await world.pass(2 * MINUTE);
-  world.queues.trouble({ topic: "events" }, undefined);
-  await world.pass(HOUR);
-  expect(world.visible("events").map((job) => job.id)).toContain(id);
 });
 
 test("a second resume at the same rate continues after the starts that the first has given", async () => {
@@ -570,174 +543,26 @@ test("a window applies to jobs that were in the queue during a pause", async () 
   expect(runs.map(({ at }) => new Date(at).toISOString().slice(11, 16))).toEqual(Array(3).fill("09:00"));
 });
 
-test.each([
-  ["of an untracked topic", { tracking: "none" }],
-  ["of an untracked topic with a limit", { tracking: "none", maxPerSecond: 1 }],
-  ["of a tracked topic with a limit", { maxPerSecond: 1 }],
-] as const)(
-  "a parked job %s is sent by the third process that releases it, after two have died before they sent it",
-  async (_, topic) => {
-    const world = createWorld({ topics: { events: topic } });
-    const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
-    await pauseTopic(world.ctx, "events");
-    await world.file({ topic: "events", delay: MINUTE });
-    await world.pass(2 * MINUTE);
-    for (const act of [
-      () => resume(process(), "events", undefined),
-      () => tick(process(), world.now() + MINUTE),
-    ]) {
-      const dead = Promise.withResolvers<void>();
-      world.queues.hooks.before = ({ operation }) =>
-        operation === "send" ? new Promise(() => dead.resolve()) : undefined;
-      void act();
-      await dead.promise;
-      delete world.queues.hooks.before;
-      await world.pass(61 * SECOND, { ticks: false });
-    }
-    await tick(world.ctx, world.now() + MINUTE);
-    expect(await runOneByOne(world, MINUTE)).toHaveLength(1);
-  },
-);
-
-describe("an untracked topic's parked jobs", () => {
-  test.each([150, 195, 205])("run once when a resume comes %i s before they are due", async (seconds) => {
-    const world = createWorld();
-    await world.pass(10 * MINUTE + 5 * SECOND);
-    await pauseTopic(world.ctx, "events");
-    for (let i = 0; i < 3; i++) await world.file({ topic: "events", delay: seconds * SECOND });
-    await world.pass(5 * SECOND);
-    await resume(world.ctx, "events", undefined);
-    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(3);
-  });
-
-  test.each([
-    ["with a limit, at once", { maxPerSecond: 1 }, undefined],
-    ["with a limit, at its rate", { maxPerSecond: 1 }, 1],
-    ["without a limit, slowly", {}, 0.05],
-  ])("run once if sweeps read them before their release does: %s", async (_, limit, rate) => {
-    const world = createWorld({ topics: { events: { tracking: "none", ...limit } } });
-    await world.pass(30 * SECOND);
-    await pauseTopic(world.ctx, "events");
-    await world.pass(40 * SECOND);
-    // Their writer parks them, at times that no sweep has reached yet.
-    for (let i = 0; i < 10; i++) await world.file({ topic: "events", delay: (190 + i) * SECOND });
-    await world.pass(5 * SECOND);
-    await resume(world.ctx, "events", rate);
-    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(10);
-  });
-
-  test("run once when the topic is resumed while no ticks come", async () => {
-    const world = createWorld();
-    await pauseTopic(world.ctx, "events");
-    for (let i = 0; i < 3; i++) await world.file({ topic: "events", delay: 4 * MINUTE });
-    await world.pass(10 * MINUTE);
-    await world.pass(5 * MINUTE, { ticks: false });
-    await resume(world.ctx, "events", undefined);
-    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(3);
-  });
-
-  test("run even if SQS does not accept their messages when they are released", async () => {
-    const world = createWorld();
-    await pauseTopic(world.ctx, "events");
-    await world.file({ topic: "events", delay: 2 * MINUTE });
-    await world.pass(SECOND);
-    world.queues.hooks.before = () => Promise.reject(new Error("SQS is down"));
-    await resume(world.ctx, "events", undefined);
-    delete world.queues.hooks.before;
-    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(1);
-  });
-
-  test("run even if the process that releases them dies before it sends them", async () => {
-    const world = createWorld();
-    await pauseTopic(world.ctx, "events");
-    await world.file({ topic: "events", delay: 2 * MINUTE });
-    await world.pass(SECOND);
-    await new Promise<void>((resolve) => {
-      world.queues.hooks.before = ({ operation }) => {
-        if (operation !== "send") return;
-        delete world.queues.hooks.before;
-        resolve();
-        return new Promise(() => {});
-      };
-      void resume(world.ctx, "events", undefined);
-    });
-    expect(await runOneByOne(world, 10 * MINUTE)).toHaveLength(1);
-  });
-
-  test.each([
-    ["", {}],
-    [" with a limit", { maxPerSecond: 50 }],
-  ])("run once even if a resume and two ticks release them at the same time%s", async (_, limit) => {
-    const world = createWorld({ topics: { events: { tracking: "none", ...limit } } });
-    const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
-    await pauseTopic(world.ctx, "events");
-    for (let i = 0; i < 200; i++) await world.file({ topic: "events" });
-    await world.pass(MINUTE);
-    const until = world.now() + MINUTE;
-    await Promise.all([
-      resume(process(), "events", undefined),
-      tick(process(), until),
-      tick(process(), until),
-    ]);
-    const runs = await runOneByOne(world, 10 * MINUTE);
-    expect(runs).toHaveLength(200);
-  });
-
-  test("run even if a tick leaves a job to another tick, which parks it again and dies before it sends", async () => {
-    const world = createWorld({ shards: 1 });
-    /** Another process, with its own memory of pauses. */
-    const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
-    await world.pass(10 * SECOND);
-    await world.file({ topic: "events", delay: 320 * SECOND });
-    await pauseTopic(process(), "events");
-    await world.pass(140 * SECOND);
-    await world.pass(28 * SECOND, { ticks: false });
-    let isNoted = false;
-    world.pool.hooks.after = ({ operation, keys }) => {
-      isNoted ||= operation === "insert" && keys.some(({ pk }) => pk.startsWith("paused#"));
-    };
-    // It reads the pause again.
-    meanwhile(
-      world,
-      ({ operation }) => isNoted && operation === "read",
-      async () => {
-        await resume(process(), "events", 1);
-        await world.pass(2 * SECOND, { ticks: false });
-        await tick(process(), world.now() + MINUTE);
-        world.queues.hooks.before = ({ operation }) =>
-          operation === "send" ? new Promise(() => dead.resolve()) : undefined;
-      },
-    );
+test("a parked job of a topic with a limit is sent by the third process that releases it, after two have died before they sent it", async () => {
+  const world = createWorld({ topics: { events: { maxPerSecond: 1 } } });
+  const process = (): Context => ({ ...world.ctx, pool: Object.create(world.pool) as Context["pool"] });
+  await pauseTopic(world.ctx, "events");
+  await world.file({ topic: "events", delay: MINUTE });
+  await world.pass(2 * MINUTE);
+  for (const act of [
+    () => resume(process(), "events", undefined),
+    () => tick(process(), world.now() + MINUTE),
+  ]) {
     const dead = Promise.withResolvers<void>();
-    void tick(process(), world.now() + MINUTE);
+    world.queues.hooks.before = ({ operation }) =>
+      operation === "send" ? new Promise(() => dead.resolve()) : undefined;
+    void act();
     await dead.promise;
     delete world.queues.hooks.before;
-    delete world.pool.hooks.after;
-    expect(await runOneByOne(world, HOUR)).toHaveLength(1);
-  });
-
-  test("go on waiting even if an earlier deletion of their note takes effect late", async () => {
-    const world = createWorld({ topics: { events: { tracking: "none", consumer: "pull" } } });
-    await pauseTopic(world.ctx, "events");
-    const { id } = await world.file({ topic: "events", delay: 2 * MINUTE });
-    const [before] = parked(world, "events");
-    await world.pool.remove([before as Item], world.now() + MINUTE);
-    const home = liveHomes(world).find((one) => one.id === id) as Home;
-    await park(world.ctx, "events", [home]);
-    await world.pool.remove([before as Item], world.now() + MINUTE);
-    expect(parked(world, "events")).toHaveLength(1);
-  });
-
-  test("go on waiting even if the process that parked them first deletes its note", async () => {
-    const world = createWorld();
-    await pauseTopic(world.ctx, "events");
-    const { id } = await world.file({ topic: "events", delay: 2 * MINUTE });
-    const [before] = parked(world, "events");
-    const home = liveHomes(world).find((one) => one.id === id) as Home;
-    await park(world.ctx, "events", [home]);
-    await world.pool.remove([before as Item], world.now() + MINUTE);
-    expect(parked(world, "events")).toHaveLength(1);
-  });
+    await world.pass(61 * SECOND, { ticks: false });
+  }
+  await tick(world.ctx, world.now() + MINUTE);
+  expect(await runOneByOne(world, MINUTE)).toHaveLength(1);
 });
 
 describe("a paused pull topic", () => {
@@ -750,20 +575,5 @@ describe("a paused pull topic", () => {
     expect(world.now()).toBe(asked + 12 * SECOND);
     await resume(world.ctx, "work", undefined);
     expect(await receive(world.ctx, "work", { max: 10, waitSeconds: 0 }, world.timers)).toHaveLength(1);
-  });
-
-  test("that is untracked keeps its jobs too: jobs that are filed during the pause are stored", async () => {
-    const world = createWorld();
-    const early = await world.file({ topic: "events", delay: 0 });
-    await pauseTopic(world.ctx, "events");
-    const late = await world.file({ topic: "events", delay: MINUTE });
-    const far = await world.file({ topic: "events", delay: HOUR });
-    await world.pass(2 * HOUR);
-    expect(await receive(world.ctx, "events", { max: 10, waitSeconds: 0 }, world.timers)).toEqual([]);
-    expect(parked(world, "events")).toHaveLength(2);
-    expect((await world.home(late.id)).expiresAt).toBeGreaterThan((world.now() + 3650 * DAY) / 1000);
-    await resume(world.ctx, "events", undefined);
-    const jobs = await receive(world.ctx, "events", { max: 10, waitSeconds: 0 }, world.timers);
-    expect(jobs.map(({ id }) => id).sort()).toEqual([early.id, late.id, far.id].sort());
   });
 });

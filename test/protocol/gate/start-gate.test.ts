@@ -13,7 +13,6 @@ import { backlogsOf } from "../../../protocol/hand-over/backlog.ts";
 import { promote } from "../../../protocol/hand-over/promote.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { findSentOrParked } from "../../../protocol/hand-over/sent-before.ts";
-import { tick } from "../../../protocol/hand-over/tick.ts";
 import type { Pool } from "../../../protocol/ports.ts";
 import { send } from "../../../protocol/send/send.ts";
 import { consume } from "../../support/consume.ts";
@@ -23,9 +22,7 @@ import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/wor
 const TOPICS = {
   slow: { maxPerSecond: 2 },
   slower: { maxPerSecond: 0.1 },
-  loose: { maxPerSecond: 2, consumer: "pull", tracking: "none" },
   free: {},
-  bare: { consumer: "pull", tracking: "none" },
 } as const;
 const limited = (): World => createWorld({ topics: TOPICS });
 
@@ -141,19 +138,6 @@ describe("a limited topic", () => {
     expect(runs).toBe(499);
   });
 
-  test("of untracked jobs stores the jobs that it parks", async () => {
-    const world = limited();
-    const filed = await fileMany(world, "loose", 500);
-    expect(filed.every((result) => "home" in result)).toBe(true);
-    const ids = new Set(sent(world, "loose").map(({ id }) => id));
-    expect(ids.size).toBe((2 * STARTS_AHEAD) / SECOND);
-    expect(mostInASecond(sent(world, "loose").map(({ start }) => start))).toBe(2);
-    const stored = world.pool.items().filter((item) => "untracked" in item);
-    expect(stored).toHaveLength(500 - ids.size);
-    await world.pass(5 * MINUTE);
-    expect(new Set(sent(world, "loose").map(({ id }) => id)).size).toBe(500);
-  });
-
   test("is resumed within its limit", async () => {
     const world = limited();
     await pauseTopic(world.ctx, "slow");
@@ -204,18 +188,6 @@ describe("a limited topic", () => {
     await send({ ...world.ctx, pool: { ...world.pool, count } }, jobs);
     expect(sent(world, "slow")).toEqual([]);
     expect(sent(world, "free")).toHaveLength(1);
-  });
-
-  test("whose counter is throttled refuses its own untracked jobs of a batch, and no other topic's", async () => {
-    const world = limited();
-    const count = async (): Promise<never> => {
-      throw new Error("throttled until the deadline");
-    };
-    const ctx = { ...world.ctx, pool: { ...world.pool, count } };
-    const jobs = ["loose", "bare"].map((topic) => ({ topic, body: "{}", dueAt: world.now() }));
-    expect(await enqueueMany(ctx, jobs)).toMatchObject([{ code: "unavailable" }, { outcome: "created" }]);
-    expect(sent(world, "loose")).toEqual([]);
-    expect(sent(world, "bare")).toHaveLength(1);
   });
 
   test("leaves no free second before a full one", async () => {
@@ -374,46 +346,22 @@ describe("a limited topic", () => {
     expect(await consume(world, "slow")).toMatchObject([{ id: home?.id }]);
   });
 
-  test("whose counters fail gets looks for its jobs and a report, delays no other topic, and acknowledges no job that is not filed", async () => {
+  test("whose counters fail gets looks for its jobs and a report, and delays no other topic", async () => {
     const world = limited();
     world.pool.hooks.before = (call) => {
       if (isAt("starts#", "count")(call)) throw new Error("down");
     };
     await fileMany(world, "free", 1, 10 * MINUTE);
-    const [loose] = await fileMany(world, "loose", 1);
-    expect(loose).toMatchObject({ code: "unavailable" });
     await fileMany(world, "slow", 2);
     const type = "hand-over-failed";
     expect(world.events).toContainEqual({ type, topic: "slow", jobs: 2, reason: "down" });
     await fileMany(world, "slow", 1, 10 * MINUTE);
     await world.pass(9 * MINUTE);
     expect(sent(world, "free")).toHaveLength(1);
-    expect([...sent(world, "slow"), ...sent(world, "loose")]).toEqual([]);
+    expect(sent(world, "slow")).toEqual([]);
     delete world.pool.hooks.before;
     await world.pass(10 * MINUTE);
     expect(new Set(sent(world, "slow").map(({ id }) => id)).size).toBe(3);
-  });
-});
-
-describe("an untracked topic's held job", () => {
-  test("is sent by the second of two sweeps if the first dies after noting its start", async () => {
-    const world = createWorld({ shards: 1, topics: TOPICS });
-    await world.pass(MINUTE);
-    await fileMany(world, "loose", 400, 4 * MINUTE + 50 * SECOND);
-    await world.pass(4 * MINUTE, { ticks: false });
-    const dead = { ...world.ctx, queues: { ...world.queues, send: () => new Promise<never>(() => {}) } };
-    const noted = new Promise<void>((resolve) => {
-      world.pool.hooks.after = ({ operation, keys }) => {
-        if (operation === "changeMany" && keys.length > 0) setImmediate(resolve);
-      };
-    });
-    void tick(dead, world.now() + MINUTE);
-    await noted;
-    delete world.pool.hooks.after;
-    await world.pass(5 * SECOND, { ticks: false });
-    await world.tick();
-    await world.pass(HOUR);
-    expect(new Set(sent(world, "loose").map(({ id }) => id)).size).toBe(400);
   });
 });
 

@@ -4,7 +4,6 @@ import type { Home } from "../../../core/items.ts";
 import { parseMessage, startOf } from "../../../core/message.ts";
 import { summaryOf } from "../../../http/job-json.ts";
 import { type Bulk, type BulkRequest, beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
-import { cancel } from "../../../protocol/change/cancel.ts";
 import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
@@ -12,11 +11,10 @@ import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { bookStarts } from "../../../protocol/gate/book-starts.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
-import { settlePulled } from "../../../protocol/run/settle-pulled.ts";
 import { send } from "../../../protocol/send/send.ts";
 import { consume } from "../../support/consume.ts";
-import { type Call, callsOf, fail, isAt, isLook, meanwhile, pull, pullOne } from "../../support/scenes.ts";
-import { breakAll, createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
+import { callsOf, fail, isAt, isLook, meanwhile, pull } from "../../support/scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 
 // The world begins at 09:00 UTC, which is 17:00 in Shanghai: an hour before these windows close, for an hour.
 const window = "19:00-18:00 Asia/Shanghai";
@@ -29,8 +27,6 @@ const windowed = (): World =>
       slow: { window, maxPerSecond: 2 },
       precise: { window, precision: "millisecond" },
       pulled: { window, consumer: "pull" },
-      loose: { window, consumer: "pull", tracking: "none" },
-      free: { window, tracking: "none" },
       gone: { window: "09:00-18:00 Mars/Olympus" },
       short: { window: "09:14-09:04 UTC" },
     },
@@ -301,84 +297,19 @@ describe("a topic with a window", () => {
       expect(runs.filter((time) => time >= second && time < second + SECOND).length).toBeLessThanOrEqual(4);
   });
 
-  test("leaves an untracked job in the pool if its note is read again after the job got its opening as start", async () => {
+  test("sends no job by what a process read before it froze", async () => {
     const world = windowed();
-    await pauseTopic(world.ctx, "free");
-    const { id } = await world.file({ topic: "free" });
+    await world.pass(HOUR - MINUTE);
+    const near = { topic: "day", body: "{}" };
+    meanwhile(world, isLook, () => world.pass(5 * MINUTE, { ticks: false }));
+    const jobs = [
+      { ...near, dueAt: world.now() },
+      { ...near, dueAt: CLOSES + MINUTE },
+    ];
+    await enqueueMany(world.ctx, jobs);
+    expect(sent(world, "day")).toEqual([]);
     await world.pass(HOUR);
-    const mend = breakAll(world, "before", isAt("paused#", "remove"));
-    await expect(resume(world.ctx, "free", undefined)).rejects.toThrow("could not be released");
-    mend();
-    await world.pass(MINUTE);
-    expect(sent(world, "free")).toEqual([]);
-    await cancel(world.ctx, id);
-    await world.pass(2 * HOUR);
-    expect(sent(world, "free")).toEqual([]);
-  });
-
-  test("of untracked jobs stores jobs that wait for it, which can be cancelled until then, and holds their retries", async () => {
-    const world = windowed();
-    await world.pass(HOUR - SECOND);
-    const early = await world.file({ topic: "loose" });
-    const [message] = world.queues.messages({ topic: "loose" });
-    expect(message?.body).not.toContain("heldUntil");
-    const { id, receipt } = await pullOne(world, "loose");
-    expect(id).toBe(early.id);
-    const failed = { end: "failed", error: "", retryAfter: 5_000 } as const;
-    await settlePulled(world.ctx, "loose", receipt, failed);
-    expect(world.queues.messages({ topic: "loose" }).map(({ visibleAt }) => visibleAt)).toEqual([OPENS]);
-    await world.pass(SECOND);
-    const job = await world.file({ topic: "loose" });
-    const other = await world.file({ topic: "loose" });
-    expect(sent(world, "loose")).toHaveLength(1);
-    expect(await held(world, job)).toMatchObject({ dueAt: CLOSES, heldUntil: OPENS });
-    expect((await world.home(job.id)).expiresAt).toBe((OPENS + 240 * HOUR) / SECOND);
-    await cancel(world.ctx, other.id);
-    await world.pass(HOUR);
-    expect((await pull(world, "loose")).map(({ id }) => id).sort()).toEqual([early.id, job.id].sort());
-  });
-
-  test("holds the retries of an untracked topic's consumer in their messages", async () => {
-    const world = windowed();
-    await world.pass(HOUR - SECOND);
-    await world.file({ topic: "free" });
-    await consume(world, "free", { run: fail });
-    expect(sent(world, "free")).toEqual([OPENS]);
-    await world.pass(HOUR - 14 * MINUTE);
-    expect(await consume(world, "free")).toEqual([]);
-    await world.pass(15 * MINUTE);
-    expect(await consume(world, "free")).toMatchObject([{ attempt: 2 }]);
-  });
-
-  test.for(["free", "day"])(
-    "sends no job of topic %s by what a process read before it froze",
-    async (topic) => {
-      const world = windowed();
-      await world.pass(HOUR - MINUTE);
-      const near = { topic, body: "{}" };
-      meanwhile(world, isLook, () => world.pass(5 * MINUTE, { ticks: false }));
-      const jobs = [
-        { ...near, dueAt: world.now() },
-        { ...near, dueAt: CLOSES + MINUTE },
-      ];
-      const filed = await enqueueMany(world.ctx, jobs);
-      expect(sent(world, topic)).toEqual([]);
-      await world.pass(HOUR);
-      const acknowledged = filed.filter((one) => "home" in one);
-      expect(acknowledged).toHaveLength(topic === "free" ? 0 : 2);
-      expect(sent(world, topic)).toEqual(acknowledged.map(() => OPENS));
-    },
-  );
-
-  test("holds an untracked job whose cancel came too late", async () => {
-    const world = windowed();
-    await world.pass(57 * MINUTE);
-    const job = await world.file({ topic: "free", delay: 215 * SECOND });
-    const isCancel = ({ operation }: Call) => operation === "changeMany";
-    meanwhile(world, isCancel, () => world.pass(10 * SECOND, { ticks: false }));
-    await expect(cancel(world.ctx, job.id)).rejects.toMatchObject({ code: "job-handed-off" });
-    expect(sent(world, "free")).toEqual([]);
-    expect(await world.home(job.id)).toMatchObject({ state: "scheduled", heldUntil: OPENS });
+    expect(sent(world, "day")).toEqual([OPENS, OPENS]);
   });
 
   test("holds a job to which another process gave a start just before it closed, and did not send", async () => {

@@ -188,10 +188,10 @@ describe("jobs that wait for their topic's limit", () => {
   });
 
   test("are found by a deployment without the limit, even if a process of the old deployment parks them", async () => {
-    const world = limited(1, { consumer: "pull", tracking: "none" });
+    const world = limited(1, { consumer: "pull" });
     const old: Context = { ...world.ctx };
     await world.tick();
-    deploy(world, { consumer: "pull", tracking: "none" });
+    deploy(world, { consumer: "pull" });
     await world.pass(HOUR);
     const jobs = Array.from({ length: 100 }, () => ({ topic: "slow", body: "{}", dueAt: world.now() }));
     await enqueueMany(old, jobs);
@@ -201,7 +201,7 @@ describe("jobs that wait for their topic's limit", () => {
   });
 
   test("stay parked if a second sweep reads them just when a pause ends", async () => {
-    const world = limited(1, { consumer: "pull", tracking: "none" });
+    const world = limited(1, { consumer: "pull" });
     await world.tick();
     const ids = await fileMany(world, 200);
     const waiting = parked(world).length;
@@ -422,19 +422,18 @@ describe("a release that dies", () => {
     ["after it has deleted a note", "after", isAt("paused#", "remove")],
     ["before it records how far it came", "before", isAt("limited", "change")],
   ];
-  for (const tracking of ["full", "none"] as const)
-    test.each(STEPS)(`%s loses no job (tracking: ${tracking})`, async (_, where, matches) => {
-      const world = limited(1, { consumer: "pull", tracking });
-      await world.tick();
-      const ids = await fileMany(world, 200);
-      await world.pass(MINUTE, { ticks: false });
-      breakOnce(world, where, matches);
-      await carryOutPauses(world.ctx, world.now() + MINUTE).catch(() => {});
-      expect(world.pool.hooks[where]).toBeUndefined();
-      await world.pass(5 * MINUTE);
-      expect(new Set(startsOf(world).keys())).toEqual(new Set(ids));
-      expect(parked(world)).toEqual([]);
-    });
+  test.each(STEPS)("%s loses no job", async (_, where, matches) => {
+    const world = limited(1, { consumer: "pull" });
+    await world.tick();
+    const ids = await fileMany(world, 200);
+    await world.pass(MINUTE, { ticks: false });
+    breakOnce(world, where, matches);
+    await carryOutPauses(world.ctx, world.now() + MINUTE).catch(() => {});
+    expect(world.pool.hooks[where]).toBeUndefined();
+    await world.pass(5 * MINUTE);
+    expect(new Set(startsOf(world).keys())).toEqual(new Set(ids));
+    expect(parked(world)).toEqual([]);
+  });
 
   test.each([50 * SECOND, 4 * MINUTE])(
     "before it sends gives its jobs other starts, because theirs have passed after %i ms",

@@ -121,18 +121,6 @@ test("a limited topic's jobs start even if Lambda hangs when ticks report many t
   expect(took).toBeLessThan(FUNCTION_TIMEOUT);
 });
 
-test("a tick stops releasing jobs shortly before the next tick, which would send untracked jobs again", async () => {
-  const world = createWorld({ shards: 1, topics: { events: { tracking: "none" } } });
-  await world.tick();
-  await pauseTopic(world.ctx, "events");
-  for (let i = 0; i < 2; i++) await fileMany(world, "events", 500);
-  await resumeTopic(world.ctx, "events", undefined);
-  await world.pass(MINUTE, { ticks: false });
-  const { took, released } = await slowTick(world, { pool: 3 * SECOND });
-  expect(released.get("events") ?? 0).toBeGreaterThan(100);
-  expect(took).toBeLessThan(MINUTE + 5 * SECOND);
-});
-
 test("each topic gets its turn before its starts are used up, however many topics have limits and are busy", async () => {
   const names = Array.from({ length: 21 }, (_, i) => `busy-${i}`);
   const topics = Object.fromEntries(names.map((topic) => [topic, { maxPerSecond: 1 }]));

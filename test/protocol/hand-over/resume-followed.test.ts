@@ -42,7 +42,6 @@ const sum = (starts: number[]): number => starts.reduce((all, some) => all + som
 
 test.each([
   ["a limit", { maxPerSecond: 2 }, undefined],
-  ["a limit, untracked", { maxPerSecond: 2, tracking: "none" }, undefined],
   ["the rate of the resume", {}, 2],
 ])("%s applies although Lambda polls only a minute after the resume", async (_, topic, rate) => {
   const world = await paused(topic);

@@ -14,7 +14,6 @@ function untracked(): World {
     topics: {
       loose: { tracking: "none", backoff },
       pulled: { consumer: "pull", tracking: "none" },
-      day: { consumer: "pull", tracking: "none", window: "01:00-11:00 UTC" },
     },
   });
 }
@@ -101,14 +100,6 @@ describe("an untracked job", () => {
       const asked = world.now();
       await retry(8 * HOUR);
       expect(await backAt(world, "pulled")).toBe(asked + 8 * HOUR);
-    });
-
-    test("comes back almost 12 hours after its receive if its window opens later", async () => {
-      const { world, receipt, until } = await afterThreeHours("day");
-      await settlePulled(world.ctx, "day", receipt, { end: "failed", error: "" });
-      const back = await backAt(world, "day");
-      expect(back).toBeGreaterThan(until - 2 * MINUTE);
-      expect(back).toBeLessThanOrEqual(until);
     });
 
     test("is handed to no other puller before its prolonged lease ends", async () => {

@@ -218,7 +218,7 @@ export const MUTANTS: readonly Mutant[] = [
     change: remove,
   },
   {
-    name: "no once item of an untracked job",
+    name: "no once item of an event's job",
     rule: "once-item-with-its-home",
     change: text(/, \w+(?=\])/, ""),
   },
@@ -412,7 +412,6 @@ export const MUTANTS: readonly Mutant[] = [
     name: "a receive ignores a pause",
     rule: "receive-asks-for-a-pause",
     change: condition(false),
-    and: { rule: "untracked-pull-asks-for-a-pause", change: value("false") },
   },
   {
     name: "a paused topic holds its shard's cursor",
@@ -438,11 +437,6 @@ export const MUTANTS: readonly Mutant[] = [
     name: "the start of a held job is ignored",
     rule: "no-start-before-the-hold-ends",
     change: without(-1),
-  },
-  {
-    name: "near untracked jobs sent beyond their topic's limit",
-    rule: "direct-jobs-keep-the-limit",
-    change: value("false"),
   },
   {
     name: "jobs handed over beyond their topic's limit",

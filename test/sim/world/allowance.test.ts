@@ -6,7 +6,6 @@ function allowance(method: string, path: string, body: object = {}, isOnce = fal
   const about = {
     topicOf: (id: string) => ({ limited: "rush", note: "logs" })[id] ?? "orders",
     isHeld: (topic: string) => topic === "rush",
-    isUntracked: (topic: string) => topic === "logs",
   };
   return allowanceOf(askedBy(method, path, body, isOnce, about));
 }
@@ -21,7 +20,6 @@ it("a call may cost what its kind takes, and more with a key, a token, a limit o
   expect(allowance("POST", "/jobs/batch", { jobs })).toBe(plain + 1);
   expect(allowance("DELETE", "/jobs/any")).toBe(1);
   expect(allowance("POST", "/jobs/cancel", { ids: jobs })).toBe(8);
-  expect(allowance("POST", "/jobs/cancel", { ids: ["note", "note", "any"] })).toBe(4 + 2);
   expect(allowance("PATCH", "/jobs/limited")).toBeGreaterThan(allowance("PATCH", "/jobs/any"));
 });
 
