@@ -40,7 +40,7 @@ export function laterOf(one: Position, other: Position): Position {
 
 const POSITION = /^\d{13}$|[ ~]$/;
 
-export function isPosition(value: unknown): value is Position {
+function isPosition(value: unknown): value is Position {
   return typeof value === "string" && POSITION.test(value);
 }
 
