@@ -90,15 +90,15 @@ describe("doctor", () => {
     await world.tick();
     await bury();
     await call("POST", "/topics/orders/pause");
-    await world.pass(2 * MINUTE, { ticks: false });
+    await world.pass(160 * SECOND, { ticks: false });
     const warned = await type(api, ["doctor"]);
-    expect(warned.out).toMatch(/^warning {2}sweep: 120 s behind; see the tick's log/m);
+    expect(warned.out).toMatch(/^warning {2}sweep: 160 s behind; see the tick's log/m);
     expect(warned.out).toMatch(/^warning {2}topic work: 1 dead job; minutehand dead work, then redrive$/m);
     expect(warned.out).toMatch(/^warning {2}topic orders: paused since .*; minutehand resume orders$/m);
     expect(warned.code).toBe(0);
     await world.pass(MINUTE, { ticks: false });
     const failed = await type(api, ["doctor"]);
-    expect(failed.out).toMatch(/^failed {3}sweep: 180 s behind/m);
+    expect(failed.out).toMatch(/^failed {3}sweep: 220 s behind/m);
     expect(failed).toMatchObject({ code: 1, err: "minutehand: 1 of the checks failed\n" });
   });
 

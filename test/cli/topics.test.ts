@@ -33,7 +33,8 @@ describe("topics", () => {
   test.each([
     [0, "on time"],
     [57, "on time"],
-    [118.4, "118 s behind"],
+    [149.6, "on time"],
+    [151.4, "151 s behind"],
   ])("a sweep lag of %d s is shown as %s", (lag, text) => {
     expect(sweepText(lag)).toBe(text);
   });

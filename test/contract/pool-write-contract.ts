@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Item, Key } from "../../core/items.ts";
+import type { Item } from "../../core/items.ts";
 import { BEGINNING, END } from "../../core/position.ts";
 import type { Attribute } from "../../protocol/ports.ts";
 import { itemAt, numbers } from "./contract-items.ts";
@@ -180,25 +180,6 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       await pool().remove(keys.slice(0, 1), by());
       await pool().remove([], by());
       expect((await pool().page(pk, BEGINNING, END, 100)).items).toEqual([]);
-    });
-
-    test("removes an item with a mark, unless the mark has changed", async () => {
-      const pk = partition();
-      const keys = ["a", "b", "c"].map((sk) => ({ pk, sk }));
-      const [same, other, unmarked] = keys as [Key, Key, Key];
-      await pool().insert(
-        [itemAt(same, { mark: "1" }), itemAt(other, { mark: "2" }), itemAt(unmarked, {})],
-        by(),
-      );
-      await pool().remove(
-        [...keys, { pk, sk: "gone" }].map((key) => ({ ...key, mark: "1" })),
-        by(),
-      );
-      expect(await pool().read(keys)).toEqual([
-        undefined,
-        itemAt(other, { mark: "2" }),
-        itemAt(unmarked, {}),
-      ]);
     });
 
     test("an object that a caller gave or got does not share data with the pool", async () => {

@@ -98,7 +98,6 @@ describe("a job that is postponed", () => {
     expect(home).toMatchObject({
       dueAt: world.now(),
       attempt: 0,
-      restarts: 1,
       postponeUntil: START + MINUTE,
     });
     expect(await consume(world, "orders")).toMatchObject([{ attempt: 1 }]);

@@ -34,13 +34,13 @@ function planFrom(seed: number, start: number) {
 /** A world without users and without faults. `carriesLineage`: see `worldOf`. `logs`: settings of the topic `logs`. */
 function calmWorld(
   carriesLineage = false,
-  logs: Partial<TopicPolicy> = {},
+  orders: Partial<TopicPolicy> = {},
   onViolation: (violation: Violation) => void = () => {},
 ) {
   const habit = habitOf(CALM, "calm");
   const timeline = timelineFrom(habit.start);
   const plan = planFrom(CALM, habit.start);
-  const topics = { ...TOPICS, logs: { ...TOPICS.logs, ...logs } };
+  const topics = { ...TOPICS, orders: { ...TOPICS.orders, ...orders } };
   const { weather, skew, latest, burns } = plan;
   const witness = witnessOf({
     ...{ clock: timeline.now, weather, skew, latest, burns, unwanted: UNWANTED, untracked: UNTRACKED },
@@ -142,16 +142,21 @@ it("only a sender whose deployment does not have the topic may send a job that s
   const violations: string[] = [];
   const window = "00:00-00:01 UTC";
   const world = calmWorld(false, { window }, ({ promise }) => violations.push(promise));
-  const dueAt = new Date(world.timeline.now()).toISOString();
-  const later = new Date(world.timeline.now() + MINUTE).toISOString();
+  const now = world.timeline.now();
+  const dueAt = new Date(now).toISOString();
+  const later = new Date(now + MINUTE).toISOString();
+  const id = drawJobId(now, 2, seededBytes(1));
+  const home = { ...homeKey(id), v: ITEM_VERSION, id, topic: "orders", body: "{}", state: "scheduled" };
+  const times = { dueAt: now, wantedAt: now, createdAt: now, revision: 0, attempt: 0 };
+  world.witness.written(undefined, toAttributes({ ...home, ...times }));
   const handOver = async (name: string, sentAt: string): Promise<void> => {
-    const job = { id: "01KJMA1CVX010WANM89ZDTBV3W", revision: 0, attempt: 1, dueAt, sentAt, body: {} };
-    const body = JSON.stringify({ v: MESSAGE_VERSION, topic: "logs", jobs: [job] });
-    const sent = world.start(name).ctx.queues.send({ topic: "logs" }, [{ body, delaySeconds: 0 }]);
+    const job = { id, revision: 0, attempt: 1, dueAt, sentAt, body: {} };
+    const body = JSON.stringify({ v: MESSAGE_VERSION, topic: "orders", jobs: [job] });
+    const sent = world.start(name).ctx.queues.send({ topic: "orders" }, [{ body, delaySeconds: 0 }]);
     await world.timeline.run(world.timeline.now() + MINUTE, () => false);
     expect(await sent).toEqual([{ outcome: "sent" }]);
   };
-  const { logs: _, ...others } = world.policy.topics;
+  const { orders: _, ...others } = world.policy.topics;
   const whole = world.policy;
   world.policy = { ...whole, topics: others };
   await handOver("tick-1", dueAt);
@@ -184,7 +189,7 @@ it("an untracked job is waited for until it is handed over, though its caller ha
   const world = calmWorld();
   const now = world.timeline.now();
   const id = drawJobId(now + MINUTE, 2, seededBytes(1));
-  const home = { ...homeKey(id), v: ITEM_VERSION, id, topic: "logs", body: "{}", state: "scheduled" };
+  const home = { ...homeKey(id), v: ITEM_VERSION, id, topic: "orders", body: "{}", state: "scheduled" };
   const times = { dueAt: now + MINUTE, wantedAt: now + MINUTE, createdAt: now, revision: 0, attempt: 0 };
   world.witness.written(undefined, toAttributes({ ...home, ...times, untracked: true }));
   expect(world.witness.unfinished(false)).toEqual([id]);
