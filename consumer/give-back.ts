@@ -86,13 +86,9 @@ async function handOverAgain(
 ): Promise<Set<string>> {
   const tracked = jobs.filter((job) => !job.untracked);
   const readAt = ctx.clock();
-  const homes = await readHomesApart(
-    ctx,
-    tracked.map(({ id }) => id),
-  );
-  const waiting = homes.flatMap((home, i) =>
-    home && !(home instanceof Error) && home.state === "scheduled" && home.revision === tracked[i]?.revision
-      ? home
+  const waiting = (await readHomesApart(ctx, tracked)).flatMap(([{ revision }, read]) =>
+    read.is === "found" && read.value.state === "scheduled" && read.value.revision === revision
+      ? read.value
       : [],
   );
   // If the limit gave a job a start that has just passed, `send` alone would leave the job to the sender that gave the start.

@@ -53,6 +53,11 @@ export function untrackedTopic(topic: string, what: string): MinutehandError {
   );
 }
 
+/** Answers anything that was thrown as an `Error`. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(messageOf(thrown));
+}
+
 /** Answers the message of anything that was thrown. Never throws. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown === "string") return thrown;

@@ -180,19 +180,18 @@ async function storeHomes(ctx: Context, named: readonly Named[], by: number): Pr
 
 /** Answers a repeat with its jobs, and stores the homes that are missing. */
 async function replay(ctx: Context, named: readonly Named[], by: number): Promise<Answer[]> {
-  const homes = await readHomesApart(
+  const reads = await readHomesApart(
     ctx,
-    named.map(({ home }) => home.id),
+    named.map((one) => ({ ...one, id: one.home.id })),
   );
   const refused: Answer[] = [];
   const found: Named[] = [];
   const missing: Named[] = [];
-  for (const [i, one] of named.entries()) {
+  for (const [one, read] of reads) {
     const { asked } = one;
-    const home = homes[i];
-    if (home instanceof Error) refused.push([asked, notFiledError(home)]);
-    else if (isUnreadable(home)) refused.push([asked, unreadableError(home)]);
-    else if (home) found.push({ asked, home });
+    if (read.is === "unknown") refused.push([asked, notFiledError(read.error)]);
+    else if (read.is === "unreadable") refused.push([asked, unreadableError(read.home)]);
+    else if (read.is === "found") found.push({ asked, home: read.value });
     else if (asked.job.refusal) refused.push([asked, asked.job.refusal]);
     else missing.push(one);
   }

@@ -2,7 +2,6 @@ import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { type MinutehandError, notFiledError, notSentError } from "../../core/errors.ts";
 import { isNear, mayBeSwept, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
-import { isUnreadable } from "../../core/readable.ts";
 import type { Enqueued } from "../new-job.ts";
 import type { Context } from "../ports.ts";
 import { sendIfNear, sendNow } from "../send/send.ts";
@@ -101,17 +100,12 @@ async function storeOnce(
   // The id of a job without a once item was drawn for this call. So if DynamoDB says that its home exists already, this call has stored the
   // home and the answer was lost.
   const doubtful = homes.filter(({ once }, i) => once !== undefined && inserted[i] === "exists");
-  const found = await readHomesApart(
-    ctx,
-    doubtful.map(({ id }) => id),
-  );
   const replayed: Home[] = [];
-  for (const [i, home] of doubtful.entries()) {
-    const stored = found[i];
-    if (stored instanceof Error) failed.set(home, stored);
-    else if (isUnreadable(stored)) failed.set(home, unreadableError(stored));
+  for (const [home, read] of await readHomesApart(ctx, doubtful)) {
+    if (read.is === "unknown") failed.set(home, read.error);
+    else if (read.is === "unreadable") failed.set(home, unreadableError(read.home));
     // If the times of filing are the same, the answer to our own insert was lost.
-    else if (stored && stored.createdAt !== home.createdAt) replayed.push(stored);
+    else if (read.is === "found" && read.value.createdAt !== home.createdAt) replayed.push(read.value);
   }
   return { failed, replayed };
 }

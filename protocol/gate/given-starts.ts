@@ -13,11 +13,11 @@ export type GivenStart = {
   readonly until: number;
 };
 
-/**
- * What became of a job that was given a start: its home afterwards, `undefined` if the job has changed since it was read, or the
- * error if the outcome is unknown.
- */
-export type StartOutcome = Home | undefined | Error;
+/** What became of a job that was given a start. `given`: `home` is its home afterwards. `changed`: the job has changed since it was read. */
+export type StartOutcome =
+  | { readonly is: "given"; readonly home: Home }
+  | { readonly is: "changed" }
+  | { readonly is: "unknown"; readonly error: Error };
 
 /**
  * Moves many waiting jobs to later starts. Their `dueAt` stays, so that users can see how long the jobs are held. As in any move,
@@ -39,7 +39,9 @@ export async function moveToStarts(
   const outcomes = await writeStarts(ctx, moved, ctx.clock() + patience, ({ home }) => ({
     revision: home.revision + 1,
   }));
-  return filed.map((look) => (look instanceof Error ? look : outcomes.shift()));
+  return filed.map((look) =>
+    look instanceof Error ? { is: "unknown", error: look } : (outcomes.shift() as StartOutcome),
+  );
 }
 
 /**
@@ -73,18 +75,18 @@ async function writeStarts(
     refused.map(({ home }) => home.id),
     "giving starts to jobs",
   );
-  return holds.map((one, i) => {
+  return holds.map((one, i): StartOutcome => {
     const outcome = outcomes[i] ?? new Error("no answer");
-    if (outcome instanceof Error) return outcome;
+    if (outcome instanceof Error) return { is: "unknown", error: outcome };
     const held: Home = { ...one.home, ...changes[i]?.set };
-    if (outcome === "changed") return held;
+    if (outcome === "changed") return { is: "given", home: held };
     // The write may have been refused because an earlier try, whose answer was lost, was applied. A start that another process gave
     // the job is as good.
     const stands = found[refused.indexOf(one)];
     return stands?.state === "scheduled" &&
       stands.revision === held.revision &&
       stands.heldUntil !== undefined
-      ? { ...stands, ...(one.home.spare && { spare: true as const }) }
-      : undefined;
+      ? { is: "given", home: { ...stands, ...(one.home.spare && { spare: true as const }) } }
+      : { is: "changed" };
   });
 }

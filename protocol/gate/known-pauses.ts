@@ -1,11 +1,12 @@
 import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
-import { messageOf } from "../../core/errors.ts";
+import { asError } from "../../core/errors.ts";
 import { heldFromAt, startsAt } from "../../core/home.ts";
 import { type Home, type Limited, limitedKey, type Pause, pauseKey } from "../../core/items.ts";
 import { isPauseOver, pausedFor } from "../../core/pauses.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { isLimited } from "../policy.ts";
 import type { Context, Pool } from "../ports.ts";
+import { type Read, readOf } from "../store/read.ts";
 import { createSilences } from "../store/silence.ts";
 
 /** What this process has read last about a topic. Times are ms since the epoch. */
@@ -140,8 +141,8 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
   const begun = ctx.clock();
   const unknown = new Map<string, unknown>();
   for (const topic of topics) {
-    const last = silences.errorOf(ctx, topic);
-    if (last) unknown.set(topic, last);
+    const silence = silences.of(ctx, topic);
+    if (silence) unknown.set(topic, silence.error);
   }
   const asked = [...new Set(topics)].filter((topic) => !unknown.has(topic));
   try {
@@ -250,20 +251,17 @@ export async function readPauses(ctx: Context, topics: readonly string[]): Promi
   });
 }
 
-/** Reads pauses as `readPauses` does. If they cannot be read together, reads each by itself, and answers an error for each that fails. */
-export async function readPausesApart(
-  ctx: Context,
-  topics: readonly string[],
-): Promise<(Pause | undefined | Error)[]> {
+/** Reads pauses as `readPauses` does. If they cannot be read together, reads each by itself. */
+export async function readPausesApart(ctx: Context, topics: readonly string[]): Promise<Read<Pause>[]> {
   try {
-    return await readPauses(ctx, topics);
+    return (await readPauses(ctx, topics)).map(readOf);
   } catch {
     return Promise.all(
-      topics.map(async (topic) => {
+      topics.map(async (topic): Promise<Read<Pause>> => {
         try {
-          return (await readPauses(ctx, [topic]))[0];
+          return readOf((await readPauses(ctx, [topic]))[0]);
         } catch (error) {
-          return error instanceof Error ? error : new Error(messageOf(error));
+          return { is: "unknown", error: asError(error) };
         }
       }),
     );

@@ -4,7 +4,7 @@ import { isFinished, isRunning, lastStart, startsAt } from "../../core/home.ts";
 import { type Home, ITEM_VERSION, type Parked, parkedIn, parkedKey } from "../../core/items.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { BEGINNING, END, type Position } from "../../core/position.ts";
-import { isUnreadable, type Unreadable } from "../../core/readable.ts";
+import type { Unreadable } from "../../core/readable.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { askUnlessSilent } from "../store/silence.ts";
@@ -164,18 +164,19 @@ export async function readHomesStartingBefore(
   const held = jobs.filter((job) => startOf(job) < before);
   if (held.length === 0) return { homes: [], unread: new Set() };
   const now = ctx.clock();
-  const found = await readHomesApart(
-    ctx,
-    held.map(({ id }) => id),
-  );
   const homes: Home[] = [];
   const unread = new Set<string>();
   const unreadable: Unreadable[] = [];
-  for (const [i, { id, revision }] of held.entries()) {
-    const home = found[i];
-    if (home instanceof Error) unread.add(id);
-    else if (isUnreadable(home)) unreadable.push(home);
-    else if (home?.revision === revision && !isFinished(home) && !isRunning(home, now)) homes.push(home);
+  for (const [{ id, revision }, read] of await readHomesApart(ctx, held)) {
+    if (read.is === "unknown") unread.add(id);
+    else if (read.is === "unreadable") unreadable.push(read.home);
+    else if (
+      read.is === "found" &&
+      read.value.revision === revision &&
+      !isFinished(read.value) &&
+      !isRunning(read.value, now)
+    )
+      homes.push(read.value);
   }
   reportUnreadable(ctx, "parking jobs", unreadable);
   return { homes, unread };

@@ -1,5 +1,5 @@
 import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
-import { messageOf } from "../../core/errors.ts";
+import { asError } from "../../core/errors.ts";
 import { hasExpired, isBeyondBound, isNear, lastStart, startsAt } from "../../core/home.ts";
 import { type Home, type Limited, type Parked, parkedKey } from "../../core/items.ts";
 import { nextOpening } from "../../cron/window.ts";
@@ -7,7 +7,7 @@ import { batchConcurrentCalls } from "../../general/batches.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
-import { type GivenStart, moveToStarts, noteStarts } from "./given-starts.ts";
+import { type GivenStart, moveToStarts, noteStarts, type StartOutcome } from "./given-starts.ts";
 import { heldFromNow, knownFollowedAt, knownLimited, limitedNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 import { park } from "./park.ts";
@@ -74,7 +74,7 @@ export async function startGate(
       else gated.ready.push(...free);
     }
   } catch (error) {
-    const failure = error instanceof Error ? error : new Error(messageOf(error));
+    const failure = asError(error);
     const settled = new Set([...gated.ready, ...gated.later]);
     for (const home of waiting) if (!settled.has(home)) gated.failed.set(home.id, failure);
   }
@@ -224,18 +224,19 @@ export function startsOutsideWindow(ctx: Context, home: Home): boolean {
 async function sortByOutcome(
   ctx: Context,
   holds: readonly GivenStart[],
-  outcomes: readonly (Home | undefined | Error)[],
+  outcomes: readonly StartOutcome[],
   { ready, failed }: Gated,
   isReady: (home: Home) => boolean = () => true,
 ): Promise<void> {
   for (const [i, { home }] of holds.entries()) {
-    const held = outcomes[i];
-    if (held instanceof Error) failed.set(home.id, held);
+    const outcome = outcomes[i] as StartOutcome;
+    if (outcome.is === "unknown") failed.set(home.id, outcome.error);
+    if (outcome.is !== "given") continue;
     // Another process may have given the job its start. The job is sent with that start too, unless the start has passed and the window
     // has shut since.
-    else if (held && startsOutsideWindow(ctx, held))
+    if (startsOutsideWindow(ctx, outcome.home))
       failed.set(home.id, new Error("the topic's window has shut since the job's start"));
-    else if (held && isReady(held)) ready.push(held);
+    else if (isReady(outcome.home)) ready.push(outcome.home);
   }
 }
 

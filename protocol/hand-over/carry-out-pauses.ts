@@ -9,6 +9,7 @@ import { limitedTopics, listLimited } from "../gate/limited-topics.ts";
 import { countParked } from "../gate/park.ts";
 import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
+import type { Read } from "../store/read.ts";
 import { shardsToRead } from "../store/shards.ts";
 import { release } from "./release.ts";
 
@@ -57,14 +58,9 @@ export async function carryOutPauses(ctx: Context, until: number): Promise<void>
   ]);
   // A deploy may have removed a topic, or a topic's limit, while jobs were parked. Then the policy does not name the topic or its limit.
   const topics = [...new Set([...inPolicy, ...limited, ...paused])];
-  const pauses = await readPausesApart(ctx, topics);
+  const reads = await readPausesApart(ctx, topics);
   const sick = new Set<string>();
-  const readTopics = topics.flatMap((topic, i): ReleasableTopic[] => {
-    const pause = pauses[i];
-    if (!(pause instanceof Error)) return [{ topic, pause }];
-    trouble(ctx, topic, "reading a pause", pause);
-    return [];
-  });
+  const readTopics = topics.flatMap((topic, i) => releasable(ctx, topic, reads[i] as Read<Pause>));
   const guarded = async (topic: string, work: Promise<unknown>): Promise<void> => {
     try {
       await work;
@@ -112,11 +108,17 @@ async function inTurns(
       await work(next, end);
       if (ctx.clock() < end) continue;
       // If the pause cannot be read, the topic waits for the next tick, and the other topics have their turns.
-      const [pause] = await readPausesApart(ctx, [topic]);
-      if (pause instanceof Error) trouble(ctx, topic, "reading a pause", pause);
-      else waiting.push({ topic, pause });
+      const [read] = (await readPausesApart(ctx, [topic])) as [Read<Pause>];
+      waiting.push(...releasable(ctx, topic, read));
     }
   });
+}
+
+/** Makes the topic of a pause that was read. If the read failed, reports that, and answers no topic. */
+function releasable(ctx: Context, topic: string, read: Read<Pause>): ReleasableTopic[] {
+  if (read.is !== "unknown") return [{ topic, pause: read.is === "found" ? read.value : undefined }];
+  trouble(ctx, topic, "reading a pause", read.error);
+  return [];
 }
 
 function trouble(ctx: Context, topic: string, what: string, error: unknown): void {

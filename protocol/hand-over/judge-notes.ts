@@ -1,6 +1,5 @@
 import { hasCrashed, hasExpired } from "../../core/home.ts";
 import { type Home, homeKey, type Parked, parkedSortTime, timeOf } from "../../core/items.ts";
-import { isUnreadable } from "../../core/readable.ts";
 import { hasUsableStart, isStartAhead, startsOutsideWindow } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
@@ -32,10 +31,7 @@ export type JudgedNotes = {
  * turns and starts.
  */
 export async function judgeNotes(ctx: Context, run: Release, notes: readonly Parked[]): Promise<JudgedNotes> {
-  const homes = await readHomesApart(
-    ctx,
-    notes.map(({ id }) => id),
-  );
+  const reads = await readHomesApart(ctx, notes);
   const now = ctx.clock();
   const waiting = new Map<string, Waiting>();
   const expired = new Map<string, Waiting>();
@@ -49,26 +45,30 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
     isLimited ? isStartAhead(home, now) : hasUsableStart(home, now);
   const keepsStart = (home: Home, isMoved: boolean): boolean =>
     isStartKept(home) && !startsOutsideWindow(ctx, home) && (isMoved || !run.pause);
-  for (const [i, note] of notes.entries()) {
-    const home = homes[i];
-    if (home instanceof Error) {
+  for (const [note, read] of reads) {
+    if (read.is === "unknown") {
       // The next tick tries again.
       run.sick.add(homeKey(note.id).pk);
       continue;
     }
-    if (isUnreadable(home)) {
+    if (read.is === "unreadable") {
       // From now on looks find the job, so it needs no note.
-      unreadable.push({ ...home, since: now });
+      unreadable.push({ ...read.home, since: now });
       done.push(note);
       continue;
     }
+    if (read.is === "nothing") {
+      done.push(note);
+      continue;
+    }
+    const home = read.value;
     // A release may have moved the job to a start, by a new revision, and died before it sent the job. Several releases in a row may have
     // done so.
     const isMoved =
-      home?.heldUntil !== undefined &&
+      home.heldUntil !== undefined &&
       parkedSortTime(home) === timeOf(note.sk) &&
       home.revision > note.revision;
-    if (!home || !(home.revision === note.revision || isMoved)) {
+    if (!(home.revision === note.revision || isMoved)) {
       done.push(note);
       continue;
     }

@@ -37,7 +37,7 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
     run,
     given.map(({ hold }) => hold),
   );
-  const started = outcomes.flatMap((outcome) => (outcome instanceof Error || !outcome ? [] : outcome));
+  const started = outcomes.flatMap((outcome) => (outcome.is === "given" ? outcome.home : []));
   // Only jobs with near starts are sent. A job that starts later has a look at its start, and a sweep sends it.
   const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
   // rule: note-outlives-the-send
@@ -51,15 +51,21 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
     near.filter((home) => !(isUntaken(home) && started.includes(home))),
     sent,
   );
-  const isUnsent = (outcome: StartOutcome): boolean =>
-    outcome !== undefined && !(outcome instanceof Error) && near.includes(outcome) && isUntaken(outcome);
-  const handled = given.filter((_, i) => !(outcomes[i] instanceof Error) && !isUnsent(outcomes[i]));
+  const isHandled = (outcome: StartOutcome): boolean =>
+    outcome.is === "given"
+      ? !(near.includes(outcome.home) && isUntaken(outcome.home))
+      : outcome.is === "changed";
+  const handled = given.filter((_, i) => isHandled(outcomes[i] as StartOutcome));
   await removeByPartition(ctx, run, [...done, ...[...handled, ...ended].flatMap((job) => job.notes)]);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
   // From now on the release passes over the partitions whose homes could not be written.
   const homes = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];
-  for (const [i, outcome] of [...outcomes, ...endings].entries())
-    if (outcome instanceof Error) run.sick.add(homeKey(homes[i]?.id ?? "").pk);
+  const areUnknown = [
+    ...outcomes.map(({ is }) => is === "unknown"),
+    ...endings.map((ending) => ending instanceof Error),
+  ];
+  for (const [i, isUnknown] of areUnknown.entries())
+    if (isUnknown) run.sick.add(homeKey(homes[i]?.id ?? "").pk);
   return started.length;
 }
 
@@ -70,7 +76,9 @@ async function writeStarts(
   holds: readonly GivenStart[],
 ): Promise<StartOutcome[]> {
   const now = ctx.clock();
-  const outcomes = new Map<GivenStart, StartOutcome>(holds.map((one) => [one, one.home]));
+  const outcomes = new Map<GivenStart, StartOutcome>(
+    holds.map((one) => [one, { is: "given", home: one.home }]),
+  );
   // A move files a look at the start, and makes older messages void. After a pause, an older message may still lie in the queue, so the
   // job is moved. A job whose start is not near needs a look, and so does a late job, since the audit has passed its last look.
   const isMove = ({ home, until }: GivenStart): boolean =>
@@ -82,7 +90,7 @@ async function writeStarts(
     outcomes.set(moves[i] as GivenStart, outcome);
   for (const [i, outcome] of (await noteStarts(ctx, noted, PATIENCE)).entries())
     outcomes.set(noted[i] as GivenStart, outcome);
-  return holds.map((one) => outcomes.get(one));
+  return holds.map((one) => outcomes.get(one) as StartOutcome);
 }
 
 /** Removes notes, each partition by itself if they cannot be removed together. Notes that stay are left to the next tick. */

@@ -87,13 +87,13 @@ async function notedOf(
   homes: readonly Home[],
   keys: readonly Key[],
 ): Promise<{ noted: Set<string>; unread: Unread }> {
-  const notes = await readApart(ctx, keys);
+  const reads = await readApart(ctx, keys, (key) => key);
   const noted = new Set<string>();
   const unread = new Map<string, Error>();
   for (const [i, { id }] of homes.entries()) {
-    const note = notes[i];
-    if (note instanceof Error) unread.set(id, note);
-    else if (note) noted.add(id);
+    const [, read] = reads[i] as (typeof reads)[number];
+    if (read.is === "unknown") unread.set(id, read.error);
+    else if (read.is === "found") noted.add(id);
   }
   return { noted, unread };
 }

@@ -3,7 +3,6 @@ import { messageOf } from "../../core/errors.ts";
 import { isFinished } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { deadText, type Message } from "../../core/message.ts";
-import { isUnreadable } from "../../core/readable.ts";
 import { redriveJob } from "../change/redrive.ts";
 import type { Context } from "../ports.ts";
 import { readHomes, readHomesApart } from "../store/read-job.ts";
@@ -19,16 +18,12 @@ import { unreadableError } from "../store/unreadable.ts";
  */
 export async function redriveEnvelope(ctx: Context, message: Message): Promise<boolean> {
   try {
-    const homes = await readHomesApart(
-      ctx,
-      message.jobs.map((job) => job.id),
-    );
-    for (const [i, job] of message.jobs.entries()) {
-      const home = homes[i];
-      if (home instanceof Error) throw home;
+    for (const [job, read] of await readHomesApart(ctx, message.jobs)) {
+      if (read.is === "unknown") throw read.error;
       // Only a newer version knows whether the job is still dead.
-      if (isUnreadable(home)) throw unreadableError(home);
-      if (home?.revision !== job.revision) continue;
+      if (read.is === "unreadable") throw unreadableError(read.home);
+      if (read.is === "nothing" || read.value.revision !== job.revision) continue;
+      const home = read.value;
       // The process that sent the letter has not recorded the job as dead yet. Without the letter nobody would redrive the job afterwards.
       if (!isFinished(home)) return false;
       if (home.state !== "dead") continue;

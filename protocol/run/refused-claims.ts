@@ -10,7 +10,7 @@ import {
   parseMessage,
   startOf,
 } from "../../core/message.ts";
-import { isUnreadable, type Unreadable } from "../../core/readable.ts";
+import type { Unreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import { hasUsableStart, startsOutsideWindow } from "../gate/start-gate.ts";
 import { isLimited } from "../policy.ts";
@@ -45,31 +45,32 @@ export async function readRefused(
   verdicts: Map<string, Verdict>,
   canRenew: boolean,
 ): Promise<Refused> {
-  const homes = await readHomesApart(
-    ctx,
-    jobs.map((job) => job.id),
-  );
+  const reads = await readHomesApart(ctx, jobs);
   const now = ctx.clock();
   const renewable: MessageJob[] = [];
   const crashed: { job: MessageJob; home: Home }[] = [];
   const unreadable: Unreadable[] = [];
   const drop = (job: MessageJob, reason: DropReason): void => dropJob(ctx, topic, job, reason, verdicts);
-  for (const [i, job] of jobs.entries()) {
-    const home = homes[i];
+  for (const [job, read] of reads) {
     // The job gets no verdict here, so its message comes again soon.
-    if (home instanceof Error) continue;
-    if (isUnreadable(home)) {
+    if (read.is === "unknown") continue;
+    if (read.is === "unreadable") {
       // A newer version of the code takes care of the job. This message is kept in case no process of that version comes back. The later
       // the job is, the longer its message waits.
       const late = Math.min(Math.max(now - startOf(job), REPEAT_AFTER), UNREADABLE_WAIT.longest);
       verdicts.set(job.id, { verdict: "left", until: now + late });
-      unreadable.push(home);
+      unreadable.push(read.home);
+      continue;
     }
     // An untracked job may have no home either. But its message says that it is untracked, and nobody claims it.
-    else if (!home) drop(job, "gone");
+    if (read.is === "nothing") {
+      drop(job, "gone");
+      continue;
+    }
+    const home = read.value;
     // rule: claim-knows-its-own-token
     // DynamoDB has applied this claim, and its answer was lost.
-    else if (home.state === "running" && home.token === tokens.get(job.id)) take(job);
+    if (home.state === "running" && home.token === tokens.get(job.id)) take(job);
     else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
     else if (home.revision !== job.revision && !isOfVoidMessage(home)) {
       const current = canRenew && isDueByBound(ctx, home) ? messageJobOf(home) : undefined;

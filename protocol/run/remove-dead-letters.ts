@@ -1,11 +1,10 @@
 import { messageOf } from "../../core/errors.ts";
 import { isFinished } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
 import { type Message, type MessageJob, parseMessage } from "../../core/message.ts";
-import { isUnreadable, type Unreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
+import type { HomeRead } from "../store/read.ts";
 import { readHomesApart } from "../store/read-job.ts";
 
 const HIDE_SECONDS = 30;
@@ -39,15 +38,13 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
     if (messages.length === 0) break;
     const parsed = messages.map(({ body }) => parseMessage(body));
     const jobs = parsed.flatMap((letter) => letter?.jobs ?? []);
-    const homes = await readHomesApart(
-      ctx,
-      jobs.map((job) => job.id),
-    );
-    const homeOf = new Map(jobs.map(({ id }, i) => [id, homes[i]]));
+    const reads = new Map(await readHomesApart(ctx, jobs));
     // A message that Minutehand did not send stays.
     const over = messages.filter((_, at) => {
       const letter = parsed[at];
-      return letter?.jobs.length && letter.jobs.every((job) => isOver(letter, job, homeOf.get(job.id)));
+      return (
+        letter?.jobs.length && letter.jobs.every((job) => isOver(letter, job, reads.get(job) as HomeRead))
+      );
     });
     await ctx.queues.remove(
       queue,
@@ -69,9 +66,10 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
  * the job is over. If the job of any other letter has no home, the letter may be all that is left of a job that was filed while its topic
  * was untracked.
  */
-function isOver({ dead }: Message, job: MessageJob, home: Home | Unreadable | undefined | Error): boolean {
-  if (home instanceof Error || isUnreadable(home)) return false;
-  if (!home) return dead === true;
+function isOver({ dead }: Message, job: MessageJob, read: HomeRead): boolean {
+  if (read.is === "unknown" || read.is === "unreadable") return false;
+  if (read.is === "nothing") return dead === true;
+  const home = read.value;
   // rule: letter-stays-until-its-job-is-dead
   return home.revision > job.revision || (isFinished(home) && home.state !== "dead");
 }

@@ -1,7 +1,7 @@
 import { LANDS_WITHIN } from "../../core/constants.ts";
 import { type Home, type KeyItem, keyItemKey, type Tombstone, tombstoneKey } from "../../core/items.ts";
-import { isUnreadable } from "../../core/readable.ts";
 import type { Context, Expected, Write } from "../ports.ts";
+import type { HomeRead } from "./read.ts";
 import { readHomesApart } from "./read-job.ts";
 import { requireReadable, unreadableError } from "./unreadable.ts";
 
@@ -36,10 +36,10 @@ export async function readKeyHolder(
 
 /** Reads the home of the job that a key names. @throws `unavailable` if the home cannot be read */
 export async function readHolder(ctx: Context, id: string): Promise<Home | undefined> {
-  const [holder] = await readHomesApart(ctx, [id]);
-  if (holder instanceof Error) throw holder;
-  if (isUnreadable(holder)) throw unreadableError(holder);
-  return holder;
+  const [[, read]] = (await readHomesApart(ctx, [{ id }])) as [[unknown, HomeRead]];
+  if (read.is === "unknown") throw read.error;
+  if (read.is === "unreadable") throw unreadableError(read.home);
+  return read.is === "found" ? read.value : undefined;
 }
 
 /**

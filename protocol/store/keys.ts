@@ -64,22 +64,18 @@ export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: numb
  */
 export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: number): Promise<Home[]> {
   const keyed = homes.filter(({ key }) => key !== undefined);
-  const items = await readApart(
-    ctx,
-    keyed.map(({ topic, key }) => keyItemKey(topic, key ?? "")),
-  );
-  const failed = await inParallel([...keyed.entries()], WIDTH, async ([i, home]) => {
-    const item = items[i] as KeyItem | undefined | Error;
-    const isLeft = item instanceof Error || (item?.id === home.id && item.expiresAt === undefined);
-    if (!isLeft) return [];
+  const reads = await readApart<KeyItem, Home>(ctx, keyed, ({ topic, key = "" }) => keyItemKey(topic, key));
+  const failed = await inParallel(reads, WIDTH, async ([home, read]) => {
+    const isFree = read.is === "found" && (read.value.id !== home.id || read.value.expiresAt !== undefined);
+    if (read.is === "nothing" || isFree) return [];
     try {
-      if (item instanceof Error) throw item;
+      if (read.is === "unknown") throw read.error;
       await freeKey(ctx, home, home.key ?? "", home.expiresAt ?? 0, by);
       return [];
     } catch (error) {
       const what = `releasing the key of job ${home.id}`;
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(error) });
-      return error === item || isUnavailable(error) ? home : [];
+      return read.is === "unknown" || isUnavailable(error) ? home : [];
     }
   });
   return failed.flat();

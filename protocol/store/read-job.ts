@@ -5,6 +5,7 @@ import { isUnreadable, readHome, type Unreadable } from "../../core/readable.ts"
 import { chunksOf, inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { jobOfKey } from "./keys.ts";
+import type { HomeRead } from "./read.ts";
 import { readApart } from "./read-apart.ts";
 import { reportUnreadable, unreadableError } from "./unreadable.ts";
 
@@ -42,15 +43,16 @@ export async function readHomes(
   });
 }
 
-/** Reads homes as `readHomes`, but answers an error for each job whose bucket gives no answer (`readApart`). */
-export async function readHomesApart(
+/** Reads the homes of these jobs, and answers each job with what is known of its home, in their order. One bucket's trouble fails no other (`readApart`). */
+export async function readHomesApart<J extends { readonly id: string }>(
   ctx: Context,
-  ids: readonly string[],
-): Promise<(Home | Unreadable | undefined | Error)[]> {
-  const items = await readApart(ctx, ids.map(homeKey));
-  return ids.map((id, i) => {
-    const item = items[i];
-    return item instanceof Error || item === undefined ? item : readHome(item, id);
+  jobs: readonly J[],
+): Promise<[J, HomeRead][]> {
+  const reads = await readApart(ctx, jobs, ({ id }) => homeKey(id));
+  return reads.map(([job, read]) => {
+    if (read.is !== "found") return [job, read];
+    const home = readHome(read.value, job.id);
+    return [job, isUnreadable(home) ? { is: "unreadable", home } : { is: "found", value: home }];
   });
 }
 

@@ -14,9 +14,9 @@ export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write
   if (!item) return { insert: { ...key, v: home.v, id: home.id } };
   const isOurs = item.id === home.id;
   if (!isOurs) {
-    const [isFree] = await areUnstored(ctx, [item]);
-    if (isFree instanceof Error) throw isFree;
-    if (!isFree) return "taken";
+    const [[, state]] = (await statesOf(ctx, [item])) as [[KeyItem, KeyState]];
+    if (state.is === "unknown") throw state.error;
+    if (state.is === "taken") return "taken";
   }
   const change = { key, expect: { id: item.id, writtenAt: item.writtenAt }, set: { id: home.id } };
   return { change: { ...change, remove: ["expiresAt", "writtenAt"] } };
@@ -28,42 +28,41 @@ export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write
  */
 export async function selectRedrivable(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
   const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];
-  const items = await readApart(
-    ctx,
-    keys.map((key) => keyItemKey(topic, key)),
-  );
-  const holders = new Map(keys.map((key, i) => [key, items[i] as KeyItem | undefined | Error]));
+  const reads = await readApart<KeyItem, string>(ctx, keys, (key) => keyItemKey(topic, key));
+  const items = reads.flatMap(([, read]) => (read.is === "found" ? read.value : []));
   const ids = new Set(homes.map(({ id }) => id));
-  const others = [...holders.values()].filter(
-    (item): item is KeyItem => item !== undefined && !(item instanceof Error) && !ids.has(item.id),
+  const states = new Map(
+    await statesOf(
+      ctx,
+      items.filter((item) => !ids.has(item.id)),
+    ),
   );
-  const judged = await areUnstored(ctx, others);
-  const free = new Set(others.filter((_, i) => judged[i] === true));
-  const unread = [...items, ...judged].find((found) => found instanceof Error);
-  if (unread instanceof Error)
-    ctx.report({ type: "trouble", topic, what: "reading keys of dead jobs", error: unread.message });
-  return homes.filter(({ id, key = "" }) => {
-    const holder = holders.get(key);
-    if (holder instanceof Error) return false;
-    return holder === undefined || holder.id === id || free.has(holder);
+  const unread = [...reads.map(([, read]) => read), ...states.values()].find(({ is }) => is === "unknown");
+  if (unread?.is === "unknown")
+    ctx.report({ type: "trouble", topic, what: "reading keys of dead jobs", error: unread.error.message });
+  const holders = new Map(reads);
+  return homes.filter(({ id, key }) => {
+    const read = key === undefined ? undefined : holders.get(key);
+    if (read === undefined || read.is === "nothing") return true;
+    if (read.is === "unknown") return false;
+    return read.value.id === id || states.get(read.value)?.is === "free";
   });
 }
 
 /**
- * Says of each key item whether its job is not stored, and never will be. TTL has deleted such a job, or the process that wrote the
+ * What a key item says of its key. `free`: its job is not stored, and never will be. TTL has deleted such a job, or the process that wrote the
  * item died before it stored the job.
  */
-async function areUnstored(ctx: Context, items: readonly KeyItem[]): Promise<(boolean | Error)[]> {
+type KeyState = { readonly is: "free" | "taken" } | { readonly is: "unknown"; readonly error: Error };
+
+async function statesOf(ctx: Context, items: readonly KeyItem[]): Promise<[KeyItem, KeyState][]> {
   // The clock is read first: a home may be stored after its read, and before the answer comes.
   const now = ctx.clock();
-  const homes = await readHomesApart(
-    ctx,
-    items.map(({ id }) => id),
-  );
-  return items.map((item, i) => {
-    const home = homes[i];
-    if (home instanceof Error) return home;
+  const reads = await readHomesApart(ctx, items);
+  return reads.map(([item, read]) => {
+    if (read.is === "unknown") return [item, read];
     // rule: redrive-waits-for-the-filing
-    return home === undefined && !isBeingFiled(item, now);
+    const isFree = read.is === "nothing" && !isBeingFiled(item, now);
+    return [item, { is: isFree ? "free" : "taken" }];
   });
 }

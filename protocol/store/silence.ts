@@ -1,5 +1,5 @@
 import { NO_ANSWER_AFTER } from "../../core/constants.ts";
-import { messageOf } from "../../core/errors.ts";
+import { asError } from "../../core/errors.ts";
 import type { Context, Pool } from "../ports.ts";
 
 /**
@@ -13,8 +13,8 @@ const SILENT_FOR = 40_000;
  * without an answer keeps other jobs waiting.
  */
 export type Silences = {
-  /** Answers why the last call for a name failed, or `undefined` if a call for the name may be made now. */
-  readonly errorOf: (ctx: Context, name: string) => Error | undefined;
+  /** Answers why no call for a name is made now: the error of the last one. `undefined`: a call may be made. */
+  readonly of: (ctx: Context, name: string) => { readonly error: Error } | undefined;
   /** Answers all names that ever gave no answer, including those for which a call may be made again. */
   readonly names: (ctx: Context) => Iterable<string>;
   /** Notes that a call for a name has just got no answer. */
@@ -25,16 +25,16 @@ export type Silences = {
 export function createSilences(lasts: number): Silences {
   const pools = new WeakMap<Pool, Map<string, { error: Error; until: number }>>();
   return {
-    errorOf(ctx, name) {
+    of(ctx, name) {
       const last = pools.get(ctx.pool)?.get(name);
-      return last && ctx.clock() < last.until ? last.error : undefined;
+      return last && ctx.clock() < last.until ? last : undefined;
     },
     names: (ctx) => pools.get(ctx.pool)?.keys() ?? [],
     note(ctx, name, error) {
       const names = pools.get(ctx.pool) ?? new Map<string, { error: Error; until: number }>();
       pools.set(ctx.pool, names);
       names.set(name, {
-        error: error instanceof Error ? error : new Error(messageOf(error)),
+        error: asError(error),
         until: ctx.clock() + lasts,
       });
     },
@@ -49,8 +49,8 @@ export function askUnlessSilent(): <T>(ctx: Context, name: string, ask: () => Pr
   const silences = createSilences(SILENT_FOR);
   return async (ctx, name, ask) => {
     const begun = ctx.clock();
-    const last = silences.errorOf(ctx, name);
-    if (last) throw last;
+    const silence = silences.of(ctx, name);
+    if (silence) throw silence.error;
     try {
       return await ask();
     } catch (error) {

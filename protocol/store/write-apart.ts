@@ -44,9 +44,10 @@ async function writeApart<T, Outcome>(
   partitionOf: (item: T) => string,
   write: (some: readonly T[]) => Promise<(Outcome | Error)[]>,
 ): Promise<(Outcome | Error)[]> {
-  const outcomes = items.map((item): Outcome | Error | undefined => silences.errorOf(ctx, partitionOf(item)));
-  const asked = items.flatMap((_, i) => (outcomes[i] === undefined ? i : []));
-  if (asked.length === 0) return outcomes as (Outcome | Error)[];
+  const silent = items.map((item) => silences.of(ctx, partitionOf(item)));
+  const asked = items.flatMap((_, i) => (silent[i] ? [] : i));
+  const outcomes = silent.map((silence): Outcome | Error => silence?.error ?? new Error("no answer"));
+  if (asked.length === 0) return outcomes;
   const begun = ctx.clock();
   const written = await write(asked.map((i) => items[i] as T));
   for (const [at, i] of asked.entries()) outcomes[i] = written[at] ?? new Error("no answer");
@@ -58,5 +59,5 @@ async function writeApart<T, Outcome>(
   if (isSilence)
     for (const [pk, those] of undecided)
       silences.note(ctx, pk, outcomes[those.find((i) => outcomes[i] instanceof Error) as number]);
-  return outcomes as (Outcome | Error)[];
+  return outcomes;
 }
