@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { MinutehandError } from "../core/errors.ts";
 import { isJobId } from "../core/job-id.ts";
 import { type Position, storedPosition } from "../core/position.ts";
-import type { Bulk } from "../protocol/change/bulk.ts";
+import type { Bulk } from "../protocol/change/begin-bulk.ts";
 import { LAST_BOUND } from "./instants.ts";
 
 // A place is a position of the protocol: before a time, or after a job. Earlier versions left out the `#~` in the cursors of dead jobs

@@ -1,5 +1,6 @@
 import { messageOf } from "../../core/errors.ts";
-import { type Bulk, beginBulk, beginRepeatableBulk, runBulk } from "../../protocol/change/bulk.ts";
+import { type Bulk, beginBulk, beginRepeatableBulk } from "../../protocol/change/begin-bulk.ts";
+import { runBulk } from "../../protocol/change/bulk.ts";
 import { requireTracked } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { bulkPart } from "../answers.ts";

@@ -1,6 +1,5 @@
 import { ONCE_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { isNear, startsAt } from "../../core/home.ts";
 import {
   type Chosen,
   chosenKey,
@@ -13,17 +12,16 @@ import {
 } from "../../core/items.ts";
 import { type CallMark, withCall } from "../../core/once.ts";
 import { isUnreadable } from "../../core/readable.ts";
-import { chunksOf, inParallel } from "../../general/batches.ts";
+import { inParallel } from "../../general/batches.ts";
 import { knownFollowedAt } from "../gate/known-pauses.ts";
-import { openingOf } from "../gate/start-gate.ts";
 import type { Context } from "../ports.ts";
 import { deadJobs } from "../read/dead-jobs.ts";
-import { sendIfNear } from "../send/send.ts";
 import { readHeads, readReadableHomes } from "../store/read-job.ts";
 import { selectRedrivable, writeToReclaimKey } from "../store/reclaim-keys.ts";
 import { reportUnreadable, requireReadable, unreadableError } from "../store/unreadable.ts";
 import { differentRequest, isKnownCall } from "./calls.ts";
 import { move } from "./move.ts";
+import { startsAtRate } from "./starts-at-rate.ts";
 
 export type RedriveRequest = {
   /** The jobs to redrive. Absent: the oldest `max`. */
@@ -67,34 +65,13 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
   // As long as consumers have not followed a resume, jobs with starts of a rate would pile up in SQS and then all run at once.
   const first = request.ratePerSecond === undefined ? 0 : await knownFollowedAt(ctx, topic);
   const start = Math.max(ctx.clock() + request.delay, first);
-  const starts = startsOf(ctx, topic, request.ratePerSecond, start, chosen.length);
+  const { starts } = startsAtRate(ctx, topic, request.ratePerSecond, { first: start, count: chosen.length });
   const redriven = await inParallel(
     [...chosen.entries()],
     WIDTH,
     async ([i, head]) => before.has(head) || redriveAsRead(ctx, head, starts[i] ?? start, call),
   );
-  await sendMovedAgain(ctx, [...before], "redriving jobs");
   return { redriven: redriven.filter(Boolean).length, left: await countDead(ctx, topic) };
-}
-
-/**
- * Answers the starts of `count` jobs from `start` on, in ms since the epoch, at a rate. All of them lie in the topic's window: jobs
- * with starts outside the window would all start at its next opening.
- */
-function startsOf(
-  ctx: Context,
-  topic: string,
-  ratePerSecond: number | undefined,
-  start: number,
-  count: number,
-): number[] {
-  if (ratePerSecond === undefined) return new Array<number>(count).fill(start);
-  const starts: number[] = [];
-  for (let next = start; starts.length < count; next += 1000 / ratePerSecond) {
-    next = openingOf(ctx, topic, next);
-    starts.push(next);
-  }
-  return starts;
 }
 
 /**
@@ -158,25 +135,6 @@ export async function redriveAsRead(
 ): Promise<boolean> {
   const [home] = await readReadableHomes(ctx, [id], "redriving jobs");
   return home?.state === "dead" && home.revision === revision && redriveJob(ctx, home, dueAt, { call });
-}
-
-/**
- * Sends the jobs among `heads` that wait and are near. An earlier try of the caller's call has moved these jobs, and may have died
- * before it sent them.
- *
- * @param what the caller's work, for the report of an unreadable job
- */
-export async function sendMovedAgain(ctx: Context, heads: readonly Head[], what: string): Promise<void> {
-  const now = ctx.clock();
-  const near = heads.filter((head) => head.state === "scheduled" && isNear(startsAt(head), now));
-  for (const part of chunksOf(near, ctx.sizes.looks)) {
-    const ids = part.map(({ id }) => id);
-    const homes = await readReadableHomes(ctx, ids, what);
-    await sendIfNear(
-      ctx,
-      homes.flatMap((home) => (home?.state === "scheduled" ? { ...home, spare: true as const } : [])),
-    );
-  }
 }
 
 /** Answers the jobs that a call names. Throws `job-not-found`, or `unavailable` if one of them is unreadable. */

@@ -32,7 +32,8 @@ import {
   encodeListCursor,
 } from "../../http/cursors.ts";
 import { bound, iso } from "../../http/instants.ts";
-import { type Bulk, type BulkPart, beginBulk, runBulk } from "../../protocol/change/bulk.ts";
+import { type Bulk, beginBulk } from "../../protocol/change/begin-bulk.ts";
+import { type BulkPart, runBulk } from "../../protocol/change/bulk.ts";
 import type { Context, Pool } from "../../protocol/ports.ts";
 import { deadJobs } from "../../protocol/read/dead-jobs.ts";
 import { forecast } from "../../protocol/read/forecast.ts";

@@ -3,13 +3,8 @@ import { MinutehandError } from "../../../core/errors.ts";
 import type { Home, Key } from "../../../core/items.ts";
 import { type MessageJob, parseMessage } from "../../../core/message.ts";
 import { beforeTime } from "../../../core/position.ts";
-import {
-  type Bulk,
-  type BulkPart,
-  type BulkRequest,
-  beginBulk,
-  runBulk,
-} from "../../../protocol/change/bulk.ts";
+import { type Bulk, type BulkRequest, beginBulk } from "../../../protocol/change/begin-bulk.ts";
+import { type BulkPart, runBulk } from "../../../protocol/change/bulk.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
 import { cancelByEvent } from "../../../protocol/change/cancel-by-event.ts";
 import { pauseTopic } from "../../../protocol/change/pause.ts";
@@ -238,27 +233,19 @@ describe("a part of a bulk that is sent again", () => {
     },
   );
 
-  const actions = [
-    ["run", {}],
-    ["run", { key }],
-    ["move", { dueAt: START + 10 * SECOND }],
-    ["redrive", {}],
-    ["redrive", { key }],
-  ] as const;
-
-  it.each(actions)(
-    "to %s %j sends the jobs that its last try moved but did not send",
-    async (action, more) => {
-      const { world, asked, ids } = await twoFor(action, more);
+  it.each(["run", "move", "redrive"] as const)(
+    "to %s leaves it to a tick to send the jobs that its last try moved but did not send",
+    async (action) => {
+      const { world, asked, ids } = await twoFor(
+        action,
+        action === "move" ? { dueAt: START + 10 * SECOND } : {},
+      );
       const at = begin(world, asked);
       breakOnce(world, "after", isChangeOf(ids[1]));
       await expect(runBulk(world.ctx, requestOf(asked), at)).rejects.toThrow("crash");
-      expect(sentIds(world)).toEqual([ids[0]]);
-      await runBulk(world.ctx, requestOf({ ...asked, dryRun: true }), at);
-      expect(sentIds(world)).toEqual([ids[0]]);
       await runBulk(world.ctx, requestOf(asked), at);
-      expect(sent(world).filter(({ id }) => id === ids[1])).toMatchObject([{ revision: 1 }]);
-      await world.pass(20 * SECOND, { ticks: false });
+      expect(sentIds(world)).toEqual([ids[0]]);
+      await world.pass(16 * MINUTE);
       expect((await consume(world, "orders")).map(({ id }) => id).sort()).toEqual([...ids].sort());
     },
   );
@@ -288,7 +275,7 @@ describe("a part of a bulk that is sent again", () => {
     { action: "run", ratePerSecond: 1 },
     { action: "move", ratePerSecond: 1, dueAt: START + 5 * MINUTE },
   ] as const)(
-    "gives free starts to the jobs that are left, and to those of later parts: %j",
+    "gives at most two starts of its rate a second to the jobs that were left, and to those of later parts: %j",
     async (asked) => {
       const world = createWorld();
       const homes = await filed(world, 600);
@@ -297,8 +284,8 @@ describe("a part of a bulk that is sent again", () => {
       const moved = await now(world, homes);
       for (const { revision } of moved) expect(revision).toBe(1);
       const starts = moved.map(({ wantedAt }) => wantedAt).sort((a, b) => a - b);
-      const intervals = starts.slice(1).map((start, i) => start - (starts[i] ?? 0));
-      expect(Math.min(...intervals)).toBe(SECOND);
+      const afterTwo = starts.slice(2).map((start, i) => start - (starts[i] ?? 0));
+      expect(Math.min(...afterTwo)).toBeGreaterThanOrEqual(SECOND);
     },
   );
 
@@ -312,7 +299,7 @@ describe("a part of a bulk that is sent again", () => {
     expect(next?.nextAt).toBeLessThan(START + 11 * MINUTE);
   });
 
-  describe("at a rate keeps it", () => {
+  describe("at a rate gives no start to more than two jobs", () => {
     const asked = { action: "run", ratePerSecond: 10, from: START + HOUR, to: START + 3 * HOUR } as const;
     const each = async (world: World, count: number, delay: number, every: number): Promise<string[]> => {
       const ids = [];
@@ -355,10 +342,10 @@ describe("a part of a bulk that is sent again", () => {
       ids.push(...(await each(world, 200, HOUR + 50 * SECOND, 2 * SECOND)));
       let again: Bulk | undefined = { ...beginBulk(world.ctx, "run", asked), id: at.id };
       while (again) again = (await runBulk(world.ctx, requestOf(asked), again)).next;
-      expect(await mostInASecond(world, ids)).toBe(10);
+      expect(await mostInASecond(world, ids)).toBeLessThanOrEqual(20);
     });
 
-    it("when DynamoDB throttled some hundred jobs before, and gives those jobs the free starts", async () => {
+    it("when DynamoDB throttled some hundred jobs before", async () => {
       const world = createWorld();
       const ids = await each(world, 500, HOUR + MINUTE, SECOND);
       const at = begin(world, asked);
@@ -370,10 +357,7 @@ describe("a part of a bulk that is sent again", () => {
       delete world.pool.hooks.before;
       await world.pass(10 * SECOND, { ticks: false });
       expect((await runBulk(world.ctx, requestOf(asked), at)).changed).toBe(500);
-      expect(await mostInASecond(world, ids)).toBe(10);
-      // 100 of the starts have passed.
-      const homes = await Promise.all(ids.map((id) => world.home(id)));
-      expect(Math.max(...homes.map(({ dueAt }) => dueAt))).toBe(START + 60 * SECOND - 100);
+      expect(await mostInASecond(world, ids)).toBeLessThanOrEqual(20);
     });
   });
 
@@ -409,38 +393,18 @@ const sent = (world: World): MessageJob[] =>
   world.queues.messages({ topic: "orders" }).flatMap(({ body }) => parseMessage(body)?.jobs ?? []);
 const sentIds = (world: World): string[] => sent(world).map(({ id }) => id);
 
-describe("a change of a bulk whose answer is lost", () => {
-  it.each(["run", "redrive"] as const)("is found, and the job sent: %s", async (action) => {
-    const { world, asked, ids } = await twoFor(action, {});
-    const at = begin(world, asked);
-    loseAnswerOf(world, ids[1]);
-    expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({
-      matched: 2,
-      changed: 2,
-      skipped: {},
-    });
-    expect(sentIds(world).sort()).toEqual([...ids].sort());
-  });
-
-  it.each(["run", "redrive"] as const)(
-    "stays unknown while the job cannot be read, and a repeat sends the job: %s",
+describe("a change of a bulk that gets no answer", () => {
+  it.each(["run", "move"] as const)(
+    "is unknown, and counts when the part is sent again: %s",
     async (action) => {
-      const { world, asked, ids } = await twoFor(action, {});
+      const world = createWorld();
+      const [, lost] = await filed(world, 2);
+      const asked = { action, ...(action === "move" ? { dueAt: START + 2 * HOUR } : {}) };
       const at = begin(world, asked);
-      loseAnswerOf(world, ids[1], () => {
-        world.pool.hooks.before = ({ operation, keys }) => {
-          if (operation === "read" && keys.some(({ sk }) => sk.endsWith(ids[1] ?? "")))
-            throw new MinutehandError("unavailable", "throttled");
-        };
-      });
-      expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({
-        changed: 1,
-        skipped: { unavailable: 1 },
-        errors: [{ id: ids[1] }],
-      });
-      delete world.pool.hooks.before;
-      await runBulk(world.ctx, requestOf(asked), at);
-      expect(new Set(sentIds(world))).toEqual(new Set(ids));
+      loseAnswerOf(world, lost?.id);
+      const unknown = { matched: 2, changed: 1, skipped: { unavailable: 1 }, errors: [{ id: lost?.id }] };
+      expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject(unknown);
+      expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({ changed: 2, skipped: {} });
     },
   );
 
@@ -455,11 +419,10 @@ describe("a change of a bulk whose answer is lost", () => {
   });
 });
 
-function loseAnswerOf(world: World, id: string | undefined, then = () => {}): void {
+function loseAnswerOf(world: World, id: string | undefined): void {
   world.pool.hooks.after = (call) => {
     if (!isChangeOf(id)(call)) return;
     delete world.pool.hooks.after;
-    then();
     throw new MinutehandError("unavailable", "the answer is lost");
   };
 }

@@ -141,7 +141,7 @@ describe("dead jobs", () => {
     expect(await deadIds(world)).toEqual([]);
   });
 
-  it("in SQS's own redrive are found by the audit when the consumer of the letter died before it sent the job", async () => {
+  it("in SQS's own redrive are found by a tick when the consumer of the letter died before it sent the job", async () => {
     const world = createWorld();
     const [id = ""] = await die(world);
     world.queues.redriveNatively("orders");

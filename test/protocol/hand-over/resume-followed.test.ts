@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Home } from "../../../core/items.ts";
-import { beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
+import { beginBulk } from "../../../protocol/change/begin-bulk.ts";
+import { runBulk } from "../../../protocol/change/bulk.ts";
 import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { META_KEY } from "../../../core/items.ts";
-import { beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
+import { beginBulk } from "../../../protocol/change/begin-bulk.ts";
+import { runBulk } from "../../../protocol/change/bulk.ts";
 import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { enqueue, enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";

@@ -1,6 +1,7 @@
 import { DAY } from "../../../core/constants.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
-import { type BulkAction, beginBulk, runBulk } from "../../../protocol/change/bulk.ts";
+import { type BulkAction, beginBulk } from "../../../protocol/change/begin-bulk.ts";
+import { runBulk } from "../../../protocol/change/bulk.ts";
 import { cancelMany } from "../../../protocol/change/cancel.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
 import type { Context, Queues } from "../../../protocol/ports.ts";

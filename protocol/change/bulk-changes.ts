@@ -1,0 +1,76 @@
+import { MinutehandError } from "../../core/errors.ts";
+import type { Head } from "../../core/items.ts";
+import { inParallel } from "../../general/batches.ts";
+import type { Context } from "../ports.ts";
+import { readHeads } from "../store/read-job.ts";
+import type { Bulk, BulkAction, BulkRequest } from "./begin-bulk.ts";
+import { isChangedBy, isFromBefore, marked } from "./bulk-marks.ts";
+import { cancelMany } from "./cancel.ts";
+import { redriveAsRead } from "./redrive.ts";
+import { expectNotCancelled, expectUnclaimed, refusalOf } from "./refusals.ts";
+import { reschedule } from "./reschedule.ts";
+
+const WIDTH = 8;
+
+/** Answers why a job, as it was read, cannot be changed. `undefined`: it can be changed, as far as the bulk knows. */
+export function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
+  if (action === "redrive") return undefined;
+  return refusalOf(home, now, action === "cancel" ? expectUnclaimed : expectNotCancelled);
+}
+
+/** The outcome of one job. `left`: somebody else has changed the job since it was read, so the bulk left it alone. */
+export type Result = "changed" | "left" | MinutehandError;
+
+/**
+ * Changes jobs, each on its own, and answers their outcomes in the same order. `starts`: when the jobs start, in the same order.
+ */
+export async function changeAll(
+  ctx: Context,
+  { action }: BulkRequest,
+  bulk: Bulk,
+  homes: readonly Head[],
+  starts: readonly number[],
+): Promise<Result[]> {
+  const asked = new Map(homes.map(({ id, askedAt }) => [id, askedAt]));
+  // `askedAt` is compared for equality, too: if another process with a clock that is behind changes the job after it was read, the
+  // new `askedAt` may lie before the bulk began.
+  const spares = (home: Head): boolean => !isFromBefore(home, bulk) || home.askedAt !== asked.get(home.id);
+  if (action === "cancel") {
+    const results = await cancelMany(
+      ctx,
+      homes.map(({ id }) => id),
+      spares,
+      new Map(homes.map((home) => [home.id, marked(home, bulk)])),
+    );
+    // Another caller may have cancelled the job since it was read. Then the job does not carry the mark.
+    return results.map((result, i) => {
+      if (result instanceof MinutehandError) return result;
+      return isChangedBy(bulk, homes[i] as Head, result) ? "changed" : "left";
+    });
+  }
+  return inParallel([...homes.entries()], WIDTH, async ([i, home]): Promise<Result> => {
+    const dueAt = starts[i] as number;
+    try {
+      if (action === "redrive") return await redriveDead(ctx, home, dueAt);
+      const moved = await reschedule(ctx, home.id, { dueAt, bulk: marked(home, bulk) }, spares);
+      return isChangedBy(bulk, home, moved) ? "changed" : "left";
+    } catch (error) {
+      if (error instanceof MinutehandError) return error;
+      throw error;
+    }
+  });
+}
+
+/** Redrives one job. If the job is still dead at the same revision afterwards, its key names another job. */
+async function redriveDead(ctx: Context, home: Head, dueAt: number): Promise<Result> {
+  if (await redriveAsRead(ctx, home, dueAt)) return "changed";
+  const [now] = await readHeads(ctx, [home.id]);
+  if (now?.state !== "dead" || now.revision !== home.revision) return "left";
+  return new MinutehandError(
+    "job-already-exists",
+    `job ${home.id} was not redriven, because its key names another job by now`,
+    {
+      id: home.id,
+    },
+  );
+}

@@ -1,0 +1,24 @@
+import { openingOf } from "../gate/start-gate.ts";
+import type { Context } from "../ports.ts";
+
+/**
+ * Answers the starts of `count` jobs from `first` on, and the first start after them, in ms since the epoch. Without a rate, all jobs have
+ * the same start. At a rate, all starts lie in the topic's window: jobs with starts outside the window would all start at its next opening.
+ *
+ * @param latest no start is later than this
+ */
+export function startsAtRate(
+  ctx: Context,
+  topic: string,
+  ratePerSecond: number | undefined,
+  { first, count, latest = Number.POSITIVE_INFINITY }: { first: number; count: number; latest?: number },
+): { starts: number[]; next: number } {
+  if (ratePerSecond === undefined) return { starts: new Array<number>(count).fill(first), next: first };
+  const starts: number[] = [];
+  let next = first;
+  for (; starts.length < count; next += 1000 / ratePerSecond) {
+    next = openingOf(ctx, topic, next);
+    starts.push(Math.round(Math.min(next, latest)));
+  }
+  return { starts, next: Math.min(next, latest) };
+}
