@@ -165,6 +165,7 @@ async function writeShared(
   }
   const [outcome] = await ctx.pool.insert([item], by);
   if (outcome instanceof Error) throw outcome;
+  // rule: first-call-names-the-batch
   return outcome === "inserted";
 }
 

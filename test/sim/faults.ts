@@ -2,6 +2,7 @@ import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Call } from "./network.ts";
+import type { Row } from "./services/expressions.ts";
 import type { Firings } from "./services/scheduler.ts";
 import { problem } from "./services/service.ts";
 
@@ -18,8 +19,8 @@ export type Fate = {
   /** The service answers with this error, without an effect (`refusal`) or after the effect (`refusalAfter`). */
   refusal?: Error | undefined;
   refusalAfter?: Error;
-  /** The code with which one entry of a batch fails, if it fails. `item`: the sort key that it writes. */
-  entryFails(draws: Draws, item?: string): string | undefined;
+  /** The code with which one entry of a batch fails, if it fails. `item`, `pk`: the keys that it reads or writes. */
+  entryFails(draws: Draws, item?: string, pk?: string): string | undefined;
 };
 
 /** What can go wrong with one call. Each seed has some of them. */
@@ -45,9 +46,12 @@ const SPELLS = [
   "scheduler-down",
   "no-ticks",
 ] as const;
-/** For a while, calls to one queue, or to the buckets of one shard, get no answer until their callers give up. */
-const HANGS = ["queue-hangs", "shard-hangs"] as const;
-type SpellKind = (typeof SPELLS)[number] | (typeof HANGS)[number];
+/**
+ * More of the same, each with draws of its own. Calls to one queue, or to the buckets of one shard, get no answer until their callers
+ * give up. DynamoDB refuses all requests for some partitions, always others. Ticks wait seconds for each answer, so that they last for minutes.
+ */
+const MORE_SPELLS = ["queue-hangs", "shard-hangs", "partitions-fail", "slow-ticks"] as const;
+type SpellKind = (typeof SPELLS)[number] | (typeof MORE_SPELLS)[number];
 export type Spell = { kind: SpellKind; from: number; to: number; topic: string; shard: number };
 
 /** What goes wrong at a moment. */
@@ -126,6 +130,11 @@ export type Plan = {
 };
 
 const MINUTE = 60_000;
+const HALF_AN_HOUR = 30 * MINUTE;
+const LASTING = 15 * MINUTE;
+const FAILS_FOR = 40_000;
+/** ms that a tick waits for an answer at most: each call is answered before its caller gives up. */
+const SLOW_ANSWER = 4000;
 const HOUR = 60 * MINUTE;
 /** SQS's own limit for one queue, and the limit of some histories. */
 const MOST_IN_FLIGHT = 120_000;
@@ -189,15 +198,17 @@ export function planOf(
     const from = start + draws.next() * span;
     const end = from + draws.next() * longest;
     // Ticks may be missing for hours, even after the other faults: only the jobs in the table wait for ticks.
-    const to = kind === "no-ticks" ? from + (end - from) * 6 : Math.min(end, calmFrom);
+    const outage = drawsOf(seed, "outage").chance(0.5) ? HALF_AN_HOUR : (end - from) * 6;
+    const to = kind === "no-ticks" ? from + outage : Math.min(end, calmFrom);
     const topic = draws.pick(topics);
     if (some(0.25) && happens(`spell:${kind}`, `${kind} for ${Math.round((to - from) / 1000)} s (${topic})`))
       spells.push({ kind, from, to, topic, shard: 0 });
   }
-  for (const kind of HANGS) {
+  for (const kind of MORE_SPELLS) {
     const own = drawsOf(seed, kind);
     const from = start + own.next() * span;
-    const to = Math.min(from + own.next() * longest, calmFrom);
+    const most = kind === "partitions-fail" || kind === "slow-ticks" ? Math.max(longest, LASTING) : longest;
+    const to = Math.min(from + own.next() * most, calmFrom);
     const [topic, shard] = [own.pick(topics), own.whole(0, settings.shards - 1)];
     if (
       hurt &&
@@ -275,6 +286,12 @@ export function planOf(
       if (own.chance(0.5)) fate.request = Number.POSITIVE_INFINITY;
       fate.answer = Number.POSITIVE_INFINITY;
     } else if (storm("throttling-storm") && own.chance(0.6)) fate.refusal = throttled();
+    else if (storm("slow-ticks")) fate.answer = own.next() * SLOW_ANSWER;
+    if (storm("partitions-fail")) {
+      const codeOf = (pk = ""): string | undefined => (isFailing(pk, now) ? "ThrottlingError" : undefined);
+      if (codeOf(partitionOf(call.input))) fate.refusal = throttled();
+      fate.entryFails = (_, __, pk) => codeOf(pk);
+    }
     if (strays && isChangeOfCaller(call) && own.chance(STRAYING) && happens(key, "stray")) {
       fate.request = own.next() * LATEST_STRAY;
       fate.crash = "under way";
@@ -381,8 +398,9 @@ function heatOf(role: Role) {
   };
 }
 
-function reaches({ kind, topic, shard }: Spell, { service, input }: Call): boolean {
+function reaches({ kind, topic, shard }: Spell, { machine, service, input }: Call): boolean {
   if (kind === "queues-down") return service === "sqs";
+  if (kind === "slow-ticks") return machine.name.startsWith("tick");
   if (kind === "sources-down") return service === "lambda";
   if (kind === "scheduler-down") return service === "scheduler";
   if (kind === "topic-fails" || kind === "queue-hangs")
@@ -394,6 +412,17 @@ function reaches({ kind, topic, shard }: Spell, { service, input }: Call): boole
 /** Whether a request, of any operation, names a bucket of this shard. */
 function namesBucketOf(shard: number, input: object): boolean {
   return new RegExp(`T\\d\\d:\\d\\d#${shard}"`).test(JSON.stringify(input));
+}
+
+/** The partition that a request for a single item or a page names. */
+function partitionOf(input: object): string | undefined {
+  const { Key, Item = Key, ExpressionAttributeValues: values } = input as Record<string, Row | undefined>;
+  return (Item?.pk ?? values?.[":pk"])?.S;
+}
+
+/** Whether a partition fails at this time: it fails for `FAILS_FOR`, longer than two reads have patience, and then may answer. */
+function isFailing(pk: string, now: number): boolean {
+  return pk !== "" && drawsOf(Math.floor(now / FAILS_FOR), pk).chance(0.3);
 }
 
 function isChangeOfCaller({ machine, operation }: Call): boolean {

@@ -63,7 +63,8 @@ function findability({ histories, broken }: Share): string {
 
 /** Prints how many histories reached each place of the code, the rarest first. Answers whether each was reached. */
 function printReached(reached: ReadonlyMap<string, number>): boolean {
-  const rows = pointsOf().map(({ name }) => [name, reached.get(name) ?? 0] as const);
+  const names = [...new Set(pointsOf().map(({ name }) => name))];
+  const rows = names.map((name) => [name, reached.get(name) ?? 0] as const);
   for (const [name, count] of rows.sort(([, a], [, b]) => a - b))
     console.log(`${String(count).padStart(7)}  ${name}`);
   return rows.every(([, count]) => count > 0);

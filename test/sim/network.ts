@@ -143,7 +143,10 @@ function tryOnce(network: Network, call: Call, service: Service, timeout: number
       try {
         if (fate.request > SIGNATURE_LIFE) throw problem("RequestExpired", "the signature is too old", 403);
         if (fate.refusal) throw fate.refusal;
-        const trouble = { entryFails: (item?: string) => fate.entryFails(draws, item), chain: call.chain };
+        const trouble = {
+          entryFails: (item?: string, pk?: string) => fate.entryFails(draws, item, pk),
+          chain: call.chain,
+        };
         const isInTime = answersAt <= issued + timeout && fate.answer < Number.POSITIVE_INFINITY;
         network.beforeEffect(call, isInTime && !fate.refusalAfter && fate.crash === undefined);
         outcome = { output: service.perform(operation, input, trouble) };

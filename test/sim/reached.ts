@@ -22,24 +22,29 @@ export function pointsOf(): Point[] {
 
 function pathsIn(file: string, source: string): Point[] {
   return [...nodesOf(parse(file, source))].flatMap((node) => {
-    const [what, at] = pathAt(node) ?? [];
-    if (what === undefined || at === undefined) return [];
     const line = source.slice(0, node.start).split("\n").length;
-    return { name: `${what} (${file}:${line})`, file, at };
+    const code = refusedWith(node);
+    if (code !== undefined) return [{ name: `refusal   ${code}`, file, at: node.start }];
+    const at = recoveryOf(node);
+    return at === undefined ? [] : [{ name: `recovery  ${file}:${line}`, file, at }];
   });
 }
 
-function pathAt(node: Node): [string, number] | undefined {
-  if (node.type === "NewExpression" && "name" in node.callee && node.callee.name === "MinutehandError") {
-    const [code] = node.arguments;
-    return [`refusal   ${code && "value" in code ? code.value : "of any code"}`, node.start];
-  }
-  if (node.type === "CatchClause") return ["recovery ", node.body.start];
+/** The code of the error that this node makes, if it makes one. Several places may make errors of the same code. */
+function refusedWith(node: Node): string | undefined {
+  if (node.type !== "NewExpression" || !("name" in node.callee)) return undefined;
+  const [code] = node.arguments;
+  return node.callee.name === "MinutehandError" && code && "value" in code ? String(code.value) : undefined;
+}
+
+/** Where the code begins that runs after an error, if this node catches errors. */
+function recoveryOf(node: Node): number | undefined {
+  if (node.type === "CatchClause") return node.body.start;
   if (node.type !== "CallExpression" || node.callee.type !== "MemberExpression") return undefined;
   const { property } = node.callee;
   const [act] = node.arguments;
   const isCatch = "name" in property && property.name === "catch" && act?.type === "ArrowFunctionExpression";
-  return isCatch ? ["recovery ", act.body.start] : undefined;
+  return isCatch ? act.body.start : undefined;
 }
 
 /** Begins to watch this thread. Answers a function that tells which places were reached since its last call, by V8's coverage. */

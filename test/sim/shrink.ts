@@ -3,13 +3,6 @@ import { type History, simulate } from "./simulate.ts";
 /** A history without the faults and users that are not needed to break the promise, and the names of those (`suppressed`). */
 export type Shrunk = { history: History; suppressed: Set<string> };
 
-const MOST_USERS = 14;
-const MOST_CHANGES = 4;
-const MOST_OPERATORS = 2;
-const MOST_PLANNERS = 2;
-const MOST_CLERKS = 2;
-const MOST_STRANGERS = 4;
-const MOST_DEPLOYS = 3;
 /** The most calls of all histories that are played to shrink one. A history of weeks may make a million calls, others make 4,000. */
 const MOST_CALLS = 5_000_000;
 
@@ -18,58 +11,31 @@ const MOST_CALLS = 5_000_000;
  * each one alone. `tries`: how many histories it may play.
  */
 export async function shrink(seed: number, tries: number, weeks = false): Promise<Shrunk> {
-  let best = await simulate(seed, { traced: true, weeks });
-  const suppressed = new Set<string>();
-  const promise = best.violation?.promise;
+  const play = async (out: Iterable<string>): Promise<Shrunk & { asked: string[] }> => {
+    const [suppressed, asked] = [new Set(out), new Set<string>()];
+    // A history asks for the name of each user and fault that it has.
+    suppressed.has = (name) => {
+      asked.add(name);
+      return Set.prototype.has.call(suppressed, name);
+    };
+    const history = await simulate(seed, { suppressed, traced: true, weeks });
+    return { history, suppressed, asked: [...asked].filter((name) => !suppressed.has(name)) };
+  };
+  let best = await play([]);
+  const promise = best.history.violation?.promise;
   let left = tries;
-  let calls = callsOf(best);
+  let calls = callsOf(best.history);
   const isEnough = (): boolean => left <= 0 || calls >= MOST_CALLS;
-  const users = Array.from({ length: MOST_USERS }, (_, i) => `user:${i + 1}`);
-  const changes = users.flatMap((user) => Array.from({ length: MOST_CHANGES }, (_, i) => `${user}:${i}`));
-  const operators = Array.from({ length: MOST_OPERATORS }, (_, i) => `operator:${i + 1}`);
-  const planners = Array.from({ length: MOST_PLANNERS }, (_, i) => `planner:${i + 1}`);
-  const clerks = Array.from({ length: MOST_CLERKS }, (_, i) => `clerk:${i + 1}`);
-  const strangers = Array.from({ length: MOST_STRANGERS }, (_, i) => `stranger:${i + 1}`);
-  const deploys = Array.from({ length: MOST_DEPLOYS }, (_, i) => `deploy:${i + 1}`);
-  const events = [...users, ...changes].map((name) => name.replace("user", "event"));
-  const removable = (): string[] =>
-    [
-      ...[
-        "epilogue:1",
-        "storm:1",
-        "mender:1",
-        ...users,
-        ...events,
-        ...operators,
-        ...planners,
-        ...clerks,
-        ...changes,
-      ],
-      ...strangers,
-      ...deploys,
-      ...best.faults.keys(),
-    ].filter((key) => !suppressed.has(key));
 
-  for (
-    let size = Math.ceil(removable().length / 2);
-    size >= 1 && !isEnough();
-    size = size === 1 ? 0 : Math.ceil(size / 2)
-  ) {
-    for (let at = 0; at < removable().length && !isEnough(); left--) {
-      const out = removable().slice(at, at + size);
-      const history = await simulate(seed, {
-        suppressed: new Set([...suppressed, ...out]),
-        traced: true,
-        weeks,
-      });
-      calls += callsOf(history);
-      if (history.violation?.promise === promise) {
-        best = history;
-        for (const key of out) suppressed.add(key);
-      } else at += size;
+  for (let size = Math.ceil(best.asked.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let at = 0; at < best.asked.length && !isEnough(); left--) {
+      const shorter = await play([...best.suppressed, ...best.asked.slice(at, at + size)]);
+      calls += callsOf(shorter.history);
+      if (shorter.history.violation?.promise === promise) best = shorter;
+      else at += size;
     }
   }
-  return { history: best, suppressed };
+  return best;
 }
 
 function callsOf({ calls }: History): number {

@@ -40,7 +40,9 @@ describe("the simulator", () => {
     const nobody = ["user", "event", "operator", "planner", "clerk"].flatMap((who) =>
       [...Array(14)].map((_, i) => `${who}:${i + 1}`),
     );
-    const none = await simulate(13, { suppressed: new Set(["storm:1", "epilogue:1", ...nobody]) });
+    const none = await simulate(13, {
+      suppressed: new Set(["storm:1", "careless:1", "epilogue:1", ...nobody]),
+    });
     expect(none.jobs).toBe(0);
   });
 
@@ -92,7 +94,7 @@ describe("the command line", () => {
     };
     expect(code).toBe(1);
     expect(stdout).toMatch(/ 1 {2}rule {6}send-before-cursor\n/);
-    expect(stdout).toMatch(/ 0 {2}refusal {3}idempotency-mismatch \(protocol\//);
+    expect(stdout).toMatch(/ 0 {2}refusal {3}schedule-not-found\n/);
   });
 
   it("has defaults, and takes numbers of 1 or more", () => {

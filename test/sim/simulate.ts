@@ -3,6 +3,7 @@ import { parseMessage } from "../../core/message.ts";
 import { SIZES } from "../../core/work-sizes.ts";
 import { beyondBudget, kindOf } from "./budget.ts";
 import { busOf } from "./bus.ts";
+import { careless } from "./careless.ts";
 import { clerks } from "./clerks.ts";
 import { deploys } from "./deploys.ts";
 import { drawsOf } from "./draws.ts";
@@ -166,9 +167,10 @@ export async function simulate(
   const planned = planners(world, api, { suppressed, span });
   const dealt = clerks(world, api, { suppressed, span });
   const stormed = storms(world, api, { suppressed, span });
+  const refused = careless(world, api, { suppressed, span });
   strangers(world, { suppressed, span });
   const deployed = deploys(world, { suppressed, span });
-  const parties = [deployed, filed, resumed, planned, dealt, stormed, () => bus?.through() ?? true];
+  const parties = [deployed, filed, resumed, planned, dealt, stormed, refused, () => bus?.through() ?? true];
   const through = (): boolean => parties.every((isThrough) => isThrough());
 
   const enough = (): boolean => violation !== undefined;

@@ -24,6 +24,8 @@ const KINDS = [
 type Kind = (typeof KINDS)[number];
 /** The topics of backlogs. Those with a limit are drawn more often. */
 const BACKLOGGED = ["rush", "rush", "drip", ...Object.keys(TOPICS)];
+/** Users file a backlog at most so long before ticks are missing: ms. */
+const BUSY_BEFORE = 5 * MINUTE;
 const KEYED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
 /** Seconds. */
 const DELAYS = { heartbeat: [2, 5, 30, 240], debounce: [1, 3, 10], backlog: [0, 60, 200, 300, 420, 600] };
@@ -57,10 +59,14 @@ export function storms(
   const crowded = crowdedTopic(world.seed);
   const topics = isOfOneKey(kind) ? KEYED : BACKLOGGED;
   const topic = crowded !== undefined && topics.includes(crowded) ? crowded : draws.pick(topics);
-  const time = timeline.now() + draws.next() * span * 0.7;
+  const outage = world.plan.spells.find(({ kind }) => kind === "no-ticks");
+  // Half of the outages of ticks begin while the queue is busy.
+  const isBusy = outage !== undefined && world.draws("busy").chance(0.5);
+  const usual = timeline.now() + draws.next() * span * 0.7;
+  const time = isBusy ? Math.max(timeline.now(), outage.from - draws.next() * BUSY_BEFORE) : usual;
   const callers = kind === "debounce" ? draws.whole(2, 4) : 1;
   let busy = 0;
-  if (draws.chance(0.2) && !suppressed.has("storm:1")) {
+  if ((draws.chance(0.2) || isBusy) && !suppressed.has("storm:1")) {
     busy = callers;
     for (let n = 1; n <= callers; n++) {
       const own = world.draws(`storm ${n}`);

@@ -228,6 +228,11 @@ export const MUTANTS: readonly Mutant[] = [
     change: condition(true),
   },
   {
+    name: "a batch takes the once item of another call for its own",
+    rule: "first-call-names-the-batch",
+    change: value("true"),
+  },
+  {
     name: "once item ignored when its job is done",
     rule: "once-item-outlives-its-job",
     change: operand("&&", 1, STILL_WAITS),

@@ -90,7 +90,7 @@ export function simulatedDynamo(settings: {
       const refused = new Set((Keys as Row[]).filter((key) => !admits("read", key, table.get(key))));
       if (refused.size === Keys.length) throw problem("ProvisionedThroughputExceededException", "simulated");
       const unprocessed = (Keys as Row[]).filter(
-        (key) => refused.has(key) || trouble.entryFails() !== undefined,
+        (key) => refused.has(key) || trouble.entryFails(key.sk?.S, key.pk?.S) !== undefined,
       );
       const read = (Keys as Row[]).filter((key) => !unprocessed.includes(key));
       const found = read.map((key) => table.get(key)).filter((row) => row !== undefined);
@@ -158,7 +158,7 @@ export function simulatedDynamo(settings: {
       const Responses = asked.map(({ key, apply }) => {
         const isAdmitted = admits("write", key, key);
         const Code = isAdmitted
-          ? (trouble.entryFails(key.sk?.S) ?? apply(table.get(key)))
+          ? (trouble.entryFails(key.sk?.S, key.pk?.S) ?? apply(table.get(key)))
           : "ProvisionedThroughputExceeded";
         return Code === undefined ? {} : { Error: { Code, Message: "simulated" } };
       });

@@ -1,7 +1,7 @@
 /** Data that goes with a call beside its input, and faults inside a call that is answered. */
 export type Trouble = {
   /** The code with which one entry of a batch fails, if it fails. Called once for each entry. `item`: the sort key that it writes. */
-  entryFails(item?: string): string | undefined;
+  entryFails(item?: string, pk?: string): string | undefined;
   /** How many invocations of functions, one after another, led to the call. */
   readonly chain: number;
 };

@@ -25,7 +25,7 @@ function planWith(kind: Spell["kind"]): { plan: Plan; spell: Spell } {
     rates: [0.01],
     shards: 2,
     roles: [],
-    suppressed: new Set<string>(),
+    suppressed: new Set(["api-1#0"]),
   };
   for (let seed = 1; seed < 1000; seed++) {
     const plan = planOf(seed, { ...settings, topics: ["mail", "orders"], onFault: () => {} });
@@ -59,6 +59,40 @@ it("one shard's buckets hang, whatever operation asks for them, and no other sha
     false,
   );
   expect(isUnanswered(found, "dynamodb", { Key: { pk: { S: "meta" } } })).toBe(false);
+});
+
+it("some partitions refuse all requests for a while, and others then", () => {
+  const { plan, spell } = planWith("partitions-fail");
+  const machine = startMachine("api-1", 1, 0, timelineFrom(NOW));
+  const refused = (pk: string, time: number) => {
+    const Key = { pk: { S: pk } };
+    const call = { machine, index: 0, service: "dynamodb", operation: "GetItem", input: { Key }, chain: 0 };
+    const fate = plan.fateOf(call, drawsOf(1, "call"), time);
+    const fails = fate.entryFails(drawsOf(1, "entry"), "home", pk) !== undefined;
+    expect(fails).toBe(fate.refusal !== undefined);
+    return fails;
+  };
+  const partitions = Array.from({ length: 100 }, (_, i) => `once#orders#${i}`);
+  const [first, last] = [spell.from, spell.to - 1].map((time) =>
+    partitions.filter((pk) => refused(pk, time)),
+  );
+  expect(first?.length).toBeGreaterThan(10);
+  expect(first?.length).toBeLessThan(90);
+  expect(last).not.toEqual(first);
+});
+
+it("ticks wait seconds for their answers, and no other machine does", () => {
+  const { plan, spell } = planWith("slow-ticks");
+  const longest = (name: string): number => {
+    const machine = startMachine(name, 1, 0, timelineFrom(NOW));
+    const answers = Array.from({ length: 50 }, (_, index) => {
+      const call = { machine, index, service: "sqs", operation: "any", input: {}, chain: 0 };
+      return plan.fateOf(call, drawsOf(index, "call"), (spell.from + spell.to) / 2).answer;
+    });
+    return Math.max(...answers.filter(Number.isFinite));
+  };
+  expect(longest("tick-1")).toBeGreaterThan(2000);
+  expect(longest("api-1")).toBeLessThan(100);
 });
 
 it("a client gives up each try of a call that hangs, and a lost request has no effect", async () => {

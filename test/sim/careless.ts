@@ -1,0 +1,40 @@
+import { LEAST_RETENTION } from "../../core/constants.ts";
+import type { Api } from "./platform.ts";
+import type { World } from "./world.ts";
+
+const JOB = { topic: "orders", delay: 60, body: { careless: 1 } };
+const SCHEDULE = { expression: "rate(1 minute)", topic: "orders", body: {} };
+/** The first call files a job; the others must be refused with these codes. All have the same `Idempotency-Key`. */
+const CALLS = [
+  [undefined, "POST", "/jobs", JOB],
+  ["idempotency-mismatch", "POST", "/jobs", { ...JOB, body: { careless: 2 } }],
+  ["bad-request", "PUT", "/schedules/never", { ...SCHEDULE, expression: "at(2020-01-01T00:00:00)" }],
+  ["not-a-pull-topic", "POST", "/topics/orders/receive", { max: 1 }],
+  // EventBridge Scheduler keeps each < as six bytes.
+  ["too-large", "PUT", "/schedules/large", { ...SCHEDULE, body: "<".repeat(50_000) }],
+] as const;
+
+/** In some histories, a user makes calls that must be refused. Answers a function that tells whether the user has finished. */
+export function careless(
+  { timeline, witness, policy, draws }: World,
+  api: Api,
+  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
+): () => boolean {
+  const own = draws("careless");
+  const time = timeline.now() + own.next() * span;
+  // TTL may delete the home of a job with a retention of minutes, and then the first call is not known any more.
+  const remembersCalls = policy.retention * 1000 >= LEAST_RETENTION;
+  if (!own.chance(0.1) || !remembersCalls || suppressed.has("careless:1")) return () => true;
+  let isOver = false;
+  const call = async (): Promise<void> => {
+    for (const [code, method, path, body] of CALLS) {
+      const answer = await api(method, path, body, { "idempotency-key": "careless" });
+      if (code === undefined && answer?.status !== 201) break;
+      if (code !== undefined && answer && answer.status < 500 && answer.body.code !== code)
+        witness.defect(`${path} was not refused as ${code}: ${JSON.stringify(answer)}`);
+    }
+    isOver = true;
+  };
+  timeline.at(time, () => void call());
+  return () => isOver;
+}
