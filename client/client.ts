@@ -246,7 +246,7 @@ export type Client<Topics = TopicBodies> = {
   reschedule<T = Topics>(id: string, change: Changes<NoInfer<T>[keyof T & string]>): Promise<Job<T>>;
   /**
    * Cancels a job. Idempotent: cancelling a cancelled job answers the job. If the call comes too late, throws `job-running`,
-   * `job-finished` or `job-handed-off`.
+   * `job-finished` or `untracked-topic`.
    */
   cancel<T = Topics>(id: string, options?: CallOptions): Promise<Job<T>>;
   /**
@@ -285,9 +285,9 @@ export type Client<Topics = TopicBodies> = {
   /** Reads one topic. Throws `unknown-topic`. */
   topic<N extends keyof T & string, T = Topics>(name: N, options?: CallOptions): Promise<TopicReport>;
   /**
-   * Pauses a topic: from 5 seconds after the answer, none of its jobs starts until `resume`. In an untracked topic with a Lambda
-   * consumer, jobs that SQS already has start for up to four minutes more. Idempotent. A repeat overwrites changes that other
-   * callers have made since the first try. Repeats of `resume`, `putSchedule`, `pauseSchedule` and `resumeSchedule` do the same.
+   * Pauses a topic: from 5 seconds after the answer, none of its jobs starts until `resume`. Idempotent. A repeat overwrites changes
+   * that other callers have made since the first try. Repeats of `resume`, `putSchedule`, `pauseSchedule` and `resumeSchedule` do the
+   * same. Throws `untracked-topic`.
    */
   pause<N extends keyof T & string, T = Topics>(topic: N, options?: CallOptions): Promise<Paused>;
   /** Resumes a paused topic: its parked jobs start, at most `ratePerSecond` in a second or, without a rate, all at once. Idempotent. */

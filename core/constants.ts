@@ -103,8 +103,7 @@ mustHold(READY_RETENTION <= SQS_MAX_RETENTION, "READY_RETENTION must be at most 
 // rule: looks-outlast-an-outage
 export const STALE_AFTER = 90 * DAY;
 /**
- * DynamoDB's TTL deletes the home of an untracked job this long after its due time, or after the start that it was given. The
- * home of a parked job stays for `LONGEST_DELAY`. No other process deletes a home. If no tick runs for this long, the job is
+ * DynamoDB's TTL deletes the home of an untracked job this long after its due time. No other process deletes a home. If no tick runs for this long, the job is
  * lost, just as SQS loses a message that nobody receives within `READY_RETENTION`.
  */
 export const UNTRACKED_AFTER = 10 * DAY;

@@ -17,8 +17,7 @@ export const METRICS = {
   Lateness: {
     unit: "Milliseconds",
     by: "topic",
-    meaning:
-      "how long after `dueAt` a first attempt started, without the time in `Held`; in an untracked topic the time that a message waited in SQS during a pause is included",
+    meaning: "how long after `dueAt` a first attempt started, without the time in `Held`",
   },
   Held: {
     unit: "Milliseconds",

@@ -214,7 +214,7 @@ export type TopicSettings<Duration> = {
    * How many jobs of the topic may start in a second (rate limit): a whole number from 1 to 1,000, or a number from 1/60 to 1,
    * such as 0.5 for one start in two seconds. A number below 1 means one start in a whole number of seconds, up to 60. The other
    * jobs start later, in the order in which they are due. Each minute's tick assigns the starts of about the next minute. A job
-   * then has its start in `heldUntil`. Retries in an untracked topic do not count.
+   * then has its start in `heldUntil`.
    *
    * @default no limit
    */

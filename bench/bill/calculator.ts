@@ -49,7 +49,8 @@ const KINDS = {
     inside: billed("untracked jobs, a burst"),
     http: billed("untracked jobs, one HTTP call each"),
     "http-500": billed("untracked jobs, HTTP calls of 500"),
-    cancelled: billed("untracked jobs, filed and cancelled by id"),
+    // Nobody can cancel an untracked job.
+    cancelled: NOTHING,
   },
 } as const;
 const FAR_CANCELLED = less(billed("far jobs, filed and cancelled by id"), KINDS.tracked.cancelled);
@@ -88,7 +89,7 @@ type Point = { readonly jobs: number; readonly usage: Usage };
 /** Answers the usage of a month of this plan. For each property of the jobs, adds a difference between two workloads of the bill. */
 export function monthOf(plan: Plan): Usage {
   const { jobs, kind, filed, arrival, consumer } = plan;
-  const run = jobs * (1 - plan.cancelled);
+  const run = kind === "untracked" ? jobs : jobs * (1 - plan.cancelled);
   const of = KINDS[kind];
   const inside = CONSUMERS[consumer];
   const filing = less(of[filed], of.inside);
@@ -103,7 +104,7 @@ export function monthOf(plan: Plan): Usage {
     scaled(filing, jobs),
   );
   const metricHours = month.metricHours + (plan.topics - 1) * month.topicMetricHours;
-  return withBodies(withStorage({ ...month, metricHours }, plan, run), plan, run);
+  return withBodies(withStorage({ ...month, metricHours }, plan), plan, run);
 }
 
 /** A month of jobs at a steady rate. Between the measured rates, and above the highest, each further job uses the same. */
@@ -146,9 +147,9 @@ function furtherWorkers({ workers, consumer }: Plan): Usage {
 }
 
 /** Adds the storage while a job waits, and the storage of finished jobs that differs from that of the bill. */
-function withStorage(usage: Usage, { kind, jobs, delayDays, retentionDays }: Plan, run: number): Usage {
-  // `retention` does not apply to untracked jobs that run, because no process records their end.
-  const retained = kind === "untracked" ? jobs - run : jobs;
+function withStorage(usage: Usage, { kind, jobs, delayDays, retentionDays }: Plan): Usage {
+  // `retention` does not apply to untracked jobs, because no process records their end.
+  const retained = kind === "untracked" ? 0 : jobs;
   const months = (jobs * delayDays + retained * (retentionDays - BILL.retentionDays)) / MONTH_DAYS;
   return {
     ...usage,

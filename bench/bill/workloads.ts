@@ -51,7 +51,6 @@ export async function billAll(): Promise<Bill> {
     await burst("keyed jobs, HTTP calls of 500", keyedHttpBatches),
     await burst("keyed jobs, filed and cancelled by key", keyedAndCancelled, start(), false),
     await burst("tracked jobs, filed and cancelled by id", cancelled, start(), false),
-    await burst("untracked jobs, filed and cancelled by id", cancelled, start({ tracking: "none" }), false),
     await burst("far jobs", batches, far()),
     await burst("far jobs, filed and cancelled by id", cancelled, far(), false),
     await burstOf("tracked jobs, a burst pulled over HTTP", pull(overHttp), batches, pulling, true),

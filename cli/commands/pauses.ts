@@ -7,9 +7,7 @@ import type { Open } from "../session.ts";
 export function addPauses(program: Command, open: Open): void {
   const pause = program
     .command("pause")
-    .description(
-      "pause a topic: from five seconds later no job starts until you resume it (untracked Lambda topic: minutes later)",
-    )
+    .description("pause a topic: from five seconds later no job starts until you resume it")
     .argument("<topic>")
     .action(async (topic: string) => {
       const { output, client } = open();

@@ -33,6 +33,12 @@ export function pauseOf(topic: string): Pause | undefined {
   return topicOf(topic)?.pause;
 }
 
+/** Says why nothing can be done with jobs of a topic, because the topic is untracked. `undefined`: it is tracked, or not known. */
+export function untrackedTrouble(topic: string): string | undefined {
+  if (topicOf(topic)?.policy.tracking !== "none") return undefined;
+  return "the jobs of an untracked topic only run, are retried, or fail";
+}
+
 /** The first schedules, up to `MOST_SCHEDULES`. */
 export function useSchedules(everyMs: number = REFRESH_MS) {
   return useQuery({

@@ -25,8 +25,8 @@ const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
 
 /**
  * Pauses a topic until it is resumed. Idempotent: a paused topic stays paused. Jobs whose time comes are parked in the pool.
- * SQS may have messages of jobs by then. A tracked one of these jobs is parked when a consumer receives it. The untracked ones still
- * run until Lambda stops polling, and a `receive` puts them back. All processes know of the pause within `PAUSE_KNOWN_FOR`.
+ * SQS may have messages of jobs by then. Such a job is parked when a consumer receives it. All processes know of the pause within
+ * `PAUSE_KNOWN_FOR`.
  *
  * @throws `unavailable`
  */

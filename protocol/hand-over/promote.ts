@@ -11,7 +11,8 @@ import { readHomes } from "../store/read-job.ts";
  */
 export async function promote(ctx: Context, id: string): Promise<void> {
   const [home] = await readHomes(ctx, [id]);
-  if (home?.state !== "scheduled") return;
+  // No schedule names an untracked job, whose second message would run it twice.
+  if (home?.state !== "scheduled" || home.untracked) return;
   const ahead = startsAt(home) - ctx.clock();
   // The schedule may fire minutes late. Then a sweep may have booked a start of the limit for this job. A second start would be taken from
   // another job.

@@ -4,8 +4,8 @@ import type { Context } from "../ports.ts";
 import type { ProtocolEvent } from "../reports.ts";
 
 /**
- * Makes the event that logs and metrics get when a message's job begins to run. For a tracked job, the claim has just read the topic's
- * pause. An untracked job has no claim, so the pause is not known here, and its time does not count as held.
+ * Makes the event that logs and metrics get when a message's job begins to run. The claim has just read the topic's pause, which does not
+ * hold untracked jobs.
  *
  * @param now ms since the epoch
  */
@@ -18,7 +18,7 @@ export function startedEvent(
   const { id, attempt, heldFrom, heldUntil } = job;
   const dueAt = Date.parse(job.dueAt);
   const isHeld = heldFrom !== undefined && heldUntil !== undefined;
-  const pausedMs = job.untracked ? 0 : pausedSince(ctx, topic, startOf(job), now);
+  const pausedMs = pausedSince(ctx, topic, startOf(job), now);
   const heldMs = isHeld ? Math.max(Date.parse(heldUntil) - Date.parse(heldFrom), 0) : 0;
   return {
     type: "started",

@@ -39,7 +39,6 @@ const PLANS: Readonly<Record<string, Plan>> = {
   "keyed jobs, HTTP calls of 500": { ...BURST, kind: "keyed", filed: "http-500" },
   "keyed jobs, filed and cancelled by key": { ...BURST, kind: "keyed", cancelled: 1 },
   "tracked jobs, filed and cancelled by id": { ...BURST, cancelled: 1 },
-  "untracked jobs, filed and cancelled by id": { ...BURST, kind: "untracked", cancelled: 1 },
   "far jobs": { ...BURST, longDelayDays: 5 * MINUTE },
   "far jobs, filed and cancelled by id": { ...BURST, longDelayDays: 5 * MINUTE, cancelled: 1 },
   "tracked jobs, a burst pulled over HTTP": { ...BURST, consumer: "pull" },

@@ -47,21 +47,31 @@ describe("pull", () => {
   });
 
   it("a receive of a paused topic answers no jobs, and after the resume it answers them", async () => {
-    const sent = await api.file({ topic: "events", delay: 0, body: "sent" });
-    expect((await api.call("POST", "/topics/events/pause")).status).toBe(200);
+    const sent = await api.file({ topic: "work", delay: 0, body: "sent" });
+    expect((await api.call("POST", "/topics/work/pause")).status).toBe(200);
     try {
       // Wait until all processes know of the pause.
       await sleep(PAUSE_KNOWN_FOR);
-      const parked = await api.file({ topic: "events", delay: 0, body: "parked" });
-      const none = await api.call("POST", "/topics/events/receive", { max: 10, waitSeconds: 2 });
+      const parked = await api.file({ topic: "work", delay: 0, body: "parked" });
+      const none = await api.call("POST", "/topics/work/receive", { max: 10, waitSeconds: 2 });
       expect(none).toMatchObject({ status: 200, body: { jobs: [] } });
-      expect((await api.call("POST", "/topics/events/resume")).status).toBe(200);
+      expect((await api.call("POST", "/topics/work/resume")).status).toBe(200);
       for (const { id } of [sent, parked]) {
-        const { receipt } = await api.pull("events", id);
-        expect((await api.call("POST", "/topics/events/finish", { receipt })).status).toBe(200);
+        const { receipt } = await api.pull("work", id);
+        expect((await api.call("POST", "/topics/work/finish", { receipt })).status).toBe(200);
       }
     } finally {
-      await api.call("POST", "/topics/events/resume");
+      await api.call("POST", "/topics/work/resume");
     }
+  });
+
+  it("an untracked topic can be neither paused nor bulk-changed, and its stored jobs cannot be cancelled", async () => {
+    const refused = { status: 409, body: { code: "untracked-topic" } };
+    const { id } = await api.file({ topic: "events", delay: "1d", body: "far" });
+    expect(await api.call("DELETE", `/jobs/${id}`)).toMatchObject(refused);
+    expect(await api.call("POST", "/topics/events/pause")).toMatchObject(refused);
+    expect(await api.call("POST", "/jobs/bulk", { action: "cancel", topic: "events" })).toMatchObject(
+      refused,
+    );
   });
 });

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { DAY } from "../../core/constants.ts";
+import type { Home } from "../../core/items.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
 import { cancel } from "../../protocol/change/cancel.ts";
+import { pauseTopic } from "../../protocol/change/pause.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
+import { resume } from "../../protocol/hand-over/release.ts";
 import { tick } from "../../protocol/hand-over/tick.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { receive } from "../../protocol/run/pull.ts";
@@ -193,4 +196,38 @@ describe("a topic that gets a consumer of its own instead of pullers", () => {
     }
     expect(runs).toMatchObject([{ id: pulled?.id, attempt: kind.tracking === "none" ? 1 : 2 }]);
   });
+});
+
+test("a paused topic that becomes untracked is resumed with its parked jobs, and its pause holds no untracked job", async () => {
+  const { world, ctx } = changing({ maxPerSecond: 1 }, { tracking: "none" });
+  await world.tick();
+  await pauseTopic(world.ctx, "t");
+  const parked = [await world.file({ topic: "t" }), await world.file({ topic: "t", delay: 10 * MINUTE })];
+  await pass(world, ctx, 10 * MINUTE);
+  expect(await consume(world, "t", { ctx })).toEqual([]);
+  const { home } = await enqueue(ctx, { topic: "t", body: "1", dueAt: world.now() + 5 * MINUTE });
+  await pass(world, ctx, 5 * MINUTE);
+  expect(await consume(world, "t", { ctx })).toMatchObject([{ id: home.id }]);
+  await resume(ctx, "t", undefined);
+  await pass(world, ctx, MINUTE);
+  const runs = await consume(world, "t", { ctx });
+  expect(runs.map(({ id }) => id).sort()).toEqual(parked.map(({ id }) => id).sort());
+  for (const { id } of parked) expect(await world.home(id)).toMatchObject({ state: "done" });
+});
+
+test("an untracked job with the attributes of an earlier version is swept, and runs", async () => {
+  const { world, ctx } = changing({ tracking: "none" }, { tracking: "none" });
+  await world.tick();
+  const job = await world.file({ topic: "t", delay: 20 * MINUTE });
+  const { dueAt } = job;
+  const held = {
+    heldFrom: dueAt,
+    heldUntil: dueAt + MINUTE,
+    sentFor: dueAt + MINUTE,
+    uncounted: 0,
+    inTimeAt: dueAt,
+  };
+  world.pool.put({ ...job, ...held } as Home);
+  await pass(world, ctx, 22 * MINUTE);
+  expect(await consume(world, "t", { ctx })).toMatchObject([{ id: job.id }]);
 });

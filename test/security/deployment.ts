@@ -131,9 +131,9 @@ export async function deploy(): Promise<Deployment> {
     topics: {
       orders: { ...LIMIT, ...LATE, ...EVENTS },
       precise: { ...LIMIT, ...LATE, precision: "millisecond" },
-      notes: { ...LIMIT, tracking: "none", maxAttempts: 2 },
+      notes: { tracking: "none", maxAttempts: 2 },
       work: { ...LIMIT, ...LATE, consumer: "pull" },
-      events: { ...LIMIT, consumer: "pull", tracking: "none" },
+      events: { consumer: "pull", tracking: "none" },
       hooks: {
         ...LIMIT,
         ...LATE,

@@ -11,7 +11,7 @@ import { isNote, isPause, marked, type Scenes, type Step, TOPICS, TRACKED } from
 
 /** The one-time schedules of far jobs, and every path of the function that they invoke. */
 export async function fileFarAhead(scenes: Scenes): Promise<void> {
-  const { ok, file, fileByApi, fill, hold, home, letGo, meanwhile, newKey } = scenes;
+  const { ok, file, fileByApi, fill, hold, home, meanwhile, newKey } = scenes;
   const { ctx, pass, producer, promote } = scenes;
   const id = await fileByApi("orders", { delay: "30d" });
   expect((await home(id)).hasSchedule).toBe(true);
@@ -33,9 +33,7 @@ export async function fileFarAhead(scenes: Scenes): Promise<void> {
   const parked = await soon();
   await promote({ id: parked.id });
   // No schedule names an untracked job, but a user can invoke the function so.
-  await hold("notes");
   await promote({ id: (await file("notes", { dueAt: ctx.clock() + 5 * MINUTE })).id });
-  await letGo("notes");
   const steps: Step[] = [[isNote, () => resumeTopic(ctx, "orders", undefined)]];
   await meanwhile(steps, async () => promote({ id: (await soon()).id }));
   pass(6 * SECOND);
@@ -173,14 +171,12 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
 
   // Jobs that become due during a pause, during a resume with a rate, and while other jobs have all starts.
   const held = [await file("orders", { dueAt: soon() }), await file("orders", { dueAt: soon() })];
-  const notes = await file("notes", { dueAt: soon() });
-  for (const topic of ["orders", "notes"]) await ok("POST", `/topics/${topic}/pause`);
+  await ok("POST", "/topics/orders/pause");
   await minutes(7);
-  for (const { id } of [...held, notes]) expect(await home(id)).toMatchObject({ state: "scheduled" });
-  for (const topic of ["orders", "notes"])
-    await scenes.meanwhile([[isPause, () => pass(6 * SECOND)]], () =>
-      ok("POST", `/topics/${topic}/resume`, { ratePerSecond: 1 }),
-    );
+  for (const { id } of held) expect(await home(id)).toMatchObject({ state: "scheduled" });
+  await scenes.meanwhile([[isPause, () => pass(6 * SECOND)]], () =>
+    ok("POST", "/topics/orders/resume", { ratePerSecond: 1 }),
+  );
   await minutes(12);
   await hold("orders");
   await file("orders", { dueAt: soon() });

@@ -47,8 +47,11 @@ const SHARED_ANEW = /^protocol\/file\/enqueue-batch\.ts writeShared change$/;
 /** Events and occurrences file no batches. */
 const SHARED = /^protocol\/file\/enqueue-batch\.ts /;
 /** In these scenes no call dies after it wrote its key item and before it wrote the home, and no key is used again. */
-const KEY_ANEW =
-  /^protocol\/file\/(enqueue-keyed\.ts (readSettledHolder insert|takeKey change)|enqueue-once\.ts replay insert)$/;
+const KEY_ANEW = /^protocol\/file\/enqueue-keyed\.ts (settleUnstored insert|takeKey change)$/;
+/** It sends no job with `Home.spare`, which says that the job may have been sent before. */
+const SPARE = /^protocol\/[\w-]+\/start-gate\.ts parkedAmong read$/;
+/** Once items of events and occurrences are written in transactions, and no others. */
+const TOGETHER = /^protocol\/file\/enqueue-once\.ts fileOnce transact$/;
 /** Once items of events and occurrences are written in transactions. */
 const ONCE_FIRST = /^protocol\/file\/enqueue-once\.ts (writeAlone|storeNamed|replay) (insert|change|read)$/;
 /** No topic has a window here. */
@@ -62,6 +65,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     RARELY,
     ONCE_ANEW,
     KEY_ANEW,
+    TOGETHER,
   ],
   JobsApiReceive: [HELD],
   // The tick sends no dead letter for a job that it gives up (`envelope: false`): SQS did not take the job's message either.
@@ -70,9 +74,9 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/[\w-]+\/die\.ts sendLetter send$/,
     /^protocol\/[\w-]+\/looks\.ts fileLooks insert$/,
     RARELY,
+    SPARE,
   ],
-  // It sends no job with `Home.spare`, which says that the job may have been sent before.
-  JobsPromotionsPromote: [HELD, /^protocol\/[\w-]+\/start-gate\.ts parkedAmong read$/],
+  JobsPromotionsPromote: [HELD, SPARE],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
     HELD,
@@ -80,18 +84,17 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     SHARED,
     /^protocol\/[\w-]+\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
     /^protocol\/[\w-]+\/far-ahead\.ts /,
+    /^protocol\/[\w-]+\/(enqueue-plain\.ts storeOnce insert|read-apart\.ts readApart read)$/,
   ],
   // Jobs of events are tracked, have keys and come one by one; it records no deaths.
   JobsEventsApplier: [
     HELD,
     ONCE_FIRST,
     SHARED,
-    /^protocol\/[\w-]+\/cancel\.ts settleDoubt change$/,
-    /^protocol\/[\w-]+\/enqueue-once\.ts (fileOnce transact|noteSent change)$/,
+    TOGETHER,
     /^protocol\/[\w-]+\/enqueue-plain\.ts storeOnce insert$/,
-    /^protocol\/[\w-]+\/looks\.ts underLook /,
     // The topic's keys and jobs are written in transactions, because events cancel its jobs.
-    /^protocol\/[\w-]+\/enqueue-keyed\.ts (readSettledHolder|takeKey|storeHome) /,
+    /^protocol\/[\w-]+\/enqueue-keyed\.ts (readSettledHolder|settleUnstored|takeKey|storeHome) /,
     /^protocol\/[\w-]+\/move\.ts move change$/,
     /^protocol\/[\w-]+\/keys\.ts freeKey transact$/,
   ],
@@ -101,10 +104,10 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   Precise: [HELD, /^protocol\/run\/settle-untracked\.ts settleUntracked /],
   // Its topic is untracked. Only some jobs in its queue were filed while the topic was tracked, so not every path of tracked jobs
   // is met.
-  Notes: [STORED],
+  Notes: [STORED, SPARE],
   Worker: [HELD],
   // It records no deaths.
-  Shop: [HELD, ONCE_ANEW, SHARED_ANEW, KEY_ANEW, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
+  Shop: [HELD, ONCE_ANEW, SHARED_ANEW, KEY_ANEW, TOGETHER, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
 };
 
 const among =

@@ -3,6 +3,7 @@ import type { JobJson } from "../../../http/answers.ts";
 import { api } from "../api.ts";
 import { jsonText, withVisibleMarks } from "../direction.ts";
 import { readJson } from "../json-text.ts";
+import { untrackedTrouble } from "../reads.ts";
 import { now, zone } from "../state.ts";
 import { readJobTime } from "../time-words.ts";
 import { DAY, durationText, HOUR, isoAt, relativeText, timeText } from "../times.ts";
@@ -15,8 +16,9 @@ import { TimeField } from "./time-field.tsx";
 /** What can be done with a job. An action that is not possible now says why. */
 export function JobActions({ job }: { job: JobJson }) {
   const name = job.key ?? job.id;
-  const impossible =
+  const stateTrouble =
     job.state === "scheduled" ? undefined : `the job is ${job.state}, so it cannot be changed`;
+  const impossible = untrackedTrouble(job.topic) ?? stateTrouble;
   return (
     <div class="buttons">
       <Action

@@ -14,7 +14,7 @@ import { Time } from "../parts/time.tsx";
 import { TimeField } from "../parts/time-field.tsx";
 import { TopicField } from "../parts/topic-field.tsx";
 import { WordList } from "../parts/words.tsx";
-import { findJobs, type JobSelection, jobPage } from "../reads.ts";
+import { findJobs, type JobSelection, jobPage, untrackedTrouble } from "../reads.ts";
 import { isNarrow, now, zone } from "../state.ts";
 import { readJobTime } from "../time-words.ts";
 import { HOUR, isoAt } from "../times.ts";
@@ -342,7 +342,7 @@ function listedRange(from = "", to = ""): { from: string; to: string } {
 function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection: JobSelection }) {
   const [words, setWords] = useState("");
   const time = readJobTime(words, now.value, zone.value);
-  const impossible = topic === "" ? "choose a topic first" : undefined;
+  const impossible = topic === "" ? "choose a topic first" : untrackedTrouble(topic);
   const place = from || to ? "in this range" : "due in the next hour";
   const chosen = {
     topic,
@@ -383,7 +383,9 @@ function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection:
           isDangerous
           impossible={impossible}
         />
-        {impossible && <span class="quiet">Choose a topic first.</span>}
+        {impossible && (
+          <span class="quiet">{topic === "" ? "Choose a topic first." : `Not possible: ${impossible}.`}</span>
+        )}
       </div>
     </section>
   );

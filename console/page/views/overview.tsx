@@ -232,7 +232,7 @@ function TopicCard({
       </dl>
       <div class="buttons">
         {holding && <ResumeTopic {...{ topic, depths, pause: holding }} />}
-        {!isPaused && <PauseTopic topic={topic} />}
+        {isTracked && !isPaused && <PauseTopic topic={topic} />}
         <a class="button" href={addresses.enqueue({ topic })} aria-label={`Enqueue a job of ${topic}`}>
           Enqueue …
         </a>
