@@ -99,6 +99,7 @@ export default defineConfig(({ mode }) => {
           include: [
             "test/sim/{world,alarms,mutants}/*.test.ts",
             "test/sim/{simulate,histories.long}.test.ts",
+            "test/judge/*.test.ts",
           ],
         }),
         project({

@@ -1,0 +1,19 @@
+import { tick } from "../../protocol/hand-over/tick.ts";
+import { MINUTE, SECOND, START, type World } from "./world.ts";
+
+/** How long a tick may begin new work. */
+export const TICK_TIME = 150 * SECOND;
+
+/**
+ * Runs a tick each minute up to a time, each in a process of its own. A tick in twenty is missed. The first one has calm weather, because
+ * a stack ticks before its users come.
+ */
+export function startTicks({ timeline, draws, spawn, say }: World, until: number): void {
+  const run = (isFirst: boolean): void => {
+    const { ctx } = spawn(isFirst ? { isCalm: true } : {});
+    tick(ctx, ctx.clock() + TICK_TIME).catch((error) => say(`a tick failed: ${error}`));
+  };
+  run(true);
+  for (let minute = START + MINUTE; minute < until; minute += MINUTE)
+    if (draws.chance(0.95)) timeline.at(minute + draws.whole(0, 2 * SECOND), () => run(false));
+}
