@@ -200,7 +200,7 @@ type OneOf<J, All> = J extends unknown ? ([All] extends [J] ? J : never) : never
  */
 export type Client<Topics = TopicBodies> = {
   /**
-   * Files a job. Idempotent: a repeat files no second job. If the `key` has a live job, throws `job-already-exists`, unless
+   * Files a job. Idempotent, except in an untracked topic: a repeat files no second job. If the `key` has a live job, throws `job-already-exists`, unless
    * `onDuplicate` is `keep`, `replace` or `postpone`. The default is `reject`. With `replace` and `postpone`, throws
    * `job-running` if that job is running.
    */
@@ -213,7 +213,10 @@ export type Client<Topics = TopicBodies> = {
   enqueue<J extends readonly unknown[], T = Topics>(
     ...job: IfUnion<J, EnqueueArguments<NoInfer<T>>>
   ): Promise<Job<T>>;
-  /** Files up to 500 jobs. Answers the job or the error of each, in the order of `jobs`. Idempotent: a repeat files no job twice. */
+  /**
+   * Files up to 500 jobs. Answers the job or the error of each, in the order of `jobs`. Idempotent, except in untracked topics: a repeat
+   * files no job twice.
+   */
   enqueueMany<T = Topics>(
     jobs: readonly NewJobRequest<NoInfer<T>>[],
     options?: RepeatableOptions,
@@ -319,7 +322,7 @@ export type Client<Topics = TopicBodies> = {
   pauseSchedule<T = Topics>(name: string, options?: CallOptions): Promise<Schedule<T>>;
   /** Resumes a paused schedule, beginning with its next occurrence. Idempotent. */
   resumeSchedule<T = Topics>(name: string, options?: CallOptions): Promise<Schedule<T>>;
-  /** Files the job of a schedule now, in addition to its occurrences. Idempotent: a repeat files no second job. */
+  /** Files the job of a schedule now, in addition to its occurrences. Idempotent, except in an untracked topic. */
   runSchedule<T = Topics>(name: string, options?: RepeatableOptions): Promise<Job<T>>;
 
   /**

@@ -23,7 +23,7 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "idempotency-mismatch": "The `Idempotency-Key` was used with another request.",
   internal: "Minutehand failed with an internal error. Its log has the details.",
   unavailable:
-    "An AWS service did not answer in time, or other calls kept changing the same job, key, schedule or pause. Nothing was acknowledged. Repeat the call. With an `Idempotency-Key`, a repeat files no second job. With a `key`, it files none while the first job lives.",
+    "An AWS service did not answer in time, or other calls kept changing the same job, key, schedule or pause. Nothing was acknowledged. Repeat the call. With an `Idempotency-Key`, a repeat files no second job, except in an untracked topic. With a `key`, it files none while the first job lives.",
 };
 
 const CLIENT_MEANINGS: Readonly<Record<Exclude<ErrorCode, ProblemCode>, string>> = {

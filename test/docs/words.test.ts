@@ -9,8 +9,6 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const NAMES = {
   asCancelled: "cancelledFields",
   askIn: "periodsToAsk",
-  asTheyStand: "stillSendable",
-  dueAgain: "withNextRun",
   heldBefore: "pauseBounds",
   homesBefore: "readHomesStartingBefore",
   isAsSet: "hasAttributes",
