@@ -58,7 +58,7 @@ export async function receive(
   while (!signal?.aborted) {
     const waited = (ctx.clock() - started) / 1000;
     const waitSeconds = Math.max(Math.floor(options.waitSeconds - waited), 0);
-    // rule: receive-asks-for-a-pause
+    // The claim asks for the pause too, and would park the jobs. This check spares these writes.
     if (await isPaused(ctx, topic)) {
       if (waitSeconds === 0) return [];
       // The topic may be resumed meanwhile.

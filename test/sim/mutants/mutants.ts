@@ -414,11 +414,6 @@ export const MUTANTS: readonly Mutant[] = [
     change: value("Number.NEGATIVE_INFINITY"),
   },
   {
-    name: "a receive ignores a pause",
-    rule: "receive-asks-for-a-pause",
-    change: condition(false),
-  },
-  {
     name: "a paused topic holds its shard's cursor",
     rule: "held-jobs-stop-no-cursor",
     change: value(STOPPED),
