@@ -362,22 +362,16 @@ const BESIDE_HOT_PULLED = ON_TIME + HEAT;
 /** In some histories, this share of changes lose their caller while they are on their way, and take effect at most so late. */
 const STRAYING = 0.1;
 const LATEST_STRAY = 4 * MINUTE;
-/** How late a crashed run can make a job: its lease, the rest of its message's visibility timeout, and one more receive. */
-const CRASHED = 250_000;
 /** Within this time the audit reads a job whose message was never sent. */
 const AUDITED = 16 * MINUTE;
-/** The calls between which a consumer may die so that a retry has no message: it moves the job, and then sends it. */
-const BEFORE_A_SEND: ReadonlySet<string> = new Set(["UpdateItem", "SendMessageBatch"]);
-
 /**
- * How late one fault may make a job. A fault in a tick makes no job late, because the tick works minutes ahead. After a crash of
- * a consumer, the message becomes visible again. If a process (the API, a producer, the function that applies events, or a consumer that
- * records a failed run) dies between the write of a job and the send of its message, the job waits for the audit.
+ * How late one fault may make a job. A fault in a tick makes no job late, because the tick works minutes ahead. If another process dies
+ * between the write of a job and the send of its message, the job waits for the audit. A consumer may do so for one job while it makes
+ * any call for another.
  */
-function boundOf({ fault, role, operation }: OneFault): number {
+function boundOf({ fault, role }: OneFault): number {
   if (role === "tick") return ON_TIME;
-  if (fault !== "crash") return REPEATED;
-  return role === "consumer" && !BEFORE_A_SEND.has(operation) ? CRASHED : AUDITED;
+  return fault === "crash" ? AUDITED : REPEATED;
 }
 
 /** Throttles the claims of one job: the first job of the first batch with several claims that a machine of the role makes. */

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { homeKey } from "../../../core/items.ts";
 import { decodeReceipt } from "../../../core/receipt.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
 import { pauseTopic } from "../../../protocol/change/pause.ts";
+import type { Pool, Timers } from "../../../protocol/ports.ts";
 import { receive } from "../../../protocol/run/pull.ts";
 import { extend, settlePulled } from "../../../protocol/run/settle-pulled.ts";
 import { pull, pullOne } from "../../support/scenes.ts";
@@ -38,6 +40,35 @@ describe("pull", () => {
     delete world.queues.hooks.before;
     expect(await pull(world)).toHaveLength(2);
     expect(await world.home(id)).toMatchObject({ state: "running", attempt: 1 });
+  });
+
+  it("a job whose claim is known too late for the call is given back, and no attempt is counted", async () => {
+    const world = createWorld();
+    const soon = await world.file({ topic: "work" });
+    const late = await world.file({ topic: "work", maxAttempts: 1 });
+    const answered = Promise.withResolvers<void>();
+    const original = world.pool.changeMany;
+    const pool: Pool = {
+      ...world.pool,
+      async changeMany(changes, by, known) {
+        const outcomes = await original.call(world.pool, changes, by);
+        known?.(changes.findIndex(({ key }) => key.sk === homeKey(soon.id).sk));
+        await answered.promise;
+        return outcomes;
+      },
+    };
+    const timers: Timers = {
+      ...world.timers,
+      after(_, act) {
+        setImmediate(act);
+        return () => {};
+      },
+    };
+    const asked = { max: 10, waitSeconds: 0 };
+    expect(await receive({ ...world.ctx, pool }, "work", asked, timers)).toMatchObject([{ id: soon.id }]);
+    expect(await world.home(late.id)).toMatchObject({ state: "running", attempt: 1 });
+    answered.resolve();
+    await expect.poll(() => world.home(late.id)).toMatchObject({ state: "scheduled", attempt: 0 });
   });
 
   it.each([
