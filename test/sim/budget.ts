@@ -42,27 +42,19 @@ export type Done = {
   tendedTopics: number;
 };
 
+/** What a history has, rather than does. */
+const KEPT: ReadonlySet<string> = new Set(["shards", "tendedTopics"]);
+
 /** What was done between two moments. */
 export function since(before: Done, after: Done): Done {
-  const calls = new Map(
-    [...after.calls].map(([kind, count]) => [kind, count - (before.calls.get(kind) ?? 0)]),
+  const calls = [...after.calls].map(
+    ([kind, count]) => [kind, count - (before.calls.get(kind) ?? 0)] as const,
   );
-  return {
-    ...after,
-    calls,
-    ticks: after.ticks - before.ticks,
-    requests: after.requests - before.requests,
-    allowance: after.allowance - before.allowance,
-    invocations: after.invocations - before.invocations,
-    deliveries: after.deliveries - before.deliveries,
-    runs: after.runs - before.runs,
-    refusals: after.refusals - before.refusals,
-    lostRaces: after.lostRaces - before.lostRaces,
-    revisions: after.revisions - before.revisions,
-    messages: after.messages - before.messages,
-    parked: after.parked - before.parked,
-    held: after.held - before.held,
-  };
+  const counts = Object.entries(after).map(([name, count]) => {
+    const isKept = typeof count !== "number" || KEPT.has(name);
+    return [name, isKept ? count : count - Number(before[name as keyof Done])];
+  });
+  return { ...Object.fromEntries(counts), calls: new Map(calls) } as Done;
 }
 
 /** How many receives it takes to read these letters, ten at a time. */
