@@ -22,7 +22,7 @@ import {
 
 /** When the first job is due that a tick must send. */
 const BUSY_FROM = START + 6 * MINUTE;
-/** How long all is calm before the end: the audit looks twice at each job. */
+/** How long all is calm before the end. The audit looks twice at each job. */
 const CALM_FOR = 40 * MINUTE;
 /** What Lambda does with the event of a further invocation. */
 const FATES = ["runs", "never", "twice", "late", "refused"] as const;
@@ -36,9 +36,10 @@ function planOf(draws: Draws) {
   const from = BUSY_FROM + draws.whole(1, 5) * MINUTE;
   const jobsAMinute = draws.pick(gap > 5 * MINUTE ? [6, 12] : [5, 12, 25]);
   const page = draws.pick(gap > 5 * MINUTE ? [1, 1, 2] : [1, 2, 5]);
+  // `shards` is 2 at least: if a tick swept one shard at a time, the new jobs of the others would wait for the first one's overdue jobs.
   const small = {
     ...{ page, mark: draws.pick([page, 4 * page, SIZES.mark]), alone: draws.pick([500, 2_000, 5_000]) },
-    ...{ minutes: draws.pick([1, 4, 16]), shards: draws.pick([1, 2, 8]), looks: draws.pick([1, 5, 50]) },
+    ...{ minutes: draws.pick([1, 4, 16]), shards: draws.pick([2, 2, 8]), looks: draws.pick([1, 5, 50]) },
   };
   // A sweep reads and sends each page, and writes its cursor after some pages. After an outage, a slow audit lasts longer than a minute.
   const work = draws.pick(gap > 5 * MINUTE ? [5, 12, 12] : [1, 5, 12]) * SECOND;
@@ -78,8 +79,9 @@ function planOf(draws: Draws) {
 export async function playHandOver(seed: number, isTraced: boolean): Promise<History> {
   const draws = drawsOf(seed, "hand-over");
   const plan = planOf(draws);
-  const { shards, weather, busyUntil } = plan;
-  const end = busyUntil + CALM_FOR;
+  const { shards, weather, busyUntil, outage } = plan;
+  // If a job cannot be sent, the next look at it comes after about as long as the job is late already.
+  const end = busyUntil + CALM_FOR + (weather === CALM ? 0 : 2 * (outage.to - outage.from));
   const topics = { pings: { consumer: "pull", tracking: "none" } } as const;
   const world = createWorld({ seed, isTraced, draws, shards, topics, weather, calmFrom: busyUntil });
   world.say(JSON.stringify(plan));
