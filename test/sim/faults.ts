@@ -36,7 +36,10 @@ const CALL_FAULTS = [
 ] as const;
 type CallFault = (typeof CALL_FAULTS)[number];
 
-/** What goes wrong for a while. */
+/**
+ * What goes wrong for a while. Calls that hang, to one queue or to the buckets of one shard, get no answer until their callers give up.
+ * DynamoDB refuses all requests for some partitions, always others. Ticks wait seconds for each answer, so that they last for minutes.
+ */
 const SPELLS = [
   "throttling-storm",
   "pool-down",
@@ -45,13 +48,12 @@ const SPELLS = [
   "sources-down",
   "scheduler-down",
   "no-ticks",
+  "queue-hangs",
+  "shard-hangs",
+  "partitions-fail",
+  "slow-ticks",
 ] as const;
-/**
- * More of the same, each with draws of its own. Calls to one queue, or to the buckets of one shard, get no answer until their callers
- * give up. DynamoDB refuses all requests for some partitions, always others. Ticks wait seconds for each answer, so that they last for minutes.
- */
-const MORE_SPELLS = ["queue-hangs", "shard-hangs", "partitions-fail", "slow-ticks"] as const;
-type SpellKind = (typeof SPELLS)[number] | (typeof MORE_SPELLS)[number];
+type SpellKind = (typeof SPELLS)[number];
 export type Spell = { kind: SpellKind; from: number; to: number; topic: string; shard: number };
 
 /** What goes wrong at a moment. */
@@ -195,26 +197,16 @@ export function planOf(
   const longest = some(0.3) ? settings.longest.long : settings.longest.short;
   const spells: Spell[] = [];
   for (const kind of SPELLS) {
-    const from = start + draws.next() * span;
-    const end = from + draws.next() * longest;
-    // Ticks may be missing for hours, even after the other faults: only the jobs in the table wait for ticks.
-    const outage = drawsOf(seed, "outage").chance(0.5) ? HALF_AN_HOUR : (end - from) * 6;
-    const to = kind === "no-ticks" ? from + outage : Math.min(end, calmFrom);
-    const topic = draws.pick(topics);
-    if (some(0.25) && happens(`spell:${kind}`, `${kind} for ${Math.round((to - from) / 1000)} s (${topic})`))
-      spells.push({ kind, from, to, topic, shard: 0 });
-  }
-  for (const kind of MORE_SPELLS) {
     const own = drawsOf(seed, kind);
     const from = start + own.next() * span;
-    const most = kind === "partitions-fail" || kind === "slow-ticks" ? Math.max(longest, LASTING) : longest;
-    const to = Math.min(from + own.next() * most, calmFrom);
+    const lasts = kind === "partitions-fail" || kind === "slow-ticks";
+    const length = own.next() * (lasts ? Math.max(longest, LASTING) : longest);
+    // Ticks may be missing for hours, even after the other faults: only the jobs in the table wait for ticks.
+    const outage = own.chance(0.5) ? HALF_AN_HOUR : length * 6;
+    const to = kind === "no-ticks" ? from + outage : Math.min(from + length, calmFrom);
     const [topic, shard] = [own.pick(topics), own.whole(0, settings.shards - 1)];
-    if (
-      hurt &&
-      own.chance(0.15) &&
-      happens(`spell:${kind}`, `${kind} for ${Math.round((to - from) / 1000)} s (${topic})`)
-    )
+    const what = `${kind} for ${Math.round((to - from) / 1000)} s (${topic})`;
+    if (hurt && own.chance(0.2) && happens(`spell:${kind}`, what))
       spells.push({ kind, from, to, topic, shard });
   }
   const blows: Blow[] = [];

@@ -66,49 +66,51 @@ type Revision = {
   since: number;
 };
 
-/** What the witness knows of one job. */
-type Known = {
-  home: Home | undefined;
-  revisions: Revision[];
+type Known = ReturnType<typeof unknownJob>;
+
+/** What the witness knows of one job, before it has seen anything of it. */
+const unknownJob = () => ({
+  home: undefined as Home | undefined,
+  revisions: [] as Revision[],
   /** How many runs began, by the attempt, due time and body in their message. */
-  starts: Map<string, number>;
+  starts: new Map<string, number>(),
   /** Runs whose handler ended, and runs whose handler succeeded, by the same values. */
-  ends: Set<string>;
-  successes: Set<string>;
-  claims: Claim[];
-  acknowledged: boolean;
+  ends: new Set<string>(),
+  successes: new Set<string>(),
+  claims: [] as Claim[],
+  acknowledged: false,
   /** The calls that cancel the job, and when each ended: ms since the epoch. */
-  cancels: { until: number }[];
+  cancels: [] as { until: number }[],
   /** The oldest revision that may still start. */
-  oldest: number;
-  cancelled: boolean;
-  looks: Set<string>;
+  oldest: 0,
+  cancelled: false,
+  looks: new Set<string>(),
   /** For each note that exists, when it was written, by the job's revision and its start at that time. ms since the epoch. */
-  parkedAt: Map<string, number>;
+  parkedAt: new Map<string, number>(),
   /** The starts in messages that SQS accepted, by revision and by due time. */
-  handedOff: Map<string, Starts>;
+  handedOff: new Map<string, Starts>(),
   /** Whether TTL deleted the untracked job's home before a sweep read it. */
-  outlived: boolean;
+  outlived: false,
   /** Revisions whose envelope was sent to the DLQ, and those whose envelope a fault destroyed. */
-  envelopes: Set<number>;
-  destroyed: Set<number>;
+  envelopes: new Set<number>(),
+  destroyed: new Set<number>(),
   /** The time in each dead entry that lists the job. ms since the epoch. */
-  listed: Set<number>;
+  listed: new Set<number>(),
   /** How many handlers run the job now. */
-  running: number;
+  running: 0,
   /** How often SQS accepted a message with the job. `givenBack`: sends of a job split from a pulled pack. */
-  sends: number;
-  givenBack: number;
+  sends: 0,
+  givenBack: 0,
   /** Revision and `sentAt` of each message, to recognise one that is sent again. */
-  madeAt: Set<string>;
+  madeAt: new Set<string>(),
   /** How often a repeated call or an event found the job again. Each time its message may be sent once more as a precaution. */
-  finds: number;
+  finds: 0,
   /** When a handler first began with it, ms since the epoch. */
-  startedAt: number | undefined;
+  startedAt: undefined as number | undefined,
   /** The `webhook-id` of its webhook calls, by the number of `restarts`. */
-  callIds: Map<number, string>;
-  restarts: number;
-};
+  callIds: new Map<number, string>(),
+  restarts: 0,
+});
 
 /**
  * Up to three processes may send a revision: its writer, or a sweep by the look that the writer files if SQS is unavailable; the
@@ -219,33 +221,7 @@ export function witnessOf(settings: {
   const known = (id: string): Known => {
     const found = jobs.get(id);
     if (found) return found;
-    const fresh: Known = {
-      home: undefined,
-      revisions: [],
-      starts: new Map(),
-      ends: new Set(),
-      successes: new Set(),
-      claims: [],
-      acknowledged: false,
-      cancels: [],
-      oldest: 0,
-      cancelled: false,
-      looks: new Set(),
-      parkedAt: new Map(),
-      handedOff: new Map(),
-      outlived: false,
-      envelopes: new Set(),
-      destroyed: new Set(),
-      listed: new Set(),
-      running: 0,
-      sends: 0,
-      givenBack: 0,
-      madeAt: new Set(),
-      finds: 0,
-      startedAt: undefined,
-      callIds: new Map(),
-      restarts: 0,
-    };
+    const fresh = unknownJob();
     jobs.set(id, fresh);
     return fresh;
   };
