@@ -15,7 +15,7 @@ const PORTS = [
   ["\\bpromotions\\d*", "put|remove"],
   ["\\bschedules(?:Of\\(\\w+\\)|\\d*)", "create|update|read|remove|list"],
   ["\\.eventSources\\?", "enable"],
-  ["\\bsweepers\\d*", "start"],
+  ["\\bsweepers\\d*", "start|wait"],
 ].map(([port, methods]) => `${port}\\.(?:${methods})`);
 const CALL = new RegExp(`(?:${PORTS.join("|")})(?=\\()`, "g");
 /** The circuit breaker only passes calls on. */
