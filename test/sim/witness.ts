@@ -119,6 +119,8 @@ const unknownJob = () => ({
 const SENDS_A_REVISION = 3;
 /** More sends for each job: by audits, whose looks become ever rarer, and by consumers that give a job back. */
 const MORE_SENDS = 5;
+/** Further sends of a job if ticks died, or ran at the same time. Then the cursors' compare-and-set stops all of them but one. */
+const SENDS_BY_OVERLAP = 2;
 
 /** ms that a look must stay after its time, because ticks may be missing for so long (docs/internals/crash-table.md). */
 const OUTAGE = 89 * DAY;
@@ -819,7 +821,8 @@ export function witnessOf(settings: {
         // The runs of an untracked job have no revisions, so each run counts as one.
         const counted = Math.max(revisions.length, 1) + (starts.get("") ?? 0);
         // A repeated message may be a pack that a puller splits, which causes one more send.
-        const again = repeatedTicks + Math.min(repeatedTicks, givenBack);
+        const repeats = Math.min(repeatedTicks, SENDS_BY_OVERLAP);
+        const again = repeats + Math.min(repeats, givenBack);
         const most = SENDS_A_REVISION * counted + MORE_SENDS + finds + again;
         if (sends > most)
           violate(
