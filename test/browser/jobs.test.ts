@@ -2,6 +2,7 @@ import type { Locator } from "playwright-core";
 import { describe, expect, inject, test } from "vitest";
 import { createClient } from "../../client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { fileAll } from "./file-all.ts";
 
 const browser = testBrowser();
 const api = createClient({ url: inject("stackUrl") });
@@ -28,9 +29,10 @@ test("jobs are selected by topic, tag and range, and the address names the selec
 test("a list is read on while it is scrolled, and draws only the lines in sight", async () => {
   const day = Date.parse("2030-06-01T00:00:00Z");
   const jobs = Array.from({ length: 500 }, (_, index) => ({
-    ...{ topic: "work", body: {}, key: `jobs-many-${index}`, dueAt: new Date(day + index * 1000) },
+    key: `jobs-many-${index}`,
+    dueAt: new Date(day + index * 1000),
   }));
-  await api.enqueueMany(jobs);
+  await fileAll(api, jobs);
   const page = await browser.open(
     "/console/jobs?topic=work&from=2030-06-01T00:00:00Z&to=2030-06-01T12:00:00Z",
   );
@@ -77,12 +79,10 @@ describe("a bulk that is interrupted", () => {
   /** Files more jobs than one part of a bulk changes, and opens their list. `lose` says which changing calls get no answer. */
   async function openMany(tag: string, lose: (call: number) => Promise<boolean>) {
     const dueAt = "2030-09-01T09:00:00Z";
-    for (const half of [0, 1])
-      await api.enqueueMany(
-        Array.from({ length: JOBS / 2 }, (_, i) => ({
-          ...{ topic: "work", body: {}, dueAt, tag, key: `${tag}-${half}-${i}` },
-        })),
-      );
+    await fileAll(
+      api,
+      Array.from({ length: JOBS }, (_, index) => ({ dueAt, tag, key: `${tag}-${index}` })),
+    );
     const range = "from=2030-09-01T08:00:00Z&to=2030-09-01T10:00:00Z";
     const page = await browser.open(`/console/jobs?topic=work&tag=${tag}&${range}`, {
       ignoresFailedCalls: true,

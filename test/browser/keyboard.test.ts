@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, inject, test } from "vitest";
 import { createClient } from "../../client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { fileAll } from "./file-all.ts";
 
 const browser = testBrowser();
 const api = createClient({ url: inject("stackUrl") });
@@ -82,13 +83,11 @@ describe("with the keyboard alone", () => {
 
   test("j and k go through the lines of a list, and Enter opens one", async () => {
     const jobs = ["a", "b", "c"].map((name) => ({
-      topic: "work",
-      body: {},
       delay: "50m",
       key: `keyboard-line-${name}`,
       tag: "keyboard-line",
     }));
-    await api.enqueueMany(jobs);
+    await fileAll(api, jobs);
     const page = await browser.open("/console/jobs?tag=keyboard-line");
     const line = (name: string) => page.locator("[data-line]", { hasText: `keyboard-line-${name}` });
     await line("c").waitFor();
