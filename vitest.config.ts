@@ -15,14 +15,14 @@ process.env.CDK_VALIDATION = "false";
 // Tests start some hundred processes of Node. With cached compiled code, a command of the command line takes half the CPU time.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules", ".cache", "minutehand-tests");
 
-/** The test files that wait longest for their jobs. They begin first, and the other files run while they wait. */
-const FIRST = /\/e2e\/(?:kill\.long|on-time\.long|pause|schedules|window)\.test\.ts$/;
+/** End-to-end tests wait for their jobs. They begin first, and the other files run while they wait. */
+const FIRST = /\/e2e\//;
 
 type ProjectTest = NonNullable<TestProjectInlineConfiguration["test"]>;
 
 const LONG = "**/*.long.test.ts";
 /**
- * Which test files a mode leaves out. A file that needs more than a few seconds of CPU time for what it proves, or waits for minutes, is
+ * Which test files a mode leaves out. A file that needs more than a few seconds of CPU time for what it proves, or waits for a minute, is
  * named `*.long.test.ts`. `npm test` leaves these files out, `npm run test:long` (the mode `long`) runs only these, and any
  * other mode, such as `all`, leaves nothing out.
  */
@@ -109,7 +109,7 @@ export default defineConfig(({ mode }) => {
           maxWorkers: 1,
           // Otherwise the CDK copies all bundles for each app, and deleting these thousands of files took longer than the tests.
           env: { CDK_CONTEXT_JSON: JSON.stringify({ "aws:cdk:disable-asset-staging": true }) },
-          include: ["test/infra/**/*.test.ts", "test/docs/{tables,code-blocks}.test.ts"],
+          include: ["test/infra/**/*.test.ts", "test/docs/{tables,code-blocks.long}.test.ts"],
         }),
         project({
           name: "e2e",

@@ -40,7 +40,6 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
   const started = outcomes.flatMap((outcome) => (outcome.is === "given" ? outcome.home : []));
   // Only jobs with near starts are sent. A job that starts later has a look at its start, and a sweep sends it.
   const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
-  // rule: note-outlives-the-send
   const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
   const isUntaken = ({ id }: Home): boolean => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent");
   if (near.some(isUntaken)) run.isClosed = true;

@@ -8,7 +8,7 @@ import { blocks, blocksOf, fileOf, nameOf, PAGES, ROOT, readPage } from "./block
 /** What runs the blocks of each kind. */
 const TESTED: Readonly<Record<string, string>> = {
   sh: "shell-blocks.long.test.ts",
-  ts: "code-blocks.test.ts",
+  ts: "code-blocks.long.test.ts",
   // CommonJS, and tests for Jest.
   typescript: "../package/commonjs.ts",
   json: "pages.test.ts",

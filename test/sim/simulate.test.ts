@@ -13,7 +13,7 @@ import { simulate } from "./simulate.ts";
 import { sizesOf } from "./sizes.ts";
 
 /** How many histories each run plays. `histories.long.test.ts` plays more. */
-const HISTORIES = 40;
+const HISTORIES = 15;
 
 describe("the simulator", () => {
   it(`keeps every promise in ${HISTORIES} histories`, async () => {

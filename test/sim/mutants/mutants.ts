@@ -48,8 +48,6 @@ const READ_OFTEN =
   "for (const { id } of held) for (let i = 0; i < 5; i++) await readReadableHomes(ctx, [id], 'settling jobs');";
 const STOPPED = '[...outcomes.values()].some(({ outcome }) => outcome === "held") ? entries[0] : $&';
 const NO_WAIT = "{ holds: $1.map((home) => ({ home, from: home.dueAt, until: home.dueAt })), left: [] }";
-const REMOVE_NOTES =
-  "await ctx.pool.remove(given.flatMap(({ notes }) => notes), ctx.clock() + WRITER_DEADLINE);";
 /** Matches the list in the first call of a list's method. */
 const LIST = /[\w.]+(?=\.\w+\(\()/;
 
@@ -230,7 +228,6 @@ const ROWS: readonly Row[] = [
     "limited-topics-are-released",
     text(/(?<= : )[^:]*(?=;)/, "false"),
   ],
-  ["a note deleted before its job is sent", "note-outlives-the-send", before(REMOVE_NOTES)],
   ["starts that others booked not counted", "starts-of-others-count", value("jobs.length")],
   ["a second start for a job that has a start", "one-start-for-each-job", value("false")],
   [
