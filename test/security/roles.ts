@@ -40,6 +40,8 @@ const STORED =
   /^protocol\/[\w-]+\/(book-starts|claim|die|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
 /** Where nothing fails, no note is removed by itself, and no job is parked twice for two starts. */
 const RARELY = /^protocol\/hand-over\/(release-jobs|find-starts)\.ts (removeApart remove|waitingSince read)$/;
+/** A look is filed a minute later if DynamoDB does not store it within two seconds, which only a slow machine makes happen here. */
+const IF_SLOW = /^protocol\/store\/looks\.ts fileLooks insert$/;
 /** In these scenes no call dies after it wrote its once item and before it wrote the home, and no once item has expired. */
 const ONCE_ANEW = /^protocol\/file\/enqueue-once\.ts writeAlone (change|read)$/;
 /** In these scenes the producer repeats no batch with further jobs. */
@@ -69,13 +71,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   JobsApiReceive: [HELD],
   // The tick sends no dead letter for a job that it gives up (`envelope: false`): SQS did not take the job's message either.
-  // In these scenes DynamoDB never refuses only the looks of a bucket.
-  JobsTickSweeper: [
-    /^protocol\/[\w-]+\/die\.ts sendLetter send$/,
-    /^protocol\/[\w-]+\/looks\.ts fileLooks insert$/,
-    RARELY,
-    SPARE,
-  ],
+  JobsTickSweeper: [/^protocol\/[\w-]+\/die\.ts sendLetter send$/, IF_SLOW, RARELY, SPARE],
   JobsPromotionsPromote: [HELD, SPARE],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
@@ -149,7 +145,8 @@ export function testRoles(deployed: () => Deployment): void {
       expect(places.filter((place) => reached.has(place)).length).toBeGreaterThan(0);
       const unmet = places.filter((place) => !reached.has(place)).map((place) => place.replace(/:\d+/, ""));
       expect(unmet.filter((place) => !among(UNREACHABLE[name])(place))).toEqual([]);
-      expect(unused(UNREACHABLE[name], unmet)).toEqual([]);
+      const never = UNREACHABLE[name]?.filter((pattern) => pattern !== IF_SLOW);
+      expect(unused(never, unmet)).toEqual([]);
       expect([...reached].filter((place) => !places.includes(place))).toEqual([]);
     });
   });
