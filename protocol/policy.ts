@@ -1,4 +1,5 @@
 import { MinutehandError, untrackedTopic } from "../core/errors.ts";
+import { ttl } from "../core/items.ts";
 import { type TopicPolicy, topicPolicy } from "../core/policy.ts";
 import type { NewJob } from "./new-job.ts";
 import type { Context } from "./ports.ts";
@@ -54,6 +55,14 @@ export function untrackedRefusal(
   if (policyOf(ctx, topic).tracking === "full") return undefined;
   if (key !== undefined) return untrackedTopic(topic, "a key");
   return expiresAfter === undefined ? undefined : untrackedTopic(topic, "expiresAfter");
+}
+
+/** Answers when a job that ends at `now` has ended, and until when its home is kept: seconds since the epoch. */
+export function endAt(
+  { policy }: Pick<Context, "policy">,
+  now: number,
+): { finishedAt: number; expiresAt: number } {
+  return { finishedAt: now, expiresAt: ttl(now + policy.retention * 1000) };
 }
 
 /** Makes the error `unknown-topic`, which lists the topics that there are. */

@@ -7,7 +7,7 @@ import type { Bulk, BulkAction, BulkRequest } from "./begin-bulk.ts";
 import { isChangedBy, isFromBefore, marked } from "./bulk-marks.ts";
 import { cancelMany } from "./cancel.ts";
 import { redriveAsRead } from "./redrive.ts";
-import { expectNotCancelled, expectUnclaimed, refusalOf } from "./refusals.ts";
+import { refusalOf, requireNotCancelled, requireUnclaimed } from "./refusals.ts";
 import { reschedule } from "./reschedule.ts";
 
 const WIDTH = 8;
@@ -15,7 +15,7 @@ const WIDTH = 8;
 /** Answers why a job, as it was read, cannot be changed. `undefined`: it can be changed, as far as the bulk knows. */
 export function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
   if (action === "redrive") return undefined;
-  return refusalOf(home, now, action === "cancel" ? expectUnclaimed : expectNotCancelled);
+  return refusalOf(home, now, action === "cancel" ? requireUnclaimed : requireNotCancelled);
 }
 
 /** The outcome of one job. `left`: somebody else has changed the job since it was read, so the bulk left it alone. */

@@ -2,6 +2,7 @@ import { CLOCK_MARGIN, EVENT_AFTER, WRITER_DEADLINE } from "../../core/constants
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Tombstone, tombstoneKey, ttl } from "../../core/items.ts";
+import { changeOf } from "../../core/states.ts";
 import type { Context, Write } from "../ports.ts";
 import {
   expectKeyUnchanged,
@@ -119,11 +120,7 @@ function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at, until }:
 async function end(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
   if (!isRunning(home, now)) return cancelTogether(ctx, home, together);
-  const expect = { state: "running", token: home.token, keptAt: home.keptAt };
-  return write(ctx, [
-    { change: { key: homeKey(home.id), expect, set: { cancelAskedAt: now } } },
-    ...together,
-  ]);
+  return write(ctx, [{ change: changeOf("askToCancel", home, { cancelAskedAt: now }) }, ...together]);
 }
 
 async function write(ctx: Context, writes: readonly Write[]): Promise<boolean> {

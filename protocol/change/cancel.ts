@@ -1,15 +1,17 @@
 import { WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { crashOf } from "../../core/home.ts";
-import { type Head, type Home, homeKey, ttl } from "../../core/items.ts";
+import type { Head, Home } from "../../core/items.ts";
 import { isUnreadable, type Unreadable } from "../../core/readable.ts";
+import { changeOf } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
+import { endAt } from "../policy.ts";
 import type { Context, Write } from "../ports.ts";
 import { syncPromotions } from "../send/far-ahead.ts";
 import { lookAtKeys, releaseKey } from "../store/keys.ts";
 import { idOfKey, notFound, readHeads, readHomes } from "../store/read-job.ts";
 import { unreadableError } from "../store/unreadable.ts";
-import { expectUnclaimed, refusalOf } from "./refusals.ts";
+import { refusalOf, requireUnclaimed } from "./refusals.ts";
 
 const TRIES = 10;
 const WIDTH = 16;
@@ -23,12 +25,8 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
   // Most cancelled jobs are tracked, have no key and were never moved. Such a job is cancelled in one call, without a read. The
   // condition names revision 0: if the write lands minutes late, after the job was moved, it is refused.
   const now = ctx.clock();
-  const change = {
-    key: homeKey(id),
-    // rule: cancel-only-as-filed
-    expect: { state: "scheduled", revision: 0, untracked: undefined, key: undefined },
-    set: cancelledFields(ctx, now),
-  };
+  // rule: cancel-only-as-filed
+  const change = changeOf("cancel", { id, revision: 0 }, endAt(ctx, now), { also: ["untracked", "key"] });
   const changed = await ctx.pool.change(change, now + WRITER_DEADLINE);
   if (changed.changed) {
     const home = await finishCancel(ctx, changed.item as Home);
@@ -67,17 +65,17 @@ export async function cancelMany(
  * Cancels a waiting job in one transaction with other writes. `false`: nothing was written, because an item has changed since it
  * was read.
  *
- * @throws as `expectUnclaimed`
+ * @throws as `requireUnclaimed`
  */
 export async function cancelTogether(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
-  const set = cancelledFieldsOf(ctx, home, now);
-  const expect = { ...expectUnclaimed(home, now), revision: home.revision, keptAt: home.keptAt };
+  const change = cancelOf(ctx, home, now, {}, ["keptAt"]);
   await lookAtKeys(ctx, [home], now);
-  const writes = [{ change: { key: homeKey(home.id), expect, set } }, ...together];
+  const writes = [{ change }, ...together];
   if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;
-  await finishCancel(ctx, { ...home, ...set });
-  await syncPromotions(ctx, [{ ...home, ...set }]);
+  const cancelled = { ...home, ...change.set };
+  await finishCancel(ctx, cancelled);
+  await syncPromotions(ctx, [cancelled]);
   return true;
 }
 
@@ -154,11 +152,7 @@ async function tryToCancel<H extends Head>(
   }
   const changes = waiting.map((home) => {
     const bulk = marks.get(home.id);
-    return {
-      key: homeKey(home.id),
-      expect: { ...expectUnclaimed(home, now), revision: home.revision },
-      set: { ...cancelledFieldsOf(ctx, home, now), ...(bulk === undefined ? {} : { bulk }) },
-    };
+    return cancelOf(ctx, home, now, bulk === undefined ? {} : { bulk });
   });
   await lookAtKeys(ctx, waiting, now);
   const outcomes = await ctx.pool.changeMany(changes, by);
@@ -179,21 +173,18 @@ async function tryToCancel<H extends Head>(
   return left;
 }
 
-/** Answers the attributes of the home of a job that is cancelled at `now`. */
-export function cancelledFields(
-  ctx: Context,
-  now: number,
-): { state: "cancelled"; finishedAt: number; expiresAt: number } {
-  return { state: "cancelled", finishedAt: now, expiresAt: ttl(now + ctx.policy.retention * 1000) };
-}
-
-/** Answers the attributes of a cancelled home, by the home as it was read. If the job's run has crashed, `lastError` says so. */
-function cancelledFieldsOf(
+/** Makes the write that cancels a job. If the job's run has crashed, its `lastError` says so. Throws as `requireUnclaimed`. */
+function cancelOf(
   ctx: Context,
   home: Head,
   now: number,
-): ReturnType<typeof cancelledFields> & { lastError?: string } {
-  return { ...cancelledFields(ctx, now), ...(home.state === "running" ? { lastError: crashOf(home) } : {}) };
+  marks: Pick<Home, "bulk">,
+  also: readonly (keyof Home)[] = [],
+) {
+  const set = { ...endAt(ctx, now), ...marks };
+  return requireUnclaimed(home, now) === "scheduled"
+    ? changeOf("cancel", home, set, { also })
+    : changeOf("cancelCrashed", home, { ...set, lastError: crashOf(home) }, { also });
 }
 
 /**

@@ -1,15 +1,22 @@
 import { isDeepStrictEqual } from "node:util";
 import { BOOKED_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
 import { startsAt } from "../../core/home.ts";
-import { type Home, homeKey } from "../../core/items.ts";
+import type { Home } from "../../core/items.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
+import { changeOf, type Sets } from "../../core/states.ts";
 import { logAfter, type RunEnd } from "../../core/timeline.ts";
-import type { Attribute, Change, Changed, Context, Expected, Write } from "../ports.ts";
+import type { Change, Changed, Context, Write } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
 import { fileLooks } from "../store/looks.ts";
 import { prolongOnce } from "../store/once-items.ts";
 
-export type Move = {
+type MoveName = "move" | "moveCrashed" | "retry" | "redrive";
+/** A change of `core/states.ts`, and what it sets besides what each move sets. */
+type Moving = {
+  [N in MoveName]: { change: N; set: Omit<Sets<N>, "dueAt" | "revision" | "log"> };
+}[MoveName];
+
+export type Move = Moving & {
   /** ms since the epoch. A time in the past becomes now, because a look in the past might lie behind the audit's cursor. */
   dueAt: number;
   /** The hold that the job keeps, if the hold is not over. `dueAt` is then kept as well, even in the past. */
@@ -19,9 +26,8 @@ export type Move = {
    * one that has just come. With a new due time at each call, callers whose clocks are ahead would postpone the job for ever.
    */
   keepsTurn?: boolean;
-  /** The condition that makes sure that nobody runs the job. `move` adds the revision to it. */
-  expect: Expected;
-  set?: Readonly<Record<string, Attribute>>;
+  /** Further attributes that must be as they were read. */
+  also?: readonly (keyof Home)[];
   remove?: readonly string[];
   /** Writes of the same transaction as the home's update. */
   together?: readonly Write[];
@@ -42,20 +48,6 @@ export type Moved =
       /** For each write of `Move.together`, in their order: whether it was refused. */
       together?: readonly boolean[] | undefined;
     };
-
-/** Attributes of the last claim, of the last hold and of the job's end. A move removes those that it does not set. */
-// rule: move-clears-the-last-run
-const OVER = [
-  "token",
-  "leaseEnd",
-  "sentAt",
-  "cancelAskedAt",
-  "finishedAt",
-  "expiresAt",
-  "heldFrom",
-  "heldUntil",
-  "pausedMs",
-];
 
 /**
  * Changes the time of a waiting, failed or dead job. It files the look before the home says the new time, and after that reads
@@ -82,15 +74,9 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
 
   // The once items are prolonged before the job gets its later time. Otherwise TTL could delete one of them in between.
   const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);
-  const set = { ...request.set, ...once, ...hold, state: "scheduled", dueAt, revision: home.revision + 1 };
-  const change = {
-    key: homeKey(home.id),
-    // rule: move-only-what-was-read
-    // A call that keeps the job notes its once item in the home without a new revision, so `once` must be as it was read, too.
-    expect: { ...request.expect, revision: home.revision, once: home.once },
-    set: { ...set, log: logAfter(home, now, dueAt, request.end) },
-    remove: [...OVER, ...(request.remove ?? [])].filter((name) => !Object.hasOwn(set, name)),
-  };
+  const moved = { dueAt, revision: home.revision + 1, log: logAfter(home, now, dueAt, request.end) };
+  const set = { ...request.set, ...once, ...hold, ...moved } as Sets<MoveName>;
+  const change = changeOf(request.change, home, set, request);
   const changed: Changed & { together?: readonly boolean[] } = request.together
     ? await changeTogether(ctx, home, change, request.together, by)
     : await ctx.pool.change(change, by);
@@ -98,7 +84,8 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const found = isUnreadable(item) ? undefined : item;
   // If an answer was lost, the repeated write finds the effect of its first try. If another call has set the same values, the job
   // is moved as well: only its log may differ.
-  if (!found || !(changed.changed || hasAttributes(found, set)))
+  const { log: _, ...wanted } = change.set;
+  if (!found || !(changed.changed || hasAttributes(found, wanted)))
     return { moved: false, home: found, together: changed.together };
 
   const { topic, id, attempt } = home;

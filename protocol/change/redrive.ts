@@ -91,8 +91,8 @@ export async function redriveJob(
   const together = home.key === undefined ? undefined : await writeToReclaimKey(ctx, home);
   if (together === "taken") return false;
   const moved = await move(ctx, home, {
+    change: "redrive",
     dueAt: at,
-    expect: { state: "dead" },
     set: {
       attempt: 0,
       wantedAt: at,

@@ -1,14 +1,13 @@
 import { MinutehandError, untrackedTopic } from "../../core/errors.ts";
-import { hasCrashed, isFinished, isRunning } from "../../core/home.ts";
+import { isFinished, isRunning } from "../../core/home.ts";
 import type { Head } from "../../core/items.ts";
-import type { Expected } from "../ports.ts";
 
 /**
- * Answers the condition on which a user's call may change a job: the job waits, or its run has crashed.
+ * Answers the state of a job that a user's call may change: the job waits, or its run has crashed.
  *
  * @throws `untracked-topic`; `job-running`, with the end of the lease; `job-finished`
  */
-export function expectUnclaimed(home: Head, now: number): Expected {
+export function requireUnclaimed(home: Head, now: number): "scheduled" | "running" {
   if (home.untracked)
     throw untrackedTopic(home.topic, `a change of job ${home.id}, which was filed untracked,`);
   if (isRunning(home, now)) {
@@ -27,19 +26,18 @@ export function expectUnclaimed(home: Head, now: number): Expected {
       state: home.state,
     });
   }
-  if (hasCrashed(home, now)) return { state: "running", token: home.token, leaseEnd: home.leaseEnd };
-  return { state: "scheduled" };
+  return home.state === "running" ? "running" : "scheduled";
 }
 
 /**
- * Answers the condition on which a bulk may move a job: `expectUnclaimed`, and no event has cancelled the job while it ran. A user
+ * Answers the state of a job that a bulk may move: as `requireUnclaimed`, and no event has cancelled the job while it ran. A user
  * who names such a job may run it again after a crash. A bulk names no job, so a bulk treats the job as finished.
  *
- * @throws as `expectUnclaimed`
+ * @throws as `requireUnclaimed`
  */
-export function expectNotCancelled(home: Head, now: number): Expected {
-  const expect = expectUnclaimed(home, now);
-  if (home.cancelAskedAt === undefined) return { ...expect, cancelAskedAt: undefined };
+export function requireNotCancelled(home: Head, now: number): "scheduled" | "running" {
+  const state = requireUnclaimed(home, now);
+  if (home.cancelAskedAt === undefined) return state;
   throw new MinutehandError(
     "job-finished",
     `an event cancelled job ${home.id} while it ran, and the run crashed: the job does not run again`,
@@ -52,7 +50,11 @@ export function expectNotCancelled(home: Head, now: number): Expected {
  *
  * @param condition the condition on which the job may be changed, which throws if the job fails it
  */
-export function refusalOf(home: Head, now: number, condition = expectUnclaimed): MinutehandError | undefined {
+export function refusalOf(
+  home: Head,
+  now: number,
+  condition = requireUnclaimed,
+): MinutehandError | undefined {
   try {
     condition(home, now);
   } catch (error) {

@@ -5,15 +5,19 @@ import type { Home } from "../../core/items.ts";
 import { absentOptionsOf, keptOptionsOf } from "../../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../../core/once.ts";
 import type { NewJob } from "../new-job.ts";
-import type { Attribute, Context, Write } from "../ports.ts";
+import type { Context, Write } from "../ports.ts";
 import { isFar, syncPromotions } from "../send/far-ahead.ts";
 import { sendIfNear } from "../send/send.ts";
 import { readJob } from "../store/read-job.ts";
 import { isKnownCall } from "./calls.ts";
 import { move } from "./move.ts";
-import { expectNotCancelled, expectUnclaimed } from "./refusals.ts";
+import { requireNotCancelled, requireUnclaimed } from "./refusals.ts";
 
 const TRIES = 10;
+/** The change that moves a job, by its state. */
+const MOVES = { scheduled: "move", running: "moveCrashed" } as const;
+/** What a move gives a job anew. */
+type Anew = Pick<Home, "attempt"> & Partial<Home> & { askedAt: number };
 
 /** What a call changes of a waiting job. */
 export type Reschedule = {
@@ -45,9 +49,10 @@ export async function reschedule(
     const home = await readJob(ctx, id);
     if (spares(home)) return home;
     if (change.call && isKnownCall(home, change.call)) return completeRepeated(ctx, home);
-    const expect = (change.bulk === undefined ? expectUnclaimed : expectNotCancelled)(home, ctx.clock());
+    const state = (change.bulk === undefined ? requireUnclaimed : requireNotCancelled)(home, ctx.clock());
+    const also = change.bulk === undefined ? [] : (["cancelAskedAt"] as const);
     // rule: change-notes-when-it-was-asked
-    const set: Record<string, Attribute> = { attempt: 0, askedAt: ctx.clock() };
+    const set: Anew = { attempt: 0, askedAt: ctx.clock() };
     const remove = countRestart(home, change.body !== undefined && change.body !== home.body, set);
     if (change.body !== undefined) set.body = change.body;
     // rule: bulk-marks-what-it-moves
@@ -57,7 +62,8 @@ export async function reschedule(
     const dueAt = change.dueAt ?? home.dueAt;
     if (isFar(ctx, dueAt)) set.hasSchedule = true;
     const hold = change.dueAt === undefined ? { hold: home } : {};
-    const moved = await move(ctx, home, { dueAt, ...hold, expect, set, remove, why: "rescheduled" });
+    const request = { change: MOVES[state], dueAt, ...hold, also, set, remove, why: "rescheduled" };
+    const moved = await move(ctx, home, request);
     if (!moved.moved) continue;
     await syncPromotions(ctx, [moved.home]);
     return moved.home;
@@ -88,12 +94,13 @@ export async function replaceJob(
   once: { write: Write; note: OnceNote } | undefined,
   checks: readonly Write[],
 ): Promise<Home | "taken" | undefined> {
-  const { cancelAskedAt, eventAt, keptAt } = holder;
+  const { eventAt, keptAt } = holder;
   // rule: replace-only-what-was-read
   // Events change these two fields without a new revision.
-  const expect = { ...expectUnclaimed(holder, ctx.clock()), cancelAskedAt, keptAt };
+  const also = ["cancelAskedAt", "keptAt"] as const;
+  const change = MOVES[requireUnclaimed(holder, ctx.clock())];
   const wantedAt = Math.max(job.dueAt, ctx.clock());
-  const set: Record<string, Attribute> = {
+  const set: Anew = {
     body: job.body,
     attempt: 0,
     wantedAt,
@@ -115,7 +122,7 @@ export async function replaceJob(
   if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
   // If each call gave the job a new turn, the job would always come after the other jobs that wait.
   const keepsTurn = isBeyondBound(job, ctx.clock());
-  const request = { dueAt: job.dueAt, keepsTurn, expect, set, remove, why: "replaced" };
+  const request = { change, dueAt: job.dueAt, keepsTurn, also, set, remove, why: "replaced" };
   const together = [...checks, ...(once ? [once.write] : [])];
   const moved = await move(ctx, holder, { ...request, ...(together.length > 0 ? { together } : {}) });
   if (moved.moved) return moved.home;
@@ -127,7 +134,7 @@ export async function replaceJob(
  * so that the receiver does not take the changed job for a repeat. If only the job's time changes, the id stays: the receiver may have
  * handled a call that timed out. Answers the attributes to remove.
  */
-function countRestart(home: Home, isOther: boolean, set: Record<string, Attribute>): string[] {
+function countRestart(home: Home, isOther: boolean, set: Anew): string[] {
   if (home.attempt === 0 && !home.hasRun) return [];
   if (isOther) set.restarts = (home.restarts ?? 0) + 1;
   // The move sets `attempt` to 0, so the home must say that the job has run.

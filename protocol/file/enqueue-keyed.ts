@@ -12,10 +12,10 @@ import {
 import { addressOf } from "../../core/job-id.ts";
 import { type OnceNote, onceNotesOf, onceText } from "../../core/once.ts";
 import { isUnreadable } from "../../core/readable.ts";
-import { cancelledFields } from "../change/cancel.ts";
+import { changeOf, stateAfter } from "../../core/states.ts";
 import { replaceJob } from "../change/reschedule.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
-import { policyOf } from "../policy.ts";
+import { endAt, policyOf } from "../policy.ts";
 import type { Context, Write } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
 import {
@@ -173,7 +173,12 @@ function placeholderOf(ctx: Context, { v, topic, key = "" }: Home, id: string): 
     attempt: 0,
     createdAt: now,
   };
-  return { ...homeKey(id), v, ...job, ...cancelledFields(ctx, now), isPlaceholder: true };
+  return {
+    ...homeKey(id),
+    v,
+    ...job,
+    ...stateAfter("holdPlace", { ...endAt(ctx, now), isPlaceholder: true }),
+  };
 }
 
 /**
@@ -287,7 +292,7 @@ function keeping(
   tombstone: Tombstone | undefined,
   note: OnceNote | undefined,
 ): Write[] {
-  const { cancelAskedAt, state, revision, token, once } = holder;
+  const { cancelAskedAt, once } = holder;
   // Clocks differ, so an event may cancel a caller's job that was filed up to `CLOCK_MARGIN` after the event. So an event that keeps
   // the job is noted too if it happened up to `CLOCK_MARGIN` before the job was filed.
   const { eventAt = holder.createdAt - CLOCK_MARGIN, keptAt = eventAt } = holder;
@@ -297,13 +302,12 @@ function keeping(
   // rule: kept-job-notes-the-event
   const isNews = cancelledByEvents && at > Math.max(eventAt, keptAt);
   if (!isNews && cancelAskedAt === undefined && !note) return [];
-  const expect = { state, revision, token, cancelAskedAt, keptAt: holder.keptAt, ...(note && { once }) };
   const set = {
     ...(isNews && { keptAt: at }),
     ...(note && { once: onceText([...onceNotesOf(once), note]) }),
   };
-  // rule: keep-lifts-the-cancel
-  const change = { key: homeKey(holder.id), expect, set, remove: ["cancelAskedAt"] };
+  const name = holder.state === "running" ? "keepRunning" : "keep";
+  const change = changeOf(name, holder, set, { also: note ? ["once"] : [] });
   // A later event may be asking for a cancel again, in the same millisecond as the earlier one: `cancelAskedAt` would not show
   // the second request.
   const isContested = cancelledByEvents && cancelAskedAt !== undefined;
@@ -325,7 +329,7 @@ function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: numbe
 function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
   if (!tombstone || !isCancelledByTombstone(home, tombstone)) return home;
   const { hasSchedule: _, ...same } = home;
-  return { ...same, ...cancelledFields(ctx, ctx.clock()) };
+  return { ...same, ...stateAfter("fileCancelled", endAt(ctx, ctx.clock())) };
 }
 
 /** Makes the writes that file a job under a key that names no live job. */

@@ -4,6 +4,7 @@ import { type Home, homeKey, ITEM_VERSION, ttl } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 import { keptOptionsOf } from "../../core/job-options.ts";
 import { drawWithin } from "../../core/spread.ts";
+import { stateAfter } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import { isNamed, policyOf, unknownTopic, untrackedRefusal } from "../policy.ts";
@@ -125,11 +126,8 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     id,
     topic,
     body,
-    state: "scheduled",
-    dueAt,
     wantedAt: dueAt,
-    revision: 0,
-    attempt: 0,
+    ...stateAfter("file", { dueAt, revision: 0, attempt: 0 }),
     createdAt,
     // Only a job that an event files comes with a `createdAt`.
     ...(job.createdAt === undefined ? {} : { eventAt: job.createdAt, askedAt: now }),

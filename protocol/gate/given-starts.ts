@@ -1,6 +1,7 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
-import { type Home, homeKey, lookAt } from "../../core/items.ts";
-import type { Attribute, Context, Deadline } from "../ports.ts";
+import { type Home, lookAt } from "../../core/items.ts";
+import { changeOf } from "../../core/states.ts";
+import type { Context, Deadline } from "../ports.ts";
 import { readReadableHomes } from "../store/read-job.ts";
 import { changeApart, insertApart } from "../store/write-apart.ts";
 
@@ -61,12 +62,11 @@ async function writeStarts(
   ctx: Context,
   holds: readonly GivenStart[],
   by: Deadline,
-  more: (hold: GivenStart) => Record<string, Attribute>,
+  more: (hold: GivenStart) => { revision?: number },
 ): Promise<StartOutcome[]> {
   const changes = holds.map((one) => {
     const { home, from, until } = one;
-    const expect = { state: "scheduled", revision: home.revision, heldUntil: home.heldUntil };
-    return { key: homeKey(home.id), expect, set: { heldFrom: from, heldUntil: until, ...more(one) } };
+    return changeOf("hold", home, { heldFrom: from, heldUntil: until, ...more(one) });
   });
   const outcomes = await changeApart(ctx, changes, by);
   const refused = holds.filter((_, i) => outcomes[i] === "refused");

@@ -1,5 +1,5 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
-import { type Head, type Home, homeKey, type Pause, pauseKey, ttl } from "../../core/items.ts";
+import { type Head, type Home, type Pause, pauseKey } from "../../core/items.ts";
 import {
   heldUntilOf,
   isPastExpiry,
@@ -8,8 +8,9 @@ import {
   startOf,
 } from "../../core/message.ts";
 import { pausedFor } from "../../core/pauses.ts";
+import { changeOf } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
-import { policyOf } from "../policy.ts";
+import { endAt, policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { releaseKey } from "../store/keys.ts";
 import { requireReadable } from "../store/unreadable.ts";
@@ -105,27 +106,25 @@ function whyExpired(startBy: string): string {
 
 type End = Pick<TooLate, "state" | "why"> & {
   readonly job: Pick<Home, "id" | "revision" | "key"> & { readonly heldUntil?: number | undefined };
-  readonly more: Partial<Home>;
+  readonly more: Pick<Home, "sentAt">;
 };
 
 async function recordEnds(ctx: Context, topic: string, ends: readonly End[], by: Deadline): Promise<Endings> {
   if (ends.length === 0) return [];
   const now = ctx.clock();
-  const expiresAt = ttl(now + ctx.policy.retention * 1000);
+  const end = endAt(ctx, now);
   const outcomes = await changeApart(
     ctx,
-    ends.map(({ job, state, why, more }) => ({
-      key: homeKey(job.id),
-      // rule: late-job-ends-only-while-it-waits
+    ends.map(({ job, state, why, more }) => {
       // If the home has another `heldUntil`, the job was given a new start meanwhile, and that start has a message of its own.
-      expect: { revision: job.revision, state: "scheduled", heldUntil: job.heldUntil },
-      set: { state, finishedAt: now, lastError: why, expiresAt, ...more } satisfies Partial<Home>,
-    })),
+      // rule: late-job-ends-only-while-it-waits
+      return changeOf(state === "expired" ? "expire" : "skip", job, { ...end, lastError: why, ...more });
+    }),
     by,
   );
   const ended = ends.filter((_, i) => outcomes[i] === "changed");
   await inParallel(ended, KEYS_AT_ONCE, async ({ job, state }) => {
-    await releaseKey(ctx, { ...job, topic }, expiresAt, ctx.clock() + BATCH_PATIENCE);
+    await releaseKey(ctx, { ...job, topic }, end.expiresAt, ctx.clock() + BATCH_PATIENCE);
     ctx.report({ type: state === "expired" ? "expired" : "skipped", topic, id: job.id });
   });
   return outcomes;

@@ -319,7 +319,7 @@ async function giveUpOrLookAgain(
   if (sent.outcome === "refused" || sent.outcome === "missing" || isGivenUp) {
     const error = `the job cannot be handed over: ${sent.reason}`;
     try {
-      await die(ctx, home, { error, expect: { state: "scheduled" }, envelope: false });
+      await die(ctx, home, "giveUp", { error });
       return;
     } catch (thrown) {
       // The other jobs of the page must not fail because of this job, so it gets a look. If the whole pool fails, the look fails too.

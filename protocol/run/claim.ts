@@ -1,8 +1,8 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { homeKey } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
+import { changeOf } from "../../core/states.ts";
 import { pausedSince } from "../gate/known-pauses.ts";
 import type { Change, Context } from "../ports.ts";
 import { giveBackUnknown, readRefused, settleCrashes } from "./refused-claims.ts";
@@ -117,12 +117,11 @@ function claimOf(
 ): Change {
   // For how long the topic was paused since the job's start, while the message lay in the queue. This time does not count as lateness.
   const pausedMs = pausedSince(ctx, topic, startOf(job), claimedAt);
-  return {
-    key: homeKey(job.id),
-    // rule: claim-by-revision
-    expect: { revision: job.revision, state: "scheduled" },
-    set: {
-      state: "running",
+  const { id, revision } = job;
+  return changeOf(
+    "claim",
+    { id, revision },
+    {
       token,
       // rule: lease-covers-the-run
       leaseEnd,
@@ -131,5 +130,5 @@ function claimOf(
       ...(job.sentAt === undefined ? {} : { sentAt: Date.parse(job.sentAt) }),
       ...(pausedMs > 0 ? { pausedMs } : {}),
     },
-  };
+  );
 }

@@ -1,20 +1,19 @@
 import { ERROR_BYTES, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { type DeadEntry, deadKey, type Home, homeKey, ITEM_VERSION, ttl } from "../../core/items.ts";
+import { type DeadEntry, deadKey, type Home, ITEM_VERSION, ttl } from "../../core/items.ts";
 import { deadText } from "../../core/message.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
+import { changeOf } from "../../core/states.ts";
 import { truncate } from "../../general/text.ts";
 import { hasAttributes } from "../change/move.ts";
-import type { Context, Expected } from "../ports.ts";
+import type { Context } from "../ports.ts";
 import { releaseKey } from "../store/keys.ts";
 
 export type Death = {
   error: string;
-  /** The values that the home must have, besides its revision: they show that nobody else has taken the job. */
-  expect: Expected;
+  /** Further attributes of the home that must be as they were read. */
+  also?: readonly (keyof Home)[];
   settledBy?: string;
-  /** `false`: no envelope is sent. SQS did not take the job's message either, and if the ready queue is missing, so is the DLQ. */
-  envelope?: false;
 };
 
 /**
@@ -22,14 +21,21 @@ export type Death = {
  * between any two steps leaves a live job, and all steps can be repeated.
  *
  * Answers the home, or `undefined` if the home was no longer as expected. If SQS refuses the text of the envelope, the job is recorded as
- * dead without a letter: SQS would refuse that text each time, and the job would never end.
+ * dead without a letter: SQS would refuse that text each time, and the job would never end. A job that is given up gets no letter: SQS
+ * did not take its message either, and if the ready queue is missing, so is the DLQ.
  *
  * @throws `unavailable` if the DLQ takes no messages, or DynamoDB does not answer
  */
-export async function die(ctx: Context, home: Home, death: Death): Promise<Home | undefined> {
+export async function die(
+  ctx: Context,
+  home: Home,
+  how: "die" | "giveUp",
+  { also = [], ...death }: Death,
+): Promise<Home | undefined> {
   const error = truncate(death.error, ERROR_BYTES);
+  const settledBy = death.settledBy === undefined ? {} : { settledBy: death.settledBy };
   // rule: envelope-before-dead-home
-  const hasLetter = death.envelope !== false && (await sendLetter(ctx, home, error));
+  const hasLetter = how === "die" && (await sendLetter(ctx, home, error));
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
   const expiresAt = ttl(now + ctx.policy.deadRetention * 1000);
@@ -43,18 +49,13 @@ export async function die(ctx: Context, home: Home, death: Death): Promise<Home 
   const [filed] = await ctx.pool.insert([entry], by);
   if (filed instanceof Error) throw filed;
 
-  const set = {
-    state: "dead",
-    finishedAt: now,
-    lastError: error,
-    expiresAt,
-    ...(death.settledBy === undefined ? {} : { settledBy: death.settledBy }),
-  };
-  const expect = { ...death.expect, revision: home.revision };
+  const set = { ...settledBy, finishedAt: now, lastError: error, expiresAt };
+  const change = changeOf(how, home, set, { also });
   // rule: dead-home-comes-last
-  const changed = await ctx.pool.change({ key: homeKey(home.id), expect, set }, by);
+  const changed = await ctx.pool.change(change, by);
   const found = changed.item && readHome(changed.item, home.id);
-  if (!found || isUnreadable(found) || !(changed.changed || hasAttributes(found, set))) return undefined;
+  if (!found || isUnreadable(found) || !(changed.changed || hasAttributes(found, change.set)))
+    return undefined;
   await releaseKey(ctx, found, expiresAt, by);
   const { topic, id, attempt } = home;
   ctx.report({ type: "dead", topic, id, attempt, error, hasLetter });

@@ -1,9 +1,10 @@
 import { LONGEST_LEASE, VISIBILITY_MARGIN, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isRunning } from "../../core/home.ts";
-import { type Home, homeKey } from "../../core/items.ts";
+import type { Home } from "../../core/items.ts";
 import { hideSecondsOf } from "../../core/packs.ts";
 import { decodeReceipt, type Receipt } from "../../core/receipt.ts";
+import { changeOf } from "../../core/states.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { notFound, readJob } from "../store/read-job.ts";
@@ -62,9 +63,7 @@ export async function extend(
     if (home.topic !== topic) throw ofAnotherTopic(ctx, topic, held.id);
     if (home.token !== held.token || !isRunning(home, now)) throw claimLost(held.id);
     const leaseEnd = Math.min(now + ms, (home.claimedAt ?? now) + LONGEST_LEASE);
-    const expect = { token: held.token, state: "running", leaseEnd: home.leaseEnd };
-    const key = homeKey(held.id);
-    const changed = await ctx.pool.change({ key, expect, set: { leaseEnd } }, now + WRITER_DEADLINE);
+    const changed = await ctx.pool.change(changeOf("extend", home, { leaseEnd }), now + WRITER_DEADLINE);
     if (!changed.changed) continue;
     await putAway(ctx, topic, { drop: [], hide });
     return { home: changed.item as Home, leaseUntil: leaseEnd };

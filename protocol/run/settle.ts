@@ -2,14 +2,14 @@ import { backoffMs, crashSpread } from "../../core/backoff.ts";
 import { BATCH_PATIENCE, ERROR_BYTES, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { crashOf } from "../../core/home.ts";
-import { type Home, homeKey, ttl } from "../../core/items.ts";
+import type { Home } from "../../core/items.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
+import { changeOf } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
 import { truncate } from "../../general/text.ts";
-import { cancelledFields } from "../change/cancel.ts";
 import { hasAttributes, move } from "../change/move.ts";
-import { policyOf } from "../policy.ts";
-import type { Context, Expected } from "../ports.ts";
+import { endAt, policyOf } from "../policy.ts";
+import type { Context } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
 import { releaseKey } from "../store/keys.ts";
 import { readReadableHomes } from "../store/read-job.ts";
@@ -44,14 +44,9 @@ export async function settleDone(
 ): Promise<(Settled | Error)[]> {
   const now = ctx.clock();
   const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);
-  const expiresAt = ttl(now + ctx.policy.retention * 1000);
+  const end = endAt(ctx, now);
   const outcomes = await ctx.pool.changeMany(
-    held.map(({ id, token }) => ({
-      key: homeKey(id),
-      // rule: settle-by-token
-      expect: { token, state: "running" },
-      set: { state: "done", finishedAt: now, expiresAt },
-    })),
+    held.map((run) => changeOf("finish", run, end)),
     patience(),
   );
   // rule: settle-reads-only-what-was-refused
@@ -68,7 +63,7 @@ export async function settleDone(
     const home = found.get(run.id);
     // If the job is done with this run's token, DynamoDB has applied this settle, and its answer was lost.
     if (outcome === "refused" && !(home?.state === "done" && home.token === run.token)) return "lost";
-    await releaseKey(ctx, run, expiresAt, patience());
+    await releaseKey(ctx, run, end.expiresAt, patience());
     ctx.report({ type: "done", topic: run.topic, id: run.id, attempt: run.attempt });
     return "settled";
   });
@@ -90,16 +85,15 @@ export async function settleOtherwise(
     if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
     return "settled";
   }
-  const expect = { token: held.token, state: "running" };
-  if (ending.end === "failed") return failAttempt(ctx, home, { ...ending, expect, ...verb });
+  if (ending.end === "failed") return failAttempt(ctx, home, { ...ending, ...verb });
   if (ending.end === "buried") {
     const says = { lastError: truncate(ending.error, ERROR_BYTES), ...verb };
-    return endRun(ctx, { home, expect, says }, (run) => dieOf(ctx, run, ending.error, verb));
+    return endRun(ctx, { home, says }, (run) => dieOf(ctx, run, ending.error, verb));
   }
-  return endRun(ctx, { home, expect }, async (run) => {
+  return endRun(ctx, { home }, async (run) => {
     const moved = await move(ctx, run.home, {
+      change: "retry",
       dueAt: ctx.clock() + ending.wait,
-      expect: run.expect,
       set: { attempt: run.home.attempt - 1 },
       end: { what: "asked-to-retry" },
       why: "asked to retry",
@@ -118,8 +112,7 @@ export function giveClaimBack(ctx: Context, held: Held): Promise<Settled> {
  * claim replaces another claim. So no attempt runs twice.
  */
 export async function settleCrash(ctx: Context, home: Home): Promise<Settled> {
-  const expect = { state: "running", token: home.token, leaseEnd: home.leaseEnd };
-  return failAttempt(ctx, home, { error: crashOf(home), expect, isApart: true });
+  return failAttempt(ctx, home, { error: crashOf(home), isCrash: true });
 }
 
 async function failAttempt(
@@ -129,25 +122,25 @@ async function failAttempt(
     error: string;
     retryAfter?: number;
     notBefore?: number;
-    expect: Expected;
     settledBy?: string;
-    isApart?: true;
+    isCrash?: true;
   },
 ): Promise<Settled> {
   const policy = policyOf(ctx, home.topic);
-  const { settledBy, expect } = failure;
+  const { settledBy, isCrash } = failure;
   const error = truncate(failure.error, ERROR_BYTES);
   const by = settledBy === undefined ? {} : { settledBy };
   const says = { lastError: error, ...by };
-  return endRun(ctx, { home, expect, says }, async (run) => {
+  return endRun(ctx, { home, says, ...(isCrash && { also: ["leaseEnd"] }) }, async (run) => {
     if (home.attempt >= (home.maxAttempts ?? policy.maxAttempts)) return dieOf(ctx, run, error, by);
     const [byte = 0, second = 0] = ctx.random(2);
     const wait = backoffMs(policy.backoff, home.attempt, byte / 256);
-    const apart = failure.isApart ? crashSpread(wait) * (second / 256) : 0;
+    const apart = isCrash ? crashSpread(wait) * (second / 256) : 0;
     const backoff = Math.max(wait + Math.round(apart), failure.notBefore ?? 0);
     const dueAt = ctx.clock() + (failure.retryAfter ?? backoff);
     const end = { what: "failed", error } as const;
-    const moved = await move(ctx, run.home, { dueAt, expect: run.expect, set: says, end, why: "failed" });
+    const request = { change: "retry", dueAt, also: run.also ?? [], set: says, end, why: "failed" } as const;
+    const moved = await move(ctx, run.home, request);
     return moved.moved ? "settled" : moved.home;
   });
 }
@@ -156,7 +149,8 @@ async function failAttempt(
 type Unfinished = {
   /** The job's home as it was read. */
   home: Home;
-  expect: Expected;
+  /** Further attributes that must be as they were read: of a run that crashed, the end of its lease. */
+  also?: readonly (keyof Home)[];
   /** Why the run failed. Absent if its handler asked for another run. */
   says?: { lastError: string; settledBy?: string };
 };
@@ -174,43 +168,42 @@ async function endRun(
   unlessCancelled: (run: Unfinished) => Promise<Ended>,
 ): Promise<Settled> {
   for (let { home } = read; ; ) {
-    const { cancelAskedAt, token, once } = home;
-    // rule: run-ends-as-its-cancel-was-read
-    const run = { ...read, home, expect: { ...read.expect, cancelAskedAt } };
+    const { cancelAskedAt, once } = home;
+    const run = { ...read, home };
     // rule: event-cancels-a-failed-run
     const ended = await (cancelAskedAt === undefined ? unlessCancelled(run) : cancelRun(ctx, run));
     if (ended === "settled") return ended;
-    const isOurs = ended?.state === "running" && ended.token === token;
-    if (!isOurs || (ended.cancelAskedAt === cancelAskedAt && ended.once === once)) return "lost";
+    if (!ended || !isSameRun(read, ended) || (ended.cancelAskedAt === cancelAskedAt && ended.once === once))
+      return "lost";
     home = ended;
   }
 }
 
+/** Says whether a home has the claim with which it was read. */
+function isSameRun({ home, also = [] }: Unfinished, now: Home): boolean {
+  return (["state", "token", ...also] as const).every((name) => now[name] === home[name]);
+}
+
 async function dieOf(
   ctx: Context,
-  { home, expect }: Unfinished,
+  { home, also = [] }: Unfinished,
   error: string,
   by: { settledBy?: string },
 ): Promise<Ended> {
-  if (await die(ctx, home, { error, expect, ...by })) return "settled";
+  if (await die(ctx, home, "die", { error, also, ...by })) return "settled";
   return (await readReadableHomes(ctx, [home.id], "settling a job"))[0];
 }
 
 /** Cancels a job whose run did not succeed, instead of running the job again. */
-async function cancelRun(ctx: Context, { home, expect, says }: Unfinished): Promise<Ended> {
+async function cancelRun(ctx: Context, { home, also = [], says }: Unfinished): Promise<Ended> {
   const now = ctx.clock();
-  const set = { ...says, ...cancelledFields(ctx, now) };
-  const change = {
-    key: homeKey(home.id),
-    expect: { ...expect, revision: home.revision },
-    set,
-    ...(says ? {} : { remove: ["lastError"] }),
-  };
+  const remove = says ? [] : ["lastError"];
+  const change = changeOf("cancelRun", home, { ...says, ...endAt(ctx, now) }, { also, remove });
   const { changed, item } = await ctx.pool.change(change, now + WRITER_DEADLINE);
   const found = item && readHome(item, home.id);
   if (!found || isUnreadable(found)) return undefined;
-  if (!changed && !hasAttributes(found, set)) return found;
-  await releaseKey(ctx, home, set.expiresAt, now + WRITER_DEADLINE);
+  if (!changed && !hasAttributes(found, change.set)) return found;
+  await releaseKey(ctx, home, change.set.expiresAt, now + WRITER_DEADLINE);
   ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
   return "settled";
 }

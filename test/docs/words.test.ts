@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 
 /** Names that were unclear or had several meanings, and the names that replace them. */
 const NAMES = {
-  asCancelled: "cancelledFields",
+  asCancelled: "endAt",
   askIn: "periodsToAsk",
   heldBefore: "pauseBounds",
   homesBefore: "readHomesStartingBefore",
@@ -33,9 +33,9 @@ const NAMES = {
   takeTurns: "findStartsForNotes",
   tend: "carryOut",
   turnOf: "parkedSortTime",
-  unasked: "expectNotCancelled",
+  unasked: "requireNotCancelled",
   unclaim: "giveClaimBack",
-  unheld: "expectUnclaimed",
+  unheld: "requireUnclaimed",
   withOwnKeys: "selectRedrivable",
   wordsOf: "errorTextOf",
 };

@@ -1,0 +1,279 @@
+import { type Home, homeKey, type Key, type State } from "./items.ts";
+import { KEPT_OPTIONS } from "./job-options.ts";
+
+/**
+ * The whole life of a job: each write that changes a stored home is a row of `CHANGES`, and `changeOf` makes the write of a row. The table
+ * and the picture in docs/internals/overview.md are made from these rows, and the simulator's witness allows no other change.
+ *
+ * If the lease of a `running` job ended more than `CLOCK_MARGIN` ago, its run has crashed. Then each process that reads the home may make
+ * the changes of a crashed run.
+ */
+type Row = {
+  /** Absent: the change files the home. */
+  readonly from?: State;
+  /** Absent: the state stays. */
+  readonly to?: State;
+  readonly by: string;
+  readonly when: string;
+  /** Attributes that must be as they were read, besides the state. Otherwise the pool refuses the change. */
+  readonly asRead?: readonly (keyof Home)[];
+  readonly sets: readonly (keyof Home)[];
+  /** Attributes that the change may set or remove. */
+  readonly may?: readonly (keyof Home)[];
+  /** Attributes that the change removes, unless it sets them. */
+  readonly clears?: readonly (keyof Home)[];
+};
+
+const END = ["finishedAt", "expiresAt"] as const;
+/** What each move sets. A move is a change to another revision. */
+const MOVE = ["dueAt", "revision", "log"] as const;
+/** A call that keeps the job notes its once item without a new revision, so `once` must be as it was read, too. */
+// rule: move-only-what-was-read
+const MOVED_AS_READ = ["revision", "once"] as const;
+/** Attributes of the last claim, of the last hold and of the job's end. */
+// rule: move-clears-the-last-run
+const LAST_RUN = [
+  "token",
+  "leaseEnd",
+  "sentAt",
+  "cancelAskedAt",
+  "finishedAt",
+  "expiresAt",
+  "heldFrom",
+  "heldUntil",
+  "pausedMs",
+] as const;
+/** What a caller or an event may give a job anew. */
+const ASKED = [
+  ...["body", "wantedAt", "eventAt", "keptAt", "postponeUntil", "hasSchedule", "hasRun", "restarts"],
+  ...["bulk", "calls", "once", "lastError", "heldFrom", "heldUntil"],
+] as const satisfies (keyof Home)[];
+// rule: run-ends-as-its-cancel-was-read
+const RUN_AS_READ = ["token", "revision", "cancelAskedAt"] as const;
+const KEEP = {
+  by: "a caller or an event, with `onDuplicate`",
+  asRead: ["revision", "token", "cancelAskedAt", "keptAt"],
+  sets: [],
+  may: ["keptAt", "once"],
+  // rule: keep-lifts-the-cancel
+  clears: ["cancelAskedAt"],
+} as const;
+
+export const CHANGES = {
+  file: {
+    to: "scheduled",
+    by: "a caller, an event or a schedule",
+    when: "an enqueue",
+    sets: ["dueAt", "revision", "attempt"],
+  },
+  fileCancelled: {
+    to: "cancelled",
+    by: "a caller or an event",
+    when: "an enqueue under a tombstone",
+    sets: END,
+  },
+  holdPlace: {
+    to: "cancelled",
+    by: "a caller or an event that takes the job's key",
+    when: "the writer of the key has not stored its job, and now never can",
+    sets: [...END, "isPlaceholder"],
+  },
+  move: {
+    from: "scheduled",
+    to: "scheduled",
+    by: "a caller or an event",
+    when: "a reschedule, a replace, a postpone: revision + 1",
+    asRead: MOVED_AS_READ,
+    sets: [...MOVE, "attempt", "askedAt"],
+    may: [...ASKED, ...KEPT_OPTIONS],
+    clears: LAST_RUN,
+  },
+  hold: {
+    from: "scheduled",
+    by: "a tick, a sender or a consumer",
+    when: "a pause, a limit or a window gives the job a start; revision + 1 if the job may be in a queue",
+    asRead: ["revision", "heldUntil"],
+    sets: ["heldFrom", "heldUntil"],
+    may: ["revision"],
+  },
+  keep: { ...KEEP, from: "scheduled", when: "the key has this job, and the call keeps it" },
+  claim: {
+    from: "scheduled",
+    to: "running",
+    by: "a consumer",
+    when: "a claim: the job is due",
+    // rule: claim-by-revision
+    asRead: ["revision"],
+    sets: ["token", "leaseEnd", "claimedAt", "attempt"],
+    may: ["sentAt", "pausedMs"],
+  },
+  cancel: {
+    from: "scheduled",
+    to: "cancelled",
+    by: "a caller or an event",
+    when: "a cancel",
+    asRead: ["revision"],
+    sets: END,
+    may: ["bulk"],
+  },
+  skip: {
+    from: "scheduled",
+    to: "cancelled",
+    by: "a consumer",
+    when: "at the claim, if the job is later than `ifLate` with `skip` allows",
+    asRead: ["revision", "heldUntil"],
+    sets: [...END, "lastError"],
+    may: ["sentAt"],
+  },
+  expire: {
+    from: "scheduled",
+    to: "expired",
+    by: "a consumer or a tick",
+    when: "the job is later than `expiresAfter` allows; at the claim, if it is later than `ifLate` with `expire` allows",
+    asRead: ["revision", "heldUntil"],
+    sets: [...END, "lastError"],
+    may: ["sentAt"],
+  },
+  giveUp: {
+    from: "scheduled",
+    to: "dead",
+    by: "a tick",
+    when: "SQS refuses its message for good; its queue does not exist; no deployment knows its topic, and the queue takes no message for an hour",
+    asRead: ["revision"],
+    sets: [...END, "lastError"],
+  },
+  extend: {
+    from: "running",
+    by: "a puller",
+    when: "it asks for a longer lease",
+    asRead: ["token", "leaseEnd"],
+    sets: ["leaseEnd"],
+  },
+  askToCancel: {
+    from: "running",
+    by: "an event",
+    when: "the event cancels the job while it runs",
+    asRead: ["token", "keptAt"],
+    sets: ["cancelAskedAt"],
+  },
+  keepRunning: {
+    ...KEEP,
+    from: "running",
+    when: "the key has this job, and the call keeps it: the cancel of an earlier event is lifted",
+  },
+  finish: {
+    from: "running",
+    to: "done",
+    by: "a consumer",
+    when: "the run succeeded",
+    // rule: settle-by-token
+    asRead: ["token"],
+    sets: END,
+  },
+  retry: {
+    from: "running",
+    to: "scheduled",
+    by: "a consumer; after a crash: who reads the job",
+    when: "the run failed, asked for a retry, or crashed: revision + 1",
+    asRead: [...RUN_AS_READ, "once"],
+    sets: MOVE,
+    may: ["attempt", "lastError", "settledBy", "once"],
+    clears: LAST_RUN,
+  },
+  moveCrashed: {
+    from: "running",
+    to: "scheduled",
+    by: "a caller or an event",
+    when: "a reschedule, a replace or a postpone of a job whose run has crashed: revision + 1",
+    asRead: ["token", "leaseEnd", ...MOVED_AS_READ],
+    sets: [...MOVE, "attempt", "askedAt"],
+    may: [...ASKED, ...KEPT_OPTIONS],
+    clears: LAST_RUN,
+  },
+  cancelRun: {
+    from: "running",
+    to: "cancelled",
+    by: "a consumer; after a crash: who reads the job",
+    when: "the run did not succeed, and an event had cancelled the job in the meantime",
+    asRead: RUN_AS_READ,
+    sets: END,
+    may: ["lastError", "settledBy"],
+  },
+  cancelCrashed: {
+    from: "running",
+    to: "cancelled",
+    by: "a caller or an event",
+    when: "a cancel of a job whose run has crashed",
+    asRead: ["token", "leaseEnd", "revision"],
+    sets: [...END, "lastError"],
+    may: ["bulk"],
+  },
+  die: {
+    from: "running",
+    to: "dead",
+    by: "a consumer; after a crash: who reads the job",
+    when: "the run did not succeed, and the job has no attempts left, or was buried",
+    asRead: RUN_AS_READ,
+    sets: [...END, "lastError"],
+    may: ["settledBy"],
+  },
+  redrive: {
+    from: "dead",
+    to: "scheduled",
+    by: "a caller, or SQS's redrive",
+    when: "a redrive: revision + 1, attempts begin again",
+    asRead: MOVED_AS_READ,
+    sets: [...MOVE, "attempt", "askedAt", "wantedAt", "restarts"],
+    may: ["calls", "once", "hasRun"],
+    clears: LAST_RUN,
+  },
+} as const satisfies Record<string, Row>;
+
+export type ChangeName = keyof typeof CHANGES;
+
+/** The names of attributes that a row has in its list `L`. */
+type In<N extends ChangeName, L extends keyof Row> = N extends ChangeName
+  ? (typeof CHANGES)[N] extends { readonly [_ in L]: readonly (infer A extends keyof Home)[] }
+    ? A
+    : never
+  : never;
+type To<N extends ChangeName> = (typeof CHANGES)[N] extends { to: infer S } ? { state: S } : unknown;
+type Read = { [A in keyof Home]: Home[A] | undefined };
+
+/** What a change sets, besides the state. */
+export type Sets<N extends ChangeName> = Required<Pick<Home, In<N, "sets">>> &
+  Partial<Pick<Home, In<N, "may">>>;
+
+/** Answers the attributes that a change sets, with the new state. */
+export function stateAfter<N extends ChangeName, S extends Sets<N>>(name: N, set: S): S & To<N> {
+  const { to }: Row = CHANGES[name];
+  return { ...(to && { state: to }), ...set } as S & To<N>;
+}
+
+/**
+ * Makes the write that changes a home. The pool refuses it if the home is not as it was read.
+ *
+ * @param also further attributes that must be as they were read
+ * @param remove further attributes to remove
+ */
+export function changeOf<N extends ChangeName, S extends Sets<N>>(
+  name: N,
+  read: { readonly id: string } & Pick<Read, In<N, "asRead">> & Partial<Read>,
+  set: S,
+  { also = [], remove = [] }: { also?: readonly (keyof Home)[]; remove?: readonly string[] } = {},
+): {
+  key: Key;
+  expect: Readonly<Record<string, string | number | undefined>>;
+  set: S & To<N>;
+  remove?: string[];
+} {
+  const { from: state, asRead = [], clears = [] }: Row = CHANGES[name];
+  const values = [...asRead, ...also].map((attribute) => [attribute, (read as Partial<Read>)[attribute]]);
+  const removed = [...clears, ...remove].filter((attribute) => !Object.hasOwn(set, attribute));
+  return {
+    key: homeKey(read.id),
+    expect: { state, ...Object.fromEntries(values) },
+    set: stateAfter(name, set),
+    ...(removed.length > 0 && { remove: removed }),
+  };
+}
