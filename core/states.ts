@@ -8,7 +8,7 @@ import { KEPT_OPTIONS } from "./job-options.ts";
  * If the lease of a `running` job ended more than `CLOCK_MARGIN` ago, its run has crashed. Then each process that reads the home may make
  * the changes of a crashed run.
  */
-type Row = {
+export type Row = {
   /** Absent: the change files the home. */
   readonly from?: State;
   /** Absent: the state stays. */

@@ -17,6 +17,7 @@ import { keptOptionsOf } from "../../core/job-options.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { onceNotesOf } from "../../core/once.ts";
 import type { Policy } from "../../core/policy.ts";
+import type { ChangeName } from "../../core/states.ts";
 import { sharedJobs } from "../../protocol/store/shared-once-item.ts";
 import { DEAD_RETENTION } from "../../testing/sqs-limits.ts";
 import { bulksOf } from "./bulks.ts";
@@ -26,6 +27,7 @@ import { pausesOf } from "./pauses.ts";
 import { recurringOf } from "./recurring.ts";
 import { repeatsOf } from "./repeats.ts";
 import type { Row } from "./services/expressions.ts";
+import { changesBetween } from "./states.ts";
 import { type Claim, wrongIn } from "./told-timeline.ts";
 import { tombstonesOf } from "./tombstones.ts";
 import { windowsOf } from "./windows.ts";
@@ -247,7 +249,7 @@ export function witnessOf(settings: {
     } else {
       if (!before) recurring.created(id, after.body, !after.untracked);
       if (!before && !after.untracked) repeats.created(after);
-      const wrong = transition(job, before, after);
+      const wrong = wrongChange(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
       // A sender may freeze, and then give a start to a job that was parked in the meantime.
       const overstated = before ? overstatedLoss(job, before, after) : 0;
@@ -283,78 +285,76 @@ export function witnessOf(settings: {
       0,
     );
 
-  /** Says why a change of a home is not allowed by the state machine of `core/home.ts`; `undefined` if it is allowed. */
-  function transition(job: Known, before: Home | undefined, after: Home): string | undefined {
+  /** Says why a home may not change so: `core/states.ts` does not allow it, or nothing has happened that explains it. */
+  function wrongChange(job: Known, before: Home | undefined, after: Home): string | undefined {
     const change = `${before?.state ?? "nothing"} → ${after.state}`;
     if (isFinished(after) !== (after.expiresAt !== undefined) && !after.untracked)
       return `${change} with a wrong TTL`;
-    if (!before) {
-      const buried = after.state === "cancelled" && (after.isPlaceholder || tombstones.standsFor(after));
-      return (after.state === "scheduled" || buried) && after.revision === 0 ? undefined : change;
-    }
+    if (after.state === "scheduled" && (after.token !== undefined || after.leaseEnd !== undefined))
+      return `${change} with a claim`;
     // SQS may refuse the message of an untracked job for good. Otherwise its home is written once.
-    if (before.untracked && change !== "scheduled → dead") return `${change} of an untracked job`;
-    if (!remembers(before, after)) return `${change} without its Idempotency-Keys`;
-    const moved = after.revision === before.revision + 1;
-    if (!moved && after.revision !== before.revision) return `${change} by several revisions`;
-    if (moved) {
-      const clean = after.state === "scheduled" && after.token === undefined && after.leaseEnd === undefined;
-      const from = before.state === "scheduled" || before.state === "running" || before.state === "dead";
-      if (!clean || !from) return `${change} as a move`;
-      const isAsked = after.wantedAt !== before.wantedAt || after.body !== before.body;
-      if (isAsked && (after.askedAt ?? 0) < clock() - LATEST_WRITE - skew)
-        return "it does not say when it was asked for";
-      const { postponeUntil = after.postponeUntil } = before;
-      if ((after.postponeUntil ?? postponeUntil) !== postponeUntil) return "its first bound moved";
-      bulks.changed(before, after);
-      if (isGivenBack(job, before, after)) return undefined;
-      if (before.state === "dead") forgetRequests(before);
-      if (before.state === "dead" || (job.callIds.has(job.restarts) && isOtherJob(before, after)))
-        job.restarts += 1;
-      return before.state === "running" ? endOf(job, before) : undefined;
+    if (before?.untracked && after.state !== "dead") return `${change} of an untracked job`;
+    if (before && !remembers(before, after)) return `${change} without its Idempotency-Keys`;
+    // Several changes may be judged by the same memory.
+    const judges = new Set(changesBetween(before, after).map((name) => memory[name]));
+    let why = "which core/states.ts does not allow";
+    for (const judge of judges) {
+      const wrong = judge(job, before ?? after, after);
+      if (wrong === undefined) return undefined;
+      why = wrong;
     }
-    switch (change) {
-      case "scheduled → running":
-        return after.attempt === before.attempt + 1 && after.token && after.leaseEnd
-          ? undefined
-          : `${change} unclaimed`;
-      case "running → running":
-        if (after.token !== before.token) return "a claim over a claim";
-        return after.cancelAskedAt === undefined ||
-          after.cancelAskedAt === before.cancelAskedAt ||
-          isCancelled(job, before)
-          ? undefined
-          : "cancelled for no reason";
-      case "running → done": {
-        if (after.token !== before.token) return `${change} by another claim`;
-        const words = wordsOf(after);
-        return job.successes.has(words) ? undefined : `${change}, but no handler succeeded`;
-      }
-      case "scheduled → scheduled": {
-        // Such a change may note a start, make the TTL later because of a pause, or note that an event or a call kept or sent the job.
-        const { heldFrom, heldUntil, expiresAt, keptAt, once } = after;
-        const may = { heldFrom, heldUntil, expiresAt, keptAt, once };
-        return isDeepStrictEqual(after, dropUndefined({ ...before, ...may })) ? undefined : change;
-      }
-      case "scheduled → cancelled":
-        return isCancelled(job, before) || isLate(job, before, "skip")
-          ? undefined
-          : `${change} for no reason`;
-      case "scheduled → dead":
-        return recorded(job, after);
-      case "running → dead":
-        return endOf(job, before) ?? recorded(job, after);
-      case "running → cancelled":
-        if (before.cancelAskedAt !== undefined)
-          return isGivenUp(job, before) ? undefined : endOf(job, before);
-        if (!isCancelled(job, before)) return `${change} for no reason`;
-        return released(before) ? undefined : `${change} under a live lease`;
-      case "scheduled → expired":
-        return isOverdue(before) || isLate(job, before, "expire") ? undefined : `${change} too soon`;
-      default:
-        return change;
-    }
+    return `${change}, ${why}`;
   }
+
+  type Judge = (job: Known, before: Home, after: Home) => string | undefined;
+  const nothing: Judge = () => undefined;
+  const unless = (allows: (job: Known, before: Home, after: Home) => boolean, why: string): Judge => {
+    return (...change) => (allows(...change) ? undefined : why);
+  };
+  const moved: Judge = (job, before, after) => {
+    if (after.revision === before.revision) return undefined;
+    const isAsked = after.wantedAt !== before.wantedAt || after.body !== before.body;
+    if (isAsked && (after.askedAt ?? 0) < clock() - LATEST_WRITE - skew)
+      return "and it does not say when it was asked for";
+    const { postponeUntil = after.postponeUntil } = before;
+    if ((after.postponeUntil ?? postponeUntil) !== postponeUntil) return "and its first bound moved";
+    bulks.changed(before, after);
+    if (isGivenBack(job, before, after)) return undefined;
+    if (before.state === "dead") forgetRequests(before);
+    if (before.state === "dead" || (job.callIds.has(job.restarts) && isOtherJob(before, after)))
+      job.restarts += 1;
+    return before.state === "running" ? endOf(job, before) : undefined;
+  };
+  /** What must have happened for each change: what the witness has seen of users, events, handlers and clocks. */
+  const memory: Record<ChangeName, Judge> = {
+    file: nothing,
+    fileCancelled: unless((_, __, after) => tombstones.standsFor(after), "and no event has cancelled it"),
+    holdPlace: nothing,
+    move: moved,
+    hold: moved,
+    keep: nothing,
+    claim: unless((_, before, after) => after.attempt === before.attempt + 1, "and its attempt is wrong"),
+    cancel: unless(isCancelled, "for no reason"),
+    skip: unless((job, before) => isLate(job, before, "skip"), "too soon"),
+    expire: unless((job, before) => isOverdue(before) || isLate(job, before, "expire"), "too soon"),
+    giveUp: (job, _, after) => recorded(job, after),
+    extend: nothing,
+    askToCancel: unless(isCancelled, "cancelled for no reason"),
+    keepRunning: nothing,
+    finish: unless((job, _, after) => job.successes.has(wordsOf(after)), "but no handler succeeded"),
+    retry: moved,
+    moveCrashed: moved,
+    cancelRun: (job, before) => {
+      if (before.cancelAskedAt === undefined) return "and no event has cancelled it";
+      return isGivenUp(job, before) ? undefined : endOf(job, before);
+    },
+    cancelCrashed: (job, before) => {
+      if (!isCancelled(job, before)) return "for no reason";
+      return released(before) ? undefined : "under a live lease";
+    },
+    die: (job, before, after) => endOf(job, before) ?? recorded(job, after),
+    redrive: moved,
+  };
 
   function countSend(job: Known, { revision, sentAt }: MessageJob): void {
     const made = `${revision} ${sentAt}`;
@@ -865,10 +865,6 @@ function boundedBy({ revisions }: Known, { outcome, revision }: Told, asked: Ask
     from: Math.min(from, most.from),
     to: Math.max(Math.min(to, most.to), postponing.to),
   };
-}
-
-function dropUndefined<T extends object>(values: T): T {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }
 
 /** Whether a job was changed to something else than another time. */
