@@ -1,12 +1,7 @@
 import { CLOCK_MARGIN, LAST_START_BEFORE_EXPIRY, LOOKAHEAD, NEAR } from "./constants.ts";
 import { type Head, type Home, type State, sortable } from "./items.ts";
 
-/**
- * What a home means at a moment. A claim makes a `scheduled` job `running`. A settle makes a `running` job `done`, `dead` or `cancelled`,
- * or `scheduled` again. A `scheduled` job can also become `cancelled`, `expired` or `dead`. A redrive makes a `dead` job
- * `scheduled`.
- * If the lease of a `running` job ended more than `CLOCK_MARGIN` ago, its run has crashed, and anyone who reads the home may settle it.
- */
+// What a home means at a moment. `states.ts` says which changes lead from one state to another.
 
 export function isFinished(home: Head): boolean {
   return home.state !== "scheduled" && home.state !== "running";

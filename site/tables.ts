@@ -6,6 +6,7 @@ import packageJson from "../package.json" with { type: "json" };
 import { dashboardPicture } from "./dashboard-picture.ts";
 import { DOCS, pages } from "./docs.ts";
 import { fillTables } from "./markdown.ts";
+import { statesPicture } from "./states-picture.ts";
 import { alarms } from "./tables/alarms.ts";
 import { bill } from "./tables/bill.ts";
 import { calls, operations } from "./tables/calls.ts";
@@ -16,6 +17,7 @@ import { limits, times } from "./tables/limits.ts";
 import { metrics } from "./tables/metrics.ts";
 import { SCALE_TABLES } from "./tables/scale.ts";
 import { jobOptions, topicSettings } from "./tables/settings.ts";
+import { stateAttributes, states } from "./tables/states.ts";
 
 /** Every table that is made from declarations, by its name in the page. */
 export const TABLES: Readonly<Record<string, () => string>> = {
@@ -33,6 +35,8 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   options,
   times,
   ...SCALE_TABLES,
+  states,
+  "state-attributes": stateAttributes,
   "topic-settings": topicSettings,
 };
 
@@ -46,10 +50,14 @@ export function openapiText(): string {
 /** The picture of the dashboard's layout. */
 export const DASHBOARD_PICTURE = join(DOCS, "pictures", "dashboard.svg");
 
-/** Writes each table into its page, the OpenAPI document, and the picture of the dashboard. */
+/** The picture of a job's states. */
+export const STATES_PICTURE = join(DOCS, "pictures", "states.svg");
+
+/** Writes each table into its page, the OpenAPI document, and the two pictures. */
 export function writeTables(): void {
   writeFileSync(OPENAPI, openapiText());
   writeFileSync(DASHBOARD_PICTURE, dashboardPicture());
+  writeFileSync(STATES_PICTURE, statesPicture());
   for (const page of pages()) {
     const path = join(DOCS, page);
     const text = readFileSync(path, "utf8");

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { dashboardPicture } from "../../site/dashboard-picture.ts";
 import { DOCS, pages } from "../../site/docs.ts";
 import { fillTables, table, tablesIn } from "../../site/markdown.ts";
-import { DASHBOARD_PICTURE, OPENAPI, openapiText, TABLES } from "../../site/tables.ts";
+import { statesPicture } from "../../site/states-picture.ts";
+import { DASHBOARD_PICTURE, OPENAPI, openapiText, STATES_PICTURE, TABLES } from "../../site/tables.ts";
 
 const texts = pages().map((page) => ({ page, text: readFileSync(join(DOCS, page), "utf8") }));
 
@@ -25,6 +26,10 @@ test("the OpenAPI document is that of the routes; `npm run docs` writes it", () 
 
 test("the picture of the dashboard is that of the construct; `npm run docs` writes it", () => {
   expect(readFileSync(DASHBOARD_PICTURE, "utf8")).toBe(dashboardPicture());
+});
+
+test("the picture of a job's states is that of core/states.ts; `npm run docs` writes it", () => {
+  expect(readFileSync(STATES_PICTURE, "utf8")).toBe(statesPicture());
 });
 
 /** The names that begin the rows of a table, as code. */
