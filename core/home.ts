@@ -3,7 +3,7 @@ import { type Head, type Home, type State, sortable } from "./items.ts";
 
 // What a home means at a moment. `states.ts` says which changes lead from one state to another.
 
-export function isFinished(home: Head): boolean {
+export function isFinished<H extends Head>(home: H): home is Exclude<H, { state: "scheduled" | "running" }> {
   return home.state !== "scheduled" && home.state !== "running";
 }
 
@@ -13,7 +13,7 @@ export function isFinished(home: Head): boolean {
  */
 export function isRunning(home: Head, now: number): boolean {
   // rule: lease-outlasts-the-clocks
-  return home.state === "running" && now < (home.leaseEnd ?? 0) + CLOCK_MARGIN;
+  return home.state === "running" && now < home.leaseEnd + CLOCK_MARGIN;
 }
 
 export function hasCrashed(home: Head, now: number): boolean {
@@ -21,7 +21,7 @@ export function hasCrashed(home: Head, now: number): boolean {
 }
 
 /** Answers the text of the error of a run that did not end before its lease ended. */
-export function crashOf({ leaseEnd = 0 }: Head): string {
+export function crashOf({ leaseEnd }: { leaseEnd: number }): string {
   return `the run did not end by ${new Date(leaseEnd).toISOString()}: it crashed, or was stopped`;
 }
 

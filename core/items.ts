@@ -16,90 +16,127 @@ export type Key = { readonly pk: string; readonly sk: string };
 
 export type State = "scheduled" | "running" | "done" | "cancelled" | "dead" | "expired";
 
+/** What a caller, an event or a schedule has asked for. */
+type Asked = KeptOptions & {
+  topic: string;
+  /** JSON text as it stands in messages. */
+  body: string;
+  key?: string;
+  untracked?: true;
+  /** When the job was filed. If an event filed it: when that event happened. */
+  createdAt: number;
+  /**
+   * The due time that was asked for last, with the random part of its `spread`. Retries keep it, and `expiresAfter` counts from
+   * it.
+   */
+  wantedAt: number;
+  /** When a caller or an event last moved, replaced or redrove the job, or when an event filed it. */
+  askedAt?: number;
+  /** The time of the event that filed the job, or of the last event that replaced it. */
+  eventAt?: number;
+  /**
+   * The time of the latest event that kept this job. If a caller has replaced a job that an event had filed, the time of that event
+   * counts too.
+   */
+  keptAt?: number;
+  /** Up to when the job may be postponed. */
+  postponeUntil?: number;
+};
+
+/** When the job may start. */
+type Start = {
+  /** When the job is due: the time of its next run, or of its last. */
+  dueAt: number;
+  /**
+   * The start that a pause, a limit or a window gave the job. Only this hold delays the job from `heldFrom` to `heldUntil`, so this
+   * time does not count as lateness.
+   */
+  heldUntil?: number;
+  heldFrom?: number;
+  /** Set if a schedule that promotes the job was requested. The schedule may be missing. */
+  hasSchedule?: true;
+};
+
+/** The present claim, or the last one if the job has ended. */
+type Claim = {
+  token: string;
+  leaseEnd: number;
+  claimedAt: number;
+  /** For how long the job's topic was paused while the job lay in its queue, from its start to its claim: ms. Absent: not at all. */
+  pausedMs?: number;
+  /**
+   * When an event asked for a cancel during the job's run. The job does not run again, however that run ends, unless a call or
+   * an event with `keep` lifts the cancel, or a caller moves or replaces the job after a crash.
+   */
+  cancelAskedAt?: number;
+};
+/** Since its last move the job has not been claimed. */
+type NoClaim = {
+  token?: never;
+  leaseEnd?: never;
+  pausedMs?: never;
+  cancelAskedAt?: never;
+  /** When the job was claimed before its last move. */
+  claimedAt?: number;
+};
+
+type End = { finishedAt: number; expiresAt: number };
+/** `expiresAt`: only of an untracked job. */
+type NoEnd = { finishedAt?: never; expiresAt?: number };
+
+/** What the queue itself notes of a job. */
+type Bookkeeping = {
+  v: number;
+  id: string;
+  /** How often the job was moved. */
+  revision: number;
+  /**
+   * How many attempts the job has used, a present run included. A redrive, a reschedule or a replacement sets this number to 0. A run
+   * that asked for another run does not count.
+   */
+  attempt: number;
+  /** Never stored. The job may have been sent before, and the present sender only makes sure that there is a message. */
+  spare?: true;
+  /** When the message was sent that led to the job's present claim, or to its end without a claim. A move removes this time. */
+  sentAt?: number;
+  /** Set if the job has run since its last restart, and its time was then changed, which sets `attempt` to 0. */
+  hasRun?: true;
+  /** How often the job was redriven, or was changed to something else after it had run. */
+  restarts?: number;
+  /** The last ten bulks that moved or cancelled the job, newest first: `<id of the bulk> <due time before the bulk, in ms>` of each. */
+  bulk?: string;
+  /** The last ten once items that name the job, a line each: `<expiresAt> <token>`. The items must outlive the job. */
+  once?: string;
+  /** The last ten calls with an `Idempotency-Key` that changed the job, a line each: `<hash of the key>.<hash of the request>`. */
+  calls?: string;
+  /** What happened to the job before its last move: the last entries, oldest first. Each move adds what it overwrites. */
+  log?: LogEntry[];
+  lastError?: string;
+  /** `<verb>:<token>` of the settle that ended the last claim. A repeated call with the same receipt is recognised by it. */
+  settledBy?: string;
+  /** The home of a job that was never filed. It keeps the job's writer from storing the job, whose key another call takes. */
+  isPlaceholder?: true;
+};
+
 /** A job. A job that succeeds at once costs three writes: file, claim, settle. Each write is billed by the size of the whole item. */
 export type Home = Key &
-  KeptOptions & {
-    v: number;
-    id: string;
-    topic: string;
-    /** JSON text as it stands in messages. */
-    body: string;
-    state: State;
-    /** When the job is due: the time of its next run, or of its last. */
-    dueAt: number;
-    /**
-     * The due time that was asked for last, with the random part of its `spread`. Retries keep it, and `expiresAfter` counts from
-     * it.
-     */
-    wantedAt: number;
-    /** How often the job was moved. */
-    revision: number;
-    /**
-     * How many attempts the job has used, a present run included. A redrive, a reschedule or a replacement sets this number to 0. A run
-     * that asked for another run does not count.
-     */
-    attempt: number;
-    /** When the job was filed. If an event filed it: when that event happened. */
-    createdAt: number;
-    /** The time of the event that filed the job, or of the last event that replaced it. */
-    eventAt?: number;
-    /**
-     * The time of the latest event that kept this job. If a caller has replaced a job that an event had filed, the time of that event
-     * counts too.
-     */
-    keptAt?: number;
-    /** When a caller or an event last moved, replaced or redrove the job, or when an event filed it. */
-    askedAt?: number;
-    untracked?: true;
-    /** Never stored. The job may have been sent before, and the present sender only makes sure that there is a message. */
-    spare?: true;
-    /**
-     * The start that a pause, a limit or a window gave the job. Only this hold delays the job from `heldFrom` to `heldUntil`, so this
-     * time does not count as lateness.
-     */
-    heldUntil?: number;
-    heldFrom?: number;
-    /** Set if a schedule that promotes the job was requested. The schedule may be missing. */
-    hasSchedule?: true;
-    /** Set if the job has run since its last restart, and its time was then changed, which sets `attempt` to 0. */
-    hasRun?: true;
-    /** How often the job was redriven, or was changed to something else after it had run. */
-    restarts?: number;
-    key?: string;
-    /**
-     * When an event asked for a cancel during the job's run. The job does not run again, however that run ends, unless a call or
-     * an event with `keep` lifts the cancel, or a caller moves or replaces the job after a crash.
-     */
-    cancelAskedAt?: number;
-    /** Up to when the job may be postponed. */
-    postponeUntil?: number;
-    /** When the message was sent that led to the job's present claim, or to its end without a claim. A move removes this time. */
-    sentAt?: number;
-    /** The last ten bulks that moved or cancelled the job, newest first: `<id of the bulk> <due time before the bulk, in ms>` of each. */
-    bulk?: string;
-    /** The last ten once items that name the job, a line each: `<expiresAt> <token>`. The items must outlive the job. */
-    once?: string;
-    /** The last ten calls with an `Idempotency-Key` that changed the job, a line each: `<hash of the key>.<hash of the request>`. */
-    calls?: string;
-    /** What happened to the job before its last move: the last entries, oldest first. Each move adds what it overwrites. */
-    log?: LogEntry[];
-    /** The token of the current claim, or of the last one if the job has ended. */
-    token?: string;
-    leaseEnd?: number;
-    claimedAt?: number;
-    /** For how long the job's topic was paused while the job lay in its queue, from its start to its claim: ms. Absent: not at all. */
-    pausedMs?: number;
-    finishedAt?: number;
-    lastError?: string;
-    /** `<verb>:<token>` of the settle that ended the last claim. A repeated call with the same receipt is recognised by it. */
-    settledBy?: string;
-    expiresAt?: number;
-    /** The home of a job that was never filed. It keeps the job's writer from storing the job, whose key another call takes. */
-    isPlaceholder?: true;
-  };
+  Asked &
+  Start &
+  Bookkeeping &
+  (
+    | ({ state: "scheduled" } & NoClaim & NoEnd)
+    | ({ state: "running" } & Claim & NoEnd)
+    | ({ state: "done" } & Claim & End)
+    | ({ state: "expired" } & NoClaim & End)
+    | ({ state: "cancelled" } & (Claim | NoClaim) & End)
+    | ({ state: "dead" } & (Claim | NoClaim) & End)
+  );
+/** The home of a job in one of these states. */
+export type HomeIn<S extends State> = Extract<Home, { state: S }>;
 
 /** A job without its body. Code that keeps many jobs in memory keeps heads: a body may have 200 KiB. */
-export type Head = Omit<Home, "body">;
+export type Head = HeadOf<Home>;
+type HeadOf<H> = H extends unknown ? Omit<H, "body"> : never;
 
 /** One thing that happened to a job, at the time `at`. */
 export type LogEntry = {

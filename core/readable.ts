@@ -1,5 +1,15 @@
 import { MinutehandError } from "./errors.ts";
-import { type Head, type Home, ITEM_VERSION, type Item, idIn, isLookKey, type Key, timeOf } from "./items.ts";
+import {
+  type Head,
+  type Home,
+  ITEM_VERSION,
+  type Item,
+  idIn,
+  isLookKey,
+  type Key,
+  type State,
+  timeOf,
+} from "./items.ts";
 import { addressOf } from "./job-id.ts";
 import { KEPT_OPTIONS, optionTrouble } from "./job-options.ts";
 
@@ -9,7 +19,17 @@ import { KEPT_OPTIONS, optionTrouble } from "./job-options.ts";
  */
 export type Unreadable = { readonly id: string; readonly unreadable: string; readonly state?: undefined };
 
-const STATES = new Set<unknown>(["scheduled", "running", "done", "cancelled", "dead", "expired"]);
+const CLAIM = ["token", "leaseEnd", "claimedAt"] as const;
+const END = ["finishedAt", "expiresAt"] as const;
+/** What a home in this state has, besides what all homes have. */
+const NEEDED: Readonly<Record<State, readonly (keyof Home)[]>> = {
+  scheduled: [],
+  running: CLAIM,
+  done: [...CLAIM, ...END],
+  cancelled: END,
+  dead: END,
+  expired: END,
+};
 const TEXTS = ["topic", "body"] as const;
 const TEXTS_IF_ANY = ["key", "token", "once", "calls", "lastError", "settledBy", "bulk"] as const;
 /**
@@ -77,7 +97,9 @@ export function jobIdIn(sk: string): string | undefined {
 
 function fieldTrouble(home: Home, id: string): string | undefined {
   if (home.id !== id) return "its id does not belong to its key";
-  if (!STATES.has(home.state)) return "its state is no state of a job";
+  if (!Object.hasOwn(NEEDED, home.state)) return "its state is no state of a job";
+  for (const name of NEEDED[home.state])
+    if (home[name] === undefined) return `it is ${home.state} without ${name}`;
   for (const name of TEXTS) if (typeof home[name] !== "string") return malformed(name, "text");
   for (const name of TEXTS_IF_ANY)
     if (home[name] !== undefined && typeof home[name] !== "string") return malformed(name, "text");

@@ -1,4 +1,4 @@
-import { type Home, homeKey, type Key, type State } from "./items.ts";
+import { type Home, type HomeIn, homeKey, type Key, type State } from "./items.ts";
 import { KEPT_OPTIONS } from "./job-options.ts";
 
 /**
@@ -238,7 +238,14 @@ type In<N extends ChangeName, L extends keyof Row> = N extends ChangeName
     : never
   : never;
 type To<N extends ChangeName> = (typeof CHANGES)[N] extends { to: infer S } ? { state: S } : unknown;
-type Read = { [A in keyof Home]: Home[A] | undefined };
+type From<N extends ChangeName> = (typeof CHANGES)[N] extends { from: infer S extends State } ? S : State;
+type Optional = { readonly [A in keyof Home]?: Home[A] | undefined };
+/** What a change must know of the home: the attributes that must be as they were read, as a home in this state has them. */
+type Read<N extends ChangeName, H = Pick<HomeIn<From<N>>, In<N, "asRead">>> = {
+  readonly id: string;
+} & Optional & {
+    readonly [A in keyof H]: object extends Pick<H, A> ? H[A] | undefined : H[A];
+  };
 
 /** What a change sets, besides the state. */
 export type Sets<N extends ChangeName> = Required<Pick<Home, In<N, "sets">>> &
@@ -258,7 +265,7 @@ export function stateAfter<N extends ChangeName, S extends Sets<N>>(name: N, set
  */
 export function changeOf<N extends ChangeName, S extends Sets<N>>(
   name: N,
-  read: { readonly id: string } & Pick<Read, In<N, "asRead">> & Partial<Read>,
+  read: Read<N>,
   set: S,
   { also = [], remove = [] }: { also?: readonly (keyof Home)[]; remove?: readonly string[] } = {},
 ): {
@@ -268,7 +275,7 @@ export function changeOf<N extends ChangeName, S extends Sets<N>>(
   remove?: string[];
 } {
   const { from: state, asRead = [], clears = [] }: Row = CHANGES[name];
-  const values = [...asRead, ...also].map((attribute) => [attribute, (read as Partial<Read>)[attribute]]);
+  const values = [...asRead, ...also].map((attribute) => [attribute, (read as Optional)[attribute]]);
   const removed = [...clears, ...remove].filter((attribute) => !Object.hasOwn(set, attribute));
   return {
     key: homeKey(read.id),

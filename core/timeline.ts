@@ -1,6 +1,6 @@
 import { LOG_ENTRIES, LOG_ERROR_BYTES } from "./constants.ts";
-import { crashOf, startsAt } from "./home.ts";
-import type { Home, LogEntry, State } from "./items.ts";
+import { crashOf, isFinished, startsAt } from "./home.ts";
+import type { Home, HomeIn, LogEntry, State } from "./items.ts";
 import { addressOf } from "./job-id.ts";
 import { truncateError } from "./thrown.ts";
 
@@ -46,20 +46,21 @@ function runOf({ sentAt, claimedAt, token, pausedMs = 0, ...home }: Home): LogEn
 }
 
 /** Answers the end of the last run. A run without an end has crashed. */
-function endOf(home: Home, at: number, end: RunEnd = { what: "failed", error: crashOf(home) }): LogEntry[] {
+function endOf(home: Home, at: number, known: RunEnd | undefined): LogEntry[] {
   if (home.token === undefined) return [];
+  const end = known ?? { what: "failed", error: crashOf(home) };
   const error = end.what === "failed" ? { error: short(end.error) } : {};
   return [{ what: end.what, at, attempt: home.attempt, ...error }];
 }
 
-function deathOf({ finishedAt: at = 0, token, attempt, lastError = "" }: Home): [LogEntry] {
+function deathOf({ finishedAt: at, token, attempt, lastError = "" }: HomeIn<"dead">): [LogEntry] {
   return [{ what: "dead", at, ...(token === undefined ? {} : { attempt }), error: short(lastError) }];
 }
 
 function finishOf(home: Home): Happening[] {
+  if (home.state === "dead") return deathOf(home);
+  if (!isFinished(home)) return [];
   const { state, finishedAt: at, token, sentAt, attempt, lastError } = home;
-  if (state === "dead") return deathOf(home);
-  if (at === undefined || state === "scheduled" || state === "running") return [];
   if (state === "done") return [{ what: state, at, attempt }];
   // A job that was too late has its reason in `lastError`. After a caller's cancel, `lastError` comes from an earlier run.
   const isTooLate = state === "expired" || (token === undefined && sentAt !== undefined);

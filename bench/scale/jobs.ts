@@ -133,16 +133,18 @@ function rowOf(id: string, isDone: boolean): Row {
     id,
     topic: TOPIC,
     body: BODY_TEXT,
-    state: isDone ? "done" : "scheduled",
     dueAt,
     wantedAt: dueAt,
     revision: 0,
     attempt: isDone ? 1 : 0,
     createdAt: dueAt - DAY,
-    ...(isDone && {
-      ...{ token: "0".repeat(22), sentAt: dueAt - BUCKET, claimedAt: dueAt, leaseEnd: dueAt + BUCKET },
-      ...{ finishedAt: dueAt, settledBy: `done:${"0".repeat(22)}`, expiresAt: ttl(dueAt + 7 * DAY) },
-    }),
+    ...(isDone
+      ? {
+          state: "done",
+          ...{ token: "0".repeat(22), sentAt: dueAt - BUCKET, claimedAt: dueAt, leaseEnd: dueAt + BUCKET },
+          ...{ finishedAt: dueAt, settledBy: `done:${"0".repeat(22)}`, expiresAt: ttl(dueAt + 7 * DAY) },
+        }
+      : { state: "scheduled" }),
   };
   return toAttributes(home) as Row;
 }

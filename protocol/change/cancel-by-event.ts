@@ -119,7 +119,7 @@ function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at, until }:
  */
 async function end(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
-  if (!isRunning(home, now)) return cancelTogether(ctx, home, together);
+  if (home.state !== "running" || !isRunning(home, now)) return cancelTogether(ctx, home, together);
   return write(ctx, [{ change: changeOf("askToCancel", home, { cancelAskedAt: now }) }, ...together]);
 }
 

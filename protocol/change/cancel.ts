@@ -182,9 +182,10 @@ function cancelOf(
   also: readonly (keyof Home)[] = [],
 ) {
   const set = { ...endAt(ctx, now), ...marks };
-  return requireUnclaimed(home, now) === "scheduled"
-    ? changeOf("cancel", home, set, { also })
-    : changeOf("cancelCrashed", home, { ...set, lastError: crashOf(home) }, { also });
+  requireUnclaimed(home, now);
+  return home.state === "running"
+    ? changeOf("cancelCrashed", home, { ...set, lastError: crashOf(home) }, { also })
+    : changeOf("cancel", home, set, { also });
 }
 
 /**

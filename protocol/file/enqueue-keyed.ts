@@ -3,6 +3,7 @@ import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
 import {
   type Home,
+  type HomeIn,
   homeKey,
   ITEM_VERSION,
   type KeyItem,
@@ -41,6 +42,8 @@ const TRIES = TRIES_WITH_NOTE + 1;
  * other call usually needs.
  */
 const READS_OF_A_FILING = 6;
+
+type LiveHome = HomeIn<"scheduled" | "running">;
 
 /** The once item of a call with an `Idempotency-Key`. */
 export type OnceNaming = {
@@ -230,7 +233,7 @@ async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
 async function applyOnDuplicate(
   ctx: Context,
   job: NewJob,
-  holder: Home,
+  holder: LiveHome,
   tombstone: Tombstone | undefined,
   { once: naming, isForgotten }: { once: OnceNaming | undefined; isForgotten: boolean },
   by: number,
@@ -288,7 +291,7 @@ function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone
 function keeping(
   ctx: Context,
   job: NewJob,
-  holder: Home,
+  holder: LiveHome,
   tombstone: Tombstone | undefined,
   note: OnceNote | undefined,
 ): Write[] {
@@ -306,8 +309,11 @@ function keeping(
     ...(isNews && { keptAt: at }),
     ...(note && { once: onceText([...onceNotesOf(once), note]) }),
   };
-  const name = holder.state === "running" ? "keepRunning" : "keep";
-  const change = changeOf(name, holder, set, { also: note ? ["once"] : [] });
+  const options = { also: note ? (["once"] as const) : [] };
+  const change =
+    holder.state === "running"
+      ? changeOf("keepRunning", holder, set, options)
+      : changeOf("keep", holder, set, options);
   // A later event may be asking for a cancel again, in the same millisecond as the earlier one: `cancelAskedAt` would not show
   // the second request.
   const isContested = cancelledByEvents && cancelAskedAt !== undefined;

@@ -93,7 +93,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   for (const home of homes) {
     if (home.state === "running" && !hasCrashed(home, now)) {
       // rule: running-job-has-a-look
-      looks.push({ id: home.id, time: (home.leaseEnd ?? now) + CLOCK_MARGIN });
+      looks.push({ id: home.id, time: home.leaseEnd + CLOCK_MARGIN });
     } else if (home.state === "running" || startsAt(home) <= now) overdue.push(home);
     // A start that was only noted in the home has no look of its own, and the process that noted it may have died before it sent the job.
     // Only near starts are noted so.

@@ -119,6 +119,5 @@ async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): Asy
 function isStillDead(job: EntryJob, now: number): job is DeadJob {
   const { home, entry } = job;
   if (!home) return false;
-  const { state, finishedAt, expiresAt = Number.POSITIVE_INFINITY } = home;
-  return state === "dead" && finishedAt === timeOf(entry.sk) && expiresAt * 1000 > now;
+  return home.state === "dead" && home.finishedAt === timeOf(entry.sk) && home.expiresAt * 1000 > now;
 }

@@ -1,7 +1,7 @@
 import { UNREADABLE_WAIT } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { hasCrashed, isBeyondBound, isFinished, isRunning, startsAt } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
+import { isBeyondBound, isFinished, isRunning, startsAt } from "../../core/home.ts";
+import type { Home, HomeIn } from "../../core/items.ts";
 import {
   heldUntilOf,
   jobText,
@@ -26,7 +26,7 @@ export type Refused = {
   /** Jobs to be claimed in the revision that their homes have now, although their messages are void. */
   readonly renewable: readonly MessageJob[];
   /** Runs to be settled as crashed. */
-  readonly crashed: readonly { readonly job: MessageJob; readonly home: Home }[];
+  readonly crashed: readonly { readonly job: MessageJob; readonly home: HomeIn<"running"> }[];
 };
 
 /**
@@ -48,7 +48,7 @@ export async function readRefused(
   const reads = await readHomesApart(ctx, jobs);
   const now = ctx.clock();
   const renewable: MessageJob[] = [];
-  const crashed: { job: MessageJob; home: Home }[] = [];
+  const crashed: { job: MessageJob; home: HomeIn<"running"> }[] = [];
   const unreadable: Unreadable[] = [];
   const drop = (job: MessageJob, reason: DropReason): void => dropJob(ctx, topic, job, reason, verdicts);
   for (const [job, read] of reads) {
@@ -84,7 +84,7 @@ export async function readRefused(
       ctx.report({ type: "dropped", topic, id: job.id, reason: "running" });
     }
     // rule: claim-settles-a-crashed-run
-    else if (hasCrashed(home, now)) crashed.push({ job, home });
+    else if (home.state === "running") crashed.push({ job, home });
     // The job was given another start since this message was sent, and that start decides whether the job is too late. The process that
     // gave the start also sends a message with it.
     else if (heldUntilOf(job) !== home.heldUntil) drop(job, "moved");

@@ -2,7 +2,7 @@ import { backoffMs, crashSpread } from "../../core/backoff.ts";
 import { BATCH_PATIENCE, ERROR_BYTES, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { crashOf } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
+import type { Home, HomeIn } from "../../core/items.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
 import { changeOf } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
@@ -111,13 +111,13 @@ export function giveClaimBack(ctx: Context, held: Held): Promise<Settled> {
  * Records a run whose lease has ended as a failed attempt, unless another process has settled the run. The job gets a new revision, and no
  * claim replaces another claim. So no attempt runs twice.
  */
-export async function settleCrash(ctx: Context, home: Home): Promise<Settled> {
+export async function settleCrash(ctx: Context, home: HomeIn<"running">): Promise<Settled> {
   return failAttempt(ctx, home, { error: crashOf(home), isCrash: true });
 }
 
 async function failAttempt(
   ctx: Context,
-  home: Home,
+  home: HomeIn<"running">,
   failure: {
     error: string;
     retryAfter?: number;
@@ -148,7 +148,7 @@ async function failAttempt(
 /** A run that did not succeed. */
 type Unfinished = {
   /** The job's home as it was read. */
-  home: Home;
+  home: HomeIn<"running">;
   /** Further attributes that must be as they were read: of a run that crashed, the end of its lease. */
   also?: readonly (keyof Home)[];
   /** Why the run failed. Absent if its handler asked for another run. */
@@ -180,7 +180,7 @@ async function endRun(
 }
 
 /** Says whether a home has the claim with which it was read. */
-function isSameRun({ home, also = [] }: Unfinished, now: Home): boolean {
+function isSameRun({ home, also = [] }: Unfinished, now: Home): now is HomeIn<"running"> {
   return (["state", "token", ...also] as const).every((name) => now[name] === home[name]);
 }
 

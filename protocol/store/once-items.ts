@@ -31,7 +31,7 @@ export function isOnceOver(
 ): boolean {
   if (expiresAt * 1000 - ONCE_SLACK > now) return false;
   if (!home) return true;
-  return isFinished(home) && (home.finishedAt ?? 0) + ONCE_AFTER <= now;
+  return isFinished(home) && home.finishedAt + ONCE_AFTER <= now;
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   minuteOf,
   sortable,
   timeOf,
+  ttl,
 } from "../../core/items.ts";
 import {
   afterJob,
@@ -343,7 +344,9 @@ describe("the list of the dead", () => {
       const entries = jobs.map(({ home, daysAgo, ms, redriven }) => {
         const { ctx } = createWorld();
         const at = ctx.clock() - daysAgo * DAY - ms;
-        const stored: Home = { ...home, state: redriven ? "scheduled" : "dead", finishedAt: at };
+        const stored: Home = redriven
+          ? home
+          : ({ ...home, state: "dead", finishedAt: at, expiresAt: ttl(at + 50 * DAY) } as Home);
         const entry = {
           ...deadKey(home.topic, at, home.id),
           v: ITEM_VERSION,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DAY, ENTRIES_A_PAGE, PAGE_BYTES } from "../../../core/constants.ts";
-import { deadKey, homeKey, ITEM_VERSION } from "../../../core/items.ts";
+import { deadKey, homeKey, ITEM_VERSION, ttl } from "../../../core/items.ts";
 import { drawJobId } from "../../../core/job-id.ts";
 import { BEGINNING, type Position } from "../../../core/position.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
@@ -27,7 +27,9 @@ async function die(world: World, count = 1): Promise<string[]> {
 
 /** Jobs that died at one time. */
 async function putDead(world: World, count: number, more: (index: number) => object): Promise<void> {
-  const home = { ...(await world.file({ delay: HOUR })), state: "dead", finishedAt: START } as const;
+  const run = { token: "t", claimedAt: START, leaseEnd: START + MINUTE };
+  const end = { state: "dead", finishedAt: START, expiresAt: ttl(START + DAY) } as const;
+  const home = { ...(await world.file({ delay: HOUR })), ...run, ...end };
   for (let i = 0; i < count; i++) {
     const id = drawJobId(START, 1, (count) =>
       new Uint8Array(count)

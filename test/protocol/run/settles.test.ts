@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Item } from "../../../core/items.ts";
+import type { HomeIn, Item } from "../../../core/items.ts";
 import { cancelByEvent } from "../../../protocol/change/cancel-by-event.ts";
 import type { Pool } from "../../../protocol/ports.ts";
 import { settleCrash, settleDone } from "../../../protocol/run/settle.ts";
@@ -73,7 +73,7 @@ describe("settles", () => {
       delete world.pool.hooks.after;
       await world.pass(50 * SECOND, { ticks: false });
       const [job] = liveOrRunning(world);
-      if (job) await settleCrash(world.ctx, job);
+      if (job?.state === "running") await settleCrash(world.ctx, job);
     };
     await expect(settlePulled(world.ctx, "work", receipt, { end: "done" })).rejects.toMatchObject({
       code: "claim-lost",
@@ -88,7 +88,7 @@ describe("settles", () => {
     const { receipt } = await pullOne(world);
     const seen = await world.home(id);
     await extend(world.ctx, "work", receipt, HOUR);
-    expect(await settleCrash(world.ctx, seen)).toBe("lost");
+    expect(await settleCrash(world.ctx, seen as HomeIn<"running">)).toBe("lost");
     expect(await world.home(id)).toMatchObject({ state: "running" });
   });
 

@@ -11,6 +11,7 @@ import {
   lookAt,
   sortable,
   timeOf,
+  ttl,
 } from "../../../core/items.ts";
 import { drawJobId } from "../../../core/job-id.ts";
 import type { Pool } from "../../../protocol/ports.ts";
@@ -31,7 +32,7 @@ export type LargeTable = {
   /** How many entries each minute of each shard has: homes, and looks of jobs that were filed for an hour earlier. */
   readonly homes: number;
   readonly looks: number;
-  readonly state: Home["state"];
+  readonly state: "scheduled" | "dead";
   readonly deadToday: number;
 };
 
@@ -104,9 +105,9 @@ function homeAt({ bodyBytes, state, now }: LargeTable, { pk, sk }: Key): Home {
   const dueAt = filedFor % MINUTE < MOVED_FROM ? filedFor : filedFor + 60 * MINUTE;
   // This is the JSON of a text. It is made without `JSON.stringify`, whose search for characters to escape took a third of the time.
   const body = `${`"${made++} `.padEnd(bodyBytes - 1, "x")}"`;
-  const job = { topic: "orders", body, state, dueAt, wantedAt: dueAt, revision: 0, attempt: 0 };
-  const finishedAt = state === "dead" ? { finishedAt: now - MINUTE } : {};
-  return { pk, sk, v: 1, id: sk.slice(14), ...job, ...finishedAt, createdAt: now - 2 * 60 * MINUTE };
+  const job = { topic: "orders", body, dueAt, wantedAt: dueAt, revision: 0, attempt: 0 };
+  const ended = state === "dead" ? { state, finishedAt: now - MINUTE, expiresAt: ttl(now) } : { state };
+  return { pk, sk, v: 1, id: sk.slice(14), ...job, ...ended, createdAt: now - 2 * 60 * MINUTE };
 }
 
 function batchGet(table: LargeTable, requested: Record<string, { Keys: Row[] }>): object {
