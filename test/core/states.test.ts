@@ -66,5 +66,7 @@ describe("the write of a change", () => {
   it("does not compile without what the change sets", () => {
     // @ts-expect-error: a claim has a lease.
     expect(changeOf("claim", home, { token: "t", claimedAt: 8, attempt: 1 }).set).toBeDefined();
+    // @ts-expect-error: a settle names the token of its run.
+    expect(changeOf("finish", { id: home.id }, { finishedAt: 8, expiresAt: 9 }).expect).toBeDefined();
   });
 });
