@@ -75,7 +75,7 @@ export const CHANGES = {
   holdPlace: {
     to: "cancelled",
     by: "a caller or an event that takes the job's key",
-    when: "the writer of the key has not stored its job, and now never can",
+    when: "the process that wrote the key has not stored the job, and can no longer store it",
     sets: [...END, "isPlaceholder"],
   },
   move: {
@@ -96,7 +96,7 @@ export const CHANGES = {
     sets: ["heldFrom", "heldUntil"],
     may: ["revision"],
   },
-  keep: { ...KEEP, from: "scheduled", when: "the key has this job, and the call keeps it" },
+  keep: { ...KEEP, from: "scheduled", when: "a call finds the job under its key, and keeps it" },
   claim: {
     from: "scheduled",
     to: "running",
@@ -145,7 +145,7 @@ export const CHANGES = {
   extend: {
     from: "running",
     by: "a puller",
-    when: "it asks for a longer lease",
+    when: "the run needs a longer lease",
     asRead: ["token", "leaseEnd"],
     sets: ["leaseEnd"],
   },
@@ -159,7 +159,7 @@ export const CHANGES = {
   keepRunning: {
     ...KEEP,
     from: "running",
-    when: "the key has this job, and the call keeps it: the cancel of an earlier event is lifted",
+    when: "a call finds the job under its key, and keeps it: the cancel of an earlier event is taken back",
   },
   finish: {
     from: "running",
@@ -173,7 +173,7 @@ export const CHANGES = {
   retry: {
     from: "running",
     to: "scheduled",
-    by: "a consumer; after a crash: who reads the job",
+    by: "a consumer; after a crash: any process that reads the job",
     when: "the run failed, asked for a retry, or crashed: revision + 1",
     asRead: [...RUN_AS_READ, "once"],
     sets: MOVE,
@@ -193,7 +193,7 @@ export const CHANGES = {
   cancelRun: {
     from: "running",
     to: "cancelled",
-    by: "a consumer; after a crash: who reads the job",
+    by: "a consumer; after a crash: any process that reads the job",
     when: "the run did not succeed, and an event had cancelled the job in the meantime",
     asRead: RUN_AS_READ,
     sets: END,
@@ -211,7 +211,7 @@ export const CHANGES = {
   die: {
     from: "running",
     to: "dead",
-    by: "a consumer; after a crash: who reads the job",
+    by: "a consumer; after a crash: any process that reads the job",
     when: "the run did not succeed, and the job has no attempts left, or was buried",
     asRead: RUN_AS_READ,
     sets: [...END, "lastError"],

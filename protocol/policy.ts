@@ -57,7 +57,7 @@ export function untrackedRefusal(
   return expiresAfter === undefined ? undefined : untrackedTopic(topic, "expiresAfter");
 }
 
-/** Answers when a job that ends at `now` has ended, and until when its home is kept: seconds since the epoch. */
+/** Answers what the home of a job says that ends at `now`: its end in ms, and `expiresAt`, when TTL deletes the home, in seconds since the epoch. */
 export function endAt(
   { policy }: Pick<Context, "policy">,
   now: number,

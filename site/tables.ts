@@ -17,7 +17,7 @@ import { limits, times } from "./tables/limits.ts";
 import { metrics } from "./tables/metrics.ts";
 import { SCALE_TABLES } from "./tables/scale.ts";
 import { jobOptions, topicSettings } from "./tables/settings.ts";
-import { stateAttributes, states } from "./tables/states.ts";
+import { states } from "./tables/states.ts";
 
 /** Every table that is made from declarations, by its name in the page. */
 export const TABLES: Readonly<Record<string, () => string>> = {
@@ -36,7 +36,6 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   times,
   ...SCALE_TABLES,
   states,
-  "state-attributes": stateAttributes,
   "topic-settings": topicSettings,
 };
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Client } from "../../client/client.ts";
+import type { Client, EnqueueOptions } from "../../client/client.ts";
 
 /**
  * Files jobs, each with a key, in calls of at most 500 jobs. On a slow machine the database may answer too late for some jobs of a
@@ -7,11 +7,7 @@ import type { Client } from "../../client/client.ts";
  */
 export async function fileAll(
   api: Client,
-  jobs: readonly {
-    readonly key: string;
-    readonly dueAt?: string | Date;
-    readonly [option: string]: unknown;
-  }[],
+  jobs: readonly (EnqueueOptions & { readonly key: string })[],
 ): Promise<void> {
   const keeping = jobs.map((job) => ({ ...job, topic: "work", body: {}, onDuplicate: "keep" as const }));
   for (let first = 0; first < keeping.length; first += 500) {

@@ -70,7 +70,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     TOGETHER,
   ],
   JobsApiReceive: [HELD],
-  // The tick sends no dead letter for a job that it gives up (`envelope: false`): SQS did not take the job's message either.
+  // The tick sends no dead letter for a job that it gives up (the change `giveUp`): SQS did not take the job's message either.
   JobsTickSweeper: [/^protocol\/[\w-]+\/die\.ts sendLetter send$/, IF_SLOW, RARELY, SPARE],
   JobsPromotionsPromote: [HELD, SPARE],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.

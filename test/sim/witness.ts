@@ -285,7 +285,10 @@ export function witnessOf(settings: {
       0,
     );
 
-  /** Says why a home may not change so: `core/states.ts` does not allow it, or nothing has happened that explains it. */
+  /**
+   * Says why a change of a home is wrong: `core/states.ts` does not allow the change, or nothing has happened that explains it. `undefined`: the
+   * change is right.
+   */
   function wrongChange(job: Known, before: Home | undefined, after: Home): string | undefined {
     const change = `${before?.state ?? "nothing"} → ${after.state}`;
     if (isFinished(after) !== (after.expiresAt !== undefined) && !after.untracked)
