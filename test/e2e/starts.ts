@@ -1,6 +1,10 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CloudWatchLogsClient, paginateFilterLogEvents } from "@aws-sdk/client-cloudwatch-logs";
+import {
+  CloudWatchLogsClient,
+  paginateFilterLogEvents,
+  ResourceNotFoundException,
+} from "@aws-sdk/client-cloudwatch-logs";
 import { inject } from "vitest";
 import { PATIENCE_MS } from "../patience.ts";
 
@@ -27,6 +31,7 @@ export async function startsOf(id: string): Promise<number[]> {
   }
 }
 
+/** None while the group is absent: an emulator may create it when the function first runs. */
 async function linesIn(logGroupName: string, id: string): Promise<string[]> {
   const client = new CloudWatchLogsClient({});
   const pages = paginateFilterLogEvents(
@@ -34,7 +39,12 @@ async function linesIn(logGroupName: string, id: string): Promise<string[]> {
     { logGroupName, filterPattern: `"${id}"`, startTime: Date.now() - SUITE_MS },
   );
   const lines: string[] = [];
-  for await (const { events = [] } of pages) lines.push(...events.map(({ message = "" }) => message));
-  client.destroy();
+  try {
+    for await (const { events = [] } of pages) lines.push(...events.map(({ message = "" }) => message));
+  } catch (error) {
+    if (!(error instanceof ResourceNotFoundException)) throw error;
+  } finally {
+    client.destroy();
+  }
   return lines;
 }
