@@ -41,13 +41,8 @@ export type Home = Key &
     attempt: number;
     /** When the job was filed. If an event filed it: when that event happened. */
     createdAt: number;
-    /** The time of the event that filed the job, or of the last event that replaced it. */
+    /** The time of the latest event that filed, replaced or kept the job. */
     eventAt?: number;
-    /**
-     * The time of the latest event that kept this job. If a caller has replaced a job that an event had filed, the time of that event
-     * counts too.
-     */
-    keptAt?: number;
     /** When a caller or an event last moved, replaced or redrove the job, or when an event filed it. */
     askedAt?: number;
     untracked?: true;
@@ -174,10 +169,8 @@ export type Tombstone = Key & {
   events: string;
   /** The time of the latest of these events. If an event with this time or an earlier one files a job, the job is cancelled at once. */
   eventAt: number;
-  /** Later than `eventAt` if an event found no job. Then each job that is filed before this time is cancelled at once. */
+  /** Later than `eventAt` if that event found no job. Then each job that is filed before this time is cancelled at once. */
   until: number;
-  /** The latest `until` that any of the key's events asked for. */
-  reach: number;
   expiresAt: number;
 };
 export type TrailEntry = { position: Position; reachedAt: number };

@@ -27,7 +27,6 @@ const TIMES_IF_ANY = [
   "finishedAt",
   "sentAt",
   "eventAt",
-  "keptAt",
   "askedAt",
   "cancelAskedAt",
   "postponeUntil",

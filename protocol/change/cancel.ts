@@ -72,7 +72,7 @@ export async function cancelMany(
 export async function cancelTogether(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
   const set = cancelledFieldsOf(ctx, home, now);
-  const expect = { ...expectUnclaimed(home, now), revision: home.revision, keptAt: home.keptAt };
+  const expect = { ...expectUnclaimed(home, now), revision: home.revision, eventAt: home.eventAt };
   await lookAtKeys(ctx, [home], now);
   const writes = [{ change: { key: homeKey(home.id), expect, set } }, ...together];
   if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;

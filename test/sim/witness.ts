@@ -332,8 +332,8 @@ export function witnessOf(settings: {
       }
       case "scheduled → scheduled": {
         // Such a change may note a start, make the TTL later because of a pause, or note that an event or a call kept or sent the job.
-        const { heldFrom, heldUntil, expiresAt, keptAt, once } = after;
-        const may = { heldFrom, heldUntil, expiresAt, keptAt, once };
+        const { heldFrom, heldUntil, expiresAt, eventAt, once } = after;
+        const may = { heldFrom, heldUntil, expiresAt, eventAt, once };
         return isDeepStrictEqual(after, dropUndefined({ ...before, ...may })) ? undefined : change;
       }
       case "scheduled → cancelled":
