@@ -32,13 +32,8 @@ type Asked = KeptOptions & {
   wantedAt: number;
   /** When a caller or an event last moved, replaced or redrove the job, or when an event filed it. */
   askedAt?: number;
-  /** The time of the event that filed the job, or of the last event that replaced it. */
+  /** The time of the latest event that filed, replaced or kept the job. */
   eventAt?: number;
-  /**
-   * The time of the latest event that kept this job. If a caller has replaced a job that an event had filed, the time of that event
-   * counts too.
-   */
-  keptAt?: number;
   /** Up to when the job may be postponed. */
   postponeUntil?: number;
 };
@@ -211,10 +206,8 @@ export type Tombstone = Key & {
   events: string;
   /** The time of the latest of these events. If an event with this time or an earlier one files a job, the job is cancelled at once. */
   eventAt: number;
-  /** Later than `eventAt` if an event found no job. Then each job that is filed before this time is cancelled at once. */
+  /** Later than `eventAt` if that event found no job. Then each job that is filed before this time is cancelled at once. */
   until: number;
-  /** The latest `until` that any of the key's events asked for. */
-  reach: number;
   expiresAt: number;
 };
 export type TrailEntry = { position: Position; reachedAt: number };

@@ -47,7 +47,6 @@ const TIMES_IF_ANY = [
   "finishedAt",
   "sentAt",
   "eventAt",
-  "keptAt",
   "askedAt",
   "cancelAskedAt",
   "postponeUntil",

@@ -45,16 +45,16 @@ const LAST_RUN = [
 ] as const;
 /** What a caller or an event may give a job anew. */
 const ASKED = [
-  ...["body", "wantedAt", "eventAt", "keptAt", "postponeUntil", "hasSchedule", "hasRun", "restarts"],
+  ...["body", "wantedAt", "eventAt", "postponeUntil", "hasSchedule", "hasRun", "restarts"],
   ...["bulk", "calls", "once", "lastError", "heldFrom", "heldUntil"],
 ] as const satisfies (keyof Home)[];
 // rule: run-ends-as-its-cancel-was-read
 const RUN_AS_READ = ["token", "revision", "cancelAskedAt"] as const;
 const KEEP = {
   by: "a caller or an event, with `onDuplicate`",
-  asRead: ["revision", "token", "cancelAskedAt", "keptAt"],
+  asRead: ["revision", "token", "cancelAskedAt", "eventAt"],
   sets: [],
-  may: ["keptAt", "once"],
+  may: ["eventAt", "once"],
   // rule: keep-lifts-the-cancel
   clears: ["cancelAskedAt"],
 } as const;
@@ -153,7 +153,7 @@ export const CHANGES = {
     from: "running",
     by: "an event",
     when: "the event cancels the job while it runs",
-    asRead: ["token", "keptAt"],
+    asRead: ["token", "eventAt"],
     sets: ["cancelAskedAt"],
   },
   keepRunning: {

@@ -14,8 +14,6 @@ export type NewJob = JobOptions & {
    * Absent if no event files the job. Then the job is created now.
    */
   createdAt?: number;
-  /** The `time` of that event as its sender wrote it: ms since the epoch, perhaps in the future. Absent without an event. */
-  eventAt?: number;
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
   /**

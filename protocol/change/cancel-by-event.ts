@@ -1,15 +1,10 @@
-import { CLOCK_MARGIN, EVENT_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { EVENT_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Tombstone, tombstoneKey, ttl } from "../../core/items.ts";
 import { changeOf } from "../../core/states.ts";
 import type { Context, Write } from "../ports.ts";
-import {
-  expectKeyUnchanged,
-  expectTombstone,
-  isCancelledByTombstone,
-  readKeyHolder,
-} from "../store/key-holder.ts";
+import { askedFor, expectKeyUnchanged, expectTombstone, readKeyHolder } from "../store/key-holder.ts";
 import { cancelTogether } from "./cancel.ts";
 
 const TRIES = 10;
@@ -43,28 +38,21 @@ export type CancellingEvent = {
  */
 export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<void> {
   for (let i = 0; i < TRIES; i++) {
-    const found = await readKeyHolder(ctx, event.topic, event.key, true);
-    const { holder, tombstone } = found;
+    const { item, holder, tombstone } = await readKeyHolder(ctx, event.topic, event.key, true);
     if (tombstone && isDone(event, tombstone)) return;
     const live = holder && !isFinished(holder) ? holder : undefined;
-    const meant = live && isMeant(live, event) ? live : undefined;
     const endedAt = holder?.isPlaceholder ? undefined : holder?.finishedAt;
-    const metOne = meant !== undefined || (endedAt ?? 0) >= event.at;
     // rule: only-an-unmet-job-is-cancelled-ahead
-    // rule: tombstone-only-grows
-    const until = Math.max(metOne ? event.at : event.until, tombstone?.until ?? 0);
+    const until = live || (endedAt ?? 0) >= event.at ? event.at : event.until;
     // rule: tombstone-with-the-key-as-read
     // If another process files a job meanwhile, the key names that job, and the transaction is refused.
-    const together = [tombstoneOf(ctx, event, until, tombstone), expectKeyUnchanged(event, found.item)];
-    if (live && !meant) together.push(ownerAsRead(live));
+    const together = [tombstoneOf(ctx, event, until, tombstone), expectKeyUnchanged(event, item)];
     if (holder?.state === "dead") together.push(stillDead(holder));
-    // rule: job-a-later-event-wants-stays
-    const ended = meant && !isAskedFor(meant, event) ? meant : undefined;
+    const isEnded = live !== undefined && isMeant(live, event);
     // rule: event-leaves-a-tombstone
-    const done = ended ? await end(ctx, ended, together) : await write(ctx, together);
+    const done = isEnded ? await end(ctx, live, together) : await write(ctx, together);
     if (!done) continue;
-    const isAhead = until > Math.max(event.at, tombstone?.until ?? 0);
-    if (isAhead) ctx.report({ type: "tombstone", topic: event.topic, until });
+    if (event.at < until) ctx.report({ type: "tombstone", topic: event.topic, until });
     return;
   }
   throw new MinutehandError(
@@ -73,27 +61,20 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
   );
 }
 
-/** Says whether an event was applied before, or a later event has cancelled all jobs that this event would cancel. */
-function isDone({ id, at, until }: CancellingEvent, { events, eventAt, reach }: Tombstone): boolean {
+/** Says whether an event was applied before, or a later event has cancelled the key's jobs. */
+function isDone({ id, at }: CancellingEvent, { events, eventAt }: Tombstone): boolean {
   // rule: event-applied-once
-  return events.split("\n").includes(id) || (at < eventAt && until <= reach);
+  return events.split("\n").includes(id) || at < eventAt;
 }
 
 /**
- * Says whether an event is about this job. If an event filed the job, both times come from events and are compared exactly. If a
- * caller filed it, the caller's clock may differ from the clock of the event's sender, so `CLOCK_MARGIN` is added.
+ * Says whether an event cancels a live job. If somebody has asked for the job after the event, the job stays. There is one exception: the
+ * job was filed after the event and before `until`. If the event had come in time, its tombstone would have cancelled the job.
  */
-function isMeant(holder: Home, { at, until }: CancellingEvent): boolean {
-  if (holder.eventAt !== undefined) return isCancelledByTombstone(holder, { eventAt: at, until });
-  return holder.createdAt <= until + CLOCK_MARGIN;
-}
-
-/**
- * Makes the check that a job still has the `eventAt` with which it was read, or still has none. Meanwhile an earlier event may
- * replace a caller's job. Then the job belongs to that event, and this event must cancel it.
- */
-function ownerAsRead({ id, eventAt }: Home): Write {
-  return { check: { key: homeKey(id), expect: { eventAt } } };
+function isMeant(home: Home, { at, until }: CancellingEvent): boolean {
+  const askedAt = askedFor(home);
+  // rule: job-a-later-event-wants-stays
+  return askedAt <= at || (at < home.createdAt && askedAt < until);
 }
 
 /**
@@ -104,23 +85,15 @@ function stillDead({ id, state, revision }: Home): Write {
 }
 
 /**
- * Says whether a later event has asked for this job, so that the job stays. The later event counts if the job was filed before the
- * event that cancels, or if the later event happened at or after `until`. If the events had come in order, the later event would
- * have filed another job in these cases.
- */
-function isAskedFor({ createdAt, eventAt = 0, keptAt = 0 }: Home, { at, until }: CancellingEvent): boolean {
-  const askedAt = Math.max(eventAt, keptAt);
-  return at < askedAt && (createdAt <= at || until <= askedAt);
-}
-
-/**
  * Cancels a live job. A job that runs is marked instead: it ends as cancelled unless its current run succeeds. `false`: nothing was
  * written, because an item has changed since it was read.
  */
 async function end(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
   if (home.state !== "running" || !isRunning(home, now)) return cancelTogether(ctx, home, together);
-  return write(ctx, [{ change: changeOf("askToCancel", home, { cancelAskedAt: now }) }, ...together]);
+  // The time must differ from that of an earlier event's cancel: a call that is about to take that cancel back must not take back this one.
+  const cancelAskedAt = Math.max(now, (home.cancelAskedAt ?? 0) + 1);
+  return write(ctx, [{ change: changeOf("askToCancel", home, { cancelAskedAt }) }, ...together]);
 }
 
 async function write(ctx: Context, writes: readonly Write[]): Promise<boolean> {
@@ -137,11 +110,9 @@ function tombstoneOf(
   until: number,
   before: Tombstone | undefined,
 ): Write {
-  const reach = Math.max(event.until, before?.reach ?? 0);
-  const expiresAt = ttl(Math.max(reach, ctx.clock()) + EVENT_AFTER);
+  const expiresAt = ttl(Math.max(until, ctx.clock()) + EVENT_AFTER);
   const events = [...(before?.events.split("\n") ?? []), event.id].slice(-EVENTS_KNOWN).join("\n");
-  const eventAt = Math.max(event.at, before?.eventAt ?? 0);
-  const set = { events, eventAt, until, reach, expiresAt };
+  const set = { events, eventAt: event.at, until, expiresAt };
   const key = tombstoneKey(event.topic, event.key);
   return before
     ? { change: { key, expect: expectTombstone(before), set } }

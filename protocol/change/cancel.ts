@@ -69,7 +69,7 @@ export async function cancelMany(
  */
 export async function cancelTogether(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
-  const change = cancelOf(ctx, home, now, {}, ["keptAt"]);
+  const change = cancelOf(ctx, home, now, {}, ["eventAt"]);
   await lookAtKeys(ctx, [home], now);
   const writes = [{ change }, ...together];
   if (!(await ctx.pool.transact(writes, now + WRITER_DEADLINE)).done) return false;

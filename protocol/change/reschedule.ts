@@ -84,7 +84,6 @@ async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
  * names a job by now.
  *
  * @param once the write that makes the call's `Idempotency-Key` name this job, and the note of it for the home
- * @param checks further conditions of the transaction
  * @throws `job-running`
  */
 export async function replaceJob(
@@ -92,12 +91,9 @@ export async function replaceJob(
   holder: Home,
   job: NewJob & Pick<Home, "postponeUntil">,
   once: { write: Write; note: OnceNote } | undefined,
-  checks: readonly Write[],
 ): Promise<Home | "taken" | undefined> {
-  const { eventAt, keptAt } = holder;
-  // rule: replace-only-what-was-read
   // Events change these two fields without a new revision.
-  const also = ["cancelAskedAt", "keptAt"] as const;
+  const also = ["cancelAskedAt", "eventAt"] as const;
   const change = MOVES[requireUnclaimed(holder, ctx.clock())];
   const wantedAt = Math.max(job.dueAt, ctx.clock());
   const set: Anew = {
@@ -112,19 +108,13 @@ export async function replaceJob(
   const remove = ["lastError", ...absentOptionsOf(job), ...countRestart(holder, isOther, set)];
   if (job.postponeUntil === undefined) remove.push("postponeUntil");
   else set.postponeUntil = job.postponeUntil;
+  // If a caller replaces the job, the time of the last event stays, so that no earlier event cancels the job.
   if (job.createdAt !== undefined) set.eventAt = job.createdAt;
-  else if (eventAt !== undefined) {
-    remove.push("eventAt");
-    // The job is the caller's now, but an event had asked for it: the time of that event stays, so that no earlier event cancels
-    // the job.
-    set.keptAt = Math.max(eventAt, keptAt ?? 0);
-  }
   if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
   // If each call gave the job a new turn, the job would always come after the other jobs that wait.
   const keepsTurn = isBeyondBound(job, ctx.clock());
   const request = { change, dueAt: job.dueAt, keepsTurn, also, set, remove, why: "replaced" };
-  const together = [...checks, ...(once ? [once.write] : [])];
-  const moved = await move(ctx, holder, { ...request, ...(together.length > 0 ? { together } : {}) });
+  const moved = await move(ctx, holder, { ...request, ...(once ? { together: [once.write] } : {}) });
   if (moved.moved) return moved.home;
   return once && moved.together?.at(-1) ? "taken" : undefined;
 }

@@ -35,7 +35,6 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
     body: bodyText(bodyIn(event, rule)),
     dueAt: at + rule.delay * 1000,
     createdAt: at,
-    eventAt: event.time,
     onDuplicate: rule.onDuplicate,
     ...(rule.maxDelay === undefined ? {} : { maxDelay: rule.maxDelay * 1000 }),
     // rule: event-files-once

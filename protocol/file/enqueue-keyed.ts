@@ -1,4 +1,4 @@
-import { BATCH_PATIENCE, CLOCK_MARGIN, KNOWN_CALLS } from "../../core/constants.ts";
+import { BATCH_PATIENCE, KNOWN_CALLS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
 import {
@@ -20,9 +20,11 @@ import { endAt, policyOf } from "../policy.ts";
 import type { Context, Write } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
 import {
+  askedFor,
   expectTombstoneUnchanged,
   isBeingFiled,
   isCancelledByTombstone,
+  isCancelledSince,
   type KeyHolder,
   readHolder,
   readKeyHolder,
@@ -243,9 +245,8 @@ async function applyOnDuplicate(
     const once = naming?.name(holder);
     // The once item of an event outlasts each delivery of the event by EventBridge or by the DLQ. So no move needs to prolong this
     // item.
-    const note = isForgotten || job.eventAt !== undefined ? undefined : once?.note;
-    // rule: overtaken-event-keeps-nothing
-    const writes = overtaken ? [] : keeping(ctx, job, holder, tombstone, note);
+    const note = isForgotten || job.createdAt !== undefined ? undefined : once?.note;
+    const writes = overtaken ? [] : keeping(job, holder, note);
     if (once) writes.push(once.write);
     const outcome = writes.length > 0 ? await ctx.pool.transact(writes, by) : undefined;
     if (outcome?.done === false) {
@@ -259,11 +260,7 @@ async function applyOnDuplicate(
     const outcome = job.onDuplicate === "replace" ? "replaced" : "postponed";
     const wanted = outcome === "replaced" ? job : withinBound(job, holder);
     const once = naming?.name({ ...holder, dueAt: wanted.dueAt });
-    // A later event may be cancelling the job at this moment. Then the tombstone has changed, and the transaction fails.
-    const { cancelledByEvents } = policyOf(ctx, job.topic);
-    const checks =
-      job.eventAt === undefined || !cancelledByEvents ? [] : [expectTombstoneUnchanged(job, tombstone)];
-    const home = await replaceJob(ctx, holder, wanted, once, checks);
+    const home = await replaceJob(ctx, holder, wanted, once);
     if (home === "taken") return "displaced";
     return home && { outcome, home };
   }
@@ -277,10 +274,10 @@ async function applyOnDuplicate(
 /**
  * Says whether a later event has decided about the job or its key already. Events arrive in any order, and the later event wins.
  */
-function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
+function isOvertaken({ createdAt: at }: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
+  // Only the job of an event has a `createdAt`.
   if (at === undefined) return false;
-  // rule: later-cancel-stands
-  return at < (holder.eventAt ?? at) || (tombstone !== undefined && at <= tombstone.eventAt);
+  return at < askedFor(holder) || (tombstone !== undefined && isCancelledSince(at, tombstone));
 }
 
 /**
@@ -288,25 +285,13 @@ function isOvertaken({ eventAt: at }: NewJob, holder: Home, tombstone: Tombstone
  * and arrive later do not change the job. They also take back a cancel that an event has asked for while the job ran. `note`: the
  * once item of the call, which each later move prolongs.
  */
-function keeping(
-  ctx: Context,
-  job: NewJob,
-  holder: LiveHome,
-  tombstone: Tombstone | undefined,
-  note: OnceNote | undefined,
-): Write[] {
-  const { cancelAskedAt, once } = holder;
-  // Clocks differ, so an event may cancel a caller's job that was filed up to `CLOCK_MARGIN` after the event. So an event that keeps
-  // the job is noted too if it happened up to `CLOCK_MARGIN` before the job was filed.
-  const { eventAt = holder.createdAt - CLOCK_MARGIN, keptAt = eventAt } = holder;
-  const { cancelledByEvents = false } = policyOf(ctx, job.topic);
-  // Only events note their time: a caller's job has no `createdAt`.
-  const at = job.createdAt ?? 0;
-  // rule: kept-job-notes-the-event
-  const isNews = cancelledByEvents && at > Math.max(eventAt, keptAt);
-  if (!isNews && cancelAskedAt === undefined && !note) return [];
+function keeping(job: NewJob, holder: LiveHome, note: OnceNote | undefined): Write[] {
+  const { cancelAskedAt, eventAt, once } = holder;
+  const at = job.createdAt ?? eventAt;
+  if (at === eventAt && cancelAskedAt === undefined && !note) return [];
   const set = {
-    ...(isNews && { keptAt: at }),
+    // rule: keep-asks-for-the-job
+    ...(at !== undefined && { eventAt: at }),
     ...(note && { once: onceText([...onceNotesOf(once), note]) }),
   };
   const options = { also: note ? (["once"] as const) : [] };
@@ -314,10 +299,7 @@ function keeping(
     holder.state === "running"
       ? changeOf("keepRunning", holder, set, options)
       : changeOf("keep", holder, set, options);
-  // A later event may be asking for a cancel again, in the same millisecond as the earlier one: `cancelAskedAt` would not show
-  // the second request.
-  const isContested = cancelledByEvents && cancelAskedAt !== undefined;
-  return isContested ? [{ change }, expectTombstoneUnchanged(job, tombstone)] : [{ change }];
+  return [{ change }];
 }
 
 /**

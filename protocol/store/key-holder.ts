@@ -1,4 +1,4 @@
-import { LANDS_WITHIN } from "../../core/constants.ts";
+import { CLOCK_MARGIN, LANDS_WITHIN } from "../../core/constants.ts";
 import { type Home, type KeyItem, keyItemKey, type Tombstone, tombstoneKey } from "../../core/items.ts";
 import type { Context, Expected, Write } from "../ports.ts";
 import type { HomeRead } from "./read.ts";
@@ -70,20 +70,30 @@ export function expectTombstoneUnchanged(
 }
 
 /** Answers the attributes by which a write checks that a tombstone has not changed: all attributes on which code acts. */
-export function expectTombstone({ events, eventAt, until, reach }: Tombstone): Expected {
-  return { events, eventAt, until, reach };
+export function expectTombstone({ events, eventAt, until }: Tombstone): Expected {
+  return { events, eventAt, until };
 }
 
 /**
- * Says whether a tombstone cancels a job. EventBridge counts times in whole seconds. If two events have the same second, the event
- * that cancels counts as the later one.
+ * Answers when somebody asked for a job last: the time of the latest event that filed, replaced or kept the job. If no event has, the
+ * time when a caller filed it. The caller's clock may be ahead of the events' clock, so `CLOCK_MARGIN` is subtracted from this time.
  */
-export function isCancelledByTombstone(
-  { createdAt, eventAt }: Home,
-  tombstone: Pick<Tombstone, "eventAt" | "until">,
-): boolean {
-  // rule: earlier-event-files-nothing-alive
-  if (eventAt !== undefined && eventAt <= tombstone.eventAt) return true;
+export function askedFor({ createdAt, eventAt }: Home): number {
+  return eventAt ?? createdAt - CLOCK_MARGIN;
+}
+
+/**
+ * Says whether an event has cancelled a key's jobs after another event of time `at`. EventBridge counts times in whole seconds. If two
+ * events have the same second, the event that cancels counts as the later one.
+ */
+export function isCancelledSince(at: number, tombstone: Tombstone): boolean {
+  // rule: later-cancel-stands
+  return at <= tombstone.eventAt;
+}
+
+/** Says whether a tombstone cancels a job that is about to be filed. */
+export function isCancelledByTombstone({ createdAt, eventAt }: Home, tombstone: Tombstone): boolean {
+  if (eventAt !== undefined && isCancelledSince(eventAt, tombstone)) return true;
   // If the event found a job to cancel, its tombstone has `until` equal to `eventAt`. Such a tombstone does not cancel the
   // jobs of callers: they are filed after the event, even if a caller's clock is behind and `createdAt` is earlier.
   return tombstone.eventAt < tombstone.until && createdAt < tombstone.until;

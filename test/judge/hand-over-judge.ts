@@ -11,8 +11,11 @@ type Messages = { count: number; visibleAt: number };
 
 /** SQS delays a message by whole seconds, and the clock of a tick may be off. */
 const LATE = 2 * SECOND + SKEW;
-/** The jobs that fall due in an outage are late, and perhaps those of the next minutes: the first sweep has them all to send at once. */
-const AFTER_OUTAGE = 4 * MINUTE;
+/**
+ * The jobs that fall due in an outage are late, and perhaps those of the next minutes: the first sweeps have them all to send. With pages
+ * of one entry, a tick hands over thirty jobs a minute, twelve new ones arrive, and the outage has left two hundred.
+ */
+const AFTER_OUTAGE = 10 * MINUTE;
 
 /** Judges the hand-over: each job gets a message, in time, and few jobs get a second one. */
 export function judgeHandOver(world: World, plan: Plan) {

@@ -13,17 +13,15 @@ export const EVENT = "event";
 type Job = {
   filedAt: number;
   createdAt: number;
-  /** The time of the latest event that has ever filed or replaced the job. */
+  /** The time of the latest event that has asked for the job, as its home says; 0 without one. */
   eventAt: number;
-  /** The time of the event that last filed or replaced the job; 0 if a caller did. */
-  ownEventAt: number;
   state: Home["state"];
   /** The job runs, and an event has cancelled it: the run may end, but the job must not run again. */
   isAsked: boolean;
   finishedAt: number;
   endedAt: number;
   revivedAt: number;
-  /** The time of the latest event that asked for the job again: it was applied while the job lived, and kept the job. */
+  /** The time of the latest event that has asked for the job, whatever its home says: the event was applied while the job lived. */
   askedAt: number;
 };
 /** One invocation of the function with an event. `to`: by then the last of its requests has taken effect, or never will. */
@@ -39,8 +37,8 @@ type Key = {
   cancels: Cancel[];
   /** When a caller last filed a job of the key with `onDuplicate: "keep"`. */
   keptAt: number;
-  /** Spans in which no job of the key may be filed alive. */
-  inForce: { from: number; until: number }[];
+  /** The span of the latest event that cancels: no job of the key may be filed alive in it. */
+  inForce: { from: number; until: number } | undefined;
   tombstone: Tombstone | undefined;
 };
 
@@ -74,7 +72,7 @@ export function tombstonesOf(settings: {
       invocations: [],
       cancels: [],
       keptAt: Number.NEGATIVE_INFINITY,
-      inForce: [],
+      inForce: undefined,
       tombstone: undefined,
     };
     keys.set(`${topic}#${key}`, fresh);
@@ -93,10 +91,8 @@ export function tombstonesOf(settings: {
    * Whether an event after `at` has asked for a job that existed by `at`; or whether an event asked for the job after `reach`, when
    * the cancel did not apply any more.
    */
-  const isAskedFor = ({ createdAt, askedAt, eventAt }: Job, at: number, reach: number): boolean => {
-    const last = Math.max(askedAt, eventAt);
-    return last > at - surely && (createdAt <= at + surely || last >= reach - surely);
-  };
+  const isAskedFor = ({ createdAt, askedAt }: Job, at: number, reach: number): boolean =>
+    askedAt > at - surely && (createdAt <= at + surely || askedAt >= reach - surely);
   /** Whether a cancel must leave a job alone, because a later event asked for it. The same as `isAskedFor`, but without doubt. */
   const isSpared = ({ createdAt, askedAt }: Job, { at, reach }: Pick<Cancel, "at" | "reach">): boolean =>
     askedAt > at + surely && (createdAt < at - surely || askedAt > reach + surely);
@@ -111,31 +107,26 @@ export function tombstonesOf(settings: {
       filedBy.set(event, ids.add(home.id));
       if (ids.size > 1) broken(home.id, `event ${event} filed ${ids.size} jobs`);
     }
-    byEvent(key, undefined, home);
-    const rule = key.inForce.find(({ from, until }) => from < clock() && clock() < until - 2 * skew);
-    if (rule && !isFinished(home))
-      broken(home.id, `filed alive at ${clock()} under a tombstone till ${rule.until}`);
+    const { from = 0, until = 0 } = key.inForce ?? {};
+    if (from < clock() && clock() < until - 2 * skew && !isFinished(home))
+      broken(home.id, `filed alive at ${clock()} under a tombstone till ${until}`);
   }
 
-  /** An event must not file or change a job that a later event has already cancelled. */
-  function byEvent(key: Key, before: Home | undefined, { id, eventAt, state }: Home): void {
-    if (eventAt === undefined || eventAt === before?.eventAt || state === "cancelled") return;
-    const later = laterCancel(key, eventAt);
+  /**
+   * A home's `eventAt` must be the time of an event that is being applied. An event must not file, change or keep a job that a later
+   * event has already asked for or cancelled.
+   */
+  function byEvent(key: Key, before: Home | undefined, { id, eventAt = 0, state }: Home): void {
+    const least = before && (before.eventAt ?? before.createdAt - CLOCK_MARGIN);
+    if (least !== undefined && eventAt < least)
+      broken(id, `last asked for at ${least}, and says ${eventAt} now`);
+    const isSaid = inEffect(key, "enqueue").some(
+      ({ event: { at } }) => at - surely <= eventAt && eventAt <= at,
+    );
+    if (!isSaid) broken(id, `asked for by no event of ${eventAt}`);
+    const later = state === "cancelled" ? undefined : laterCancel(key, eventAt);
     if (later)
       broken(id, `asked for by an event of ${eventAt}, though ${later.id} of ${later.at} cancelled it`);
-  }
-
-  /** A home's `keptAt` must be the time of an event that is being applied, or that of the event whose job a caller has replaced. */
-  function kept(key: Key, before: Home | undefined, { id, keptAt = 0, eventAt, createdAt }: Home): void {
-    if (keptAt < (before?.keptAt ?? 0))
-      broken(id, `kept by an event of ${before?.keptAt}, and says ${keptAt} now`);
-    if (eventAt === undefined && keptAt === before?.eventAt) return;
-    const isSaid = inEffect(key, "enqueue").some(
-      ({ event: { at } }) => at - surely <= keptAt && keptAt <= at,
-    );
-    // An event that cancels may also cancel a caller's job that was filed up to `CLOCK_MARGIN` later.
-    if (!isSaid || keptAt <= (eventAt ?? createdAt - CLOCK_MARGIN))
-      broken(id, `kept by no event of ${keptAt}`);
   }
 
   /** A cancelled run must not end the job if a later event has kept the job. */
@@ -159,28 +150,24 @@ export function tombstonesOf(settings: {
       const key = of(topic, name);
       if (!after) return void key.jobs.delete(id);
       if (!before) created(key, after);
-      else byEvent(key, before, after);
+      if (after.eventAt !== before?.eventAt) byEvent(key, before, after);
       if (before && isAsked(before) && after.state === "cancelled") endedAsked(key, id);
-      if (after.keptAt !== before?.keptAt) kept(key, before, after);
       if (before && isAsked(before) && after.state === "running" && !isAsked(after)) unmarked(key, id);
       const known = key.jobs.get(id) ?? {
         filedAt: clock(),
         endedAt: 0,
         revivedAt: 0,
         askedAt: 0,
-        eventAt: 0,
-        ownEventAt: 0,
       };
       const ended = isFinished(after) && !(before && isFinished(before));
       const revived = before?.state === "dead" && !isFinished(after);
       key.jobs.set(id, {
         ...known,
         createdAt: after.createdAt,
-        eventAt: Math.max(after.eventAt ?? 0, known.eventAt),
-        ownEventAt: after.eventAt ?? (markOf(after) === undefined ? 0 : known.ownEventAt),
+        eventAt: after.eventAt ?? 0,
         state: after.state,
         isAsked: isAsked(after),
-        askedAt: Math.max(known.askedAt, after.keptAt ?? 0),
+        askedAt: Math.max(known.askedAt, after.eventAt ?? 0),
         finishedAt: after.finishedAt ?? 0,
         ...(ended && { endedAt: clock() }),
         ...(revived && { revivedAt: clock() }),
@@ -199,11 +186,11 @@ export function tombstonesOf(settings: {
       const key = of(topic, rest.join("#"));
       key.tombstone = after;
       if (!after) return;
-      if (before && (after.until < before.until || after.eventAt < before.eventAt))
+      if (before && after.eventAt < before.eventAt)
         broken("", `a tombstone was lowered: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
       const id = after.events.split("\n").at(-1);
       const event = key.invocations.find((invocation) => invocation.event.id === id)?.event;
-      if (event) cancelledBy(key, event, after, before?.until ?? 0);
+      if (event) cancelledBy(key, event, after);
       else broken("", `a tombstone of no event of its key: ${JSON.stringify(after)}`);
     },
 
@@ -265,14 +252,14 @@ export function tombstonesOf(settings: {
   }
 
   /** After a tombstone is written, no earlier job of its key may still wait, and no job filed under it may run. */
-  function cancelledBy(key: Key, event: SentEvent, { eventAt, until }: Tombstone, before: number): void {
+  function cancelledBy(key: Key, event: SentEvent, { eventAt, until }: Tombstone): void {
     const { id, at } = event;
     const reach = reachOf(event);
     const [name = "", job] = [...key.jobs].find(([, one]) => isLive(one)) ?? [];
     const isTold = key.cancels.some((cancel) => cancel.id === id);
     if (isTold) broken(name, `event ${id} was told before, and left its tombstone again`);
     key.cancels.push({ id, at, reach, since: clock() });
-    const isAhead = until > Math.max(eventAt, before);
+    const isAhead = until > eventAt;
     const first = Math.min(...inEffect(key, "cancel").map(({ from }) => from));
     // An event knows only the job that took the key last, in the state in which the event read it.
     const takenAt = ({ filedAt, revivedAt }: Job): number => Math.max(filedAt, revivedAt);
@@ -283,16 +270,17 @@ export function tombstonesOf(settings: {
     // A cancelled job may still run, if it does not run again.
     if (!job?.isAsked && job && !isAskedFor(job, at, reach)) {
       const isFiled = job.createdAt <= reach && job.filedAt < reach - surely;
-      const isEarlier = job.ownEventAt > 0 && job.ownEventAt < at - surely;
+      const isEarlier = job.eventAt > 0 && job.eventAt < at - surely;
       if (isFiled || isEarlier) broken(name, `alive at ${clock()} though event ${id} of ${at} was applied`);
     }
-    if (!job && !isDone(key, at - surely)) key.inForce.push({ from: clock(), until: reach });
+    key.inForce = job || isDone(key, at - surely) ? undefined : { from: clock(), until: reach };
   }
 
   /** Whether an event that files a job may keep a live job instead. */
   function mayKeep({ cancels }: Key, { at, rule }: SentEvent, job: Job): boolean {
     const isLate = cancels.some((cancel) => cancel.at >= at - surely);
-    return isLate || job.eventAt > at || (rule.do === "enqueue" && rule.onDuplicate === "keep");
+    const isOlder = at < Math.max(job.askedAt, job.createdAt - CLOCK_MARGIN + surely);
+    return isLate || isOlder || (rule.do === "enqueue" && rule.onDuplicate === "keep");
   }
 
   /** An event that was applied must have filed its job, or kept a live one instead. */

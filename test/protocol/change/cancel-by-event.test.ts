@@ -188,7 +188,6 @@ describe("an event before its job", () => {
         events: `paid ${at}`,
         eventAt: at,
         until,
-        reach: until,
         expiresAt: ttl(until + 15 * DAY),
       },
     ]);
@@ -316,13 +315,6 @@ describe("an event told again", () => {
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
   });
 
-  it("after another event leaves that event's longer tombstone, and replaces a shorter one", async () => {
-    const world = eventWorld();
-    const at = world.now();
-    for (const [i, lasts] of [MINUTE, HOUR, LASTS].entries()) await paid(world, at, lasts, `e${i}`);
-    expect(tombstones(world)).toMatchObject([{ until: at + HOUR }]);
-  });
-
   it("for a dead job leaves a tombstone, which does not stop a redrive of the job", async () => {
     const world = eventWorld();
     const { id } = await dead(world, { key });
@@ -399,25 +391,15 @@ describe("an event and an enqueue at once", () => {
     expect(world.queues.messages({ topic: "orders" })).toEqual([]);
   });
 
-  it("of two events at once, after a tombstone that has ended, the longer tombstone stays", async () => {
-    const world = eventWorld();
-    await paid(world);
-    await world.pass(HOUR, { ticks: false });
-    const at = world.now();
-    meanwhile(world, isTransaction, () => paid(world, at, HOUR, "longer"));
-    await paid(world, at);
-    expect(tombstones(world)).toMatchObject([{ until: at + HOUR }]);
-  });
-
-  it("of two events at once under a longer tombstone, the time of the later event stays", async () => {
+  it("of two events at once, the tombstone of the later event stays", async () => {
     const world = eventWorld();
     const at = world.now();
     await paid(world, at);
     await world.pass(MINUTE, { ticks: false });
-    meanwhile(world, isTransaction, () => paid(world, at + 9, 0));
-    await paid(world, at + 6, 0);
+    meanwhile(world, isTransaction, () => paid(world, at + 9, MINUTE));
+    await paid(world, at + 6);
     expect(tombstones(world)).toMatchObject([
-      { events: `paid ${at}\npaid ${at + 9}`, eventAt: at + 9, until: at + LASTS },
+      { events: `paid ${at}\npaid ${at + 9}`, eventAt: at + 9, until: at + 9 + MINUTE },
     ]);
   });
 

@@ -49,31 +49,37 @@ function orders<T>(things: readonly T[]): T[][] {
   return things.flatMap((thing, i) => orders(things.toSpliced(i, 1)).map((rest) => [thing, ...rest]));
 }
 
-it.each(WAYS.slice(1))(
-  "an event with %s leaves a caller's job that a later event cancels at the same time",
-  async (_, ways) => {
+describe.each(WAYS)("an event with %s that meets a caller's job", (_, ways) => {
+  const filedAfter = async (seconds: number) => {
     const world = shop();
-    await world.pass(HOUR, { ticks: false });
+    await world.pass(seconds * SECOND, { ticks: false });
     await enqueue(world.ctx, { topic: "orders", key, body: '"caller"', dueAt: world.now() + HOUR });
-    const rules = [placedBy(ways, 0), paid];
-    meanwhile(world, isLook, () => tell(world, rules, "D5"));
-    expect(await tell(world, rules, "P0")).toEqual([]);
-    expect(bodies(world)).toEqual(["caller"]);
-  },
-);
+    return { world, rules: [placedBy(ways, 2 * 3600), paid] };
+  };
 
-it.each(WAYS.slice(1))(
-  "an event cancels a caller's job that an earlier event with %s changes at the same time",
-  async (_, ways) => {
-    const world = shop();
-    await world.pass(HOUR, { ticks: false });
-    await enqueue(world.ctx, { topic: "orders", key, body: '"caller"', dueAt: world.now() + HOUR });
-    const rules = [placedBy(ways, 2 * 3600), paid];
+  it.each([[["P0"]], [["P0", "D5"]], [["D5", "P0"]]])(
+    "leaves the job as it is if the job was filed later: %j",
+    async (names) => {
+      const { world, rules } = await filedAfter(3600);
+      for (const name of names) expect(await tell(world, rules, name)).toEqual([]);
+      expect(bodies(world)).toEqual(["caller"]);
+    },
+  );
+
+  it("files no job after a later event that cancels the job at the same time", async () => {
+    const { world, rules } = await filedAfter(10);
+    meanwhile(world, isAt("once#", "transact"), () => tell(world, rules, "D5"));
+    expect(await tell(world, rules, "P0")).toEqual([]);
+    expect(bodies(world)).toEqual([]);
+  });
+
+  it("changes the job at the same time as a later event cancels it", async () => {
+    const { world, rules } = await filedAfter(10);
     meanwhile(world, isAt("tombstone#", "transact"), () => tell(world, rules, "P0"));
     expect(await tell(world, rules, "D5")).toEqual([]);
     expect(bodies(world)).toEqual([]);
-  },
-);
+  });
+});
 
 it.each(WAYS.slice(1))(
   "an event with %s changes a job even if an old rule has left a tombstone",
@@ -274,19 +280,29 @@ describe("an event that replaces a job whose run has crashed", () => {
 });
 
 describe("an event that keeps a job", () => {
-  it("does not keep an earlier event from replacing the job", async () => {
-    const { world, rules } = await begun({ onDuplicate: "replace" });
-    const seen: EnqueueRule = { ...placedBy({ onDuplicate: "keep" }, 0), detailType: "OrderSeen" };
+  it.each([false, true])(
+    "leaves nothing to an earlier event that replaces the job, at the same time: %s",
+    async (isAtOnce) => {
+      const { world, rules } = await begun({ onDuplicate: "replace" });
+      const seen: EnqueueRule = { ...placedBy({ onDuplicate: "keep" }, 0), detailType: "OrderSeen" };
+      await pass(world, 20);
+      const detail = { orderId: key, n: "seen" };
+      const event = busEvent(START + 15 * SECOND, { id: "seen", "detail-type": "OrderSeen", detail });
+      const keep = () => deliver(world, [...rules, seen], [event]);
+      if (isAtOnce) meanwhile(world, isAt("once#", "transact"), keep);
+      else await keep();
+      await tell(world, rules, "P9");
+      await tell(world, rules, "D12");
+      expect(bodies(world)).toEqual(["P0"]);
+    },
+  );
+
+  it("notes its time although an earlier event keeps the job at the same time", async () => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
     await pass(world, 20);
-    const detail = { orderId: key, n: "seen" };
-    await deliver(
-      world,
-      [...rules, seen],
-      [busEvent(START + 15 * SECOND, { id: "seen", "detail-type": "OrderSeen", detail })],
-    );
-    await tell(world, rules, "P9");
-    await tell(world, rules, "D6");
-    expect(bodies(world)).toEqual(["P9"]);
+    meanwhile(world, isAt("once#", "transact"), () => tell(world, rules, "P15"));
+    for (const name of ["P9", "D12"]) await tell(world, rules, name);
+    expect(bodies(world)).toEqual(["P0"]);
   });
 
   it("files a job if its job is cancelled at the same time", async () => {
@@ -312,6 +328,19 @@ describe("an event that keeps a job", () => {
     },
   );
 });
+
+it.each(["caller", "P7"])(
+  "an event that comes after the job of %s cancels it, as its tombstone would have done",
+  async (who) => {
+    const world = shop();
+    const rules = [placedBy({ onDuplicate: "keep" }, 86_400), paid];
+    await pass(world, 60);
+    if (who === "caller") await world.file({ key, delay: HOUR });
+    else await tell(world, rules, who);
+    await tell(world, rules, "D5");
+    expect(live(world)).toEqual([]);
+  },
+);
 
 describe("an event that cancels, told again", () => {
   it("leaves alone a job that a caller has filed since, before the tombstone ends", async () => {
@@ -423,7 +452,7 @@ it("an event that cancels leaves alone a job that a caller replaced while a late
 });
 
 it.each([[["D10", "X12"]], [["X12", "D10"]]])(
-  "a longer tombstone stays in force beside a later event's shorter one: %j",
+  "the later of two events that cancel decides how long the tombstone is in force: %j",
   async (order) => {
     const world = shop();
     const closed = { ...paid, detailType: "OrderClosed", tombstone: 0 };
@@ -434,6 +463,6 @@ it.each([[["D10", "X12"]], [["X12", "D10"]]])(
       const at = START + Number(name.slice(1)) * SECOND;
       await deliver(world, rules, [busEvent(at, { id: name, detail: { orderId: key }, ...kind })]);
     }
-    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
   },
 );
