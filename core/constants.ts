@@ -40,6 +40,8 @@ export const LOOKAHEAD = 180 * SECOND;
  * idle shard is written every second minute: one write costs as much as five reads of an empty minute.
  */
 export const CURSOR_RESTS = 90 * SECOND;
+/** The same for an audit that has found no entry. So the place of the audit of an idle shard is written every fourth minute. */
+export const AUDIT_RESTS = 210 * SECOND;
 /** How far a cursor is behind at most while all is well. A tick runs each minute, and takes some time. */
 export const USUAL_LAG = CURSOR_RESTS + BUCKET;
 /**

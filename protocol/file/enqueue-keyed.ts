@@ -198,6 +198,7 @@ async function takeKey(
   by: number,
 ): Promise<boolean> {
   const place = keyItemKey(topic, key);
+  // rule: key-says-when-it-was-written
   const says = { id, writtenAt: ctx.clock() };
   if (item) {
     const change = { key: place, expect: { id: item.id }, set: says, remove: ["expiresAt"] };

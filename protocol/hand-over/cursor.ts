@@ -1,5 +1,6 @@
 import {
   AUDIT_AFTER,
+  AUDIT_RESTS,
   CLOCK_MARGIN,
   CURSOR_RESTS,
   MARK_AFTER,
@@ -121,7 +122,7 @@ export type Progress = {
    * `sizes.mark` entries or `MARK_AFTER` ms, because a write costs a round trip.
    */
   reach(range: Range, entries: number): Promise<boolean>;
-  /** Writes what was reached, if it is not written yet. A sweep that has found nothing may leave its place as it is (`CURSOR_RESTS`). */
+  /** Writes what was reached, if it is not written yet. A sweep or audit that has found nothing may leave its place as it is (`CURSOR_RESTS`, `AUDIT_RESTS`). */
   end(): Promise<boolean>;
   /** Answers which entries are done, as far as this sweep or audit knows. */
   done(): Done;
@@ -156,7 +157,8 @@ export function auditProgress(ctx: Context, from: ShardCursor): Progress {
     written: ({ audited }) => ({ audited }),
     isOpen: () => true,
     isShared: false,
-    mayRest: () => false,
+    mayRest: ({ stored, audited }) =>
+      timeOf(audited) - timeOf(storedAuditPosition(stored.audited)) < AUDIT_RESTS,
   });
 }
 

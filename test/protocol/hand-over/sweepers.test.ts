@@ -74,6 +74,14 @@ describe("a tick with a backlog", () => {
     },
   );
 
+  it("tells a further invocation which queues hang, so that it sends nothing to them", async () => {
+    const part = { shards: [0, 1, 2, 3], behind: [], until: world.now() + MINUTE };
+    await run(world, { ...part, hung: [JSON.stringify([undefined, undefined, "orders"])] });
+    expect(sentOf(world)).toEqual([]);
+    await run(world, { ...part, shards: [4, 5, 6, 7], hung: [] });
+    expect(sentOf(world)).not.toEqual([]);
+  });
+
   it("sweeps and audits itself what was given to invocations that Lambda accepts and never runs", async () => {
     await tickWith(63, never);
     expect(parts.length).toBeGreaterThan(0);

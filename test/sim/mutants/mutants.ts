@@ -159,6 +159,7 @@ const ROWS: readonly Row[] = [
     "audit-repairs-before-its-cursor",
     before(`isOurs = await ${ADVANCE};\nif (!isOurs) break;`),
   ],
+  ["a key item does not say when it was written", "key-says-when-it-was-written", without("writtenAt")],
   ["audit does not stay behind the sweep", "audit-trails-the-sweep", withoutOperand("-", 1)],
   ["audit stays only one minute behind the sweep", "audit-trails-the-sweep", operand("-", 1, "$& / 10")],
   [
