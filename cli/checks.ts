@@ -1,7 +1,7 @@
 import type { DeployedStack, StackReservations } from "../aws/account.ts";
 import type { TopicReport } from "../client/client.ts";
 import { OVERDUE_COUNTED } from "../client/overdue.ts";
-import { LOOKAHEAD, MOST_SWEEPERS, USUAL_LAG } from "../core/constants.ts";
+import { CLOCK_SKEW_SEEN, LOOKAHEAD, MOST_SWEEPERS, USUAL_LAG } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../core/loopback.ts";
 import type { Database } from "../local/database.ts";
@@ -60,8 +60,6 @@ export function judgeVersions(own: string, api: string): Check {
   return { ...versions, result: "warning", todo: "install the same version here and in the stack" };
 }
 
-/** ms. A smaller skew may be an error of measurement: the answer's `Date` has whole seconds, and the call takes time. */
-const SKEW_SEEN = 5000;
 /** ms. AWS refuses a signature whose time is wrong by more than this ("Signature Version 4 signing", IAM User Guide). */
 const SKEW_REFUSED = 300_000;
 
@@ -74,7 +72,7 @@ export function judgeClock(skew: number): Check {
   const seconds = Math.floor(Math.abs(skew) / 1000);
   const found =
     seconds === 0 ? "same time as the API" : `${seconds} s ${skew > 0 ? "ahead of" : "behind"} the API`;
-  if (Math.abs(skew) <= SKEW_SEEN) return { check: "clock", result: "ok", found };
+  if (Math.abs(skew) <= CLOCK_SKEW_SEEN) return { check: "clock", result: "ok", found };
   const todo = "set this machine's clock: AWS refuses a signature whose time is wrong by five minutes";
   return { check: "clock", result: Math.abs(skew) < SKEW_REFUSED ? "warning" : "failed", found, todo };
 }

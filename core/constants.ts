@@ -64,6 +64,8 @@ export const WRITER_DEADLINE = 60 * SECOND;
 export const BATCH_PATIENCE = 2 * SECOND;
 /** How much longer than its `leaseEnd` a lease counts as live. Clocks may differ by this much. */
 export const CLOCK_MARGIN = 15 * SECOND;
+/** From this difference to a service's clock on, a machine's clock is called wrong. A smaller one may be an error of measurement. */
+export const CLOCK_SKEW_SEEN = 5 * SECOND;
 /** AWS refuses a request whose signature is older than this ("Signature Version 4 signing", IAM User Guide). */
 const SIGNATURE_LIFE = 5 * MINUTE;
 /** A write can take effect at the latest this long after its operation chose its times, by any machine's clock. */

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { dynamoClient, longPollClient, sqsClient } from "../aws/clients.ts";
 import { dynamoPool } from "../aws/pool.ts";
 import { sqsQueues } from "../aws/queues.ts";
+import { watchClock } from "../aws/watch-clock.ts";
 import { allowLoopback } from "../core/loopback.ts";
 import { policyIn } from "../core/policy-text.ts";
 import { SIZES } from "../core/work-sizes.ts";
@@ -37,7 +38,9 @@ export function createContext(
   const policy = policyIn(requiredVariable(environment, "MINUTEHAND_POLICY"));
   return {
     pool: dynamoPool({
-      client: dynamoClient(),
+      client: watchClock(dynamoClient(), clock, (error) =>
+        telemetry.report({ type: "trouble", topic: "", what: "comparing clocks", error }),
+      ),
       table: requiredVariable(environment, "MINUTEHAND_TABLE"),
       clock,
     }),
