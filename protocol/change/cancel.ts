@@ -143,12 +143,15 @@ async function tryToCancel<H extends Head>(
       results.set(id, unreadableError(home));
       continue;
     }
-    const answer = home && !home.isPlaceholder ? answerWithoutWriting(home, now) : notFound(id);
-    if (answer instanceof Error) results.set(id, answer);
-    else if (home?.state === "cancelled" && isRepeated) own.push(home);
-    else if (answer) results.set(id, answer);
-    else if (home && spares(home)) results.set(id, home);
-    else if (home) waiting.push(home);
+    if (!home || home.isPlaceholder) results.set(id, notFound(id));
+    else if (home.state === "cancelled" && isRepeated) own.push(home);
+    else if (home.state === "cancelled") results.set(id, home);
+    else {
+      const refusal = refusalOf(home, now);
+      if (refusal) results.set(id, refusal);
+      else if (spares(home)) results.set(id, home);
+      else waiting.push(home);
+    }
   }
   const changes = waiting.map((home) => {
     const bulk = marks.get(home.id);
@@ -186,13 +189,6 @@ function cancelOf(
   return home.state === "running"
     ? changeOf("cancelCrashed", home, { ...set, lastError: crashOf(home) }, { also })
     : changeOf("cancel", home, set, { also });
-}
-
-/**
- * Answers what a cancel answers for a job that is cancelled already or cannot be cancelled. `undefined`: the job must be cancelled.
- */
-function answerWithoutWriting<H extends Head>(home: H, now: number): H | MinutehandError | undefined {
-  return home.state === "cancelled" ? home : refusalOf(home, now);
 }
 
 /** Does the last steps of a cancel that stands: releases the job's key, and reports the cancel. Answers the job. */
