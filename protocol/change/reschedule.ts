@@ -84,6 +84,7 @@ async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
  * names a job by now.
  *
  * @param once the write that makes the call's `Idempotency-Key` name this job, and the note of it for the home
+ * @param checks further conditions of the transaction
  * @throws `job-running`
  */
 export async function replaceJob(
@@ -91,6 +92,7 @@ export async function replaceJob(
   holder: Home,
   job: NewJob & Pick<Home, "postponeUntil">,
   once: { write: Write; note: OnceNote } | undefined,
+  checks: readonly Write[],
 ): Promise<Home | "taken" | undefined> {
   // Events change these two fields without a new revision.
   const also = ["cancelAskedAt", "eventAt"] as const;
@@ -114,7 +116,8 @@ export async function replaceJob(
   // If each call gave the job a new turn, the job would always come after the other jobs that wait.
   const keepsTurn = isBeyondBound(job, ctx.clock());
   const request = { change, dueAt: job.dueAt, keepsTurn, also, set, remove, why: "replaced" };
-  const moved = await move(ctx, holder, { ...request, ...(once ? { together: [once.write] } : {}) });
+  const together = [...checks, ...(once ? [once.write] : [])];
+  const moved = await move(ctx, holder, { ...request, ...(together.length > 0 ? { together } : {}) });
   if (moved.moved) return moved.home;
   return once && moved.together?.at(-1) ? "taken" : undefined;
 }

@@ -242,12 +242,18 @@ async function applyOnDuplicate(
   by: number,
 ): Promise<Enqueued | "displaced" | undefined> {
   const overtaken = isOvertaken(job, holder, tombstone);
+  const { cancelledByEvents = false } = policyOf(ctx, job.topic);
+  // A later event may have asked for a cancel between the read of the tombstone and that of the holder.
+  // rule: tombstone-as-read-by-an-event
+  const isOrdered = cancelledByEvents && job.createdAt !== undefined;
+  const checks = isOrdered ? [expectTombstoneUnchanged(job, tombstone)] : [];
   if (job.onDuplicate === "keep" || overtaken) {
     const once = naming?.name(holder);
     // The once item of an event outlasts each delivery of the event by EventBridge or by the DLQ. So no move needs to prolong this
     // item.
     const note = isForgotten || job.createdAt !== undefined ? undefined : once?.note;
     const writes = overtaken ? [] : keeping(job, holder, note);
+    if (writes.length > 0) writes.push(...checks);
     if (once) writes.push(once.write);
     const outcome = writes.length > 0 ? await ctx.pool.transact(writes, by) : undefined;
     if (outcome?.done === false) {
@@ -261,7 +267,7 @@ async function applyOnDuplicate(
     const outcome = job.onDuplicate === "replace" ? "replaced" : "postponed";
     const wanted = outcome === "replaced" ? job : withinBound(job, holder);
     const once = naming?.name({ ...holder, dueAt: wanted.dueAt });
-    const home = await replaceJob(ctx, holder, wanted, once);
+    const home = await replaceJob(ctx, holder, wanted, once, checks);
     if (home === "taken") return "displaced";
     return home && { outcome, home };
   }

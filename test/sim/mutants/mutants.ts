@@ -303,6 +303,12 @@ const ROWS: readonly Row[] = [
     { habit: "events" },
   ],
   [
+    "an event changes a job without a look at the tombstone",
+    "tombstone-as-read-by-an-event",
+    value("false"),
+    { habit: "events" },
+  ],
+  [
     "an event that keeps a job does not record its time",
     "keep-asks-for-the-job",
     text(/at !== undefined/, "false"),
