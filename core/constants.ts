@@ -40,7 +40,10 @@ export const LOOKAHEAD = 180 * SECOND;
  * idle shard is written every second minute: one write costs as much as five reads of an empty minute.
  */
 export const CURSOR_RESTS = 90 * SECOND;
-/** The same for an audit that has found no entry. So the place of the audit of an idle shard is written every fourth minute. */
+/**
+ * An audit that has found no entry leaves its place as it is, as long as the place is less than this behind. So an idle shard's audit is
+ * written every fourth minute.
+ */
 export const AUDIT_RESTS = 210 * SECOND;
 /** How far a cursor is behind at most while all is well. A tick runs each minute, and takes some time. */
 export const USUAL_LAG = CURSOR_RESTS + BUCKET;
@@ -64,7 +67,10 @@ export const WRITER_DEADLINE = 60 * SECOND;
 export const BATCH_PATIENCE = 2 * SECOND;
 /** How much longer than its `leaseEnd` a lease counts as live. Clocks may differ by this much. */
 export const CLOCK_MARGIN = 15 * SECOND;
-/** From this difference to a service's clock on, a machine's clock is called wrong. A smaller one may be an error of measurement. */
+/**
+ * If a machine's clock differs from a service's clock by more than this, the clock is reported as wrong. A smaller difference may be an
+ * error of measurement: a service says its time in whole seconds, and the call takes time.
+ */
 export const CLOCK_SKEW_SEEN = 5 * SECOND;
 /** AWS refuses a request whose signature is older than this ("Signature Version 4 signing", IAM User Guide). */
 const SIGNATURE_LIFE = 5 * MINUTE;

@@ -243,7 +243,7 @@ async function applyOnDuplicate(
 ): Promise<Enqueued | "displaced" | undefined> {
   const overtaken = isOvertaken(job, holder, tombstone);
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
-  // A later event may have asked for a cancel between the read of the tombstone and that of the holder.
+  // The tombstone was read before the holder. In between, a later event may have cancelled the holder's run.
   // rule: tombstone-as-read-by-an-event
   const isOrdered = cancelledByEvents && job.createdAt !== undefined;
   const checks = isOrdered ? [expectTombstoneUnchanged(job, tombstone)] : [];

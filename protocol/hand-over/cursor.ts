@@ -122,7 +122,10 @@ export type Progress = {
    * `sizes.mark` entries or `MARK_AFTER` ms, because a write costs a round trip.
    */
   reach(range: Range, entries: number): Promise<boolean>;
-  /** Writes what was reached, if it is not written yet. A sweep or audit that has found nothing may leave its place as it is (`CURSOR_RESTS`, `AUDIT_RESTS`). */
+  /**
+   * Writes what was reached, if it is not written yet. A sweep or audit that has found nothing may leave its place as it is
+   * (`CURSOR_RESTS`, `AUDIT_RESTS`).
+   */
   end(): Promise<boolean>;
   /** Answers which entries are done, as far as this sweep or audit knows. */
   done(): Done;

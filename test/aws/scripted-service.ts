@@ -6,9 +6,14 @@ export type Request = { operation: string; input: Record<string, unknown> };
 
 /**
  * `cut`: the connection ends without an answer. `cut in the body`: the connection ends after the status and a part of the body. `hang`:
- * the connection stays open, without an answer. The body of an error has its name in `__type`.
+ * the connection stays open, without an answer. The body of an error has its name in `__type`. `date`: what the service says as its time;
+ * an empty text: it says none.
  */
-export type Answer = { status: number; body: unknown; afterMs?: number } | "cut" | "cut in the body" | "hang";
+export type Answer =
+  | { status: number; body: unknown; afterMs?: number; date?: string }
+  | "cut"
+  | "cut in the body"
+  | "hang";
 
 export type ScriptedService = {
   endpoint: string;
@@ -52,6 +57,8 @@ export async function scriptedService(
       return incoming.socket.destroy();
     }
     await sleep(answer.afterMs ?? 0);
+    if (answer.date !== undefined) response.sendDate = false;
+    if (answer.date) response.setHeader("date", answer.date);
     response.writeHead(answer.status, { "content-type": "application/x-amz-json-1.0" });
     return response.end(JSON.stringify(answer.body));
   });

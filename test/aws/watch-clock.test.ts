@@ -1,24 +1,20 @@
-import { createServer } from "node:http";
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterEach, expect, it, vi } from "vitest";
 import { dynamoClient } from "../../aws/clients.ts";
 import { watchClock } from "../../aws/watch-clock.ts";
+import { scriptedService } from "./scripted-service.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
 const NOW = Date.parse("2026-03-01T12:00:00.400Z");
 
-/** Asks a service that says `date`, several times, with a clock that shows `NOW` and goes on by `took` ms in each call. Answers the warnings. */
-async function warningsAt(date: string | undefined, took: number): Promise<string[]> {
-  const server = createServer((_, response) => {
-    response.sendDate = false;
-    if (date !== undefined) response.setHeader("date", date);
-    response.end("{}");
-  });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : undefined;
-  vi.stubEnv("AWS_ENDPOINT_URL_DYNAMODB", `http://127.0.0.1:${port}`);
+/**
+ * Calls DynamoDB three times. Its answers say `date` as their time. The clock shows `NOW` before each call, and `took` ms more after the
+ * call. Answers the warnings.
+ */
+async function warningsAt(date: string, took: number): Promise<string[]> {
+  const service = await scriptedService(() => ({ status: 200, body: {}, date }));
+  vi.stubEnv("AWS_ENDPOINT_URL_DYNAMODB", service.endpoint);
   vi.stubEnv("AWS_REGION", "us-east-1");
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
@@ -31,9 +27,9 @@ async function warningsAt(date: string | undefined, took: number): Promise<strin
       await client.send(new GetItemCommand({ TableName: "jobs", Key: { pk: { S: "a" }, sk: { S: "b" } } }));
   } finally {
     client.destroy();
-    server.closeAllConnections();
-    server.close();
+    await service.close();
   }
+  expect(service.requests).toHaveLength(3);
   return warnings;
 }
 
@@ -43,7 +39,7 @@ it.each([
   ["the same time", at(0), 100],
   ["five seconds less, which may be half a second less", at(-5), 100],
   ["a time within a call of 14 s", at(14), 14_000],
-  ["no time", undefined, 100],
+  ["no time", "", 100],
   ["a time that is no date", "soon", 100],
 ])("a clock raises no warning if the service says %s", async (_, date, took) => {
   expect(await warningsAt(date, took)).toEqual([]);
