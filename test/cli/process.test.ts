@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { pythonTest } from "../support/python.ts";
 import { type ServedApi, serveApi } from "./served-api.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
@@ -55,9 +56,8 @@ test("Ctrl-C ends an endless command with the exit code 130", async () => {
 
 /** A Python program that runs a command on a pseudo-terminal and ends with the command's exit code. */
 const ON_TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
-const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
-test.skipIf(!hasPython).each([
+pythonTest.each([
   ["y\n", 0, "cancelled 1 job of orders"],
   ["n\n", 1, "minutehand: nothing was cancelled"],
   ["\u0003", 130, "^C"],
