@@ -125,7 +125,7 @@ export const ONCE_AFTER = 24 * HOUR;
 export const LEAST_RETENTION = 24 * HOUR;
 mustHold(
   LEAST_RETENTION >= ONCE_AFTER,
-  "LEAST_RETENTION must be at least ONCE_AFTER: if an Idempotency-Key still answers and its job has no home, the home was never stored",
+  "LEAST_RETENTION must be at least ONCE_AFTER: if a once item was written less than ONCE_AFTER ago and its job has no home, the home was never stored",
 );
 /**
  * A new once item is stored for this much longer than it must answer. So the item of a late or retried job seldom has to be

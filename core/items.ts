@@ -190,6 +190,8 @@ export type SharedOnceItem = Key & {
   v: number;
   /** Each write of the item raises this time. */
   expiresAt: number;
+  /** When the item was written first. Earlier versions wrote no such time. */
+  writtenAt?: number;
   /** Random text. */
   seed: string;
   /** How many shards there were when the item was written first. */

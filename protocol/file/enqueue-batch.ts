@@ -7,11 +7,11 @@ import type { Enqueued, NewJob } from "../new-job.ts";
 import type { Context } from "../ports.ts";
 import { syncPromotions } from "../send/far-ahead.ts";
 import { fileLooks } from "../store/looks.ts";
-import { isOnceOver, onceItemTtl } from "../store/once-items.ts";
+import { isOnceOver, mayHaveEnded, onceItemTtl } from "../store/once-items.ts";
 import { readHomes, readHomesApart } from "../store/read-job.ts";
 import { sharedJobs, sharedTexts, shortHash } from "../store/shared-once-item.ts";
 import { requireReadable, unreadableError } from "../store/unreadable.ts";
-import { filedElsewhere, nextProlongedBy, notedHomeOf } from "./enqueue-once.ts";
+import { filedElsewhere, nextProlongedBy, notedHomeOf, notStoredAnyMore } from "./enqueue-once.ts";
 import { filePlain, sendNear, sparesOf } from "./enqueue-plain.ts";
 
 /** How often the once item is read and written, if other calls of the same batch change it meanwhile. */
@@ -37,7 +37,7 @@ type Naming = { readonly item: SharedOnceItem | undefined; readonly added: Reado
  * cost one write for each job.
  *
  * The item is written before the homes, and gives each job its id for good. So a call that finds a home missing stores the home under
- * that id, however long ago the first call died: DynamoDB inserts each home at most once.
+ * that id: DynamoDB inserts each home at most once. After a day a missing home may be one that TTL has deleted, and is not stored again.
  *
  * @param jobs at least one
  * @param by the deadline of the times in the homes, ms since the epoch
@@ -73,7 +73,7 @@ export async function fileBatch(
       replay(
         ctx,
         named.filter(({ asked }) => !added.has(asked)),
-        by,
+        { mayStore: item !== undefined && !mayHaveEnded(item, ctx.clock()), by },
       ),
     ]);
     return new Map([...refused, ...answers.flat()]);
@@ -107,7 +107,8 @@ async function nameJobs(
     const named = kept ? sharedJobs(kept) : [];
     const added = jobs.filter(({ job, batch }) => !job.refusal && !named[batch.at]);
     if (added.length === 0) return { item: kept, added: new Set() };
-    const base = kept ?? { ...key, v: ITEM_VERSION, expiresAt: 0, seed: drawToken(ctx.random), shards };
+    const fresh = { ...key, v: ITEM_VERSION, expiresAt: 0, seed: drawToken(ctx.random), shards };
+    const base = kept ?? { ...fresh, writtenAt: ctx.clock() };
     mine = { item: withJobs(ctx, base, named, added), added: new Set(added) };
     // rule: shared-once-item-before-its-homes
     if (await writeShared(ctx, mine.item, before, by)) return mine;
@@ -179,8 +180,12 @@ async function storeHomes(ctx: Context, named: readonly Named[], by: number): Pr
   return outcomes.map((outcome, i) => [(named[i] as Named).asked, outcome]);
 }
 
-/** Answers a repeat with its jobs, and stores the homes that are missing. */
-async function replay(ctx: Context, named: readonly Named[], by: number): Promise<Answer[]> {
+/** Answers a repeat with its jobs. Stores the homes that are missing, if they were surely never stored (`mayStore`). */
+async function replay(
+  ctx: Context,
+  named: readonly Named[],
+  { mayStore, by }: { mayStore: boolean; by: number },
+): Promise<Answer[]> {
   const reads = await readHomesApart(
     ctx,
     named.map((one) => ({ ...one, id: one.home.id })),
@@ -194,7 +199,9 @@ async function replay(ctx: Context, named: readonly Named[], by: number): Promis
     else if (read.is === "unreadable") refused.push([asked, unreadableError(read.home)]);
     else if (read.is === "found") found.push({ asked, home: read.value });
     else if (asked.job.refusal) refused.push([asked, asked.job.refusal]);
-    else missing.push(one);
+    // rule: ended-job-of-a-batch-is-not-stored-again
+    else if (mayStore) missing.push(one);
+    else refused.push([asked, notStoredAnyMore(one.home.id)]);
   }
   const unsent = await sendNear(ctx, sparesOf(found.map(({ home }) => home)));
   const answers = found.map(({ asked, home }): Answer => {

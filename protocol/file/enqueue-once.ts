@@ -9,7 +9,7 @@ import type { Context, Write } from "../ports.ts";
 import { isFar, syncPromotions } from "../send/far-ahead.ts";
 import { sendIfNear } from "../send/send.ts";
 import { fileLooks } from "../store/looks.ts";
-import { isOnceOver, onceItemTtl } from "../store/once-items.ts";
+import { isOnceOver, mayHaveEnded, onceItemTtl } from "../store/once-items.ts";
 import { readHomes } from "../store/read-job.ts";
 import { requireReadable, unreadableError } from "../store/unreadable.ts";
 import { fileKeyed, type OnceNaming, settleUnstored } from "./enqueue-keyed.ts";
@@ -226,6 +226,12 @@ export function notedHomeOf(ctx: Context, asked: Home, id: string, note: OnceNot
   return isFar(ctx, home.dueAt) ? { ...home, hasSchedule: true } : home;
 }
 
+export function notStoredAnyMore(id: string): MinutehandError {
+  return new MinutehandError("job-not-found", `job ${id} of this Idempotency-Key is not stored any more`, {
+    id,
+  });
+}
+
 /** Answers a repeat with its job. If the job waits and is near, sends it again: its writer may have died before it sent the message. */
 async function sendAgain(ctx: Context, home: Home): Promise<Enqueued> {
   if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
@@ -233,8 +239,9 @@ async function sendAgain(ctx: Context, home: Home): Promise<Enqueued> {
 }
 
 /**
- * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, because the
- * item's job has a key and is not stored, and a placeholder keeps the first call from storing the job.
+ * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew. Either the
+ * item's job may have ended so long ago that its home is deleted. Or the job has a key and is not stored, and a placeholder keeps the first
+ * call from storing the job.
  */
 async function replay(
   ctx: Context,
@@ -251,6 +258,8 @@ async function replay(
   // If the item has no `writtenAt`, the home was stored with the item. Then a missing home means that the job has ended and TTL has
   // deleted the home, so the job is not filed again.
   if (!home && item.writtenAt !== undefined) {
+    // rule: ended-job-is-not-stored-again
+    if (mayHaveEnded(item, ctx.clock())) return undefined;
     if (repeat.job.refusal) throw repeat.job.refusal;
     if (repeat.job.key === undefined) return storeForRepeat(ctx, item, repeat, by);
     // Another job may have the key by now, or the first call was answered that another job has the key. So the job is filed anew,
@@ -258,14 +267,6 @@ async function replay(
     const settled = await settleUnstored(ctx, asked, item.id, by);
     return settled.isPlaceholder ? undefined : replay(ctx, { item, isOver: false }, repeat, by);
   }
-  if (!home) {
-    throw new MinutehandError(
-      "job-not-found",
-      `job ${item.id} of this Idempotency-Key is not stored any more`,
-      {
-        id: item.id,
-      },
-    );
-  }
+  if (!home) throw notStoredAnyMore(item.id);
   return sendAgain(ctx, home);
 }

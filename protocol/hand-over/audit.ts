@@ -9,7 +9,7 @@ import {
 } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { hasCrashed, isFinished, isMovedPast, isNear, startsAt } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
+import { type Home, timeOf } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import type { Position } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
@@ -17,7 +17,7 @@ import type { Context } from "../ports.ts";
 import { releaseLeftKeys } from "../store/keys.ts";
 import { fileLooksAbout, keepDueLooks } from "../store/looks.ts";
 import { prolongOnce } from "../store/once-items.ts";
-import { pages } from "../store/pages.ts";
+import { type Entry, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
 import { auditLimit, auditProgress, readCursor, type ShardCursor } from "./cursor.ts";
@@ -58,26 +58,41 @@ async function auditPages(
   let entries = 0;
   let found = 0;
   let isOurs = true;
-  for await (const page of pages(ctx, shard, [{ from: cursor.audited, to: limit }])) {
-    if (ctx.clock() >= until) break;
-    // rule: each-entry-audited
-    const homes = page.entries.flatMap(({ home, sk }) =>
-      home && !home.untracked && !isMovedPast(home, sk) ? home : [],
-    );
-    const [live, finished] = [homes.filter((home) => !isFinished(home)), homes.filter(isFinished)];
-    // rule: audit-repairs-before-its-cursor
-    found += await repair(ctx, live, backlogs);
-    const unreadable = page.entries.flatMap((entry) => entry.unreadable ?? []);
-    await lookAtUnreadableAgain(ctx, "auditing", unreadable);
-    found += unreadable.length;
-    // rule: audit-frees-keys-of-finished-jobs
-    await freeLeftKeys(ctx, finished);
-    entries += page.entries.length;
-    isOurs = await progress.reach(page, page.entries.length);
-    if (!isOurs) break;
+  // An audit that fails writes its place too. Otherwise the next one would send the same jobs again, each minute.
+  try {
+    for await (const page of pages(ctx, shard, [{ from: cursor.audited, to: limit }])) {
+      if (ctx.clock() >= until) break;
+      // rule: each-entry-audited
+      const homes = page.entries.flatMap(({ home, sk }) =>
+        home && !home.untracked && !isMovedPast(home, sk) ? home : [],
+      );
+      const [live, finished] = [homes.filter((home) => !isFinished(home)), homes.filter(isFinished)];
+      // rule: audit-repairs-before-its-cursor
+      found += await repair(ctx, live, backlogs);
+      const unreadable = page.entries.flatMap((entry) => entry.unreadable ?? []);
+      await lookAtUnreadableAgain(ctx, "auditing", unreadable);
+      await lookAtUnreadAgain(ctx, page.entries);
+      found += unreadable.length;
+      // rule: audit-frees-keys-of-finished-jobs
+      await freeLeftKeys(ctx, finished);
+      entries += page.entries.length;
+      isOurs = await progress.reach(page, page.entries.length);
+      if (!isOurs) break;
+    }
+  } finally {
+    if (isOurs) await progress.end();
   }
-  if (isOurs) await progress.end();
   ctx.report({ type: "audited", shard, entries, found });
+}
+
+/** Files looks at jobs whose homes could not be read. The later a look was read, the later the next one is. */
+async function lookAtUnreadAgain(ctx: Context, entries: readonly Entry[]): Promise<void> {
+  const now = ctx.clock();
+  const looks = entries.flatMap(({ unread: id, sk }) => {
+    if (id === undefined) return [];
+    return { id, time: lookAgainAt(id, now, Math.max(FAILING_TOPIC_WAIT, now - timeOf(sk))) };
+  });
+  await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { DAY, LEAST_ONCE_SLACK, ONCE_AFTER, ONCE_SLACK } from "../../core/constants.ts";
+import { CLOCK_MARGIN, DAY, LEAST_ONCE_SLACK, ONCE_AFTER, ONCE_SLACK } from "../../core/constants.ts";
 import { isFinished } from "../../core/home.ts";
 import { type Home, type OnceItem, onceKey, type SharedOnceItem, ttl } from "../../core/items.ts";
 import { type OnceNote, onceNotesOf, onceText } from "../../core/once.ts";
@@ -32,6 +32,15 @@ export function isOnceOver(
   if (expiresAt * 1000 - ONCE_SLACK > now) return false;
   if (!home) return true;
   return isFinished(home) && home.finishedAt + ONCE_AFTER <= now;
+}
+
+/**
+ * Says whether a home that a once item names and that is missing may have been stored: the job may have ended since the item was written,
+ * and TTL may have deleted the home. Before this time a missing home was never stored, because a home outlasts its job's end by
+ * `LEAST_RETENTION`.
+ */
+export function mayHaveEnded({ writtenAt = 0 }: { writtenAt?: number | undefined }, now: number): boolean {
+  return writtenAt + ONCE_AFTER - CLOCK_MARGIN <= now;
 }
 
 /**

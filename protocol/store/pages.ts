@@ -65,7 +65,7 @@ export async function* pages(
   passed?: PassedOver,
 ): AsyncGenerator<EntryPage> {
   const { page: limit, minutes: most } = ctx.sizes;
-  const silent = passed && new Set<string>();
+  const silent = new Set<string>();
   const maxLooks = entriesAtOnce(ctx.sizes);
   const pieces = piecesOf(ranges);
   let minutes = Math.min(MINUTES_AT_FIRST, most);
@@ -161,14 +161,14 @@ function take(pieces: Iterator<Piece, undefined>, count: number): Piece[] {
 /**
  * Divides a page into slices of at most `maxLooks` looks, and reads the jobs of each slice when the caller asks for it.
  * @param range the range that the page covers
- * @param silent the buckets that have given no answer; further ones are added. Absent: the error of a bucket that gives no answer is thrown.
+ * @param silent the buckets that have given no answer; further ones are added.
  */
 async function* slicesOf(
   ctx: Context,
   items: readonly Item[],
   range: Range,
   maxLooks: number,
-  silent: Set<string> | undefined,
+  silent: Set<string>,
 ): AsyncGenerator<EntryPage> {
   let { from } = range;
   let rest = items;
@@ -197,11 +197,11 @@ async function entriesOf(
   ctx: Context,
   items: readonly Item[],
   from: Position,
-  silent: Set<string> | undefined,
+  silent: Set<string>,
 ): Promise<Entry[]> {
   const ids = items.map(({ sk }) => jobIdIn(sk));
   const looked = items.flatMap(({ sk }, i) => (isLookKey(sk) ? (ids[i] ?? []) : []));
-  const homeOf = silent ? await homesApart(ctx, looked, silent) : await homesOf(ctx, looked);
+  const homeOf = await homesApart(ctx, looked, silent);
   let before = from;
   return items.map((item, i) => {
     const { sk } = item;

@@ -403,7 +403,7 @@ describe("a call with an Idempotency-Key that dies between the once item and the
     expect(await consume(world, "orders")).toHaveLength(0);
   });
 
-  it.each([LANDS_WITHIN, 90 * MINUTE, 24 * HOUR])(
+  it.each([LANDS_WITHIN, 90 * MINUTE, 23 * HOUR])(
     "is completed by a repeat after %i ms too, with the first due time",
     async (wait) => {
       const world = createWorld();
@@ -503,5 +503,6 @@ it("a job that was deleted long before the end of its once item does not block t
   await leap(world, 8 * DAY);
   expect(homes(world)).toEqual([]);
   const again = await world.file({ delay: 30 * DAY, once });
-  expect(again).toMatchObject({ id, state: "scheduled", dueAt: world.now() - 9 * DAY + MINUTE + 30 * DAY });
+  expect(again).toMatchObject({ state: "scheduled", dueAt: world.now() + 30 * DAY });
+  expect(again.id).not.toBe(id);
 });

@@ -387,7 +387,7 @@ describe("if a batch dies before its homes are stored,", () => {
     expect(await consume(world, "orders")).toHaveLength(2);
   });
 
-  it.each([LANDS_WITHIN, 90 * MINUTE, 25 * HOUR])(
+  it.each([LANDS_WITHIN, 90 * MINUTE, 23 * HOUR])(
     "a repeat after %i ms stores them under the same ids, with the first due times",
     async (wait) => {
       const world = createWorld();

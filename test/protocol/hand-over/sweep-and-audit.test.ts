@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LOOKAHEAD, WRITER_DEADLINE } from "../../../core/constants.ts";
-import { timeOf } from "../../../core/items.ts";
+import { homeKey, timeOf } from "../../../core/items.ts";
 import { addressOf } from "../../../core/job-id.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
@@ -76,6 +76,47 @@ describe("sweep and audit", () => {
     await auditShard(world.ctx, 0, until, knownBacklogs([]));
     expect(world.now()).toBeGreaterThan(until);
     expect(timeOf((await readCursor(world.ctx, 0)).audited)).toBeGreaterThan(timeOf(audited));
+  });
+
+  it("an audit that fails on a later page writes how far it came", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    await world.file({ delay: SECOND });
+    const last = await world.file({ delay: 40 * MINUTE });
+    await world.pass(42 * MINUTE, { ticks: false });
+    await world.tick();
+    world.queues.purge(orders);
+    await world.pass(12 * MINUTE, { ticks: false });
+    const bucket = homeKey(last.id).pk;
+    const { page } = world.pool;
+    world.pool.page = async (pk, ...range) => {
+      if (pk === bucket) throw new Error("throttled");
+      return page(pk, ...range);
+    };
+    const { audited } = await readCursor(world.ctx, 0);
+    const audit = auditShard(world.ctx, 0, world.now() + MINUTE, knownBacklogs([]));
+    await expect(audit).rejects.toThrow("throttled");
+    expect(world.visible("orders")).toHaveLength(1);
+    expect(timeOf((await readCursor(world.ctx, 0)).audited)).toBeGreaterThan(timeOf(audited));
+  });
+
+  it("a home that cannot be read does not stop the audit of its shard", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    const moved = await world.file({ delay: 2 * HOUR });
+    await reschedule(world.ctx, moved.id, { dueAt: world.now() + MINUTE });
+    const { id } = await world.file({ delay: 2 * MINUTE });
+    await world.pass(4 * MINUTE);
+    world.queues.purge(orders);
+    const bucket = homeKey(moved.id).pk;
+    world.pool.hooks.before = ({ operation, keys }) => {
+      if (operation === "read" && keys.some(({ pk }) => pk === bucket)) throw new Error("throttled");
+    };
+    await world.pass(16 * MINUTE);
+    expect(world.visible("orders").map((job) => job.id)).toContain(id);
+    delete world.pool.hooks.before;
+    await world.pass(HOUR);
+    expect(world.visible("orders").map((job) => job.id)).toContain(moved.id);
   });
 
   it("a run under a live lease is not sent again, and is looked at when its lease has ended", async () => {
