@@ -81,7 +81,7 @@ describe("sweep and audit", () => {
   it("an audit that fails on a later page writes how far it came", async () => {
     const world = createWorld({ shards: 1 });
     await world.tick();
-    await world.file({ delay: SECOND });
+    await world.file({ delay: 6 * MINUTE });
     const last = await world.file({ delay: 40 * MINUTE });
     await world.pass(42 * MINUTE, { ticks: false });
     await world.tick();
