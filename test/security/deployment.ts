@@ -104,8 +104,6 @@ export type Deployment = {
   /** Calls the API; `POST …/receive` reaches the function that API Gateway sends it to. */
   call: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
   tick: () => Promise<void>;
-  /** A tick that works for minutes: its clock is a quarter of a second later each time it is read. */
-  tickWithBacklog: () => Promise<void>;
   /** The tick's function after a deployment with another number of shards. */
   tickWithShards: (shards: number) => Promise<void>;
   /** Invokes the function that the schedules beside far jobs invoke. */
@@ -188,11 +186,7 @@ export async function deploy(): Promise<Deployment> {
   const receipts: string[] = [];
   const wallClock = Date.now;
   let ahead = 0;
-  let pace = 0;
-  vi.spyOn(Date, "now").mockImplementation(() => {
-    ahead += pace;
-    return wallClock() + ahead;
-  });
+  vi.spyOn(Date, "now").mockImplementation(() => wallClock() + ahead);
 
   enter("JobsApiHandler");
   const { createContext } = await import("../../environment/context.ts");
@@ -273,14 +267,6 @@ export async function deploy(): Promise<Deployment> {
       return noted(await answerOfWorker(worker, topic, verb as keyof DirectWorker, body));
     },
     tick: () => tick({}, contextWith(170_000)),
-    async tickWithBacklog() {
-      pace = 250;
-      try {
-        await tick({}, contextWith(170_000));
-      } finally {
-        pace = 0;
-      }
-    },
     async tickWithShards(shards) {
       const policy = JSON.parse(environmentOf("JobsTickSweeper").MINUTEHAND_POLICY ?? "");
       tick = await loadTick({ MINUTEHAND_POLICY: JSON.stringify({ ...policy, shards }) });

@@ -50,6 +50,8 @@ const SHARED_ANEW = /^protocol\/file\/enqueue-batch\.ts writeShared change$/;
 const SHARED = /^protocol\/file\/enqueue-batch\.ts /;
 /** In these scenes no call dies after it wrote its key item and before it wrote the home, and no key is used again. */
 const KEY_ANEW = /^protocol\/file\/enqueue-keyed\.ts (settleUnstored insert|takeKey change)$/;
+/** Only the jobs of events have an order by which a later event decides. */
+const EARLIER = /^protocol\/file\/enqueue-keyed\.ts leaveAsIs transact$/;
 /** It sends no job with `Home.spare`, which says that the job may have been sent before. */
 const SPARE = /^protocol\/[\w-]+\/start-gate\.ts parkedAmong read$/;
 /** Once items of events and occurrences are written in transactions, and no others. */
@@ -68,6 +70,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     ONCE_ANEW,
     KEY_ANEW,
     TOGETHER,
+    EARLIER,
   ],
   JobsApiReceive: [HELD],
   // The tick sends no dead letter for a job that it gives up (the change `giveUp`): SQS did not take the job's message either.
@@ -103,7 +106,15 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   Notes: [STORED, SPARE],
   Worker: [HELD],
   // It records no deaths.
-  Shop: [HELD, ONCE_ANEW, SHARED_ANEW, KEY_ANEW, TOGETHER, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
+  Shop: [
+    HELD,
+    ONCE_ANEW,
+    SHARED_ANEW,
+    KEY_ANEW,
+    TOGETHER,
+    EARLIER,
+    /^protocol\/[\w-]+\/keys\.ts freeKey transact$/,
+  ],
 };
 
 const among =
