@@ -65,6 +65,8 @@ export const WRITER_DEADLINE = 60 * SECOND;
  * and in a batch of claims or settles their leases run.
  */
 export const BATCH_PATIENCE = 2 * SECOND;
+/** EventBridge gives the time of an event in whole seconds. */
+export const EVENT_PRECISION = SECOND;
 /** How much longer than its `leaseEnd` a lease counts as live. Clocks may differ by this much. */
 export const CLOCK_MARGIN = 15 * SECOND;
 /**

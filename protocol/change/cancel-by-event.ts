@@ -1,10 +1,16 @@
-import { EVENT_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { EVENT_AFTER, EVENT_PRECISION, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, type Tombstone, tombstoneKey, ttl } from "../../core/items.ts";
 import { changeOf } from "../../core/states.ts";
 import type { Context, Write } from "../ports.ts";
-import { askedFor, expectKeyUnchanged, expectTombstone, readKeyHolder } from "../store/key-holder.ts";
+import {
+  askedFor,
+  expectKeyUnchanged,
+  expectTombstone,
+  isBeingFiled,
+  readKeyHolder,
+} from "../store/key-holder.ts";
 import { cancelTogether } from "./cancel.ts";
 
 const TRIES = 10;
@@ -38,12 +44,15 @@ export type CancellingEvent = {
  */
 export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<void> {
   for (let i = 0; i < TRIES; i++) {
+    // The clock is read first: a home may be stored after its read, and before the answer comes.
+    const now = ctx.clock();
     const { item, holder, tombstone } = await readKeyHolder(ctx, event.topic, event.key, true);
     if (tombstone && isDone(event, tombstone)) return;
+    // A process may be storing the job.
+    if (item && !holder && isBeingFiled(item, now)) continue;
     const live = holder && !isFinished(holder) ? holder : undefined;
-    const endedAt = holder?.isPlaceholder ? undefined : holder?.finishedAt;
     // rule: only-an-unmet-job-is-cancelled-ahead
-    const until = live || (endedAt ?? 0) >= event.at ? event.at : event.until;
+    const until = holder && isMet(holder, event) ? endMet(event, live, tombstone) : event.until;
     // rule: tombstone-with-the-key-as-read
     // If another process files a job meanwhile, the key names that job, and the transaction is refused.
     const together = [tombstoneOf(ctx, event, until, tombstone), expectKeyUnchanged(event, item)];
@@ -65,6 +74,23 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
 function isDone({ id, at }: CancellingEvent, { events, eventAt }: Tombstone): boolean {
   // rule: event-applied-once
   return events.split("\n").includes(id) || at < eventAt;
+}
+
+/**
+ * Says whether an event would have found a job if the event had come in time: somebody had filed the job, and the job had not ended.
+ * EventBridge counts in whole seconds, so a job that was filed in the event's second counts as found.
+ */
+function isMet(job: Home, { at }: CancellingEvent): boolean {
+  if (job.isPlaceholder || job.createdAt >= at + EVENT_PRECISION) return false;
+  return !isFinished(job) || job.finishedAt >= at;
+}
+
+/**
+ * Answers when the tombstone of an event ends that has found its job. If the job has ended already, the tombstone before may have cancelled
+ * the job from the start, and must not end earlier.
+ */
+function endMet({ at }: CancellingEvent, live: Home | undefined, before: Tombstone | undefined): number {
+  return live ? at : Math.max(at, before?.until ?? 0);
 }
 
 /**

@@ -199,7 +199,6 @@ async function replay(
     else if (read.is === "unreadable") refused.push([asked, unreadableError(read.home)]);
     else if (read.is === "found") found.push({ asked, home: read.value });
     else if (asked.job.refusal) refused.push([asked, asked.job.refusal]);
-    // rule: ended-job-of-a-batch-is-not-stored-again
     else if (mayStore) missing.push(one);
     else refused.push([asked, notStoredAnyMore(one.home.id)]);
   }

@@ -95,6 +95,7 @@ export async function fileKeyed(
       if (item.writtenAt === undefined || (await storeHome(ctx, home, by))) return sendAndReport(ctx, home);
       continue;
     }
+    if (holder && isOvertaken(job, holder, found.tombstone)) return leaveAsIs(ctx, holder, once, by);
     if (holder && !isFinished(holder)) {
       const isForgotten = i >= TRIES_WITH_NOTE;
       const answer = await applyOnDuplicate(ctx, job, holder, found.tombstone, { once, isForgotten }, by);
@@ -241,26 +242,24 @@ async function applyOnDuplicate(
   { once: naming, isForgotten }: { once: OnceNaming | undefined; isForgotten: boolean },
   by: number,
 ): Promise<Enqueued | "displaced" | undefined> {
-  const overtaken = isOvertaken(job, holder, tombstone);
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   // The tombstone was read before the holder. In between, a later event may have cancelled the holder's run.
   // rule: tombstone-as-read-by-an-event
   const isOrdered = cancelledByEvents && job.createdAt !== undefined;
   const checks = isOrdered ? [expectTombstoneUnchanged(job, tombstone)] : [];
-  if (job.onDuplicate === "keep" || overtaken) {
+  if (job.onDuplicate === "keep") {
     const once = naming?.name(holder);
     // The once item of an event outlasts each delivery of the event by EventBridge or by the DLQ. So no move needs to prolong this
     // item.
     const note = isForgotten || job.createdAt !== undefined ? undefined : once?.note;
-    const writes = overtaken ? [] : keeping(job, holder, note);
+    const writes = keeping(job, holder, note);
     if (writes.length > 0) writes.push(...checks);
     if (once) writes.push(once.write);
     const outcome = writes.length > 0 ? await ctx.pool.transact(writes, by) : undefined;
     if (outcome?.done === false) {
       return once && outcome.refused.at(-1) !== false ? "displaced" : undefined;
     }
-    // The holder's writer may have died before it sent the message.
-    if (!isRunning(holder, ctx.clock())) await sendIfNear(ctx, [{ ...holder, spare: true }]);
+    await sendAgain(ctx, holder);
     return { outcome: "kept", home: holder };
   }
   if (job.onDuplicate === "replace" || job.onDuplicate === "postpone") {
@@ -278,13 +277,36 @@ async function applyOnDuplicate(
   );
 }
 
+/** Sends a job that waits, if it is near: its writer may have died before it sent the message. */
+async function sendAgain(ctx: Context, holder: Home): Promise<void> {
+  if (!isFinished(holder) && !isRunning(holder, ctx.clock()))
+    await sendIfNear(ctx, [{ ...holder, spare: true }]);
+}
+
 /**
- * Says whether a later event has decided about the job or its key already. Events arrive in any order, and the later event wins.
+ * Says whether a later event has decided about the job or its key already. Events arrive in any order, and the later event wins. A job that
+ * has ended still says which event asked for it last.
  */
-function isOvertaken({ createdAt: at }: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
-  // Only the job of an event has a `createdAt`.
-  if (at === undefined) return false;
-  return at < askedFor(holder) || (tombstone !== undefined && isCancelledSince(at, tombstone));
+function isOvertaken(job: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
+  const { createdAt: at } = job;
+  // Only the job of an event has a `createdAt`. A placeholder stands for a job that nobody has.
+  if (at === undefined || holder.isPlaceholder) return false;
+  // rule: earlier-event-changes-nothing
+  if (at < askedFor(holder)) return true;
+  return !isFinished(holder) && tombstone !== undefined && isCancelledSince(at, tombstone);
+}
+
+/** Answers an event with a job that a later event has asked for or cancelled. The event's once item names that job. */
+async function leaveAsIs(
+  ctx: Context,
+  holder: Home,
+  once: OnceNaming | undefined,
+  by: number,
+): Promise<Enqueued | "displaced"> {
+  const outcome = once && (await ctx.pool.transact([once.name(holder).write], by));
+  if (outcome?.done === false) return "displaced";
+  await sendAgain(ctx, holder);
+  return { outcome: "kept", home: holder };
 }
 
 /**

@@ -258,7 +258,6 @@ async function replay(
   // If the item has no `writtenAt`, the home was stored with the item. Then a missing home means that the job has ended and TTL has
   // deleted the home, so the job is not filed again.
   if (!home && item.writtenAt !== undefined) {
-    // rule: ended-job-is-not-stored-again
     if (mayHaveEnded(item, ctx.clock())) return undefined;
     if (repeat.job.refusal) throw repeat.job.refusal;
     if (repeat.job.key === undefined) return storeForRepeat(ctx, item, repeat, by);

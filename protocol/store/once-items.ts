@@ -40,6 +40,7 @@ export function isOnceOver(
  * `LEAST_RETENTION`.
  */
 export function mayHaveEnded({ writtenAt = 0 }: { writtenAt?: number | undefined }, now: number): boolean {
+  // rule: ended-job-is-not-stored-again
   return writtenAt + ONCE_AFTER - CLOCK_MARGIN <= now;
 }
 

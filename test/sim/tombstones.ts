@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN } from "../../core/constants.ts";
+import { CLOCK_MARGIN, EVENT_PRECISION, LEAST_RETENTION } from "../../core/constants.ts";
 import type { EventRule } from "../../core/event-rules.ts";
 import { isFinished } from "../../core/home.ts";
 import type { Home, Tombstone } from "../../core/items.ts";
@@ -83,9 +83,9 @@ export function tombstonesOf(settings: {
   const inEffect = ({ invocations }: Key, what: EventRule["do"]): Invocation[] =>
     invocations.filter(({ event, to }) => event.rule.do === what && to >= clock());
   const isLive = ({ state }: Job): boolean => state === "scheduled" || state === "running";
-  /** Whether a job of the key has ended since an event happened: the event has cancelled it, or came too late to cancel it. */
-  const isDone = ({ jobs }: Key, at: number): boolean =>
-    [...jobs.values()].some((job) => !isLive(job) && job.finishedAt >= at);
+  /** Whether an event of `at` may have found a job: the job was filed by then, and had not ended. */
+  const mayBeMet = (job: Job, at: number): boolean =>
+    job.createdAt < at + EVENT_PRECISION + surely && (isLive(job) || job.finishedAt >= at - surely);
   const surely = 2 * skew;
   /**
    * Whether an event after `at` has asked for a job that existed by `at`; or whether an event asked for the job after `reach`, when
@@ -99,6 +99,17 @@ export function tombstonesOf(settings: {
   /** An event that happened after `at` and has already cancelled the key's jobs. */
   const laterCancel = ({ cancels }: Key, at: number): Cancel | undefined =>
     cancels.find((cancel) => cancel.at - surely > at && cancel.since < clock());
+
+  /** The job that had the key before job `id`, if the job's home and key are surely still stored. */
+  const lastEnded = ({ jobs }: Key, id: string): Job | undefined => {
+    const last = [...jobs]
+      .filter(([one]) => one !== id)
+      .sort(([, a], [, b]) => takenAt(a) - takenAt(b))
+      .at(-1)?.[1];
+    return last && !isLive(last) && last.endedAt > clock() - LEAST_RETENTION / 2 ? last : undefined;
+  };
+  /** When a job took its key last. */
+  const takenAt = ({ filedAt, revivedAt }: Job): number => Math.max(filedAt, revivedAt);
 
   function created(key: Key, home: Home): void {
     const event = markOf(home);
@@ -124,6 +135,12 @@ export function tombstonesOf(settings: {
       ({ event: { at } }) => at - surely <= eventAt && eventAt <= at,
     );
     if (!isSaid) broken(id, `asked for by no event of ${eventAt}`);
+    const last = before || state === "cancelled" ? undefined : lastEnded(key, id);
+    if (last && eventAt < last.eventAt)
+      broken(
+        id,
+        `filed by an event of ${eventAt}, though one of ${last.eventAt} has asked for the key's job`,
+      );
     const later = state === "cancelled" ? undefined : laterCancel(key, eventAt);
     if (later)
       broken(id, `asked for by an event of ${eventAt}, though ${later.id} of ${later.at} cancelled it`);
@@ -163,7 +180,7 @@ export function tombstonesOf(settings: {
       const revived = before?.state === "dead" && !isFinished(after);
       key.jobs.set(id, {
         ...known,
-        createdAt: after.createdAt,
+        createdAt: after.isPlaceholder ? Number.NEGATIVE_INFINITY : after.createdAt,
         eventAt: after.eventAt ?? 0,
         state: after.state,
         isAsked: isAsked(after),
@@ -190,7 +207,7 @@ export function tombstonesOf(settings: {
         broken("", `a tombstone was lowered: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
       const id = after.events.split("\n").at(-1);
       const event = key.invocations.find((invocation) => invocation.event.id === id)?.event;
-      if (event) cancelledBy(key, event, after);
+      if (event) cancelledBy(key, event, before, after);
       else broken("", `a tombstone of no event of its key: ${JSON.stringify(after)}`);
     },
 
@@ -252,20 +269,25 @@ export function tombstonesOf(settings: {
   }
 
   /** After a tombstone is written, no earlier job of its key may still wait, and no job filed under it may run. */
-  function cancelledBy(key: Key, event: SentEvent, { eventAt, until }: Tombstone): void {
+  function cancelledBy(
+    key: Key,
+    event: SentEvent,
+    before: Tombstone | undefined,
+    { eventAt, until }: Tombstone,
+  ): void {
     const { id, at } = event;
     const reach = reachOf(event);
     const [name = "", job] = [...key.jobs].find(([, one]) => isLive(one)) ?? [];
     const isTold = key.cancels.some((cancel) => cancel.id === id);
     if (isTold) broken(name, `event ${id} was told before, and left its tombstone again`);
     key.cancels.push({ id, at, reach, since: clock() });
-    const isAhead = until > eventAt;
+    const isAhead = until > Math.max(eventAt, before?.until ?? 0);
     const first = Math.min(...inEffect(key, "cancel").map(({ from }) => from));
     // An event knows only the job that took the key last, in the state in which the event read it.
-    const takenAt = ({ filedAt, revivedAt }: Job): number => Math.max(filedAt, revivedAt);
     const [last, held] = [...key.jobs].sort(([, a], [, b]) => takenAt(a) - takenAt(b)).at(-1) ?? [];
-    // `finishedAt` comes from the clock of the machine that ended the job.
-    const isOver = held && !isLive(held) && held.finishedAt >= eventAt + skew && held.endedAt < first;
+    // `finishedAt` and `createdAt` come from the clocks of the machines that ended and filed the job.
+    const isMet = held && held.createdAt < eventAt && held.finishedAt >= eventAt + skew;
+    const isOver = isMet && !isLive(held) && held.endedAt < first;
     if (isAhead && last && isOver) broken(last, `event ${id} had done its work, and cancels till ${until}`);
     // A cancelled job may still run, if it does not run again.
     if (!job?.isAsked && job && !isAskedFor(job, at, reach)) {
@@ -273,14 +295,20 @@ export function tombstonesOf(settings: {
       const isEarlier = job.eventAt > 0 && job.eventAt < at - surely;
       if (isFiled || isEarlier) broken(name, `alive at ${clock()} though event ${id} of ${at} was applied`);
     }
-    key.inForce = job || isDone(key, at - surely) ? undefined : { from: clock(), until: reach };
+    const met = [...key.jobs.values()].filter((one) => mayBeMet(one, at));
+    if (met.length === 0) key.inForce = { from: clock(), until: reach };
+    else if (met.some(isLive)) key.inForce = undefined;
+  }
+
+  /** Whether an event may have happened before somebody asked for a job last. */
+  function isEarlier({ at }: Pick<SentEvent, "at">, job: Job): boolean {
+    return at < Math.max(job.askedAt, job.createdAt - CLOCK_MARGIN + surely);
   }
 
   /** Whether an event that files a job may keep a live job instead. */
   function mayKeep({ cancels }: Key, { at, rule }: SentEvent, job: Job): boolean {
     const isLate = cancels.some((cancel) => cancel.at >= at - surely);
-    const isOlder = at < Math.max(job.askedAt, job.createdAt - CLOCK_MARGIN + surely);
-    return isLate || isOlder || (rule.do === "enqueue" && rule.onDuplicate === "keep");
+    return isLate || isEarlier({ at }, job) || (rule.do === "enqueue" && rule.onDuplicate === "keep");
   }
 
   /** An event that was applied must have filed its job, or kept a live one instead. */
@@ -292,7 +320,7 @@ export function tombstonesOf(settings: {
         job.askedAt = Math.max(job.askedAt, at);
     if (seen.has(id)) return;
     const kept = [...key.jobs.values()].some(
-      (job) => (isLive(job) || job.endedAt >= first) && mayKeep(key, event, job),
+      (job) => (isLive(job) || job.endedAt >= first || isEarlier(event, job)) && mayKeep(key, event, job),
     );
     if (!kept) broken("", `event ${id} was applied, and filed nothing`);
     // If the event is delivered again after its job is deleted, it need not file another.

@@ -39,6 +39,8 @@ const ahead = (world: World): Tombstone[] =>
   tombstones(world).filter(({ eventAt, until }) => eventAt < until);
 const keyItem = (world: World): KeyItem | undefined =>
   world.pool.items().find((item): item is KeyItem => item.pk.startsWith("key#"));
+const isHome = ({ operation, keys }: Call): boolean =>
+  operation === "insert" && keys.some(({ pk }) => /^\d{4}-/.test(pk));
 const isTransaction = ({ operation }: Call): boolean => operation === "transact";
 
 describe("an event", () => {
@@ -275,6 +277,39 @@ describe("an event before its job", () => {
   });
 });
 
+describe("an event that arrives late", () => {
+  it("cancels jobs filed after its time as its tombstone would have done, and keeps the tombstone", async () => {
+    const world = eventWorld();
+    const at = world.now();
+    await world.pass(2 * SECOND, { ticks: false });
+    const first = await world.file({ key, delay: HOUR });
+    await world.pass(SECOND, { ticks: false });
+    await paid(world, at);
+    expect(await world.home(first.id)).toMatchObject({ state: "cancelled" });
+    await world.pass(MINUTE, { ticks: false });
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
+  });
+
+  it("after a job that ended before its time cancels jobs ahead", async () => {
+    const world = eventWorld();
+    await world.file({ key });
+    await consume(world, "orders");
+    await world.pass(SECOND, { ticks: false });
+    await paid(world);
+    expect(ahead(world)).toHaveLength(1);
+  });
+
+  it("after another event of the same second has cancelled a job from the start, does not end the tombstone", async () => {
+    const world = eventWorld();
+    const at = world.now();
+    await paid(world, at, LASTS, "first");
+    await world.pass(200, { ticks: false });
+    expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
+    await paid(world, at, LASTS, "second");
+    expect(ahead(world)).toMatchObject([{ until: at + LASTS }]);
+  });
+});
+
 describe("an event told again", () => {
   it("after it has cancelled a job leaves no tombstone", async () => {
     const world = eventWorld();
@@ -347,6 +382,21 @@ describe("an event and an enqueue at once", () => {
     await world.pass(LASTS, { ticks: false });
     meanwhile(world, isTransaction, () => paid(world));
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
+  });
+
+  it("an event waits for a job whose key is written and whose home is not", async () => {
+    const world = createWorld({ topics: { orders: {} } });
+    meanwhile(
+      world,
+      (call) => isHome(call),
+      async () => {
+        await expect(paid(world, world.now(), 0)).rejects.toMatchObject({ code: "unavailable" });
+        expect(tombstones(world)).toEqual([]);
+      },
+    );
+    const { id } = await world.file({ key, delay: HOUR });
+    await paid(world, world.now(), 0);
+    expect(await world.home(id)).toMatchObject({ state: "cancelled" });
   });
 
   it("a job is filed although TTL deletes a tombstone at the same time", async () => {

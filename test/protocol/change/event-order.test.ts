@@ -466,3 +466,44 @@ it.each([[["D10", "X12"]], [["X12", "D10"]]])(
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "scheduled" });
   },
 );
+
+describe.each(WAYS)("an event with %s that arrives after the job of a later event has ended", (_, ways) => {
+  it("files nothing if the job is done, also told again", async () => {
+    const world = shop();
+    const rules = [placedBy(ways, 0)];
+    await pass(world, 20);
+    await tell(world, rules, "P20");
+    expect(await consume(world, "orders")).toHaveLength(1);
+    for (const receives of [1, 2]) expect(await tell(world, rules, "P10", receives)).toEqual([]);
+    expect(bodies(world)).toEqual([]);
+    expect(await tell(world, rules, "P21")).toEqual([]);
+    expect(bodies(world)).toEqual(["P21"]);
+  });
+
+  it("does not take the key of a dead job", async () => {
+    const world = shop();
+    const rules = [placedBy(ways, 0)];
+    await pass(world, 20);
+    await tell(world, rules, "P20");
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await consume(world, "orders", { run: fail });
+      await pass(world, 15);
+    }
+    await tell(world, rules, "P10");
+    expect(await redrive(world.ctx, "orders", { max: 10, delay: 0 })).toMatchObject({ redriven: 1 });
+    expect(bodies(world)).toEqual(["P20"]);
+  });
+});
+
+it("an event files its job although a placeholder has taken the place of a job of its key", async () => {
+  const world = createWorld({ topics: { orders: {} } });
+  world.pool.hooks.before = ({ operation, keys }) => {
+    if (operation === "insert" && keys.some(({ pk }) => /^\d{4}-/.test(pk)))
+      throw new Error("the process died");
+  };
+  await expect(world.file({ key, delay: HOUR })).rejects.toThrow("died");
+  delete world.pool.hooks.before;
+  await world.pass(20 * SECOND, { ticks: false });
+  expect(await tell(world, [placedBy({ onDuplicate: "keep" }, 3600)], "P1")).toEqual([]);
+  expect(bodies(world)).toEqual(["P1"]);
+});

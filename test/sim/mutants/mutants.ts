@@ -58,6 +58,7 @@ const LIST = /[\w.]+(?=\.\w+\(\()/;
 /** The mutants: each removes or changes a rule of the protocol. The first ones are mistakes that a naive version would make. */
 const ROWS: readonly Row[] = [
   ["put without its condition", "insert-only-if-absent", remove],
+  ["a repeat stores a job again that has ended", "ended-job-is-not-stored-again", value("false")],
   ["a refused statement of a batch counts as applied", "refused-statement-not-applied", value('"applied"')],
   ["look filed after the home", "look-before-home", moveBefore("near-job-sent-after-move")],
   ["a move to a past time files its look in the past", "no-move-into-the-past", value("request.dueAt")],
@@ -306,6 +307,12 @@ const ROWS: readonly Row[] = [
     "an event changes a job without a look at the tombstone",
     "tombstone-as-read-by-an-event",
     value("false"),
+    { habit: "events" },
+  ],
+  [
+    "an earlier event files again once the later event's job has ended",
+    "earlier-event-changes-nothing",
+    text(/at < askedFor\(holder\)/, "!isFinished(holder) && $&"),
     { habit: "events" },
   ],
   [
