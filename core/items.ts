@@ -109,8 +109,6 @@ type Bookkeeping = {
   lastError?: string;
   /** `<verb>:<token>` of the settle that ended the last claim. A repeated call with the same receipt is recognised by it. */
   settledBy?: string;
-  /** The home of a job that was never filed. It keeps the job's writer from storing the job, whose key another call takes. */
-  isPlaceholder?: true;
 };
 
 /** A job. A job that succeeds at once costs three writes: file, claim, settle. Each write is billed by the size of the whole item. */
@@ -163,11 +161,6 @@ export type Look = Key & {
 export type KeyItem = Key & {
   v: number;
   id: string;
-  /**
-   * When this item was written: ms since the epoch. Present only if a second write stores the job's home. That write can take
-   * effect until `LANDS_WITHIN` later.
-   */
-  writtenAt?: number;
   expiresAt?: number;
 };
 /** The item of an `Idempotency-Key`, of an event, or of an occurrence of a schedule. */

@@ -59,7 +59,7 @@ const LATEST = 8.64e15;
 
 /**
  * Reads a home, or says why it is unreadable. Checks each field that the protocol uses, except the JSON of the body, the entries of the
- * log, and the flags `untracked`, `hasSchedule`, `hasRun` and `isPlaceholder`.
+ * log, and the flags `untracked`, `hasSchedule` and `hasRun`.
  */
 export function readHome(item: Item, id: string): Home | Unreadable {
   const trouble = layoutTrouble(item) ?? fieldTrouble(item as Home, id);

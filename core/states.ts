@@ -72,12 +72,6 @@ export const CHANGES = {
     when: "an enqueue under a tombstone",
     sets: END,
   },
-  holdPlace: {
-    to: "cancelled",
-    by: "a caller or an event that takes the job's key",
-    when: "the process that wrote the key has not stored the job, and can no longer store it",
-    sets: [...END, "isPlaceholder"],
-  },
   move: {
     from: "scheduled",
     to: "scheduled",

@@ -1,15 +1,15 @@
 import { EVENT_AFTER, EVENT_PRECISION, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, type Tombstone, tombstoneKey, ttl } from "../../core/items.ts";
+import { type Home, ITEM_VERSION, type Tombstone, tombstoneKey, ttl } from "../../core/items.ts";
 import { changeOf } from "../../core/states.ts";
 import type { Context, Write } from "../ports.ts";
 import {
   askedFor,
   expectKeyUnchanged,
   expectTombstone,
-  isBeingFiled,
   readKeyHolder,
+  stillDead,
 } from "../store/key-holder.ts";
 import { cancelTogether } from "./cancel.ts";
 
@@ -44,12 +44,8 @@ export type CancellingEvent = {
  */
 export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<void> {
   for (let i = 0; i < TRIES; i++) {
-    // The clock is read first: a home may be stored after its read, and before the answer comes.
-    const now = ctx.clock();
     const { item, holder, tombstone } = await readKeyHolder(ctx, event.topic, event.key, true);
     if (tombstone && isDone(event, tombstone)) return;
-    // A process may be storing the job.
-    if (item && !holder && isBeingFiled(item, now)) continue;
     const live = holder && !isFinished(holder) ? holder : undefined;
     // rule: only-an-unmet-job-is-cancelled-ahead
     const until = holder && isMet(holder, event) ? endMet(event, live, tombstone) : event.until;
@@ -81,7 +77,7 @@ function isDone({ id, at }: CancellingEvent, { events, eventAt }: Tombstone): bo
  * EventBridge counts in whole seconds, so a job that was filed in the event's second counts as found.
  */
 function isMet(job: Home, { at }: CancellingEvent): boolean {
-  if (job.isPlaceholder || job.createdAt >= at + EVENT_PRECISION) return false;
+  if (job.createdAt >= at + EVENT_PRECISION) return false;
   return !isFinished(job) || job.finishedAt >= at;
 }
 
@@ -101,13 +97,6 @@ function isMeant(home: Home, { at, until }: CancellingEvent): boolean {
   const askedAt = askedFor(home);
   // rule: job-a-later-event-wants-stays
   return askedAt <= at || (at < home.createdAt && askedAt < until);
-}
-
-/**
- * Makes the check that a job is still dead: a redrive may bring the job back to life meanwhile, and then the event must cancel it.
- */
-function stillDead({ id, state, revision }: Home): Write {
-  return { check: { key: homeKey(id), expect: { state, revision } } };
 }
 
 /**

@@ -143,7 +143,7 @@ async function tryToCancel<H extends Head>(
       results.set(id, unreadableError(home));
       continue;
     }
-    if (!home || home.isPlaceholder) results.set(id, notFound(id));
+    if (!home) results.set(id, notFound(id));
     else if (home.state === "cancelled" && isRepeated) own.push(home);
     else if (home.state === "cancelled") results.set(id, home);
     else {

@@ -1,18 +1,8 @@
-import { BATCH_PATIENCE, KNOWN_CALLS } from "../../core/constants.ts";
+import { KNOWN_CALLS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
-import {
-  type Home,
-  type HomeIn,
-  homeKey,
-  ITEM_VERSION,
-  type KeyItem,
-  keyItemKey,
-  type Tombstone,
-} from "../../core/items.ts";
-import { addressOf } from "../../core/job-id.ts";
+import { type Home, type HomeIn, ITEM_VERSION, keyItemKey, type Tombstone } from "../../core/items.ts";
 import { type OnceNote, onceNotesOf, onceText } from "../../core/once.ts";
-import { isUnreadable } from "../../core/readable.ts";
 import { changeOf, stateAfter } from "../../core/states.ts";
 import { replaceJob } from "../change/reschedule.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
@@ -22,15 +12,12 @@ import { sendIfNear } from "../send/send.ts";
 import {
   askedFor,
   expectTombstoneUnchanged,
-  isBeingFiled,
   isCancelledByTombstone,
   isCancelledSince,
   type KeyHolder,
-  readHolder,
   readKeyHolder,
+  stillDead,
 } from "../store/key-holder.ts";
-import { readHomes } from "../store/read-job.ts";
-import { unreadableError } from "../store/unreadable.ts";
 
 /**
  * A call that keeps a job also notes its once item in the job's home, but only in the first `TRIES_WITH_NOTE` tries. A home stores
@@ -39,41 +26,20 @@ import { unreadableError } from "../store/unreadable.ts";
  */
 const TRIES_WITH_NOTE = KNOWN_CALLS;
 const TRIES = TRIES_WITH_NOTE + 1;
-/**
- * How often the home of a job that another call is storing is read, before a placeholder takes its place. The reads take longer than the
- * other call usually needs.
- */
-const READS_OF_A_FILING = 6;
 
 type LiveHome = HomeIn<"scheduled" | "running">;
 
-/** The once item of a call with an `Idempotency-Key`. */
-export type OnceNaming = {
-  /** Answers the write by which the once item names this job, and the note of the once item for the job's home. */
-  readonly name: (home: Home) => { write: Write; note: OnceNote };
-  /**
-   * Makes the once item name the new job before the job is stored, unless the item names that job already. Answers `false` if another call of
-   * the request has written the item since it was read. Absent if one transaction must write the once item and the home.
-   */
-  readonly nameFirst?: () => Promise<boolean>;
-  /** Whether the once item names the new job. */
-  readonly isNamed: () => boolean;
-};
+/** Answers the write by which the once item of a call names this job, and the note of the once item for the job's home. */
+export type OnceNaming = (home: Home) => { write: Write; note: OnceNote };
 
 /**
- * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise this call writes the key item and
- * the home:
- * - Most calls first write the key item, and then the home, because two writes cost half of a transaction. If a call dies in between,
- *   the next call stores a placeholder home, so that the first call cannot store its job any more, and takes the key.
- *   A call with an `Idempotency-Key` writes the once item before these two.
- * - One transaction writes all if events cancel jobs of the topic, if the key names a dead job, or if the job is of an event.
- *   The transaction requires that the finished job that had the key is still finished, or is deleted, and that no event has
- *   written a tombstone under the key since the key was read.
+ * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the key item, the
+ * home and the once item. It requires that the job that had the key is still finished as it was read, or is deleted. If events cancel jobs of
+ * the topic, it also requires that no event has written a tombstone under the key since the key was read.
  *
  * @param once the once item of a call with an `Idempotency-Key`. It always names the job that the call answers.
  * @param by the deadline of the times in `home`, ms since the epoch
- * @returns `displaced` if another call keeps this one from storing `home`: a placeholder has its place, or another call of the request has
- * written the once item
+ * @returns `displaced` if another call of the request has written the once item
  * @throws `job-already-exists`; `job-running`; `unavailable`: other calls keep changing the key
  */
 export async function fileKeyed(
@@ -85,16 +51,11 @@ export async function fileKeyed(
 ): Promise<Enqueued | "displaced"> {
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   for (let i = 0; i < TRIES; i++) {
-    const found = await readSettledHolder(ctx, job, home, cancelledByEvents, by);
+    const found = await readKeyHolder(ctx, job.topic, job.key ?? "", cancelledByEvents);
     const { item, holder } = found;
-    // The key names the new job. So this call wrote the key item, and the answer was lost.
-    if (item?.id === home.id) {
-      if (holder?.isPlaceholder) return "displaced";
-      // Others may have moved the job since. The answer says what this call did.
-      if (holder) return sendAndReport(ctx, holder.revision > 0 ? home : holder);
-      if (item.writtenAt === undefined || (await storeHome(ctx, home, by))) return sendAndReport(ctx, home);
-      continue;
-    }
+    // The key names the new job. So this call filed the job, and the answer was lost. Others may have moved the job since. The answer says
+    // what this call did.
+    if (item?.id === home.id) return sendAndReport(ctx, holder && holder.revision === 0 ? holder : home);
     if (holder && isOvertaken(job, holder, found.tombstone)) return leaveAsIs(ctx, holder, once, by);
     if (holder && !isFinished(holder)) {
       const isForgotten = i >= TRIES_WITH_NOTE;
@@ -102,124 +63,20 @@ export async function fileKeyed(
       if (answer) return answer;
       continue;
     }
-    // A dead job may be redriven meanwhile, so it must be checked together with its key.
-    if (!cancelledByEvents && holder?.state !== "dead" && (!once || once.nameFirst)) {
-      // rule: once-item-before-its-key
-      if ((await once?.nameFirst?.()) === false) return "displaced";
-      const isTaken = await takeKey(ctx, job, home, item, by);
-      // rule: key-before-its-home
-      if (!isTaken) continue;
-      if (await storeHome(ctx, home, by)) return sendAndReport(ctx, home);
-      continue;
-    }
     const filed = underTombstone(ctx, home, found.tombstone);
     const writes = filingWrites(job, filed, found);
     // rule: filed-with-the-tombstone-as-read
     if (cancelledByEvents) writes.push(expectTombstoneUnchanged(job, found.tombstone));
-    const isNaming = once !== undefined && !once.isNamed();
-    if (isNaming) writes.push(once.name(filed).write);
+    // rule: once-item-with-its-key
+    if (once) writes.push(once(filed).write);
     const outcome = await ctx.pool.transact(writes, by);
     if (outcome.done) return sendAndReport(ctx, filed);
-    if (isNaming && outcome.refused.at(-1) !== false) return "displaced";
+    if (once && outcome.refused.at(-1) !== false) return "displaced";
   }
   throw new MinutehandError(
     "unavailable",
     `other calls keep changing the key of a job of topic ${job.topic}; repeat the call`,
   );
-}
-
-/**
- * Reads the items of the key and the home of its job, as `readKeyHolder`. If another call may still store the job that the key
- * names, waits for that call as `settleUnstored`.
- */
-async function readSettledHolder(
-  ctx: Context,
-  job: NewJob,
-  own: Home,
-  withTombstone: boolean,
-  by: number,
-): Promise<KeyHolder> {
-  // The clock is read first: a home may be stored after its read, and before the answer comes.
-  const now = ctx.clock();
-  const found = await readKeyHolder(ctx, job.topic, job.key ?? "", withTombstone);
-  const { item, holder } = found;
-  if (!item || holder || item.id === own.id || !isBeingFiled(item, now)) return found;
-  return { ...found, holder: await settleUnstored(ctx, own, item.id, by) };
-}
-
-/**
- * Gives a call some time to store the home of job `id`. If the home stays missing, a placeholder takes its place, so that nobody stores the job.
- * Answers the home, or the placeholder.
- */
-export async function settleUnstored(ctx: Context, own: Home, id: string, by: number): Promise<Home> {
-  for (let reads = 1; reads < READS_OF_A_FILING; reads++) {
-    const home = await readHolder(ctx, id);
-    if (home) return home;
-  }
-  const placeholder = placeholderOf(ctx, own, id);
-  // If the bucket of the home gives no answer, the caller learns that soon.
-  // rule: unstored-job-is-never-stored
-  const [outcome] = await ctx.pool.insert([placeholder], Math.min(by, ctx.clock() + BATCH_PATIENCE));
-  if (outcome instanceof Error) throw outcome;
-  return outcome === "inserted" ? placeholder : ((await readHolder(ctx, id)) ?? placeholder);
-}
-
-/** Makes the home that stands in the place of job `id`, so that nobody stores that job. */
-function placeholderOf(ctx: Context, { v, topic, key = "" }: Home, id: string): Home {
-  const { time: dueAt } = addressOf(id);
-  const now = ctx.clock();
-  const job = {
-    id,
-    topic,
-    key,
-    body: "null",
-    dueAt,
-    wantedAt: dueAt,
-    revision: 0,
-    attempt: 0,
-    createdAt: now,
-  };
-  return {
-    ...homeKey(id),
-    v,
-    ...job,
-    ...stateAfter("holdPlace", { ...endAt(ctx, now), isPlaceholder: true }),
-  };
-}
-
-/**
- * Makes the key item name the new job, if the item is still as it was read. `item`: names no job, or a finished job that cannot be
- * redriven.
- */
-async function takeKey(
-  ctx: Context,
-  { topic, key = "" }: NewJob,
-  { id }: Home,
-  item: KeyItem | undefined,
-  by: number,
-): Promise<boolean> {
-  const place = keyItemKey(topic, key);
-  // rule: key-says-when-it-was-written
-  const says = { id, writtenAt: ctx.clock() };
-  if (item) {
-    const change = { key: place, expect: { id: item.id }, set: says, remove: ["expiresAt"] };
-    return (await ctx.pool.change(change, by)).changed;
-  }
-  const [outcome] = await ctx.pool.insert([{ ...place, v: ITEM_VERSION, ...says }], by);
-  if (outcome instanceof Error) throw outcome;
-  return outcome === "inserted";
-}
-
-/** Stores the home of a job whose key item is written. `false`: a placeholder has taken its place, so the job is not filed. */
-async function storeHome(ctx: Context, home: Home, by: number): Promise<boolean> {
-  const [outcome] = await ctx.pool.insert([home], by);
-  if (outcome instanceof Error) throw outcome;
-  if (outcome === "inserted") return true;
-  const [found] = await readHomes(ctx, [home.id]);
-  if (isUnreadable(found)) throw unreadableError(found);
-  // If there is no placeholder, this call has stored the home, and the answer was lost.
-  // rule: replaced-by-a-placeholder-is-not-filed
-  return !found?.isPlaceholder;
 }
 
 async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
@@ -248,7 +105,7 @@ async function applyOnDuplicate(
   const isOrdered = cancelledByEvents && job.createdAt !== undefined;
   const checks = isOrdered ? [expectTombstoneUnchanged(job, tombstone)] : [];
   if (job.onDuplicate === "keep") {
-    const once = naming?.name(holder);
+    const once = naming?.(holder);
     // The once item of an event outlasts each delivery of the event by EventBridge or by the DLQ. So no move needs to prolong this
     // item.
     const note = isForgotten || job.createdAt !== undefined ? undefined : once?.note;
@@ -265,7 +122,7 @@ async function applyOnDuplicate(
   if (job.onDuplicate === "replace" || job.onDuplicate === "postpone") {
     const outcome = job.onDuplicate === "replace" ? "replaced" : "postponed";
     const wanted = outcome === "replaced" ? job : withinBound(job, holder);
-    const once = naming?.name({ ...holder, dueAt: wanted.dueAt });
+    const once = naming?.({ ...holder, dueAt: wanted.dueAt });
     const home = await replaceJob(ctx, holder, wanted, once, checks);
     if (home === "taken") return "displaced";
     return home && { outcome, home };
@@ -289,8 +146,8 @@ async function sendAgain(ctx: Context, holder: Home): Promise<void> {
  */
 function isOvertaken(job: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
   const { createdAt: at } = job;
-  // Only the job of an event has a `createdAt`. A placeholder stands for a job that nobody has.
-  if (at === undefined || holder.isPlaceholder) return false;
+  // Only the job of an event has a `createdAt`.
+  if (at === undefined) return false;
   // rule: earlier-event-changes-nothing
   if (at < askedFor(holder)) return true;
   return !isFinished(holder) && tombstone !== undefined && isCancelledSince(at, tombstone);
@@ -303,7 +160,7 @@ async function leaveAsIs(
   once: OnceNaming | undefined,
   by: number,
 ): Promise<Enqueued | "displaced"> {
-  const outcome = once && (await ctx.pool.transact([once.name(holder).write], by));
+  const outcome = once && (await ctx.pool.transact([once(holder).write], by));
   if (outcome?.done === false) return "displaced";
   await sendAgain(ctx, holder);
   return { outcome: "kept", home: holder };
@@ -356,13 +213,9 @@ function filingWrites(job: NewJob, home: Home, { item, holder }: KeyHolder): Wri
   // If the new job is cancelled at once, its key item gets the TTL of the home, so that TTL deletes both together.
   const end = state === "cancelled" && expiresAt !== undefined ? { expiresAt } : undefined;
   if (!item) return [{ insert: home }, { insert: { ...key, v: ITEM_VERSION, id, ...end } }];
-  const change = {
-    key,
-    expect: { id: item.id },
-    set: { id, ...end },
-    remove: end ? ["writtenAt"] : ["expiresAt", "writtenAt"],
-  };
-  const expect = holder ? { state: holder.state, revision: holder.revision } : "absent";
+  // rule: key-with-its-home
+  const change = { key, expect: { id: item.id }, set: { id, ...end }, remove: end ? [] : ["expiresAt"] };
+  // A redrive may move a dead job meanwhile. Jobs that ended in another way never come back.
   // rule: key-taken-from-its-holder-as-read
-  return [{ insert: home }, { change }, { check: { key: homeKey(item.id), expect } }];
+  return [{ insert: home }, { change }, ...(holder?.state === "dead" ? [stillDead(holder)] : [])];
 }

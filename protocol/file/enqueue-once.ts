@@ -12,7 +12,7 @@ import { fileLooks } from "../store/looks.ts";
 import { isOnceOver, mayHaveEnded, onceItemTtl } from "../store/once-items.ts";
 import { readHomes } from "../store/read-job.ts";
 import { requireReadable, unreadableError } from "../store/unreadable.ts";
-import { fileKeyed, type OnceNaming, settleUnstored } from "./enqueue-keyed.ts";
+import { fileKeyed } from "./enqueue-keyed.ts";
 
 /**
  * Files a job that came with an `Idempotency-Key`, and perhaps with a key. A repeat of the request is answered with the same job, until
@@ -21,8 +21,7 @@ import { fileKeyed, type OnceNaming, settleUnstored } from "./enqueue-keyed.ts";
  * A once item names the job. How it is written:
  * - For most jobs it is written before the job's home, because two writes cost half of a transaction. If the call dies in between, a
  *   repeat stores the home under the id that the item names.
- * - For a job with a key, `fileKeyed` writes the item: alone before the key item, or in the transaction that files the
- *   job or changes the job that holds the key.
+ * - For a job with a key, `fileKeyed` writes the item in the transaction that files the job, or that changes the job that holds the key.
  * - For the job of an event or an occurrence, one transaction writes the item and the home. TTL may delete such a home while its once
  *   item must still answer, so the item must prove that the home was stored.
  *
@@ -44,17 +43,16 @@ export async function fileOnce(
   // A repeat is answered before a refusal is thrown: a deployment may have changed the topic's rules since the first call.
   if (job.refusal) throw job.refusal;
   const key = onceKey(job.topic, once.token);
-  const isWrittenFirst = once.lasts === undefined;
-  const naming = namingOf(ctx, repeat, key, before?.item, by);
-  const { name, nameFirst, isNamed } = naming;
+  const isWrittenFirst = job.key === undefined && once.lasts === undefined;
+  const name = namingOf(ctx, once, key, before?.item);
   // A home names its once items for moves, which prolong them.
   const noted = { ...home, once: onceText([name(home).note]) };
   try {
-    if (job.key !== undefined)
-      return await fileKeyed(ctx, job, noted, isWrittenFirst ? naming : { name, isNamed }, by);
+    if (job.key !== undefined) return await fileKeyed(ctx, job, noted, name, by);
     if (isWrittenFirst) {
+      const { write } = name(home, ctx.clock());
       // rule: once-item-before-its-home
-      if (!(await nameFirst())) return "displaced";
+      if (!(await writeAlone(ctx, write, home.id, by))) return "displaced";
     } else {
       const { write } = name(noted);
       // rule: once-item-with-its-home
@@ -64,13 +62,12 @@ export async function fileOnce(
   } catch (error) {
     // A repeat of this request may have filed the job meanwhile.
     const found = await readOnce(ctx, job.topic, once.token);
-    // If this call wrote the item alone, the item does not show that the job was filed.
-    const isAlone = job.key === undefined ? isWrittenFirst : isNamed();
-    const isOurs = isAlone && found?.item.id === noted.id;
+    // The answer to our own write of the item may have been lost. If this call wrote the item alone, the item does not show that the job was
+    // filed.
+    const isOurs = isWrittenFirst && found?.item.id === noted.id;
     const outcome = !isOurs && found && !found.isOver && (await replay(ctx, found, repeat, by));
     if (outcome) return outcome;
-    // The answer to our own write of the item may have been lost.
-    if (!isOurs || job.key !== undefined) throw error;
+    if (!isOurs) throw error;
   }
   if (isWrittenFirst) return storeNamed(ctx, noted, by);
   await sendIfNear(ctx, [noted]);
@@ -105,8 +102,7 @@ type Repeat = { readonly job: NewJob; readonly once: NonNullable<NewJob["once"]>
 type OnceFields = Omit<OnceItem, keyof Key | "v">;
 
 /**
- * Makes the write by which a once item names a job. `over`: the item to overwrite. It is the item of an earlier job, which
- * answers no repeat any more, or the item of this call.
+ * Makes the write by which a once item names a job. `over`: the item to overwrite, of an earlier job, which answers no repeat any more.
  */
 function onceWrite(says: OnceFields, key: Key, over: OnceItem | undefined): Write {
   if (!over) return { insert: { ...key, v: ITEM_VERSION, ...says } };
@@ -115,48 +111,24 @@ function onceWrite(says: OnceFields, key: Key, over: OnceItem | undefined): Writ
 }
 
 /**
- * Makes the writes by which the once item of a call names a job. `before`: the item as it was read. It answers no repeat any
- * more. Absent if there is no item.
+ * Makes the write by which the once item of a call names a job. `before`: the item as it was read. It answers no repeat any
+ * more. Absent if there is no item. `writtenAt`: the time of the write, if another write stores the job's home.
  */
 function namingOf(
   ctx: Context,
-  { once, home }: Repeat,
+  once: NonNullable<NewJob["once"]>,
   key: Key,
   before: OnceItem | undefined,
-  by: number,
-): Required<OnceNaming> {
-  let item = before;
-  const isNamed = (): boolean => item?.id === home.id;
-  const fieldsFor = (named: Home): OnceFields => {
-    const expiresAt = onceItemTtl(nextProlongedBy(named, ctx.clock()), once.lasts);
-    return { id: named.id, hash: once.hash, expiresAt };
-  };
-  return {
-    isNamed,
-    name: (named) => {
-      const fields = fieldsFor(named);
-      return {
-        write: onceWrite(fields, key, item),
-        note: { token: once.token, expiresAt: fields.expiresAt },
-      };
-    },
-    nameFirst: async () => {
-      if (isNamed()) return true;
-      const fields = { ...fieldsFor(home), writtenAt: ctx.clock() };
-      if (!(await writeAlone(ctx, onceWrite(fields, key, item), fields, by))) return false;
-      item = { ...key, v: ITEM_VERSION, ...fields };
-      return true;
-    },
+): (home: Home, writtenAt?: number) => { write: Write; note: OnceNote } {
+  return (home, writtenAt) => {
+    const expiresAt = onceItemTtl(nextProlongedBy(home, ctx.clock()), once.lasts);
+    const says = { id: home.id, hash: once.hash, expiresAt, ...(writtenAt !== undefined && { writtenAt }) };
+    return { write: onceWrite(says, key, before), note: { token: once.token, expiresAt } };
   };
 }
 
 /** Writes a once item without a transaction. Answers `false` if another call of the same request has written the item since it was read. */
-async function writeAlone(
-  ctx: Context,
-  write: Write,
-  { id }: Pick<OnceItem, "id">,
-  by: number,
-): Promise<boolean> {
+async function writeAlone(ctx: Context, write: Write, id: string, by: number): Promise<boolean> {
   let found: OnceItem | undefined;
   if ("change" in write) {
     const { changed, item } = await ctx.pool.change(write.change, by);
@@ -239,9 +211,8 @@ async function sendAgain(ctx: Context, home: Home): Promise<Enqueued> {
 }
 
 /**
- * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew. Either the
- * item's job may have ended so long ago that its home is deleted. Or the job has a key and is not stored, and a placeholder keeps the first
- * call from storing the job.
+ * Answers a repeated request with the job that its once item names. `undefined`: the request must be filed anew, because the
+ * item's job may have ended so long ago that its home is deleted.
  */
 async function replay(
   ctx: Context,
@@ -249,22 +220,15 @@ async function replay(
   repeat: Repeat,
   by: number,
 ): Promise<Enqueued | undefined> {
-  const asked = repeat.home;
   if (item.hash !== repeat.once.hash) throw differentRequest({ id: item.id });
   const [home] = await readHomes(ctx, [item.id]);
   if (isUnreadable(home)) throw unreadableError(home);
-  // The job was not stored, and never will be.
-  if (home?.isPlaceholder) return undefined;
   // If the item has no `writtenAt`, the home was stored with the item. Then a missing home means that the job has ended and TTL has
   // deleted the home, so the job is not filed again.
   if (!home && item.writtenAt !== undefined) {
     if (mayHaveEnded(item, ctx.clock())) return undefined;
     if (repeat.job.refusal) throw repeat.job.refusal;
-    if (repeat.job.key === undefined) return storeForRepeat(ctx, item, repeat, by);
-    // Another job may have the key by now, or the first call was answered that another job has the key. So the job is filed anew,
-    // and a placeholder keeps the first call from storing its job.
-    const settled = await settleUnstored(ctx, asked, item.id, by);
-    return settled.isPlaceholder ? undefined : replay(ctx, { item, isOver: false }, repeat, by);
+    return storeForRepeat(ctx, item, repeat, by);
   }
   if (!home) throw notStoredAnyMore(item.id);
   return sendAgain(ctx, home);

@@ -50,7 +50,7 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
     gone.push(...due.gone);
     for (const home of due.homes) {
       const inState = request.state === undefined || stateAt(home, now) === request.state;
-      const meant = inState && !home.isPlaceholder && matchesFilter(home, request);
+      const meant = inState && matchesFilter(home, request);
       // Jobs in an answer have no bodies, but a page must fit into the answer of a Lambda function.
       if (meant) bytes += answerBytes(home);
       if (homes.length === request.limit || (homes.length > 0 && bytes > PAGE_BYTES)) {

@@ -1,5 +1,12 @@
-import { CLOCK_MARGIN, LANDS_WITHIN } from "../../core/constants.ts";
-import { type Home, type KeyItem, keyItemKey, type Tombstone, tombstoneKey } from "../../core/items.ts";
+import { CLOCK_MARGIN } from "../../core/constants.ts";
+import {
+  type Home,
+  homeKey,
+  type KeyItem,
+  keyItemKey,
+  type Tombstone,
+  tombstoneKey,
+} from "../../core/items.ts";
 import type { Context, Expected, Write } from "../ports.ts";
 import type { HomeRead } from "./read.ts";
 import { readHomesApart } from "./read-job.ts";
@@ -8,10 +15,7 @@ import { requireReadable, unreadableError } from "./unreadable.ts";
 /** The items that belong to a caller's own key. */
 export type KeyHolder = {
   item: KeyItem | undefined;
-  /**
-   * The job that `item` names, live or finished, or its placeholder. `undefined` if there is no item, if the job is not
-   * stored (yet), or if TTL has deleted it.
-   */
+  /** The job that `item` names, live or finished. `undefined` if there is no item, or if TTL has deleted the job. */
   holder: Home | undefined;
   tombstone: Tombstone | undefined;
 };
@@ -35,19 +39,11 @@ export async function readKeyHolder(
 }
 
 /** Reads the home of the job that a key names. @throws `unavailable` if the home cannot be read */
-export async function readHolder(ctx: Context, id: string): Promise<Home | undefined> {
+async function readHolder(ctx: Context, id: string): Promise<Home | undefined> {
   const [[, read]] = (await readHomesApart(ctx, [{ id }])) as [[unknown, HomeRead]];
   if (read.is === "unknown") throw read.error;
   if (read.is === "unreadable") throw unreadableError(read.home);
   return read.is === "found" ? read.value : undefined;
-}
-
-/**
- * Says whether the job that a key item names may still be stored, although its home is missing. A job's writer writes the key item
- * first.
- */
-export function isBeingFiled({ writtenAt }: KeyItem, now: number): boolean {
-  return writtenAt !== undefined && now < writtenAt + LANDS_WITHIN;
 }
 
 type Named = { topic: string; key?: string };
@@ -72,6 +68,11 @@ export function expectTombstoneUnchanged(
 /** Answers the attributes by which a write checks that a tombstone has not changed: all attributes on which code acts. */
 export function expectTombstone({ events, eventAt, until }: Tombstone): Expected {
   return { events, eventAt, until };
+}
+
+/** Makes the check that a job is still dead, because a redrive may bring the job back to life meanwhile. */
+export function stillDead({ id, state, revision }: Home): Write {
+  return { check: { key: homeKey(id), expect: { state, revision } } };
 }
 
 /**

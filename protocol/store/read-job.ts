@@ -18,7 +18,7 @@ const WIDTH = 2;
 export async function readJob(ctx: Context, id: string): Promise<Home> {
   const [home] = await readHomes(ctx, [id]);
   if (isUnreadable(home)) throw unreadableError(home);
-  if (!home || home.isPlaceholder) throw notFound(id);
+  if (!home) throw notFound(id);
   return home;
 }
 

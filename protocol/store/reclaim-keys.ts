@@ -1,6 +1,5 @@
 import { type Head, type Home, type KeyItem, keyItemKey } from "../../core/items.ts";
 import type { Context, Write } from "../ports.ts";
-import { isBeingFiled } from "./key-holder.ts";
 import { readApart } from "./read-apart.ts";
 import { readHomesApart } from "./read-job.ts";
 
@@ -18,8 +17,7 @@ export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write
     if (state.is === "unknown") throw state.error;
     if (state.is === "taken") return "taken";
   }
-  const change = { key, expect: { id: item.id, writtenAt: item.writtenAt }, set: { id: home.id } };
-  return { change: { ...change, remove: ["expiresAt", "writtenAt"] } };
+  return { change: { key, expect: { id: item.id }, set: { id: home.id }, remove: ["expiresAt"] } };
 }
 
 /**
@@ -49,20 +47,13 @@ export async function selectRedrivable(ctx: Context, topic: string, homes: reado
   });
 }
 
-/**
- * What a key item says of its key. `free`: its job is not stored, and never will be. TTL has deleted such a job, or the process that wrote the
- * item died before it stored the job.
- */
+/** What a key item says of its key. `free`: TTL has deleted its job. */
 type KeyState = { readonly is: "free" | "taken" } | { readonly is: "unknown"; readonly error: Error };
 
 async function statesOf(ctx: Context, items: readonly KeyItem[]): Promise<[KeyItem, KeyState][]> {
-  // The clock is read first: a home may be stored after its read, and before the answer comes.
-  const now = ctx.clock();
   const reads = await readHomesApart(ctx, items);
   return reads.map(([item, read]) => {
     if (read.is === "unknown") return [item, read];
-    // rule: redrive-waits-for-the-filing
-    const isFree = read.is === "nothing" && !isBeingFiled(item, now);
-    return [item, { is: isFree ? "free" : "taken" }];
+    return [item, { is: read.is === "nothing" ? "free" : "taken" }];
   });
 }

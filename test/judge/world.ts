@@ -79,7 +79,7 @@ export function createWorld({ seed, isTraced, draws, shards, topics, weather, ca
   const stored = async ({ name, keys }: Call): Promise<void> => {
     say(`${name} ${keys.map(({ pk, sk }) => `${pk} ${sk}`).join(", ")}`);
     for (const item of await pool.read(keys))
-      if (item && "body" in item && !("isPlaceholder" in item)) for (const see of onHome) see(item as Home);
+      if (item && "body" in item) for (const see of onHome) see(item as Home);
   };
   const isCalm = (): boolean => clock() >= calmFrom;
   /** Starts a process with a clock of its own, in the weather of the history or in calm weather. */

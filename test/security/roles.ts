@@ -48,8 +48,6 @@ const ONCE_ANEW = /^protocol\/file\/enqueue-once\.ts writeAlone (change|read)$/;
 const SHARED_ANEW = /^protocol\/file\/enqueue-batch\.ts writeShared change$/;
 /** Events and occurrences file no batches. */
 const SHARED = /^protocol\/file\/enqueue-batch\.ts /;
-/** In these scenes no call dies after it wrote its key item and before it wrote the home, and no key is used again. */
-const KEY_ANEW = /^protocol\/file\/enqueue-keyed\.ts (settleUnstored insert|takeKey change)$/;
 /** Only the jobs of events have an order by which a later event decides. */
 const EARLIER = /^protocol\/file\/enqueue-keyed\.ts leaveAsIs transact$/;
 /** It sends no job with `Home.spare`, which says that the job may have been sent before. */
@@ -68,7 +66,6 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/[\w-]+\/(park\.ts parkReceived remove|resend\.ts resend send)$/,
     RARELY,
     ONCE_ANEW,
-    KEY_ANEW,
     TOGETHER,
     EARLIER,
   ],
@@ -92,8 +89,6 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     SHARED,
     TOGETHER,
     /^protocol\/[\w-]+\/enqueue-plain\.ts storeOnce insert$/,
-    // The topic's keys and jobs are written in transactions, because events cancel its jobs.
-    /^protocol\/[\w-]+\/enqueue-keyed\.ts (readSettledHolder|settleUnstored|takeKey|storeHome) /,
     /^protocol\/[\w-]+\/move\.ts move change$/,
     /^protocol\/[\w-]+\/keys\.ts freeKey transact$/,
   ],
@@ -106,15 +101,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   Notes: [STORED, SPARE],
   Worker: [HELD],
   // It records no deaths.
-  Shop: [
-    HELD,
-    ONCE_ANEW,
-    SHARED_ANEW,
-    KEY_ANEW,
-    TOGETHER,
-    EARLIER,
-    /^protocol\/[\w-]+\/keys\.ts freeKey transact$/,
-  ],
+  Shop: [HELD, ONCE_ANEW, SHARED_ANEW, TOGETHER, EARLIER, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
 };
 
 const among =

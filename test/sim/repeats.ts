@@ -29,10 +29,10 @@ export function repeatsOf(settings: {
       }
     },
 
-    /** A tracked job is stored, answered or not. A placeholder only keeps a late call from storing its job. */
-    created({ id, body, isPlaceholder }: Home): void {
+    /** A tracked job is stored, answered or not. */
+    created({ id, body }: Home): void {
       const ids = filed.get(body);
-      if (!ids || isPlaceholder) return;
+      if (!ids) return;
       for (const other of ids) if (isOver(other)) ids.delete(other);
       if (ids.add(id).size > 1) broken(id, `one call filed ${[...ids].join(" and ")}: ${body}`);
     },

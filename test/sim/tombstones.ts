@@ -180,7 +180,7 @@ export function tombstonesOf(settings: {
       const revived = before?.state === "dead" && !isFinished(after);
       key.jobs.set(id, {
         ...known,
-        createdAt: after.isPlaceholder ? Number.NEGATIVE_INFINITY : after.createdAt,
+        createdAt: after.createdAt,
         eventAt: after.eventAt ?? 0,
         state: after.state,
         isAsked: isAsked(after),

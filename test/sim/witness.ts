@@ -332,7 +332,6 @@ export function witnessOf(settings: {
   const memory: Record<ChangeName, Judge> = {
     file: nothing,
     fileCancelled: unless((_, __, after) => tombstones.standsFor(after), "and no event has cancelled it"),
-    holdPlace: nothing,
     move: moved,
     hold: moved,
     keep: nothing,
@@ -572,7 +571,6 @@ export function witnessOf(settings: {
       const job = known(told.id);
       if (!job.home && !untracked.has(told.topic))
         violate("P1", told.id, "acknowledged, but not in the pool");
-      if (job.home?.isPlaceholder) violate("P1", told.id, "acknowledged, but a placeholder has its place");
       job.acknowledged = true;
       if (told.outcome === "kept" || told.outcome === "replayed") job.finds += 1;
       if (request !== undefined) repeats.answered(told, request);

@@ -39,8 +39,6 @@ const ahead = (world: World): Tombstone[] =>
   tombstones(world).filter(({ eventAt, until }) => eventAt < until);
 const keyItem = (world: World): KeyItem | undefined =>
   world.pool.items().find((item): item is KeyItem => item.pk.startsWith("key#"));
-const isHome = ({ operation, keys }: Call): boolean =>
-  operation === "insert" && keys.some(({ pk }) => /^\d{4}-/.test(pk));
 const isTransaction = ({ operation }: Call): boolean => operation === "transact";
 
 describe("an event", () => {
@@ -384,21 +382,6 @@ describe("an event and an enqueue at once", () => {
     expect(await world.file({ key, delay: HOUR })).toMatchObject({ state: "cancelled" });
   });
 
-  it("an event waits for a job whose key is written and whose home is not", async () => {
-    const world = createWorld({ topics: { orders: {} } });
-    meanwhile(
-      world,
-      (call) => isHome(call),
-      async () => {
-        await expect(paid(world, world.now(), 0)).rejects.toMatchObject({ code: "unavailable" });
-        expect(tombstones(world)).toEqual([]);
-      },
-    );
-    const { id } = await world.file({ key, delay: HOUR });
-    await paid(world, world.now(), 0);
-    expect(await world.home(id)).toMatchObject({ state: "cancelled" });
-  });
-
   it("a job is filed although TTL deletes a tombstone at the same time", async () => {
     const world = eventWorld();
     await paid(world);
@@ -478,7 +461,7 @@ it("costs an enqueue one more read and one more check if events cancel its topic
     );
     return items.filter((item) => !/ (?:meta|\d.*)$/.test(item));
   };
-  expect(await askedBy("plain")).toEqual(["read key", "insert key"]);
+  expect(await askedBy("plain")).toEqual(["read key", "transact key"]);
   expect(await askedBy("orders")).toEqual([
     "read key",
     "read tombstone",

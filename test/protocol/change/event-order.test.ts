@@ -494,16 +494,3 @@ describe.each(WAYS)("an event with %s that arrives after the job of a later even
     expect(bodies(world)).toEqual(["P20"]);
   });
 });
-
-it("an event files its job although a placeholder has taken the place of a job of its key", async () => {
-  const world = createWorld({ topics: { orders: {} } });
-  world.pool.hooks.before = ({ operation, keys }) => {
-    if (operation === "insert" && keys.some(({ pk }) => /^\d{4}-/.test(pk)))
-      throw new Error("the process died");
-  };
-  await expect(world.file({ key, delay: HOUR })).rejects.toThrow("died");
-  delete world.pool.hooks.before;
-  await world.pass(20 * SECOND, { ticks: false });
-  expect(await tell(world, [placedBy({ onDuplicate: "keep" }, 3600)], "P1")).toEqual([]);
-  expect(bodies(world)).toEqual(["P1"]);
-});

@@ -44,7 +44,7 @@ describe("keys", () => {
     const world = createWorld();
     await world.file({ key });
     await consume(world, "orders");
-    meanwhile(world, isAt("key#", "change"), () => world.file({ key, delay: HOUR }));
+    meanwhile(world, isAt("key#", "transact"), () => world.file({ key, delay: HOUR }));
     await expect(world.file({ key, delay: HOUR })).rejects.toMatchObject({ code: "job-already-exists" });
     expect(liveHomes(world)).toHaveLength(1);
   });
