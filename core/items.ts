@@ -149,10 +149,7 @@ export type Look = Key & {
   v: number;
   id: string;
   expiresAt: number;
-  /**
-   * Since when the job could not be handed over, because it is unreadable, or because no policy names its topic and its queue takes
-   * no message.
-   */
+  /** Since when the job could not be handed over: an unreadable or untracked job, or a job whose topic no policy names. */
   since?: number;
   /** SQS did not take the message of the job's present revision. So the job lies in no queue. */
   unsent?: true;

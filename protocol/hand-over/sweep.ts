@@ -312,7 +312,6 @@ async function giveUpOrLookAgain(
   { home, sent, since, isUnsent }: Failed,
   now: number,
 ): Promise<void> {
-  const late = now - home.dueAt;
   const isUnknown = !isNamed(ctx, home.topic);
   // Counted from the first failure, not from the due time: a deploy may remove a topic for some minutes.
   const isGivenUp = isUnknown && now - since >= UNKNOWN_TOPIC_AFTER;
@@ -327,9 +326,11 @@ async function giveUpOrLookAgain(
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(thrown) });
     }
   }
-  // The longer the failure lasts, the longer is the wait.
-  const wait = Math.max(FAILING_TOPIC_WAIT, isUnknown ? now - since : late);
+  // The longer the failure lasts, the longer is the wait. No audit sends an untracked job meanwhile, so a job that was late before must not
+  // wait for as long again.
+  const isCounted = isUnknown || home.untracked;
+  const wait = Math.max(FAILING_TOPIC_WAIT, now - (isCounted ? since : home.dueAt));
   const time = lookAgainAt(home.id, now + LOOKAHEAD, wait);
-  const more = { ...(isUnknown && { since }), ...(isUnsent && { unsent: true as const }) };
+  const more = { ...(isCounted && { since }), ...(isUnsent && { unsent: true as const }) };
   await fileLooksAbout(ctx, [{ id: home.id, time, ...more }], now + WRITER_DEADLINE);
 }

@@ -77,6 +77,20 @@ describe("after an outage", () => {
     expect(new Set(before.map((id) => addressOf(id).shard)).size).toBeLessThanOrEqual(1);
   });
 
+  it("an untracked job that SQS does not take at first is sent minutes later, however late it was before", async () => {
+    const world = createWorld({ topics: { orders: {}, bulk: { tracking: "none" } } });
+    await world.tick();
+    await file(world, 1, START + 10 * MINUTE, "bulk");
+    await world.pass(2 * HOUR, { ticks: false });
+    const queues: Queues = {
+      ...world.queues,
+      send: async (_, messages) => messages.map(() => ({ outcome: "unreachable", reason: "SQS answers 503" })),
+    };
+    await tick({ ...world.ctx, queues }, world.now() + MINUTE);
+    await world.pass(8 * MINUTE);
+    expect(sentOf(world, "bulk")).toHaveLength(1);
+  });
+
   it("an untracked job is sent once, whichever process works off the rest", async () => {
     const world = createWorld({ shards: 1, topics: { logs: { tracking: "none" } } }, SMALL);
     await world.tick();
