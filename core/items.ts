@@ -160,20 +160,15 @@ export type KeyItem = Key & {
   id: string;
   expiresAt?: number;
 };
-/** The item of an `Idempotency-Key`, of an event, or of an occurrence of a schedule. */
+/** The item of an `Idempotency-Key` of a job with a key, of an event, or of an occurrence of a schedule. */
 export type OnceItem = Key & {
   v: number;
   id: string;
   hash: string;
   expiresAt: number;
-  /**
-   * When this item was written: ms since the epoch. Present only if a second write stores the job's home. If the home is missing, that
-   * write may have failed. Absent: one transaction wrote both.
-   */
-  writtenAt?: number;
 };
 /**
- * The once item of a batch call with an `Idempotency-Key`. It names the tracked jobs of one topic that have no key. Their ids are computed
+ * The once item of a call with an `Idempotency-Key`. It names the tracked jobs of one topic that have no key. Their ids are computed
  * from `seed`, `shards` and `dueAts`, and stay the same as long as the item answers repeats.
  */
 export type SharedOnceItem = Key & {

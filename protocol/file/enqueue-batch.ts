@@ -1,23 +1,32 @@
 import { type MinutehandError, notFiledError } from "../../core/errors.ts";
-import { type Home, ITEM_VERSION, type Key, onceKey, type SharedOnceItem } from "../../core/items.ts";
-import { drawToken } from "../../core/job-id.ts";
+import {
+  type Home,
+  homeKey,
+  ITEM_VERSION,
+  type Key,
+  type OnceItem,
+  onceKey,
+  type SharedOnceItem,
+} from "../../core/items.ts";
+import { addressOf, drawToken } from "../../core/job-id.ts";
+import { type OnceNote, onceText } from "../../core/once.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { differentRequest } from "../change/calls.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import type { Context } from "../ports.ts";
-import { syncPromotions } from "../send/far-ahead.ts";
+import { isFar, syncPromotions } from "../send/far-ahead.ts";
 import { fileLooks } from "../store/looks.ts";
 import { isOnceOver, mayHaveEnded, onceItemTtl } from "../store/once-items.ts";
 import { readHomes, readHomesApart } from "../store/read-job.ts";
 import { sharedJobs, sharedTexts, shortHash } from "../store/shared-once-item.ts";
 import { requireReadable, unreadableError } from "../store/unreadable.ts";
-import { filedElsewhere, nextProlongedBy, notedHomeOf, notStoredAnyMore } from "./enqueue-once.ts";
+import { filedElsewhere, nextProlongedBy, notStoredAnyMore } from "./enqueue-once.ts";
 import { filePlain, sendNear, sparesOf } from "./enqueue-plain.ts";
 
 /** How often the once item is read and written, if other calls of the same batch change it meanwhile. */
 const TRIES = 10;
 
-/** A job without a key that a batch call with an `Idempotency-Key` files. `home`: its home, with an id that this call has drawn. */
+/** A job without a key that a call with an `Idempotency-Key` files. `home`: its home, with an id that this call has drawn. */
 export type BatchJob = {
   readonly job: NewJob;
   readonly home: Home;
@@ -33,8 +42,8 @@ type Named = { readonly asked: BatchJob; readonly home: Home };
 type Naming = { readonly item: SharedOnceItem | undefined; readonly added: ReadonlySet<BatchJob> };
 
 /**
- * Files the jobs of one topic of a batch call with an `Idempotency-Key`. They share one once item, because a once item for each job would
- * cost one write for each job.
+ * Files the jobs without a key, of one topic, of a call with an `Idempotency-Key`. They share one once item, because a once item for each
+ * job would cost one write for each job. A call for one job is a batch of one.
  *
  * The item is written before the homes, and gives each job its id for good. So a call that finds a home missing stores the home under
  * that id: DynamoDB inserts each home at most once. After a day a missing home may be one that TTL has deleted, and is not stored again.
@@ -117,8 +126,11 @@ async function nameJobs(
 }
 
 async function readShared(ctx: Context, key: Key): Promise<SharedOnceItem | undefined> {
-  const [found] = (await ctx.pool.read([key])) as [SharedOnceItem | undefined];
-  return requireReadable(found, "the Idempotency-Key of a batch");
+  const [read] = (await ctx.pool.read([key])) as [SharedOnceItem | OnceItem | undefined];
+  const found = requireReadable(read, "the Idempotency-Key of jobs");
+  // A call for a job with a key came with this `Idempotency-Key`.
+  if (found && !("seed" in found)) throw differentRequest({ id: found.id });
+  return found;
 }
 
 function isSame(one: SharedOnceItem, other: SharedOnceItem): boolean {
@@ -126,14 +138,17 @@ function isSame(one: SharedOnceItem, other: SharedOnceItem): boolean {
   return names.every((name) => one[name] === other[name]);
 }
 
-/** Says whether the once item of a batch answers no repeat any more. It answers as long as it must answer for one of its jobs. */
+/**
+ * Says whether the once item of a batch answers no repeat any more. It answers as long as it must answer for one of its jobs. A job whose
+ * home is missing after a day has ended, or was never stored.
+ */
 async function isBatchOver(ctx: Context, item: SharedOnceItem): Promise<boolean> {
-  if (!isOnceOver(item, undefined, ctx.clock())) return false;
+  if (!mayHaveEnded(item, ctx.clock())) return false;
   const homes = await readHomes(
     ctx,
     sharedJobs(item).flatMap((job) => job?.id ?? []),
   );
-  return homes.every((home) => !isUnreadable(home) && isOnceOver(item, home, ctx.clock()));
+  return homes.every((home) => !home || (!isUnreadable(home) && isOnceOver(item, home, ctx.clock())));
 }
 
 /** Makes the once item that also names `added`. `named`: the jobs that the item has named so far, in the order of the batch. */
@@ -168,6 +183,17 @@ async function writeShared(
   if (outcome instanceof Error) throw outcome;
   // rule: first-call-names-the-batch
   return outcome === "inserted";
+}
+
+/**
+ * The home that a repeated request asks for, under the id that the item names, and with the note of the item. The id has the due time of
+ * the first call.
+ */
+function notedHomeOf(ctx: Context, asked: Home, id: string, note: OnceNote): Home {
+  const { time: dueAt } = addressOf(id);
+  const { hasSchedule: _, ...fields } = asked;
+  const home = { ...fields, ...homeKey(id), id, dueAt, wantedAt: dueAt, once: onceText([note]) };
+  return isFar(ctx, home.dueAt) ? { ...home, hasSchedule: true } : home;
 }
 
 /** Stores the homes of jobs, and sends the jobs that are near. */

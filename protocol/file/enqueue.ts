@@ -62,8 +62,7 @@ export async function enqueueMany(
       plain.push({ at, home: newHome() });
       continue;
     }
-    // The once item of a job with a key says which job its call has found, so it changes together with that job, and not with a batch.
-    const batch = job.key === undefined ? job.once?.batch : undefined;
+    const batch = batchOf(job);
     if (batch) batched.push({ at, job, home: newHome(), batch });
     else if (job.key !== undefined || job.once) conditional.push({ at, job, newHome });
     else plain.push({ at, home: newHome() });
@@ -89,6 +88,15 @@ export async function enqueueMany(
   for (const [i, outcome] of outcomes.entries()) results[plain[i]?.at ?? -1] = outcome;
   await syncPromotions(ctx, results.flatMap(promotedBy));
   return results;
+}
+
+/**
+ * Answers the batch to which a job without a key belongs if its call has an `Idempotency-Key`. The once item of a job with a key says which
+ * job its call has found, so the item changes together with that job. The once item of an event or an occurrence outlasts its job.
+ */
+function batchOf({ key, once }: NewJob): BatchJob["batch"] | undefined {
+  if (!once || key !== undefined || once.lasts !== undefined) return undefined;
+  return once.batch ?? { token: once.token, at: 0 };
 }
 
 function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {

@@ -42,8 +42,6 @@ const STORED =
 const RARELY = /^protocol\/hand-over\/(release-jobs|find-starts)\.ts (removeApart remove|waitingSince read)$/;
 /** A look is filed a minute later if DynamoDB does not store it within two seconds, which only a slow machine makes happen here. */
 const IF_SLOW = /^protocol\/store\/looks\.ts fileLooks insert$/;
-/** In these scenes no call dies after it wrote its once item and before it wrote the home, and no once item has expired. */
-const ONCE_ANEW = /^protocol\/file\/enqueue-once\.ts writeAlone (change|read)$/;
 /** In these scenes the producer repeats no batch with further jobs. */
 const SHARED_ANEW = /^protocol\/file\/enqueue-batch\.ts writeShared change$/;
 /** Events and occurrences file no batches. */
@@ -54,8 +52,6 @@ const EARLIER = /^protocol\/file\/enqueue-keyed\.ts leaveAsIs transact$/;
 const SPARE = /^protocol\/[\w-]+\/start-gate\.ts parkedAmong read$/;
 /** Once items of events and occurrences are written in transactions, and no others. */
 const TOGETHER = /^protocol\/file\/enqueue-once\.ts fileOnce transact$/;
-/** Once items of events and occurrences are written in transactions. */
-const ONCE_FIRST = /^protocol\/file\/enqueue-once\.ts (writeAlone|storeNamed|replay) (insert|change|read)$/;
 /** No topic has a window here. */
 const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
 /** The calls in a bundle that its function does not make in these scenes. */
@@ -65,7 +61,6 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|handOut|receiveMessages|putBack) /,
     /^protocol\/[\w-]+\/(park\.ts parkReceived remove|resend\.ts resend send)$/,
     RARELY,
-    ONCE_ANEW,
     TOGETHER,
     EARLIER,
   ],
@@ -76,7 +71,6 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
     HELD,
-    ONCE_FIRST,
     SHARED,
     /^protocol\/[\w-]+\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
     /^protocol\/[\w-]+\/far-ahead\.ts /,
@@ -85,7 +79,6 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // Jobs of events are tracked, have keys and come one by one; it records no deaths.
   JobsEventsApplier: [
     HELD,
-    ONCE_FIRST,
     SHARED,
     TOGETHER,
     /^protocol\/[\w-]+\/enqueue-plain\.ts storeOnce insert$/,
@@ -101,7 +94,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   Notes: [STORED, SPARE],
   Worker: [HELD],
   // It records no deaths.
-  Shop: [HELD, ONCE_ANEW, SHARED_ANEW, TOGETHER, EARLIER, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
+  Shop: [HELD, SHARED_ANEW, TOGETHER, EARLIER, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
 };
 
 const among =

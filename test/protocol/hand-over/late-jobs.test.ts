@@ -84,7 +84,8 @@ describe("after an outage", () => {
     await world.pass(2 * HOUR, { ticks: false });
     const queues: Queues = {
       ...world.queues,
-      send: async (_, messages) => messages.map(() => ({ outcome: "unreachable", reason: "SQS answers 503" })),
+      send: async (_, messages) =>
+        messages.map(() => ({ outcome: "unreachable", reason: "SQS answers 503" })),
     };
     await tick({ ...world.ctx, queues }, world.now() + MINUTE);
     await world.pass(8 * MINUTE);

@@ -107,10 +107,9 @@ const ROWS: readonly Row[] = [
   ["the envelope of a job that cannot be redriven is dropped", "envelope-is-never-lost", remove],
   ["a redriven job does not take its key", "redriven-job-takes-its-key", remove],
   ["keys that crashed processes left are not freed", "audit-frees-keys-of-finished-jobs", remove],
-  ["no once item", "once-item-before-its-home", remove],
   ["no once item of a keyed job", "once-item-with-its-key", remove],
-  ["no once item of an event's job", "once-item-with-its-home", text(/, \w+(?=\])/, "")],
-  ["no shared once item of a batch", "shared-once-item-before-its-homes", condition(true)],
+  ["no once item of an event's job", "once-item-with-its-home", text(/, name\(noted\)\.write/, "")],
+  ["no once item of a call without keys", "shared-once-item-before-its-homes", condition(true)],
   ["a batch takes the once item of another call for its own", "first-call-names-the-batch", value("true")],
   ["once item ignored when its job is done", "once-item-outlives-its-job", operand("&&", 1, STILL_WAITS)],
   [
