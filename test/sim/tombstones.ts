@@ -297,7 +297,8 @@ export function tombstonesOf(settings: {
     }
     const met = [...key.jobs.values()].filter((one) => mayBeMet(one, at));
     if (met.length === 0) key.inForce = { from: clock(), until: reach };
-    else if (met.some(isLive)) key.inForce = undefined;
+    // The transaction that writes the tombstone also ends the job.
+    else if (met.some((one) => isLive(one) || one.endedAt === clock())) key.inForce = undefined;
   }
 
   /** Whether an event may have happened before somebody asked for a job last. */
