@@ -9,6 +9,7 @@ const CALLS = [
   [undefined, "POST", "/jobs", JOB],
   ["idempotency-mismatch", "POST", "/jobs", { ...JOB, body: { careless: 2 } }],
   ["bad-request", "PUT", "/schedules/never", { ...SCHEDULE, expression: "at(2020-01-01T00:00:00)" }],
+  ["bad-request", "PUT", "/schedules/wrong", { ...SCHEDULE, expression: "cron(0 25 * * ? *)" }],
   ["not-a-pull-topic", "POST", "/topics/orders/receive", { max: 1 }],
   // EventBridge Scheduler keeps each < as six bytes.
   ["too-large", "PUT", "/schedules/large", { ...SCHEDULE, body: "<".repeat(50_000) }],

@@ -49,7 +49,13 @@ export function clerks(
  * Makes the calls of one bulk until it is finished, and sometimes repeats a call. If the first answer is lost, a call without an
  * `Idempotency-Key` begins another bulk.
  */
-async function deal(world: World, api: Api, draws: Draws, topic: string, token?: string): Promise<void> {
+export async function deal(
+  world: World,
+  api: Api,
+  draws: Draws,
+  topic: string,
+  token?: string,
+): Promise<void> {
   const { timeline, witness, plan, stretch } = world;
   const action = draws.pick(ACTIONS);
   if (UNTRACKED.has(topic)) {

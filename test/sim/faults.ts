@@ -38,7 +38,8 @@ type CallFault = (typeof CALL_FAULTS)[number];
 
 /**
  * What goes wrong for a while. Calls that hang, to one queue or to the buckets of one shard, get no answer until their callers give up.
- * DynamoDB refuses all requests for some partitions, always others. Ticks wait seconds for each answer, so that they last for minutes.
+ * DynamoDB refuses all requests for some partitions, always others, or all reads or writes of one kind of item. Ticks wait seconds for
+ * each answer, so that they last for minutes.
  */
 const SPELLS = [
   "throttling-storm",
@@ -52,9 +53,28 @@ const SPELLS = [
   "shard-hangs",
   "partitions-fail",
   "slow-ticks",
+  "items-fail",
 ] as const;
 type SpellKind = (typeof SPELLS)[number];
-export type Spell = { kind: SpellKind; from: number; to: number; topic: string; shard: number };
+export type Spell = {
+  kind: SpellKind;
+  from: number;
+  to: number;
+  topic: string;
+  shard: number;
+  items: ItemKind;
+};
+
+/** The kinds of items of which all reads or all writes fail for a while: `pk`, how their partition keys begin. */
+const ITEM_KINDS = [
+  { pk: /^pause#/, operations: /^(GetItem|BatchGetItem)$/ },
+  { pk: /^\d{4}-/, operations: /^BatchGetItem$/ },
+  { pk: /^\d{4}-/, operations: /Put|Update|Delete|Batch.*Statement|Transact/ },
+  { pk: /^(key|once)#/, operations: /Put|Update|Delete|Batch.*Statement|Transact/ },
+  { pk: /^dead#/, operations: /Put|Update|Delete|Batch.*Statement|Transact/ },
+  { pk: /^paused#/, operations: /Put|Update|Delete|Batch.*Statement|Transact/ },
+] as const;
+type ItemKind = (typeof ITEM_KINDS)[number];
 
 /** What goes wrong at a moment. */
 const BLOWS = [
@@ -133,6 +153,8 @@ export type Plan = {
 
 const MINUTE = 60_000;
 const HALF_AN_HOUR = 30 * MINUTE;
+/** Spells that last longer than the others, up to `LASTING`. */
+const LASTING_SPELLS = new Set<SpellKind>(["partitions-fail", "slow-ticks", "items-fail", "sources-down"]);
 const LASTING = 15 * MINUTE;
 const FAILS_FOR = 40_000;
 /** ms that a tick waits for an answer at most: each call is answered before its caller gives up. */
@@ -199,15 +221,18 @@ export function planOf(
   for (const kind of SPELLS) {
     const own = drawsOf(seed, kind);
     const from = start + own.next() * span;
-    const lasts = kind === "partitions-fail" || kind === "slow-ticks";
+    const lasts = LASTING_SPELLS.has(kind);
     const length = own.next() * (lasts ? Math.max(longest, LASTING) : longest);
     // Ticks may be missing for hours, even after the other faults: only the jobs in the table wait for ticks.
     const outage = own.chance(0.5) ? HALF_AN_HOUR : length * 6;
     const to = kind === "no-ticks" ? from + outage : Math.min(from + length, calmFrom);
     const [topic, shard] = [own.pick(topics), own.whole(0, settings.shards - 1)];
-    const what = `${kind} for ${Math.round((to - from) / 1000)} s (${topic})`;
-    if (hurt && own.chance(0.2) && happens(`spell:${kind}`, what))
-      spells.push({ kind, from, to, topic, shard });
+    const isDrawn = own.chance(kind === "items-fail" ? 0.3 : 0.2);
+    const items = own.pick(ITEM_KINDS);
+    const which = kind === "items-fail" ? `${items.operations} of ${items.pk}` : topic;
+    const what = `${kind} for ${Math.round((to - from) / 1000)} s (${which})`;
+    if (hurt && isDrawn && happens(`spell:${kind}`, what))
+      spells.push({ kind, from, to, topic, shard, items });
   }
   const blows: Blow[] = [];
   for (const kind of BLOWS) {
@@ -284,6 +309,8 @@ export function planOf(
       if (codeOf(partitionOf(call.input))) fate.refusal = throttled();
       fate.entryFails = (_, __, pk) => codeOf(pk);
     }
+    const failing = spells.find(({ kind, from, to }) => kind === "items-fail" && from <= now && now < to);
+    if (failing && call.service === "dynamodb" && isSickMoment(seed, now)) refuse(failing.items, fate, call);
     if (strays && isChangeOfCaller(call) && own.chance(STRAYING) && happens(key, "stray")) {
       fate.request = own.next() * LATEST_STRAY;
       fate.crash = "under way";
@@ -409,6 +436,22 @@ function partitionOf(input: object): string | undefined {
 /** Whether a partition fails at this time: it fails for `FAILS_FOR`, longer than two reads have patience, and then may answer. */
 function isFailing(pk: string, now: number): boolean {
   return pk !== "" && drawsOf(Math.floor(now / FAILS_FOR), pk).chance(0.3);
+}
+
+/** Whether items of one kind fail at this time: they fail for `FAILS_FOR`, and then may work again. */
+function isSickMoment(seed: number, now: number): boolean {
+  return drawsOf(seed, `items fail ${Math.floor(now / FAILS_FOR)}`).chance(0.6);
+}
+
+/** Lets a request fail, or the entries of a batch, that read or write items of this kind. */
+function refuse({ pk, operations }: ItemKind, fate: Fate, { operation, input }: Call): void {
+  if (!operations.test(operation)) return;
+  const { TransactItems = [] } = input as { TransactItems?: Record<string, object>[] };
+  const requests = TransactItems.length > 0 ? TransactItems.flatMap(Object.values) : [input];
+  if (requests.some((request) => pk.test(partitionOf(request) ?? ""))) fate.refusal = throttled();
+  const { entryFails } = fate;
+  fate.entryFails = (own, item, place = "") =>
+    pk.test(place) ? "ThrottlingError" : entryFails(own, item, place);
 }
 
 function isChangeOfCaller({ machine, operation }: Call): boolean {

@@ -16,6 +16,8 @@ export type Habit = {
   opening?: number;
   /** When the history begins, ms since the epoch. */
   start: number;
+  /** Whether jobs of the pull topic `work` start on the millisecond. */
+  pullsOnTime?: boolean;
 };
 
 const MINUTE = 60_000;
@@ -62,7 +64,9 @@ export function habitOf(seed: number, weather: Weather): Habit {
   const topic = crowded !== undefined && fits(crowded) ? crowded : drawn;
   const place = draws.pick(PLACES);
   const start = kind === "window" ? place.start : START;
-  if (kind !== "window") return { kind, topic, start, policy: policyOf(kind, draws) };
+  // One call then pulls one job, unless it is late already. So a burst is late, which only `hurt` weather allows.
+  const pullsOnTime = weather === "hurt" && drawsOf(seed, "pulls on time").chance(0.15);
+  if (kind !== "window") return { kind, topic, start, pullsOnTime, policy: policyOf(kind, draws) };
   const brief = drawsOf(seed, "brief");
   const shuts = start + draws.whole(-10, 20) * MINUTE;
   const opens = shuts + draws.whole(5, 25) * MINUTE;
@@ -71,9 +75,10 @@ export function habitOf(seed: number, weather: Weather): Habit {
     return { window: `${clock(from)}-${clock(to)} ${place.zone}` };
   };
   // A job that misses a short window waits until the next day, which only `hurt` weather allows.
-  if (!brief.chance(0.4) || weather !== "hurt") return { kind, topic, start, policy: windowOf(opens, shuts) };
+  if (!brief.chance(0.4) || weather !== "hurt")
+    return { kind, topic, start, pullsOnTime, policy: windowOf(opens, shuts) };
   const policy = windowOf(shuts, shuts + brief.pick(BRIEF) * MINUTE);
-  return { kind, topic, start, opening: shuts, policy };
+  return { kind, topic, start, pullsOnTime, opening: shuts, policy };
 }
 
 /** How consumers work in one history while things go wrong. */
@@ -99,8 +104,11 @@ export function toldTopic({ kind, topic }: Habit): string | undefined {
 }
 
 /** All topics of a history. */
-export function topicsOf({ topic, policy }: Habit): Policy["topics"] {
-  return { ...TOPICS, [topic]: { ...TOPICS[topic], ...policy } };
+export function topicsOf({ topic, policy, pullsOnTime }: Habit): Policy["topics"] {
+  const usual = pullsOnTime
+    ? { ...TOPICS, work: { ...TOPICS.work, precision: "millisecond" } as const }
+    : TOPICS;
+  return { ...usual, [topic]: { ...usual[topic], ...policy } };
 }
 
 function policyOf(kind: Habit["kind"], draws: Draws): Partial<TopicPolicy> {

@@ -1,6 +1,7 @@
 import { messageOf } from "../../core/errors.ts";
 import { HELP, type Options, parseCommandLine } from "./options.ts";
-import { pointsOf } from "./reached.ts";
+import { OUT_OF_REACH } from "./out-of-reach.ts";
+import { pointsOf, zerosOf } from "./reached.ts";
 import { type Share, shares } from "./share.ts";
 import { shrink, storyOf } from "./shrink.ts";
 import { type History, simulate } from "./simulate.ts";
@@ -61,13 +62,23 @@ function findability({ histories, broken }: Share): string {
   return `One of ${Math.round(histories / broken)} histories broke. After a mend, ${clean} histories without a fault make it count (95 %).`;
 }
 
-/** Prints how many histories reached each place of the code, the rarest first. Answers whether each was reached. */
+/**
+ * Prints how many histories reached each place of the code, the rarest first. Answers whether each was reached that a history can
+ * reach.
+ */
 function printReached(reached: ReadonlyMap<string, number>): boolean {
   const names = [...new Set(pointsOf().map(({ name }) => name))];
   const rows = names.map((name) => [name, reached.get(name) ?? 0] as const);
   for (const [name, count] of rows.sort(([, a], [, b]) => a - b))
-    console.log(`${String(count).padStart(7)}  ${name}`);
-  return rows.every(([, count]) => count > 0);
+    console.log(`${String(count).padStart(7)}  ${name}${count === 0 ? whyNot(name) : ""}`);
+  const zeros = zerosOf(reached);
+  for (const name of zeros) console.log(`no history reached: ${name}`);
+  return zeros.length === 0;
+}
+
+function whyNot(name: string): string {
+  const why = OUT_OF_REACH[name]?.why;
+  return why === undefined ? "" : ` (${why})`;
 }
 
 async function playTraced(

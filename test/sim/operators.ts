@@ -3,7 +3,7 @@ import type { Draws } from "./draws.ts";
 import { crowdedTopic, toldTopic } from "./habits.ts";
 import type { Api } from "./platform.ts";
 import { pickFrom } from "./stretch.ts";
-import { TOPICS, UNTRACKED } from "./topics.ts";
+import { LAMBDA_TOPICS, TOPICS, UNTRACKED } from "./topics.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
@@ -47,6 +47,16 @@ export function operators(
     busy += 1;
     timeline.at(time, () => void goOn(() => operate(world, api, own, topic)));
   }
+  // Lambda's own API may refuse to poll a queue again for as long as the topic's resume lasts.
+  const outage = plan.spells.find(({ kind }) => kind === "sources-down");
+  const own = world.draws("operator 3");
+  if (outage && own.chance(0.7) && !suppressed.has("operator:3")) {
+    const topic = own.pick(LAMBDA_TOPICS.filter((name) => !UNTRACKED.has(name)));
+    paused.add(topic);
+    busy += 1;
+    const time = Math.max(timeline.now(), outage.from - MINUTE);
+    timeline.at(time, () => void goOn(() => pauseUntil(world, api, topic, outage.from)));
+  }
   for (const topic of paused) {
     busy += 1;
     const time = Math.max(timeline.now() + span, plan.calmFrom) + SETTLED;
@@ -66,6 +76,13 @@ async function operate(world: World, api: Api, draws: Draws, topic: string): Pro
     await letGo(world, api, topic, draws.pick(RATES), TRIES);
     await timeline.wait(draws.next() * draws.pick([2 * SECOND, 3 * MINUTE, 10 * MINUTE]));
   }
+}
+
+/** Pauses a topic, and resumes it at a time (ms since the epoch). */
+async function pauseUntil(world: World, api: Api, topic: string, time: number): Promise<void> {
+  await hold(world, api, topic);
+  await world.timeline.wait(Math.max(0, time - world.timeline.now()));
+  await letGo(world, api, topic, undefined, TRIES);
 }
 
 async function hold({ timeline, witness }: World, api: Api, topic: string): Promise<void> {

@@ -1,32 +1,51 @@
 import { globSync, readFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
 import type { Node } from "oxc-parser";
+import { OUT_OF_REACH } from "./out-of-reach.ts";
 import { markedNodes, nodesOf, parse } from "./mutants/marked.ts";
 
-/** A place in the code that some history should reach. `at`: its offset in its file. */
-type Point = { readonly name: string; readonly file: string; readonly at: number };
+/**
+ * A place in the code that some history should reach. `at`: its offset in its file. `isData`: it is outside of all functions, so it
+ * runs once, when its file is loaded, and all histories use it.
+ */
+type Point = { readonly name: string; readonly file: string; readonly at: number; readonly isData?: boolean };
 type Range = { readonly startOffset: number; readonly endOffset: number; readonly count: number };
 
 const ROOT = new URL("../../", import.meta.url);
 
 /** The places that histories should reach: each rule with a marker, and each refusal and each recovery from an error in `protocol/`. */
 export function pointsOf(): Point[] {
-  const rules = [...markedNodes()].map(([rule, { file, node }]) => {
+  const rules = [...markedNodes()].map(([rule, { file, source, node }]) => {
     // A rule that is a condition is reached when the condition holds.
     const at = node.type === "IfStatement" ? node.consequent.start : node.start;
-    return { name: `rule      ${rule}`, file, at };
+    const isData = functionsAround(parse(file, source), at).length === 0;
+    return { name: `rule      ${rule}`, file, at, isData };
   });
   const files = globSync("protocol/**/*.ts", { cwd: ROOT }).sort();
   return [...rules, ...files.flatMap((file) => pathsIn(file, readFileSync(new URL(file, ROOT), "utf8")))];
 }
 
+/** Recoveries are named by their function and not by their line, so that other changes of the file do not rename them. */
 function pathsIn(file: string, source: string): Point[] {
-  return [...nodesOf(parse(file, source))].flatMap((node) => {
-    const line = source.slice(0, node.start).split("\n").length;
+  const program = parse(file, source);
+  const count = new Map<string, number>();
+  return [...nodesOf(program)].flatMap((node) => {
     const code = refusedWith(node);
     if (code !== undefined) return [{ name: `refusal   ${code}`, file, at: node.start }];
     const at = recoveryOf(node);
-    return at === undefined ? [] : [{ name: `recovery  ${file}:${line}`, file, at }];
+    if (at === undefined) return [];
+    const where = `recovery  ${file} ${functionsAround(program, at)[0] ?? ""}`;
+    const nth = (count.get(where) ?? 0) + 1;
+    count.set(where, nth);
+    return [{ name: nth === 1 ? where : `${where} ${nth}`, file, at }];
+  });
+}
+
+/** The names of the functions around an offset, from the outermost on. A function without a name has an empty one. */
+function functionsAround(program: Node, at: number): string[] {
+  return [...nodesOf(program)].flatMap((node) => {
+    if (!/Function/.test(node.type) || !(node.start <= at && at < node.end)) return [];
+    return "id" in node && node.id && "name" in node.id ? String(node.id.name) : "";
   });
 }
 
@@ -47,6 +66,12 @@ function recoveryOf(node: Node): number | undefined {
   return isCatch ? act.body.start : undefined;
 }
 
+/** The places that none of these histories reached, although a history can reach them. `reached`: how many histories reached each place. */
+export function zerosOf(reached: ReadonlyMap<string, number>): string[] {
+  const names = new Set(pointsOf().map(({ name }) => name));
+  return [...names].filter((name) => !reached.get(name) && !Object.hasOwn(OUT_OF_REACH, name));
+}
+
 /** Begins to watch this thread. Answers a function that tells which places were reached since its last call, by V8's coverage. */
 export async function watchReached(): Promise<() => Promise<string[]>> {
   const points = pointsOf();
@@ -58,7 +83,7 @@ export async function watchReached(): Promise<() => Promise<string[]>> {
     const { result } = await session.post("Profiler.takePreciseCoverage");
     const ranges = new Map(result.map(({ url, functions }) => [url, functions.flatMap((one) => one.ranges)]));
     return points
-      .filter(({ file, at }) => isRun(ranges.get(new URL(file, ROOT).href) ?? [], at))
+      .filter(({ file, at, isData }) => isData || isRun(ranges.get(new URL(file, ROOT).href) ?? [], at))
       .map(({ name }) => name);
   };
 }
@@ -68,6 +93,5 @@ function isRun(ranges: readonly Range[], at: number): boolean {
   const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= at && at < endOffset);
   const sizeOf = ({ startOffset, endOffset }: Range): number => endOffset - startOffset;
   const inner = around.sort((a, b) => sizeOf(a) - sizeOf(b))[0];
-  // Code outside of functions runs when its file is loaded, before the first history.
-  return inner !== undefined && (inner.count > 0 || inner === ranges[0]);
+  return inner !== undefined && inner.count > 0;
 }

@@ -1,5 +1,6 @@
 import { LEAST_RETENTION } from "../../core/constants.ts";
 import { batchNoterOf, noterOf } from "./answers.ts";
+import { deal } from "./clerks.ts";
 import type { Draws } from "./draws.ts";
 import { crowdedTopic, topicsOf } from "./habits.ts";
 import type { Api } from "./platform.ts";
@@ -149,7 +150,8 @@ async function file(
     await timeline.wait(repeating.next() * repeating.pick(REPEATED_WITHIN));
     results = (await call()) ?? results;
   }
-  if (!isCancelled || !results || UNTRACKED.has(topic)) return;
+  if (!results || UNTRACKED.has(topic)) return;
+  if (!isCancelled) return hurry(world, api, topic, job.delay);
   await timeline.wait(draws.next() * draws.pick([10 * SECOND, 2 * MINUTE]));
   const ids = results.flatMap(({ job: told }) => (told && draws.chance(0.9) ? told.id : []));
   const overs = ids.map((id) => witness.cancelAsked(id));
@@ -158,4 +160,13 @@ async function file(
   for (const over of overs) over();
   for (const { status, job: told } of (cancelled?.body.results ?? []) as NonNullable<typeof results>)
     if (status === 200 && told) witness.cancelled(told);
+}
+
+/** A clerk moves or cancels a backlog in bulk when it is about to run, so that the bulk meets jobs that consumers claim. */
+async function hurry(world: World, api: Api, topic: string, delay: number): Promise<void> {
+  const own = world.draws("storm's bulk");
+  // With a single fault some bulks are long (clerks.ts), and without faults a bulk that meets a backlog would cost more than others.
+  if (world.plan.weather !== "hurt" || !own.chance(0.6)) return;
+  await world.timeline.wait(Math.max(0, delay * SECOND - own.next() * own.pick([SECOND, 10 * SECOND])));
+  await deal(world, api, own, topic);
 }
