@@ -38,8 +38,8 @@ type CallFault = (typeof CALL_FAULTS)[number];
 
 /**
  * What goes wrong for a while. Calls that hang, to one queue or to the buckets of one shard, get no answer until their callers give up.
- * DynamoDB refuses all requests for some partitions, always others, or all reads or writes of one kind of item. Ticks wait seconds for
- * each answer, so that they last for minutes.
+ * DynamoDB refuses all requests for some partitions, always others. All requests of one kind fail. Ticks wait seconds for each answer, so
+ * that they last for minutes.
  */
 const SPELLS = [
   "throttling-storm",
@@ -53,7 +53,7 @@ const SPELLS = [
   "shard-hangs",
   "partitions-fail",
   "slow-ticks",
-  "items-fail",
+  "requests-fail",
 ] as const;
 type SpellKind = (typeof SPELLS)[number];
 export type Spell = {
@@ -62,19 +62,26 @@ export type Spell = {
   to: number;
   topic: string;
   shard: number;
-  items: ItemKind;
+  /** Of which kind the requests are that fail, if `kind` is `requests-fail`. */
+  requests: Kind;
 };
 
-/** The kinds of items of which all reads or all writes fail for a while: `pk`, how their partition keys begin. */
-const ITEM_KINDS = [
-  { pk: /^pause#/, operations: /^(GetItem|BatchGetItem)$/ },
-  { pk: /^\d{4}-/, operations: /^BatchGetItem$/ },
-  { pk: /^\d{4}-/, operations: /Put|Update|Delete|Batch.*Statement|Transact/ },
-  { pk: /^(key|once)#/, operations: /Put|Update|Delete|Batch.*Statement|Transact/ },
-  { pk: /^dead#/, operations: /Put|Update|Delete|Batch.*Statement|Transact/ },
-  { pk: /^paused#/, operations: /Put|Update|Delete|Batch.*Statement|Transact/ },
+const WRITES = /Put|Update|Delete|Batch.*Statement|Transact/;
+/**
+ * The kinds of requests that fail for a while, as they do if one partition is hot or if a deployment has taken away one right.
+ * `places`: how the partition keys or the queues are named. `sick`: which share of the moments of the spell they fail.
+ */
+const KINDS = [
+  { name: "pauses are not read", operations: /^(GetItem|BatchGetItem)$/, places: /^pause#/, sick: 0.8 },
+  { name: "homes are not read", operations: /^BatchGetItem$/, places: /^\d{4}-/, sick: 0.8 },
+  { name: "later pages are not read", operations: /^Query$/, places: /^\d{4}-/, sick: 1 },
+  { name: "buckets are not written", operations: WRITES, places: /^\d{4}-/, sick: 0.8 },
+  { name: "keys are not written", operations: WRITES, places: /^(key|once)#/, sick: 1 },
+  { name: "dead entries are not written", operations: WRITES, places: /^dead#/, sick: 0.6 },
+  { name: "notes are not written", operations: WRITES, places: /^paused#/, sick: 0.8 },
+  { name: "letters are not sent", operations: /^SendMessageBatch$/, places: /_dlq$/, sick: 0.6 },
 ] as const;
-type ItemKind = (typeof ITEM_KINDS)[number];
+type Kind = (typeof KINDS)[number];
 
 /** What goes wrong at a moment. */
 const BLOWS = [
@@ -154,7 +161,7 @@ export type Plan = {
 const MINUTE = 60_000;
 const HALF_AN_HOUR = 30 * MINUTE;
 /** Spells that last longer than the others, up to `LASTING`. */
-const LASTING_SPELLS = new Set<SpellKind>(["partitions-fail", "slow-ticks", "items-fail", "sources-down"]);
+const LASTING_SPELLS = new Set<SpellKind>(["partitions-fail", "slow-ticks", "requests-fail", "sources-down"]);
 const LASTING = 15 * MINUTE;
 const FAILS_FOR = 40_000;
 /** ms that a tick waits for an answer at most: each call is answered before its caller gives up. */
@@ -220,19 +227,22 @@ export function planOf(
   const spells: Spell[] = [];
   for (const kind of SPELLS) {
     const own = drawsOf(seed, kind);
-    const from = start + own.next() * span;
+    // A key that could not be released is released by an audit, a quarter of an hour later.
+    const isEarly = kind === "requests-fail";
+    const from = start + own.next() * span * (isEarly ? 0.3 : 1);
     const lasts = LASTING_SPELLS.has(kind);
-    const length = own.next() * (lasts ? Math.max(longest, LASTING) : longest);
+    const drawn = own.next() * (lasts ? Math.max(longest, LASTING) : longest);
+    const length = isEarly ? LASTING + drawn : drawn;
     // Ticks may be missing for hours, even after the other faults: only the jobs in the table wait for ticks.
     const outage = own.chance(0.5) ? HALF_AN_HOUR : length * 6;
     const to = kind === "no-ticks" ? from + outage : Math.min(from + length, calmFrom);
     const [topic, shard] = [own.pick(topics), own.whole(0, settings.shards - 1)];
-    const isDrawn = own.chance(kind === "items-fail" ? 0.3 : 0.2);
-    const items = own.pick(ITEM_KINDS);
-    const which = kind === "items-fail" ? `${items.operations} of ${items.pk}` : topic;
+    const isDrawn = own.chance(kind === "requests-fail" ? 0.3 : 0.2);
+    const requests = own.pick(KINDS);
+    const which = kind === "requests-fail" ? requests.name : topic;
     const what = `${kind} for ${Math.round((to - from) / 1000)} s (${which})`;
     if (hurt && isDrawn && happens(`spell:${kind}`, what))
-      spells.push({ kind, from, to, topic, shard, items });
+      spells.push({ kind, from, to, topic, shard, requests });
   }
   const blows: Blow[] = [];
   for (const kind of BLOWS) {
@@ -277,6 +287,24 @@ export function planOf(
     entryFails: () => undefined,
   });
 
+  const pagesRead = new Map<string, number>();
+  /** Lets a request fail, or the entries of a batch, if it is of this kind. */
+  const refuse = ({ name, operations, places, sick }: Kind, fate: Fate, call: Call, now: number): void => {
+    const isSick = drawsOf(seed, `requests fail ${Math.floor(now / FAILS_FOR)}`).chance(sick);
+    if (!isSick || !operations.test(call.operation)) return;
+    const named = placesOf(call.input).filter((place) => places.test(place));
+    if (name === "later pages are not read" && named.length > 0) {
+      // The partition answers the first page of a reader, and is then at its limit for a while.
+      const reader = `${call.machine.name} ${named}`;
+      const first = pagesRead.get(reader);
+      if (first === undefined || now - first > FAILS_FOR) return void pagesRead.set(reader, now);
+    }
+    if (named.length > 0) fate.refusal = throttled();
+    const { entryFails } = fate;
+    fate.entryFails = (own, item, pk = "") =>
+      places.test(pk) ? "ThrottlingError" : entryFails(own, item, pk);
+  };
+
   const fateOf: Plan["fateOf"] = (call, own, now) => {
     const fate = base(own);
     if (now >= calmFrom) return fate;
@@ -309,8 +337,8 @@ export function planOf(
       if (codeOf(partitionOf(call.input))) fate.refusal = throttled();
       fate.entryFails = (_, __, pk) => codeOf(pk);
     }
-    const failing = spells.find(({ kind, from, to }) => kind === "items-fail" && from <= now && now < to);
-    if (failing && call.service === "dynamodb" && isSickMoment(seed, now)) refuse(failing.items, fate, call);
+    const failing = spells.find(({ kind, from, to }) => kind === "requests-fail" && from <= now && now < to);
+    if (failing) refuse(failing.requests, fate, call, now);
     if (strays && isChangeOfCaller(call) && own.chance(STRAYING) && happens(key, "stray")) {
       fate.request = own.next() * LATEST_STRAY;
       fate.crash = "under way";
@@ -433,25 +461,19 @@ function partitionOf(input: object): string | undefined {
   return (Item?.pk ?? values?.[":pk"])?.S;
 }
 
+/** The partitions and the queue that a request names, if it is no batch of statements or of reads. */
+function placesOf(input: object): string[] {
+  const { TransactItems = [], QueueUrl } = input as {
+    TransactItems?: Record<string, object>[];
+    QueueUrl?: string;
+  };
+  const requests = [input, ...TransactItems.flatMap((item) => Object.values(item))];
+  return [...requests.map(partitionOf), QueueUrl].filter((place) => place !== undefined);
+}
+
 /** Whether a partition fails at this time: it fails for `FAILS_FOR`, longer than two reads have patience, and then may answer. */
 function isFailing(pk: string, now: number): boolean {
   return pk !== "" && drawsOf(Math.floor(now / FAILS_FOR), pk).chance(0.3);
-}
-
-/** Whether items of one kind fail at this time: they fail for `FAILS_FOR`, and then may work again. */
-function isSickMoment(seed: number, now: number): boolean {
-  return drawsOf(seed, `items fail ${Math.floor(now / FAILS_FOR)}`).chance(0.6);
-}
-
-/** Lets a request fail, or the entries of a batch, that read or write items of this kind. */
-function refuse({ pk, operations }: ItemKind, fate: Fate, { operation, input }: Call): void {
-  if (!operations.test(operation)) return;
-  const { TransactItems = [] } = input as { TransactItems?: Record<string, object>[] };
-  const requests = TransactItems.length > 0 ? TransactItems.flatMap(Object.values) : [input];
-  if (requests.some((request) => pk.test(partitionOf(request) ?? ""))) fate.refusal = throttled();
-  const { entryFails } = fate;
-  fate.entryFails = (own, item, place = "") =>
-    pk.test(place) ? "ThrottlingError" : entryFails(own, item, place);
 }
 
 function isChangeOfCaller({ machine, operation }: Call): boolean {

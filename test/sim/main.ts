@@ -71,7 +71,7 @@ function printReached(reached: ReadonlyMap<string, number>): boolean {
   const rows = names.map((name) => [name, reached.get(name) ?? 0] as const);
   for (const [name, count] of rows.sort(([, a], [, b]) => a - b))
     console.log(`${String(count).padStart(7)}  ${name}${count === 0 ? whyNot(name) : ""}`);
-  const zeros = zerosOf(reached);
+  const zeros = zerosOf(names, reached);
   for (const name of zeros) console.log(`no history reached: ${name}`);
   return zeros.length === 0;
 }

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
-import type { Node } from "oxc-parser";
+import type { Node, Program } from "oxc-parser";
+import { childrenOf, markedNodes, nodesOf, parse } from "./mutants/marked.ts";
 import { OUT_OF_REACH } from "./out-of-reach.ts";
-import { markedNodes, nodesOf, parse } from "./mutants/marked.ts";
 
 /**
  * A place in the code that some history should reach. `at`: its offset in its file. `isData`: it is outside of all functions, so it
@@ -15,10 +15,13 @@ const ROOT = new URL("../../", import.meta.url);
 
 /** The places that histories should reach: each rule with a marker, and each refusal and each recovery from an error in `protocol/`. */
 export function pointsOf(): Point[] {
+  const programs = new Map<string, Program>();
   const rules = [...markedNodes()].map(([rule, { file, source, node }]) => {
     // A rule that is a condition is reached when the condition holds.
     const at = node.type === "IfStatement" ? node.consequent.start : node.start;
-    const isData = functionsAround(parse(file, source), at).length === 0;
+    const program = programs.get(file) ?? parse(file, source);
+    programs.set(file, program);
+    const isData = functionsAround(program, at).length === 0;
     return { name: `rule      ${rule}`, file, at, isData };
   });
   const files = globSync("protocol/**/*.ts", { cwd: ROOT }).sort();
@@ -42,11 +45,11 @@ function pathsIn(file: string, source: string): Point[] {
 }
 
 /** The names of the functions around an offset, from the outermost on. A function without a name has an empty one. */
-function functionsAround(program: Node, at: number): string[] {
-  return [...nodesOf(program)].flatMap((node) => {
-    if (!/Function/.test(node.type) || !(node.start <= at && at < node.end)) return [];
-    return "id" in node && node.id && "name" in node.id ? String(node.id.name) : "";
-  });
+function functionsAround(node: Node, at: number): string[] {
+  if (!(node.start <= at && at < node.end)) return [];
+  const inner = childrenOf(node).flatMap((child) => functionsAround(child, at));
+  if (!/Function/.test(node.type)) return inner;
+  return ["id" in node && node.id && "name" in node.id ? String(node.id.name) : "", ...inner];
 }
 
 /** The code of the error that this node makes, if it makes one. Several places may make errors of the same code. */
@@ -66,10 +69,9 @@ function recoveryOf(node: Node): number | undefined {
   return isCatch ? act.body.start : undefined;
 }
 
-/** The places that none of these histories reached, although a history can reach them. `reached`: how many histories reached each place. */
-export function zerosOf(reached: ReadonlyMap<string, number>): string[] {
-  const names = new Set(pointsOf().map(({ name }) => name));
-  return [...names].filter((name) => !reached.get(name) && !Object.hasOwn(OUT_OF_REACH, name));
+/** The places that none of these histories reached, although a history can. `reached`: how many histories reached each place. */
+export function zerosOf(places: readonly string[], reached: ReadonlyMap<string, number>): string[] {
+  return places.filter((name) => !reached.get(name) && !Object.hasOwn(OUT_OF_REACH, name));
 }
 
 /** Begins to watch this thread. Answers a function that tells which places were reached since its last call, by V8's coverage. */

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -8,6 +9,8 @@ import { drawsOf, mixOf } from "./draws.ts";
 import { weatherOf } from "./faults.ts";
 import { paceOf } from "./habits.ts";
 import { parseCommandLine } from "./options.ts";
+import { OUT_OF_REACH } from "./out-of-reach.ts";
+import { pointsOf, zerosOf } from "./reached.ts";
 import { seedOfTree } from "./seeds.ts";
 import { simulate } from "./simulate.ts";
 import { sizesOf } from "./sizes.ts";
@@ -37,7 +40,7 @@ describe("the simulator", () => {
     const [first = ""] = whole.faults.keys();
     const less = await simulate(13, { suppressed: new Set([first]) });
     expect(less.faults.has(first)).toBe(false);
-    const nobody = ["user", "event", "operator", "planner", "clerk"].flatMap((who) =>
+    const nobody = ["user", "event", "operator", "planner", "clerk", "sufferer"].flatMap((who) =>
       [...Array(14)].map((_, i) => `${who}:${i + 1}`),
     );
     const none = await simulate(13, {
@@ -84,6 +87,28 @@ describe("the simulator", () => {
   });
 });
 
+describe("the places that histories should reach", () => {
+  const places = pointsOf().map(({ name }) => name);
+  const reached = new Map(places.map((name) => [name, 1]));
+
+  it("have no zero if each was reached, and one for each that was not", () => {
+    expect(zerosOf(places, reached)).toEqual([]);
+    const [first = "", second = ""] = reached.keys();
+    expect(zerosOf([...reached.keys()], new Map([...reached, [first, 0]]))).toEqual([first]);
+    expect(zerosOf([...reached.keys()], new Map([...reached].filter(([name]) => name !== second)))).toEqual([
+      second,
+    ]);
+  });
+
+  it("have an explained zero if a unit test reaches what no history can", () => {
+    for (const [name, { test }] of Object.entries(OUT_OF_REACH)) {
+      expect(places).toContain(name);
+      expect(zerosOf([...reached.keys()], new Map([...reached, [name, 0]]))).toEqual([]);
+      if (test) expect(readFileSync(test.file, "utf8")).toContain(test.title);
+    }
+  });
+});
+
 describe("the command line", () => {
   it("prints which places no history has reached, and then fails", async () => {
     const main = fileURLToPath(new URL("main.ts", import.meta.url));
@@ -95,6 +120,7 @@ describe("the command line", () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/ 1 {2}rule {6}send-before-cursor\n/);
     expect(stdout).toMatch(/ 0 {2}refusal {3}schedule-not-found\n/);
+    expect(stdout).toMatch(/no history reached: refusal {3}schedule-not-found\n/);
   });
 
   it("has defaults, and takes numbers of 1 or more", () => {

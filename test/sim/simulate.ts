@@ -25,6 +25,7 @@ import { sizesOf } from "./sizes.ts";
 import { storms } from "./storms.ts";
 import { strangers } from "./strangers.ts";
 import { stretchOf } from "./stretch.ts";
+import { sufferers } from "./sufferers.ts";
 import { timelineFrom } from "./timeline.ts";
 import { LAMBDA_TOPICS, PULL_TOPICS, TOPICS, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import { users } from "./users.ts";
@@ -168,9 +169,20 @@ export async function simulate(
   const dealt = clerks(world, api, { suppressed, span });
   const stormed = storms(world, api, { suppressed, span });
   const refused = careless(world, api, { suppressed, span });
+  const suffered = sufferers(world, api, { suppressed, span });
   strangers(world, { suppressed, span });
   const deployed = deploys(world, { suppressed, span });
-  const parties = [deployed, filed, resumed, planned, dealt, stormed, refused, () => bus?.through() ?? true];
+  const parties = [
+    deployed,
+    filed,
+    resumed,
+    planned,
+    dealt,
+    stormed,
+    refused,
+    suffered,
+    () => bus?.through() ?? true,
+  ];
   const through = (): boolean => parties.every((isThrough) => isThrough());
 
   const enough = (): boolean => violation !== undefined;

@@ -102,3 +102,29 @@ describe("the number of messages grows with the calls, not with their square,", 
     expect(sent()).toBe(2);
   });
 });
+
+test("the jobs of a batch run although a job of a void message cannot be claimed, because its topic's pause cannot be read", async () => {
+  const world = createWorld();
+  const plain = await world.file({ topic: "orders", delay: 5 * SECOND });
+  const postponed = { topic: "orders", key: "a", onDuplicate: "postpone", maxDelay: 10 * SECOND } as const;
+  const { home } = await world.fileAll({ ...postponed, delay: 5 * SECOND });
+  await world.pass(4 * SECOND);
+  await world.fileAll({ ...postponed, delay: 5 * SECOND });
+  await world.pass(7 * SECOND);
+  let isClaimed = false;
+  world.pool.hooks.before = ({ operation, keys }) => {
+    isClaimed ||= operation === "changeMany";
+    if (isClaimed && operation === "read" && keys.some(({ pk }) => pk.startsWith("pause#")))
+      throw new Error("no answer");
+  };
+  // The read of the refused job takes so long that the claim of its next revision reads the pause again.
+  world.pool.hooks.after = ({ operation }) =>
+    isClaimed && operation === "read" ? world.pass(6 * SECOND) : undefined;
+  expect(await consume(world, "orders", { max: 2 })).toMatchObject([{ id: plain.id }]);
+  expect(world.events).toContainEqual(
+    expect.objectContaining({ type: "trouble", what: "looking at refused claims", error: "no answer" }),
+  );
+  world.pool.hooks.before = () => {};
+  world.pool.hooks.after = () => {};
+  expect(await consume(world, "orders")).toMatchObject([{ id: home.id }]);
+});
