@@ -69,19 +69,27 @@ export type Spell = {
 const WRITES = /Put|Update|Delete|Batch.*Statement|Transact/;
 /**
  * The kinds of requests that fail for a while, as they do if one partition is hot or if a deployment has taken away one right.
- * `places`: how the partition keys or the queues are named. `sick`: which share of the moments of the spell they fail.
+ * `places`: how the partition keys or the queues are named. `sick`: in which share of the moments of the spell they fail.
+ * `isLater`: the first such request of a process is answered, and the next ones are over the limit for a while.
  */
-const KINDS = [
+const KINDS: readonly Kind[] = [
   { name: "pauses are not read", operations: /^(GetItem|BatchGetItem)$/, places: /^pause#/, sick: 0.8 },
   { name: "homes are not read", operations: /^BatchGetItem$/, places: /^\d{4}-/, sick: 0.8 },
-  { name: "later pages are not read", operations: /^Query$/, places: /^\d{4}-/, sick: 1 },
+  { name: "later pages are not read", operations: /^Query$/, places: /^\d{4}-/, sick: 1, isLater: true },
+  { name: "later receives fail", operations: /^ReceiveMessage$/, places: /^work$/, sick: 1, isLater: true },
   { name: "buckets are not written", operations: WRITES, places: /^\d{4}-/, sick: 0.8 },
   { name: "keys are not written", operations: WRITES, places: /^(key|once)#/, sick: 1 },
   { name: "dead entries are not written", operations: WRITES, places: /^dead#/, sick: 0.6 },
   { name: "notes are not written", operations: WRITES, places: /^paused#/, sick: 0.8 },
   { name: "letters are not sent", operations: /^SendMessageBatch$/, places: /_dlq$/, sick: 0.6 },
-] as const;
-type Kind = (typeof KINDS)[number];
+];
+type Kind = {
+  readonly name: string;
+  readonly operations: RegExp;
+  readonly places: RegExp;
+  readonly sick: number;
+  readonly isLater?: boolean;
+};
 
 /** What goes wrong at a moment. */
 const BLOWS = [
@@ -229,7 +237,7 @@ export function planOf(
     const own = drawsOf(seed, kind);
     // A key that could not be released is released by an audit, a quarter of an hour later.
     const isEarly = kind === "requests-fail";
-    const from = start + own.next() * span * (isEarly ? 0.3 : 1);
+    const from = start + own.next() * span * (isEarly ? 0.1 : 1);
     const lasts = LASTING_SPELLS.has(kind);
     const drawn = own.next() * (lasts ? Math.max(longest, LASTING) : longest);
     const length = isEarly ? LASTING + drawn : drawn;
@@ -237,7 +245,7 @@ export function planOf(
     const outage = own.chance(0.5) ? HALF_AN_HOUR : length * 6;
     const to = kind === "no-ticks" ? from + outage : Math.min(from + length, calmFrom);
     const [topic, shard] = [own.pick(topics), own.whole(0, settings.shards - 1)];
-    const isDrawn = own.chance(kind === "requests-fail" ? 0.3 : 0.2);
+    const isDrawn = own.chance(kind === "requests-fail" ? 0.4 : 0.2);
     const requests = own.pick(KINDS);
     const which = kind === "requests-fail" ? requests.name : topic;
     const what = `${kind} for ${Math.round((to - from) / 1000)} s (${which})`;
@@ -287,17 +295,16 @@ export function planOf(
     entryFails: () => undefined,
   });
 
-  const pagesRead = new Map<string, number>();
+  const answered = new Map<string, number>();
   /** Lets a request fail, or the entries of a batch, if it is of this kind. */
-  const refuse = ({ name, operations, places, sick }: Kind, fate: Fate, call: Call, now: number): void => {
+  const refuse = ({ operations, places, sick, isLater }: Kind, fate: Fate, call: Call, now: number): void => {
     const isSick = drawsOf(seed, `requests fail ${Math.floor(now / FAILS_FOR)}`).chance(sick);
     if (!isSick || !operations.test(call.operation)) return;
     const named = placesOf(call.input).filter((place) => places.test(place));
-    if (name === "later pages are not read" && named.length > 0) {
-      // The partition answers the first page of a reader, and is then at its limit for a while.
-      const reader = `${call.machine.name} ${named}`;
-      const first = pagesRead.get(reader);
-      if (first === undefined || now - first > FAILS_FOR) return void pagesRead.set(reader, now);
+    if (isLater && named.length > 0) {
+      const caller = `${call.machine.name} ${named}`;
+      const first = answered.get(caller);
+      if (first === undefined || now - first > FAILS_FOR) return void answered.set(caller, now);
     }
     if (named.length > 0) fate.refusal = throttled();
     const { entryFails } = fate;

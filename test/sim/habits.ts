@@ -65,7 +65,7 @@ export function habitOf(seed: number, weather: Weather): Habit {
   const place = draws.pick(PLACES);
   const start = kind === "window" ? place.start : START;
   // One call then pulls one job, unless it is late already. So a burst is late, which only `hurt` weather allows.
-  const pullsOnTime = weather === "hurt" && drawsOf(seed, "pulls on time").chance(0.15);
+  const pullsOnTime = weather === "hurt" && drawsOf(seed, "pulls on time").chance(0.3);
   if (kind !== "window") return { kind, topic, start, pullsOnTime, policy: policyOf(kind, draws) };
   const brief = drawsOf(seed, "brief");
   const shuts = start + draws.whole(-10, 20) * MINUTE;

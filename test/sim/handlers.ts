@@ -31,6 +31,7 @@ export function fatesOf(world: World): (id: string) => Fate {
     const run = (runs.get(id) ?? 0) + 1;
     runs.set(id, run);
     if (world.isOver) return "done";
+    if (run === 1 && world.doomed.has(id)) return "buries";
     // After some runs every job succeeds, so that each history ends.
     if (run > 6 || (world.timeline.now() >= world.plan.calmFrom && run > 2)) return "done";
     const draws = world.draws(`handler ${id} ${run}`);

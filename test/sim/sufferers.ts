@@ -1,18 +1,25 @@
+import { LEAST_RETENTION } from "../../core/constants.ts";
 import { batchNoterOf, noterOf } from "./answers.ts";
 import { deal } from "./clerks.ts";
 import { topicsOf } from "./habits.ts";
 import { REDRIVE_STEPS } from "./menders.ts";
 import type { Answer, Api } from "./platform.ts";
-import { TOPICS, UNTRACKED } from "./topics.ts";
+import { LIMITED, TOPICS, UNTRACKED } from "./topics.ts";
 import type { Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const TRACKED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
-/** Within this time a sweep records that a job is dead because SQS refuses its message. ms. */
-const DEAD_AFTER = 5 * MINUTE;
-const ROUNDS = 3;
+/** Topics without a limit, whose jobs run soon. */
+const PROMPT = TRACKED.filter((topic) => !LIMITED.has(topic));
+/** Seconds: the next sweep sends the job. */
+const SWEPT = 215;
+/** Within this time a job is buried. ms. */
+const DEAD_AFTER = 10 * SECOND;
+const ROUNDS = 4;
+/** How long before the faults the user begins. ms. */
+const BEFORE = 30 * SECOND;
 /** Seconds: each job lies in a bucket of its own. */
 const APART = 70;
 
@@ -28,20 +35,20 @@ export function sufferers(
   const { timeline, plan } = world;
   const spell = plan.spells.find(({ kind }) => kind === "requests-fail");
   const draws = world.draws("sufferers");
-  if (!spell || !draws.chance(0.8) || suppressed.has("sufferer:1")) return () => true;
+  if (!spell || suppressed.has("sufferer:1")) return () => true;
   // In histories of weeks the policy spreads the faults over days.
   if (span > 30 * MINUTE) return () => true;
-  const topic = draws.pick(TRACKED);
+  const topic = draws.pick(PROMPT);
   let isOver = false;
 
   // Not from `world.policy`, because a deployment may have removed the topic for a while.
   const spreadOf = (name: string): number => topicsOf(world.habit)[name]?.spread ?? 0;
   const note = noterOf(world, topic);
-  const file = async (jobs: readonly { topic: string; delay: number; body: object }[]) => {
+  const file = async (jobs: readonly { topic: string; delay: number; body: object }[], token?: string) => {
     const sentAt = timeline.now();
     const spread = Math.max(...jobs.map((job) => spreadOf(job.topic)));
-    const answer = await api("POST", "/jobs/batch", { jobs });
-    return batchNoterOf(note, jobs, spread)(answer, undefined, sentAt)?.flatMap(({ job }) => job ?? []) ?? [];
+    const answer = await api("POST", "/jobs/batch", { jobs }, token ? { "idempotency-key": token } : {});
+    return batchNoterOf(note, jobs, spread)(answer, token, sentAt)?.flatMap(({ job }) => job ?? []) ?? [];
   };
   const put = async (wish: { body: object; delay: number }): Promise<Told | undefined> => {
     const sentAt = timeline.now();
@@ -54,53 +61,56 @@ export function sufferers(
     note(answer, { dueAt }, sentAt, { changed: true });
   };
 
-  const acts: Partial<Record<typeof spell.requests.name, () => Promise<void>>> = {
-    // Files jobs of several topics in one call.
+  const acts: Record<string, () => Promise<void>> = {
+    // A sweep finds jobs of several topics at once.
     "pauses are not read": () =>
-      rounds(30 * SECOND, async () => {
-        await file(TRACKED.map((one) => ({ topic: one, delay: 5, body: { suffered: one } })));
+      rounds(MINUTE, async () => {
+        await file(TRACKED.map((one) => ({ topic: one, delay: SWEPT, body: { suffered: one } })));
       }),
     // Moves jobs of several buckets to one time.
-    "homes are not read": async () => {
-      const told = await file(spaced(5 * 60));
-      const dueAt = new Date(timeline.now() + 4 * MINUTE).toISOString();
-      await Promise.all(told.map(({ id }) => patch(id, dueAt)));
-    },
+    "homes are not read": () =>
+      rounds(MINUTE, async () => {
+        const told = await file(spaced(5 * 60));
+        const dueAt = new Date(timeline.now() + SWEPT * SECOND).toISOString();
+        await Promise.all(told.map(({ id }) => patch(id, dueAt)));
+      }),
     // Files so many jobs of one minute that they take several pages.
     "later pages are not read": () =>
       rounds(2 * MINUTE, async () => {
         const jobs = Array.from({ length: 20 }, (_, n) => ({ topic, delay: 300, body: { suffered: n } }));
         await file(jobs);
       }),
-    "buckets are not written": () =>
+    "later receives fail": () =>
       rounds(MINUTE, async () => {
-        await file(spaced(8 * 60));
-        const far = await put({ body: { suffered: 1 }, delay: 8 * 60 });
-        await deal(world, api, draws, topic);
-        if (!far) return;
-        const over = world.witness.cancelAsked(far.id);
-        const answer = await api("DELETE", `/jobs/${far.id}`);
-        over();
-        if (answer?.status === 200) world.witness.cancelled(answer.body as unknown as Told);
+        await file(
+          Array.from({ length: 10 }, (_, n) => ({ topic: "work", delay: 2, body: { suffered: n } })),
+        );
       }),
+    "buckets are not written": async () => {
+      await file(spaced(10 * 60));
+      const far = await put({ body: { suffered: 1 }, delay: 10 * 60 });
+      await timeline.wait(BEFORE);
+      await Promise.all([deal(world, api, draws, topic), far && cancel(far.id), insist()]);
+    },
     "keys are not written": () =>
       rounds(MINUTE, async () => {
         await put({ body: { suffered: 1 }, delay: 0 });
       }),
-    // A job dies, and is redriven.
+    // A job dies in its handler, and is redriven. Another dies because SQS refuses its text.
     "dead entries are not written": () =>
       rounds(0, async () => {
-        const told = await put({ body: { suffered: 1, text: UNWANTED }, delay: 0 });
-        await timeline.wait(DEAD_AFTER);
+        const told = await die();
+        await timeline.wait(draws.next() * MINUTE);
         world.requests += REDRIVE_STEPS;
-        if (told) await api("POST", `/topics/${topic}/redrive`, { ids: [told.id], delay: 0 });
+        if (told) await api("POST", `/topics/${topic}/redrive`, { ids: [told.id], delay: 60 });
+        await file([{ topic, delay: SWEPT, body: { suffered: 1, text: UNWANTED } }]);
+        await timeline.wait(MINUTE);
       }),
     // A job dies, its key gets another job, and somebody uses SQS's own redrive.
     "letters are not sent": () =>
-      rounds(0, async () => {
-        await put({ body: { suffered: 1, text: UNWANTED }, delay: 0 });
-        await timeline.wait(DEAD_AFTER);
-        await put({ body: { suffered: 2 }, delay: 60 });
+      rounds(MINUTE, async () => {
+        await die();
+        await put({ body: { suffered: 2 }, delay: SWEPT });
         for (let i = 0; i < 4; i++) {
           world.sqs.redrive(topic);
           await timeline.wait(20 * SECOND);
@@ -110,7 +120,7 @@ export function sufferers(
   const act = acts[spell.requests.name];
   if (act)
     timeline.at(
-      spell.from,
+      Math.max(timeline.now(), spell.from - BEFORE),
       () =>
         void act().then(() => {
           isOver = true;
@@ -118,6 +128,28 @@ export function sufferers(
     );
   return () => isOver || !act;
 
+  async function die(): Promise<Told | undefined> {
+    const told = await put({ body: { suffered: 1 }, delay: 2 });
+    if (told) world.doomed.add(told.id);
+    await timeline.wait(DEAD_AFTER);
+    return told;
+  }
+  async function cancel(id: string): Promise<void> {
+    const over = world.witness.cancelAsked(id);
+    const answer = await api("DELETE", `/jobs/${id}`);
+    over();
+    if (answer?.status === 200) world.witness.cancelled(answer.body as unknown as Told);
+  }
+  /** Makes the same call several times. */
+  async function insist(): Promise<void> {
+    // TTL may delete the homes before the calls end.
+    if (world.policy.retention * SECOND < LEAST_RETENTION) return;
+    const jobs = Array.from({ length: 3 }, (_, n) => ({ topic, delay: 0, body: { insisted: n } }));
+    world.witness.repeats.asked(jobs.map(({ body }) => body));
+    await rounds(10 * SECOND, async () => {
+      await file(jobs, "sufferer");
+    });
+  }
   function spaced(from: number) {
     return Array.from({ length: 5 }, (_, n) => ({ topic, delay: from + n * APART, body: { suffered: n } }));
   }

@@ -65,6 +65,8 @@ export type World = {
   /** How many invocations of consumers there were, and how many jobs were in their messages. */
   invocations: number;
   deliveries: number;
+  /** Jobs that their handlers bury. */
+  readonly doomed: Set<string>;
   /** Whether the epilogue has begun: users have finished and faults are over. */
   isOver: boolean;
   /** How many messages SQS refused because of their text. */
@@ -219,6 +221,7 @@ export function worldOf(settings: {
     witness,
     policy,
     machines: new Set(),
+    doomed: new Set(),
     requests: 0,
     allowance: 0,
     invocations: 0,
