@@ -1,28 +1,63 @@
-/** Why no history reaches a place, and the unit test that does: its file, and its title. */
+/** Why histories do not reach a place, and the unit test that does: its file, and its title. */
 type OutOfReach = { readonly why: string; readonly test?: { readonly file: string; readonly title: string } };
 
-/** The places that no history reaches. A place belongs here only if the simulator cannot have the state that leads there. */
+const RARE = "fewer than one in 200 histories reaches it";
+const test = (file: string, title: string) => ({ file: `test/protocol/${file}`, title });
+
+/**
+ * The places that no history reaches, or so few that a campaign of a thousand may reach none. A place belongs here only if a unit test
+ * reaches it.
+ */
 export const OUT_OF_REACH: Readonly<Record<string, OutOfReach>> = {
   "recovery  protocol/file/enqueue-plain.ts sendUnstored": {
     why: "a send answers its failures; it throws only if a unit test lets the process die there",
-    test: {
-      file: "test/protocol/changed-tracking.test.ts",
-      title: "runs a job whose first call died before it sent the job, when the request is repeated",
-    },
+    test: test(
+      "changed-tracking.test.ts",
+      "runs a job whose first call died before it sent the job, when the request is repeated",
+    ),
   },
   "recovery  protocol/hand-over/audit.ts keepOnceItems": {
     why: "an audit prolongs once items only in the few histories of weeks",
-    test: {
-      file: "test/protocol/silent-partitions.test.ts",
-      title: "the partition of an Idempotency-Key whose job is late",
-    },
+    test: test("silent-partitions.test.ts", "the partition of an Idempotency-Key whose job is late"),
   },
   "recovery  protocol/run/claim.ts claim": {
-    why: "a known pause would have to become too old between two claims of one batch, and then be unreadable",
-    test: {
-      file: "test/protocol/run/void-messages.test.ts",
-      title: "the jobs of a batch run although a job of a void message cannot be claimed",
-    },
+    why: "a known pause must become too old between two claims of one batch, and then be unreadable",
+    test: test(
+      "run/void-messages.test.ts",
+      "the jobs of a batch run although a job of a void message cannot be claimed",
+    ),
   },
   "recovery  protocol/send/send.ts sendTopic": { why: "nothing throws there any more: it can be deleted" },
+  "recovery  protocol/hand-over/sweep.ts giveUpOrLookAgain": {
+    why: RARE,
+    test: test("store/unreadable.test.ts", "a death that cannot be recorded keeps no other job waiting"),
+  },
+  "recovery  protocol/store/keys.ts lookAtKeys": {
+    why: RARE,
+    test: test(
+      "repeated-and-late-calls.test.ts",
+      "a look for one cancelled job's key that cannot be filed does not change the answers for the others",
+    ),
+  },
+  "recovery  protocol/store/keys.ts releaseLeftKeys": {
+    why: RARE,
+    test: test(
+      "silent-partitions.test.ts",
+      "the partition of a key that a finished job has not released, and that is released l",
+    ),
+  },
+  "recovery  protocol/run/pull.ts receiveMessages": {
+    why: RARE,
+    test: test(
+      "run/pull.test.ts",
+      "late jobs of a `millisecond` topic are received ten at a time, or one if the second call fails",
+    ),
+  },
+  "recovery  protocol/change/redrive.ts redriveJob": {
+    why: RARE,
+    test: test(
+      "repeated-and-late-calls.test.ts",
+      "one job that cannot be redriven does not hide how many were",
+    ),
+  },
 };
