@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Home, Key } from "../../core/items.ts";
 import { pauseTopic } from "../../protocol/change/pause.ts";
+import { reschedule } from "../../protocol/change/reschedule.ts";
 import { enqueueMany } from "../../protocol/file/enqueue.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
 import { consume } from "../support/consume.ts";
@@ -118,4 +119,21 @@ test("callers that want the key of a job in a bucket without answers cause one r
   await world.pass(MINUTE);
   await expect(take()).rejects.toThrow("gives no answer");
   expect(calls()).toBe(2);
+});
+
+test("a sweep sends the jobs that were moved to one minute, except those whose homes cannot be read", async () => {
+  const world = createWorld({ shards: 1, topics: { t: {} } });
+  await world.tick();
+  const jobs = await fileSpread(world, 6, 60 * MINUTE);
+  const dueAt = world.now() + 10 * MINUTE;
+  for (const { id } of jobs) await reschedule(world.ctx, id, { dueAt });
+  const sick = jobs.filter(({ pk }) => pk === jobs[0]?.pk);
+  const { read } = world.pool;
+  hideReads(world, jobs[0]?.pk ?? "");
+  await world.pass(10 * MINUTE);
+  const sent = new Set(world.visible("t").map(({ id }) => id));
+  expect(jobs.filter(({ id }) => !sent.has(id))).toEqual(sick);
+  world.pool.read = read;
+  await world.pass(5 * MINUTE);
+  expect(new Set(world.visible("t").map(({ id }) => id)).size).toBe(6);
 });

@@ -6,7 +6,7 @@ const test = (file: string, title: string) => ({ file: `test/protocol/${file}`, 
 
 /**
  * The places that no history reaches, or so few that a campaign of a thousand may reach none. A place belongs here only if a unit test
- * reaches it.
+ * reaches it, or if nothing can.
  */
 export const OUT_OF_REACH: Readonly<Record<string, OutOfReach>> = {
   "recovery  protocol/file/enqueue-plain.ts sendUnstored": {
@@ -44,6 +44,13 @@ export const OUT_OF_REACH: Readonly<Record<string, OutOfReach>> = {
     test: test(
       "silent-partitions.test.ts",
       "the partition of a key that a finished job has not released, and that is released l",
+    ),
+  },
+  "recovery  protocol/store/pages.ts homesByBucket": {
+    why: RARE,
+    test: test(
+      "silent-buckets.test.ts",
+      "a sweep sends the jobs that were moved to one minute, except those whose homes cannot be read",
     ),
   },
   "recovery  protocol/run/pull.ts receiveMessages": {
