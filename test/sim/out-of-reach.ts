@@ -53,6 +53,17 @@ export const OUT_OF_REACH: Readonly<Record<string, OutOfReach>> = {
       "a sweep sends the jobs that were moved to one minute, except those whose homes cannot be read",
     ),
   },
+  "recovery  protocol/file/enqueue-batch.ts storeMissing": {
+    why: RARE,
+    test: test(
+      "file/shared-once-items.test.ts",
+      "a repeat of a batch files no missing job that is overdue while",
+    ),
+  },
+  "recovery  protocol/run/pull.ts giveBackUnreceived": {
+    why: RARE,
+    test: test("run/pull.test.ts", "a job that cannot be given back is reported"),
+  },
   "recovery  protocol/run/pull.ts receiveMessages": {
     why: RARE,
     test: test(

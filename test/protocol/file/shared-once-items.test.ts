@@ -189,6 +189,21 @@ function withBatch(job: Partial<NewJob>, at: number): Partial<NewJob> {
   return job.once ? { ...job, once: { ...job.once, batch: { token: "t§batch", at } } } : job;
 }
 
+it("a repeat of a batch files no missing job that is overdue while no look can be filed, and a later repeat does", async () => {
+  const world = createWorld();
+  const overdue = [{ delay: SECOND }, { delay: 2 * SECOND }];
+  await dieBeforeHomes(world, overdue);
+  await world.pass(MINUTE, { ticks: false });
+  world.pool.hooks.before = ({ operation, keys }) => {
+    if (operation === "insert" && keys.some(({ sk }) => sk.endsWith("#look"))) throw new Error("no answer");
+  };
+  expect(outcomesOf(await file(world, overdue))).toEqual(["unavailable", "unavailable"]);
+  expect(homes(world)).toEqual([]);
+  delete world.pool.hooks.before;
+  expect(outcomesOf(await file(world, overdue))).toEqual(["replayed", "replayed"]);
+  expect(homes(world)).toHaveLength(2);
+});
+
 describe("a repeat of a batch while reads fail files no job a second time,", () => {
   const kinds = [
     ["of the batch's once item", /§batch$/],

@@ -42,7 +42,8 @@ describe("pull", () => {
     expect(await world.home(id)).toMatchObject({ state: "running", attempt: 1 });
   });
 
-  it("a job whose claim is known too late for the call is given back, and no attempt is counted", async () => {
+  /** One call receives two jobs. `answer` lets it know of its claim of the second, after it has ended. */
+  async function receiveTooSlowly() {
     const world = createWorld();
     const soon = await world.file({ topic: "work" });
     const late = await world.file({ topic: "work", maxAttempts: 1 });
@@ -67,8 +68,27 @@ describe("pull", () => {
     const asked = { max: 10, waitSeconds: 0 };
     expect(await receive({ ...world.ctx, pool }, "work", asked, timers)).toMatchObject([{ id: soon.id }]);
     expect(await world.home(late.id)).toMatchObject({ state: "running", attempt: 1 });
-    answered.resolve();
+    return { world, late, answer: answered.resolve };
+  }
+
+  it("a job whose claim is known too late for the call is given back, and no attempt is counted", async () => {
+    const { world, late, answer } = await receiveTooSlowly();
+    answer();
     await expect.poll(() => world.home(late.id)).toMatchObject({ state: "scheduled", attempt: 0 });
+  });
+
+  it("a job that cannot be given back is reported, and its run counts as crashed", async () => {
+    const { world, late, answer } = await receiveTooSlowly();
+    world.pool.hooks.before = ({ operation }) => {
+      if (operation === "read" || operation === "change") throw new Error("no answer");
+    };
+    answer();
+    const what = "giving back a job that no caller received";
+    await expect.poll(() => world.events).toContainEqual(expect.objectContaining({ type: "trouble", what }));
+    delete world.pool.hooks.before;
+    await world.pass(HOUR);
+    await pull(world);
+    expect(await world.home(late.id)).toMatchObject({ state: "dead", attempt: 1 });
   });
 
   it.each([
