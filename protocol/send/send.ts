@@ -118,21 +118,10 @@ async function sendTopic(
   outcomes: Map<string, Sent>,
 ): Promise<void> {
   const now = ctx.clock();
+  const policy = policyOf(ctx, topic);
   const packsBy = (policy: TopicPolicy, some: readonly Home[]): Pack[] =>
     packsOf(topic, policy, some, now, ctx.sizes.packBytes);
-  let policy: TopicPolicy;
-  let packs: Pack[];
-  try {
-    policy = policyOf(ctx, topic);
-    packs = packsBy(policy, homes);
-  } catch (error) {
-    // If a topic's settings are invalid, only this topic's jobs fail.
-    const reason = messageOf(error);
-    for (const { id } of homes) outcomes.set(id, { outcome: "failing", reason });
-    ctx.report({ type: "hand-over-failed", topic, jobs: homes.length, reason });
-    return;
-  }
-  const packed = await sendPacks(ctx, topic, policy, packs);
+  const packed = await sendPacks(ctx, topic, policy, packsBy(policy, homes));
   // rule: refused-pack-sent-one-by-one
   // SQS may refuse a message because of the text of one of its jobs. So each job of that message is sent alone.
   const refused = packed.filter(({ pack, sent }) => sent.outcome === "refused" && pack.homes.length > 1);
