@@ -85,13 +85,12 @@ async function handOverAgain(
   hasLimit: boolean,
 ): Promise<Set<string>> {
   const tracked = jobs.filter((job) => !job.untracked);
-  const readAt = ctx.clock();
   const waiting = (await readHomesApart(ctx, tracked)).flatMap(([{ revision }, read]) =>
     read.is === "found" && read.value.state === "scheduled" && read.value.revision === revision
       ? read.value
       : [],
   );
   // If the limit gave a job a start that has just passed, `send` alone would leave the job to the sender that gave the start.
-  const outcomes = await (hasLimit ? sendWithNewStarts(ctx, waiting, readAt) : send(ctx, waiting));
+  const outcomes = await (hasLimit ? sendWithNewStarts(ctx, waiting) : send(ctx, waiting));
   return new Set(waiting.flatMap(({ id }) => (isHandedOver(outcomes.get(id)) ? id : [])));
 }

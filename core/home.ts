@@ -32,21 +32,6 @@ export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">
   return Math.max(dueAt, heldUntil ?? dueAt);
 }
 
-/**
- * Answers the `heldFrom` of a job that is given a new start `now`: `dueAt` plus all the time by which the job is late so far. Time
- * in a hold does not count. The time since the job's last start counts, except the time in which its topic was paused.
- *
- * @param now ms since the epoch
- * @param paused for how many ms the topic was paused since the job's last start
- */
-export function heldFromAt(
-  home: Pick<Home, "dueAt" | "heldFrom" | "heldUntil">,
-  now: number,
-  paused: number,
-): number {
-  return Math.max(home.dueAt, home.heldFrom ?? home.dueAt) + Math.max(now - startsAt(home) - paused, 0);
-}
-
 /** Says whether a job has expired by any machine's clock, so that no consumer runs it any more. */
 export function hasExpired(
   { wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head,

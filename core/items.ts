@@ -42,12 +42,8 @@ type Asked = KeptOptions & {
 type Start = {
   /** When the job is due: the time of its next run, or of its last. */
   dueAt: number;
-  /**
-   * The start that a pause, a limit or a window gave the job. Only this hold delays the job from `heldFrom` to `heldUntil`, so this
-   * time does not count as lateness.
-   */
+  /** The start that a pause, a limit or a window gave the job. The time before it does not count as lateness. */
   heldUntil?: number;
-  heldFrom?: number;
   /** Set if a schedule that promotes the job was requested. The schedule may be missing. */
   hasSchedule?: true;
 };
@@ -57,8 +53,6 @@ type Claim = {
   token: string;
   leaseEnd: number;
   claimedAt: number;
-  /** For how long the job's topic was paused while the job lay in its queue, from its start to its claim: ms. Absent: not at all. */
-  pausedMs?: number;
   /**
    * When an event asked for a cancel during the job's run. The job does not run again, however that run ends, unless a call or
    * an event with `keep` lifts the cancel, or a caller moves or replaces the job after a crash.
@@ -69,7 +63,6 @@ type Claim = {
 type NoClaim = {
   token?: never;
   leaseEnd?: never;
-  pausedMs?: never;
   cancelAskedAt?: never;
   /** When the job was claimed before its last move. */
   claimedAt?: number;
@@ -232,8 +225,6 @@ export type DeadEntry = Key & { v: number; id: string; revision: number; expires
  * absent as long as the configured number was never changed, or if an earlier version wrote the item. Then writers file into all shards.
  */
 export type Meta = Key & { v: number; shards: number; filed?: number };
-/** A time in which a topic was paused. `startsBefore`: the pause held only jobs that were to start before this time. */
-export type PauseSpan = { since: number; until: number; startsBefore?: number };
 /** A topic that is paused. While it is `resuming`, releases still send jobs that were parked. */
 export type Pause = Key & {
   v: number;
@@ -256,8 +247,6 @@ export type Pause = Key & {
   /** How many starts in each second earlier rates have given, up to the time `givenUntil`. Jobs keep these starts. */
   givenRate?: number;
   givenUntil?: number;
-  /** When the topic was paused before. */
-  earlier?: PauseSpan[];
   /** Set when the pause is over: all jobs that it parked were sent. */
   expiresAt?: number;
 };
@@ -267,10 +256,6 @@ export type Parked = Key & {
   id: string;
   /** The job's revision when it was parked. It shows a release whether the job was moved since. */
   revision: number;
-  /** Since when the job waits for the resume or the start. Absent: since its due time. */
-  from?: number;
-  /** When the job was to start, at the time it was parked. Absent: at its due time. */
-  start?: number;
   /** Up to when the job can use a start. Absent: always. */
   last?: number;
 };
@@ -436,10 +421,8 @@ export function parseNote(item: Item): Parked | undefined {
   const { pk, sk, v } = item;
   const [, id = "", revision] = NOTE_KEY.exec(sk) ?? [];
   if (!isJobId(id)) return undefined;
-  const from = "from" in item && typeof item.from === "number" ? { from: item.from } : {};
-  const start = "start" in item && typeof item.start === "number" ? { start: item.start } : {};
   const last = "last" in item && typeof item.last === "number" ? { last: item.last } : {};
-  return { pk, sk, v, id, revision: Number(revision), ...from, ...start, ...last };
+  return { pk, sk, v, id, revision: Number(revision), ...last };
 }
 
 /**

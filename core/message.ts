@@ -23,9 +23,8 @@ export type MessageJob = CarriedOptions & {
   expiresAt?: string;
   /** The job's key, if it has one: a settle then knows of the key item without a read. */
   key?: string;
-  /** ISO 8601, UTC: the start that a pause, a limit or a window gave the job. Only this hold delays the job after `heldFrom`. */
+  /** ISO 8601, UTC: the start that a pause, a limit or a window gave the job. */
   heldUntil?: string;
-  heldFrom?: string;
   /** ISO 8601, UTC: when the message was sent. If the job was sent again unchanged: when its first message was sent. */
   sentAt?: string;
   /** As the home's `restarts`. Absent: never. */
@@ -52,7 +51,7 @@ export type Message = {
  */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
-  const { heldFrom, heldUntil, restarts, untracked } = home;
+  const { heldUntil, restarts, untracked } = home;
   const time = new Date(dueAt).toISOString();
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   for (const name of CARRIED_OPTIONS)
@@ -60,7 +59,6 @@ export function jobText(home: Home, sentAt?: string): string {
   if (expiresAfter !== undefined) text += `,"expiresAt":"${new Date(wantedAt + expiresAfter).toISOString()}"`;
   if (key !== undefined) text += `,"key":${toJson(key)}`;
   if (heldUntil !== undefined) text += `,"heldUntil":"${new Date(heldUntil).toISOString()}"`;
-  if (heldFrom !== undefined) text += `,"heldFrom":"${new Date(heldFrom).toISOString()}"`;
   if (sentAt !== undefined) text += `,"sentAt":"${sentAt}"`;
   if (restarts !== undefined) text += `,"restarts":${restarts}`;
   if (untracked !== undefined) text += `,"untracked":true`;
@@ -102,14 +100,6 @@ export function startOf({ dueAt, heldUntil = dueAt }: Pick<MessageJob, "dueAt" |
 /** Says whether a message's job is past its own `expiresAfter` by this clock. `now`: ms since the epoch. */
 export function isPastExpiry({ expiresAt }: Pick<MessageJob, "expiresAt">, now: number): boolean {
   return expiresAt !== undefined && now > Date.parse(expiresAt);
-}
-
-/** Answers how many ms late the job of a message was before a hold gave it its start. */
-export function latenessBeforeHold({
-  dueAt,
-  heldFrom = dueAt,
-}: Pick<MessageJob, "dueAt" | "heldFrom">): number {
-  return Math.max(Date.parse(heldFrom) - Date.parse(dueAt), 0);
 }
 
 /** Answers the `heldUntil` of a message's job as its home has it, in ms since the epoch. */
@@ -174,7 +164,6 @@ function isMessageJob(value: unknown): value is MessageJob {
     (expiresAt === undefined || isTime(expiresAt)) &&
     CARRIED_OPTIONS.every((name) => optionTrouble(name, job[name]) === undefined) &&
     (job.heldUntil === undefined || isTime(job.heldUntil)) &&
-    (job.heldFrom === undefined || isTime(job.heldFrom)) &&
     (job.sentAt === undefined || isTime(job.sentAt)) &&
     (job.restarts === undefined || isCount(job.restarts)) &&
     (job.receives === undefined || isCount(job.receives)) &&

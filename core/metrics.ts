@@ -22,7 +22,8 @@ export const METRICS = {
   Held: {
     unit: "Milliseconds",
     by: "topic",
-    meaning: "how much later a pause, `maxPerSecond` or a `window` made a first attempt",
+    meaning:
+      "how long after `dueAt` the start lay that a pause, `maxPerSecond` or a `window` gave a first attempt",
   },
   "Dropped-finished": {
     unit: "Count",

@@ -41,7 +41,6 @@ const LONGEST_NAME = 512;
 const TIMES = ["dueAt", "wantedAt", "createdAt"] as const;
 const TIMES_IF_ANY = [
   "heldUntil",
-  "heldFrom",
   "leaseEnd",
   "claimedAt",
   "finishedAt",
@@ -52,7 +51,7 @@ const TIMES_IF_ANY = [
   "postponeUntil",
 ] as const;
 const COUNTS = ["revision", "attempt"] as const;
-const COUNTS_IF_ANY = ["restarts", "expiresAt", "pausedMs"] as const;
+const COUNTS_IF_ANY = ["restarts", "expiresAt"] as const;
 
 /** The largest time that a `Date` can hold, ms since the epoch. */
 const LATEST = 8.64e15;

@@ -39,14 +39,12 @@ const LAST_RUN = [
   "cancelAskedAt",
   "finishedAt",
   "expiresAt",
-  "heldFrom",
   "heldUntil",
-  "pausedMs",
 ] as const;
 /** What a caller or an event may give a job anew. */
 const ASKED = [
   ...["body", "wantedAt", "eventAt", "postponeUntil", "hasSchedule", "hasRun", "restarts"],
-  ...["bulk", "calls", "once", "lastError", "heldFrom", "heldUntil"],
+  ...["bulk", "calls", "once", "lastError", "heldUntil"],
 ] as const satisfies (keyof Home)[];
 // rule: run-ends-as-its-cancel-was-read
 const RUN_AS_READ = ["token", "revision", "cancelAskedAt"] as const;
@@ -87,7 +85,7 @@ export const CHANGES = {
     by: "a tick, a sender or a consumer",
     when: "a pause, a limit or a window gives the job a start; revision + 1 if the job may be in a queue",
     asRead: ["revision", "heldUntil"],
-    sets: ["heldFrom", "heldUntil"],
+    sets: ["heldUntil"],
     may: ["revision"],
   },
   keep: { ...KEEP, from: "scheduled", when: "a call finds the job under its key, and keeps it" },
@@ -99,7 +97,7 @@ export const CHANGES = {
     // rule: claim-by-revision
     asRead: ["revision"],
     sets: ["token", "leaseEnd", "claimedAt", "attempt"],
-    may: ["sentAt", "pausedMs"],
+    may: ["sentAt", "heldUntil"],
   },
   cancel: {
     from: "scheduled",

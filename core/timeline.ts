@@ -34,14 +34,12 @@ export function timelineOf(home: Home): Happening[] {
 }
 
 /** Answers the message that reached a consumer since the last move, and the run that it started. */
-function runOf({ sentAt, claimedAt, token, pausedMs = 0, ...home }: Home): LogEntry[] {
+function runOf({ sentAt, claimedAt, token, ...home }: Home): LogEntry[] {
   const isRun = token !== undefined && claimedAt !== undefined;
   const attempt = isRun ? home.attempt : home.attempt + 1;
   const sent: LogEntry[] = sentAt === undefined ? [] : [{ what: "sent", at: sentAt, attempt }];
   if (!isRun) return sent;
-  // The job was already late by `lost` when a hold gave it a new start.
-  const lost = Math.max((home.heldFrom ?? home.dueAt) - home.dueAt, 0);
-  const late = lost + Math.max(claimedAt - startsAt(home) - pausedMs, 0);
+  const late = Math.max(claimedAt - startsAt(home), 0);
   return [...sent, { what: "claimed", at: claimedAt, attempt, late }];
 }
 

@@ -251,7 +251,7 @@ export type TopicSettings<Duration> = {
   /**
    * What happens to a job that would start more than `after` late (1 second to 10 years), in any attempt. `run`: the job runs.
    * `skip`: the job ends as `cancelled`. `expire`: the job ends as `expired`. Its `lastError` says why. A wait for a pause, a rate
-   * limit or a window is not lateness. Only for a tracked topic.
+   * limit or a window is not lateness, and neither is the time by which the job was late before that wait. Only for a tracked topic.
    *
    * @default the job runs
    */

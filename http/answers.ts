@@ -32,7 +32,6 @@ const jobSummary = answer(
     createdAt: time,
     claimedAt: z.exactOptional(time),
     finishedAt: z.exactOptional(time),
-    heldFrom: z.exactOptional(time),
     heldUntil: z.exactOptional(
       time.check(
         z.meta({

@@ -32,10 +32,9 @@ export function summaryOf(ctx: Context, home: Head): JobSummary {
   };
 }
 
-/** When a pause, a limit or a window held the job. Empty if it never waited. */
-function heldOf({ heldFrom, heldUntil }: Head): Pick<JobSummary, "heldFrom" | "heldUntil"> {
-  if (heldFrom === undefined || heldUntil === undefined || heldUntil <= heldFrom) return {};
-  return { heldFrom: iso(heldFrom), heldUntil: iso(heldUntil) };
+/** The start that a pause, a limit or a window gave the job. Empty if the job never waited for one. */
+function heldOf({ dueAt, heldUntil = dueAt }: Head): Pick<JobSummary, "heldUntil"> {
+  return heldUntil > dueAt ? { heldUntil: iso(heldUntil) } : {};
 }
 
 /** A whole job. `parseJson` has checked the numbers of its body when the job was filed, so `JSON.parse` alters none. */

@@ -23,7 +23,7 @@ export type ProtocolEvent =
       dueAt: number;
       /** How long after `dueAt` the job started. */
       lateMs: number;
-      /** For how much of `lateMs` a pause, a limit or a window held the job. */
+      /** How much of `lateMs` lies before the last start that a pause, a limit or a window gave the job. */
       heldMs: number;
     }
   | { type: "paused" | "resumed"; topic: string }

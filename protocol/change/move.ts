@@ -20,7 +20,7 @@ export type Move = Moving & {
   /** ms since the epoch. A time in the past becomes now, because a look in the past might lie behind the audit's cursor. */
   dueAt: number;
   /** The hold that the job keeps, if the hold is not over. `dueAt` is then kept as well, even in the past. */
-  hold?: Pick<Home, "heldFrom" | "heldUntil">;
+  hold?: Pick<Home, "heldUntil">;
   /**
    * The job keeps its turn among other jobs: an overdue job keeps its due time, and a start that a limit has given stays, even
    * one that has just come. With a new due time at each call, callers whose clocks are ahead would postpone the job for ever.
@@ -58,10 +58,8 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const now = ctx.clock();
   const by = now + (request.patience ?? WRITER_DEADLINE);
   const { keepsTurn = false } = request;
-  const { heldFrom, heldUntil } = keepsTurn ? home : (request.hold ?? {});
-  const hold = heldFrom !== undefined &&
-    heldUntil !== undefined &&
-    heldUntil > (keepsTurn ? now - BOOKED_FOR : now) && { heldFrom, heldUntil };
+  const { heldUntil } = keepsTurn ? home : (request.hold ?? {});
+  const hold = heldUntil !== undefined && heldUntil > (keepsTurn ? now - BOOKED_FOR : now) && { heldUntil };
   // rule: no-move-into-the-past
   const dueAt = movedDueAt(home, request, hold !== false, now);
   // The start is not in the past, because neither a sweep nor an audit would find a look behind the audit's cursor.

@@ -7,8 +7,7 @@ import {
 } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { ITEM_VERSION, PAUSED_TOPICS, type Pause, pausedTopicKey, pauseKey } from "../../core/items.ts";
-import { isPauseOver, spansAfter } from "../../core/pauses.ts";
-import { expireKnownPause } from "../gate/known-pauses.ts";
+import { expireKnownPause, isPauseOver } from "../gate/known-pauses.ts";
 import { policyOf } from "../policy.ts";
 import type { Attribute, Context } from "../ports.ts";
 import { listedTopics, listTopic } from "../store/listed-topics.ts";
@@ -46,7 +45,7 @@ export async function pauseTopic(ctx: Context, topic: string): Promise<Pause> {
     if (!found) return { set: paused, remove: [] };
     // If a resume is not over yet, the record of the starts that it has given stays: the next resume may go on at the same rate.
     const remove = isPauseOver(found) ? ["expiresAt", ...RATE_ATTRIBUTES] : [];
-    return { set: { ...paused, earlier: spansAfter(found, now) }, remove };
+    return { set: paused, remove };
   };
   const paused = await changePause(ctx, topic, wanted);
   if (!paused)

@@ -8,8 +8,6 @@ import { changeApart, insertApart } from "../store/write-apart.ts";
 /** A waiting job and the start that it is given. */
 export type GivenStart = {
   readonly home: Home;
-  /** Since when the job waits only for this start: ms since the epoch. */
-  readonly from: number;
   /** When the job may start: ms since the epoch. */
   readonly until: number;
 };
@@ -65,8 +63,8 @@ async function writeStarts(
   more: (hold: GivenStart) => { revision?: number },
 ): Promise<StartOutcome[]> {
   const changes = holds.map((one) => {
-    const { home, from, until } = one;
-    return changeOf("hold", home, { heldFrom: from, heldUntil: until, ...more(one) });
+    const { home, until } = one;
+    return changeOf("hold", home, { heldUntil: until, ...more(one) });
   });
   const outcomes = await changeApart(ctx, changes, by);
   const refused = holds.filter((_, i) => outcomes[i] === "refused");

@@ -1,20 +1,13 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
-import { type Head, type Home, type Pause, pauseKey } from "../../core/items.ts";
-import {
-  heldUntilOf,
-  isPastExpiry,
-  latenessBeforeHold,
-  type MessageJob,
-  startOf,
-} from "../../core/message.ts";
-import { pausedFor } from "../../core/pauses.ts";
+import type { Head, Home } from "../../core/items.ts";
+import { heldUntilOf, isPastExpiry, type MessageJob } from "../../core/message.ts";
 import { changeOf } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
 import { endAt, policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { releaseKey } from "../store/keys.ts";
-import { requireReadable } from "../store/unreadable.ts";
 import { changeApart } from "../store/write-apart.ts";
+import { lateSince } from "./known-pauses.ts";
 
 /** A job that is ended instead of run, because its message came too late. `state`: how it ends. */
 export type TooLate = { job: MessageJob; state: "expired" | "cancelled"; why: string };
@@ -27,33 +20,21 @@ export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[]
 }
 
 /**
- * Selects the jobs that are later than their topic's `ifLate` allows. The time for which a pause, a limit or a window held a job is
- * no lateness.
+ * Selects the jobs that are later than their topic's `ifLate` allows. A job is late since the last start that the queue gave it.
  * @param now ms since the epoch
- * @throws if the pool does not answer whether the topic was paused
  */
-export async function findTooLate(
+export function findTooLate(
   ctx: Context,
   topic: string,
   jobs: readonly MessageJob[],
   now: number,
-): Promise<TooLate[]> {
+): TooLate[] {
   const { ifLate } = policyOf(ctx, topic);
   if (!ifLate) return [];
-  // rule: lateness-from-the-start
-  const perhaps = jobs.filter((job) => now - startOf(job) + latenessBeforeHold(job) > ifLate.after * 1000);
-  if (perhaps.length === 0) return [];
-  // A job's message may have lain in the queue during pauses. No process looked at the job then, so the job's hold does not contain
-  // these pauses.
-  const [read] = (await ctx.pool.read([pauseKey(topic)])) as [Pause | undefined];
-  const pause = requireReadable(read, `the pause of topic ${topic}`);
-  return perhaps.flatMap((job) => {
-    const start = startOf(job);
-    // rule: paused-time-is-no-lateness
-    // `latenessBeforeHold` does not contain the time of earlier pauses: that time was left out when the job was given its hold.
-    const lateBy = now - start - pausedFor(pause, start, now) + latenessBeforeHold(job);
-    if (lateBy <= ifLate.after * 1000) return [];
-    const why = `it would have started ${lateBy / 1000} s late, and its topic allows ${ifLate.after} s`;
+  return jobs.flatMap((job) => {
+    const late = now - lateSince(ctx, topic, job);
+    if (late <= ifLate.after * 1000) return [];
+    const why = `it would have started ${late / 1000} s late, and its topic allows ${ifLate.after} s`;
     return { job, state: ifLate.do === "skip" ? "cancelled" : "expired", why };
   });
 }

@@ -1,8 +1,7 @@
 import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
 import { asError } from "../../core/errors.ts";
-import { heldFromAt, startsAt } from "../../core/home.ts";
-import { type Home, type Limited, limitedKey, type Pause, pauseKey } from "../../core/items.ts";
-import { isPauseOver, pausedFor } from "../../core/pauses.ts";
+import { type Limited, limitedKey, type Pause, pauseKey } from "../../core/items.ts";
+import { type MessageJob, startOf } from "../../core/message.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { isLimited } from "../policy.ts";
 import type { Context, Pool } from "../ports.ts";
@@ -11,14 +10,10 @@ import { createSilences } from "../store/silence.ts";
 
 /** What this process has read last about a topic. Times are ms since the epoch. */
 type Known = {
-  /** The topic's pause. `undefined` if it has none, or a newer version wrote it. */
+  /** The topic's pause. A newer version may have written it. */
   pause: Pause | undefined;
-  /** The pause holds the jobs that start before this time (`pauseBounds`). */
-  before: number;
   /** The pool's item `limited` for a topic whose policy has a limit. */
   limited: Limited | undefined;
-  /** When the pause was lifted, if the topic is still being resumed. */
-  resumedAt: number | undefined;
   readAt: number;
 };
 const known = new WeakMap<Pool, Map<string, Known>>();
@@ -28,6 +23,11 @@ type Refresh = { readonly begun: number; readonly end: Promise<void> };
 const refreshing = new WeakMap<Pool, Map<string, Refresh>>();
 /** Topics whose pauses could not be read while the pauses of others could. */
 const silences = createSilences(BUCKET);
+
+/** Says whether a pause is over: all jobs that it held were sent. From then on its item only says when consumers had followed the resume. */
+export function isPauseOver({ expiresAt }: Pause): boolean {
+  return expiresAt !== undefined;
+}
 
 /** The bound of a pause that holds all jobs of its topic. */
 export const HOLDS_ALL = Number.POSITIVE_INFINITY;
@@ -52,7 +52,7 @@ export async function pauseBounds(ctx: Context, topics: readonly string[]): Prom
   // be read.
   if (stale.length === 1 && only !== undefined) await refreshTogether(ctx, only);
   else await refreshPauses(ctx, stale);
-  return new Map(unique.map((topic) => [topic, known.get(ctx.pool)?.get(topic)?.before ?? HOLDS_NONE]));
+  return new Map(unique.map((topic) => [topic, boundOf(known.get(ctx.pool)?.get(topic)?.pause)]));
 }
 
 /** Answers the time before which one topic's pause holds jobs, as `pauseBounds`. */
@@ -103,16 +103,12 @@ async function refreshPauses(ctx: Context, topics: readonly string[]): Promise<v
   const cache = known.get(ctx.pool) ?? new Map<string, Known>();
   known.set(ctx.pool, cache);
   for (const [i, topic] of topics.entries())
-    cache.set(topic, {
-      pause: readableOf(pauses[i]),
-      before: boundOf(pauses[i]),
-      limited: limits.get(topic),
-      resumedAt: resumedAt(pauses[i]),
-      readAt,
-    });
+    cache.set(topic, { pause: pauses[i], limited: limits.get(topic), readAt });
 }
 
-function readableOf(pause: Pause | undefined): Pause | undefined {
+/** Answers a topic's pause as it was read last. `undefined`: the topic has none, or a newer version wrote it. */
+function knownPause(ctx: Context, topic: string): Pause | undefined {
+  const pause = known.get(ctx.pool)?.get(topic)?.pause;
   return pause && layoutTrouble(pause) === undefined ? pause : undefined;
 }
 
@@ -123,12 +119,6 @@ function boundOf(pause: Pause | undefined): number {
   if (pause && isPauseOver(pause)) return HOLDS_NONE;
   if (pause?.state === "paused") return HOLDS_ALL;
   return pause?.rate === undefined ? HOLDS_NONE : pause.changedAt;
-}
-
-function resumedAt(pause: Pause | undefined): number | undefined {
-  if (!pause || layoutTrouble(pause) !== undefined || pause.state === "paused" || isPauseOver(pause))
-    return undefined;
-  return pause.liftedAt ?? pause.changedAt;
 }
 
 /**
@@ -194,13 +184,11 @@ export async function limitedNow(ctx: Context, topic: string): Promise<Limited |
   return knownLimited(ctx, topic);
 }
 
-/**
- * Answers when the pause of a topic was lifted (ms since the epoch), as it was read at most `PAUSE_KNOWN_FOR` ago. `undefined` if
- * the topic is not being resumed.
- */
-export async function knownResume(ctx: Context, topic: string): Promise<number | undefined> {
+/** Says whether a topic is being resumed, as its pause was read at most `PAUSE_KNOWN_FOR` ago. */
+export async function isResuming(ctx: Context, topic: string): Promise<boolean> {
   await pauseBounds(ctx, [topic]);
-  return known.get(ctx.pool)?.get(topic)?.resumedAt;
+  const pause = knownPause(ctx, topic);
+  return pause?.state === "resuming" && !isPauseOver(pause);
 }
 
 /**
@@ -209,20 +197,17 @@ export async function knownResume(ctx: Context, topic: string): Promise<number |
  */
 export async function knownFollowedAt(ctx: Context, topic: string): Promise<number> {
   await pauseBounds(ctx, [topic]);
-  return known.get(ctx.pool)?.get(topic)?.pause?.followedAt ?? HOLDS_NONE;
+  return knownPause(ctx, topic)?.followedAt ?? HOLDS_NONE;
 }
 
 /**
- * Answers the `heldFrom` of a job that is given a new start now (`heldFromAt`). Uses the topic's pauses as this process has read
- * them last, and reads nothing: a process that hands jobs over has just read the pauses.
+ * Answers since when the job of a message is late, in ms since the epoch: since the last start that the queue gave the job. The moment at
+ * which consumers followed the last resume is such a start too, because the message may have waited in its queue during the pause. Uses
+ * the pause as this process has read it last, and reads nothing: a claim has just read the pause.
  */
-export function heldFromNow(ctx: Context, home: Home, now: number): number {
-  return heldFromAt(home, now, pausedSince(ctx, home.topic, startsAt(home), now));
-}
-
-/** Answers for how many ms from `start` to `now` a topic's pauses held its jobs, by the pauses as this process has read them last. */
-export function pausedSince(ctx: Context, topic: string, start: number, now: number): number {
-  return pausedFor(known.get(ctx.pool)?.get(topic)?.pause, start, now);
+export function lateSince(ctx: Context, topic: string, job: MessageJob): number {
+  // rule: late-since-the-last-start
+  return Math.max(startOf(job), knownPause(ctx, topic)?.followedAt ?? 0);
 }
 
 /**
@@ -242,7 +227,7 @@ export function expireKnownPause(ctx: Context, topic: string): void {
  * wrote the pause. The last case is reported.
  */
 export async function readPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
-  const pauses = await storedPauses(ctx, topics);
+  const pauses = (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
   return pauses.map((pause, i) => {
     const error = pause && layoutTrouble(pause);
     if (error !== undefined)
@@ -266,8 +251,4 @@ export async function readPausesApart(ctx: Context, topics: readonly string[]): 
       }),
     );
   }
-}
-
-async function storedPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
-  return (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
 }

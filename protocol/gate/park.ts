@@ -9,7 +9,7 @@ import type { Context, Deadline } from "../ports.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { askUnlessSilent } from "../store/silence.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
-import { HOLDS_ALL, heldFromNow, pauseBound, pauseBounds, pauseBoundsNow } from "./known-pauses.ts";
+import { HOLDS_ALL, pauseBound, pauseBounds, pauseBoundsNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 
 /** Runs the writes of a topic's notes, by the topic's name. */
@@ -51,7 +51,7 @@ export async function park(ctx: Context, topic: string, homes: readonly Home[]):
   if (held.length === 0) return { parked: new Set(), spare: new Map() };
   const own = await askNotes(ctx, topic, () => noteParked(ctx, held, by));
   // A resume may have read the notes before this call wrote its own. So the pause is read again: jobs that it no longer holds are
-  // not parked. A job that had a note before stays parked: a release sends the job, and only the note says since when the job waits.
+  // not parked. A job that had a note before stays parked: a release gives it a new start, from which its lateness counts.
   const boundsNow = await pauseBoundsNow(ctx, [topic]);
   const parked = held.filter((home) => !own.has(home) || isBehindPause(home, boundsNow));
   if (parked.length > 0) ctx.report({ type: "parked", topic, jobs: parked.length });
@@ -97,11 +97,10 @@ function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean
  * that this call wrote, by their jobs.
  */
 async function noteParked(ctx: Context, homes: readonly Home[], by: number): Promise<Map<Home, Parked>> {
-  const now = ctx.clock();
   const notes = homes.map((home): Parked => {
     const { id, revision, expiresAfter } = home;
     const last = expiresAfter === undefined ? {} : { last: lastStart(home) };
-    return { ...parkedKey(home), v: ITEM_VERSION, id, revision, ...heldSince(ctx, home, now), ...last };
+    return { ...parkedKey(home), v: ITEM_VERSION, id, revision, ...last };
   });
   // rule: parked-job-has-a-note
   const outcomes = await ctx.pool.insert(notes, by);
@@ -109,15 +108,6 @@ async function noteParked(ctx: Context, homes: readonly Home[], by: number): Pro
   const own = new Map<Home, Parked>();
   for (const [i, note] of notes.entries()) if (outcomes[i] === "inserted") own.set(homes[i] as Home, note);
   return own;
-}
-
-/**
- * Answers the `from` and `start` of a job's note, each only if it is later than `dueAt`. The hold of a late job counts from now:
- * the time by which the job was late before stays lateness.
- */
-function heldSince(ctx: Context, home: Home, now: number): { from?: number; start?: number } {
-  const [from, start] = [heldFromNow(ctx, home, now), startsAt(home)];
-  return { ...(from > home.dueAt && { from }), ...(start > home.dueAt && { start }) };
 }
 
 /**

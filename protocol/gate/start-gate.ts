@@ -8,7 +8,7 @@ import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
 import { type GivenStart, moveToStarts, noteStarts, type StartOutcome } from "./given-starts.ts";
-import { heldFromNow, knownFollowedAt, knownLimited, limitedNow } from "./known-pauses.ts";
+import { knownFollowedAt, knownLimited, limitedNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 import { park } from "./park.ts";
 
@@ -27,14 +27,15 @@ export type Gated = {
   spare: ReadonlyMap<string, Parked>;
 };
 
+/** A job that starts this long after its own time is late: ms. */
+const LATE = 1000;
+
 /** What a sweep, an audit or a consumer knows about the jobs of limited topics that it sends. The sets contain the jobs' ids. */
 export type KnownJobs = {
   /** The jobs that wait for a release. Absent: the gate reads the notes of the jobs with `spare`. */
   readonly parked?: ReadonlySet<string>;
   /** The jobs whose messages lie in the queue, because consumers are behind. They are sent once more, and get no other start. */
   readonly behind: ReadonlySet<string>;
-  /** From this time on the knowledge is too old to give starts: other processes may have parked the jobs meanwhile. */
-  readonly by: Deadline;
 };
 
 /**
@@ -45,14 +46,12 @@ export type KnownJobs = {
  *   that a job has been given stays, unless it has passed.
  * - In a topic with a window, jobs that would start outside the window wait for its next opening.
  *
- * @param by the time from which the caller's knowledge of the jobs is too old
  * @throws if the pause cannot be read, or a note of a job that the pause holds cannot be written
  */
 export async function startGate(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
-  by: Deadline,
   looks?: KnownJobs,
 ): Promise<Gated> {
   const tracked = jobs.filter(({ untracked }) => !untracked);
@@ -65,9 +64,9 @@ export async function startGate(
   const gated: Gated = { ready: [...untracked, ...crashed], later: [], failed: new Map(), spare };
   try {
     const { maxPerSecond, window } = policyOf(ctx, topic);
-    if (maxPerSecond !== undefined) await giveStarts(ctx, topic, waiting, gated, by, looks);
+    if (maxPerSecond !== undefined) await giveStarts(ctx, topic, waiting, gated, looks);
     else {
-      // Parked jobs are left to the release: their notes say since when a pause has held them.
+      // Parked jobs are left to the release: it gives them new starts, from which their lateness counts.
       const noted = await parkedAmong(ctx, waiting);
       const free = waiting.filter(({ id }) => !noted.has(id));
       if (window !== undefined) await holdOutsideWindow(ctx, topic, free, gated);
@@ -90,7 +89,6 @@ async function giveStarts(
   topic: string,
   jobs: readonly Home[],
   gated: Gated,
-  by: Deadline,
   looks: KnownJobs | undefined,
 ): Promise<void> {
   const now = ctx.clock();
@@ -114,11 +112,6 @@ async function giveStarts(
   if (open.some(isParked)) await listLimited(ctx, topic, now + WRITER_DEADLINE);
   const free = open.filter((home) => !isParked(home));
   if (free.length === 0) return;
-  // If this process stood still, other processes may have parked the jobs meanwhile. A start that is given now would count the time
-  // in which a job was parked as lateness.
-  const last = Math.min(by, looks?.by ?? by);
-  if (ctx.clock() >= last) throw new Error(readTooLongAgo(last));
-
   // rule: handed-over-jobs-keep-the-limit
   const { holds, left } = await bookForJobs(ctx, topic, free);
   gated.later.push(...left);
@@ -126,10 +119,12 @@ async function giveStarts(
   // another one.
   const isAhead = ({ until }: GivenStart): boolean =>
     looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
-  // A start at a job's own time is not stored, unless the home has another start, or other processes may send the job too: each of
-  // them would take another start.
+  // A start is stored if the job has to wait for it, or is late: its lateness then counts from this start. Other starts are not stored,
+  // unless the home has another start, or other processes may send the job too: each of them would take another start.
+  const isLater = ({ home, until }: GivenStart): boolean =>
+    until > Math.max(startsAt(home), ctx.clock()) || until - startsAt(home) >= LATE;
   const isNoted = (one: GivenStart): boolean =>
-    one.until > one.from ||
+    isLater(one) ||
     one.home.heldUntil !== undefined ||
     one.home.spare === true ||
     // The home of a job that is past its bound must contain the start: the next call that postpones the job keeps this start, and a
@@ -157,8 +152,7 @@ export function isStartAhead({ heldUntil }: Home, now: number): boolean {
 
 /**
  * Answers the ids of the jobs with `spare` that are parked. `Home.spare`: the job may have been sent before. The present sender only makes sure
- * that the job is sent. Such a job is left to the release if it is parked: the release gives it a start, and its note says since when
- * it is held.
+ * that the job is sent. Such a job is left to the release if it is parked: the release gives it a start.
  */
 async function parkedAmong(ctx: Context, jobs: readonly Home[]): Promise<Set<string>> {
   const spare = jobs.filter((home) => home.spare === true);
@@ -182,27 +176,18 @@ async function holdOutsideWindow(
   // rule: given-start-keeps-the-window
   const outside = jobs.filter((home) => startsOutsideWindow(ctx, home));
   gated.ready.push(...jobs.filter((home) => !outside.includes(home)));
-  const holds = windowStarts(ctx, outside);
   const now = ctx.clock();
-  // The window may have opened since `startsOutsideWindow` looked. Then nothing holds the job. It is sent although its start may
-  // not be near, because the caller has chosen to send it.
-  const isReady = ({ from, until }: GivenStart): boolean => until <= from || isNear(until, now);
-  const near = holds.filter(isReady);
-  const far = holds.filter((one) => !isReady(one));
+  const holds = outside.map((home): GivenStart => {
+    return { home, until: openingOf(ctx, topic, Math.max(startsAt(home), now)) };
+  });
+  const near = holds.filter(({ until }) => isNear(until, now));
+  const far = holds.filter(({ until }) => !isNear(until, now));
   await sortByOutcome(ctx, near, await noteStarts(ctx, near), gated);
   // The clock is read after the writes: meanwhile a sweep may have passed the new places of these jobs.
   await sortByOutcome(ctx, far, await moveToStarts(ctx, far), gated, (home) =>
     isNear(startsAt(home), ctx.clock()),
   );
   if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
-}
-
-/** Answers the starts that the window of a topic without a limit gives to these jobs. */
-function windowStarts(ctx: Context, jobs: readonly Home[]): GivenStart[] {
-  const now = ctx.clock();
-  return jobs.map((home) =>
-    givenStartOf(ctx, home, now, openingOf(ctx, home.topic, Math.max(startsAt(home), now))),
-  );
 }
 
 /** Answers `time` if a topic's window is open then or the topic has none, and else the next opening: ms since the epoch. */
@@ -289,7 +274,7 @@ async function bookTogether(
   );
   return jobs.map((home, i) => {
     const start = starts[i];
-    return start === undefined ? undefined : givenStartOf(ctx, home, now, start);
+    return start === undefined ? undefined : { home, until: start };
   });
 }
 
@@ -301,11 +286,6 @@ async function bookTogether(
 function lastGiven(limited: Limited | undefined, now: number): number | undefined {
   const until = limited?.until ?? now;
   return until > now ? until : undefined;
-}
-
-/** Makes the start of a job. The hold of a late job counts from `now`: the time by which the job was late before stays lateness. */
-function givenStartOf(ctx: Context, home: Home, now: number, until: number): GivenStart {
-  return { home, from: heldFromNow(ctx, home, now), until };
 }
 
 /** Answers a topic's limit and window by its policy. */

@@ -150,8 +150,8 @@ async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void
   const change =
     rate === undefined
       ? // Ten minutes have passed since the last change. A process that read the pause before then has written its notes by now, or never
-        // will. A message may have lain in the queue since the pause. The item stays for as long as SQS can keep this message: the item
-        // says when the topic was paused, and this time is no lateness.
+        // will. A message may have lain in the queue since the pause. The item stays for as long as SQS can keep this message: its job
+        // is late only since `followedAt`.
         { ...lifted, set: { expiresAt: ttl(now + READY_RETENTION) } }
       : // As long as there is a rate, jobs that were due before the resume are parked. So the rate ends first, and the resume ten minutes
         // later. Processes that have not yet read that the rate has ended still park jobs. These jobs are released in the ten minutes.

@@ -1,9 +1,9 @@
 import { lastStart, startsAt } from "../../core/home.ts";
-import { type Home, type Parked, parkedKey, parseNote } from "../../core/items.ts";
+import type { Home, Parked } from "../../core/items.ts";
 import type { Wanted } from "../../core/limit.ts";
 import { bookStarts } from "../gate/book-starts.ts";
 import type { GivenStart } from "../gate/given-starts.ts";
-import { heldFromNow, isPaused } from "../gate/known-pauses.ts";
+import { isPaused } from "../gate/known-pauses.ts";
 import { limitOf, openingOf } from "../gate/start-gate.ts";
 import { isNamed, policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
@@ -57,14 +57,11 @@ export async function findStartsForNotes(
     const start = turns[i];
     return start === undefined ? [] : [{ ...one, start, last: lastStart(one.home) }];
   });
-  const since = await waitingSince(ctx, inTurn);
   const starts = await findStarts(ctx, run, inTurn, isPaced);
   const given = inTurn.flatMap(({ home, notes }, i) => {
     const until = starts[i];
     if (until === undefined) return [];
-    // rule: parked-wait-is-no-lateness
-    const from = since[i] ?? heldFromNow(ctx, home, ctx.clock());
-    return { notes, hold: { home, from, until: Math.max(until, ctx.clock()) } };
+    return { notes, hold: { home, until: Math.max(until, ctx.clock()) } };
   });
   // `isExhausted`: the jobs of later notes will get no start in this release either. At the rate of a resume this is so if the turns have
   // reached `bound`. Without a rate it is so if no start is left, or if a job got no start although it could use any start before `bound`.
@@ -97,26 +94,6 @@ async function startableNow(
   if (!tried || isNamed(ctx, topic)) return waiting;
   const sent = await sendNow(ctx, [tried]);
   return sent.get(tried.id)?.outcome === "sent" ? waiting : [];
-}
-
-/**
- * Answers since when each of these jobs waits for its pause or its limit: ms since the epoch. A job's note says this time if the note was
- * written for the start that the job has now. Answers `undefined` for a job without such a note. This job was given another start after
- * its note: by a release that died before it sent the job, or by another process while the note's writer was slow. The time since this
- * other start counts as lateness.
- */
-async function waitingSince(ctx: Context, waiting: readonly Waiting[]): Promise<(number | undefined)[]> {
-  const noteFor = ({ home }: Waiting, notes: readonly Parked[]): Parked | undefined =>
-    notes.find(({ start = home.dueAt }) => start === startsAt(home));
-  // If a job was parked again since, it has a note of its present revision. This release may come to that note only later.
-  const unknown = waiting.filter((one) => one.home.revision > 0 && !noteFor(one, one.notes));
-  const read = unknown.length === 0 ? [] : await ctx.pool.read(unknown.map(({ home }) => parkedKey(home)));
-  const own = new Map(unknown.map((one, i) => [one, read[i] ? parseNote(read[i]) : undefined]));
-  return waiting.map((one) => {
-    const other = own.get(one);
-    const note = noteFor(one, other ? [...one.notes, other] : one.notes);
-    return note && (note.from ?? one.home.dueAt);
-  });
 }
 
 /**

@@ -83,7 +83,8 @@ async function writeStarts(
   const isMove = ({ home, until }: GivenStart): boolean =>
     run.pause !== undefined || !isNear(until, now) || now - startsAt(home) >= AUDIT_AFTER;
   const moves = holds.filter(isMove);
-  const isNoted = (one: GivenStart): boolean => one.until > one.from || one.home.heldUntil !== undefined;
+  const isNoted = ({ home, until }: GivenStart): boolean =>
+    until > startsAt(home) || home.heldUntil !== undefined;
   const noted = holds.filter((one) => !isMove(one) && isNoted(one));
   for (const [i, outcome] of (await moveToStarts(ctx, moves, PATIENCE)).entries())
     outcomes.set(moves[i] as GivenStart, outcome);

@@ -1,4 +1,4 @@
-import { BATCH_PATIENCE, WRITER_DEADLINE } from "../../core/constants.ts";
+import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { hasExpired, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
@@ -42,7 +42,6 @@ export async function sendDue(
   due: readonly DueJob[],
   backlogs: Backlogs,
 ): Promise<Map<string, Handed>> {
-  const readAt = ctx.clock();
   const outcomes = new Map<string, Handed>();
   const homes = homesOf(due);
   const open = (): Home[] => homes.filter(({ id }) => !outcomes.has(id));
@@ -64,7 +63,7 @@ export async function sendDue(
 
   for (const id of await endExpiredLimited(ctx, open())) outcomes.set(id, { outcome: "ended" });
 
-  await askForBacklogs(open(), readAt, backlogs);
+  await askForBacklogs(open(), ctx.clock(), backlogs);
   const unsent = new Set(due.flatMap(({ home, isUnsent }) => (isUnsent ? home.id : [])));
   const lateIds = new Set(due.flatMap(({ home, isLate }) => (isLate ? home.id : [])));
   const late = open().filter(({ id }) => lateIds.has(id));
@@ -74,8 +73,7 @@ export async function sendDue(
     if (error !== undefined) noteUnread(home, error);
   }
 
-  const looks = { ...before.looks, by: readAt + WRITER_DEADLINE };
-  for (const [id, sent] of await send(ctx, open(), looks)) outcomes.set(id, sent);
+  for (const [id, sent] of await send(ctx, open(), before.looks)) outcomes.set(id, sent);
   reportUnread(ctx, homes, outcomes);
   return outcomes;
 }

@@ -1,6 +1,6 @@
 import { startsAt } from "../../core/home.ts";
 import { type Home, type Key, parkedKey } from "../../core/items.ts";
-import { knownResume, pauseBounds } from "../gate/known-pauses.ts";
+import { isResuming, pauseBounds } from "../gate/known-pauses.ts";
 import { limitedTopics } from "../gate/limited-topics.ts";
 import { isStartAhead, type KnownJobs } from "../gate/start-gate.ts";
 import { isLimited, isNamed } from "../policy.ts";
@@ -25,7 +25,7 @@ export async function findSentOrParked(
   homes: readonly Home[],
   backlogs: Backlogs,
   isUnsent: (home: Home) => boolean = () => false,
-): Promise<{ looks: Omit<KnownJobs, "by">; unread: Unread }> {
+): Promise<{ looks: KnownJobs; unread: Unread }> {
   const now = ctx.clock();
   const asked = homes.filter(
     (home) => !home.untracked && isLimited(ctx, home.topic) && !isStartAhead(home, now),
@@ -45,17 +45,17 @@ export async function findSentOrParked(
  * - A deploy has removed its topic's limit.
  *
  * If a sweep sent one of these jobs too, the job would take two starts of a limit. The job would seem late, too, because only a release
- * records for how long the job was held.
+ * gives it a new start.
  */
 export async function findLeftToReleases(
   ctx: Context,
   homes: readonly Home[],
 ): Promise<{ left: ReadonlySet<string>; unread: Unread }> {
   const topics = [...new Set(homes.map(({ topic }) => topic))];
-  // Reads the pauses of all topics in one call: `knownResume` then finds them known.
+  // Reads the pauses of all topics in one call: `isResuming` then finds them known.
   await pauseBounds(ctx, topics);
-  const resumes = await Promise.all(topics.map((topic) => knownResume(ctx, topic)));
-  const resuming = new Set(topics.filter((_, i) => resumes[i] !== undefined));
+  const resumes = await Promise.all(topics.map((topic) => isResuming(ctx, topic)));
+  const resuming = new Set(topics.filter((_, i) => resumes[i]));
   // If the list of limited topics cannot be read, any of these jobs may have a note.
   const listed = await limitedTopics(ctx).catch(() => undefined);
   const mayWait = (topic: string): boolean =>

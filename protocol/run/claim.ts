@@ -3,7 +3,7 @@ import { messageOf } from "../../core/errors.ts";
 import { drawToken } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { changeOf } from "../../core/states.ts";
-import { pausedSince } from "../gate/known-pauses.ts";
+import { lateSince } from "../gate/known-pauses.ts";
 import type { Change, Context } from "../ports.ts";
 import { giveBackUnknown, readRefused, settleCrashes } from "./refused-claims.ts";
 import { type Claimed, judge, leaveUnknown, type Verdict } from "./verdict.ts";
@@ -115,8 +115,8 @@ function claimOf(
   claimedAt: number,
   leaseEnd: number,
 ): Change {
-  // For how long the topic was paused since the job's start, while the message lay in the queue. This time does not count as lateness.
-  const pausedMs = pausedSince(ctx, topic, startOf(job), claimedAt);
+  // The message may have lain in the queue during a pause. Then the pause has held the job until consumers followed the resume.
+  const heldUntil = Math.min(lateSince(ctx, topic, job), claimedAt);
   const { id, revision } = job;
   return changeOf(
     "claim",
@@ -128,7 +128,7 @@ function claimOf(
       claimedAt,
       attempt: job.attempt,
       ...(job.sentAt === undefined ? {} : { sentAt: Date.parse(job.sentAt) }),
-      ...(pausedMs > 0 ? { pausedMs } : {}),
+      ...(heldUntil > startOf(job) ? { heldUntil } : {}),
     },
   );
 }

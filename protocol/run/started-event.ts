@@ -1,5 +1,5 @@
-import { type MessageJob, startOf } from "../../core/message.ts";
-import { pausedSince } from "../gate/known-pauses.ts";
+import type { MessageJob } from "../../core/message.ts";
+import { lateSince } from "../gate/known-pauses.ts";
 import type { Context } from "../ports.ts";
 import type { ProtocolEvent } from "../reports.ts";
 
@@ -15,11 +15,9 @@ export function startedEvent(
   job: MessageJob,
   now: number,
 ): Extract<ProtocolEvent, { type: "started" }> {
-  const { id, attempt, heldFrom, heldUntil } = job;
+  const { id, attempt } = job;
   const dueAt = Date.parse(job.dueAt);
-  const isHeld = heldFrom !== undefined && heldUntil !== undefined;
-  const pausedMs = pausedSince(ctx, topic, startOf(job), now);
-  const heldMs = isHeld ? Math.max(Date.parse(heldUntil) - Date.parse(heldFrom), 0) : 0;
+  const heldMs = Math.max(Math.min(lateSince(ctx, topic, job), now) - dueAt, 0);
   return {
     type: "started",
     topic,
@@ -27,6 +25,6 @@ export function startedEvent(
     attempt,
     dueAt,
     lateMs: now - dueAt,
-    heldMs: heldMs + pausedMs,
+    heldMs,
   };
 }

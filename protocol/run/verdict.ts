@@ -75,7 +75,7 @@ export async function judge(
   by: () => Deadline,
   verdicts: Map<string, Verdict>,
 ): Promise<Judged> {
-  const { maxPerSecond, window, ifLate } = policyOf(ctx, topic);
+  const { maxPerSecond, window } = policyOf(ctx, topic);
   const putOff = ({ done, unread }: Deferred): void => {
     for (const job of jobs) {
       if (done.has(job.id)) dropJob(ctx, topic, job, "paused", verdicts);
@@ -95,7 +95,7 @@ export async function judge(
   if (held.length > 0) putOff(await parkReceived(ctx, topic, held));
   if (maxPerSecond !== undefined || window !== undefined)
     putOff(await resendMissedStarts(ctx, topic, open(live)));
-  const late = ifLate === undefined ? [] : await findTooLate(ctx, topic, open(live), now);
+  const late = findTooLate(ctx, topic, open(live), now);
 
   const ends = [...expired, ...late];
   if (ends.length === 0) return { runnable: open(jobs), changed: [] };

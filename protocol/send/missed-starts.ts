@@ -1,9 +1,8 @@
-import { WRITER_DEADLINE } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
 import type { MessageJob } from "../../core/message.ts";
-import { knownFollowedAt, knownResume } from "../gate/known-pauses.ts";
+import { isResuming, knownFollowedAt } from "../gate/known-pauses.ts";
 import { type Deferred, readHomesStartingBefore } from "../gate/park.ts";
-import { type KnownJobs, startsOutsideWindow } from "../gate/start-gate.ts";
+import { startsOutsideWindow } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { fileLooksAtUnsent, type HandedOver, send } from "./send.ts";
@@ -24,32 +23,23 @@ export async function resendMissedStarts(
 ): Promise<Deferred> {
   const { maxPerSecond, window } = policyOf(ctx, topic);
   if (maxPerSecond === undefined && window === undefined) return NONE;
-  const resumedAt = await knownResume(ctx, topic);
-  if (resumedAt === undefined) return NONE;
-  // A start that was given before the pause may lie between the resume and the time when consumers receive again.
-  const backAt = Math.max(resumedAt, await knownFollowedAt(ctx, topic));
-  const readAt = ctx.clock();
-  const missed = await readHomesStartingBefore(ctx, jobs, backAt);
+  if (!(await isResuming(ctx, topic))) return NONE;
+  const missed = await readHomesStartingBefore(ctx, jobs, await knownFollowedAt(ctx, topic));
   const homes = missed.homes.filter(
     (home) => home.state === "scheduled" && (maxPerSecond !== undefined || startsOutsideWindow(ctx, home)),
   );
-  if (homes.length > 0) await fileLooksAtUnsent(ctx, homes, await sendWithNewStarts(ctx, homes, readAt));
+  if (homes.length > 0) await fileLooksAtUnsent(ctx, homes, await sendWithNewStarts(ctx, homes));
   return { done: new Set(homes.map(({ id }) => id)), unread: missed.unread };
 }
 
 /**
  * Sends waiting jobs of a topic with a limit or a window again, and gives a new start to each job whose start has passed. Answers the
- * outcome of each job, by the jobs' ids. `readAt`: when the homes were read, ms since the epoch.
+ * outcome of each job, by the jobs' ids.
  */
-export function sendWithNewStarts(
-  ctx: Context,
-  homes: readonly Home[],
-  readAt: number,
-): Promise<Map<string, HandedOver>> {
+export function sendWithNewStarts(ctx: Context, homes: readonly Home[]): Promise<Map<string, HandedOver>> {
   // `spare` makes `send` note the start in the job's home, so that another message of the job takes no second start.
   const spare = homes.map((home) => ({ ...home, spare: true as const }));
   // Because of these `looks`, `send` accepts no start that has passed. Without them, it would leave a job whose start has just passed
   // to the sender that gave the start.
-  const looks: KnownJobs = { behind: new Set(), by: readAt + WRITER_DEADLINE };
-  return send(ctx, spare, looks);
+  return send(ctx, spare, { behind: new Set() });
 }

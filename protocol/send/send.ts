@@ -57,7 +57,7 @@ export async function send(
     const by = ctx.clock() + WRITER_DEADLINE;
     let gated: Gated;
     try {
-      gated = await startGate(ctx, topic, jobs, by, looks);
+      gated = await startGate(ctx, topic, jobs, looks);
     } catch (error) {
       return failAll(error);
     }

@@ -45,18 +45,18 @@ describe("the write of a change", () => {
   const home = waitingHome({ revision: 3, heldUntil: 7 });
 
   it("expects the state and the attributes as they were read, also those that were absent", () => {
-    const { expect: expected } = changeOf("hold", home, { heldFrom: 8, heldUntil: 9 }, { also: ["key"] });
+    const { expect: expected } = changeOf("hold", home, { heldUntil: 9 }, { also: ["key"] });
     expect(expected).toEqual({ state: "scheduled", revision: 3, heldUntil: 7, key: undefined });
   });
 
   it("writes the new state only if the state changes, or the change is a move", () => {
-    expect(changeOf("hold", home, { heldFrom: 8, heldUntil: 9 }).set).toEqual({ heldFrom: 8, heldUntil: 9 });
+    expect(changeOf("hold", home, { heldUntil: 9 }).set).toEqual({ heldUntil: 9 });
     const end = { finishedAt: 8, expiresAt: 9 };
     expect(changeOf("cancel", home, end).set).toEqual({ state: "cancelled", ...end });
   });
 
   it("removes what the change clears, unless it sets it", () => {
-    const moved = { dueAt: 8, revision: 4, log: [], attempt: 0, askedAt: 8, heldFrom: 8, heldUntil: 9 };
+    const moved = { dueAt: 8, revision: 4, log: [], attempt: 0, askedAt: 8, heldUntil: 9 };
     const { remove } = changeOf("move", home, moved, { remove: ["lastError"] });
     expect(remove).toEqual(expect.arrayContaining(["token", "expiresAt", "lastError"]));
     expect(remove).not.toContain("heldUntil");

@@ -18,7 +18,6 @@ export type JobView = {
   createdAt: string;
   claimedAt?: string;
   finishedAt?: string;
-  heldFrom?: string;
   heldUntil?: string;
   postponeUntil?: string;
   lastError?: string;

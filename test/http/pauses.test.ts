@@ -32,7 +32,6 @@ test("a topic is paused, its answer has the pause, and it is resumed at a rate",
     [first, second].map(async ({ id }) => (await call("GET", `/jobs/${id}`)).json),
   );
   expect(times.map(({ heldUntil }) => Date.parse(String(heldUntil)) - from).sort()).toEqual([0, 10 * SECOND]);
-  for (const { dueAt, heldFrom } of times) expect(heldFrom).toBe(dueAt);
   // The rate ends ten minutes after the resume, and the pause ends ten minutes after the rate.
   await world.pass(24 * MINUTE);
   expect((await call("GET", "/topics/orders")).json).not.toHaveProperty("pause");

@@ -34,7 +34,7 @@ export const ODD_VALUES: unknown[] = [
 const FIELDS = ["v", "topic", "group", "jobs", "dead", "error", "constructor"];
 const JOB_FIELDS = [
   ..."id revision attempt dueAt headers expiresAt maxAttempts key body toJSON".split(" "),
-  ..."callbackUrl restarts heldFrom heldUntil".split(" "),
+  ..."callbackUrl restarts heldUntil".split(" "),
 ];
 
 /** Message bodies that Minutehand never sends, each with the name of its fault. None of their jobs is filed. */

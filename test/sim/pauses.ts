@@ -29,18 +29,18 @@ const RELEASED_WITHIN = 190_000;
 const UNENDED = { to: Number.POSITIVE_INFINITY, ratePerSecond: Number.POSITIVE_INFINITY, runs: 0 };
 
 /**
- * Knows for each topic when it was paused, and from when on its jobs may start. `claims`: ms that a claim takes at most. `mayCrash`:
- * whether ticks and consumers may crash at any time.
+ * Knows for each topic when it was paused, and from when on its jobs may start. `claims`: ms that a claim takes at most. `latestEnd`: ms
+ * from a claim's read of the pause until the claim may still end a late job. `mayCrash`: whether ticks and consumers may crash at any time.
  */
 export function pausesOf({
   clock,
-  skew,
   claims,
+  latestEnd,
   mayCrash,
 }: {
   clock: () => number;
-  skew: number;
   claims: number;
+  latestEnd: number;
   mayCrash: boolean;
 }) {
   const topics = new Map<string, Told>();
@@ -102,13 +102,14 @@ export function pausesOf({
       return late > 0 ? late : undefined;
     },
 
-    /** For at least how many ms from `start` to `end` the topic was paused. */
-    heldFor(topic: string, start: number, end = clock()): number {
+    /**
+     * When the last pause that all consumers know of ended, at the earliest: now, if it lasts. Before that, the topic's jobs were not late.
+     */
+    lastEnd(topic: string): number {
       const { held, heldFrom = clock() } = told(topic);
       const spans = [...held, { from: heldFrom, to: clock() }];
-      // Both ends of a span were written by clocks that may be off.
-      const least = spans.map(({ from, to }) => Math.min(to, end) - Math.max(from, start) - 2 * skew);
-      return least.reduce((sum, ms) => sum + Math.max(ms, 0), 0);
+      const isKnown = ({ from }: { from: number }) => from + PAUSE_KNOWN_FOR + latestEnd < clock();
+      return spans.findLast(isKnown)?.to ?? Number.NEGATIVE_INFINITY;
     },
 
     /** Whether anybody has ever asked for a pause of this topic. */

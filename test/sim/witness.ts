@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { fromAttributes } from "../../aws/attributes.ts";
 import type { Call } from "../../consumer/webhook/call.ts";
-import { CLOCK_MARGIN, DAY, KNOWN_CALLS, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
+import { CLOCK_MARGIN, DAY, KNOWN_CALLS, WRITER_DEADLINE } from "../../core/constants.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
 import {
   type Home,
@@ -87,8 +87,6 @@ const unknownJob = () => ({
   oldest: 0,
   cancelled: false,
   looks: new Set<string>(),
-  /** For each note that exists, when it was written, by the job's revision and its start at that time. ms since the epoch. */
-  parkedAt: new Map<string, number>(),
   /** The starts in messages that SQS accepted, by revision and by due time. */
   handedOff: new Map<string, Starts>(),
   /** Whether TTL deleted the untracked job's home before a sweep read it. */
@@ -135,9 +133,6 @@ const LONGEST_CLAIM = 60_000;
 /** ms by which one tick that dies can delay a job whose start a release gives: the next tick sends the job. */
 const TICK_MISSED = 62_000;
 
-/** ms for which a sender that has begun may not know that a topic is paused, or that its job is parked. */
-const UNKNOWING = PAUSE_KNOWN_FOR + WRITER_DEADLINE;
-
 /** The most ms from the moment at which a writer chose the times that it writes to the moment at which the write takes effect. */
 const LATEST_WRITE = WRITER_DEADLINE + 300_000;
 
@@ -170,7 +165,10 @@ export function witnessOf(settings: {
 }) {
   const { clock, skew, untracked, topics, weather, latest, burns, onViolation } = settings;
   const claims = weather === "calm" ? 2000 : LONGEST_CLAIM;
-  const pauses = pausesOf({ clock, skew, claims, mayCrash: weather === "hurt" });
+  /** How long after a start that a job is given the job's home may say it: ms. If it were longer, the wait for the start would count as lateness. */
+  const latestStart = weather === "calm" ? WRITER_DEADLINE : LATEST_WRITE;
+  const latestEnd = weather === "calm" ? claims : claims + LATEST_WRITE;
+  const pauses = pausesOf({ clock, claims, latestEnd, mayCrash: weather === "hurt" });
   const limits = limitsOf({ clock, skew, topics });
   const windows = windowsOf(topics);
   const longestSend = weather === "hurt" ? LONGEST_SEND.hurt : LONGEST_SEND.else;
@@ -251,10 +249,6 @@ export function witnessOf(settings: {
       if (!before && !after.untracked) repeats.created(after);
       const wrong = wrongChange(job, before, after);
       if (wrong) violate("state", id, `${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
-      // A sender may freeze, and then give a start to a job that was parked in the meantime.
-      const overstated = before ? overstatedLoss(job, before, after) : 0;
-      if (overstated > 0)
-        violate("ifLate", id, `${overstated} ms of its hold count as lateness: ${JSON.stringify(after)}`);
       const { dueAt, body, attempt, postponeUntil, askedAt = after.createdAt } = after;
       const isBack =
         before && before.body !== body && job.revisions.some((revision) => revision?.body === body);
@@ -333,12 +327,15 @@ export function witnessOf(settings: {
     file: nothing,
     fileCancelled: unless((_, __, after) => tombstones.standsFor(after), "and no event has cancelled it"),
     move: moved,
-    hold: moved,
+    hold: (job, before, after) =>
+      (after.heldUntil ?? 0) + latestStart + skew < clock()
+        ? "to a start that had passed"
+        : moved(job, before, after),
     keep: nothing,
     claim: unless((_, before, after) => after.attempt === before.attempt + 1, "and its attempt is wrong"),
     cancel: unless(isCancelled, "for no reason"),
-    skip: unless((job, before) => isLate(job, before, "skip"), "too soon"),
-    expire: unless((job, before) => isOverdue(before) || isLate(job, before, "expire"), "too soon"),
+    skip: unless((_, before) => isLate(before, "skip"), "too soon"),
+    expire: unless((_, before) => isOverdue(before) || isLate(before, "expire"), "too soon"),
     giveUp: (job, _, after) => recorded(job, after),
     extend: nothing,
     askToCancel: unless(isCancelled, "cancelled for no reason"),
@@ -411,31 +408,11 @@ export function witnessOf(settings: {
     return clock() + skew > wantedAt + expiresAfter;
   }
 
-  /** Whether a job is later than its topic's `ifLate` allows, counted from its start and without the time of the topic's pauses. */
-  function isLate({ handedOff }: Known, home: Home, then: "skip" | "expire"): boolean {
+  /** Whether a job is later than its topic's `ifLate` allows, counted from its last start, or from the end of its topic's last pause. */
+  function isLate(home: Home, then: "skip" | "expire"): boolean {
     const { ifLate } = topics[home.topic] ?? {};
-    // If the job got a later start after its first message was sent, a consumer may claim it by that first message.
-    const start = Math.min(
-      startsAt(home),
-      handedOff.get(`revision ${home.revision}`)?.from ?? startsAt(home),
-    );
-    // The time by which the job was late before its hold counts too.
-    const before = Math.max((home.heldFrom ?? home.dueAt) - home.dueAt, 0);
-    const late = clock() + skew - start - pauses.heldFor(home.topic, start) + before;
+    const late = clock() + skew - Math.max(startsAt(home), pauses.lastEnd(home.topic) - skew);
     return ifLate?.do === then && late > ifLate.after * 1000;
-  }
-
-  /**
-   * When a job gets a new start, its `heldFrom` records how late the job was without that hold. Answers by how many ms this record
-   * is too large. Time of a pause, and time since the job was parked, must not be in it.
-   */
-  function overstatedLoss({ parkedAt }: Known, before: Home, after: Home): number {
-    const lost = ({ dueAt, heldFrom = dueAt }: Home): number => Math.max(heldFrom - dueAt, 0);
-    if (after.dueAt !== before.dueAt || lost(after) <= lost(before)) return 0;
-    const start = startsAt(before);
-    const end = parkedAt.get(`${before.revision} ${start}`) ?? clock();
-    const most = Math.max(end - start - pauses.heldFor(before.topic, start, end), 0) + 2 * skew + UNKNOWING;
-    return lost(after) - lost(before) - most;
   }
 
   /** Whether an untracked job, acknowledged or not, waits in the pool for its start. */
@@ -517,7 +494,8 @@ export function witnessOf(settings: {
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;
       if (row.id && row.state) {
-        const isHeld = before && after?.heldUntil && after.heldUntil.N !== before.heldUntil?.N;
+        const isWaiting = before && after?.state?.S === "scheduled";
+        const isHeld = isWaiting && after.heldUntil && after.heldUntil.N !== before.heldUntil?.N;
         if (isHeld && !parkedRevisions.has(`${row.id.S} ${row.revision?.N}`)) held++;
         homeWritten(before && homeOf(before), after && homeOf(after));
       } else if (row.sk?.S?.endsWith("#look")) {
@@ -533,11 +511,6 @@ export function witnessOf(settings: {
       } else if (row.pk?.S?.startsWith("paused#")) {
         if (!before) parked++;
         parkedRevisions.add(`${row.id?.S} ${row.revision?.N}`);
-        const { revisions, parkedAt } = known(row.id?.S ?? "");
-        const revision = Number(row.revision?.N);
-        const place = `${revision} ${row.start?.N ?? revisions[revision]?.dueAt}`;
-        if (!after) parkedAt.delete(place);
-        else if (!parkedAt.has(place)) parkedAt.set(place, clock());
       } else if (row.pk?.S?.startsWith("dead#")) {
         const { listed } = known(row.id?.S ?? "");
         if (after) listed.add(timeOf(row.sk?.S ?? ""));

@@ -41,8 +41,8 @@ const writesOf = async (world: World, act: () => Promise<unknown>): Promise<stri
   return ofJobs.map(({ operation }) => operation).filter((one) => one !== "read" && one !== "page");
 };
 const held = async (world: World, { id }: Home) => {
-  const { dueAt, heldFrom, heldUntil, revision } = await world.home(id);
-  return { dueAt, heldFrom, heldUntil, revision };
+  const { dueAt, heldUntil, revision } = await world.home(id);
+  return { dueAt, heldUntil, revision };
 };
 
 describe("a topic with a window", () => {
@@ -60,12 +60,7 @@ describe("a topic with a window", () => {
     const job = await world.file({ topic: "day", delay: 90 * MINUTE });
     await world.pass(87 * MINUTE);
     expect(await writesOf(world, () => world.pass(MINUTE))).toEqual(["insert", "changeMany"]);
-    const hold = {
-      dueAt: CLOSES + 30 * MINUTE,
-      heldFrom: CLOSES + 30 * MINUTE,
-      heldUntil: OPENS,
-      revision: 1,
-    };
+    const hold = { dueAt: CLOSES + 30 * MINUTE, heldUntil: OPENS, revision: 1 };
     expect(await held(world, job)).toEqual(hold);
     expect(summaryOf(world.ctx, await world.home(job.id))).toMatchObject({
       heldUntil: "2026-03-01T11:00:00.000Z",
@@ -118,7 +113,7 @@ describe("a topic with a window", () => {
     await world.pass(2 * HOUR - 2 * MINUTE, { ticks: false });
     const job = await world.file({ topic: "day" });
     expect(sent(world, "day")).toEqual([OPENS]);
-    const hold = { dueAt: OPENS - 2 * MINUTE, heldFrom: OPENS - 2 * MINUTE, heldUntil: OPENS, revision: 0 };
+    const hold = { dueAt: OPENS - 2 * MINUTE, heldUntil: OPENS, revision: 0 };
     expect(await held(world, job)).toEqual(hold);
     expect(await writesOf(world, () => world.pass(MINUTE))).toEqual([]);
     expect(await held(world, job)).toEqual(hold);
@@ -319,7 +314,7 @@ describe("a topic with a window", () => {
     world.pool.hooks.before = async ({ operation, keys: [key] }) => {
       if (operation !== "changeMany" || key === undefined) return;
       delete world.pool.hooks.before;
-      const set = { revision: 1, heldFrom: world.now(), heldUntil: world.now() };
+      const set = { revision: 1, heldUntil: world.now() };
       await world.pool.change({ key, expect: {}, set }, Number.POSITIVE_INFINITY);
       await world.pass(40 * SECOND, { ticks: false });
     };

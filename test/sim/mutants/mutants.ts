@@ -47,7 +47,7 @@ const STILL_WAITS = '(await readHomes(ctx, [before.item.id]))[0]?.state === "sch
 const READ_OFTEN =
   "for (const { id } of held) for (let i = 0; i < 5; i++) await readReadableHomes(ctx, [id], 'settling jobs');";
 const STOPPED = '[...outcomes.values()].some(({ outcome }) => outcome === "held") ? entries[0] : $&';
-const NO_WAIT = "{ holds: $1.map((home) => ({ home, from: home.dueAt, until: home.dueAt })), left: [] }";
+const NO_WAIT = "{ holds: $1.map((home) => ({ home, until: home.dueAt })), left: [] }";
 const CHANGE = /changeOf\(.*\)/s;
 /** The write of `changeOf`, without its condition on these attributes. */
 const dropping = (...names: readonly string[]): string =>
@@ -336,22 +336,11 @@ const ROWS: readonly Row[] = [
   ],
   [
     "lateness counted from the due time",
-    "lateness-from-the-start",
-    text(/\w+\((\w+)\) \+ \w+\(\1\)/, "Date.parse($1.dueAt)"),
-    {
-      habit: "late",
-      and: {
-        rule: "paused-time-is-no-lateness",
-        change: text(/(?<= - )\w+ .*\((\w+)\)/, "Date.parse($1.dueAt)"),
-      },
-    },
+    "late-since-the-last-start",
+    text(/startOf\((\w+)\)/, "Date.parse($1.dueAt)"),
+    { habit: "late" },
   ],
-  ["paused time counts as lateness", "paused-time-is-no-lateness", withoutOperand("-", 2), { habit: "late" }],
-  [
-    "the wait of a parked job counts as lateness",
-    "parked-wait-is-no-lateness",
-    value("heldFromNow(ctx, home, ctx.clock())"),
-  ],
+  ["paused time counts as lateness", "late-since-the-last-start", without(1), { habit: "late" }],
   ["starts given before Lambda has followed a resume", "no-start-before-lambda-follows", without(0)],
   [
     "jobs handed over although the window is closed",
