@@ -101,7 +101,6 @@ async function applyOnDuplicate(
 ): Promise<Enqueued | "displaced" | undefined> {
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   // The tombstone was read before the holder. In between, a later event may have cancelled the holder's run.
-  // rule: tombstone-as-read-by-an-event
   const isOrdered = cancelledByEvents && job.createdAt !== undefined;
   const checks = isOrdered ? [expectTombstoneUnchanged(job, tombstone)] : [];
   if (job.onDuplicate === "keep") {

@@ -263,6 +263,19 @@ describe("a running job that an event has cancelled", () => {
       expect(live(world)).toEqual([]);
     },
   );
+
+  it("does not run again if a later event cancels it after another has read the tombstone, and before that one reads the job", async () => {
+    const { world, rules } = await begun({ onDuplicate: "keep" });
+    const isReadOfHome = ({ operation, keys }: Call) =>
+      operation === "read" && keys.some(({ pk }) => /^\d{4}-/.test(pk));
+    await runs(world, async () => {
+      await pass(world, 12);
+      meanwhile(world, isReadOfHome, () => tell(world, rules, "D12"));
+      await tell(world, rules, "P9");
+    });
+    expect(world.pool.hooks.before).toBeUndefined();
+    expect(live(world)).toEqual([]);
+  });
 });
 
 describe("an event that replaces a job whose run has crashed", () => {

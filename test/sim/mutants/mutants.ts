@@ -291,12 +291,6 @@ const ROWS: readonly Row[] = [
     { habit: "events" },
   ],
   [
-    "an event changes a job without a look at the tombstone",
-    "tombstone-as-read-by-an-event",
-    value("false"),
-    { habit: "events" },
-  ],
-  [
     "an earlier event files again once the later event's job has ended",
     "earlier-event-changes-nothing",
     text(/at < askedFor\(holder\)/, "!isFinished(holder) && $&"),
