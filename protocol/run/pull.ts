@@ -171,7 +171,6 @@ async function handOut(
     }
   }
   await putAway(ctx, topic, away);
-  // rule: no-start-past-the-lease
   // No job starts after its lease has ended, or without a caller. The claim and `putAway` may have used up the lease.
   const isOver = ctx.clock() >= leaseEnd;
   if (isOver || signal?.aborted) {

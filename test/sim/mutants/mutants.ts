@@ -171,16 +171,10 @@ const ROWS: readonly Row[] = [
   ["three seconds of delay too many", "no-delay-past-the-start", value("$& + 3")],
   ["a cancel changes a running job", "cancel-only-as-filed", text(CHANGE, dropping("state"))],
   [
-    "a late cancel cancels a job that was moved since",
-    "cancel-only-as-filed",
-    text(CHANGE, dropping("revision")),
-  ],
-  [
     "messages of the queue carry Lineage",
     "lineage-not-passed-on",
     text(/!(\w+)\.\w+\(.*?\)/, "$1.length > 0"),
   ],
-  ["a pulled job handed out past its lease", "no-start-past-the-lease", value("false")],
   ["unprocessed keys taken as absent", "unprocessed-keys-read-again", withoutOperand("??", 0)],
   [
     "an undecided statement taken as applied",
