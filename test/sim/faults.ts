@@ -67,6 +67,14 @@ export type Spell = {
 };
 
 const WRITES = /Put|Update|Delete|Batch.*Statement|Transact/;
+type Kind = {
+  readonly name: string;
+  readonly operations: RegExp;
+  readonly places: RegExp;
+  readonly sick: number;
+  readonly isLater?: boolean;
+};
+const UNWRITTEN: Kind = { name: "buckets are not written", operations: WRITES, places: /^\d{4}-/, sick: 0.8 };
 /**
  * The kinds of requests that fail for a while, as they do if one partition is hot or if a deployment has taken away one right.
  * `places`: how the partition keys or the queues are named. `sick`: in which share of the moments of the spell they fail.
@@ -77,19 +85,12 @@ const KINDS: readonly Kind[] = [
   { name: "homes are not read", operations: /^BatchGetItem$/, places: /^\d{4}-/, sick: 0.8 },
   { name: "later pages are not read", operations: /^Query$/, places: /^\d{4}-/, sick: 1, isLater: true },
   { name: "later receives fail", operations: /^ReceiveMessage$/, places: /^work$/, sick: 1, isLater: true },
-  { name: "buckets are not written", operations: WRITES, places: /^\d{4}-/, sick: 0.8 },
+  UNWRITTEN,
   { name: "keys are not written", operations: WRITES, places: /^(key|once)#/, sick: 1 },
   { name: "dead entries are not written", operations: WRITES, places: /^dead#/, sick: 0.6 },
   { name: "notes are not written", operations: WRITES, places: /^paused#/, sick: 0.8 },
   { name: "letters are not sent", operations: /^SendMessageBatch$/, places: /_dlq$/, sick: 0.6 },
 ];
-type Kind = {
-  readonly name: string;
-  readonly operations: RegExp;
-  readonly places: RegExp;
-  readonly sick: number;
-  readonly isLater?: boolean;
-};
 
 /** What goes wrong at a moment. */
 const BLOWS = [
@@ -147,6 +148,8 @@ export type Plan = {
   /** How many items DynamoDB reads at most in one page. */
   readonly pageItems: number;
   readonly spells: readonly Spell[];
+  /** For how many ms buckets are not written. */
+  readonly unwritten: number;
   readonly blows: readonly Blow[];
   /** The probability that the answer of a receive by Lambda is lost, or that its delete has no effect. */
   readonly lostReceive: number;
@@ -370,6 +373,9 @@ export function planOf(
     shuffled,
     inFlight: (now) => (fewInFlight && now < calmFrom ? FEW_IN_FLIGHT : MOST_IN_FLIGHT),
     spells,
+    unwritten: spells
+      .filter(({ kind, requests }) => kind === "requests-fail" && requests === UNWRITTEN)
+      .reduce((sum, { from, to }) => sum + Math.max(to - from, 0), 0),
     blows: blows.filter(({ key, kind }) => happens(key, kind)),
     pageItems: some(0.5) ? 2 : 10_000,
     lostReceive: some(0.2) ? 0.1 : 0,

@@ -118,6 +118,7 @@ export async function simulate(
     skew: plan.skew,
     latest: plan.latest,
     burns: plan.burns,
+    unwritten: plan.unwritten,
     unwanted: UNWANTED,
     untracked: UNTRACKED,
     topics,

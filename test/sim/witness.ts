@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { fromAttributes } from "../../aws/attributes.ts";
 import type { Call } from "../../consumer/webhook/call.ts";
-import { CLOCK_MARGIN, DAY, KNOWN_CALLS, WRITER_DEADLINE } from "../../core/constants.ts";
+import { BUCKET, CLOCK_MARGIN, DAY, KNOWN_CALLS, WRITER_DEADLINE } from "../../core/constants.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
 import {
   type Home,
@@ -159,11 +159,13 @@ export function witnessOf(settings: {
   latest: (id: string) => number;
   /** SQS refuses each message that contains this text. */
   unwanted: string;
+  /** For how many ms DynamoDB takes no writes of looks. In that time each audit sends the same jobs again. */
+  unwritten?: number;
   /** Whether an attempt can be used up although its job never ran. */
   burns: boolean;
   onViolation: (violation: Violation) => void;
 }) {
-  const { clock, skew, untracked, topics, weather, latest, burns, onViolation } = settings;
+  const { clock, skew, untracked, topics, weather, latest, burns, unwritten = 0, onViolation } = settings;
   const claims = weather === "calm" ? 2000 : LONGEST_CLAIM;
   /** How long after a start that a job is given the job's home may say it: ms. If it were longer, the wait for the start would count as lateness. */
   const latestStart = weather === "calm" ? WRITER_DEADLINE : LATEST_WRITE;
@@ -796,7 +798,9 @@ export function witnessOf(settings: {
         const counted = Math.max(revisions.length, 1) + (starts.get("") ?? 0);
         // A repeated message may be a pack that a puller splits, which causes one more send.
         const repeats = Math.min(repeatedTicks, SENDS_BY_OVERLAP);
-        const again = repeats + Math.min(repeats, givenBack);
+        // An audit that can file no look at a job that it has sent comes to the same place again, each minute.
+        const audits = Math.ceil(unwritten / BUCKET);
+        const again = repeats + Math.min(repeats, givenBack) + audits;
         const most = SENDS_A_REVISION * counted + MORE_SENDS + finds + again;
         if (sends > most)
           violate(
