@@ -59,11 +59,13 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const by = now + (request.patience ?? WRITER_DEADLINE);
   const { keepsTurn = false } = request;
   const { heldUntil } = keepsTurn ? home : (request.hold ?? {});
-  const hold = heldUntil !== undefined && heldUntil > (keepsTurn ? now - BOOKED_FOR : now) && { heldUntil };
+  const isAhead = heldUntil !== undefined && heldUntil > (keepsTurn ? now - BOOKED_FOR : now);
+  // A start that has passed stays with the turn: the job's lateness counts from it.
+  const hold = heldUntil !== undefined && (keepsTurn || isAhead) && { heldUntil };
   // rule: no-move-into-the-past
   const dueAt = movedDueAt(home, request, hold !== false, now);
   // The start is not in the past, because neither a sweep nor an audit would find a look behind the audit's cursor.
-  const start = hold ? startsAt({ dueAt, ...hold }) : Math.max(dueAt, now);
+  const start = isAhead ? startsAt({ dueAt, heldUntil }) : Math.max(dueAt, now);
   const looks = [{ id: home.id, time: start }];
   // Lists and bulks find a job at its due time. So a look is filed there if there is none yet, although no sweep reads it any more.
   if (dueAt !== start && dueAt !== home.dueAt) looks.push({ id: home.id, time: dueAt });

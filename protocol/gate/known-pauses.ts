@@ -3,7 +3,8 @@ import { asError } from "../../core/errors.ts";
 import { type Limited, limitedKey, type Pause, pauseKey } from "../../core/items.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { layoutTrouble } from "../../core/readable.ts";
-import { isLimited } from "../policy.ts";
+import { nextOpening } from "../../cron/window.ts";
+import { isLimited, policyOf } from "../policy.ts";
 import type { Context, Pool } from "../ports.ts";
 import { type Read, readOf } from "../store/read.ts";
 import { createSilences } from "../store/silence.ts";
@@ -202,12 +203,15 @@ export async function knownFollowedAt(ctx: Context, topic: string): Promise<numb
 
 /**
  * Answers since when the job of a message is late, in ms since the epoch: since the last start that the queue gave the job. The moment at
- * which consumers followed the last resume is such a start too, because the message may have waited in its queue during the pause. Uses
+ * which consumers followed the last resume is such a start too, because the message may have waited in its queue during the pause. So is
+ * the opening of the window: if no tick came while the window was closed, nobody gave the job that start. Uses
  * the pause as this process has read it last, and reads nothing: a claim has just read the pause.
  */
 export function lateSince(ctx: Context, topic: string, job: MessageJob): number {
+  const { window } = policyOf(ctx, topic);
   // rule: late-since-the-last-start
-  return Math.max(startOf(job), knownPause(ctx, topic)?.followedAt ?? 0);
+  const since = Math.max(startOf(job), knownPause(ctx, topic)?.followedAt ?? 0);
+  return window === undefined ? since : nextOpening(window, since);
 }
 
 /**

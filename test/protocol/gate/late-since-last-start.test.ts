@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { type Home, parseNote } from "../../../core/items.ts";
 import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
@@ -255,4 +255,38 @@ test("what an earlier version wrote about a hold and about pauses does not make 
   }
   await resume(world.ctx, "t", 1);
   expect(await statesAfterRuns(world, [id], 5 * MINUTE)).toEqual(["done"]);
+});
+
+describe("in a topic with a window and `ifLate`, a job", () => {
+  const night = (): World =>
+    createWorld({ topics: { orders: { window: "09:00-18:00 UTC", ifLate: { after: 7200, do: "skip" } } } });
+
+  it("is late since the opening, if no tick came while the window was closed", async () => {
+    const world = night();
+    const { id } = await world.file({ delay: 21 * HOUR });
+    await world.pass(20 * HOUR);
+    await world.pass(4 * HOUR + 10 * MINUTE, { ticks: false });
+    await world.pass(2 * MINUTE);
+    await consume(world, "orders");
+    expect(await world.home(id)).toMatchObject({ state: "done" });
+  });
+
+  it("keeps the start that the opening gave it when it is postponed long after that start", async () => {
+    const world = night();
+    const asked = {
+      key: "cart",
+      delay: 10 * MINUTE,
+      onDuplicate: "postpone" as const,
+      maxDelay: 30 * MINUTE,
+    };
+    await world.pass(9.5 * HOUR);
+    const { id } = await world.file(asked);
+    await world.pass(14.5 * HOUR);
+    const { heldUntil } = await world.home(id);
+    await world.pass(90 * SECOND);
+    expect(await world.fileAll(asked)).toMatchObject({ outcome: "postponed", home: { id, heldUntil } });
+    await world.pass(10 * SECOND);
+    await consume(world, "orders");
+    expect(await world.home(id)).toMatchObject({ state: "done" });
+  });
 });
