@@ -59,8 +59,10 @@ test("an environment is reused, knows its function and its deadline", async () =
 
 test("concurrent invocations run in separate processes", async () => {
   open();
-  const pids = (await Promise.all([call("/wait"), call("/wait")])).map((outcome) => result(outcome).pid);
-  expect(new Set(pids).size).toBe(2);
+  const both = [call("/hang"), call("/hang")];
+  await expect.poll(() => new Set(pool.pids()).size).toBe(2);
+  await pool.stop(0);
+  for (const outcome of await Promise.all(both)) expect(outcome).toMatchObject({ outcome: "crashed" });
 });
 
 test("lines of stdout and stderr keep their order and the times at which they were written", async () => {
