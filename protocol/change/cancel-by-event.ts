@@ -82,8 +82,8 @@ function isMet(job: Home, { at }: CancellingEvent): boolean {
 }
 
 /**
- * Answers when the tombstone of an event ends that has found its job. If the job has ended already, the tombstone before may have cancelled
- * the job from the start, and must not end earlier.
+ * Answers when the tombstone of an event ends, if the event has found a job. If that job has ended already, an earlier tombstone may have
+ * cancelled it from the start. Then the new tombstone ends no earlier than that one.
  */
 function endMet({ at }: CancellingEvent, live: Home | undefined, before: Tombstone | undefined): number {
   return live ? at : Math.max(at, before?.until ?? 0);

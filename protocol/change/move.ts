@@ -60,7 +60,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const { keepsTurn = false } = request;
   const { heldUntil } = keepsTurn ? home : (request.hold ?? {});
   const isAhead = heldUntil !== undefined && heldUntil > (keepsTurn ? now - BOOKED_FOR : now);
-  // A start that has passed stays with the turn: the job's lateness counts from it.
+  // A job that keeps its turn also keeps a start that has passed, because its lateness counts from that start.
   const hold = heldUntil !== undefined && (keepsTurn || isAhead) && { heldUntil };
   // rule: no-move-into-the-past
   const dueAt = movedDueAt(home, request, hold !== false, now);

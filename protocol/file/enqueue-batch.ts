@@ -116,13 +116,22 @@ async function nameJobs(
     const named = kept ? sharedJobs(kept) : [];
     const added = jobs.filter(({ job, batch }) => !job.refusal && !named[batch.at]);
     if (added.length === 0) return { item: kept, added: new Set() };
-    const fresh = { ...key, v: ITEM_VERSION, expiresAt: 0, seed: drawToken(ctx.random), shards };
-    const base = kept ?? { ...fresh, writtenAt: ctx.clock() };
-    mine = { item: withJobs(ctx, base, named, added), added: new Set(added) };
+    mine = { item: withJobs(ctx, kept ?? newShared(ctx, key, shards), named, added), added: new Set(added) };
     // rule: shared-once-item-before-its-homes
     if (await writeShared(ctx, mine.item, before, by)) return mine;
   }
   throw filedElsewhere();
+}
+
+function newShared(ctx: Context, key: Key, shards: number): Omit<SharedOnceItem, "dueAts" | "hashes"> {
+  return {
+    ...key,
+    v: ITEM_VERSION,
+    expiresAt: 0,
+    writtenAt: ctx.clock(),
+    seed: drawToken(ctx.random),
+    shards,
+  };
 }
 
 async function readShared(ctx: Context, key: Key): Promise<SharedOnceItem | undefined> {

@@ -76,8 +76,7 @@ export async function enqueueMany(
     job.key === undefined ? at : `${job.topic} ${job.key}`,
   );
   const inLines = inParallel([...lines.values()], lines.size, async (line) => {
-    for (const { at, job } of line)
-      results[at] = await fileConditional(ctx, job, () => homeOf(ctx, job, shards, now), by);
+    for (const { at, job, newHome } of line) results[at] = await fileConditional(ctx, job, newHome, by);
   });
   const batches = [...Map.groupBy(batched, ({ job, batch }) => `${job.topic} ${batch.token}`).values()];
   const inBatches = inParallel(batches, batches.length, async (jobs) => {

@@ -35,9 +35,8 @@ export function isOnceOver(
 }
 
 /**
- * Says whether a home that a once item names and that is missing may have been stored: the job may have ended since the item was written,
- * and TTL may have deleted the home. Before this time a missing home was never stored, because a home outlasts its job's end by
- * `LEAST_RETENTION`.
+ * Says whether the job of a once item may have ended so long ago that TTL has deleted its home. If not, a missing home was never stored,
+ * because a home is kept for `LEAST_RETENTION` after its job's end.
  */
 export function mayHaveEnded({ writtenAt = 0 }: { writtenAt?: number | undefined }, now: number): boolean {
   // rule: ended-job-is-not-stored-again

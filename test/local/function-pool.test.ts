@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, test } from "vitest";
 import type { Outcome } from "../../local/execution-environment.ts";
@@ -59,10 +62,15 @@ test("an environment is reused, knows its function and its deadline", async () =
 
 test("concurrent invocations run in separate processes", async () => {
   open();
-  const both = [call("/hang"), call("/hang")];
-  await expect.poll(() => new Set(pool.pids()).size).toBe(2);
-  await pool.stop(0);
-  for (const outcome of await Promise.all(both)) expect(outcome).toMatchObject({ outcome: "crashed" });
+  const folder = mkdtempSync(join(tmpdir(), "minutehand-meet-"));
+  try {
+    const meet = () => pool.invoke({ rawPath: "/meet", folder });
+    const pids = (await Promise.all([meet(), meet()])).map((outcome) => result(outcome).pid);
+    expect(pids).toEqual([expect.any(Number), expect.any(Number)]);
+    expect(new Set(pids).size).toBe(2);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("lines of stdout and stderr keep their order and the times at which they were written", async () => {

@@ -38,8 +38,8 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 
 const STORED =
   /^protocol\/[\w-]+\/(book-starts|claim|die|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
-/** Where nothing fails, no note is removed by itself, and no job is parked twice for two starts. */
-const RARELY = /^protocol\/hand-over\/(release-jobs|find-starts)\.ts (removeApart remove|waitingSince read)$/;
+/** Where nothing fails, no note is removed by itself. */
+const RARELY = /^protocol\/hand-over\/release-jobs\.ts removeApart remove$/;
 /** A look is filed a minute later if DynamoDB does not store it within two seconds, which only a slow machine makes happen here. */
 const IF_SLOW = /^protocol\/store\/looks\.ts fileLooks insert$/;
 /** In these scenes the producer repeats no batch with further jobs. */
@@ -58,7 +58,7 @@ const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
-    /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (claim|findTooLate|endTooLate|handOut|receiveMessages|putBack) /,
+    /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (claim|endTooLate|handOut|receiveMessages|putBack) /,
     /^protocol\/[\w-]+\/(park\.ts parkReceived remove|resend\.ts resend send)$/,
     RARELY,
     TOGETHER,

@@ -100,16 +100,15 @@ export function tombstonesOf(settings: {
   const laterCancel = ({ cancels }: Key, at: number): Cancel | undefined =>
     cancels.find((cancel) => cancel.at - surely > at && cancel.since < clock());
 
+  /** The job that took the key last, and its id. */
+  const lastTaker = (jobs: Iterable<[string, Job]>): [string, Job] | undefined =>
+    [...jobs].sort(([, a], [, b]) => takenAt(a) - takenAt(b)).at(-1);
+  const takenAt = ({ filedAt, revivedAt }: Job): number => Math.max(filedAt, revivedAt);
   /** The job that had the key before job `id`, if the job's home and key are surely still stored. */
   const lastEnded = ({ jobs }: Key, id: string): Job | undefined => {
-    const last = [...jobs]
-      .filter(([one]) => one !== id)
-      .sort(([, a], [, b]) => takenAt(a) - takenAt(b))
-      .at(-1)?.[1];
+    const [, last] = lastTaker([...jobs].filter(([one]) => one !== id)) ?? [];
     return last && !isLive(last) && last.endedAt > clock() - LEAST_RETENTION / 2 ? last : undefined;
   };
-  /** When a job took its key last. */
-  const takenAt = ({ filedAt, revivedAt }: Job): number => Math.max(filedAt, revivedAt);
 
   function created(key: Key, home: Home): void {
     const event = markOf(home);
@@ -284,7 +283,7 @@ export function tombstonesOf(settings: {
     const isAhead = until > Math.max(eventAt, before?.until ?? 0);
     const first = Math.min(...inEffect(key, "cancel").map(({ from }) => from));
     // An event knows only the job that took the key last, in the state in which the event read it.
-    const [last, held] = [...key.jobs].sort(([, a], [, b]) => takenAt(a) - takenAt(b)).at(-1) ?? [];
+    const [last, held] = lastTaker(key.jobs) ?? [];
     // `finishedAt` and `createdAt` come from the clocks of the machines that ended and filed the job.
     const isMet = held && held.createdAt < eventAt && held.finishedAt >= eventAt + skew;
     const isOver = isMet && !isLive(held) && held.endedAt < first;
