@@ -85,28 +85,36 @@ export async function judge(
   };
   const open = (some: readonly MessageJob[]): MessageJob[] => some.filter(({ id }) => !verdicts.has(id));
 
+  const parkHeld = async (some: readonly MessageJob[]): Promise<void> => {
+    // rule: claim-asks-for-a-pause
+    const bound = await pauseBound(ctx, topic);
+    const held = some.filter((job) => startOf(job) < bound);
+    if (held.length > 0) putOff(await parkReceived(ctx, topic, held));
+  };
+
   // Expired jobs are found before the pause is read. Otherwise a job that expired after its release would be parked again.
   const expired = findExpired(jobs, now);
   const ending = new Set(expired.map(({ job }) => job));
   const live = jobs.filter((job) => !ending.has(job));
-  // rule: claim-asks-for-a-pause
-  const bound = await pauseBound(ctx, topic);
-  const held = live.filter((job) => startOf(job) < bound);
-  if (held.length > 0) putOff(await parkReceived(ctx, topic, held));
-  if (maxPerSecond !== undefined || window !== undefined)
-    putOff(await resendMissedStarts(ctx, topic, open(live)));
+  await parkHeld(live);
+  const givesStarts = maxPerSecond !== undefined || window !== undefined;
+  if (givesStarts) putOff(await resendMissedStarts(ctx, topic, open(live)));
   const late = findTooLate(ctx, topic, open(live), now);
 
   const ends = [...expired, ...late];
-  if (ends.length === 0) return { runnable: open(jobs), changed: [] };
-  const outcomes = await endTooLate(ctx, topic, ends, by());
   const changed: MessageJob[] = [];
-  for (const [i, { job }] of ends.entries()) {
-    const outcome = outcomes[i];
-    if (outcome === "changed") verdicts.set(job.id, { verdict: "void" });
-    else if (outcome === "refused") changed.push(job);
-    // The outcome is unknown, so the job may have been ended. It must not run now, and its message comes again.
-    else verdicts.set(job.id, leaveUnknown(now));
+  if (ends.length > 0) {
+    const outcomes = await endTooLate(ctx, topic, ends, by());
+    for (const [i, { job }] of ends.entries()) {
+      const outcome = outcomes[i];
+      if (outcome === "changed") verdicts.set(job.id, { verdict: "void" });
+      else if (outcome === "refused") changed.push(job);
+      // The outcome is unknown, so the job may have been ended. It must not run now, and its message comes again.
+      else verdicts.set(job.id, leaveUnknown(now));
+    }
   }
-  return { runnable: open(jobs).filter((job) => !changed.includes(job)), changed };
+  const others = open(jobs).filter((job) => !changed.includes(job));
+  // A topic may have been paused while the jobs above waited for new starts or for their ends.
+  if (givesStarts || ends.length > 0) await parkHeld(others);
+  return { runnable: open(others), changed };
 }

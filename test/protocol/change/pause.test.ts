@@ -180,6 +180,28 @@ describe("a paused topic's jobs", () => {
     expect(await consume(world, "orders")).toEqual([]);
   });
 
+  test("are held although the pause came while other jobs of their batch waited for new starts", async () => {
+    const world = createWorld({ topics: { limited: { maxPerSecond: 5 } } });
+    // This job waits in the queue during a pause, so that it needs a new start after the resume.
+    await world.file({ topic: "limited", delay: MINUTE });
+    await world.pass(50 * SECOND, { ticks: false });
+    await pauseTopic(world.ctx, "limited");
+    await world.pass(30 * SECOND, { ticks: false });
+    await resume(world.ctx, "limited", undefined);
+    const mate = await world.file({ topic: "limited", delay: 0 });
+    await world.pass(1500, { ticks: false });
+    world.pool.hooks.before = async ({ operation }) => {
+      if (operation !== "count") return;
+      delete world.pool.hooks.before;
+      await pauseTopic({ ...world.ctx, pool: { ...world.pool } }, "limited");
+      await world.pass(9 * SECOND, { ticks: false });
+    };
+    expect(await consume(world, "limited")).toEqual([]);
+    expect(world.pool.hooks.before).toBeUndefined();
+    await resume(world.ctx, "limited", undefined);
+    expect((await runFor(world, 5 * MINUTE, "limited")).map(({ id }) => id)).toContain(mate.id);
+  });
+
   test("whose run has crashed are sent when the topic is resumed, and run again", async () => {
     const world = createWorld();
     const { id } = await world.file({ delay: 0 });
