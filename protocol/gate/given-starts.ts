@@ -19,9 +19,8 @@ export type StartOutcome =
   | { readonly is: "unknown"; readonly error: Error };
 
 /**
- * Moves many waiting jobs to later starts. Their `dueAt` stays, so that users can see how long the jobs are held. As in any move,
- * the looks are filed before the homes are changed. The caller must read the clock afterwards, because a sweep may have passed the
- * place of the new look by then. A job whose look is not filed is not moved, and gets the error.
+ * Moves many waiting jobs to later starts. Their `dueAt` stays: users see how long the jobs are held. The looks are filed first; a job whose
+ * look is not filed is not moved, and gets the error. The caller must read the clock afterwards: a sweep may have passed the new look.
  * @param patience for how long a write is repeated if DynamoDB leaves its outcome unknown: ms
  */
 export async function moveToStarts(
@@ -34,7 +33,7 @@ export async function moveToStarts(
   // rule: look-before-hold
   const filed = await insertApart(ctx, looks, now + patience);
   const moved = holds.filter((_, i) => !(filed[i] instanceof Error));
-  // The homes have a deadline of their own: looks that take long to file must not use up the time of the other jobs.
+  // A deadline of their own: looks that take long to file must not use up the time of the other jobs.
   const outcomes = await writeStarts(ctx, moved, ctx.clock() + patience, ({ home }) => ({
     revision: home.revision + 1,
   }));
@@ -43,10 +42,7 @@ export async function moveToStarts(
   );
 }
 
-/**
- * Writes the starts of jobs that are sent at once into their homes, so that a process that sends the jobs again gives them no other
- * starts.
- */
+/** Writes the starts of jobs that are sent at once into their homes, so that a process that sends them again gives no other starts. */
 export function noteStarts(
   ctx: Context,
   holds: readonly GivenStart[],
@@ -55,7 +51,6 @@ export function noteStarts(
   return writeStarts(ctx, holds, ctx.clock() + patience, () => ({}));
 }
 
-/** Writes starts and the attributes `more` into homes, on the condition that the homes are as they were read. */
 async function writeStarts(
   ctx: Context,
   holds: readonly GivenStart[],
@@ -78,8 +73,7 @@ async function writeStarts(
     if (outcome instanceof Error) return { is: "unknown", error: outcome };
     const held: Home = { ...one.home, ...changes[i]?.set };
     if (outcome === "changed") return { is: "given", home: held };
-    // The write may have been refused because an earlier try, whose answer was lost, was applied. A start that another process gave
-    // the job is as good.
+    // Perhaps an earlier try, whose answer was lost, was applied. A start that another process gave the job is as good.
     const stands = found[refused.indexOf(one)];
     return stands?.state === "scheduled" &&
       stands.revision === held.revision &&

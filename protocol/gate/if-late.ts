@@ -19,10 +19,7 @@ export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[]
   );
 }
 
-/**
- * Selects the jobs that are later than their topic's `ifLate` allows. A job is late since the last start that the queue gave it.
- * @param now ms since the epoch
- */
+/** Selects the jobs that are later than their topic's `ifLate` allows, counted from `lateSince`. `now`: ms since the epoch. */
 export function findTooLate(
   ctx: Context,
   topic: string,
@@ -39,13 +36,13 @@ export function findTooLate(
   });
 }
 
-/** How many keys of ended jobs are written at once. An outage of a topic with a limit may leave hundreds of such jobs on a page. */
+/** How many keys of ended jobs are written at once. After an outage a page may have hundreds of such jobs. */
 const KEYS_AT_ONCE = 8;
 
 /** What became of jobs that were to be ended. `refused`: the job has changed since the caller read it or its message. */
 type Endings = ("changed" | "refused" | Error)[];
 
-/** Ends jobs that are too late, if their homes are as their messages say: their homes become finished. Answers what became of each. */
+/** Ends jobs that are too late, if their homes are as their messages say. Answers what became of each. */
 export function endTooLate(
   ctx: Context,
   topic: string,
@@ -65,8 +62,8 @@ export function endTooLate(
 }
 
 /**
- * Records expired jobs as finished, without sending them. After an outage there may be thousands of them, and their messages would
- * lie in the queue before the messages of jobs that have a start. Answers what became of each.
+ * Ends expired jobs without sending them: after an outage, thousands of messages would lie in the queue before those of jobs that have a
+ * start. Answers what became of each.
  */
 export function endExpired(
   ctx: Context,

@@ -9,18 +9,16 @@ import type { Context, Pool } from "../ports.ts";
 import { type Read, readOf } from "../store/read.ts";
 import { createSilences } from "../store/silence.ts";
 
-/** What this process has read last about a topic. Times are ms since the epoch. */
+/** What this process has read last about a topic. `pause` may be of a newer version; `limited`: only if the topic has a limit. */
 type Known = {
-  /** The topic's pause. A newer version may have written it. */
   pause: Pause | undefined;
-  /** The pool's item `limited` for a topic whose policy has a limit. */
   limited: Limited | undefined;
+  /** ms since the epoch */
   readAt: number;
 };
 const known = new WeakMap<Pool, Map<string, Known>>();
-/** A read of one topic's pause that is under way. `begun`: ms since the epoch. */
 type Refresh = { readonly begun: number; readonly end: Promise<void> };
-/** The reads that are under way, by topic. */
+/** The reads of one topic's pause that are under way, by topic. */
 const refreshing = new WeakMap<Pool, Map<string, Refresh>>();
 /** Topics whose pauses could not be read while the pauses of others could. */
 const silences = createSilences(BUCKET);
@@ -36,9 +34,8 @@ export const HOLDS_ALL = Number.POSITIVE_INFINITY;
 const HOLDS_NONE = Number.NEGATIVE_INFINITY;
 
 /**
- * Answers for each of these topics a time (ms since the epoch): jobs that start before it are held by the topic's pause. For a
- * paused topic this is `HOLDS_ALL`. For a topic that is being resumed at a rate, the time is the end of the pause: jobs that were
- * to start before it wait for their turn. A pause that was read at most `PAUSE_KNOWN_FOR` ago is not read again.
+ * Answers for each of these topics a time (ms since the epoch): its pause holds the jobs that start before it. This is `HOLDS_ALL` in a
+ * pause, and the end of the pause in a resume at a rate. A pause that was read at most `PAUSE_KNOWN_FOR` ago is not read again.
  */
 export async function pauseBounds(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
   const cache = known.get(ctx.pool);
@@ -49,8 +46,7 @@ export async function pauseBounds(ctx: Context, topics: readonly string[]): Prom
   const unique = [...new Set(topics)];
   const stale = unique.filter((topic) => !isFresh(topic));
   const [only] = stale;
-  // Callers share a read of one topic, but not a read of several topics, because such a read fails if any one of the topics cannot
-  // be read.
+  // A read of several topics is not shared: it fails if any one of them cannot be read.
   if (stale.length === 1 && only !== undefined) await refreshTogether(ctx, only);
   else await refreshPauses(ctx, stale);
   return new Map(unique.map((topic) => [topic, boundOf(known.get(ctx.pool)?.get(topic)?.pause)]));
@@ -73,9 +69,8 @@ export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
 }
 
 /**
- * Reads one topic's pause, and shares the read with callers who ask meanwhile. A batch may make hundreds of calls at the same time, one for
- * each of its jobs.
- * A read that was begun `PAUSE_KNOWN_FOR` ago or earlier is not shared, because the process may have stood still since.
+ * Reads one topic's pause, and shares the read with callers who ask meanwhile: a batch may make hundreds of calls at the same time. A read
+ * that was begun `PAUSE_KNOWN_FOR` ago or earlier is not shared, because the process may have stood still since.
  */
 async function refreshTogether(ctx: Context, topic: string): Promise<void> {
   const underWay = refreshing.get(ctx.pool) ?? new Map<string, Refresh>();
@@ -107,13 +102,12 @@ async function refreshPauses(ctx: Context, topics: readonly string[]): Promise<v
     cache.set(topic, { pause: pauses[i], limited: limits.get(topic), readAt });
 }
 
-/** Answers a topic's pause as it was read last. `undefined`: the topic has none, or a newer version wrote it. */
+/** Answers a topic's pause as it was read last, unless a newer version wrote it. */
 function knownPause(ctx: Context, topic: string): Pause | undefined {
   const pause = known.get(ctx.pool)?.get(topic)?.pause;
   return pause && layoutTrouble(pause) === undefined ? pause : undefined;
 }
 
-/** Answers a time in ms since the epoch: the pause holds the jobs that start before it. */
 function boundOf(pause: Pause | undefined): number {
   // Only a newer version knows what this pause says. So the pause holds all jobs: a wrong hold can be undone, a wrong run cannot.
   if (pause && layoutTrouble(pause) !== undefined) return HOLDS_ALL;
@@ -124,9 +118,8 @@ function boundOf(pause: Pause | undefined): number {
 
 /**
  * Answers which of these topics' pauses cannot be read, each with the error. Such a topic may be paused, so none of its jobs may be
- * handed over. If the pauses cannot be read together, each is read by itself, so that one topic does not stop the others.
- * If a topic's read got no answer and the pause of another topic could be read, the pause of the silent topic is not read again for a
- * minute.
+ * handed over. If the pauses cannot be read together, each is read by itself. If only one topic's read gets no answer, that pause is not
+ * read again for a minute.
  */
 export async function unknownPauses(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
   const begun = ctx.clock();
@@ -163,7 +156,7 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
   return unknown;
 }
 
-/** Says whether the pause of a topic that is not in `sick` can be read. If so, the trouble is not in the whole pool. */
+/** Says whether the pause of a topic outside `sick` can be read: then the whole pool is not in trouble. */
 async function canReadAnother(ctx: Context, sick: ReadonlySet<string>): Promise<boolean> {
   const other = Object.keys(ctx.policy.topics).find((topic) => !sick.has(topic));
   if (other === undefined) return false;
@@ -192,20 +185,16 @@ export async function isResuming(ctx: Context, topic: string): Promise<boolean> 
   return pause?.state === "resuming" && !isPauseOver(pause);
 }
 
-/**
- * Answers the time (ms since the epoch) before which a limit gives no start, because consumers may not have followed the topic's
- * resume yet. It was read at most `PAUSE_KNOWN_FOR` ago.
- */
+/** Answers when consumers have followed the topic's last resume, in ms since the epoch: before that a limit gives no start. */
 export async function knownFollowedAt(ctx: Context, topic: string): Promise<number> {
   await pauseBounds(ctx, [topic]);
   return knownPause(ctx, topic)?.followedAt ?? HOLDS_NONE;
 }
 
 /**
- * Answers since when the job of a message is late, in ms since the epoch: since the last start that the queue gave the job. The moment at
- * which consumers followed the last resume is such a start too, because the message may have waited in its queue during the pause. So is
- * the opening of the window: if no tick came while the window was closed, nobody gave the job that start. Uses
- * the pause as this process has read it last, and reads nothing: a claim has just read the pause.
+ * Answers since when the job of a message is late, in ms since the epoch: since the last start that the queue gave the job. Two moments
+ * are such starts too: when consumers followed the last resume, because the message may have waited in its queue, and when the window
+ * opened, because no tick may have come before. Reads nothing: a claim has just read the pause.
  */
 export function lateSince(ctx: Context, topic: string, job: MessageJob): number {
   const { window } = policyOf(ctx, topic);
@@ -214,10 +203,7 @@ export function lateSince(ctx: Context, topic: string, job: MessageJob): number 
   return window === undefined ? since : nextOpening(window, since);
 }
 
-/**
- * Makes the next caller read this topic's pause and item `limited` again. Until then the last values stay, for callers that have
- * made their read already and use its result.
- */
+/** Makes the next caller read this topic's pause and item `limited` again. Callers that have read them go on with the last values. */
 export function expireKnownPause(ctx: Context, topic: string): void {
   refreshing.get(ctx.pool)?.delete(topic);
   const cache = known.get(ctx.pool);
@@ -226,9 +212,8 @@ export function expireKnownPause(ctx: Context, topic: string): void {
 }
 
 /**
- * Reads the pauses of these topics from the pool, not from the process's memory, and answers them in the order of the topics. A
- * topic that is being resumed still has a pause. `undefined`: the topic has no pause, or the pause is over, or a newer version
- * wrote the pause. The last case is reported.
+ * Reads the pauses of these topics from the pool, not from the process's memory. A topic that is being resumed still has a pause.
+ * `undefined`: the topic has none, or it is over, or a newer version wrote it (reported).
  */
 export async function readPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
   const pauses = (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];

@@ -21,7 +21,7 @@ export function limitedTopics(ctx: Context): Promise<ReadonlySet<string>> {
   const topics = listedTopics(ctx, LIMITED_TOPICS).then((names) => new Set(names));
   const read: Listed = { topics, until: begun + PAUSE_KNOWN_FOR };
   listed.set(ctx.pool, read);
-  // The callers get the error of the read from the promise itself. This handler only decides when the next read is made.
+  // This handler only decides when the next read is made: callers get the error from the promise.
   topics.catch(() => {
     read.until = ctx.clock() - begun >= NO_ANSWER_AFTER ? ctx.clock() + SICK_FOR : begun;
   });
@@ -37,9 +37,8 @@ export async function listLimited(ctx: Context, topic: string, by: number): Prom
 }
 
 /**
- * Stores the time up to which a release of a topic has given starts, if it left other jobs without a start. New jobs get no start
- * after that time, so that they do not overtake parked jobs. Only fairness depends on this time, and no promise.
- * @param until ms since the epoch; `undefined` if no jobs are left without a start
+ * Stores up to when a release of a topic has given starts (ms since the epoch), if it left other jobs without a start. New jobs get no later
+ * start, so that they do not overtake parked jobs. Only fairness depends on this time, and no promise.
  */
 export async function noteLastStartGiven(
   ctx: Context,

@@ -17,14 +17,10 @@ const askNotes = askUnlessSilent();
 /** How long the write of a note is repeated: ms. Jobs of other topics wait meanwhile. */
 const PATIENCE = 10_000;
 
-/** What `park` did. */
 export type Parking = {
   /** The ids of the jobs that are parked now. */
   readonly parked: ReadonlySet<string>;
-  /**
-   * Notes that this call wrote for jobs that turned out not to be held, by the jobs' ids. The caller deletes a note when its
-   * job is sent, and not before.
-   */
+  /** Notes that this call wrote for jobs that turned out not to be held, by the jobs' ids. The caller deletes them once the jobs are sent. */
   readonly spare: ReadonlyMap<string, Parked>;
 };
 
@@ -36,7 +32,7 @@ export type Deferred = {
   readonly unread: ReadonlySet<string>;
 };
 
-/** `countParked` stops at this number, so that it reads little. The answer 1,000 means 1,000 or more. */
+/** `countParked` stops at this number, so that it reads little. */
 const COUNT_TO = 1000;
 
 /**
@@ -44,14 +40,14 @@ const COUNT_TO = 1000;
  * @throws the error of the first note that was not written
  */
 export async function park(ctx: Context, topic: string, homes: readonly Home[]): Promise<Parking> {
-  // The deadline counts from before the read: a note must not be written when the pause is long over.
+  // It counts from before the read: a note must not be written when the pause is long over.
   const by = ctx.clock() + PATIENCE;
   const bounds = await pauseBounds(ctx, [topic]);
   const held = homes.filter((home) => isBehindPause(home, bounds));
   if (held.length === 0) return { parked: new Set(), spare: new Map() };
   const own = await askNotes(ctx, topic, () => noteParked(ctx, held, by));
-  // A resume may have read the notes before this call wrote its own. So the pause is read again: jobs that it no longer holds are
-  // not parked. A job that had a note before stays parked: a release gives it a new start, from which its lateness counts.
+  // A resume may have read the notes before this call wrote its own. A job that had a note before stays parked: a release gives it a new
+  // start, from which its lateness counts.
   const boundsNow = await pauseBoundsNow(ctx, [topic]);
   const parked = held.filter((home) => !own.has(home) || isBehindPause(home, boundsNow));
   if (parked.length > 0) ctx.report({ type: "parked", topic, jobs: parked.length });
@@ -74,17 +70,15 @@ export async function parkForLimit(
   by: Deadline,
 ): Promise<void> {
   if (homes.length === 0) return;
-  // The topic is listed before the notes are written. Otherwise a tick of a deployment without this limit would not look for the
-  // notes. The topic stays listed for ever.
+  // First, because a tick of a deployment without this limit looks for the notes of listed topics only.
   await listLimited(ctx, topic, by);
   await askNotes(ctx, topic, () => noteParked(ctx, homes, Math.min(by, ctx.clock() + PATIENCE)));
   ctx.report({ type: "parked", topic, jobs: homes.length });
 }
 
 /**
- * Says whether a pause holds a job. A resume at a rate does not hold a job whose run crashed: the job's message does not run the
- * job, but makes its reader settle the crashed run.
- * @param bounds from `pauseBounds`
+ * Says whether a pause holds a job. A resume at a rate does not hold a job whose run crashed: its message only makes the reader settle that
+ * run.
  */
 function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean {
   const before = bounds.get(home.topic);
@@ -92,10 +86,7 @@ function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean
   return before === HOLDS_ALL || home.state === "scheduled";
 }
 
-/**
- * Writes the notes of jobs for the next release. A note that exists already stays, because it means the same. Answers the notes
- * that this call wrote, by their jobs.
- */
+/** Writes the notes of jobs for the next release. A note that exists means the same, and stays. Answers the notes that this call wrote. */
 async function noteParked(ctx: Context, homes: readonly Home[], by: number): Promise<Map<Home, Parked>> {
   const notes = homes.map((home): Parked => {
     const { id, revision, expiresAfter } = home;
@@ -110,10 +101,7 @@ async function noteParked(ctx: Context, homes: readonly Home[], by: number): Pro
   return own;
 }
 
-/**
- * Removes notes, and answers whether this succeeded. A failure is reported: then the notes stay, and a release sends the jobs again. The
- * second message of a tracked job is void.
- */
+/** Removes notes, and answers whether this succeeded. Notes that stay make a release send the jobs again, in messages that are void. */
 export async function removeNotes(ctx: Context, topic: string, notes: readonly Parked[]): Promise<boolean> {
   if (notes.length === 0) return true;
   try {
@@ -125,9 +113,7 @@ export async function removeNotes(ctx: Context, topic: string, notes: readonly P
   }
 }
 
-/**
- * Parks jobs that a pause holds and whose messages a consumer has received. Void messages are left out (`readHomesStartingBefore`).
- */
+/** Parks jobs that a pause holds and whose messages a consumer has received. Void messages are left out. */
 export async function parkReceived(
   ctx: Context,
   topic: string,
@@ -141,8 +127,8 @@ export async function parkReceived(
 }
 
 /**
- * Reads the homes of the jobs that start before a time. Answers only homes whose jobs wait or have crashed, and whose revision is
- * the revision in the message: any other message is void. Reports unreadable jobs.
+ * Reads the homes of the jobs that start before a time. Answers only homes that wait or have crashed, in the revision of their messages.
+ * Reports unreadable jobs.
  * @param before ms since the epoch
  * @returns `unread`: the ids of the jobs whose homes cannot be read for now
  */
@@ -173,9 +159,8 @@ export async function readHomesStartingBefore(
 }
 
 /**
- * Counts the parked jobs of a topic in its first `shards` shards, up to 1,000. Jobs that were cancelled or changed meanwhile count
- * until a release reads their notes.
- * @param before counts only jobs that were due before this position
+ * Counts the parked jobs of a topic in its first `shards` shards that were due before a position. The answer 1,000 means 1,000 or more.
+ * Jobs that were cancelled or changed meanwhile count until a release reads their notes.
  */
 export async function countParked(
   ctx: Context,
@@ -186,7 +171,7 @@ export async function countParked(
   const ids = new Set<string>();
   for (let shard = 0; shard < shards && ids.size < COUNT_TO; shard++) {
     const { items } = await ctx.pool.page(parkedIn(topic, shard), BEGINNING, before, COUNT_TO);
-    // A job may have several notes: each call that changes a parked job leaves one behind, until a release reads the notes.
+    // Each call that changes a parked job leaves a note behind.
     for (const item of items) ids.add("id" in item ? item.id : item.sk);
   }
   return Math.min(ids.size, COUNT_TO);
