@@ -242,11 +242,6 @@ export type Pause = Key & {
   followedAt?: number;
   /** How many parked jobs start in a second. Absent: all of them start at once. */
   rate?: number;
-  /** The next start that `rate` gives. */
-  nextAt?: number;
-  /** How many starts in each second earlier rates have given, up to the time `givenUntil`. Jobs keep these starts. */
-  givenRate?: number;
-  givenUntil?: number;
   /** Set when the pause is over: all jobs that it parked were sent. */
   expiresAt?: number;
 };
@@ -426,11 +421,11 @@ export function parseNote(item: Item): Parked | undefined {
 }
 
 /**
- * Answers the key of the counters of a topic's starts in one minute. The attributes `s0` to `s59` count the starts of the periods that
- * begin in each second of the minute.
+ * Answers the key of the counters of one minute: of the starts that a topic's limit gives, or of the turns that its resume at a rate gives.
+ * The attributes `s0` to `s59` count those of the periods that begin in each second of the minute.
  */
-export function startsKey(topic: string, minute: number): Key {
-  return { pk: `starts#${topic}#${new Date(minute).toISOString().slice(0, -8)}`, sk: "starts" };
+export function startsKey(topic: string, minute: number, counters: "starts" | "turns" = "starts"): Key {
+  return { pk: `starts#${topic}#${new Date(minute).toISOString().slice(0, -8)}`, sk: counters };
 }
 
 export function deadKey(topic: string, time: number, id: string): Key {

@@ -1,10 +1,4 @@
-import {
-  MAPPING_FOLLOWS,
-  NEXT_TICK,
-  PAUSE_KNOWN_FOR,
-  STARTS_AHEAD,
-  WRITER_DEADLINE,
-} from "../../core/constants.ts";
+import { MAPPING_FOLLOWS, NEXT_TICK, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { ITEM_VERSION, PAUSED_TOPICS, type Pause, pausedTopicKey, pauseKey } from "../../core/items.ts";
 import { expireKnownPause, isPauseOver } from "../gate/known-pauses.ts";
@@ -14,8 +8,6 @@ import { listedTopics, listTopic } from "../store/listed-topics.ts";
 import { requireReadable } from "../store/unreadable.ts";
 
 const TRIES = 10;
-/** The attributes of a pause that record which starts its resume has given at a rate. */
-const RATE_ATTRIBUTES = ["rate", "nextAt", "givenRate", "givenUntil"];
 /**
  * How long, in ms, Lambda takes at most to poll a queue again if it refuses the resume's call or never gets it: the time in which
  * Lambda follows the pause, plus the time until the next tick repeats the call, plus the time in which Lambda follows that call.
@@ -42,10 +34,7 @@ export async function pauseTopic(ctx: Context, topic: string): Promise<Pause> {
     }
     writtenAt = now;
     const paused = { state: "paused", since: now, changedAt: now };
-    if (!found) return { set: paused, remove: [] };
-    // If a resume is not over yet, the record of the starts that it has given stays: the next resume may go on at the same rate.
-    const remove = isPauseOver(found) ? ["expiresAt", ...RATE_ATTRIBUTES] : [];
-    return { set: paused, remove };
+    return { set: paused, remove: found ? ["expiresAt", "rate"] : [] };
   };
   const paused = await changePause(ctx, topic, wanted);
   if (!paused)
@@ -78,11 +67,8 @@ export async function resumeTopic(
     // that start later. This holds even if an earlier rate of this resume has ended.
     const changedAt = rate === undefined ? now : liftedAt;
     const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
-    const isSame = found.rate === rate;
-    const nextAt = Math.max(isSame ? (found.nextAt ?? now) : now, now, followedAt);
-    const set = { state: "resuming", changedAt, liftedAt, followedAt, nextAt };
-    if (rate === undefined) return { set, remove: ["rate"] };
-    return { set: { ...set, rate, ...(isSame ? {} : givenBefore(found, now)) }, remove: [] };
+    const set = { state: "resuming", changedAt, liftedAt, followedAt };
+    return rate === undefined ? { set, remove: ["rate"] } : { set: { ...set, rate }, remove: [] };
   };
   const lifted = await changePause(ctx, topic, wanted);
   if (!lifted || !(await setQueuePolling(ctx, topic, true))) return lifted;
@@ -90,31 +76,15 @@ export async function resumeTopic(
   return (lifted.followedAt ?? 0) > soon ? followAt(ctx, topic, lifted, soon) : lifted;
 }
 
-/**
- * Answers the starts that earlier rates of a resume have given, as an upper bound. Until `givenUntil`, a new rate gives only the
- * starts by which it exceeds `givenRate`.
- */
-function givenBefore(
-  { rate, nextAt, givenRate = 0, givenUntil = 0 }: Pause,
-  now: number,
-): { givenRate?: number; givenUntil?: number } {
-  if (rate === undefined && givenUntil <= now) return {};
-  // At a slow rate the next start may be days ahead.
-  const until = Math.max(givenUntil, Math.min(nextAt ?? now, now + STARTS_AHEAD));
-  return { givenRate: Math.max(rate ?? 0, givenUntil > now ? givenRate : 0), givenUntil: until };
-}
-
 /** Lets a resume give its starts sooner, because Lambda has accepted the call that lets it poll the queue. */
 async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: number): Promise<Pause> {
-  const { state, changedAt, rate, nextAt } = lifted;
+  const { state, changedAt, rate } = lifted;
   if (state !== "resuming") return lifted;
-  const isFirst = nextAt === undefined || nextAt <= (lifted.followedAt ?? 0);
-  const sooner = { followedAt, nextAt: isFirst ? followedAt : Math.max(nextAt, followedAt) };
-  const expect = { state, changedAt, rate, nextAt, followedAt: lifted.followedAt };
-  const change = { key: pauseKey(topic), expect, set: sooner };
+  const expect = { state, changedAt, rate, followedAt: lifted.followedAt };
+  const change = { key: pauseKey(topic), expect, set: { followedAt } };
   const { changed } = await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
   expireKnownPause(ctx, topic);
-  return changed ? { ...lifted, ...sooner } : lifted;
+  return changed ? { ...lifted, followedAt } : lifted;
 }
 
 /**
@@ -153,10 +123,8 @@ async function changePause(
     // The topic is listed before it is paused: if a deploy removes the topic, ticks know of the topic's pause by this list alone.
     await listPaused(ctx, topic, by);
     if (found) {
-      const { state, changedAt, rate, expiresAt, nextAt } = found;
-      // Releases may give starts meanwhile, and then change `nextAt`.
-      const given = "nextAt" in change.set ? { nextAt } : {};
-      await ctx.pool.change({ key, expect: { state, changedAt, rate, expiresAt, ...given }, ...change }, by);
+      const { state, changedAt, rate, expiresAt } = found;
+      await ctx.pool.change({ key, expect: { state, changedAt, rate, expiresAt }, ...change }, by);
     } else {
       const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION, ...change.set } as Pause], by);
       if (outcome instanceof Error) throw outcome;

@@ -13,15 +13,15 @@ import { listLimited } from "./limited-topics.ts";
 import { park } from "./park.ts";
 
 /**
- * What the caller of `startGate` must do with the jobs. A job that is in none of the first three fields needs nothing from the caller:
- * it is parked, another sender sends it, it has changed, or a look at its new start was filed.
+ * What the caller of `startGate` must do. A job in none of the first three fields is parked, has a look at its new start, has changed, or is
+ * sent by another sender.
  */
 export type Gated = {
   /** The jobs to send now. Each home says when the job may start. */
   ready: Home[];
   /** The jobs to park once the ready jobs are sent: the limit has no free start for them soon. */
   later: Home[];
-  /** The errors of jobs for which the gate may have done nothing, by the jobs' ids. These jobs need another look. */
+  /** The errors of jobs for which the gate may have done nothing, by the jobs' ids. They need another look. */
   failed: Map<string, Error>;
   /** Notes of jobs that no pause holds any more, by the jobs' ids. The caller removes the notes once these jobs are sent. */
   spare: ReadonlyMap<string, Parked>;
@@ -39,11 +39,10 @@ export type KnownJobs = {
 };
 
 /**
- * Decides for each of a topic's tracked jobs whether it may start, and when. `send` calls this function for all its jobs. `sendNow` and
- * `resend` do not: their callers know the starts of the jobs already. Nothing holds an untracked job.
+ * Decides for each of a topic's tracked jobs whether it may start, and when. Nothing holds an untracked job.
  * - Jobs that a pause holds are parked.
- * - In a topic with a limit each job gets a start. All senders together give at most `maxPerSecond` starts in a second. A start
- *   that a job has been given stays, unless it has passed.
+ * - In a topic with a limit each job gets a start. All senders together give at most `maxPerSecond` starts in a second. A given start
+ *   stays, unless it has passed.
  * - In a topic with a window, jobs that would start outside the window wait for its next opening.
  *
  * @throws if the pause cannot be read, or a note of a job that the pause holds cannot be written
@@ -80,10 +79,7 @@ export async function startGate(
   return gated;
 }
 
-/**
- * Gives starts to the jobs of a limited topic that have none, and stores the starts that other processes must know. Adds to
- * `gated` the jobs that the caller must send, park or look at again.
- */
+/** Gives starts to the jobs of a limited topic that have none, and stores the starts that other processes must know. Fills `gated`. */
 async function giveStarts(
   ctx: Context,
   topic: string,
@@ -92,43 +88,39 @@ async function giveStarts(
   looks: KnownJobs | undefined,
 ): Promise<void> {
   const now = ctx.clock();
-  // These jobs get no other start: their messages lie in the queue, or they have a start that lies ahead.
   const keepsStart = (home: Home): boolean => looks?.behind.has(home.id) === true || isStartAhead(home, now);
   // A job that will have expired at its start needs no start of the limit. It is sent, and its consumer ends it.
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
   const isReady = (home: Home): boolean =>
     (isOver(home) || keepsStart(home)) && !startsOutsideWindow(ctx, home);
   gated.ready.push(...jobs.filter(isReady));
-  // The sender that gave a job a start up to `BOOKED_FOR` ago has sent the job or has filed a look, or it has died, and then the
-  // audit finds the job. A later call of a user for the same job relies on that sender. If the later call sent such jobs, all of
-  // them would start in one second. If the later call gave them other starts, users could use up the limit by calls that leave a
-  // waiting job as it is (`onDuplicate: "keep"`).
+  // A call of a user relies on the sender that gave the job a start up to `BOOKED_FOR` ago: it has sent the job, or filed a look, or died,
+  // and then the audit finds the job. If the call sent such jobs, all would start in one second. If it gave them other starts, calls
+  // with `onDuplicate: "keep"` could use up the limit.
   const isLeft = (home: Home): boolean =>
     looks === undefined && hasUsableStart(home, now) && !startsOutsideWindow(ctx, home);
   const open = jobs.filter((home) => !isReady(home) && !isLeft(home));
   const parked = looks?.parked ?? (await parkedAmong(ctx, open));
   const isParked = ({ id }: Home): boolean => parked.has(id);
-  // Parked jobs wait for a release. Ticks look only for the notes of listed topics, so the topic must be listed.
+  // Ticks look for the notes of listed topics only.
   if (open.some(isParked)) await listLimited(ctx, topic, now + WRITER_DEADLINE);
   const free = open.filter((home) => !isParked(home));
   if (free.length === 0) return;
   // rule: handed-over-jobs-keep-the-limit
   const { holds, left } = await bookForJobs(ctx, topic, free);
   gated.later.push(...left);
-  // A writer may give a start that no sweep has reached yet. If the home did not contain this start, the sweep would give the job
-  // another one.
+  // No sweep has reached this start of a writer yet. If the home did not contain it, the sweep would give the job another one.
   const isAhead = ({ until }: GivenStart): boolean =>
     looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
-  // A start is stored if the job has to wait for it, or is late: its lateness then counts from this start. Other starts are not stored,
-  // unless the home has another start, or other processes may send the job too: each of them would take another start.
+  // A start is stored if the job waits for it, or is late: its lateness counts from this start. Other starts are stored only if the home has
+  // another start, or if other processes may send the job too: each would take another start.
   const isLater = ({ home, until }: GivenStart): boolean =>
     until > Math.max(startsAt(home), ctx.clock()) || until - startsAt(home) >= LATE;
   const isNoted = (one: GivenStart): boolean =>
     isLater(one) ||
     one.home.heldUntil !== undefined ||
     one.home.spare === true ||
-    // The home of a job that is past its bound must contain the start: the next call that postpones the job keeps this start, and a
-    // void message runs the job once this start has come.
+    // The next call that postpones the job keeps this start, and a void message runs the job once it has come.
     isBeyondBound(one.home, now) ||
     isAhead(one);
   gated.ready.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
@@ -142,18 +134,15 @@ export function hasUsableStart(home: Home, now: number): boolean {
 }
 
 /**
- * Says whether a job was given a start that is still to come. Senders do not rely on a start that has passed: a process that died may
- * not have sent the jobs of a minute, and if all were sent at once, they would start in the same second.
+ * Says whether a job was given a start that is still to come. A start that has passed does not count: a process may have died before it
+ * sent the jobs of a minute, and all of them would start in the same second.
  */
 export function isStartAhead({ heldUntil }: Home, now: number): boolean {
   // rule: one-start-for-each-job
   return heldUntil !== undefined && heldUntil >= now;
 }
 
-/**
- * Answers the ids of the jobs with `spare` that are parked. `Home.spare`: the job may have been sent before. The present sender only makes sure
- * that the job is sent. Such a job is left to the release if it is parked: the release gives it a start.
- */
+/** Answers the ids of the jobs with `Home.spare` that are parked. They are left to the release, which gives them starts. */
 async function parkedAmong(ctx: Context, jobs: readonly Home[]): Promise<Set<string>> {
   const spare = jobs.filter((home) => home.spare === true);
   if (spare.length === 0) return new Set();
@@ -202,10 +191,7 @@ export function startsOutsideWindow(ctx: Context, home: Home): boolean {
   return openingOf(ctx, home.topic, start) > start;
 }
 
-/**
- * Sorts jobs by the outcomes of the writes of their starts: into `failed`, or into `ready` if `isReady`. A job in neither has
- * changed since it was read, or has a look at its new start.
- */
+/** Sorts jobs by the outcomes of the writes of their starts: into `failed`, or into `ready` if `isReady`, or into neither. */
 async function sortByOutcome(
   ctx: Context,
   holds: readonly GivenStart[],
@@ -217,8 +203,7 @@ async function sortByOutcome(
     const outcome = outcomes[i] as StartOutcome;
     if (outcome.is === "unknown") failed.set(home.id, outcome.error);
     if (outcome.is !== "given") continue;
-    // Another process may have given the job its start. The job is sent with that start too, unless the start has passed and the window
-    // has shut since.
+    // The start may be one that another process gave long ago.
     if (startsOutsideWindow(ctx, outcome.home))
       failed.set(home.id, new Error("the topic's window has shut since the job's start"));
     else if (isReady(outcome.home)) ready.push(outcome.home);
@@ -232,8 +217,7 @@ const books = new WeakMap<Context, Map<string, Book>>();
 
 /**
  * Books starts for jobs of a limited topic. `left`: the jobs that get no start now. Calls that come while another call is under way are
- * booked together. A batch may make hundreds of calls at the same time, one for each of its jobs. If each call booked by itself, all of
- * them would ask for the same starts.
+ * booked together: the hundreds of calls of a batch would ask for the same starts.
  */
 async function bookForJobs(
   ctx: Context,
@@ -258,8 +242,7 @@ async function bookTogether(
 ): Promise<(GivenStart | undefined)[]> {
   const now = ctx.clock();
   const known = lastGiven(await knownLimited(ctx, topic), now);
-  // A release may have given starts to all waiting jobs since that read. If a new job were parked then, it would start only after the
-  // next tick, although it need not wait behind other jobs.
+  // A release may have given starts to all waiting jobs since that read. A job that is parked then would wait for the next tick in vain.
   const bound = known === undefined ? undefined : lastGiven(await limitedNow(ctx, topic), now);
   // rule: starts-given-shortly-ahead
   const until = Math.min(now + STARTS_AHEAD, bound ?? Number.POSITIVE_INFINITY);
@@ -279,9 +262,8 @@ async function bookTogether(
 }
 
 /**
- * Answers the last start that a release gave while more jobs waited for a start: ms since the epoch. While more jobs wait, no new job
- * takes a later start. `undefined` if no more jobs wait, or if that start has passed: then no tick has given starts for a while, and
- * every job may take a start.
+ * Answers the last start that a release gave while more jobs waited: ms since the epoch. No new job takes a later start. `undefined` if no
+ * more jobs wait, or if that start has passed: then no tick has come for a while, and every job may take a start.
  */
 function lastGiven(limited: Limited | undefined, now: number): number | undefined {
   const until = limited?.until ?? now;
@@ -289,8 +271,8 @@ function lastGiven(limited: Limited | undefined, now: number): number | undefine
 }
 
 /** Answers a topic's limit and window by its policy. */
-export function limitOf(ctx: Context, topic: string): Pick<Limit, "maxPerSecond" | "window"> {
+export function limitOf(ctx: Context, topic: string): Pick<Limit, "maxPerSecond" | "window" | "counters"> {
   const { maxPerSecond = Number.POSITIVE_INFINITY, window } = policyOf(ctx, topic);
   // rule: limit-gives-starts-in-the-window
-  return { maxPerSecond, ...(window === undefined ? {} : { window }) };
+  return { maxPerSecond, counters: "starts", ...(window === undefined ? {} : { window }) };
 }

@@ -9,7 +9,7 @@ import { isNamed, policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { sendNow } from "../send/send.ts";
 import { type JudgedNotes, judgeNotes, type Waiting } from "./judge-notes.ts";
-import { reserveTurns } from "./pace.ts";
+import { bookTurns } from "./pace.ts";
 import { firstFree, type Release } from "./release-state.ts";
 
 /** The work of a release for the jobs of some notes. */
@@ -50,7 +50,7 @@ export async function findStartsForNotes(
   const waiting = await startableNow(ctx, topic, all);
   // If no resume is under way, the turn of a job is the start that it has.
   const turns = run.pause
-    ? await reserveTurns(ctx, run, waiting, isPaced)
+    ? await bookTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
   if (!turns) return NOTHING_GIVEN;
   const inTurn = waiting.flatMap((one, i) => {
@@ -63,15 +63,14 @@ export async function findStartsForNotes(
     if (until === undefined) return [];
     return { notes, hold: { home, until: Math.max(until, ctx.clock()) } };
   });
-  // `isExhausted`: the jobs of later notes will get no start in this release either. At the rate of a resume this is so if the turns have
-  // reached `bound`. Without a rate it is so if no start is left, or if a job got no start although it could use any start before `bound`.
-  // A job may get no start for other reasons: it expires before the next free start, it misses its turn at the rate, or a former window
-  // lets it start only later. Then the jobs of later notes may still get starts.
+  // `isExhausted`: the jobs of later notes will get no start in this release either. No turn or start is left, or a job got none although it
+  // could use any before `bound`. A job may get none for other reasons: it expires before the next free one, it has a turn whose second
+  // is full, or a former window lets it start only later. Then the jobs of later notes may still get starts.
   const now = ctx.clock();
   const isInOrder = ({ home, start }: { home: Home; start: number }): boolean =>
     run.pause !== undefined || start <= Math.max(home.dueAt, now);
   const isExhausted = isPaced
-    ? turns.length < waiting.length
+    ? waiting.some(({ home }, i) => turns[i] === undefined && lastStart(home) >= run.bound)
     : inTurn.some((one, i) => starts[i] === undefined && one.last >= run.bound && isInOrder(one)) ||
       firstFree(run, now) === Number.POSITIVE_INFINITY;
   const isLeft = given.length < all.length;

@@ -10,6 +10,8 @@ export type Release = {
   readonly bound: number;
   /** How many starts the topic's limit has left in each period, as far as the release knows, by the period's beginning. */
   readonly room: Map<number, number>;
+  /** The same for the turns that the rate of the topic's resume gives. */
+  readonly turns: Map<number, number>;
   /**
    * Partitions whose notes or homes could not be read, whose homes could not be written, or whose notes could not be removed. Their jobs
    * are left to the next tick.

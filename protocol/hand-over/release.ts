@@ -74,7 +74,7 @@ export async function release(
   const now = ctx.clock();
   const bound = now + STARTS_AHEAD;
   if (pause?.state === "paused" || (isLimited && nextOpening(window, now) >= bound)) return 0;
-  const run: Release = { topic, pause, bound, room: new Map(), sick, isClosed: false };
+  const run: Release = { topic, pause, bound, room: new Map(), turns: new Map(), sick, isClosed: false };
   let released = 0;
   let isLeft = false;
   for (const range of rangesOf(pause, isLimited, bound, now)) {

@@ -36,7 +36,7 @@ describe("a limit", () => {
     more: { window?: string; until?: number } = {},
     lastOf: (start: number) => number = () => Number.POSITIVE_INFINITY,
   ): Promise<(number | undefined)[][]> => {
-    const limit = { maxPerSecond, until: START + STARTS_AHEAD, ...more };
+    const limit = { maxPerSecond, counters: "starts", until: START + STARTS_AHEAD, ...more } as const;
     const wantedOf = (start: number): Wanted => ({ start, last: lastOf(start) });
     return Promise.all(batches.map((batch) => bookStarts(ctx, "orders", limit, batch.map(wantedOf))));
   };

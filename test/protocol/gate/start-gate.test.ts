@@ -42,7 +42,7 @@ const wanted = (start: number) => ({ start, last: Number.POSITIVE_INFINITY });
 const limitOfTwo = () => {
   const world = limited();
   const now = world.now();
-  const limit = { maxPerSecond: 2, until: now + STARTS_AHEAD };
+  const limit = { maxPerSecond: 2, counters: "starts", until: now + STARTS_AHEAD } as const;
   const book = (starts: number[]) => bookStarts(world.ctx, "slow", limit, starts.map(wanted));
   return { world, now, book };
 };
@@ -232,7 +232,7 @@ describe("a limited topic", () => {
   test("shares the starts among many who book at once with few calls each, whatever the limit", async () => {
     for (const maxPerSecond of [1 / 60, 2]) {
       const world = limited();
-      const limit = { maxPerSecond, until: world.now() + STARTS_AHEAD };
+      const limit = { maxPerSecond, counters: "starts", until: world.now() + STARTS_AHEAD } as const;
       const starts = Array.from({ length: 500 }, () => wanted(world.now()));
       let given: (number | undefined)[][] = [];
       const calls = await callsOf(world, async () => {

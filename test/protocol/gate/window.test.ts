@@ -219,7 +219,8 @@ describe("a topic with a window", () => {
   test("keeps to a limit whose periods begin before the opening", async () => {
     const { ctx } = windowed();
     const wanted = { start: START + 208 * SECOND, last: Number.POSITIVE_INFINITY };
-    const limit = { maxPerSecond: 1 / 16, window: "08:58-09:04 UTC", until: START + 2 * DAY };
+    const window = "08:58-09:04 UTC";
+    const limit = { maxPerSecond: 1 / 16, counters: "starts", window, until: START + 2 * DAY } as const;
     const starts = await bookStarts(ctx, "slow", limit, [wanted, wanted, wanted]);
     const written = starts.map((start = 0) => new Date(start).toISOString().slice(8, 19));
     expect(written).toEqual(["01T09:03:28", "01T09:03:44", "02T08:58:00"]);

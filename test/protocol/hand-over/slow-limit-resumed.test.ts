@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { periodOf } from "../../../core/limit.ts";
 import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import { consume } from "../../support/consume.ts";
@@ -68,15 +69,17 @@ test.each([
   [1 / 10, 0.09],
   [1 / 60, 1 / 61],
 ])(
-  "a topic with a limit of %f that is resumed at a slightly lower rate, %f a second, starts jobs at that rate",
-  async (limit, rate) => {
+  "a topic with a limit of %f that is resumed at a slightly lower rate, %f a second, starts jobs at that rate in whole seconds",
+  async (limit, asked) => {
+    const period = periodOf(asked);
+    const rate = (period.starts * SECOND) / period.ms;
     const world = createWorld({ topics: { t: { maxPerSecond: limit } }, shards: 1 });
     await world.tick();
     await pauseTopic(world.ctx, "t");
     const count = Math.ceil(1.2 * rate * (HOUR / SECOND));
     for (let i = 0; i < count; i++) await world.file({ topic: "t", delay: MINUTE });
     await world.pass(10 * MINUTE);
-    await resume(world.ctx, "t", rate);
+    await resume(world.ctx, "t", asked);
     let runs = 0;
     for (const end = world.now() + HOUR; world.now() < end; ) {
       await world.pass(SECOND);
