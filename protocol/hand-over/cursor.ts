@@ -10,15 +10,7 @@ import {
 import { type Cursor, cursorKey, minuteOf, type TrailEntry, timeOf } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
 import { beforeTime, type Position, storedAuditPosition, storedPosition } from "../../core/position.ts";
-import {
-  type Done,
-  doneOf,
-  isUndone,
-  type Range,
-  rangesText,
-  storedRanges,
-  withDone,
-} from "../../core/ranges.ts";
+import { type Done, doneOf, type Range, rangesText, storedRanges, withDone } from "../../core/ranges.ts";
 import { positionReachedBy, trailAfter } from "../../core/trail.ts";
 import type { Context } from "../ports.ts";
 import { requireReadable } from "../store/unreadable.ts";
@@ -63,19 +55,17 @@ export function auditLimit({ trail, audited }: ShardCursor, now: number): Positi
 /** The place of a sweep, with its trail, or the place of an audit. */
 export type Reached = (Done & Pick<ShardCursor, "trail">) | Pick<ShardCursor, "audited">;
 
-/** The outcome of a write of the cursor. `other`: another sweep or audit has moved the same place, and this is the cursor now. `undefined` if the cursor is gone. */
-type Advanced = { readonly cursor: ShardCursor } | { readonly other: ShardCursor | undefined };
-
 /**
- * Moves the place of the sweep, or the place of the audit, by compare-and-set. A sweep and an audit never wait for each other: the
- * condition names only the place that is moved. `writer`: names the sweep or audit that writes.
+ * Moves the place of the sweep, or the place of the audit, by compare-and-set, and answers the cursor as it is then. A sweep and an audit
+ * never wait for each other: the condition names only the place that is moved. `undefined`: another sweep or audit has moved this place.
+ * @param writer names the sweep or audit that writes
  */
 export async function advance(
   ctx: Context,
   cursor: ShardCursor,
   reached: Reached,
   writer: string,
-): Promise<Advanced> {
+): Promise<ShardCursor | undefined> {
   const { pk, sk } = cursor.stored;
   const { isOurs, ...change } =
     "audited" in reached
@@ -86,8 +76,7 @@ export async function advance(
   // If the answer to our own write was lost, DynamoDB refuses the repeat of the write, and the item has our place. Another sweep that
   // began at the same cursor may have reached the same place. So the item names its writer: otherwise both would go on, and send each
   // job twice.
-  if (found && (changed.changed || isOurs(found))) return { cursor: shardCursor(found) };
-  return { other: found && shardCursor(found) };
+  return found && (changed.changed || isOurs(found)) ? shardCursor(found) : undefined;
 }
 
 function sweepChange(
@@ -113,8 +102,8 @@ function auditChange(stored: Cursor, { audited }: Pick<ShardCursor, "audited">, 
 }
 
 /**
- * Records in the cursor how far one sweep or audit of a shard has come. `reach` and `end` answer `false` if another sweep or
- * audit has done a part of the same work, or if the cursor could not be written. Then this sweep or audit must stop.
+ * Records in the cursor how far one sweep or audit of a shard has come. `reach` and `end` answer `false` if another sweep or audit has
+ * written the same place. Then this sweep or audit must stop.
  */
 export type Progress = {
   /**
@@ -131,10 +120,7 @@ export type Progress = {
   done(): Done;
 };
 
-/**
- * Records how far a sweep has come. A sweep may hand over ranges in any order, and several sweeps may hand over different ranges of a shard at
- * the same time. A sweep must stop if another one has handed over the same range.
- */
+/** Records how far a sweep has come. A sweep may hand over ranges in any order. */
 export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
   return progressOf(ctx, from, {
     add: withDone,
@@ -146,27 +132,20 @@ export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
       const { rest } = positionReachedBy(trail, now - AUDIT_AFTER - CLOCK_MARGIN);
       return { swept, ahead, trail: trailAfter(rest, { position: swept, reachedAt: now }, TRAIL_STEP) };
     },
-    isOpen: isUndone,
-    isShared: true,
     mayRest: ({ stored, swept, ahead }) =>
       ahead.length === 0 && stored.ahead === undefined && timeOf(swept) - timeOf(stored.swept) < CURSOR_RESTS,
   });
 }
 
-/** Records how far an audit has come. An audit reads the entries in their order, and must stop if another audit has moved its place. */
+/** Records how far an audit has come. An audit reads the entries in their order. */
 export function auditProgress(ctx: Context, from: ShardCursor): Progress {
   return progressOf(ctx, from, {
     add: (_, { to }) => ({ audited: to }),
     written: ({ audited }) => ({ audited }),
-    isOpen: () => true,
-    isShared: false,
     mayRest: ({ stored, audited }) =>
       timeOf(audited) - timeOf(storedAuditPosition(stored.audited)) < AUDIT_RESTS,
   });
 }
-
-/** How often one write of a cursor is tried. A try fails if another sweep of the shard has written the cursor meanwhile. */
-const TRIES = 20;
 
 /** What sweeps and audits do differently. */
 type Kind = {
@@ -174,52 +153,37 @@ type Kind = {
   readonly add: (reached: ShardCursor, range: Range) => Done | Pick<ShardCursor, "audited">;
   /** Answers what the next write stores. */
   readonly written: (reached: ShardCursor) => Reached;
-  /** Whether the cursor says that no part of a range is done. */
-  readonly isOpen: (reached: ShardCursor, range: Range) => boolean;
-  /** Whether ranges may be added to a cursor that somebody else has moved. */
-  readonly isShared: boolean;
   /** Whether the place may stay unwritten if no entry was found. */
   readonly mayRest: (reached: ShardCursor) => boolean;
 };
 
-function progressOf(ctx: Context, from: ShardCursor, kind: Kind): Progress {
-  const { add, written, isOpen, isShared, mayRest } = kind;
-  let reached = from;
-  let sinceMark: Range[] = [];
+function progressOf(ctx: Context, from: ShardCursor, { add, written, mayRest }: Kind): Progress {
   const writer = drawToken(ctx.random);
+  let reached = from;
+  let isWritten = true;
   let unmarked = 0;
   let markedAt = ctx.clock();
   const mark = async (): Promise<boolean> => {
-    for (let i = 0; i < TRIES; i++) {
-      const outcome = await advance(ctx, reached, written(reached), writer);
-      if ("cursor" in outcome) {
-        reached = outcome.cursor;
-        sinceMark = [];
-        unmarked = 0;
-        markedAt = ctx.clock();
-        return true;
-      }
-      const { other } = outcome;
-      if (!other || !isShared || !sinceMark.every((range) => isOpen(other, range))) return false;
-      reached = other;
-      for (const range of sinceMark) reached = { ...reached, ...add(reached, range) };
-    }
-    return false;
+    const cursor = await advance(ctx, reached, written(reached), writer);
+    if (!cursor) return false;
+    reached = cursor;
+    isWritten = true;
+    unmarked = 0;
+    markedAt = ctx.clock();
+    return true;
   };
   return {
     async reach(range, entries) {
       if (range.from < range.to) {
-        if (!isOpen(reached, range)) return false;
         reached = { ...reached, ...add(reached, range) };
-        sinceMark.push(range);
+        isWritten = false;
       }
       unmarked += entries;
       const isDue = unmarked >= ctx.sizes.mark || ctx.clock() - markedAt >= MARK_AFTER;
-      return sinceMark.length === 0 || !isDue || mark();
+      return isWritten || !isDue || mark();
     },
     async end() {
-      if (sinceMark.length === 0 || (unmarked === 0 && mayRest(reached))) return true;
-      return mark();
+      return isWritten || (unmarked === 0 && mayRest(reached)) || mark();
     },
     done: () => reached,
   };

@@ -6,9 +6,9 @@ import type { Context, Sweepers } from "../ports.ts";
 
 /**
  * For how long after the beginning of a tick its sweeps begin new work, in all its invocations: ms. The next tick begins a minute after
- * this tick, with all shards. If two ticks swept the same range at the same time, they would send the same jobs.
+ * this tick. If two ticks swept a shard at the same time, they would send the same jobs.
  */
-export const SWEEPERS_WORK_FOR = BUCKET - 5_000;
+export const SWEEPS_FOR = BUCKET - 5_000;
 /**
  * How long after a tick has given shards away it takes those back whose cursors nobody has written: ms. A new environment begins within
  * seconds, and a sweep writes its cursor after 2,000 entries or 10 seconds.

@@ -11,13 +11,7 @@ import { shardsToSweep } from "../store/shards.ts";
 import { auditShard } from "./audit.ts";
 import { type Backlogs, backlogsOf, knownBacklogs, topicsBehind } from "./backlog.ts";
 import { carryOutPauses } from "./carry-out-pauses.ts";
-import {
-  type Given,
-  giveAway,
-  SWEEPERS_WORK_FOR,
-  shardsWithoutProgress,
-  TAKEN_BACK_AFTER,
-} from "./division.ts";
+import { type Given, giveAway, SWEEPS_FOR, shardsWithoutProgress, TAKEN_BACK_AFTER } from "./division.ts";
 import { type Swept, sweepRest, sweepShard } from "./sweep.ts";
 
 /**
@@ -41,9 +35,7 @@ export async function tick(outer: Context, until: number): Promise<void> {
   const all = Array.from({ length: shards }, (_, shard) => shard);
   await Promise.all([
     work.guarded(carryOutPauses(ctx, until), "carrying out pauses"),
-    ctx.sweepers && ctx.sweepers.most > 0
-      ? workWithOthers(work, ctx.sweepers, all, { startedAt, until })
-      : workThrough(work, all, until),
+    workThrough(work, all, { startedAt, until, sweepers: ctx.sweepers }),
   ]);
   await removeDeadLetters(ctx, until);
   work.throwFailures();
@@ -59,7 +51,7 @@ export async function tick(outer: Context, until: number): Promise<void> {
 export async function sweepPart(outer: Context, part: TickPart, until: number): Promise<void> {
   const work = workOf(outer, part);
   if (work.ctx.clock() >= until) return;
-  await workThrough(work, part.shards, until);
+  await workThrough(work, part.shards, { startedAt: work.ctx.clock(), until });
   work.throwFailures();
 }
 
@@ -109,42 +101,39 @@ type Left = {
   readonly first: number | undefined;
 };
 
-/** Sweeps these shards, and then audits them. */
-async function workThrough(work: Work, shards: readonly number[], until: number): Promise<void> {
-  const left = leftOf(work.ctx, shards);
-  await sweepLeft(work, left, until);
-  await reportLags(work, left.unswept);
-  await auditLeft(work, left, until);
-}
-
 /**
- * Works as `workThrough`. But if shards are left after some seconds, gives most of them to further invocations. The sweeps of these
- * invocations and of this one end before the next tick begins.
+ * Sweeps these shards, and then audits them. If shards are left after some seconds, gives most of them to `sweepers`. All sweeps end before
+ * the next tick begins.
  */
-async function workWithOthers(
+async function workThrough(
   work: Work,
-  sweepers: Sweepers,
   shards: readonly number[],
-  { startedAt, until }: { startedAt: number; until: number },
+  { startedAt, until, sweepers }: { startedAt: number; until: number; sweepers?: Sweepers | undefined },
 ): Promise<void> {
-  const { ctx } = work;
-  const end = Math.min(until, startedAt + SWEEPERS_WORK_FOR);
-  const left = leftOf(ctx, shards);
-  const hasWorked = await sweepLeft(work, left, Math.min(end, ctx.clock() + ctx.sizes.alone));
-  // If no sweep has succeeded, the sweeps of further invocations would probably fail too.
-  const given = hasWorked ? await giveLeft(work, sweepers, left, end) : [];
-  if (given.length > 0) {
-    const takenBackAt = Math.min(end, ctx.clock() + TAKEN_BACK_AFTER);
-    await sweepLeft(work, left, takenBackAt);
-    await auditLeft(work, left, takenBackAt);
-    await sweepers.wait(Math.max(takenBackAt - ctx.clock(), 0));
-    const back = await work.guarded(shardsWithoutProgress(ctx, given), "reading what was given away");
-    left.unswept.unshift(...(back ?? []));
-  }
+  const end = Math.min(until, startedAt + SWEEPS_FOR);
+  const left = leftOf(work.ctx, shards);
+  if (sweepers && sweepers.most > 0) await sweepWithOthers(work, sweepers, left, end);
   await sweepLeft(work, left, end);
   await reportLags(work, left.unswept);
   left.audits.push(...left.unswept, ...left.overdue.map(({ shard }) => shard));
   await auditLeft(work, left, until);
+}
+
+/**
+ * Sweeps alone for some seconds. If shards are left, gives most of them to further invocations, and takes back those that nobody has begun.
+ */
+async function sweepWithOthers(work: Work, sweepers: Sweepers, left: Left, end: number): Promise<void> {
+  const { ctx } = work;
+  const hasWorked = await sweepLeft(work, left, Math.min(end, ctx.clock() + ctx.sizes.alone));
+  // If no sweep has succeeded, the sweeps of further invocations would probably fail too.
+  const given = hasWorked ? await giveLeft(work, sweepers, left, end) : [];
+  if (given.length === 0) return;
+  const takenBackAt = Math.min(end, ctx.clock() + TAKEN_BACK_AFTER);
+  await sweepLeft(work, left, takenBackAt);
+  await auditLeft(work, left, takenBackAt);
+  await sweepers.wait(Math.max(takenBackAt - ctx.clock(), 0));
+  const back = await work.guarded(shardsWithoutProgress(ctx, given), "reading what was given away");
+  left.unswept.unshift(...(back ?? []));
 }
 
 /**
