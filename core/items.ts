@@ -144,8 +144,6 @@ export type Look = Key & {
   expiresAt: number;
   /** Since when the job could not be handed over: an unreadable or untracked job, or a job whose topic no policy names. */
   since?: number;
-  /** SQS did not take the message of the job's present revision. So the job lies in no queue. */
-  unsent?: true;
 };
 /** The item of a caller's own key. It names the job that holds the key, or the last job that held it. */
 export type KeyItem = Key & {

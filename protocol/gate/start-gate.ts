@@ -34,8 +34,6 @@ const LATE = 1000;
 export type KnownJobs = {
   /** The jobs that wait for a release. Absent: the gate reads the notes of the jobs with `spare`. */
   readonly parked?: ReadonlySet<string>;
-  /** The jobs whose messages lie in the queue, because consumers are behind. They are sent once more, and get no other start. */
-  readonly behind: ReadonlySet<string>;
 };
 
 /**
@@ -88,11 +86,10 @@ async function giveStarts(
   looks: KnownJobs | undefined,
 ): Promise<void> {
   const now = ctx.clock();
-  const keepsStart = (home: Home): boolean => looks?.behind.has(home.id) === true || isStartAhead(home, now);
   // A job that will have expired at its start needs no start of the limit. It is sent, and its consumer ends it.
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
   const isReady = (home: Home): boolean =>
-    (isOver(home) || keepsStart(home)) && !startsOutsideWindow(ctx, home);
+    (isOver(home) || isStartAhead(home, now)) && !startsOutsideWindow(ctx, home);
   gated.ready.push(...jobs.filter(isReady));
   // A call of a user relies on the sender that gave the job a start up to `BOOKED_FOR` ago: it has sent the job, or filed a look, or died,
   // and then the audit finds the job. If the call sent such jobs, all would start in one second. If it gave them other starts, calls

@@ -129,7 +129,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   }
   const outcomes = await sendDue(
     ctx,
-    toSend.map((home) => ({ home, isLate: true, isUnsent: false })),
+    toSend.map((home) => ({ home, isLate: true })),
     backlogs,
   );
   let sentAgain = 0;

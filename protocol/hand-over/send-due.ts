@@ -8,18 +8,13 @@ import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { type HandedOver, reportFailures, send } from "../send/send.ts";
 import type { Backlogs } from "./backlog.ts";
-import { findLeftToReleases, findSentOrParked } from "./sent-before.ts";
+import { findLeftToReleases, findParked } from "./find-parked.ts";
 
 /** A job that a sweep or an audit has found. */
 export type DueJob = {
   readonly home: Home;
   /** The job is found after its start: somebody may have sent or parked the job before. */
   readonly isLate: boolean;
-  /**
-   * No sweep or audit has looked at the job before, or SQS has not taken the job's message. So the job lies in no queue. Its writer may
-   * have parked the job.
-   */
-  readonly isUnsent: boolean;
 };
 
 /**
@@ -64,16 +59,15 @@ export async function sendDue(
   for (const id of await endExpiredLimited(ctx, open())) outcomes.set(id, { outcome: "ended" });
 
   await askForBacklogs(open(), ctx.clock(), backlogs);
-  const unsent = new Set(due.flatMap(({ home, isUnsent }) => (isUnsent ? home.id : [])));
   const lateIds = new Set(due.flatMap(({ home, isLate }) => (isLate ? home.id : [])));
   const late = open().filter(({ id }) => lateIds.has(id));
-  const before = await findSentOrParked(ctx, late, backlogs, ({ id }) => unsent.has(id));
+  const { parked, unread } = await findParked(ctx, late);
   for (const home of late) {
-    const error = before.unread.get(home.id);
+    const error = unread.get(home.id);
     if (error !== undefined) noteUnread(home, error);
   }
 
-  for (const [id, sent] of await send(ctx, open(), before.looks)) outcomes.set(id, sent);
+  for (const [id, sent] of await send(ctx, open(), { parked })) outcomes.set(id, sent);
   reportUnread(ctx, homes, outcomes);
   return outcomes;
 }
@@ -118,8 +112,7 @@ async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<
 
 /**
  * Asks whether the consumers of overdue jobs' topics are behind, before any overdue job is sent. The messages of overdue jobs are ready
- * at once, so a later call would count them as a backlog. Then audits would leave lost jobs alone for an hour, and late jobs of a
- * limited topic would be sent without starts.
+ * at once, so a later call would count them as a backlog. Then audits would leave lost jobs alone for an hour.
  */
 async function askForBacklogs(homes: readonly Home[], now: number, backlogs: Backlogs): Promise<void> {
   const overdue = homes.flatMap((home) => (startsAt(home) <= now ? home.topic : []));

@@ -176,31 +176,17 @@ async function handOver(
   const outcomes = await sendDue(ctx, due, backlogs);
   const first = entries.findIndex(({ home }) => home && outcomes.get(home.id)?.outcome === "unreachable");
   const stopAt = first === -1 || (await answersElsewhere(ctx, outcomes, waiting)) ? entries.length : first;
-  const unsent = new Set(due.flatMap(({ home, isUnsent }) => (isUnsent ? home.id : [])));
   const isOurs = async (): Promise<boolean> => isUndone(await readCursor(ctx, shard), page);
-  const isDone = await lookAgain(ctx, entries.slice(0, stopAt), outcomes, unsent, isOurs);
+  const isDone = await lookAgain(ctx, entries.slice(0, stopAt), outcomes, isOurs);
   // rule: held-jobs-stop-no-cursor
   return entries[isDone ? stopAt : 0];
 }
 
-/**
- * Answers the jobs of these entries, and says of each whether it is late and whether it lies in no queue. An entry that lies later than
- * its job's start is a second look, because the first look lies at the start or before.
- */
+/** Answers the jobs of these entries, and says of each whether it is found after its start. */
 function dueJobsOf(waiting: readonly Entry[], now: number): DueJob[] {
-  const entries = waiting.flatMap(({ sk, home, unsent = false }) =>
-    home ? { home, lookedAt: timeOf(sk), unsent } : [],
+  return waiting.flatMap(({ sk, home }) =>
+    home ? { home, isLate: startsAt(home) < Math.max(timeOf(sk), now) } : [],
   );
-  const seenBefore = new Set(
-    entries.flatMap(({ home, lookedAt }) => (startsAt(home) < lookedAt ? home.id : [])),
-  );
-  // A job may have several looks. If one of them says that SQS did not take the job's message, the others do not matter.
-  const unsentIds = new Set(entries.flatMap(({ home, unsent }) => (unsent ? home.id : [])));
-  return entries.map(({ home, lookedAt }) => ({
-    home,
-    isLate: startsAt(home) < Math.max(lookedAt, now),
-    isUnsent: unsentIds.has(home.id) || !seenBefore.has(home.id),
-  }));
 }
 
 /** The outcome of a job that was to be sent and was not sent. */
@@ -255,8 +241,6 @@ type Failed = {
   readonly sent: Failure;
   /** When a sweep first failed to hand the job over, as its looks record it: ms since the epoch. */
   readonly since: number;
-  /** The job lies in no queue. */
-  readonly isUnsent: boolean;
 };
 
 /**
@@ -265,7 +249,6 @@ type Failed = {
  *
  * The looks lie past the limit of each sweep that has begun by now, also if its clock is ahead. Another sweep of the shard may read minutes
  * meanwhile. If a look were stored in a minute that this sweep has read, the sweep would miss the look.
- * @param unsent the ids of the jobs that lay in no queue before this sweep
  * @param isOurs whether no other sweep has done these entries
  * @returns `false` if another sweep has done these entries, or if the looks were stored so late that another sweep may have read their
  * minutes before
@@ -274,7 +257,6 @@ async function lookAgain(
   ctx: Context,
   entries: readonly Entry[],
   outcomes: ReadonlyMap<string, Handed>,
-  unsent: ReadonlySet<string>,
   isOurs: () => Promise<boolean>,
 ): Promise<boolean> {
   const now = ctx.clock();
@@ -287,8 +269,7 @@ async function lookAgain(
     if (handed.outcome === "unread") unread.push({ id: home.id, late: now - home.dueAt });
     if (!isFailure(handed)) continue;
     const metFirst = failed.get(home.id)?.since ?? since;
-    const isUnsent = unsent.has(home.id);
-    failed.set(home.id, { home, sent: handed, since: Math.min(metFirst, since), isUnsent });
+    failed.set(home.id, { home, sent: handed, since: Math.min(metFirst, since) });
   }
   const unreadable = entries.flatMap((entry) => entry.unreadable ?? []);
   if (failed.size + unread.length + unreadable.length === 0) return true;
@@ -307,11 +288,7 @@ async function lookAgain(
  * Records a job as dead if its queue will not take its message, and files the next look at it otherwise.
  * @param now when this page was handed over, ms since the epoch
  */
-async function giveUpOrLookAgain(
-  ctx: Context,
-  { home, sent, since, isUnsent }: Failed,
-  now: number,
-): Promise<void> {
+async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, now: number): Promise<void> {
   const isUnknown = !isNamed(ctx, home.topic);
   // Counted from the first failure, not from the due time: a deploy may remove a topic for some minutes.
   const isGivenUp = isUnknown && now - since >= UNKNOWN_TOPIC_AFTER;
@@ -331,6 +308,5 @@ async function giveUpOrLookAgain(
   const isCounted = isUnknown || home.untracked;
   const wait = Math.max(FAILING_TOPIC_WAIT, now - (isCounted ? since : home.dueAt));
   const time = lookAgainAt(home.id, now + LOOKAHEAD, wait);
-  const more = { ...(isCounted && { since }), ...(isUnsent && { unsent: true as const }) };
-  await fileLooksAbout(ctx, [{ id: home.id, time, ...more }], now + WRITER_DEADLINE);
+  await fileLooksAbout(ctx, [{ id: home.id, time, ...(isCounted && { since }) }], now + WRITER_DEADLINE);
 }

@@ -41,5 +41,5 @@ export function sendWithNewStarts(ctx: Context, homes: readonly Home[]): Promise
   const spare = homes.map((home) => ({ ...home, spare: true as const }));
   // Because of these `looks`, `send` accepts no start that has passed. Without them, it would leave a job whose start has just passed
   // to the sender that gave the start.
-  return send(ctx, spare, { behind: new Set() });
+  return send(ctx, spare, {});
 }

@@ -193,8 +193,7 @@ export async function fileLooksAtUnsent(
   const now = ctx.clock();
   await fileLooks(
     ctx,
-    // The message of a spare job may lie in the queue: its sender only made sure that there is one.
-    unsent.map(({ id, spare }) => ({ id, time: now + RETRY_LOOK_AFTER, ...(!spare && { unsent: true }) })),
+    unsent.map(({ id }) => ({ id, time: now + RETRY_LOOK_AFTER })),
     now + WRITER_DEADLINE,
   );
 }

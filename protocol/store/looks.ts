@@ -28,19 +28,14 @@ export async function fileLooksAbout(ctx: Context, looks: readonly LookTime[], b
   const items = itemsOf(looks);
   const outcomes = await insertApart(ctx, items, Math.min(ctx.clock() + BATCH_PATIENCE, by));
   const unfiled = items.filter((_, i) => outcomes[i] instanceof Error);
-  const later = unfiled.map(({ id, sk, since, unsent }) => {
-    return {
-      id,
-      time: timeOf(sk) + BUCKET,
-      ...(since !== undefined && { since }),
-      ...(unsent && { unsent }),
-    };
+  const later = unfiled.map(({ id, sk, since }) => {
+    return { id, time: timeOf(sk) + BUCKET, ...(since !== undefined && { since }) };
   });
   await fileLooks(ctx, later, by);
 }
 
 /** A look at a job. `time`: ms since the epoch. */
-type LookTime = { readonly id: string; readonly time: number } & Pick<Look, "since" | "unsent">;
+type LookTime = { readonly id: string; readonly time: number } & Pick<Look, "since">;
 
 /** Makes the items of looks, each item once: DynamoDB refuses a batch that names an item twice. */
 function itemsOf(looks: readonly LookTime[]): Look[] {

@@ -28,8 +28,6 @@ export type Entry = {
   home: Home | undefined;
   /** The `since` of the entry, if the entry is a look. */
   since?: number;
-  /** The `unsent` of the entry, if the entry is a look. */
-  unsent?: true;
   /** Set if the job exists and this code cannot read it. */
   unreadable?: UnreadableSince;
   /** The job's id, set if DynamoDB gave no answer to the read of the job. */
@@ -217,11 +215,11 @@ async function entriesOf(
     }
     if (isLookKey(sk) && !homeOf.has(id)) return { ...place, home: undefined, unread: id };
     const home = isLookKey(sk) ? homeOf.get(id) : readHome(item, id);
-    const { since, unsent } = item as Partial<Look>;
+    const { since } = item as Partial<Look>;
     // rule: unreadable-entry-stops-no-shard
     if (isUnreadable(home))
       return { ...place, home: undefined, unreadable: { ...home, since: since ?? timeOf(sk) } };
-    return { ...place, home, ...(since !== undefined && { since }), ...(unsent && { unsent }) };
+    return { ...place, home, ...(since !== undefined && { since }) };
   });
 }
 

@@ -36,7 +36,7 @@ const { status } = await app({
 });
 if (status !== 201) throw new Error(`the job was not filed: ${status}`);
 await world.pass(8 * MINUTE, { ticks: false });
-const backlogs = { isBehind: async () => false, takeMessages: async () => 0 };
+const backlogs = { isBehind: async () => false };
 await sweepShard(world.ctx, 0, world.now() + MINUTE, backlogs);
 await world.pass(2 * MINUTE, { ticks: false });
 const received = await world.queues.receive(

@@ -9,10 +9,9 @@ import { cancel } from "../../../protocol/change/cancel.ts";
 import { pauseTopic } from "../../../protocol/change/pause.ts";
 import { enqueue, enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { bookStarts } from "../../../protocol/gate/book-starts.ts";
-import { backlogsOf } from "../../../protocol/hand-over/backlog.ts";
+import { findParked } from "../../../protocol/hand-over/find-parked.ts";
 import { promote } from "../../../protocol/hand-over/promote.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
-import { findSentOrParked } from "../../../protocol/hand-over/sent-before.ts";
 import type { Pool } from "../../../protocol/ports.ts";
 import { send } from "../../../protocol/send/send.ts";
 import { consume } from "../../support/consume.ts";
@@ -155,8 +154,8 @@ describe("a limited topic", () => {
     expect(given.length).toBeGreaterThan(50);
     const before = starts(world);
     await send(world.ctx, given);
-    const { looks } = await findSentOrParked(world.ctx, given, backlogsOf(world.ctx));
-    await send(world.ctx, given, looks);
+    const { parked } = await findParked(world.ctx, given);
+    await send(world.ctx, given, { parked });
     expect(starts(world)).toEqual(before);
     expect((await Promise.all(given.map(({ id }) => world.home(id)))).map(startsAt)).toEqual(
       given.map(startsAt),
@@ -365,15 +364,25 @@ describe("a limited topic", () => {
   });
 });
 
-test("a job that waits in SQS behind slow consumers keeps its start, however often it is sent again", async () => {
+test("a job that waits in SQS behind slow consumers keeps its start for an hour, gets others later, and runs once", async () => {
   const world = limited();
-  await fileMany(world, "slow", 1000);
+  const count = 1000;
+  await fileMany(world, "slow", count);
   await world.pass(20 * MINUTE);
   const before = new Map(liveHomes(world).map(({ id, heldUntil }) => [id, heldUntil]));
   const counted = starts(world);
-  await world.pass(6 * HOUR);
+  await world.pass(30 * MINUTE);
   for (const { id, heldUntil } of liveHomes(world)) expect(heldUntil).toBe(before.get(id));
   expect(starts(world)).toEqual(counted);
+  await world.pass(4 * HOUR);
+  expect(liveHomes(world).filter(({ id, heldUntil }) => heldUntil !== before.get(id))).not.toEqual([]);
+  const runs: string[] = [];
+  for (const end = world.now() + HOUR; world.now() < end; ) {
+    runs.push(...(await consume(world, "slow")).map(({ id }) => id));
+    await world.pass(SECOND);
+  }
+  expect(runs).toHaveLength(count);
+  expect(new Set(runs).size).toBe(count);
 });
 
 test("jobs whose messages were lost, or never sent, share their limit when they are sent again", async () => {

@@ -27,10 +27,9 @@ const dead = (world: World): number =>
 test("a topic that is removed for five minutes makes no job dead, however long the jobs have waited before", async () => {
   const world = await withoutTopic(90 * MINUTE, 5 * MINUTE);
   expect(dead(world)).toBe(0);
-  const ids = (): Set<string> => new Set(world.visible("t").map(({ id }) => id));
-  const before = ids();
+  while ((await consume(world, "t")).length > 0);
   await world.pass(10 * MINUTE);
-  expect(ids().size).toBeGreaterThan(before.size);
+  expect(world.visible("t")).not.toEqual([]);
 });
 
 test("a job is dead when its topic has been removed for an hour", async () => {

@@ -2,41 +2,28 @@ import { startsAt } from "../../core/home.ts";
 import { type Home, type Key, parkedKey } from "../../core/items.ts";
 import { isResuming, pauseBounds } from "../gate/known-pauses.ts";
 import { limitedTopics } from "../gate/limited-topics.ts";
-import { isStartAhead, type KnownJobs } from "../gate/start-gate.ts";
+import { isStartAhead } from "../gate/start-gate.ts";
 import { isLimited, isNamed } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { readApart } from "../store/read-apart.ts";
-import type { Backlogs } from "./backlog.ts";
 
 /** The error of each job whose note cannot be read, by the job's id. Sweeps and audits look at these jobs again later. */
 export type Unread = ReadonlyMap<string, Error>;
 
 /**
- * Finds out what became of late jobs of limited topics. Another process may have found such a job before, and have sent or parked it:
- * - A job with a note is `parked`.
- * - A job without a note counts as `behind` if its topic's consumers are behind: its message lies in the queue. At most as many jobs count
- *   as `behind` as the queue has ready messages.
- * - The message of any other job was lost or never sent: the job needs another start.
- *
- * @param isUnsent whether a job lies in no queue (`DueJob.isUnsent`). Its writer may have parked it
+ * Finds the parked ones among late jobs of limited topics, by their notes: a release gives them starts. The other late jobs need new starts:
+ * their messages were lost, or were never sent, or lie in the queue of slow consumers.
  */
-export async function findSentOrParked(
+export async function findParked(
   ctx: Context,
   homes: readonly Home[],
-  backlogs: Backlogs,
-  isUnsent: (home: Home) => boolean = () => false,
-): Promise<{ looks: KnownJobs; unread: Unread }> {
+): Promise<{ parked: ReadonlySet<string>; unread: Unread }> {
   const now = ctx.clock();
   const asked = homes.filter(
     (home) => !home.untracked && isLimited(ctx, home.topic) && !isStartAhead(home, now),
   );
-  if (asked.length === 0) return NOTHING_KNOWN;
   const { noted: parked, unread } = await notedOf(ctx, asked, asked.map(parkedKey));
-  const behind = new Set<string>();
-  const others = asked.filter((home) => !parked.has(home.id) && !unread.has(home.id) && !isUnsent(home));
-  for (const [topic, jobs] of Map.groupBy(others, (home) => home.topic))
-    for (const { id } of jobs.slice(0, await backlogs.takeMessages(topic, jobs.length))) behind.add(id);
-  return { looks: { parked, behind }, unread };
+  return { parked, unread };
 }
 
 /**
@@ -87,6 +74,7 @@ async function notedOf(
   homes: readonly Home[],
   keys: readonly Key[],
 ): Promise<{ noted: Set<string>; unread: Unread }> {
+  if (keys.length === 0) return { noted: new Set(), unread: new Map() };
   const reads = await readApart(ctx, keys, (key) => key);
   const noted = new Set<string>();
   const unread = new Map<string, Error>();
@@ -97,5 +85,3 @@ async function notedOf(
   }
   return { noted, unread };
 }
-
-const NOTHING_KNOWN = { looks: { parked: new Set<string>(), behind: new Set<string>() }, unread: new Map() };
