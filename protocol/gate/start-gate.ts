@@ -166,14 +166,10 @@ async function holdOutsideWindow(
   const holds = outside.map((home): GivenStart => {
     return { home, until: openingOf(ctx, topic, Math.max(startsAt(home), now)) };
   });
-  const near = holds.filter(({ until }) => isNear(until, now));
-  const far = holds.filter(({ until }) => !isNear(until, now));
-  await sortByOutcome(ctx, near, await noteStarts(ctx, near), gated);
+  const moved = await moveToStarts(ctx, holds);
   // The clock is read after the writes: meanwhile a sweep may have passed the new places of these jobs.
-  await sortByOutcome(ctx, far, await moveToStarts(ctx, far), gated, (home) =>
-    isNear(startsAt(home), ctx.clock()),
-  );
-  if (far.length > 0) ctx.report({ type: "deferred", topic, jobs: far.length });
+  await sortByOutcome(ctx, holds, moved, gated, (home) => isNear(startsAt(home), ctx.clock()));
+  if (holds.length > 0) ctx.report({ type: "deferred", topic, jobs: holds.length });
 }
 
 /** Answers `time` if a topic's window is open then or the topic has none, and else the next opening: ms since the epoch. */

@@ -92,7 +92,7 @@ describe("a topic with a window", () => {
     expect(await lifeOf(90 * MINUTE, 2 * HOUR)).toEqual(["insert", "changeMany", ...any]);
   });
 
-  test("runs a job for which an audit has noted a start and died before sending it", async () => {
+  test("runs a job for which an audit has given a start and died before sending it", async () => {
     const world = windowed();
     const job = await world.file({ topic: "short", delay: 3 * MINUTE });
     await world.pass(5 * MINUTE);
@@ -103,17 +103,17 @@ describe("a topic with a window", () => {
       await world.pass(MINUTE, { ticks: false });
       await tick(dead, world.now() + MINUTE).catch(() => {});
     }
-    expect(await held(world, job)).toMatchObject({ heldUntil: START + 14 * MINUTE, revision: 0 });
+    expect(await held(world, job)).toMatchObject({ heldUntil: START + 14 * MINUTE, revision: 1 });
     await world.pass(30 * MINUTE);
     expect(await consume(world, "short")).toMatchObject([{ id: job.id }]);
   });
 
-  test("keeps jobs in SQS if it opens soon, and notes their start once however often they are sent", async () => {
+  test("keeps jobs in SQS if it opens soon, and gives them a start once however often they are sent", async () => {
     const world = windowed();
     await world.pass(2 * HOUR - 2 * MINUTE, { ticks: false });
     const job = await world.file({ topic: "day" });
     expect(sent(world, "day")).toEqual([OPENS]);
-    const hold = { dueAt: OPENS - 2 * MINUTE, heldUntil: OPENS, revision: 0 };
+    const hold = { dueAt: OPENS - 2 * MINUTE, heldUntil: OPENS, revision: 1 };
     expect(await held(world, job)).toEqual(hold);
     expect(await writesOf(world, () => world.pass(MINUTE))).toEqual([]);
     expect(await held(world, job)).toEqual(hold);
