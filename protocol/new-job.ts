@@ -9,17 +9,11 @@ export type NewJob = JobOptions & {
   body: string;
   /** ms since the epoch. A time in the past becomes now. */
   dueAt: number;
-  /**
-   * The time of the event that files this job, or replaces another job with this job: ms since the epoch. At most `CLOCK_MARGIN` ahead.
-   * Absent if no event files the job. Then the job is created now.
-   */
+  /** When the event happened that files this job: ms since the epoch, at most `CLOCK_MARGIN` ahead. Absent: no event, created now. */
   createdAt?: number;
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
-  /**
-   * With `postpone` only: the longest time, in ms, by which calls may postpone the key's job. The time counts from the creation of the job,
-   * or from the job's last change if the job has no bound yet.
-   */
+  /** With `postpone`: how long calls may postpone the key's job: ms from its creation, or from its last change if it has no bound yet. */
   maxDelay?: number;
   /** An `Idempotency-Key`, or a token that the protocol makes for an event or an occurrence. */
   once?: {
@@ -36,10 +30,7 @@ export type NewJob = JobOptions & {
       at: number;
     };
   };
-  /**
-   * Why the topic's settings do not allow this job. A repeated request gets the first answer all the same, because its job may
-   * have been filed before the settings changed.
-   */
+  /** Why the topic's settings do not allow this job. A repeat gets the first answer all the same: the settings may have changed since. */
   refusal?: MinutehandError;
 };
 

@@ -4,18 +4,12 @@ import { type TopicPolicy, topicPolicy } from "../core/policy.ts";
 import type { NewJob } from "./new-job.ts";
 import type { Context } from "./ports.ts";
 
-/**
- * Says whether a topic has a limit (`maxPerSecond`). Reads this setting alone, so that another setting that is invalid does not
- * make it throw.
- */
+/** Says whether a topic has a limit. Reads `maxPerSecond` alone, so that another setting that is invalid does not make it throw. */
 export function isLimited({ policy }: Pick<Context, "policy">, topic: string): boolean {
   return isNamed({ policy }, topic) && policy.topics[topic]?.maxPerSecond !== undefined;
 }
 
-/**
- * Says whether the policy names a topic. The policy may lack a topic that jobs have: a deploy may have removed the topic, or a
- * newer deploy, which this process does not know, may have added it.
- */
+/** Says whether the policy names a topic. Jobs may have other topics: a deploy has removed them, or a newer deploy has added them. */
 export function isNamed({ policy }: Pick<Context, "policy">, topic: string): boolean {
   return Object.hasOwn(policy.topics, topic);
 }
@@ -25,22 +19,13 @@ export function policyOf(ctx: Pick<Context, "policy">, topic: string): TopicPoli
   return topicPolicy(isNamed(ctx, topic) ? (ctx.policy.topics[topic] ?? {}) : {});
 }
 
-/**
- * Answers the policy of a topic that the policy names.
- *
- * @throws `unknown-topic`
- */
+/** Answers the policy of a topic that the policy names. @throws `unknown-topic` */
 export function requireTopic(ctx: Context, topic: string): TopicPolicy {
   if (!isNamed(ctx, topic)) throw unknownTopic(ctx, topic);
   return policyOf(ctx, topic);
 }
 
-/**
- * Answers the policy of a tracked topic.
- *
- * @param what what an untracked topic refuses, for the error
- * @throws `unknown-topic`, `untracked-topic`
- */
+/** As `requireTopic`, for a tracked topic. `what`: what an untracked topic refuses, for the error. @throws also `untracked-topic` */
 export function requireTracked(ctx: Context, topic: string, what: string): TopicPolicy {
   const policy = requireTopic(ctx, topic);
   if (policy.tracking === "none") throw untrackedTopic(topic, what);
@@ -57,7 +42,7 @@ export function untrackedRefusal(
   return expiresAfter === undefined ? undefined : untrackedTopic(topic, "expiresAfter");
 }
 
-/** Answers what the home of a job says that ends at `now`: its end in ms, and `expiresAt`, when TTL deletes the home, in seconds since the epoch. */
+/** What a home says of a job that ends at `now`: its end in ms, and when TTL deletes the home, in seconds since the epoch. */
 export function endAt(
   { policy }: Pick<Context, "policy">,
   now: number,

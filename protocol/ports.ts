@@ -12,10 +12,7 @@ export type Deadline = number;
 
 export type Attribute = string | number | true | Readonly<Record<string, string>> | readonly object[];
 
-/**
- * The values that attributes of an item must have for a write to happen. `undefined` means that the attribute must be absent.
- * The pool also requires our version of the layout, so that no write changes an item of a newer version.
- */
+/** The values that attributes must have for a write. `undefined`: absent. The pool also requires our version of the layout. */
 export type Expected = Readonly<Record<string, string | number | undefined>>;
 
 /** An update of one item. The pool refuses it if the item does not exist or is not as expected. */
@@ -26,10 +23,7 @@ export type Change = {
   readonly remove?: readonly string[];
 };
 
-/**
- * The outcome of a change. If it was applied, `item` is the item after the change. If not, `item` is the item that did not
- * meet the expectation, or `undefined` if there is none.
- */
+/** `item`: the item after the change, or the item that did not meet the expectation, if there is one. */
 export type Changed = { changed: true; item: Item } | { changed: false; item: Item | undefined };
 
 export type Write =
@@ -37,7 +31,6 @@ export type Write =
   | { change: Change }
   | { check: { readonly key: Key; readonly expect: Expected | "absent" } };
 
-/** The outcome of a transaction. */
 export type Transacted =
   | { done: true }
   | {
@@ -56,10 +49,8 @@ export type Page = {
 /**
  * The job pool: one DynamoDB table. Every read is strongly consistent. Every write is conditional, except a delete.
  *
- * After a conflict, throttling, a 5xx or a lost answer, the pool does not know whether a call had an effect. It repeats such a call
- * until the deadline, and begins no try after it. If the effect is still unknown then, the outcome is a `MinutehandError`
- * `unavailable`: a single call throws the error, a batch returns it for its entry. No call returns while a request of its own is in
- * flight.
+ * After a conflict, throttling, a 5xx or a lost answer, the pool repeats a call until the deadline. If the effect is still unknown then, a
+ * single call throws `unavailable`, and a batch returns this error for its entry. No call returns while a request of its own is in flight.
  */
 export interface Pool {
   /** Reads the items under these keys, and answers them in the order of the keys. */
@@ -69,8 +60,7 @@ export interface Pool {
   change(change: Change, by: Deadline): Promise<Changed>;
   /**
    * Makes many changes, each independent of the others. The changes remove no attributes, and no two have the same key.
-   * @param onChanged gets the index of a change as soon as the change is known to be applied, while the pool may still repeat
-   * others. A pool need not call it.
+   * @param onChanged gets the index of a change as soon as it is known to be applied. A pool need not call it.
    */
   changeMany(
     changes: readonly Change[],
@@ -82,8 +72,7 @@ export interface Pool {
   /** Reads items of a partition between two positions: at most `limit` of them, and at most 1 MB. */
   page(pk: string, from: Position, before: Position, limit: number): Promise<Page>;
   /**
-   * Adds to counters of an item, and answers the new values. Creates the item and the counters if they are not there.
-   * If the answer to a try is lost, the repeat may count a second time.
+   * Adds to counters of an item, and answers the new values. Creates what is missing. A repeat after a lost answer may count a second time.
    * @param expiresAt the item's TTL, seconds since the epoch
    * @throws `unavailable` if a newer version wrote the item
    */
@@ -104,7 +93,6 @@ export type QueueName =
   | { readonly topic: string; readonly dead?: true; readonly events?: never }
   | { readonly events: true; readonly dead?: never };
 
-/** A message to send. */
 export type Outgoing = {
   readonly body: string;
   /** A whole number from 0 to 900, the longest delay of SQS. */
@@ -113,15 +101,11 @@ export type Outgoing = {
   readonly group?: string;
 };
 
-/**
- * What became of a message that was to be sent. `refused`: SQS will never take this message. `missing`: the queue does not
- * exist. `failing`: this queue takes no message for now. `unreachable`: SQS as a whole does not answer.
- */
+/** `refused`: SQS never takes it. `missing`: no such queue. `failing`: this queue takes nothing now. `unreachable`: SQS does not answer. */
 export type Sent =
   | { outcome: "sent" }
   | { outcome: "refused" | "missing" | "failing" | "unreachable"; reason: string };
 
-/** A message that was received. */
 export type Received = {
   readonly body: string;
   /** SQS's receipt handle. */
@@ -135,29 +119,16 @@ export type Depth = { ready: number; delayed: number; inFlight: number };
 
 /** SQS: the ready queues, their DLQs, and the events' queue. */
 export interface Queues {
-  /**
-   * Sends messages in batches of at most 10 messages and 256 KiB, and says for each message what became of it. Throws only for a
-   * `delaySeconds` outside its range, which is a bug of the caller.
-   */
+  /** Sends messages in batches of at most 10 messages and 256 KiB. Throws only for a `delaySeconds` outside its range. */
   send(queue: QueueName, messages: readonly Outgoing[]): Promise<Sent[]>;
-  /**
-   * Receives messages.
-   * @param options `max`: how many at most, 1 to 10. `waitSeconds`: how long to wait for the first message, 0 to 20.
-   * `hideSeconds`: their visibility timeout, 0 to 43,200.
-   */
+  /** `max`: 1 to 10. `waitSeconds`: the wait for the first message, 0 to 20. `hideSeconds`: the visibility timeout, 0 to 43,200. */
   receive(
     queue: QueueName,
     options: { max: number; waitSeconds: number; hideSeconds: number },
   ): Promise<Received[]>;
-  /**
-   * Deletes messages. Idempotent: a message that is gone is no error.
-   * @param patience how long each of three tries may take: ms
-   */
+  /** Deletes messages. Idempotent: a message that is gone is no error. `patience`: how long each of three tries may take, ms. */
   remove(queue: QueueName, handles: readonly string[], patience?: number): Promise<void>;
-  /**
-   * Makes each message invisible for `seconds` (0 to 43,200) from now. A message that is gone is no error.
-   * @param patience how long each of three tries may take: ms
-   */
+  /** Makes each message invisible for `seconds` (0 to 43,200) from now. A message that is gone is no error. `patience`: as in `remove`. */
   hide(
     queue: QueueName,
     messages: readonly { handle: string; seconds: number }[],
@@ -166,10 +137,7 @@ export interface Queues {
   depth(queue: QueueName): Promise<Depth>;
 }
 
-/**
- * One-time schedules of EventBridge Scheduler. Each promotes one job that is due in more than the queue's `longDelay`, and is
- * named by the job's id.
- */
+/** One-time schedules of EventBridge Scheduler. Each promotes a job that is due in more than `longDelay`, and has the job's id as name. */
 export interface Promotions {
   /** Creates or replaces the schedule that fires at `time` (ms since the epoch), usually at most a minute late. */
   put(id: string, time: number): Promise<void>;
@@ -185,8 +153,7 @@ export type StoredSchedule = {
 };
 
 /**
- * The recurring schedules of EventBridge Scheduler. Scheduler alone stores them: no item of the pool does. A name has 1 to 64
- * characters of `0-9a-zA-Z-_.`.
+ * The recurring schedules, which EventBridge Scheduler alone stores. A name has 1 to 64 characters of `0-9a-zA-Z-_.`.
  * @throws `bad-request` for a call that Scheduler refuses, `unavailable` for one that Scheduler does not carry out for now
  */
 export interface Schedules {
@@ -202,10 +169,7 @@ export interface Schedules {
 
 /** The event source mappings by which Lambda polls the ready queues. */
 export interface EventSources {
-  /**
-   * Makes Lambda poll a topic's ready queue, or stop polling it. Lambda follows within a minute. Does nothing for a topic without a
-   * mapping.
-   */
+  /** Makes Lambda poll a topic's ready queue, or stop polling it, within a minute. Does nothing for a topic without a mapping. */
   enable(topic: string, enabled: boolean): Promise<void>;
 }
 
@@ -213,10 +177,7 @@ export interface EventSources {
 export interface Sweepers {
   /** How many invocations one tick may start. */
   readonly most: number;
-  /**
-   * Starts an invocation that does a part of a tick's work. Does not wait for the end of this invocation.
-   * @throws if the invocation may not have started
-   */
+  /** Starts an invocation that does a part of a tick's work, and does not wait for its end. @throws if it may not have started */
   start(part: TickPart): Promise<void>;
   /** Waits, so that these invocations have time to begin. */
   wait(ms: number): Promise<void>;

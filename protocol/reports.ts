@@ -3,10 +3,7 @@ import type { Thrown } from "../core/thrown.ts";
 /** Why a message did not start its job. */
 export type DropReason = "finished" | "moved" | "gone" | "running" | "crashed" | "expired" | "paused";
 
-/**
- * What the protocol tells logs and metrics. Events name jobs by topic and id, and never contain a body. Times are ms since the
- * epoch; names that end in `Ms` are durations in ms.
- */
+/** What the protocol tells logs and metrics. Never contains a body. Times are ms since the epoch; names in `Ms` are durations in ms. */
 export type ProtocolEvent =
   | { type: "enqueued"; topic: string; id: string; dueAt: number }
   | { type: "moved"; topic: string; id: string; dueAt: number; why: string }

@@ -9,10 +9,7 @@ import type { Context } from "../ports.ts";
 import { enqueue } from "./enqueue.ts";
 
 /**
- * Applies a topic's rule to an event: cancels the job of the event's key, or files a job under that key. Idempotent: the same
- * event, delivered twice, changes nothing the second time. The tombstone's time and the job's delay count from when the event
- * happened.
- *
+ * Applies a topic's rule to an event: cancels the job of the event's key, or files a job under that key. A second delivery changes nothing.
  * @throws `untracked-topic`; `bad-request` or `too-large`: the event has no key or body that a job can have; `job-running`; and as
  * `enqueue`
  */
@@ -21,9 +18,8 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
   if (policyOf(ctx, topic).tracking === "none") throw untrackedTopic(topic, "an event rule");
   const key = keyIn(event, rule);
   const now = ctx.clock();
-  // An event's sender may give any time. If the event's time lies in the future by more than `CLOCK_MARGIN`, the current time is used.
-  // The margin is for the case that the clock of this process is behind. Then a correct time would seem to lie in the future, and each
-  // delivery of the event would use another time.
+  // An event's sender may give any time. A time in the future counts as now, but not within `CLOCK_MARGIN`: this process's clock may be
+  // behind, and then each delivery of the event would use another time.
   const at = event.time > now + CLOCK_MARGIN ? now : event.time;
   if (rule.do === "cancel") {
     await cancelByEvent(ctx, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });
@@ -44,7 +40,7 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
   try {
     await enqueue(ctx, job);
   } catch (error) {
-    // An earlier delivery has filed the job, and the job is not stored any more: its retention is over.
+    // An earlier delivery has filed the job, and its retention is over.
     if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;
   }
 }

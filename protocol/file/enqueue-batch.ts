@@ -42,12 +42,8 @@ type Named = { readonly asked: BatchJob; readonly home: Home };
 type Naming = { readonly item: SharedOnceItem | undefined; readonly added: ReadonlySet<BatchJob> };
 
 /**
- * Files the jobs without a key, of one topic, of a call with an `Idempotency-Key`. They share one once item, because a once item for each
- * job would cost one write for each job. A call for one job is a batch of one.
- *
- * The item is written before the homes, and gives each job its id for good. So a call that finds a home missing stores the home under
- * that id: DynamoDB inserts each home at most once. After a day a missing home may be one that TTL has deleted, and is not stored again.
- *
+ * Files the jobs without a key, of one topic, of a call with an `Idempotency-Key`. They share one once item, which is written before their
+ * homes, and gives each job its id for good: docs/internals/decisions/once-items.md.
  * @param jobs at least one
  * @param by the deadline of the times in the homes, ms since the epoch
  */
@@ -95,10 +91,7 @@ function refuseAll(jobs: readonly BatchJob[], error: unknown): Answer[] {
   return jobs.map((job) => [job, notFiledError(error)]);
 }
 
-/**
- * Makes the once item of a batch name these jobs. Writes nothing if the item names them already. A job that the topic's rules refuse gets no
- * name: it has one only if an earlier call was allowed to file it.
- */
+/** Makes the once item of a batch name these jobs. A refused job has a name only if an earlier call was allowed to file it. */
 async function nameJobs(
   ctx: Context,
   jobs: readonly BatchJob[],
@@ -147,10 +140,7 @@ function isSame(one: SharedOnceItem, other: SharedOnceItem): boolean {
   return names.every((name) => one[name] === other[name]);
 }
 
-/**
- * Says whether the once item of a batch answers no repeat any more. It answers as long as it must answer for one of its jobs. A job whose
- * home is missing after a day has ended, or was never stored.
- */
+/** Says whether the item answers for none of its jobs any more. A job whose home is missing after a day has ended, or was never stored. */
 async function isBatchOver(ctx: Context, item: SharedOnceItem): Promise<boolean> {
   if (!mayHaveEnded(item, ctx.clock())) return false;
   const homes = await readHomes(
@@ -172,11 +162,11 @@ function withJobs(
   for (const { job, home, batch } of added)
     jobs[batch.at] = { dueAt: home.dueAt, hash: job.once?.hash ?? "" };
   const until = onceItemTtl(Math.max(...added.map(({ home }) => nextProlongedBy(home, now))));
-  // Each write of the item raises `expiresAt`. So `seed` and `expiresAt` show whether the item is still as it was read.
+  // Each write raises `expiresAt`. So `seed` and `expiresAt` show whether the item is still as it was read.
   return { ...base, expiresAt: Math.max(until, base.expiresAt + 1), ...sharedTexts(Array.from(jobs)) };
 }
 
-/** Answers whether the item was written. If not, another call has changed it since it was read, or the answer to our own write was lost. */
+/** Answers `false` if another call has changed the item since it was read, or the answer to our own write was lost. */
 async function writeShared(
   ctx: Context,
   item: SharedOnceItem,
@@ -194,10 +184,7 @@ async function writeShared(
   return outcome === "inserted";
 }
 
-/**
- * The home that a repeated request asks for, under the id that the item names, and with the note of the item. The id has the due time of
- * the first call.
- */
+/** The home that a repeat asks for, with the item's note, and with the id from the item, which has the due time of the first call. */
 function notedHomeOf(ctx: Context, asked: Home, id: string, note: OnceNote): Home {
   const { time: dueAt } = addressOf(id);
   const { hasSchedule: _, ...fields } = asked;
@@ -205,7 +192,6 @@ function notedHomeOf(ctx: Context, asked: Home, id: string, note: OnceNote): Hom
   return isFar(ctx, home.dueAt) ? { ...home, hasSchedule: true } : home;
 }
 
-/** Stores the homes of jobs, and sends the jobs that are near. */
 async function storeHomes(ctx: Context, named: readonly Named[], by: number): Promise<Answer[]> {
   const outcomes = await filePlain(
     ctx,
@@ -244,7 +230,6 @@ async function replay(
   return [...refused, ...answers, ...(await storeMissing(ctx, missing, by))];
 }
 
-/** Stores the homes of jobs that an earlier call has not stored. */
 async function storeMissing(ctx: Context, missing: readonly Named[], by: number): Promise<Answer[]> {
   const now = ctx.clock();
   // The homes may be stored at times that the audit has read already. So looks make a later audit read the jobs.

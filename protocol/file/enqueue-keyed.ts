@@ -20,9 +20,8 @@ import {
 } from "../store/key-holder.ts";
 
 /**
- * A call that keeps a job also notes its once item in the job's home, but only in the first `TRIES_WITH_NOTE` tries. A home stores
- * only the last `KNOWN_CALLS` notes. If all these tries are refused, other calls change the home so often that their notes would
- * have replaced this one. So the last try writes no note.
+ * How many tries to keep a job also note the once item in the job's home. A home stores only the last `KNOWN_CALLS` notes. If all these
+ * tries are refused, the notes of other calls would have replaced this one, so the last try writes none.
  */
 const TRIES_WITH_NOTE = KNOWN_CALLS;
 const TRIES = TRIES_WITH_NOTE + 1;
@@ -33,10 +32,8 @@ type LiveHome = HomeIn<"scheduled" | "running">;
 export type OnceNaming = (home: Home) => { write: Write; note: OnceNote };
 
 /**
- * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the key item, the
- * home and the once item. It requires that the job that had the key is still finished as it was read, or is deleted. If events cancel jobs of
- * the topic, it also requires that no event has written a tombstone under the key since the key was read.
- *
+ * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the key item,
+ * the home and the once item: docs/internals/decisions/keys.md.
  * @param once the once item of a call with an `Idempotency-Key`. It always names the job that the call answers.
  * @param by the deadline of the times in `home`, ms since the epoch
  * @returns `displaced` if another call of the request has written the once item
@@ -53,8 +50,7 @@ export async function fileKeyed(
   for (let i = 0; i < TRIES; i++) {
     const found = await readKeyHolder(ctx, job.topic, job.key ?? "", cancelledByEvents);
     const { item, holder } = found;
-    // The key names the new job. So this call filed the job, and the answer was lost. Others may have moved the job since. The answer says
-    // what this call did.
+    // This call filed the job, and the answer was lost. Others may have moved the job since, but the answer says what this call did.
     if (item?.id === home.id) return sendAndReport(ctx, holder && holder.revision === 0 ? holder : home);
     if (holder && isOvertaken(job, holder, found.tombstone)) return leaveAsIs(ctx, holder, once, by);
     if (holder && !isFinished(holder)) {
@@ -87,10 +83,7 @@ async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
   return { outcome: "created", home };
 }
 
-/**
- * Applies `onDuplicate` to the live job that holds the key. `undefined`: an item has changed since it was read, so the caller must
- * read again. `isForgotten`: later notes would replace this call's note in the holder's home (`TRIES_WITH_NOTE`).
- */
+/** Applies `onDuplicate` to the live holder. `undefined`: an item has changed since it was read. `isForgotten`: see `TRIES_WITH_NOTE`. */
 async function applyOnDuplicate(
   ctx: Context,
   job: NewJob,
@@ -105,8 +98,7 @@ async function applyOnDuplicate(
   const checks = isOrdered ? [expectTombstoneUnchanged(job, tombstone)] : [];
   if (job.onDuplicate === "keep") {
     const once = naming?.(holder);
-    // The once item of an event outlasts each delivery of the event by EventBridge or by the DLQ. So no move needs to prolong this
-    // item.
+    // The once item of an event outlasts all deliveries of the event, so no move needs to prolong it.
     const note = isForgotten || job.createdAt !== undefined ? undefined : once?.note;
     const writes = keeping(job, holder, note);
     if (writes.length > 0) writes.push(...checks);
@@ -139,10 +131,7 @@ async function sendAgain(ctx: Context, holder: Home): Promise<void> {
     await sendIfNear(ctx, [{ ...holder, spare: true }]);
 }
 
-/**
- * Says whether a later event has decided about the job or its key already. Events arrive in any order, and the later event wins. A job that
- * has ended still says which event asked for it last.
- */
+/** Says whether a later event has decided about the job or its key. A job that has ended still says which event asked for it last. */
 function isOvertaken(job: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
   const { createdAt: at } = job;
   // Only the job of an event has a `createdAt`.
@@ -166,9 +155,8 @@ async function leaveAsIs(
 }
 
 /**
- * Makes the writes of a call that keeps a live job. They note the time of the call's event, so that events that happened earlier
- * and arrive later do not change the job. They also take back a cancel that an event has asked for while the job ran. `note`: the
- * once item of the call, which each later move prolongs.
+ * Makes the writes of a call that keeps a live job. They note the call's event and its once item (`note`), and take back a cancel that an
+ * event has asked for while the job ran.
  */
 function keeping(job: NewJob, holder: LiveHome, note: OnceNote | undefined): Write[] {
   const { cancelAskedAt, eventAt, once } = holder;
@@ -187,10 +175,7 @@ function keeping(job: NewJob, holder: LiveHome, note: OnceNote | undefined): Wri
   return [{ change }];
 }
 
-/**
- * Answers the new job, due at the holder's bound at the latest. The first bound stays, however often the job is postponed. A holder
- * without a bound gets one that counts from its last change.
- */
+/** Answers the new job, due at the holder's bound at the latest: docs/internals/decisions/postpone.md. */
 function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: number } {
   const { createdAt, askedAt = createdAt } = holder;
   // rule: postponed-within-the-first-bound

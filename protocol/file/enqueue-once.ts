@@ -13,10 +13,8 @@ import { requireReadable, unreadableError } from "../store/unreadable.ts";
 import { fileKeyed, type OnceNaming } from "./enqueue-keyed.ts";
 
 /**
- * Files the job of an event or of an occurrence, or a job with a key that came with an `Idempotency-Key`. One transaction writes the home and
- * the once item that names the job. A repeat of the request is answered with the same job, until a day after the job's end. (The jobs without
- * a key of a call with an `Idempotency-Key`: `fileBatch`.)
- *
+ * Files the job of an event or of an occurrence, or a job with a key that came with an `Idempotency-Key`, in one transaction with its once
+ * item. A repeat of the request is answered with the same job, until a day after the job's end.
  * @param by the deadline of the times in `home`, ms since the epoch
  * @returns `displaced` if another call keeps this one from storing `home`
  */
@@ -30,7 +28,7 @@ export async function fileOnce(
   const before = await readOnce(ctx, job.topic, once.token);
   // rule: once-item-outlives-its-job
   if (before && !before.isOver) return replay(ctx, before.item, once);
-  // A repeat is answered before a refusal is thrown: a deployment may have changed the topic's rules since the first call.
+  // A repeat is answered all the same: a deployment may have changed the topic's rules since the first call.
   if (job.refusal) throw job.refusal;
   const name = namingOf(ctx, job.topic, once, before?.item);
   // A home names its once items for moves, which prolong them.
@@ -73,10 +71,7 @@ async function readOnce(ctx: Context, topic: string, token: string): Promise<Onc
   return { item, isOver: !isUnreadable(home) && isOnceOver(item, home, ctx.clock()) };
 }
 
-/**
- * Makes the write by which the once item of a call names a job. `before`: the item as it was read, if there is one. It answers no repeat any
- * more.
- */
+/** Makes the write by which the once item of a call names a job. `before`: the item as it was read. It answers no repeat any more. */
 function namingOf(
   ctx: Context,
   topic: string,
@@ -104,10 +99,7 @@ export function notStoredAnyMore(id: string): MinutehandError {
   });
 }
 
-/**
- * Answers a repeated request with the job that its once item names. If the job waits and is near, sends it again: its writer may have died
- * before it sent the message. One transaction has stored the job and the item, so a job that is missing has ended, and TTL has deleted it.
- */
+/** Answers a repeat with the job that its item names. Sends a waiting job again: its writer may have died before it sent the message. */
 async function replay(
   ctx: Context,
   { id, hash }: OnceItem,

@@ -9,10 +9,8 @@ import { readHomesApart } from "../store/read-job.ts";
 import { unreadableError } from "../store/unreadable.ts";
 
 /**
- * Files jobs that have no key, and no once item that must still be written: stores each home, then sends the jobs that are near.
- * A repeat of the same batch may have stored a home with a shared once item before. Then the job in that home is answered as `replayed`.
- * Untracked jobs that are due soon are sent and not stored. Answers in the jobs' order. One job's failure does not affect the others.
- *
+ * Files jobs that have no key, and no once item that must still be written. A job whose home another call of the request has stored is
+ * answered as `replayed`. Untracked jobs that are due soon are sent and not stored. One job's failure does not affect the others.
  * @param by the deadline of the times in the homes, ms since the epoch
  */
 export async function filePlain(
@@ -22,8 +20,7 @@ export async function filePlain(
 ): Promise<(Enqueued | MinutehandError)[]> {
   const refused = new Map<string, MinutehandError>();
   const replayed = new Map<string, Home>();
-  // Jobs that DynamoDB stores within `BATCH_PATIENCE` are sent before the others are tried again: a throttled partition delays
-  // only its own jobs.
+  // Jobs stored within `BATCH_PATIENCE` are sent before the others are tried again: a throttled partition delays only its own jobs.
   const store = async (some: readonly Home[]): Promise<void> => {
     let unstored = some;
     let failed = new Map<Home, Error>();
@@ -75,16 +72,12 @@ async function sendUnstored(
   }
 }
 
-/** Answers the waiting jobs among these, marked so that `sendIfNear` sends them again: the call that stored them may have died before it sent them. */
+/** Answers the waiting jobs, marked so that they are sent again: the call that stored them may have died before it sent them. */
 export function sparesOf(homes: readonly Home[]): Home[] {
   return homes.filter(({ state }) => state === "scheduled").map((home) => ({ ...home, spare: true }));
 }
 
-/**
- * Inserts homes. `failed`: the error of each home that was not stored. `replayed`: the jobs that another call of the same request has
- * stored, as they are now.
- * @param by the deadline of the writes
- */
+/** Inserts homes. `failed`: the error of each home that was not stored. `replayed`: jobs that another call of the request has stored. */
 async function storeOnce(
   ctx: Context,
   homes: readonly Home[],
@@ -97,8 +90,7 @@ async function storeOnce(
       return outcome instanceof Error ? [[home, outcome]] : [];
     }),
   );
-  // The id of a job without a once item was drawn for this call. So if DynamoDB says that its home exists already, this call has stored the
-  // home and the answer was lost.
+  // The id of a job without a once item was drawn for this call. So if its home exists, this call stored it, and the answer was lost.
   const doubtful = homes.filter(({ once }, i) => once !== undefined && inserted[i] === "exists");
   const replayed: Home[] = [];
   for (const [home, read] of await readHomesApart(ctx, doubtful)) {
@@ -110,14 +102,10 @@ async function storeOnce(
   return { failed, replayed };
 }
 
-/**
- * Sends the jobs among `stored` that are near, because the sweep may have read their minutes already. Answers the error of each job that may
- * not have been sent, by the jobs' ids.
- */
+/** Sends the near jobs among `stored`, because the sweep may have read their minutes already. Answers as `sendNear`. */
 function sendStored(ctx: Context, stored: readonly Home[]): Promise<Map<string, MinutehandError>> {
   const now = ctx.clock();
-  // A sweep sends the untracked jobs that this filter leaves out. If the writer sent them too, they would run twice, because no claim
-  // drops a second message.
+  // A sweep sends the untracked jobs that are left out here. Sent twice, they would run twice, because no claim drops a second message.
   return sendNear(
     ctx,
     stored.filter((home) => !home.untracked || mayBeSwept(startsAt(home), now)),

@@ -21,10 +21,8 @@ const TRIES = 5;
 
 /**
  * Files one job.
- *
  * @throws the job's own `refusal`; `unknown-topic`; `untracked-topic`; `job-already-exists`; `job-running`; `idempotency-mismatch`;
- * `job-not-found`: the job that the `Idempotency-Key` names is not stored any more; `unavailable`: nothing was acknowledged, and the call
- * can be repeated
+ * `job-not-found`: the job of the `Idempotency-Key` is not stored any more; `unavailable`: nothing was acknowledged, so repeat the call
  */
 export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
   const [result] = await enqueueMany(ctx, [job]);
@@ -33,10 +31,7 @@ export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
   return result;
 }
 
-/**
- * Files many jobs. One job's failure does not affect the others. Answers in the order of `jobs`. An untracked topic stores no
- * `Idempotency-Key`, so a repeated call files its untracked jobs again.
- */
+/** Files many jobs, and answers in their order. One job's failure does not affect the others. A repeat files untracked jobs again. */
 export async function enqueueMany(
   ctx: Context,
   jobs: readonly NewJob[],
@@ -70,8 +65,7 @@ export async function enqueueMany(
 
   const homes = plain.map(({ home }) => home);
   const filed = filePlain(ctx, homes, by);
-  // Jobs of one key are filed one after the other, in their order. Jobs of different keys do not wait for each other, so that a
-  // throttled partition delays only its own jobs.
+  // Jobs of one key are filed in their order. Others do not wait for each other, so that a throttled partition delays only its own jobs.
   const lines = Map.groupBy(conditional, ({ at, job }) =>
     job.key === undefined ? at : `${job.topic} ${job.key}`,
   );
@@ -89,10 +83,7 @@ export async function enqueueMany(
   return results;
 }
 
-/**
- * Answers the batch to which a job without a key belongs if its call has an `Idempotency-Key`. The once item of a job with a key says which
- * job its call has found, so the item changes together with that job. The once item of an event or an occurrence outlasts its job.
- */
+/** Answers the batch with which a job shares a once item. A job with a key, of an event or of an occurrence has an item of its own. */
 function batchOf({ key, once }: NewJob): BatchJob["batch"] | undefined {
   if (!once || key !== undefined || once.lasts !== undefined) return undefined;
   return once.batch ?? { token: once.token, at: 0 };
@@ -103,10 +94,7 @@ function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
   return untrackedRefusal(ctx, job) ?? job.refusal;
 }
 
-/**
- * Answers the job whose schedule in EventBridge Scheduler must be written after this enqueue. A kept or replayed job has its
- * schedule already.
- */
+/** Answers the job whose schedule must be written after this enqueue. A kept or replayed job has its schedule already. */
 function promotedBy(result: Enqueued | MinutehandError): Home[] {
   if (result instanceof Error) return [];
   return result.outcome === "kept" || result.outcome === "replayed" ? [] : [result.home];
@@ -146,10 +134,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   };
 }
 
-/**
- * Files a job with a key or an `Idempotency-Key`. If another call keeps this call from storing its home, the call tries again with a home of
- * another id.
- */
+/** Files a job with a key or a once item of its own. Tries again with another id if another call keeps it from storing its home. */
 async function fileConditional(
   ctx: Context,
   job: NewJob,

@@ -16,11 +16,9 @@ const MINUTE = 60_000;
 export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt">;
 
 /**
- * Creates a recurring schedule, or replaces all fields of the schedule with that name. A paused schedule stays paused. A rate
- * counts from its `start`. Without `start`, it counts from the whole minute after the first call with this expression. A schedule that
- * has all these fields already is not written: an update restarts the schedule, and an occurrence that is due but not fired yet would be
- * lost.
- *
+ * Creates a recurring schedule, or replaces all fields of the schedule with that name, except `paused`. A rate without `start` counts from
+ * the whole minute after the first call with this expression. A call that changes nothing writes nothing: an update restarts the schedule,
+ * and an occurrence that is due but not fired yet would be lost.
  * @throws `bad-request`, `too-large`, `unavailable`
  */
 export async function putSchedule(
@@ -47,7 +45,6 @@ export async function putSchedule(
 
 /**
  * Pauses or resumes a schedule. Occurrences that fall into the pause are lost.
- *
  * @throws `schedule-not-found`; `bad-request`: a resumed schedule would never occur again
  */
 export async function pauseSchedule(ctx: Context, name: string, paused: boolean): Promise<Schedule> {
@@ -60,22 +57,14 @@ export async function pauseSchedule(ctx: Context, name: string, paused: boolean)
   return schedule;
 }
 
-/**
- * Reads a schedule by its name.
- *
- * @throws `schedule-not-found`
- */
+/** Reads a schedule by its name. @throws `schedule-not-found` */
 export async function readSchedule(ctx: Context, name: string): Promise<Schedule> {
   const stored = await schedulesOf(ctx).read(name);
   if (!stored) throw scheduleNotFound(name);
   return stored.schedule;
 }
 
-/**
- * Removes a schedule, and answers the schedule as it was. The jobs that it has filed stay.
- *
- * @throws `schedule-not-found`
- */
+/** Removes a schedule, and answers it as it was. The jobs that it has filed stay. @throws `schedule-not-found` */
 export async function removeSchedule(ctx: Context, name: string): Promise<Schedule> {
   const schedule = await readSchedule(ctx, name);
   if ((await schedulesOf(ctx).remove(name)) === "missing") throw scheduleNotFound(name);
@@ -94,23 +83,16 @@ export async function listSchedules(
   return { schedules: found.flatMap((stored) => stored?.schedule ?? []), ...next };
 }
 
-/**
- * Files one job of a schedule now, in addition to the schedule's occurrences.
- *
- * @throws `schedule-not-found`, and as `enqueue`
- */
+/** Files one job of a schedule now, in addition to the schedule's occurrences. @throws `schedule-not-found`, and as `enqueue` */
 export async function runSchedule(ctx: Context, name: string, once: NewJob["once"]): Promise<Enqueued> {
   const { job } = await readSchedule(ctx, name);
-  // The token names the schedule and not its topic, because the topic may have changed before the repeat. No schedule's name has a
-  // space, so no occurrence's token equals this one.
+  // Not the topic, which may change before the repeat. No schedule's name has a space, so no occurrence's token equals this one.
   const named = once && { once: { ...once, token: `§run ${name}§${once.token}` } };
   return enqueue(ctx, { ...job, spread: 0, dueAt: ctx.clock(), ...named });
 }
 
 /**
- * Files the job of one occurrence. Idempotent for as long as the DLQ may keep the occurrence: a second delivery files no second
- * job, even if the schedule was changed meanwhile.
- *
+ * Files the job of one occurrence. Idempotent for as long as the DLQ may keep the occurrence, even if the schedule was changed meanwhile.
  * @throws as `enqueue`; `job-not-found`: an earlier delivery has filed the job, and its retention is over
  */
 export async function fileOccurrence(ctx: Context, { name, time, job }: Occurrence): Promise<Enqueued> {
@@ -121,9 +103,7 @@ export async function fileOccurrence(ctx: Context, { name, time, job }: Occurren
   return enqueue(ctx, { ...job, dueAt: time, once: { token, hash: "occurrence", lasts: EVENT_AFTER } });
 }
 
-/**
- * Answers the next `count` occurrences after `now`, as if the schedule were not paused. Answers fewer if the schedule ends before.
- */
+/** Answers the next `count` occurrences after `now`, or fewer if the schedule ends before, as if the schedule were not paused. */
 export async function nextOccurrences(schedule: Schedule, now: number, count: number): Promise<number[]> {
   const recurrence = await recurrenceOf(schedule);
   const times: number[] = [];
@@ -151,11 +131,7 @@ function asStored(schedule: Schedule): Schedule {
   return { ...schedule, ...storedInput(occurrenceInput(schedule)) };
 }
 
-/**
- * Answers the start date for a schedule that is put.
- *
- * @throws `bad-request`: the expression is malformed or never occurs, or an `at(…)` has a start or an end
- */
+/** Answers the start date for a schedule that is put. @throws `bad-request`: it never occurs, or an `at(…)` has a start or an end */
 async function firstOf(schedule: Schedule, now: number): Promise<number | undefined> {
   const { expression, start, end } = schedule;
   if (expression.startsWith("at(") && (start !== undefined || end !== undefined)) {
@@ -178,9 +154,8 @@ async function assertComes(schedule: Schedule, now: number): Promise<void> {
 }
 
 /**
- * Answers the start date that Scheduler gets. Scheduler counts a rate from its start date, and refuses a start date that is more
- * than five minutes past. So a rate gets its next occurrence as start date. This gives the same times. A cron needs a start
- * date only while its start lies ahead.
+ * Answers the start date that Scheduler gets, which must not be more than five minutes past. A rate counts from it, so a rate gets its next
+ * occurrence, which gives the same times. A cron needs a start date only while its start lies ahead.
  */
 async function startDateOf(schedule: Schedule, now: number): Promise<number | undefined> {
   const { expression, start } = schedule;

@@ -24,9 +24,8 @@ type EntryJob = Omit<DeadJob, "home"> & {
 const DAYS_AT_ONCE = 16;
 
 /**
- * Yields a topic's dead jobs from `cursor` on, the oldest death first. An entry counts only if its home tells of the same death:
- * jobs that were redriven, and second entries of one death, are passed over. Jobs whose `deadRetention` is over are passed over
- * too, because TTL deletes them days late.
+ * Yields a topic's dead jobs from `cursor` on, the oldest death first. An entry counts only if its home tells of the same death, and only
+ * until the job's `deadRetention` is over, because TTL deletes jobs days late.
  */
 export async function* deadJobs(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<DeadJob> {
   const now = ctx.clock();
@@ -34,9 +33,8 @@ export async function* deadJobs(ctx: Context, topic: string, cursor?: Position):
 }
 
 /**
- * Answers a page of a topic's dead jobs that match a filter and died before the position `before`. Its reads are bounded, so a
- * page may have fewer jobs than `limit`, or none and a cursor. `gone`: jobs of redrives that have not removed the dead entry yet.
- * The messages of these jobs may not have been sent.
+ * Answers a page of a topic's dead jobs that match a filter and died before `before`. Its reads are bounded, as those of `listJobs`.
+ * `gone`: jobs of redrives that have not removed the dead entry yet. The messages of these jobs may not have been sent.
  */
 export async function deadPage(
   ctx: Context,
@@ -73,10 +71,7 @@ export async function deadPage(
   return { homes, gone, examined };
 }
 
-/**
- * Yields a topic's dead entries from `cursor` on, with their jobs. Leaves out deaths whose `deadRetention` is over. Also yields entries of
- * jobs that are no longer dead.
- */
+/** Yields a topic's dead entries from `cursor` on, with their jobs, also with jobs that are no longer dead. */
 async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<EntryJob> {
   const now = ctx.clock();
   // The `deadRetention` of jobs that died before this time is over. There may be very many of them, as TTL deletes days late, so

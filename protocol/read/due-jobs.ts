@@ -32,9 +32,7 @@ const BUCKETS_A_READ = 64;
 const WIDTH = 32;
 
 /**
- * Yields the jobs that are due between two positions, in the order of their due times. Ends before `end` if as many buckets, entries or
- * bytes have been read as one page of a list may read.
- *
+ * Yields the jobs that are due between two positions, in due order. Ends before `end` once it has read as much as a list's page may read.
  * @param wanted how many jobs the caller needs: in a busy minute not many more are read
  */
 export async function* dueJobs(
@@ -80,16 +78,11 @@ export async function* dueJobs(
   }
 }
 
-/**
- * Answers how many entries to read of each shard, so that they very likely hold the shard's part of the jobs that are wanted.
- * `share`: the average part. Jobs are filed into random shards, so two standard deviations are added, each the square root of the
- * average.
- */
+/** Answers how many entries of each shard to read for an average of `share`: two standard deviations more, as jobs lie in random shards. */
 function entriesFor(share: number, most: number): number {
   return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, most);
 }
 
-/** Answers the partition keys of the next `minutes` minutes from `position` on, in all shards. */
 function bucketsFrom(position: Position, end: Position, minutes: number, shards: number): string[] {
   const pks: string[] = [];
   let minute = minuteOf(timeOf(position));
@@ -148,20 +141,14 @@ function entryOf(item: Item): Entry {
   return { sk, home: isUnreadable(home) ? home : headOf(home) };
 }
 
-/**
- * Answers the jobs that are due at the times of these entries. Leaves out the homes and looks of jobs that were moved to other
- * times since.
- */
+/** Answers the jobs that are due at the times of these entries, and so no jobs that were moved since. */
 export async function homesDueAt(ctx: Context, items: readonly Entry[]): Promise<Head[]> {
   const homes: Head[] = [];
   for (const part of chunksOf(items, ctx.sizes.looks)) homes.push(...(await homesAmong(ctx, part)).homes);
   return homes;
 }
 
-/**
- * Answers the jobs of a few entries: `homes` are due at the time of an entry, in due order; `gone` are due at other times.
- * Unreadable jobs are reported and left out. `bytes`: the size of the bodies that were read for looks.
- */
+/** The jobs of entries. `homes`: due at an entry's time, in due order. `gone`: due at other times. `bytes`: the bodies read for looks. */
 async function homesAmong(
   ctx: Context,
   items: readonly Entry[],

@@ -20,12 +20,8 @@ export type ListRequest = JobFilter & {
 };
 
 export type JobPage = {
-  /** The jobs of the page, in order. */
   homes: Head[];
-  /**
-   * Jobs that have an entry among those that were read, but do not belong there any more: they are due at another time now, or
-   * were redriven since they died. Some of these entries lie beyond the page's end.
-   */
+  /** Jobs with an entry here that do not belong here any more: they were moved, or redriven. Some lie beyond the page's end. */
   gone: Head[];
   /** How many jobs were compared with the filter. */
   examined: number;
@@ -33,10 +29,7 @@ export type JobPage = {
   cursor?: Position;
 };
 
-/**
- * Answers a page of the jobs that match a filter, in due order. Its reads are bounded, however many jobs there are and however
- * few match, so a page may have fewer jobs than `limit`, or none and a cursor.
- */
+/** Answers a page of the jobs that match a filter, in due order. Reads are bounded, so it may have few jobs, or none and a cursor. */
 export async function listJobs(ctx: Context, request: ListRequest): Promise<JobPage> {
   // rule: list-ends-at-its-range
   const end = beforeTime(request.to);

@@ -54,8 +54,8 @@ function pauseReport({ state, since, rate }: Pause, parked: number): NonNullable
 }
 
 /**
- * Answers how far the sweep of the slowest shard is behind `LOOKAHEAD` from now, in ms. Two minutes are normal (`CURSOR_RESTS`). A shard that has not
- * been swept yet counts from `AUDIT_AFTER` before now, where its first sweep begins at the latest.
+ * Answers how far the sweep of the slowest shard is behind `LOOKAHEAD` from now, in ms. Two minutes are normal (`CURSOR_RESTS`). For a
+ * shard without a cursor: docs/internals/decisions/audit.md.
  */
 async function sweepLag(ctx: Context): Promise<number> {
   const shards = await shardCount(ctx);

@@ -2,13 +2,9 @@ import { NO_ANSWER_AFTER } from "../../core/constants.ts";
 import type { Depth, QueueName, Queues } from "../ports.ts";
 
 /**
- * Wraps the queues for one tick, so that a queue that hangs is not asked again. A call that hangs takes as long as its client waits (15 s),
- * and a tick makes many calls. Only the calls that are under way when a queue hangs have to wait. Later calls get the same failure at
- * once: `send` and `depth` after a send that hung, and `depth` after any `depth` that failed. The next tick asks the queue anew.
- *
- * A send that fails at once makes no caller wait, and the next send may succeed. So after a fast failure of a send, the queue is asked
- * again. `receive`, `remove` and `hide` always call the queue.
- *
+ * Wraps the queues for one tick, so that a queue that hangs is not asked again: each such call takes 15 s, and a tick makes many. Calls
+ * that are under way still wait. Later ones fail at once: `send` and `depth` after a send that hung, and `depth` after any `depth` that
+ * failed. After a send that fails at once, the queue is asked again, because no caller waits for it.
  * @param hung the queues that have hung in the tick of which this invocation does a part, as `hung()` has answered them
  */
 export function circuitBreaker(

@@ -16,11 +16,8 @@ export function isFar(ctx: Context, dueAt: number): boolean {
 
 /**
  * Brings the schedules of jobs in step with their homes. Call it after the homes are written. A far job gets a schedule or keeps it, and
- * any other job loses its schedule. Homes without `hasSchedule` are passed over, and so are all untracked jobs: without a claim, the
- * message that the schedule causes and the sweep's message would both run the job.
- *
- * Never throws, because the sweep sends every job in any case. After the first failure, or after five seconds, the other schedules are
- * left as they are.
+ * any other job loses its schedule. Homes without `hasSchedule` are passed over: docs/internals/decisions/far-jobs.md. Never throws,
+ * because the sweep sends every job in any case. After the first failure, or after `PATIENCE`, the other schedules are left as they are.
  */
 export async function syncPromotions(ctx: Context, homes: readonly Head[]): Promise<void> {
   const { promotions } = ctx;

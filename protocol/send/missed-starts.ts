@@ -10,10 +10,8 @@ import { fileLooksAtUnsent, type HandedOver, send } from "./send.ts";
 const NONE: Deferred = { done: new Set(), unread: new Set() };
 
 /**
- * Gives new starts to jobs whose starts passed while consumers did not receive from their topic's queue: during a pause, and after it
- * until the consumers had followed the resume. Without new starts, all these jobs would start at once, or after the window has shut.
- * Does nothing for topics that have neither a limit nor a window.
- *
+ * Gives new starts to jobs whose starts passed in a pause, or before the consumers had followed its resume. Otherwise all these jobs would
+ * start at once, or after the window has shut.
  * `done`: the jobs that were sent again, wait for a later start, or have got a look. Their old messages may be deleted.
  */
 export async function resendMissedStarts(
@@ -32,14 +30,10 @@ export async function resendMissedStarts(
   return { done: new Set(homes.map(({ id }) => id)), unread: missed.unread };
 }
 
-/**
- * Sends waiting jobs of a topic with a limit or a window again, and gives a new start to each job whose start has passed. Answers the
- * outcome of each job, by the jobs' ids.
- */
+/** Sends waiting jobs of a topic with a limit or a window again, with new starts if theirs have passed. Answers the outcomes by id. */
 export function sendWithNewStarts(ctx: Context, homes: readonly Home[]): Promise<Map<string, HandedOver>> {
   // `spare` makes `send` note the start in the job's home, so that another message of the job takes no second start.
   const spare = homes.map((home) => ({ ...home, spare: true as const }));
-  // Because of these `looks`, `send` accepts no start that has passed. Without them, it would leave a job whose start has just passed
-  // to the sender that gave the start.
+  // With these `looks`, `send` accepts no start that has passed. Without them, it would leave such a job to the sender that gave the start.
   return send(ctx, spare, {});
 }

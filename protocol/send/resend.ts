@@ -5,10 +5,7 @@ import { batchesOf } from "../../general/batches.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 
-/**
- * Sends jobs of one topic and group in new messages, with the content of their old messages. A job keeps the time at which its first
- * message was sent: a claim stores this time, and the job's timeline shows it. Answers the ids of the jobs whose messages SQS took.
- */
+/** Sends jobs of one topic and group in new messages, which keep the `sentAt` of their first ones. Answers the ids that SQS took. */
 export async function resend(
   ctx: Context,
   topic: string,

@@ -12,16 +12,11 @@ import { policyOf } from "../policy.ts";
 import type { Context, Deadline, Outgoing, Sent } from "../ports.ts";
 import { fileLooks } from "../store/looks.ts";
 
-/**
- * What became of a job that was to be sent. `held`: the job's topic is paused, or a limit or a window lets the job start only later. This
- * is already stored in the pool, and the sender has nothing more to do.
- */
+/** What became of a job that was to be sent. `held`: a pause, a limit or a window holds it. This is stored, and the sender has done all. */
 export type HandedOver = Sent | { outcome: "held" };
 
 /**
- * Sends the current revision of each of these jobs, unless a pause, a limit or a window holds the job. Answers the outcome of each job,
- * by the jobs' ids.
- *
+ * Sends the current revision of each of these jobs, unless a pause, a limit or a window holds it. Answers the outcomes by the jobs' ids.
  * @param looks what a sweep, an audit or a consumer knows of jobs of limited topics
  * @throws the error of reading a pause, if the pauses of all these topics cannot be read
  */
@@ -86,9 +81,7 @@ export async function send(
 
 /**
  * Packs these jobs into messages and sends them, without asking for pauses, limits and windows.
- *
- * @param by from then on nothing is sent, because the sender has read pauses, limits and windows too long ago: a process can stand still
- * for an hour and then go on
+ * @param by from then on these were read too long ago, and nothing is sent: a process can stand still for an hour and then go on
  */
 export async function sendNow(
   ctx: Context,
@@ -141,11 +134,7 @@ async function sendTopic(
   reportFailures(ctx, topic, refusals);
 }
 
-/**
- * Reports failed hand-overs, in one report for each reason.
- *
- * @param reasons why the hand-over failed, once for each job
- */
+/** Reports failed hand-overs, in one report for each reason. `reasons`: one for each job. */
 export function reportFailures(ctx: Context, topic: string, reasons: readonly string[]): void {
   for (const [reason, { length: jobs }] of Map.groupBy(reasons, (reason) => reason))
     ctx.report({ type: "hand-over-failed", topic, jobs, reason });
@@ -173,9 +162,8 @@ async function sendPacks(
 }
 
 /**
- * Sends those of these jobs that the sweep may have passed already. Every process that files or moves a job calls this last: the clock must
- * be read after the writes. If SQS rejects a message, files a look, so that one of the next sweeps sends the job, or finds that SQS refuses
- * it for good.
+ * Sends those of these jobs that the sweep may have passed already. Every process that files or moves a job calls this last, because the
+ * clock must be read after the writes. Files a look at each job whose message SQS rejects.
  */
 export async function sendIfNear(ctx: Context, homes: readonly Home[]): Promise<void> {
   const near = homes.filter((home) => isNear(startsAt(home), ctx.clock()));

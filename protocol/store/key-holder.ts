@@ -12,7 +12,6 @@ import type { HomeRead } from "./read.ts";
 import { readHomesApart } from "./read-job.ts";
 import { requireReadable, unreadableError } from "./unreadable.ts";
 
-/** The items that belong to a caller's own key. */
 export type KeyHolder = {
   item: KeyItem | undefined;
   /** The job that `item` names, live or finished. `undefined` if there is no item, or if TTL has deleted the job. */
@@ -20,11 +19,7 @@ export type KeyHolder = {
   tombstone: Tombstone | undefined;
 };
 
-/**
- * Reads the items of a key, and the home of the job that the key names.
- * @param withTombstone whether to read the tombstone too. Only topics whose jobs are cancelled by events have tombstones.
- * @throws `unavailable` if one of these items cannot be read
- */
+/** Reads the items of a key, and the home of its job. Topics without cancelling events have no tombstones. @throws `unavailable` */
 export async function readKeyHolder(
   ctx: Context,
   topic: string,
@@ -38,7 +33,6 @@ export async function readKeyHolder(
   return { item, holder: item && (await readHolder(ctx, item.id)), tombstone };
 }
 
-/** Reads the home of the job that a key names. @throws `unavailable` if the home cannot be read */
 async function readHolder(ctx: Context, id: string): Promise<Home | undefined> {
   const [[, read]] = (await readHomesApart(ctx, [{ id }])) as [[unknown, HomeRead]];
   if (read.is === "unknown") throw read.error;
@@ -53,10 +47,7 @@ export function expectKeyUnchanged({ topic, key = "" }: Named, item: KeyItem | u
   return { check: { key: keyItemKey(topic, key), expect: item ? { id: item.id } : "absent" } };
 }
 
-/**
- * Makes a transaction fail if an event has changed the tombstone since it was read. Otherwise an event that comes between the
- * read and the write would find no job, and the job would find no tombstone.
- */
+/** Makes a transaction fail if an event has changed the tombstone since it was read. Otherwise event and job would miss each other. */
 export function expectTombstoneUnchanged(
   { topic, key = "" }: Named,
   tombstone: Tombstone | undefined,
@@ -75,18 +66,12 @@ export function stillDead({ id, state, revision }: Home): Write {
   return { check: { key: homeKey(id), expect: { state, revision } } };
 }
 
-/**
- * Answers when somebody asked for a job last: the time of the latest event that filed, replaced or kept the job. If no event has, the
- * time when a caller filed it. The caller's clock may be ahead of the events' clock, so `CLOCK_MARGIN` is subtracted from this time.
- */
+/** Answers when somebody asked for a job last: its latest event, or else its caller, whose clock may be ahead by `CLOCK_MARGIN`. */
 export function askedFor({ createdAt, eventAt }: Home): number {
   return eventAt ?? createdAt - CLOCK_MARGIN;
 }
 
-/**
- * Says whether an event has cancelled a key's jobs after another event of time `at`. EventBridge counts times in whole seconds. If two
- * events have the same second, the event that cancels counts as the later one.
- */
+/** Says whether an event has cancelled a key's jobs since an event of time `at`. Of two events in the same second, the cancel wins. */
 export function isCancelledSince(at: number, tombstone: Tombstone): boolean {
   // rule: later-cancel-stands
   return at <= tombstone.eventAt;
@@ -95,7 +80,7 @@ export function isCancelledSince(at: number, tombstone: Tombstone): boolean {
 /** Says whether a tombstone cancels a job that is about to be filed. */
 export function isCancelledByTombstone({ createdAt, eventAt }: Home, tombstone: Tombstone): boolean {
   if (eventAt !== undefined && isCancelledSince(eventAt, tombstone)) return true;
-  // If the event found a job to cancel, its tombstone has `until` equal to `eventAt`. Such a tombstone does not cancel the
-  // jobs of callers: they are filed after the event, even if a caller's clock is behind and `createdAt` is earlier.
+  // If the event found a job to cancel, its tombstone's `until` equals `eventAt`. It does not cancel the jobs of callers: they are filed
+  // after the event, even if a caller's clock is behind.
   return tombstone.eventAt < tombstone.until && createdAt < tombstone.until;
 }

@@ -13,8 +13,7 @@ const WIDTH = 8;
 type Finished = { id: string; topic: string; key?: string; state?: string; revision?: number };
 
 /**
- * Sets the TTL of a finished job's key item, if the item still names that job. A failure is reported and not thrown: a finished job
- * does not occupy its key, so this write only keeps the table clean.
+ * Sets the TTL of a finished job's key item, if it still names that job. Only reports a failure: a finished job does not occupy its key.
  * @param expiresAt the TTL of the job's home, seconds since the epoch
  */
 export async function releaseKey(ctx: Context, job: Finished, expiresAt: number, by: number): Promise<void> {
@@ -40,9 +39,8 @@ async function freeKey(
 }
 
 /**
- * Stores a look for each job with a key that is cancelled at `now`, long before it is due. If this process dies before it releases
- * their keys, the audit releases the keys when it reads these looks. The jobs' own entries would be too late: by the due time TTL
- * may have deleted the homes. A failure is reported and not thrown, as in `releaseKey`.
+ * Stores a look for each job with a key that is cancelled at `now`, long before it is due, so that the audit frees the key if this process
+ * dies before. By the due time TTL may have deleted the home. Only reports a failure.
  */
 export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: number): Promise<void> {
   const time = now + RETRY_LOOK_AFTER;
@@ -58,10 +56,7 @@ export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: numb
   }
 }
 
-/**
- * Releases the keys that these finished jobs still hold, because a process died before it released them. Reports each
- * failure. Answers the jobs that need another look, because a partition gave no answer.
- */
+/** Releases the keys that finished jobs still hold, because a process died. Answers the jobs whose partitions gave no answer. */
 export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: number): Promise<Home[]> {
   const keyed = homes.filter(({ key }) => key !== undefined);
   const reads = await readApart<KeyItem, Home>(ctx, keyed, ({ topic, key = "" }) => keyItemKey(topic, key));
@@ -85,10 +80,7 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof MinutehandError && error.code === "unavailable";
 }
 
-/**
- * Answers the id of the job that a caller's own key names, `undefined` if the key names none.
- * @throws `unavailable` if the key's item cannot be read
- */
+/** Answers the id of the job that a caller's own key names. @throws `unavailable` if the key's item cannot be read */
 export async function jobOfKey(ctx: Context, topic: string, key: string): Promise<string | undefined> {
   const [item] = (await ctx.pool.read([keyItemKey(topic, key)])) as [KeyItem | undefined];
   return requireReadable(item, `a key of topic ${topic}`)?.id;

@@ -4,11 +4,7 @@ import { addressOf } from "../../core/job-id.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { changeApart, insertApart } from "./write-apart.ts";
 
-/**
- * Stores a look for each of these jobs. Idempotent: a look that exists already has the same effect, whether an earlier try or
- * another process filed it.
- * @throws the error of the first look that was not filed
- */
+/** Stores a look for each job. A look that exists already has the same effect. @throws the error of the first look that was not filed */
 export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: number): Promise<void> {
   if (looks.length === 0) return;
   for (const outcome of await ctx.pool.insert(itemsOf(looks), by))
@@ -16,11 +12,9 @@ export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: nu
 }
 
 /**
- * Files looks whose times need not be exact, for sweeps and audits. If a partition does not accept a look within `BATCH_PATIENCE`
- * (2 s), the times of its looks are moved one minute later, into other partitions: one partition must not stop a sweep or an
- * audit.
- * @param by the deadline, computed from the moment at which the looks' times were chosen. A look that is written after the deadline may
- * lie behind the audit's cursor
+ * Files looks whose times need not be exact, for sweeps and audits. A look that a partition does not take within `BATCH_PATIENCE` (2 s) is
+ * filed one minute later, in another partition: one partition must not stop a sweep or an audit.
+ * @param by counts from when the looks' times were chosen. A look that is written later may lie behind the audit's cursor
  * @throws the error of the first look that was not filed one minute later either
  */
 export async function fileLooksAbout(ctx: Context, looks: readonly LookTime[], by: Deadline): Promise<void> {
@@ -47,8 +41,7 @@ function itemsOf(looks: readonly LookTime[]): Look[] {
 }
 
 /**
- * Prolongs the TTL of the look that each late job has at its due time, if the job was rescheduled to that time. Lists and bulks
- * find a moved job by this look, and a pause may last a year. A failure is reported: the next audit of the job tries again.
+ * Prolongs the TTL of the look at the due time of each late job that was moved there: docs/internals/decisions/audit.md.
  * @param next when an audit looks at each job again, by the jobs' ids, ms since the epoch
  */
 export async function keepDueLooks(

@@ -7,10 +7,7 @@ import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { sharedJobs } from "./shared-once-item.ts";
 
-/**
- * How many times the update of a once item is tried. A try is refused only if another process changed the item after this process read
- * it.
- */
+/** How often the update of a once item is tried. A try is refused only if another process has changed the item since it was read. */
 const TRIES = 10;
 const WIDTH = 8;
 
@@ -19,11 +16,7 @@ export function onceItemTtl(time: number, lasts = ONCE_AFTER): number {
   return ttl(time + lasts + ONCE_SLACK);
 }
 
-/**
- * Says whether a once item no longer answers repeated requests. TTL may delete such an item days later. An item is over if its own
- * time has passed, and its job ended a day ago or earlier or is not stored.
- * @param home the home of the item's job
- */
+/** Says whether a once item answers no repeat any more: its time has passed, and its job ended a day ago or earlier, or is not stored. */
 export function isOnceOver(
   { expiresAt }: Pick<OnceItem, "expiresAt">,
   home: Home | undefined,
@@ -34,20 +27,15 @@ export function isOnceOver(
   return isFinished(home) && home.finishedAt + ONCE_AFTER <= now;
 }
 
-/**
- * Says whether the job of a once item may have ended so long ago that TTL has deleted its home. If not, a missing home was never stored,
- * because a home is kept for `LEAST_RETENTION` after its job's end.
- */
+/** Says whether TTL may have deleted a home that the item names (`LEAST_RETENTION`). If not, a missing home was never stored. */
 export function mayHaveEnded({ writtenAt = 0 }: { writtenAt?: number | undefined }, now: number): boolean {
   // rule: ended-job-is-not-stored-again
   return writtenAt + ONCE_AFTER - CLOCK_MARGIN <= now;
 }
 
 /**
- * Prolongs the once items of a job, so that they are stored for two days after `time` at least. Call this before a write that moves
- * the job to `time`. The job may then be late and run for long, and its items must answer for a day after its end. If TTL
- * deleted the items earlier, a repeated request would file a second job. Answers the `once` to write into the home, or an empty
- * object if no item had to be prolonged.
+ * Prolongs the once items of a job before a write that moves the job to `time`. They are then stored for two days after `time` at least,
+ * because the job may be late. Answers the `once` to write into the home, or an empty object if no item had to be prolonged.
  */
 export async function prolongOnce(
   ctx: Context,
@@ -59,24 +47,20 @@ export async function prolongOnce(
   const least = ttl(time + ONCE_AFTER + LEAST_ONCE_SLACK);
   const short = notes.filter(({ expiresAt }) => expiresAt < least);
   if (short.length === 0) return {};
-  // The time is rounded up to a whole day. So if jobs of a batch are moved to the same day, the first move prolongs their shared item for all of them.
+  // Rounded up to a whole day: if jobs of a batch are moved to one day, the first move prolongs their shared item for all of them.
   const expiresAt = onceItemTtl(Math.ceil(time / DAY) * DAY);
   await inParallel(short, WIDTH, (note) => prolong(ctx, home, { ...note, expiresAt }, by));
   return { once: onceText(notes.map((note) => (short.includes(note) ? { ...note, expiresAt } : note))) };
 }
 
-/**
- * Prolongs one once item. Never shortens it: if two callers move the job at the same time, either move may win, and the item must
- * outlast both.
- */
+/** Prolongs one once item. Never shortens it: of two moves at the same time either may win, and the item must outlast both. */
 async function prolong(ctx: Context, home: Home, { token, expiresAt }: OnceNote, by: number): Promise<void> {
   const key = onceKey(home.topic, token);
   let [item] = (await ctx.pool.read([key])) as [OnceItem | SharedOnceItem | undefined];
   let trouble: string | undefined;
   for (let i = 0; i < TRIES; i++) {
     trouble = item && layoutTrouble(item);
-    // The item may name another job, after these steps: the job ended, its once item expired, a new request took the token, and then
-    // the job was redriven.
+    // The item names another job if it expired after the job's end, a new request took the token, and then the job was redriven.
     if (trouble !== undefined || !item || !isNamedBy(item, home.id) || item.expiresAt >= expiresAt) break;
     trouble = `others changed it ${TRIES} times meanwhile`;
     const { id, seed }: { id?: string; seed?: string } = item;
@@ -92,7 +76,6 @@ async function prolong(ctx: Context, home: Home, { token, expiresAt }: OnceNote,
   }
 }
 
-/** Says whether a once item names job `id`. */
 function isNamedBy(item: OnceItem | SharedOnceItem, id: string): boolean {
   return "seed" in item ? sharedJobs(item).some((job) => job?.id === id) : item.id === id;
 }

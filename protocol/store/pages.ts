@@ -37,7 +37,7 @@ export type Entry = {
 /** A page of entries. It covers a range: the page has each entry of this range, and no other entry. */
 export type EntryPage = Range & { entries: Entry[] };
 
-/** Filled by `pages` if minutes were passed over, because DynamoDB answered the reads of other minutes, but not the reads of these minutes. */
+/** Filled by `pages` if minutes were passed over, because DynamoDB answered the reads of other minutes, but not of these. */
 export type PassedOver = {
   /** Why the last of these minutes could not be read. */
   error?: unknown;
@@ -48,13 +48,10 @@ const MINUTES_AT_FIRST = 2;
 const WIDTH = 8;
 
 /**
- * Reads the entries of some ranges of a shard, range by range, with their jobs. The entries of a range come oldest first. An entry that is
- * a home is the job itself. The home of a look is read in addition. Only so many homes are read at once that they fit into memory, however
- * large they are (`core/work-sizes.ts`).
- *
- * @param passed Absent: the error of a minute that cannot be read is thrown. Present: the rest of a minute that cannot be read is passed
- * over, so no page covers it, and the error is noted in `passed`. The error is then thrown only if 16 minutes in a row (`ctx.sizes.minutes`)
- * cannot be read.
+ * Reads the entries of some ranges of a shard with their jobs, range by range, oldest first. Only so many homes of looks are read at once
+ * that they fit into memory, however large they are (`core/work-sizes.ts`).
+ * @param passed Absent: the error of a minute that cannot be read is thrown. Present: it is noted here, and no page covers the rest of the
+ * minute. It is then thrown only if 16 minutes in a row (`ctx.sizes.minutes`) cannot be read.
  */
 export async function* pages(
   ctx: Context,
@@ -133,7 +130,6 @@ const NOTHING = { items: [], more: false };
 /** A part of a range that lies in one minute. `bucket`: the beginning of the minute, ms since the epoch. */
 type Piece = Range & { readonly bucket: number };
 
-/** Divides ranges at the beginnings of minutes. */
 function* piecesOf(ranges: readonly Range[]): Generator<Piece, undefined> {
   for (const range of ranges) {
     let { from } = range;
@@ -145,7 +141,6 @@ function* piecesOf(ranges: readonly Range[]): Generator<Piece, undefined> {
   }
 }
 
-/** Takes up to `count` pieces, and leaves the others. */
 function take(pieces: Iterator<Piece, undefined>, count: number): Piece[] {
   const taken: Piece[] = [];
   while (taken.length < count) {
@@ -156,11 +151,7 @@ function take(pieces: Iterator<Piece, undefined>, count: number): Piece[] {
   return taken;
 }
 
-/**
- * Divides a page into slices of at most `maxLooks` looks, and reads the jobs of each slice when the caller asks for it.
- * @param range the range that the page covers
- * @param silent the buckets that have given no answer; further ones are added.
- */
+/** Yields a page of `range` in slices of at most `maxLooks` looks, with their jobs. `silent`: the buckets that gave no answer so far. */
 async function* slicesOf(
   ctx: Context,
   items: readonly Item[],
@@ -190,7 +181,7 @@ function endOfSlice(items: readonly Item[], maxLooks: number): number {
   return at === -1 ? items.length : at + 1;
 }
 
-/** Makes entries of items, and reads the jobs of looks. `from`: the position before the first item. `silent`: as in `slicesOf`. */
+/** Makes entries of items, and reads the jobs of looks. `from`: the position before the first item. */
 async function entriesOf(
   ctx: Context,
   items: readonly Item[],
@@ -207,8 +198,7 @@ async function entriesOf(
     const place = { sk, before };
     before = justAfter(sk);
     if (id === undefined) {
-      // All versions write the job's id into the sort key, so no version has filed such an entry. So there is no job that needs
-      // another look.
+      // All versions write the job's id into the sort key. So no version has filed this entry, and there is no job to look at again.
       const error = `entry ${sk} of bucket ${item.pk} names no job`;
       ctx.report({ type: "trouble", topic: "", what: "reading a bucket", error });
       return { ...place, home: undefined };
@@ -230,10 +220,7 @@ async function homesOf(ctx: Context, ids: readonly string[]): Promise<Homes> {
   return new Map(ids.map((id, i) => [id, homes[i]]));
 }
 
-/**
- * Reads homes as `homesOf`, but leaves out the homes of buckets that give no answer, and adds these buckets to `silent`. The whole
- * pool cannot be the cause, because it has just answered the read of the page.
- */
+/** Reads homes except those of buckets that give no answer, and adds these buckets to `silent`. The pool as a whole has just answered. */
 async function homesApart(ctx: Context, ids: readonly string[], silent: Set<string>): Promise<Homes> {
   const buckets = Map.groupBy(ids, (id) => homeKey(id).pk);
   for (const bucket of silent) buckets.delete(bucket);

@@ -11,13 +11,11 @@ const silences = createSilences(BUCKET);
 const WIDTH = 8;
 
 /**
- * Reads items as `Pool.read`, but a partition that cannot be read does not fail the others. If the items cannot be read together,
- * each partition is read by itself. Answers each of `wanted` with what is known of its item, in their order. If
- * these separate reads take `NO_ANSWER_AFTER` or longer and some partitions answer, the partitions that failed are not read again for a
- * minute. The same applies to a partition that is read alone.
+ * Reads items as `Pool.read`, but a partition that cannot be read does not fail the others: if the items cannot be read together, each
+ * partition is read by itself. A partition that takes `NO_ANSWER_AFTER` or longer to fail is not read for a minute, unless all do so.
  *
- * Only for callers that have just got an answer to another read of the pool. If all items lie in one partition, this function
- * assumes that a failure is trouble of that partition, and not of the whole pool.
+ * Only for callers that have just got an answer to another read of the pool: if all items lie in one partition, a failure counts as trouble
+ * of that partition, and not of the whole pool.
  */
 export async function readApart<T extends Item, W>(
   ctx: Context,

@@ -11,10 +11,7 @@ import { reportUnreadable, unreadableError } from "./unreadable.ts";
 
 const WIDTH = 2;
 
-/**
- * Reads the home of one job.
- * @throws `job-not-found`; `unavailable` if a newer version wrote the home, or it is malformed
- */
+/** Reads the home of one job. @throws `job-not-found`; `unavailable` if a newer version wrote the home, or it is malformed */
 export async function readJob(ctx: Context, id: string): Promise<Home> {
   const [home] = await readHomes(ctx, [id]);
   if (isUnreadable(home)) throw unreadableError(home);
@@ -43,7 +40,7 @@ export async function readHomes(
   });
 }
 
-/** Reads the homes of these jobs, and answers each job with what is known of its home, in their order. One bucket's trouble fails no other (`readApart`). */
+/** Reads homes as `readHomes`, but one bucket's trouble fails no other (`readApart`). */
 export async function readHomesApart<J extends { readonly id: string }>(
   ctx: Context,
   jobs: readonly J[],
@@ -56,10 +53,7 @@ export async function readHomesApart<J extends { readonly id: string }>(
   });
 }
 
-/**
- * Reads homes as `readHomes`, but reports the unreadable ones and answers `undefined` for them.
- * @param what the task of the caller, for the report
- */
+/** Reads homes as `readHomes`, but reports unreadable ones and answers `undefined` for them. `what`: the caller's task, for the report. */
 export async function readReadableHomes(
   ctx: Context,
   ids: readonly string[],
@@ -70,10 +64,7 @@ export async function readReadableHomes(
   return homes.map((home) => (isUnreadable(home) ? undefined : home));
 }
 
-/**
- * Reads the homes of any number of jobs as `readHomes`, but answers them without their bodies. At most twice `ctx.sizes.heads`
- * bodies are in memory at once.
- */
+/** Reads homes as `readHomes`, but answers them without their bodies. At most twice `ctx.sizes.heads` bodies are in memory at once. */
 export async function readHeads(
   ctx: Context,
   ids: readonly string[],
@@ -88,10 +79,7 @@ export function withoutBody(home: Home | Unreadable | undefined): Head | Unreada
   return home === undefined || isUnreadable(home) ? home : headOf(home);
 }
 
-/**
- * Answers the id of the job that a caller's own key names.
- * @throws `job-not-found` if the key names none; `unavailable` if the key's item cannot be read
- */
+/** Answers the id of the job that a caller's own key names. @throws `job-not-found`; `unavailable` if the key's item cannot be read */
 export async function idOfKey(ctx: Context, topic: string, key: string): Promise<string> {
   const id = await jobOfKey(ctx, topic, key);
   if (id === undefined) {

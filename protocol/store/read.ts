@@ -10,7 +10,6 @@ export type Read<T> =
 /** What is known of a job after a read of its home. `unreadable`: a newer version wrote the home, or it is malformed. */
 export type HomeRead = Read<Home> | { readonly is: "unreadable"; readonly home: Unreadable };
 
-/** Says what a read that did not fail has found. */
 export function readOf<T>(value: T | undefined): Read<T> {
   return value === undefined ? { is: "nothing" } : { is: "found", value };
 }

@@ -3,10 +3,7 @@ import type { Context, Write } from "../ports.ts";
 import { readApart } from "./read-apart.ts";
 import { readHomesApart } from "./read-job.ts";
 
-/**
- * Makes the write by which a redrive takes the key of its job again, in one transaction with the job's home. Answers `taken` if
- * the key names another job now.
- */
+/** Makes the write by which a redrive takes the key of its job again. `taken`: the key names another job now. */
 export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write | "taken"> {
   const key = keyItemKey(home.topic, home.key ?? "");
   const [item] = (await ctx.pool.read([key])) as [KeyItem | undefined];
@@ -21,8 +18,8 @@ export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write
 }
 
 /**
- * Selects the finished jobs of a topic that a redrive may move: jobs without a key, and jobs whose key names no other job. A job
- * is left to a later redrive if its key item, or the home that the item names, cannot be read. The first error of these reads is reported.
+ * Selects the finished jobs of a topic that a redrive may move: jobs without a key, and jobs whose key names no other job. If this cannot
+ * be read, a later redrive moves the job, and the first error is reported.
  */
 export async function selectRedrivable(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
   const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];

@@ -4,7 +4,7 @@ import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, type Meta, sortable } f
 import type { Context, Pool } from "../ports.ts";
 import { requireReadable } from "./unreadable.ts";
 
-/** How long a process uses the number before it reads `meta` again: ms. An old number does no harm (`shardCount`). */
+/** How long a process uses the number before it reads `meta` again: ms. An old number does no harm (`knownShards`). */
 const FRESH_FOR = 60_000;
 /** How long a guess is used before `meta` is read again: ms. Each read that gives no answer keeps its caller waiting for seconds. */
 const GUESS_FOR = 10_000;
@@ -15,14 +15,13 @@ type Numbers = { readonly shards: number; readonly filed: number };
 type Known = Numbers & {
   /** Until when the numbers are used without a read: ms since the epoch. */
   readonly until: number;
-  /** Set if `meta` could not be read. */
   readonly isGuess?: true;
 };
 const known = new WeakMap<Pool, Known>();
 
 /**
- * Answers the number of shards into which writers file jobs. It is smaller than `shardCount` after the configured number was lowered: the
- * other shards get no new jobs, and the tick still sweeps them, because they may hold jobs that are due in years.
+ * Answers into how many shards writers file jobs: fewer than `shardCount` after the configured number was lowered. The tick still sweeps
+ * the others, because they may hold jobs that are due in years.
  */
 export async function shardsToFile(ctx: Context): Promise<number> {
   return (await knownShards(ctx)).filed;
@@ -34,10 +33,8 @@ export async function shardCount(ctx: Context): Promise<number> {
 }
 
 /**
- * Answers the numbers that the item `meta` holds. Before the first tick creates `meta`, the configured number is used. The number of shards
- * only grows, and only after the new shards have cursors. So each shard that a writer with an old number uses has a cursor. While `meta` cannot be
- * read, a process uses the numbers that it has read last. A process that has never read them uses only the first shard, which every queue
- * has.
+ * Answers the numbers in the item `meta`. The number of shards only grows, and only after the new shards have cursors. So each shard that a
+ * writer with an old number uses has a cursor. While `meta` cannot be read, the last numbers count, or else only the first shard.
  */
 async function knownShards(ctx: Context): Promise<Numbers> {
   const last = known.get(ctx.pool);
@@ -50,8 +47,7 @@ async function knownShards(ctx: Context): Promise<Numbers> {
 }
 
 /**
- * Answers how many shards a reader must read. A tick may have raised the number within the last minute. Other processes may then
- * file jobs into shards that this process knows only from its policy, so the larger number counts.
+ * Answers how many shards a reader must read. A tick may have raised the number within the last minute, so the policy's number counts too.
  * @throws if the number cannot be read, because the reader might leave out shards
  */
 export async function shardsToRead(ctx: Context): Promise<number> {
@@ -60,17 +56,13 @@ export async function shardsToRead(ctx: Context): Promise<number> {
   return Math.max((isKnown ? last : await readShards(ctx)).shards, ctx.policy.shards);
 }
 
-/**
- * Answers the number of shards from which a release reads the notes of parked jobs. While the number cannot be read, this may be
- * too few. The notes of the other shards then wait for a later release.
- */
+/** Answers from how many shards a release reads notes. These may be too few while `meta` cannot be read: other notes then wait. */
 export async function shardsToRelease(ctx: Context): Promise<number> {
   return Math.max(await shardCount(ctx), ctx.policy.shards);
 }
 
 /**
- * Answers how many shards a tick sweeps, and creates the cursors of new shards. If a cursor cannot be created or `meta` cannot be
- * read, it answers the last number that this process knows, or the configured number if it knows none.
+ * Answers how many shards a tick sweeps, and creates the cursors of new shards. If this fails, the number known last, or the policy's.
  * @throws `bad-request` if the configured number is out of range
  */
 export async function shardsToSweep(ctx: Context): Promise<number> {
@@ -102,7 +94,7 @@ async function readShards(ctx: Context): Promise<Numbers> {
   return read;
 }
 
-/** Answers into how many shards writers file jobs. A `meta` without `filed` means that writers use all shards. */
+/** Without `filed`, writers use all shards. */
 function filedOf({ shards, filed = shards }: Meta): number {
   return filed;
 }
@@ -113,10 +105,8 @@ async function readMeta(ctx: Context): Promise<Meta | undefined> {
 }
 
 /**
- * Gives each configured shard its cursor, and then lets writers use the shard, by raising the numbers in `meta`. If the configured number is
- * lower than before, lowers the number of shards that writers use. The cursors of a
- * new table begin at the table's creation, or `AUDIT_AFTER` before now if that is earlier. The cursor of a shard that is added later
- * begins `AUDIT_AFTER` before now. No writer can have filed a job into the shard earlier, because `meta` did not count the shard.
+ * Gives each configured shard its cursor, and then sets the numbers in `meta`, so that writers use the shard. A shard that is added later
+ * begins `AUDIT_AFTER` before now: no writer can have filed a job into it earlier, because `meta` did not count it.
  */
 async function ensureShards(ctx: Context): Promise<number> {
   const wanted = ctx.policy.shards;

@@ -3,10 +3,7 @@ import { dueTimesOf, dueTimesText } from "../../core/due-times.ts";
 import type { SharedOnceItem } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 
-/**
- * How many characters of the hash of a job's request a shared once item contains. These are 36 bits: enough to notice that a caller uses an
- * `Idempotency-Key` for another request. With more bits, the item of 500 jobs would cost more.
- */
+/** The characters of a request's hash in the item: 36 bits, enough to notice another request. More would cost more. */
 const HASH_CHARS = 6;
 
 /** A job that a shared once item names. `hash`: the beginning of the hash of the job's request. */
@@ -17,7 +14,7 @@ export function shortHash(hash: string): string {
   return hash.slice(0, HASH_CHARS).padEnd(HASH_CHARS);
 }
 
-/** Makes the texts of a shared once item. `jobs`: the jobs of the batch in their order, `undefined` for those that the item does not name. */
+/** Makes the texts of a shared once item. `jobs`: the jobs of the batch in their order, `undefined` for those without a name. */
 export function sharedTexts(
   jobs: readonly ({ readonly dueAt: number; readonly hash: string } | undefined)[],
 ): Pick<SharedOnceItem, "dueAts" | "hashes"> {
@@ -27,10 +24,7 @@ export function sharedTexts(
   };
 }
 
-/**
- * Answers the jobs that a shared once item names, in the order of their batch. `undefined`: the item does not name that job of the batch. A
- * hash gives the random part of each id, so that nobody can compute an id from the id of another job.
- */
+/** Answers the named jobs in the order of their batch. A hash makes the ids, so that nobody can compute an id from another job's id. */
 export function sharedJobs({
   seed,
   shards,

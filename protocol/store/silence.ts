@@ -2,22 +2,15 @@ import { NO_ANSWER_AFTER } from "../../core/constants.ts";
 import { asError } from "../../core/errors.ts";
 import type { Context, Pool } from "../ports.ts";
 
-/**
- * For this many ms after a call that got no answer, `askUnlessSilent` makes no new call. It is shorter than the minute between
- * ticks, so that the next tick may ask again.
- */
+/** How long `askUnlessSilent` makes no call after a call without answer: ms. Less than a minute, so that the next tick may ask again. */
 const SILENT_FOR = 40_000;
 
-/**
- * Remembers which names (of partitions or topics) gave no answer. For a while, no new call is made for such a name, because each call
- * without an answer keeps other jobs waiting.
- */
+/** The names (of partitions or topics) that gave no answer. For a while no call is made for them: it would keep other jobs waiting. */
 export type Silences = {
   /** Answers why no call for a name is made now: the error of the last one. `undefined`: a call may be made. */
   readonly of: (ctx: Context, name: string) => { readonly error: Error } | undefined;
   /** Answers all names that ever gave no answer, including those for which a call may be made again. */
   readonly names: (ctx: Context) => Iterable<string>;
-  /** Notes that a call for a name has just got no answer. */
   readonly note: (ctx: Context, name: string, error: unknown) => void;
 };
 
@@ -41,10 +34,7 @@ export function createSilences(lasts: number): Silences {
   };
 }
 
-/**
- * Makes a function that calls `ask`, and answers its result or throws its error. If a call takes `NO_ANSWER_AFTER` or longer to
- * fail, then for `SILENT_FOR` ms further calls with the same `name` throw the same error at once.
- */
+/** Makes a function that calls `ask`. After a call that took `NO_ANSWER_AFTER` or longer to fail, calls of the same `name` fail at once. */
 export function askUnlessSilent(): <T>(ctx: Context, name: string, ask: () => Promise<T>) => Promise<T> {
   const silences = createSilences(SILENT_FOR);
   return async (ctx, name, ask) => {

@@ -14,10 +14,8 @@ const SHORTEST_WAIT = 4 * BUCKET;
 const LONGEST_WAIT = 256 * BUCKET;
 
 /**
- * Reports unreadable jobs, and stores the next look for each, so that the jobs run as soon as a version that can read them is deployed.
- * Both the sweep and the audit call this function, because neither knows which jobs the other has found. The looks' times lie on a
- * grid that depends on the job's id, so that both file the same look.
- * @param what the task of the caller, for the report
+ * Reports unreadable jobs, and stores the next look for each, so that the jobs run as soon as a version that can read them is deployed. The
+ * looks' times lie on a grid that depends on the job's id, so that the sweep and the audit, which both call this, file the same look.
  */
 export async function lookAtUnreadableAgain(
   ctx: Context,
@@ -52,11 +50,7 @@ export function unreadableError({ id, unreadable }: Unreadable): MinutehandError
   return unavailableItem(`job ${id}`, unreadable, { id });
 }
 
-/**
- * Answers an item of any kind except a home, if this code can read the version of its layout.
- * @param what names the item in the error
- * @throws `unavailable` if a newer version wrote the item
- */
+/** Answers an item of any kind except a home. `what`: names it in the error. @throws `unavailable` if a newer version wrote the item */
 export function requireReadable<T extends Item>(item: T | undefined, what: string): T | undefined {
   const trouble = item && layoutTrouble(item);
   if (trouble !== undefined) throw unavailableItem(what, trouble);

@@ -8,8 +8,7 @@ const silences = createSilences(BUCKET);
 
 /**
  * Changes items as `Pool.changeMany`, for callers whose jobs in other partitions must not wait. If the call takes `BATCH_PATIENCE` or
- * longer, the partitions whose changes failed are not asked again for a minute: each change in them gets the error at once. If all of
- * several partitions fail, all are asked again.
+ * longer, changes in the partitions that failed get the error at once for a minute, unless all of several partitions failed.
  */
 export function changeApart(
   ctx: Context,
