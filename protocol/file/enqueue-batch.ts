@@ -109,22 +109,19 @@ async function nameJobs(
     const named = kept ? sharedJobs(kept) : [];
     const added = jobs.filter(({ job, batch }) => !job.refusal && !named[batch.at]);
     if (added.length === 0) return { item: kept, added: new Set() };
-    mine = { item: withJobs(ctx, kept ?? newShared(ctx, key, shards), named, added), added: new Set(added) };
+    const base = kept ?? {
+      ...key,
+      v: ITEM_VERSION,
+      expiresAt: 0,
+      writtenAt: ctx.clock(),
+      seed: drawToken(ctx.random),
+      shards,
+    };
+    mine = { item: withJobs(ctx, base, named, added), added: new Set(added) };
     // rule: shared-once-item-before-its-homes
     if (await writeShared(ctx, mine.item, before, by)) return mine;
   }
   throw filedElsewhere();
-}
-
-function newShared(ctx: Context, key: Key, shards: number): Omit<SharedOnceItem, "dueAts" | "hashes"> {
-  return {
-    ...key,
-    v: ITEM_VERSION,
-    expiresAt: 0,
-    writtenAt: ctx.clock(),
-    seed: drawToken(ctx.random),
-    shards,
-  };
 }
 
 async function readShared(ctx: Context, key: Key): Promise<SharedOnceItem | undefined> {
@@ -158,7 +155,7 @@ function withJobs(
   added: readonly BatchJob[],
 ): SharedOnceItem {
   const now = ctx.clock();
-  const jobs: ({ dueAt: number; hash: string } | undefined)[] = [...named];
+  const jobs: Parameters<typeof sharedTexts>[0][number][] = [...named];
   for (const { job, home, batch } of added)
     jobs[batch.at] = { dueAt: home.dueAt, hash: job.once?.hash ?? "" };
   const until = onceItemTtl(Math.max(...added.map(({ home }) => nextProlongedBy(home, now))));

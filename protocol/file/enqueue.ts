@@ -1,5 +1,5 @@
 import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
-import { MinutehandError, notFiledError } from "../../core/errors.ts";
+import { type MinutehandError, notFiledError } from "../../core/errors.ts";
 import { type Home, homeKey, ITEM_VERSION, ttl } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 import { keptOptionsOf } from "../../core/job-options.ts";
@@ -10,7 +10,7 @@ import type { Enqueued, NewJob } from "../new-job.ts";
 import { isNamed, policyOf, unknownTopic, untrackedRefusal } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { isFar, syncPromotions } from "../send/far-ahead.ts";
-import { shardsToFile } from "../store/shards.ts";
+import { knownShards } from "../store/shards.ts";
 import { type BatchJob, fileBatch } from "./enqueue-batch.ts";
 import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
@@ -25,8 +25,7 @@ const TRIES = 5;
  * `job-not-found`: the job of the `Idempotency-Key` is not stored any more; `unavailable`: nothing was acknowledged, so repeat the call
  */
 export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
-  const [result] = await enqueueMany(ctx, [job]);
-  if (!result) throw new MinutehandError("unavailable", "the job was not filed");
+  const [result] = (await enqueueMany(ctx, [job])) as [Enqueued | MinutehandError];
   if (result instanceof Error) throw result;
   return result;
 }
@@ -37,7 +36,7 @@ export async function enqueueMany(
   jobs: readonly NewJob[],
 ): Promise<(Enqueued | MinutehandError)[]> {
   const results: (Enqueued | MinutehandError)[] = [];
-  const shards = await shardsToFile(ctx);
+  const { filed: shards } = await knownShards(ctx);
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
   const plain: { at: number; home: Home }[] = [];
@@ -78,7 +77,7 @@ export async function enqueueMany(
     for (const one of jobs) results[one.at] = answers.get(one) as Enqueued | MinutehandError;
   });
   const [outcomes] = await Promise.all([filed, inLines, inBatches]);
-  for (const [i, outcome] of outcomes.entries()) results[plain[i]?.at ?? -1] = outcome;
+  for (const [i, { at }] of plain.entries()) results[at] = outcomes[i] as Enqueued | MinutehandError;
   await syncPromotions(ctx, results.flatMap(promotedBy));
   return results;
 }
