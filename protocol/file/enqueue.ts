@@ -52,14 +52,10 @@ export async function enqueueMany(
     }
     const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
     const newHome = (): Home => homeOf(ctx, job, shards, now);
-    if (isUntracked) {
-      plain.push({ at, home: newHome() });
-      continue;
-    }
     const batch = batchOf(job);
-    if (batch) batched.push({ at, job, home: newHome(), batch });
-    else if (job.key !== undefined || job.once) conditional.push({ at, job, newHome });
-    else plain.push({ at, home: newHome() });
+    if (isUntracked || (job.key === undefined && !job.once)) plain.push({ at, home: newHome() });
+    else if (batch) batched.push({ at, job, home: newHome(), batch });
+    else conditional.push({ at, job, newHome });
   }
 
   const homes = plain.map(({ home }) => home);
