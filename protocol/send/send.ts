@@ -36,13 +36,8 @@ export async function send(
   // A job that gets no other outcome below is parked, or waits for a later start.
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
   const fail = (topic: string, failed: ReadonlyMap<string, unknown>): void => {
-    const reasons = [...failed].map(([id, error]) => ({ id, reason: messageOf(error) }));
-    for (const { id, reason } of reasons) outcomes.set(id, { outcome: "failing", reason });
-    reportFailures(
-      ctx,
-      topic,
-      reasons.map(({ reason }) => reason),
-    );
+    for (const [id, error] of failed) outcomes.set(id, { outcome: "failing", reason: messageOf(error) });
+    reportFailures(ctx, topic, [...failed.values()].map(messageOf));
   };
   // Topics are worked on in parallel. So if DynamoDB throttles one topic's items, the jobs of the other topics do not wait.
   await inParallel([...Map.groupBy(unique, (home) => home.topic)], 8, async ([topic, jobs]) => {
@@ -69,12 +64,8 @@ export async function send(
     }
     // `spare`: notes of jobs that no pause holds any more (not `Home.spare`). Each note is removed only when its job is sent. Until then
     // sweeps leave the job to a release, which finds the job by the note.
-    const sent = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
-    await removeNotes(
-      ctx,
-      topic,
-      sent.map(([, note]) => note),
-    );
+    const sent = [...spare].flatMap(([id, note]) => (outcomes.get(id)?.outcome === "sent" ? note : []));
+    await removeNotes(ctx, topic, sent);
   });
   return outcomes;
 }
