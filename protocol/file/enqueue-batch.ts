@@ -57,7 +57,8 @@ export async function fileBatch(
     const { item, added } = await nameJobs(ctx, jobs, shards, by);
     const ids = item ? sharedJobs(item) : [];
     const refused: Answer[] = [];
-    const named: Named[] = [];
+    const fresh: Named[] = [];
+    const repeated: Named[] = [];
     for (const asked of jobs) {
       const { job, home, batch } = asked;
       const found = ids[batch.at];
@@ -66,29 +67,16 @@ export async function fileBatch(
         refused.push([asked, differentRequest({ id: found.id })]);
       else {
         const note = { token: batch.token, expiresAt: item.expiresAt };
-        named.push({ asked, home: notedHomeOf(ctx, home, found.id, note) });
+        const named = { asked, home: notedHomeOf(ctx, home, found.id, note) };
+        (added.has(asked) ? fresh : repeated).push(named);
       }
     }
-    const answers = await Promise.all([
-      storeHomes(
-        ctx,
-        named.filter(({ asked }) => added.has(asked)),
-        by,
-      ),
-      replay(
-        ctx,
-        named.filter(({ asked }) => !added.has(asked)),
-        { mayStore: item !== undefined && !mayHaveEnded(item, ctx.clock()), by },
-      ),
-    ]);
+    const mayStore = item !== undefined && !mayHaveEnded(item, ctx.clock());
+    const answers = await Promise.all([storeHomes(ctx, fresh, by), replay(ctx, repeated, { mayStore, by })]);
     return new Map([...refused, ...answers.flat()]);
   } catch (error) {
-    return new Map(refuseAll(jobs, error));
+    return new Map(jobs.map((job) => [job, notFiledError(error)]));
   }
-}
-
-function refuseAll(jobs: readonly BatchJob[], error: unknown): Answer[] {
-  return jobs.map((job) => [job, notFiledError(error)]);
 }
 
 /** Makes the once item of a batch name these jobs. A refused job has a name only if an earlier call was allowed to file it. */
@@ -109,22 +97,19 @@ async function nameJobs(
     const named = kept ? sharedJobs(kept) : [];
     const added = jobs.filter(({ job, batch }) => !job.refusal && !named[batch.at]);
     if (added.length === 0) return { item: kept, added: new Set() };
-    mine = { item: withJobs(ctx, kept ?? newShared(ctx, key, shards), named, added), added: new Set(added) };
+    const base = kept ?? {
+      ...key,
+      v: ITEM_VERSION,
+      expiresAt: 0,
+      writtenAt: ctx.clock(),
+      seed: drawToken(ctx.random),
+      shards,
+    };
+    mine = { item: withJobs(ctx, base, named, added), added: new Set(added) };
     // rule: shared-once-item-before-its-homes
     if (await writeShared(ctx, mine.item, before, by)) return mine;
   }
   throw filedElsewhere();
-}
-
-function newShared(ctx: Context, key: Key, shards: number): Omit<SharedOnceItem, "dueAts" | "hashes"> {
-  return {
-    ...key,
-    v: ITEM_VERSION,
-    expiresAt: 0,
-    writtenAt: ctx.clock(),
-    seed: drawToken(ctx.random),
-    shards,
-  };
 }
 
 async function readShared(ctx: Context, key: Key): Promise<SharedOnceItem | undefined> {
@@ -158,7 +143,7 @@ function withJobs(
   added: readonly BatchJob[],
 ): SharedOnceItem {
   const now = ctx.clock();
-  const jobs: ({ dueAt: number; hash: string } | undefined)[] = [...named];
+  const jobs: Parameters<typeof sharedTexts>[0][number][] = [...named];
   for (const { job, home, batch } of added)
     jobs[batch.at] = { dueAt: home.dueAt, hash: job.once?.hash ?? "" };
   const until = onceItemTtl(Math.max(...added.map(({ home }) => nextProlongedBy(home, now))));
@@ -250,9 +235,6 @@ async function storeMissing(ctx: Context, missing: readonly Named[], by: number)
       outcome instanceof Error ? outcome : { ...outcome, outcome: "replayed" },
     ]);
   } catch (error) {
-    return refuseAll(
-      missing.map(({ asked }) => asked),
-      error,
-    );
+    return missing.map(({ asked }) => [asked, notFiledError(error)]);
   }
 }

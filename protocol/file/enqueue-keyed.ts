@@ -51,7 +51,7 @@ export async function fileKeyed(
     const found = await readKeyHolder(ctx, job.topic, job.key ?? "", cancelledByEvents);
     const { item, holder } = found;
     // This call filed the job, and the answer was lost. Others may have moved the job since, but the answer says what this call did.
-    if (item?.id === home.id) return sendAndReport(ctx, holder && holder.revision === 0 ? holder : home);
+    if (item?.id === home.id) return sendAndReport(ctx, holder?.revision === 0 ? holder : home);
     if (holder && isOvertaken(job, holder, found.tombstone)) return leaveAsIs(ctx, holder, once, by);
     if (holder && !isFinished(holder)) {
       const isForgotten = i >= TRIES_WITH_NOTE;

@@ -1,5 +1,5 @@
 import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
-import { MinutehandError, notFiledError } from "../../core/errors.ts";
+import { type MinutehandError, notFiledError } from "../../core/errors.ts";
 import { type Home, homeKey, ITEM_VERSION, ttl } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 import { keptOptionsOf } from "../../core/job-options.ts";
@@ -10,7 +10,7 @@ import type { Enqueued, NewJob } from "../new-job.ts";
 import { isNamed, policyOf, unknownTopic, untrackedRefusal } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { isFar, syncPromotions } from "../send/far-ahead.ts";
-import { shardsToFile } from "../store/shards.ts";
+import { knownShards } from "../store/shards.ts";
 import { type BatchJob, fileBatch } from "./enqueue-batch.ts";
 import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
@@ -25,8 +25,7 @@ const TRIES = 5;
  * `job-not-found`: the job of the `Idempotency-Key` is not stored any more; `unavailable`: nothing was acknowledged, so repeat the call
  */
 export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
-  const [result] = await enqueueMany(ctx, [job]);
-  if (!result) throw new MinutehandError("unavailable", "the job was not filed");
+  const [result] = (await enqueueMany(ctx, [job])) as [Enqueued | MinutehandError];
   if (result instanceof Error) throw result;
   return result;
 }
@@ -37,7 +36,7 @@ export async function enqueueMany(
   jobs: readonly NewJob[],
 ): Promise<(Enqueued | MinutehandError)[]> {
   const results: (Enqueued | MinutehandError)[] = [];
-  const shards = await shardsToFile(ctx);
+  const { filed: shards } = await knownShards(ctx);
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
   const plain: { at: number; home: Home }[] = [];
@@ -53,14 +52,10 @@ export async function enqueueMany(
     }
     const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
     const newHome = (): Home => homeOf(ctx, job, shards, now);
-    if (isUntracked) {
-      plain.push({ at, home: newHome() });
-      continue;
-    }
     const batch = batchOf(job);
-    if (batch) batched.push({ at, job, home: newHome(), batch });
-    else if (job.key !== undefined || job.once) conditional.push({ at, job, newHome });
-    else plain.push({ at, home: newHome() });
+    if (isUntracked || (job.key === undefined && !job.once)) plain.push({ at, home: newHome() });
+    else if (batch) batched.push({ at, job, home: newHome(), batch });
+    else conditional.push({ at, job, newHome });
   }
 
   const homes = plain.map(({ home }) => home);
@@ -78,7 +73,7 @@ export async function enqueueMany(
     for (const one of jobs) results[one.at] = answers.get(one) as Enqueued | MinutehandError;
   });
   const [outcomes] = await Promise.all([filed, inLines, inBatches]);
-  for (const [i, outcome] of outcomes.entries()) results[plain[i]?.at ?? -1] = outcome;
+  for (const [i, { at }] of plain.entries()) results[at] = outcomes[i] as Enqueued | MinutehandError;
   await syncPromotions(ctx, results.flatMap(promotedBy));
   return results;
 }

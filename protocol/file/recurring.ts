@@ -40,7 +40,8 @@ export async function putSchedule(
     } else if ((await schedules.create(schedule, from)) === "created")
       return { outcome: "created", schedule };
   }
-  throw keepsChanging(wanted.name);
+  const why = `other calls keep changing schedule ${wanted.name}; repeat the call`;
+  throw new MinutehandError("unavailable", why);
 }
 
 /**
@@ -197,8 +198,4 @@ function schedulesOf({ schedules }: Context): Schedules {
 
 function scheduleNotFound(name: string): MinutehandError {
   return new MinutehandError("schedule-not-found", `there is no schedule ${name}`, { name });
-}
-
-function keepsChanging(name: string): MinutehandError {
-  return new MinutehandError("unavailable", `other calls keep changing schedule ${name}; repeat the call`);
 }

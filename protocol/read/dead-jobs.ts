@@ -8,17 +8,15 @@ import type { Context, Page } from "../ports.ts";
 import { readReadableHomes } from "../store/read-job.ts";
 import { type JobFilter, type JobPage, matchesFilter } from "./list.ts";
 
-export type DeadJob = {
-  home: Head;
+/** A dead entry and its job, which may have been redriven. */
+type EntryJob = {
+  /** `undefined`: TTL has deleted the home before its entry, or the home is unreadable. */
+  home: Head | undefined;
   entry: DeadEntry;
   /** The size of the home that was read, its body included. */
   bytes: number;
 };
-/** A dead entry and its job, which may have been redriven. */
-type EntryJob = Omit<DeadJob, "home"> & {
-  /** `undefined`: TTL has deleted the home before its entry, or the home is unreadable. */
-  home: Head | undefined;
-};
+type DeadJob = EntryJob & { home: Head };
 
 /** How many days of entries are read at once. */
 const DAYS_AT_ONCE = 16;

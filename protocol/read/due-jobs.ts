@@ -83,7 +83,8 @@ function entriesFor(share: number, most: number): number {
   return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, most);
 }
 
-function bucketsFrom(position: Position, end: Position, minutes: number, shards: number): string[] {
+/** Answers the partition keys of the next minutes in all shards: of `minutes` minutes at most. */
+export function bucketsFrom(position: Position, end: Position, minutes: number, shards: number): string[] {
   const pks: string[] = [];
   let minute = minuteOf(timeOf(position));
   for (let i = 0; i < minutes && beforeTime(minute) < end; i++, minute += BUCKET) {

@@ -1,10 +1,10 @@
 import { BUCKET, BUCKETS_A_PAGE } from "../../core/constants.ts";
-import { bucketOf, minuteOf } from "../../core/items.ts";
+import { minuteOf } from "../../core/items.ts";
 import { beforeTime, justAfter } from "../../core/position.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { shardsToRead } from "../store/shards.ts";
-import { homesDueAt, readEntries } from "./due-jobs.ts";
+import { bucketsFrom, homesDueAt, readEntries } from "./due-jobs.ts";
 
 export type Forecast = {
   /** Times are ms since the epoch: the beginnings of the minutes. */
@@ -27,10 +27,7 @@ export async function forecast(
   const first = minuteOf(request.from);
   const readable = Math.max(Math.floor(BUCKETS_A_PAGE / shards), 1);
   const last = Math.min(request.to, first + readable * BUCKET);
-  const buckets: string[] = [];
-  for (let minute = first; minute < last; minute += BUCKET) {
-    for (let shard = 0; shard < shards; shard++) buckets.push(bucketOf(minute, shard));
-  }
+  const buckets = bucketsFrom(beforeTime(first), beforeTime(last), readable, shards);
   // By id, so that each job counts once: the home and the look of a moved job may have the same time, and lie in two pages.
   const minuteById = new Map<string, number>();
   // The looks of `WIDTH` buckets are looked up together. With those of all buckets, too many bodies would be in memory at once.

@@ -7,7 +7,7 @@ import { readPauses } from "../gate/known-pauses.ts";
 import { countParked } from "../gate/park.ts";
 import { requireTopic } from "../policy.ts";
 import type { Context, Depth } from "../ports.ts";
-import { shardCount, shardsToRelease } from "../store/shards.ts";
+import { knownShards, shardsToRelease } from "../store/shards.ts";
 
 export type TopicReport = {
   topic: string;
@@ -58,7 +58,7 @@ function pauseReport({ state, since, rate }: Pause, parked: number): NonNullable
  * shard without a cursor: docs/internals/decisions/audit.md.
  */
 async function sweepLag(ctx: Context): Promise<number> {
-  const shards = await shardCount(ctx);
+  const { shards } = await knownShards(ctx);
   const keys = Array.from({ length: shards }, (_, shard) => cursorKey(shard));
   const cursors = (await ctx.pool.read(keys)) as (Cursor | undefined)[];
   const now = ctx.clock();

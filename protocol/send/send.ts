@@ -36,13 +36,8 @@ export async function send(
   // A job that gets no other outcome below is parked, or waits for a later start.
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
   const fail = (topic: string, failed: ReadonlyMap<string, unknown>): void => {
-    const reasons = [...failed].map(([id, error]) => ({ id, reason: messageOf(error) }));
-    for (const { id, reason } of reasons) outcomes.set(id, { outcome: "failing", reason });
-    reportFailures(
-      ctx,
-      topic,
-      reasons.map(({ reason }) => reason),
-    );
+    for (const [id, error] of failed) outcomes.set(id, { outcome: "failing", reason: messageOf(error) });
+    reportFailures(ctx, topic, [...failed.values()].map(messageOf));
   };
   // Topics are worked on in parallel. So if DynamoDB throttles one topic's items, the jobs of the other topics do not wait.
   await inParallel([...Map.groupBy(unique, (home) => home.topic)], 8, async ([topic, jobs]) => {
@@ -69,12 +64,8 @@ export async function send(
     }
     // `spare`: notes of jobs that no pause holds any more (not `Home.spare`). Each note is removed only when its job is sent. Until then
     // sweeps leave the job to a release, which finds the job by the note.
-    const sent = [...spare].filter(([id]) => outcomes.get(id)?.outcome === "sent");
-    await removeNotes(
-      ctx,
-      topic,
-      sent.map(([, note]) => note),
-    );
+    const sent = [...spare].flatMap(([id, note]) => (outcomes.get(id)?.outcome === "sent" ? note : []));
+    await removeNotes(ctx, topic, sent);
   });
   return outcomes;
 }
@@ -88,14 +79,13 @@ export async function sendNow(
   homes: readonly Home[],
   by: Deadline = Number.POSITIVE_INFINITY,
 ): Promise<Map<string, Sent>> {
-  const outcomes = new Map<string, Sent>();
   if (ctx.clock() >= by) {
     const reason = readTooLongAgo(by);
     return new Map(homes.map(({ id }) => [id, { outcome: "failing", reason }]));
   }
   const topics = Map.groupBy(homes, (home) => home.topic);
-  await Promise.all([...topics].map(([topic, jobs]) => sendTopic(ctx, topic, jobs, outcomes)));
-  return outcomes;
+  const outcomes = await Promise.all([...topics].map(([topic, jobs]) => sendTopic(ctx, topic, jobs)));
+  return new Map(outcomes.flat());
 }
 
 /** Whether the sender of a job with this outcome has nothing more to do for the job. */
@@ -103,13 +93,8 @@ export function isHandedOver(outcome: HandedOver | undefined): boolean {
   return outcome?.outcome === "sent" || outcome?.outcome === "held";
 }
 
-/** Sends the jobs of one topic, and adds to `outcomes` what became of each. */
-async function sendTopic(
-  ctx: Context,
-  topic: string,
-  homes: Home[],
-  outcomes: Map<string, Sent>,
-): Promise<void> {
+/** Sends the jobs of one topic. Answers what became of each, with the job's id. */
+async function sendTopic(ctx: Context, topic: string, homes: readonly Home[]): Promise<[string, Sent][]> {
   const now = ctx.clock();
   const policy = policyOf(ctx, topic);
   const packsBy = (policy: TopicPolicy, some: readonly Home[]): Pack[] =>
@@ -120,18 +105,14 @@ async function sendTopic(
   const refused = packed.filter(({ pack, sent }) => sent.outcome === "refused" && pack.homes.length > 1);
   const mates = refused.flatMap(({ pack }) => pack.homes);
   const alone = await sendPacks(ctx, topic, policy, packsBy({ ...policy, pack: 1 }, mates));
-  const refusals: string[] = [];
-  let jobs = 0;
-  let messages = 0;
-  for (const { pack, sent } of [...packed.filter((one) => !refused.includes(one)), ...alone]) {
-    for (const home of pack.homes) outcomes.set(home.id, sent);
-    if (sent.outcome === "sent") {
-      jobs += pack.homes.length;
-      messages += 1;
-    } else refusals.push(...pack.homes.map(() => sent.reason));
-  }
+  const packs = [...packed.filter((one) => !refused.includes(one)), ...alone];
+  const outcomes = packs.flatMap(({ pack, sent }) => pack.homes.map(({ id }): [string, Sent] => [id, sent]));
+  const reasons = outcomes.flatMap(([, sent]) => (sent.outcome === "sent" ? [] : sent.reason));
+  const jobs = outcomes.length - reasons.length;
+  const messages = packs.filter(({ sent }) => sent.outcome === "sent").length;
   if (jobs > 0) ctx.report({ type: "handed-over", topic, jobs, messages });
-  reportFailures(ctx, topic, refusals);
+  reportFailures(ctx, topic, reasons);
+  return outcomes;
 }
 
 /** Reports failed hand-overs, in one report for each reason. `reasons`: one for each job. */

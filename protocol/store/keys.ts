@@ -5,7 +5,6 @@ import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { fileLooks } from "./looks.ts";
 import { readApart } from "./read-apart.ts";
-import { requireReadable } from "./unreadable.ts";
 
 const WIDTH = 8;
 
@@ -70,18 +69,9 @@ export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: 
     } catch (error) {
       const what = `releasing the key of job ${home.id}`;
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(error) });
-      return read.is === "unknown" || isUnavailable(error) ? home : [];
+      const isUnavailable = error instanceof MinutehandError && error.code === "unavailable";
+      return read.is === "unknown" || isUnavailable ? home : [];
     }
   });
   return failed.flat();
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof MinutehandError && error.code === "unavailable";
-}
-
-/** Answers the id of the job that a caller's own key names. @throws `unavailable` if the key's item cannot be read */
-export async function jobOfKey(ctx: Context, topic: string, key: string): Promise<string | undefined> {
-  const [item] = (await ctx.pool.read([keyItemKey(topic, key)])) as [KeyItem | undefined];
-  return requireReadable(item, `a key of topic ${topic}`)?.id;
 }

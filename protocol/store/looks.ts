@@ -1,5 +1,5 @@
 import { BATCH_PATIENCE, BUCKET, DAY, STALE_AFTER } from "../../core/constants.ts";
-import { type Head, type Look, lookAt, timeOf, ttl } from "../../core/items.ts";
+import { type Head, type Look, lookAt, ttl } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { changeApart, insertApart } from "./write-apart.ts";
@@ -7,7 +7,7 @@ import { changeApart, insertApart } from "./write-apart.ts";
 /** Stores a look for each job. A look that exists already has the same effect. @throws the error of the first look that was not filed */
 export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: number): Promise<void> {
   if (looks.length === 0) return;
-  for (const outcome of await ctx.pool.insert(itemsOf(looks), by))
+  for (const outcome of await ctx.pool.insert(distinct(looks).map(itemOf), by))
     if (outcome instanceof Error) throw outcome;
 }
 
@@ -19,25 +19,23 @@ export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: nu
  */
 export async function fileLooksAbout(ctx: Context, looks: readonly LookTime[], by: Deadline): Promise<void> {
   if (looks.length === 0) return;
-  const items = itemsOf(looks);
-  const outcomes = await insertApart(ctx, items, Math.min(ctx.clock() + BATCH_PATIENCE, by));
-  const unfiled = items.filter((_, i) => outcomes[i] instanceof Error);
-  const later = unfiled.map(({ id, sk, since }) => {
-    return { id, time: timeOf(sk) + BUCKET, ...(since !== undefined && { since }) };
-  });
+  const those = distinct(looks);
+  const outcomes = await insertApart(ctx, those.map(itemOf), Math.min(ctx.clock() + BATCH_PATIENCE, by));
+  const unfiled = those.filter((_, i) => outcomes[i] instanceof Error);
+  const later = unfiled.map((look) => ({ ...look, time: look.time + BUCKET }));
   await fileLooks(ctx, later, by);
 }
 
 /** A look at a job. `time`: ms since the epoch. */
 type LookTime = { readonly id: string; readonly time: number } & Pick<Look, "since">;
 
-/** Makes the items of looks, each item once: DynamoDB refuses a batch that names an item twice. */
-function itemsOf(looks: readonly LookTime[]): Look[] {
-  const items = looks.map(({ id, time, ...more }): [string, Look] => [
-    `${id} ${time}`,
-    { ...lookAt(id, time), ...more },
-  ]);
-  return [...new Map(items).values()];
+/** Leaves out repeated looks: DynamoDB refuses a batch that names an item twice. */
+function distinct(looks: readonly LookTime[]): LookTime[] {
+  return [...new Map(looks.map((look) => [`${look.id} ${look.time}`, look])).values()];
+}
+
+function itemOf({ id, time, ...more }: LookTime): Look {
+  return { ...lookAt(id, time), ...more };
 }
 
 /**

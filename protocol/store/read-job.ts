@@ -1,13 +1,12 @@
 import { NEAR } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { type Head, type Home, headOf, homeKey } from "../../core/items.ts";
+import { type Head, type Home, headOf, homeKey, type KeyItem, keyItemKey } from "../../core/items.ts";
 import { isUnreadable, readHome, type Unreadable } from "../../core/readable.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
-import { jobOfKey } from "./keys.ts";
 import type { HomeRead } from "./read.ts";
 import { readApart } from "./read-apart.ts";
-import { reportUnreadable, unreadableError } from "./unreadable.ts";
+import { reportUnreadable, requireReadable, unreadableError } from "./unreadable.ts";
 
 const WIDTH = 2;
 
@@ -81,9 +80,8 @@ export function withoutBody(home: Home | Unreadable | undefined): Head | Unreada
 
 /** Answers the id of the job that a caller's own key names. @throws `job-not-found`; `unavailable` if the key's item cannot be read */
 export async function idOfKey(ctx: Context, topic: string, key: string): Promise<string> {
-  const id = await jobOfKey(ctx, topic, key);
-  if (id === undefined) {
-    throw new MinutehandError("job-not-found", `topic ${topic} has no job with key ${key}`, { key });
-  }
-  return id;
+  const [read] = (await ctx.pool.read([keyItemKey(topic, key)])) as [KeyItem | undefined];
+  const item = requireReadable(read, `a key of topic ${topic}`);
+  if (item) return item.id;
+  throw new MinutehandError("job-not-found", `topic ${topic} has no job with key ${key}`, { key });
 }

@@ -9,7 +9,10 @@ const FRESH_FOR = 60_000;
 /** How long a guess is used before `meta` is read again: ms. Each read that gives no answer keeps its caller waiting for seconds. */
 const GUESS_FOR = 10_000;
 
-/** `shards`: how many shards have cursors. `filed`: into how many of them writers file jobs. */
+/**
+ * `shards`: how many shards have cursors, and so may hold jobs. `filed`: into how many of them writers file jobs. After the configured
+ * number was lowered, the tick still sweeps the others, because they may hold jobs that are due in years.
+ */
 type Numbers = { readonly shards: number; readonly filed: number };
 
 type Known = Numbers & {
@@ -20,23 +23,10 @@ type Known = Numbers & {
 const known = new WeakMap<Pool, Known>();
 
 /**
- * Answers into how many shards writers file jobs: fewer than `shardCount` after the configured number was lowered. The tick still sweeps
- * the others, because they may hold jobs that are due in years.
- */
-export async function shardsToFile(ctx: Context): Promise<number> {
-  return (await knownShards(ctx)).filed;
-}
-
-/** Answers the number of shards that may hold jobs. While `meta` cannot be read, this may be too few. */
-export async function shardCount(ctx: Context): Promise<number> {
-  return (await knownShards(ctx)).shards;
-}
-
-/**
  * Answers the numbers in the item `meta`. The number of shards only grows, and only after the new shards have cursors. So each shard that a
  * writer with an old number uses has a cursor. While `meta` cannot be read, the last numbers count, or else only the first shard.
  */
-async function knownShards(ctx: Context): Promise<Numbers> {
+export async function knownShards(ctx: Context): Promise<Numbers> {
   const last = known.get(ctx.pool);
   if (last && ctx.clock() < last.until) return last;
   try {
@@ -58,7 +48,7 @@ export async function shardsToRead(ctx: Context): Promise<number> {
 
 /** Answers from how many shards a release reads notes. These may be too few while `meta` cannot be read: other notes then wait. */
 export async function shardsToRelease(ctx: Context): Promise<number> {
-  return Math.max(await shardCount(ctx), ctx.policy.shards);
+  return Math.max((await knownShards(ctx)).shards, ctx.policy.shards);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jobOfKey } from "../../../protocol/store/keys.ts";
+import { idOfKey } from "../../../protocol/store/read-job.ts";
 import { consume } from "../../support/consume.ts";
 import { type Call, callsOf, key, liveHomes, meanwhile } from "../../support/scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE } from "../../support/world.ts";
@@ -45,7 +45,7 @@ describe("a call with a key and an Idempotency-Key", () => {
     await world.pass(MINUTE);
     expect(await world.fileAll(asked)).toMatchObject({ outcome: "replayed", home: { id: first.home.id } });
     expect(liveHomes(world)).toMatchObject([{ id: first.home.id }]);
-    expect(await jobOfKey(world.ctx, "orders", key)).toBe(first.home.id);
+    expect(await idOfKey(world.ctx, "orders", key)).toBe(first.home.id);
   });
 
   it("that comes twice at once files one job", async () => {

@@ -3,7 +3,7 @@ import type { Home } from "../../../core/items.ts";
 import { cancel } from "../../../protocol/change/cancel.ts";
 import { redrive } from "../../../protocol/change/redrive.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { jobOfKey } from "../../../protocol/store/keys.ts";
+import { idOfKey } from "../../../protocol/store/read-job.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 
@@ -63,7 +63,7 @@ describe("keys", () => {
     expect(second.id).not.toBe(first.id);
     await cancel(world.ctx, second.id);
     const third = await world.file({ key, delay: HOUR });
-    expect(await jobOfKey(world.ctx, "orders", key)).toBe(third.id);
+    expect(await idOfKey(world.ctx, "orders", key)).toBe(third.id);
     expect(homes(world)).toHaveLength(3);
   });
 
