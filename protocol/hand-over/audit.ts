@@ -27,9 +27,8 @@ import { sendDue } from "./send-due.ts";
 const KEPT_AT_ONCE = 8;
 
 /**
- * Audits one shard as far as its sweep had come `AUDIT_AFTER` ago. Sends each job again that should have run and has not: its message
- * was lost, its queue was purged, or its writer died before it sent the job. Each of these jobs also gets a new look, because the second
- * message can be lost as well.
+ * Audits one shard as far as its sweep had come `AUDIT_AFTER` ago. Sends each job again that should have run and has not: its message was
+ * lost, or its writer died. Each of these jobs also gets a new look, because the second message can be lost as well.
  *
  * @param until ms on the context's clock after which no page is begun
  * @param backlogs asked once for all shards of a tick
@@ -96,10 +95,8 @@ async function lookAtUnreadAgain(ctx: Context, entries: readonly Entry[]): Promi
 }
 
 /**
- * Sends overdue jobs again, and then files the next looks at them and at running jobs. The caller moves the cursor only after this call.
- * Otherwise a crash would leave jobs without a look. Answers how many jobs it tried to send again, including jobs whose messages SQS did
- * not take. It does not count jobs that wait behind a backlog, that a pause, a limit or a window holds, that were ended, or for which it
- * could not be read whether they may start.
+ * Sends overdue jobs again, and then files the next looks at them and at running jobs. The caller moves the cursor only after this call, so
+ * that a crash leaves no job without a look. Answers how many jobs it tried to send again.
  */
 async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
   const now = ctx.clock();
@@ -110,8 +107,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
       // rule: running-job-has-a-look
       looks.push({ id: home.id, time: home.leaseEnd + CLOCK_MARGIN });
     } else if (home.state === "running" || startsAt(home) <= now) overdue.push(home);
-    // A start that was only noted in the home has no look of its own, and the process that noted it may have died before it sent the job.
-    // Only near starts are noted so.
+    // A near start that was noted in the home has no look of its own, and the process that noted it may have died.
     else if (home.dueAt <= now && isNear(startsAt(home), now + CLOCK_MARGIN))
       looks.push({ id: home.id, time: startsAt(home) });
     // Any other job was moved to a later time, and has a look there.
@@ -119,11 +115,10 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   const toSend: Home[] = [];
   for (const home of overdue) {
     const late = now - startsAt(home);
-    // The queue is asked now, even about a job that is sent in any case. The answer is kept for the whole tick. If the queue were asked
-    // only after the sends below, their messages would count as a backlog.
+    // Asked now, even about a job that is sent in any case: after the sends below, their messages would count as a backlog.
     const isBehind = await backlogs.isBehind(home.topic);
     if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
-    // The look lies within the next minute, which the sweep has passed. So no sweep sends the job: the next audit judges it again.
+    // The sweep has passed this minute, so the next audit judges the job again.
     else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(home.id, now, 0) });
     else looks.push({ id: home.id, time: lookAgainAt(home.id, now, BACKLOG_PATIENCE) });
   }
@@ -137,15 +132,13 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const late = now - startsAt(home);
     const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
     const outcome = outcomes.get(home.id)?.outcome;
-    // A job that was ended needs no look, unless it has a key. This process may die before it frees the key. Then the next audit that reads
-    // the look frees the key.
+    // A job that was ended needs no look, unless it has a key, which a later audit frees if this process dies.
     if (outcome === "ended" && home.key === undefined) continue;
-    // A release sends a held job, and needs no look to find it. A pause may last a year, so the looks at the job become rare.
+    // A release finds a held job by its note. A pause may last a year, so the looks at the job become rare.
     const isHeld = outcome === "left" || outcome === "held";
-    // It could not be read whether the job may start. So nothing was sent, and the next look can come soon.
     const isUnread = outcome === "unread";
-    // `isSent`: a message was sent to a queue whose consumers keep up. If consumers are behind, an older message of the job most likely
-    // lies in the queue. If SQS takes no messages, a sweep looks at the job as well. In these two cases the audit's own looks become rare.
+    // If consumers are behind, an older message of the job most likely lies in the queue. If SQS takes no messages, a sweep looks at the job as
+    // well. In these two cases the audit's own looks become rare.
     const isSent = outcome === "sent" && !(await backlogs.isBehind(home.topic));
     const rarely = isHeld ? Math.max(after, late) : Math.max(after, Math.min(3 * late, DAY));
     const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isSent ? after : rarely;
@@ -174,8 +167,8 @@ async function freeLeftKeys(ctx: Context, finished: readonly Home[]): Promise<vo
 }
 
 /**
- * Makes sure that the once items of these jobs are stored until two days after the job's next look or start. Apart from this function,
- * only moves prolong once items. But nobody moves a job that waits for a pause, for a limit, or for consumers that are down.
+ * Keeps the once items of these jobs until two days after the job's next look or start. Otherwise only moves prolong them, and nobody moves a
+ * job that waits for a pause, for a limit, or for consumers that are down.
  */
 async function keepOnceItems(
   ctx: Context,
@@ -188,8 +181,7 @@ async function keepOnceItems(
       await prolongOnce(ctx, home, Math.max(startsAt(home), next.get(home.id) ?? 0), by);
       return [];
     } catch (error) {
-      // One partition that gives no answer must not stop the shard. When the last look was filed, the items were prolonged until two days
-      // from now. So a look in a day is soon enough.
+      // The items were prolonged until two days from now when the last look was filed. So a look in a day is soon enough.
       const what = `keeping the once items of job ${home.id} for longer`;
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(error) });
       return { id: home.id, time: lookAgainAt(home.id, ctx.clock(), DAY) };

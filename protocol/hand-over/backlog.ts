@@ -10,10 +10,7 @@ export type Backlogs = {
   isBehind(topic: string): Promise<boolean>;
 };
 
-/**
- * Makes the functions that say whether topics' consumers are behind. Each queue is asked only once, because the messages that a tick
- * sends afterwards are no sign of slow consumers.
- */
+/** Asks each queue only once: the messages that a tick sends afterwards are no sign of slow consumers. */
 export function backlogsOf(ctx: Context): Backlogs {
   const known = new Map<string, Promise<boolean>>();
   return {
@@ -35,8 +32,7 @@ export async function topicsBehind(
 }
 
 /**
- * What a further invocation of a tick knows about the queues: only what the tick knew. The queues now have messages that the tick and other
- * invocations have just sent. These would look like a backlog.
+ * What a further invocation knows about the queues: only what the tick knew. Messages that both have just sent would look like a backlog.
  * @param behind the topics whose consumers are behind
  */
 export function knownBacklogs(behind: readonly string[]): Backlogs {
@@ -45,10 +41,8 @@ export function knownBacklogs(behind: readonly string[]): Backlogs {
 }
 
 /**
- * Asks a topic's queue whether the topic's consumers are behind. If they are, a late job's message may still lie in the queue. A job that
- * the audit finds is late by seven minutes or more. If its message still lies in the queue, the messages of the last seven minutes lie
- * there too. They usually are more than the `delayed` messages, which belong to the next three minutes. Up to `healthyReady` messages may
- * be ready at any moment although consumers keep up. If the queue does not answer, consumers do not count as behind, so jobs are sent.
+ * Asks a topic's queue whether the topic's consumers are behind: docs/internals/decisions/audit.md. If the queue does not answer, they do not
+ * count as behind, so jobs are sent.
  */
 async function readBacklog(ctx: Context, topic: string): Promise<boolean> {
   try {

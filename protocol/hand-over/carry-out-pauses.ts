@@ -13,16 +13,11 @@ import type { Read } from "../store/read.ts";
 import { shardsToRead } from "../store/shards.ts";
 import { release } from "./release.ts";
 
-/**
- * How many topics' jobs are released at once. A release holds about 32 homes in memory, each of which may have the largest size.
- */
+/** How many topics' jobs are released at once. A release holds about 32 homes in memory, each perhaps of the largest size. */
 const RELEASED_AT_ONCE = 2;
 /** How long one topic's jobs are released before the next topic's turn comes: ms. */
 const TURN = 5_000;
-/**
- * How long a tick releases jobs: until shortly before the next tick. Two releases of one topic would read the same notes, and each would
- * send jobs that the other has just given a start.
- */
+/** How long a tick releases jobs: until shortly before the next tick. Two releases of a topic would give each job two starts. */
 const RELEASE_FOR = BUCKET - 5_000;
 /** For how many topics Lambda is called at once. A call to Lambda may hang. */
 const TOLD_AT_ONCE = 4;
@@ -37,9 +32,8 @@ type ReleasableTopic = {
 };
 
 /**
- * Does a tick's work for topics with pauses, resumes and limits. Releases the next minute's share of their parked jobs. Beside that, tells
- * Lambda again whether to poll the queues of paused and resumed topics: an earlier, opposite call may take effect late, and Lambda may
- * have refused a call. Releases do not wait for Lambda.
+ * Releases the next minute's share of parked jobs. Beside that, tells Lambda again whether to poll the queues of paused and resumed topics:
+ * an earlier, opposite call may take effect late, and Lambda may have refused a call.
  *
  * @param until ms on the context's clock after which nothing new is begun
  */
@@ -87,11 +81,9 @@ export async function carryOutPauses(ctx: Context, until: number): Promise<void>
 }
 
 /**
- * Gives these topics turns, two topics at once. If a topic's turn was too short, the topic gets another turn after all others, and its
- * pause is read again for that.
- *
- * Each tick begins with other topics: otherwise time would run out at the same topics each minute. From tick to tick a topic's place
- * moves back by two. So its next turn comes little more than a minute after the last one, before the starts of the last one have passed.
+ * Gives these topics turns, two topics at once. A topic whose turn was too short gets another one after all others. Each tick begins with
+ * other topics: time would run out at the same ones each minute. A topic's place moves back by two only, so that its next turn comes before
+ * the starts of the last one have passed.
  */
 async function inTurns(
   ctx: Context,
@@ -114,7 +106,7 @@ async function inTurns(
   });
 }
 
-/** Makes the topic of a pause that was read. If the read failed, reports that, and answers no topic. */
+/** Answers the topic of a pause that was read. Reports a failed read. */
 function releasable(ctx: Context, topic: string, read: Read<Pause>): ReleasableTopic[] {
   if (read.is !== "unknown") return [{ topic, pause: read.is === "found" ? read.value : undefined }];
   trouble(ctx, topic, "reading a pause", read.error);
@@ -139,22 +131,20 @@ async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void
   // Throws if the number of shards cannot be read. If the number were too small, the resume might end while jobs are parked.
   const shards = await shardsToRead(ctx);
   if ((await countParked(ctx, topic, shards, hasLimit ? beforeTime(changedAt + 1) : END)) > 0) return;
-  // The topic is listed before its pause ends: ticks look for the parked jobs of listed topics alone.
+  // First, because ticks look for the parked jobs of listed topics only.
   if (hasLimit && (await countParked(ctx, topic, shards)) > 0)
     await listLimited(ctx, topic, ctx.clock() + WRITER_DEADLINE);
   // rule: resume-ends-once-lambda-polls
-  // Lambda may have refused each call so far, or no tick ran that repeated the call. After the resume, no tick repeats the call.
+  // Lambda may have refused each call so far. After the resume, no tick repeats the call.
   if (!(await setQueuePolling(ctx, topic, true))) return;
   const now = ctx.clock();
   const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };
   const change =
     rate === undefined
-      ? // Ten minutes have passed since the last change. A process that read the pause before then has written its notes by now, or never
-        // will. A message may have lain in the queue since the pause. The item stays for as long as SQS can keep this message: its job
-        // is late only since `followedAt`.
+      ? // A process that read the pause before its last change has written its notes by now, or never will. The item stays for as long as
+        // SQS can keep a message from the pause: its job is late only since `followedAt`.
         { ...lifted, set: { expiresAt: ttl(now + READY_RETENTION) } }
-      : // As long as there is a rate, jobs that were due before the resume are parked. So the rate ends first, and the resume ten minutes
-        // later. Processes that have not yet read that the rate has ended still park jobs. These jobs are released in the ten minutes.
+      : // As long as there is a rate, jobs that were due before the resume are parked. So the rate ends first, and the resume ten minutes later.
         { ...lifted, set: { changedAt: now }, remove: ["rate"] };
   await ctx.pool.change(change, now + WRITER_DEADLINE);
 }

@@ -30,7 +30,7 @@ export async function readCursor(ctx: Context, shard: number): Promise<ShardCurs
   return shardCursor(requireReadable(cursor as Cursor, `the cursor of shard ${shard}`) as Cursor);
 }
 
-/** Reads a cursor as any version of the code has stored it: earlier ones wrote sort keys instead of positions. */
+/** Earlier versions wrote sort keys instead of positions. */
 function shardCursor(stored: Cursor): ShardCursor {
   return {
     stored,
@@ -42,8 +42,8 @@ function shardCursor(stored: Cursor): ShardCursor {
 }
 
 /**
- * How far an audit may go now, if that is further than the last audit came: to the place that the sweep had reached `AUDIT_AFTER` ago,
- * without the last minute if that is not whole. A part of a minute costs as much to read as the minute.
+ * How far an audit may go now, if that is further than the last audit came: to the last whole minute that the sweep had reached `AUDIT_AFTER`
+ * ago. A part of a minute costs as much to read as the minute.
  */
 export function auditLimit({ trail, audited }: ShardCursor, now: number): Position | undefined {
   // rule: audit-trails-the-sweep
@@ -73,9 +73,8 @@ export async function advance(
       : sweepChange(cursor.stored, reached, writer);
   const changed = await ctx.pool.change({ key: { pk, sk }, ...change }, ctx.clock() + WRITER_DEADLINE);
   const found = changed.item as Cursor | undefined;
-  // If the answer to our own write was lost, DynamoDB refuses the repeat of the write, and the item has our place. Another sweep that
-  // began at the same cursor may have reached the same place. So the item names its writer: otherwise both would go on, and send each
-  // job twice.
+  // If the answer to our own write was lost, its repeat is refused. Another sweep may have reached the same place, so the item names its
+  // writer: otherwise both would go on, and send each job twice.
   return found && (changed.changed || isOurs(found)) ? shardCursor(found) : undefined;
 }
 
@@ -106,15 +105,9 @@ function auditChange(stored: Cursor, { audited }: Pick<ShardCursor, "audited">, 
  * written the same place. Then this sweep or audit must stop.
  */
 export type Progress = {
-  /**
-   * Says that all entries of a range are done, and that `entries` of them were done since the last call. The cursor is written only after
-   * `sizes.mark` entries or `MARK_AFTER` ms, because a write costs a round trip.
-   */
+  /** Says that a range is done, with `entries` entries. The cursor is written only after `sizes.mark` entries or `MARK_AFTER` ms. */
   reach(range: Range, entries: number): Promise<boolean>;
-  /**
-   * Writes what was reached, if it is not written yet. A sweep or audit that has found nothing may leave its place as it is
-   * (`CURSOR_RESTS`, `AUDIT_RESTS`).
-   */
+  /** Writes what was reached. A sweep or audit that has found nothing may leave its place as it is (`CURSOR_RESTS`, `AUDIT_RESTS`). */
   end(): Promise<boolean>;
   /** Answers which entries are done, as far as this sweep or audit knows. */
   done(): Done;
@@ -127,8 +120,7 @@ export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
     written({ stored, swept, ahead, trail }) {
       if (swept === stored.swept) return { swept, ahead, trail };
       const now = ctx.clock();
-      // The trail says when the sweep has reached a position. The sweep also drops entries that no audit needs any more: audits may fail
-      // for days, and the cursor would grow.
+      // Entries that no audit needs any more are dropped: audits may fail for days, and the cursor would grow.
       const { rest } = positionReachedBy(trail, now - AUDIT_AFTER - CLOCK_MARGIN);
       return { swept, ahead, trail: trailAfter(rest, { position: swept, reachedAt: now }, TRAIL_STEP) };
     },

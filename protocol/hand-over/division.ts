@@ -10,8 +10,8 @@ import type { Context, Sweepers } from "../ports.ts";
  */
 export const SWEEPS_FOR = BUCKET - 5_000;
 /**
- * How long after a tick has given shards away it takes those back whose cursors nobody has written: ms. A new environment begins within
- * seconds, and a sweep writes its cursor after 2,000 entries or 10 seconds.
+ * How long after a tick has given shards away it takes those back whose cursors nobody has written: ms. A sweep writes its cursor after 2,000
+ * entries or 10 seconds.
  */
 export const TAKEN_BACK_AFTER = 15_000;
 
@@ -19,7 +19,7 @@ export const TAKEN_BACK_AFTER = 15_000;
 export type Given = { readonly shards: readonly number[]; readonly writers: readonly (string | undefined)[] };
 
 /**
- * Asks further invocations to sweep and audit shards, each shard as a whole. Each invocation gets about as many shards as the tick keeps.
+ * Asks further invocations to sweep and audit shards. Each gets about as many shards as the tick keeps.
  * @param until when these invocations stop to begin new work: ms since the epoch
  * @returns what was given away, and the shards that stay with the tick: a share of its own, and those for which Lambda answered an error
  */
@@ -55,8 +55,8 @@ export async function giveAway(
 }
 
 /**
- * Answers the shards of those invocations that have written none of their cursors. Lambda may accept an event and begin the invocation
- * much later, or never: for example, if the account has no free concurrency.
+ * Answers the shards of those invocations that have written none of their cursors. Lambda may begin an invocation much later, or never: for
+ * example, if the account has no free concurrency.
  */
 export async function shardsWithoutProgress(ctx: Context, given: readonly Given[]): Promise<number[]> {
   const writers = await writersOf(

@@ -7,7 +7,7 @@ import { isLimited, isNamed } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { readApart } from "../store/read-apart.ts";
 
-/** The error of each job whose note cannot be read, by the job's id. Sweeps and audits look at these jobs again later. */
+/** The error of each job whose note cannot be read, by the job's id. */
 export type Unread = ReadonlyMap<string, Error>;
 
 /**
@@ -27,19 +27,15 @@ export async function findParked(
 }
 
 /**
- * Finds the jobs that sweeps and audits leave to a release, and answers their ids. Each of them has a note, and one of these holds:
- * - Its topic is being resumed.
- * - A deploy has removed its topic's limit.
- *
- * If a sweep sent one of these jobs too, the job would take two starts of a limit. The job would seem late, too, because only a release
- * gives it a new start.
+ * Answers the ids of the jobs that sweeps and audits leave to a release: jobs with a note whose topic is being resumed, or had a limit that a
+ * deploy has removed. If a sweep sent them too, they would take two starts, and would seem late: only a release gives them new starts.
  */
 export async function findLeftToReleases(
   ctx: Context,
   homes: readonly Home[],
 ): Promise<{ left: ReadonlySet<string>; unread: Unread }> {
   const topics = [...new Set(homes.map(({ topic }) => topic))];
-  // Reads the pauses of all topics in one call: `isResuming` then finds them known.
+  // One call for all topics: `isResuming` then finds their pauses known.
   await pauseBounds(ctx, topics);
   const resumes = await Promise.all(topics.map((topic) => isResuming(ctx, topic)));
   const resuming = new Set(topics.filter((_, i) => resumes[i]));
@@ -47,12 +43,10 @@ export async function findLeftToReleases(
   const listed = await limitedTopics(ctx).catch(() => undefined);
   const mayWait = (topic: string): boolean =>
     resuming.has(topic) || (!isLimited(ctx, topic) && (listed?.has(topic) ?? true));
-  // If a deploy has removed a topic and its queue takes no messages, releases leave its jobs parked. Sweeps and audits must record these
-  // jobs as dead in the end.
+  // Releases leave the jobs of a removed topic parked. Sweeps and audits must record these jobs as dead in the end.
   const isLeft = ({ topic, untracked }: Home): boolean => !untracked && isNamed(ctx, topic) && mayWait(topic);
   const asked = homes.filter((home) => home.state === "scheduled" && isLeft(home));
-  // A release may have moved a job to its start, by a new revision, and died before it sent the job. Then the note of the revision
-  // before is still there.
+  // A release may have moved a job to its start, by a new revision, and died. Then the note of the revision before is still there.
   const now = ctx.clock();
   const unsent = asked.filter((home) => home.heldUntil !== undefined && startsAt(home) < now);
   const keysBefore = unsent.map((home) => parkedKey({ ...home, revision: home.revision - 1 }));
@@ -64,11 +58,7 @@ export async function findLeftToReleases(
   return { left, unread };
 }
 
-/**
- * Answers which of these jobs have a note. If a partition of notes cannot be read, only the jobs of this partition are `unread`.
- *
- * @param keys the key of a note for each of the jobs, in their order
- */
+/** Answers which of these jobs have a note. `keys`: of a note for each job. If a partition cannot be read, only its jobs are `unread`. */
 async function notedOf(
   ctx: Context,
   homes: readonly Home[],

@@ -33,8 +33,7 @@ export const NOTHING_GIVEN: ReleaseStep = {
 };
 
 /**
- * Finds starts for the parked jobs of these notes, in the order of the notes. Only jobs that still wait as their notes say get one.
- * `releaseJobs` does the rest.
+ * Finds starts for the parked jobs of these notes, in their order. Only jobs that still wait as their notes say get one.
  *
  * @param isPaced whether the jobs wait for their turns at the rate of the resume
  */
@@ -78,11 +77,9 @@ export async function findStartsForNotes(
 }
 
 /**
- * Answers the jobs that may be given starts now. A deploy may have removed their topic for a while. Then its queue, or the permission to
- * send to the queue, is missing. The jobs' starts would be lost, and the time until the topic is back would count as lateness. So if the
- * policy does not name the topic, one job's message is sent first, as a test. If the queue does not take the message, the jobs stay
- * parked. If no deploy brings the topic back, sweeps record these jobs as dead in the end. The tested job gets a second message later: a
- * claim makes sure that it runs once.
+ * Answers the jobs that may be given starts now. A deploy may have removed their topic, and then their starts would be lost. So if the policy
+ * does not name the topic, one job's message is sent first, as a test. If the queue does not take it, the jobs stay parked, and if no deploy
+ * brings the topic back, sweeps record them as dead in the end. The second message of the tested job is void.
  */
 async function startableNow(
   ctx: Context,
@@ -95,10 +92,7 @@ async function startableNow(
   return sent.get(tried.id)?.outcome === "sent" ? waiting : [];
 }
 
-/**
- * Finds the starts of jobs that have a turn: the next free starts if the topic has a limit, otherwise the turns themselves. A job that
- * gets no start has `undefined`.
- */
+/** Finds starts for jobs that have a turn: the next free ones if the topic has a limit, otherwise the turns themselves. */
 async function findStarts(
   ctx: Context,
   { topic, bound, room }: Release,

@@ -26,10 +26,7 @@ export type JudgedNotes = {
   readonly done: readonly Parked[];
 };
 
-/**
- * Reads the jobs of these notes, and decides what a release does with each job and note. Only jobs that still wait as their notes say get
- * turns and starts.
- */
+/** Reads the jobs of these notes, and decides what a release does with each job and note. */
 export async function judgeNotes(ctx: Context, run: Release, notes: readonly Parked[]): Promise<JudgedNotes> {
   const reads = await readHomesApart(ctx, notes);
   const now = ctx.clock();
@@ -39,8 +36,7 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
   const done: Parked[] = [];
   const unreadable: UnreadableSince[] = [];
   const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
-  // A job keeps its start if it can still use this start. In a limited topic the start must lie ahead. In a resume, a release must have
-  // given the start (`isMoved`): a start from before the pause does not count.
+  // In a limited topic the start must lie ahead. In a resume, a release must have given it: a start from before the pause does not count.
   const isStartKept = (home: Home): boolean =>
     isLimited ? isStartAhead(home, now) : hasUsableStart(home, now);
   const keepsStart = (home: Home, isMoved: boolean): boolean =>
@@ -62,8 +58,7 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
       continue;
     }
     const home = read.value;
-    // A release may have moved the job to a start, by a new revision, and died before it sent the job. Several releases in a row may have
-    // done so.
+    // A release, or several in a row, may have moved the job to a start by a new revision, and died before it sent the job.
     const isMoved =
       home.heldUntil !== undefined &&
       parkedSortTime(home) === timeOf(note.sk) &&

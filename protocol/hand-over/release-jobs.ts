@@ -9,18 +9,15 @@ import { fileLooksAtUnsent, sendNow } from "../send/send.ts";
 import type { ReleaseStep } from "./find-starts.ts";
 import type { Release } from "./release-state.ts";
 
-/**
- * How long a release tries to write a home: ms. If one partition of the table is throttled, the other jobs must not wait for it for
- * longer, or their starts would pass.
- */
+/** How long a release tries to write a home: ms. If it waited longer for a throttled partition, the starts of other jobs would pass. */
 const PATIENCE = 10_000;
 
 /** Outcomes of messages that SQS did not take, and may take in a minute. */
 const TRIED_AGAIN: ReadonlySet<string> = new Set(["unreachable", "failing"]);
 
 /**
- * Releases the jobs of a step: writes their starts, sends their messages, and deletes their notes last, so that a crash in between loses
- * no job. Ends expired jobs. Deletes the notes of jobs that were cancelled, moved or ended. Answers how many jobs got a start.
+ * Releases the jobs of a step: writes their starts, sends their messages, and deletes their notes last, so that a crash loses no job. Ends
+ * expired jobs. Answers how many jobs got a start.
  */
 export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep): Promise<number> {
   const { given, toSend, expired, done } = step;
@@ -38,13 +35,12 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
     given.map(({ hold }) => hold),
   );
   const started = outcomes.flatMap((outcome) => (outcome.is === "given" ? outcome.home : []));
-  // Only jobs with near starts are sent. A job that starts later has a look at its start, and a sweep sends it.
+  // A sweep sends the others.
   const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
   const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
   const isUntaken = ({ id }: Home): boolean => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent");
   if (near.some(isUntaken)) run.isClosed = true;
-  // If SQS did not take the message of a job that got a start now, the job keeps its note, and the next tick gives it another start. The
-  // other unsent jobs have no note any more, so they get looks.
+  // A job that got a start now and was not sent keeps its note, and the next tick gives it another start. The other unsent jobs have no note.
   await fileLooksAtUnsent(
     ctx,
     near.filter((home) => !(isUntaken(home) && started.includes(home))),
@@ -78,8 +74,8 @@ async function writeStarts(
   const outcomes = new Map<GivenStart, StartOutcome>(
     holds.map((one) => [one, { is: "given", home: one.home }]),
   );
-  // A move files a look at the start, and makes older messages void. After a pause, an older message may still lie in the queue, so the
-  // job is moved. A job whose start is not near needs a look, and so does a late job, since the audit has passed its last look.
+  // A move makes older messages void, which may lie in the queue after a pause. It also files a look at the start, which a job needs if its
+  // start is not near, or if the job is late, because the audit has passed its last look.
   const isMove = ({ home, until }: GivenStart): boolean =>
     run.pause !== undefined || !isNear(until, now) || now - startsAt(home) >= AUDIT_AFTER;
   const moves = holds.filter(isMove);
@@ -93,19 +89,18 @@ async function writeStarts(
   return holds.map((one) => outcomes.get(one) as StartOutcome);
 }
 
-/** Removes notes, each partition by itself if they cannot be removed together. Notes that stay are left to the next tick. */
+/** Removes notes, each partition by itself if they cannot be removed together. */
 async function removeByPartition(ctx: Context, run: Release, notes: readonly Parked[]): Promise<void> {
   if (await removeNotes(ctx, run.topic, notes)) return;
   const partitions = [...Map.groupBy(notes, ({ pk }) => pk)];
   await Promise.all(partitions.map(([pk, those]) => removeApart(ctx, run, pk, those)));
 }
 
-/** Removes notes of one partition. */
 async function removeApart(ctx: Context, run: Release, pk: string, notes: readonly Parked[]): Promise<void> {
   try {
     await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
   } catch {
-    // The failure was reported before. At its end the release throws, and names the sick partitions.
+    // `release` throws at its end, and names the sick partitions.
     run.sick.add(pk);
   }
 }

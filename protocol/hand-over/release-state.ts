@@ -12,10 +12,7 @@ export type Release = {
   readonly room: Map<number, number>;
   /** The same for the turns that the rate of the topic's resume gives. */
   readonly turns: Map<number, number>;
-  /**
-   * Partitions whose notes or homes could not be read, whose homes could not be written, or whose notes could not be removed. Their jobs
-   * are left to the next tick.
-   */
+  /** Partitions of notes or homes that could not be read or written. Their jobs are left to the next tick. */
   readonly sick: Set<string>;
   /** The topic's queue has not taken a message. So no further starts are given: they would be lost. */
   isClosed: boolean;

@@ -26,7 +26,7 @@ export type Resumed = {
 
 /** How many steps of a release run at once. */
 const LANES = 2;
-/** How many notes of expired jobs a release remembers for one range of notes. It ends these jobs when the range's starts are given. */
+/** How many notes of expired jobs a release remembers for a range. It ends these jobs when the range's starts are given. */
 const MOST_EXPIRED = 20_000;
 /** How long a call that resumes a topic releases jobs: ms. Ticks release the rest. */
 const CALLER_WAITS = 5_000;
@@ -53,9 +53,8 @@ type Range = {
 };
 
 /**
- * Releases a topic's parked jobs, the oldest first, as the topic's limit and the rate of its resume allow. A limit and a rate
- * give no start further ahead than `STARTS_AHEAD`, so that the next tick decides anew on the other jobs. Answers how many jobs
- * got a start.
+ * Releases a topic's parked jobs, the oldest first, as the topic's limit and the rate of its resume allow for the next `STARTS_AHEAD`. The
+ * next tick decides anew on the other jobs. Answers how many jobs got a start.
  *
  * @param pause the topic's resume, if it is not over
  * @param until ms on the context's clock after which nothing new is begun
@@ -91,15 +90,11 @@ export async function release(
   return released;
 }
 
-/**
- * The parts of a topic's notes that a release goes through. In a topic with a limit, jobs that are due after the resume wait for the
- * limit alone, not for the rate of the resume.
- */
+/** In a topic with a limit, jobs that are due after the resume wait for the limit alone, not for the rate of the resume. */
 function rangesOf(pause: Pause | undefined, isLimited: boolean, bound: number, now: number): Range[] {
   const all = { from: BEGINNING, before: END, isPaced: pause?.rate !== undefined };
   if (!isLimited) {
-    // If there is no pause, a deploy has removed the limit for which the jobs were parked. Then only jobs with near starts are sent now:
-    // SQS delays their messages.
+    // Without a pause, a deploy has removed the limit. Then only jobs with near starts are sent now: SQS delays their messages.
     return [pause ? all : { ...all, before: beforeTime(now + NEAR) }];
   }
   const end = beforeTime(bound);
@@ -111,7 +106,7 @@ function rangesOf(pause: Pause | undefined, isLimited: boolean, bound: number, n
   ];
 }
 
-/** Releases the jobs of one range of notes, step by step. Answers how many jobs got a start, and whether any job is left without one. */
+/** Releases the jobs of one range of notes, step by step. `isLeft`: some job got no start. */
 async function releaseRange(
   ctx: Context,
   run: Release,
@@ -132,7 +127,7 @@ async function releaseRange(
     isLast ||= step.isLast;
     return step;
   };
-  /** Takes starts in the order of the notes. It does not wait for the writes and messages of earlier steps. */
+  /** Takes starts in the order of the notes, without waiting for the writes and messages of earlier steps. */
   const next = async (): Promise<ReleaseStep | undefined> => {
     while (!isLast) {
       const some = await notes.next();
@@ -151,10 +146,7 @@ async function releaseRange(
     }
     return undefined;
   };
-  /**
-   * Takes expired jobs, after all starts of the range are given. There may be more expired jobs than there is time for, and a start that
-   * nobody takes in time is lost.
-   */
+  /** Takes expired jobs, once all starts are given: there may be more of them than time, and a start that nobody takes is lost. */
   const nextExpired = async (): Promise<ReleaseStep | undefined> => {
     const some = expired.splice(0, ctx.sizes.released);
     return some.length > 0 && ctx.clock() < until ? takeStep(some) : undefined;
@@ -172,7 +164,7 @@ async function releaseRange(
   return { released, isLeft };
 }
 
-/** Makes a function that runs one piece of work after the other. A piece that fails does not stop the next one. */
+/** Runs one piece of work after the other. A piece that fails does not stop the next one. */
 function oneByOne(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

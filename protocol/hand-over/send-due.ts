@@ -27,8 +27,7 @@ export type Handed = HandedOver | { outcome: "left" | "ended" } | { outcome: "un
 
 /**
  * Sends the jobs that a sweep or an audit has found, unless a pause, a limit or a window holds them. Answers the outcome of each job, by
- * the jobs' ids. Reads the notes of jobs only if their topic has or had a limit, or is being resumed, or if the list of topics that had
- * limits cannot be read.
+ * the jobs' ids.
  *
  * @param backlogs asked once for all shards of a tick
  */
@@ -72,9 +71,6 @@ export async function sendDue(
   return outcomes;
 }
 
-/**
- * Reports, topic by topic, the jobs that were not sent because a read failed that must say whether they may start.
- */
 function reportUnread(ctx: Context, homes: readonly Home[], outcomes: ReadonlyMap<string, Handed>): void {
   const unread = homes.flatMap(({ id, topic }) => {
     const handed = outcomes.get(id);
@@ -88,15 +84,12 @@ function reportUnread(ctx: Context, homes: readonly Home[], outcomes: ReadonlyMa
     );
 }
 
-/** Answers the home of each job once: a page may have a job's home and also looks at the job. */
+/** Answers each job once: a page may have a job's home and also looks at the job. */
 function homesOf(due: readonly DueJob[]): Home[] {
   return [...new Map(due.map(({ home }) => [home.id, home])).values()];
 }
 
-/**
- * Ends the expired jobs of limited topics without a message. An outage may leave thousands of them, and their messages would lie in
- * the queue before those of jobs that have a start. Answers the ids of the jobs that it has ended.
- */
+/** Ends the expired jobs of limited topics without a message (`endExpired`). Answers the ids of the jobs that it has ended. */
 async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
   const now = ctx.clock();
   const expired = homes.filter(
@@ -111,8 +104,8 @@ async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<
 }
 
 /**
- * Asks whether the consumers of overdue jobs' topics are behind, before any overdue job is sent. The messages of overdue jobs are ready
- * at once, so a later call would count them as a backlog. Then audits would leave lost jobs alone for an hour.
+ * Asks whether the consumers of overdue jobs' topics are behind, before any overdue job is sent: a later call would count these jobs as a
+ * backlog, and audits would leave lost jobs alone for an hour.
  */
 async function askForBacklogs(homes: readonly Home[], now: number, backlogs: Backlogs): Promise<void> {
   const overdue = homes.flatMap((home) => (startsAt(home) <= now ? home.topic : []));

@@ -27,10 +27,9 @@ const FAILED_AT_ONCE = 8;
 
 /**
  * How a sweep has ended:
- * - `done`: all jobs that it was to hand over are handed over. `isAuditDue`: whether an audit has anything to do. Mostly it has not, and
- *   then the audit's own read of the cursor is saved.
- * - `left`: the jobs in `ranges` are not handed over. Either there was no time, or these jobs are overdue and the new jobs of other shards come first.
- * - `stopped`: SQS as a whole does not answer, another sweep goes on with the ranges, or looks were stored too late.
+ * - `done`: all its jobs are handed over. `isAuditDue`: whether an audit has anything to do.
+ * - `left`: the jobs in `ranges` are not handed over. There was no time, or they are overdue and the new jobs of other shards come first.
+ * - `stopped`: SQS as a whole does not answer, another sweep goes on with the shard, or looks were stored too late.
  */
 export type Swept =
   | { readonly outcome: "done"; readonly isAuditDue: boolean }
@@ -41,12 +40,9 @@ const STOPPED = { outcome: "stopped" } as const;
 
 /**
  * Hands over the jobs of one shard that are due in the present minute, or later and within `LOOKAHEAD` from now, page by page. Jobs of earlier
- * minutes are left to `sweepRest`. So after an outage, new jobs are not late because of the overdue ones. A page's jobs are sent before
- * the cursor records the page. So after a crash in between, the next sweep skips no job, and sends some jobs again: at most the jobs of 2,000
- * entries (`sizes.mark`) and a page, or of ten seconds' work (`MARK_AFTER`).
- *
- * If a minute cannot be read, the other minutes are handed over all the same, and the cursor records them. Each tick tries to read this
- * minute again.
+ * minutes are left to `sweepRest`, so that after an outage new jobs do not wait for them. A page's jobs are sent before the cursor records
+ * the page. So after a crash the next sweep sends some jobs again: at most the jobs of 2,000 entries (`sizes.mark`) and a page, or of ten
+ * seconds' work (`MARK_AFTER`). A minute that cannot be read is left to the next tick.
  *
  * @param until ms on the context's clock after which no page is begun
  * @param backlogs asked once for all shards of a tick
@@ -73,17 +69,14 @@ export async function sweepShard(
     return { outcome, isAuditDue: auditLimit(cursor, now) !== undefined };
   }
   if (error !== undefined) {
-    // The jobs that are left need not wait for a minute that cannot be read. Once this minute is overdue too, `sweepRest` throws its error.
+    // The jobs that are left do not wait for this minute. Once the minute is overdue too, `sweepRest` throws its error.
     const what = `reading minutes of shard ${shard}`;
     ctx.report({ type: "trouble", topic: "", what, error: messageOf(error) });
   }
   return { outcome: "left", ranges: [...left, ...late] };
 }
 
-/**
- * Hands over the jobs that `sweepShard` has left. The parameters and errors are those of `sweepShard`.
- * @param ranges the ranges that were left
- */
+/** Hands over the jobs in the ranges that `sweepShard` has left. The other parameters and the errors are those of `sweepShard`. */
 export async function sweepRest(
   ctx: Context,
   shard: number,
@@ -102,21 +95,16 @@ export async function sweepRest(
   return { outcome, isAuditDue: true };
 }
 
-/** What a sweep hands over. `limit`: ms since the epoch. */
 type SweepWork = { readonly cursor: ShardCursor; readonly ranges: readonly Range[]; readonly limit: number };
 
-/**
- * What became of a sweep's ranges.
- * - `left`: the ranges for which there was no time, with the minutes among them that could not be read
- * - `error`: why the last of the minutes that were passed over could not be read
- */
+/** What became of a sweep's ranges. `left`: those for which there was no time. `error`: of a minute that could not be read. */
 type HandedOver = {
   readonly outcome: "done" | "out-of-time" | "stopped";
   readonly left: readonly Range[];
   readonly error?: unknown;
 };
 
-/** Hands over the jobs of some ranges. Before it ends, the cursor records the ranges that are done, also if the rest fails. */
+/** Hands over the jobs of some ranges. The cursor records the ranges that are done, also if the rest fails. */
 async function handOverRanges(
   ctx: Context,
   shard: number,
@@ -157,9 +145,9 @@ async function handOverRanges(
 }
 
 /**
- * Sends the waiting jobs of a page, and files looks at jobs that could not be sent. If some queues fail, the page is done all the same.
- * If SQS as a whole is unreachable, answers the first entry whose job was not sent: the cursor must not record it. If another sweep has done
- * the page meanwhile, or if the looks were filed so slowly that another sweep may have read their places before, answers the first entry.
+ * Sends the waiting jobs of a page, and files looks at jobs that could not be sent. Answers the first entry that the cursor must not record:
+ * - the first one whose job was not sent, if SQS as a whole is unreachable. If only some queues fail, the page is done.
+ * - the first one of the page, if another sweep has done the page, or may have passed the places of the looks.
  */
 async function handOver(
   ctx: Context,
@@ -202,18 +190,15 @@ function isFailure(handed: Handed): handed is Failure {
 }
 
 /**
- * Whether the sweep sends the job of this entry now. A start that was only noted in a home has no look of its own, and the process that
- * noted it may have died before it sent the job. So the sweep sends a job with such a start as soon as the start is near.
+ * Whether the sweep sends the job of this entry now. A near start that was noted in the home has no look of its own, and the process that
+ * noted it may have died.
  */
 function isToSend({ sk, home }: Entry, limit: number, now: number): boolean {
   if (home?.state !== "scheduled" || isMovedPast(home, sk)) return false;
   return startsAt(home) < limit || (home.heldUntil !== undefined && isNear(home.heldUntil, now));
 }
 
-/**
- * Whether SQS answers for another message or another topic. If so, only some queues are unreachable, and the sweep goes on. If SQS as a
- * whole is unreachable, the sweep stops, because a look at each of its jobs would cost a write.
- */
+/** Whether SQS answers for another message or topic. If not, the sweep stops: a look at each of its jobs would cost a write. */
 async function answersElsewhere(
   ctx: Context,
   outcomes: ReadonlyMap<string, Handed>,
@@ -235,23 +220,14 @@ async function answersElsewhere(
   );
 }
 
-/** A job that could not be handed over. */
-type Failed = {
-  readonly home: Home;
-  readonly sent: Failure;
-  /** When a sweep first failed to hand the job over, as its looks record it: ms since the epoch. */
-  readonly since: number;
-};
+/** A job that could not be handed over. `since`: when a sweep first failed to, as its looks record it, in ms since the epoch. */
+type Failed = { readonly home: Home; readonly sent: Failure; readonly since: number };
 
 /**
  * Files looks at those jobs of these entries that were not sent or could not be read. A job whose message SQS never takes is recorded as
- * dead instead.
- *
- * The looks lie past the limit of each sweep that has begun by now, also if its clock is ahead. Another sweep of the shard may read minutes
- * meanwhile. If a look were stored in a minute that this sweep has read, the sweep would miss the look.
+ * dead instead. The looks lie past the limit of each sweep that has begun by now, also if its clock is ahead: such a sweep would miss them.
  * @param isOurs whether no other sweep has done these entries
- * @returns `false` if another sweep has done these entries, or if the looks were stored so late that another sweep may have read their
- * minutes before
+ * @returns `false` if another sweep has done these entries, or if it may have read the minutes of the looks before they were stored
  */
 async function lookAgain(
   ctx: Context,
@@ -273,7 +249,7 @@ async function lookAgain(
   }
   const unreadable = entries.flatMap((entry) => entry.unreadable ?? []);
   if (failed.size + unread.length + unreadable.length === 0) return true;
-  // This process may have been frozen since it read the page. If another sweep has done the page, looks would only send its jobs again.
+  // This process may have been frozen since it read the page. Then looks would only send the jobs again.
   if (!(await isOurs())) return false;
   await inParallel([...failed.values()], FAILED_AT_ONCE, (one) => giveUpOrLookAgain(ctx, one, now));
   await lookAtUnreadableAgain(ctx, "sweeping", unreadable);
@@ -284,10 +260,7 @@ async function lookAgain(
   return ctx.clock() - now <= FAILING_TOPIC_WAIT - CLOCK_MARGIN;
 }
 
-/**
- * Records a job as dead if its queue will not take its message, and files the next look at it otherwise.
- * @param now when this page was handed over, ms since the epoch
- */
+/** Records a job as dead if its queue will not take its message, and files the next look at it otherwise. */
 async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, now: number): Promise<void> {
   const isUnknown = !isNamed(ctx, home.topic);
   // Counted from the first failure, not from the due time: a deploy may remove a topic for some minutes.
@@ -298,7 +271,7 @@ async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, no
       await die(ctx, home, "giveUp", { error });
       return;
     } catch (thrown) {
-      // The other jobs of the page must not fail because of this job, so it gets a look. If the whole pool fails, the look fails too.
+      // The job gets a look: the other jobs of the page must not fail because of this one.
       const what = `recording job ${home.id} as dead`;
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(thrown) });
     }

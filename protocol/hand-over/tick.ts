@@ -15,14 +15,11 @@ import { type Given, giveAway, SWEEPS_FOR, shardsWithoutProgress, TAKEN_BACK_AFT
 import { type Swept, sweepRest, sweepShard } from "./sweep.ts";
 
 /**
- * Does the work of one minute: sweeps each shard and then audits it, several shards at once. Beside that, releases parked jobs. At
- * the end, deletes from the DLQs the letters of jobs that are no longer dead.
+ * Does the work of one minute: sweeps each shard and then audits it, several shards at once. Beside that, releases parked jobs. At the end,
+ * deletes from the DLQs the letters of jobs that are no longer dead. If one shard fails, the work on the others goes on.
  *
- * If shards are left after five seconds (`sizes.alone`), the tick gives most of them to further invocations (`ctx.sweepers`). So a
- * backlog is worked off by many functions, and a queue without a backlog costs one invocation a minute. The tick keeps a share, and takes
- * back what nobody has begun. If one of these invocations dies, the next tick goes on at the cursors of its shards.
- *
- * If one shard fails, the work on all others goes on.
+ * If shards are left after five seconds (`sizes.alone`), the tick gives most of them to further invocations (`ctx.sweepers`), keeps a share,
+ * and takes back what nobody has begun: docs/internals/decisions/sweepers.md.
  *
  * @param until ms on the context's clock after which nothing new is begun
  * @throws AggregateError at the end, with the errors of the shards. The failure of one topic or of one DLQ is only reported
@@ -42,8 +39,7 @@ export async function tick(outer: Context, until: number): Promise<void> {
 }
 
 /**
- * Does a part of the work of a tick with a backlog: sweeps and audits some shards. Does nothing if Lambda begins the invocation so late
- * that its time is over.
+ * Sweeps and audits some shards for a tick with a backlog. Does nothing if Lambda begins the invocation so late that its time is over.
  *
  * @param until ms on the context's clock after which nothing new is begun
  * @throws AggregateError at the end, with the errors of the shards
@@ -61,7 +57,7 @@ type Work = {
   readonly backlogs: Backlogs;
   /** Answers the queues that have hung. */
   readonly hung: () => readonly string[];
-  /** Waits for a part of the work, and answers the part's result. If the part fails, reports the failure and answers `undefined`, and the other parts go on. */
+  /** Waits for a part of the work, and answers its result. Reports a failure, and answers `undefined`. */
   readonly guarded: <Answer>(part: Promise<Answer>, what: string) => Promise<Answer | undefined>;
   readonly throwFailures: () => void;
 };
@@ -136,10 +132,7 @@ async function sweepWithOthers(work: Work, sweepers: Sweepers, left: Left, end: 
   left.unswept.unshift(...(back ?? []));
 }
 
-/**
- * Answers these shards in the order in which this tick begins them. Each tick begins with another one, so that each shard has its turn
- * if ticks have time for a few only.
- */
+/** Answers these shards in the order in which this tick begins them. Each tick begins with another one: it may have time for a few only. */
 function leftOf(ctx: Context, shards: readonly number[]): Left {
   const count = Math.max(shards.length, 1);
   const atOnce = Math.min(ctx.sizes.shards, count);
@@ -152,7 +145,7 @@ function leftOf(ctx: Context, shards: readonly number[]): Left {
 
 /**
  * Sweeps what is left: first the jobs of the present minute and the next ones in all shards, and then the overdue jobs. Only the first
- * shard takes both steps at once. So overdue jobs are handed over too if the tick has no time for more.
+ * shard takes both steps at once, so that some overdue jobs are always handed over.
  * @param end ms on the context's clock after which nothing new is begun. What is not done by then is left
  * @returns whether a sweep has succeeded
  */
@@ -188,7 +181,7 @@ async function sweepLeft(work: Work, left: Left, end: number): Promise<boolean> 
   }
 }
 
-/** Reports how far behind the shards are for which there was no time. An alarm watches the lag. */
+/** Reports how far behind the shards are for which there was no time, for the alarm. */
 async function reportLags(work: Work, shards: readonly number[]): Promise<void> {
   const isOver = work.ctx.clock();
   await inParallel(shards, work.ctx.sizes.shards, (shard) =>
