@@ -6,7 +6,7 @@ import { layoutTrouble } from "../../core/readable.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { isLimited, policyOf } from "../policy.ts";
 import type { Context, Pool } from "../ports.ts";
-import { type Read, readOf } from "../store/read.ts";
+import { type Read, readOf } from "../store/read-apart.ts";
 import { createSilences } from "../store/silence.ts";
 
 /** What this process has read last about a topic. `pause` may be of a newer version; `limited`: only if the topic has a limit. */

@@ -9,7 +9,7 @@ import { limitedTopics, listLimited } from "../gate/limited-topics.ts";
 import { countParked } from "../gate/park.ts";
 import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import type { Read } from "../store/read.ts";
+import type { Read } from "../store/read-apart.ts";
 import { shardsToRead } from "../store/shards.ts";
 import { release } from "./release.ts";
 

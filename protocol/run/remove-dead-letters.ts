@@ -4,7 +4,7 @@ import { type Message, type MessageJob, parseMessage } from "../../core/message.
 import { inParallel } from "../../general/batches.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import type { HomeRead } from "../store/read.ts";
+import type { HomeRead } from "../store/read-job.ts";
 import { readHomesApart } from "../store/read-job.ts";
 
 const HIDE_SECONDS = 30;

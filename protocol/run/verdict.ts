@@ -5,7 +5,7 @@ import { type Deferred, parkReceived } from "../gate/park.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import type { DropReason } from "../reports.ts";
-import { resendMissedStarts } from "../send/missed-starts.ts";
+import { resendMissedStarts } from "../send/resend.ts";
 
 /** A job that was claimed. Times are ms since the epoch. */
 export type Claimed = {

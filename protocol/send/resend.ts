@@ -1,9 +1,14 @@
+import type { Home } from "../../core/items.ts";
 import { toJson } from "../../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob, startOf } from "../../core/message.ts";
 import { delaySecondsOf } from "../../core/packs.ts";
 import { batchesOf } from "../../general/batches.ts";
+import { isResuming, knownFollowedAt } from "../gate/known-pauses.ts";
+import { type Deferred, readHomesStartingBefore } from "../gate/park.ts";
+import { startsOutsideWindow } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
+import { fileLooksAtUnsent, type HandedOver, send } from "./send.ts";
 
 /** Sends jobs of one topic and group in new messages, which keep the `sentAt` of their first ones. Answers the ids that SQS took. */
 export async function resend(
@@ -39,4 +44,35 @@ export async function resend(
   return new Set(
     packs.flatMap(({ carried }, i) => (sent[i]?.outcome === "sent" ? carried.map(({ id }) => id) : [])),
   );
+}
+
+const NONE: Deferred = { done: new Set(), unread: new Set() };
+
+/**
+ * Gives new starts to jobs whose starts passed in a pause, or before the consumers had followed its resume. Otherwise all these jobs would
+ * start at once, or after the window has shut.
+ * `done`: the jobs that were sent again, wait for a later start, or have got a look. Their old messages may be deleted.
+ */
+export async function resendMissedStarts(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+): Promise<Deferred> {
+  const { maxPerSecond, window } = policyOf(ctx, topic);
+  if (maxPerSecond === undefined && window === undefined) return NONE;
+  if (!(await isResuming(ctx, topic))) return NONE;
+  const missed = await readHomesStartingBefore(ctx, jobs, await knownFollowedAt(ctx, topic));
+  const homes = missed.homes.filter(
+    (home) => home.state === "scheduled" && (maxPerSecond !== undefined || startsOutsideWindow(ctx, home)),
+  );
+  if (homes.length > 0) await fileLooksAtUnsent(ctx, homes, await sendWithNewStarts(ctx, homes));
+  return { done: new Set(homes.map(({ id }) => id)), unread: missed.unread };
+}
+
+/** Sends waiting jobs of a topic with a limit or a window again, with new starts if theirs have passed. Answers the outcomes by id. */
+export function sendWithNewStarts(ctx: Context, homes: readonly Home[]): Promise<Map<string, HandedOver>> {
+  // `spare` makes `send` note the start in the job's home, so that another message of the job takes no second start.
+  const spare = homes.map((home) => ({ ...home, spare: true as const }));
+  // With these `looks`, `send` accepts no start that has passed. Without them, it would leave such a job to the sender that gave the start.
+  return send(ctx, spare, {});
 }

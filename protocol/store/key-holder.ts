@@ -8,7 +8,7 @@ import {
   tombstoneKey,
 } from "../../core/items.ts";
 import type { Context, Expected, Write } from "../ports.ts";
-import type { HomeRead } from "./read.ts";
+import type { HomeRead } from "./read-job.ts";
 import { readHomesApart } from "./read-job.ts";
 import { requireReadable, unreadableError } from "./unreadable.ts";
 

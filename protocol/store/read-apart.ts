@@ -3,8 +3,17 @@ import { asError } from "../../core/errors.ts";
 import type { Item, Key } from "../../core/items.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
-import { type Read, readOf } from "./read.ts";
 import { createSilences } from "./silence.ts";
+
+/** What is known of an item after a read. `unknown`: the read failed, so the item may exist or not. */
+export type Read<T> =
+  | { readonly is: "found"; readonly value: T }
+  | { readonly is: "nothing" }
+  | { readonly is: "unknown"; readonly error: Error };
+
+export function readOf<T>(value: T | undefined): Read<T> {
+  return value === undefined ? { is: "nothing" } : { is: "found", value };
+}
 
 /** Partitions that gave no answer to a read while other partitions did. */
 const silences = createSilences(BUCKET);

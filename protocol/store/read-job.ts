@@ -4,9 +4,11 @@ import { type Head, type Home, headOf, homeKey, type KeyItem, keyItemKey } from 
 import { isUnreadable, readHome, type Unreadable } from "../../core/readable.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
-import type { HomeRead } from "./read.ts";
-import { readApart } from "./read-apart.ts";
+import { type Read, readApart } from "./read-apart.ts";
 import { reportUnreadable, requireReadable, unreadableError } from "./unreadable.ts";
+
+/** What is known of a job after a read of its home. `unreadable`: a newer version wrote the home, or it is malformed. */
+export type HomeRead = Read<Home> | { readonly is: "unreadable"; readonly home: Unreadable };
 
 const WIDTH = 2;
 
