@@ -118,11 +118,10 @@ function boundOf(pause: Pause | undefined): number {
 
 /**
  * Answers which of these topics' pauses cannot be read, each with the error. Such a topic may be paused, so none of its jobs may be
- * handed over. If the pauses cannot be read together, each is read by itself. If only one topic's read gets no answer, that pause is not
- * read again for a minute.
+ * handed over. If the pauses cannot be read together, each is read by itself. A pause that gives no answer is not read for a minute, unless
+ * no other one does. Only for callers that have just got an answer from the pool: a pause that is read alone is taken for the trouble.
  */
 export async function unknownPauses(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
-  const begun = ctx.clock();
   const unknown = new Map<string, unknown>();
   for (const topic of topics) {
     const silence = silences.of(ctx, topic);
@@ -132,38 +131,22 @@ export async function unknownPauses(ctx: Context, topics: readonly string[]): Pr
   try {
     await pauseBounds(ctx, asked);
     return unknown;
-  } catch (error) {
-    const [topic = "", ...others] = asked;
-    if (others.length === 0) {
-      const isSlow =
-        ctx.clock() - begun >= NO_ANSWER_AFTER &&
-        (await canReadAnother(ctx, new Set([topic, ...silences.names(ctx)])));
-      if (isSlow) silences.note(ctx, topic, error);
-      return unknown.set(topic, error);
-    }
+  } catch {
+    // The separate reads below say which pause cannot be read.
   }
-  const again = ctx.clock();
+  const begun = ctx.clock();
   const errors = new Map<string, unknown>();
   await Promise.all(
-    asked.map((topic) => pauseBounds(ctx, [topic]).catch((error: unknown) => errors.set(topic, error))),
+    asked.map((topic) => pauseBound(ctx, topic).catch((error: unknown) => errors.set(topic, error))),
   );
   // If none of several pauses can be read, the whole pool is in trouble, and may answer again at any moment.
-  const isSlow = ctx.clock() - again >= NO_ANSWER_AFTER && errors.size < asked.length;
+  const isOneSilent = asked.length === 1 || errors.size < asked.length;
+  const isSilence = isOneSilent && ctx.clock() - begun >= NO_ANSWER_AFTER;
   for (const [topic, error] of errors) {
     unknown.set(topic, error);
-    if (isSlow) silences.note(ctx, topic, error);
+    if (isSilence) silences.note(ctx, topic, error);
   }
   return unknown;
-}
-
-/** Says whether the pause of a topic outside `sick` can be read: then the whole pool is not in trouble. */
-async function canReadAnother(ctx: Context, sick: ReadonlySet<string>): Promise<boolean> {
-  const other = Object.keys(ctx.policy.topics).find((topic) => !sick.has(topic));
-  if (other === undefined) return false;
-  return refreshPauses(ctx, [other]).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Answers the item `limited` of a topic that has a limit, as it was read at most `PAUSE_KNOWN_FOR` ago. */

@@ -9,8 +9,6 @@ const SILENT_FOR = 40_000;
 export type Silences = {
   /** Answers why no call for a name is made now: the error of the last one. `undefined`: a call may be made. */
   readonly of: (ctx: Context, name: string) => { readonly error: Error } | undefined;
-  /** Answers all names that ever gave no answer, including those for which a call may be made again. */
-  readonly names: (ctx: Context) => Iterable<string>;
   readonly note: (ctx: Context, name: string, error: unknown) => void;
 };
 
@@ -22,7 +20,6 @@ export function createSilences(lasts: number): Silences {
       const last = pools.get(ctx.pool)?.get(name);
       return last && ctx.clock() < last.until ? last : undefined;
     },
-    names: (ctx) => pools.get(ctx.pool)?.keys() ?? [],
     note(ctx, name, error) {
       const names = pools.get(ctx.pool) ?? new Map<string, { error: Error; until: number }>();
       pools.set(ctx.pool, names);
