@@ -128,10 +128,8 @@ function isSame(one: SharedOnceItem, other: SharedOnceItem): boolean {
 /** Says whether the item answers for none of its jobs any more. A job whose home is missing after a day has ended, or was never stored. */
 async function isBatchOver(ctx: Context, item: SharedOnceItem): Promise<boolean> {
   if (!mayHaveEnded(item, ctx.clock())) return false;
-  const homes = await readHomes(
-    ctx,
-    sharedJobs(item).flatMap((job) => job?.id ?? []),
-  );
+  const ids = sharedJobs(item).flatMap((job) => job?.id ?? []);
+  const homes = await readHomes(ctx, ids);
   return homes.every((home) => !home || (!isUnreadable(home) && isOnceOver(item, home, ctx.clock())));
 }
 
@@ -178,11 +176,8 @@ function notedHomeOf(ctx: Context, asked: Home, id: string, note: OnceNote): Hom
 }
 
 async function storeHomes(ctx: Context, named: readonly Named[], by: number): Promise<Answer[]> {
-  const outcomes = await filePlain(
-    ctx,
-    named.map(({ home }) => home),
-    by,
-  );
+  const homes = named.map(({ home }) => home);
+  const outcomes = await filePlain(ctx, homes, by);
   return outcomes.map((outcome, i) => [(named[i] as Named).asked, outcome]);
 }
 
@@ -219,17 +214,12 @@ async function storeMissing(ctx: Context, missing: readonly Named[], by: number)
   const now = ctx.clock();
   // The homes may be stored at times that the audit has read already. So looks make a later audit read the jobs.
   const past = missing.filter(({ home }) => home.dueAt < now);
+  const looks = past.map(({ home }) => ({ id: home.id, time: now }));
   try {
-    await fileLooks(
-      ctx,
-      past.map(({ home }) => ({ id: home.id, time: now })),
-      by,
-    );
+    await fileLooks(ctx, looks, by);
     const stored = await storeHomes(ctx, missing, by);
-    await syncPromotions(
-      ctx,
-      stored.flatMap(([, outcome]) => (outcome instanceof Error ? [] : outcome.home)),
-    );
+    const homes = stored.flatMap(([, outcome]) => (outcome instanceof Error ? [] : outcome.home));
+    await syncPromotions(ctx, homes);
     return stored.map(([asked, outcome]) => [
       asked,
       outcome instanceof Error ? outcome : { ...outcome, outcome: "replayed" },

@@ -49,20 +49,20 @@ export async function fileKeyed(
   const { cancelledByEvents = false } = policyOf(ctx, job.topic);
   for (let i = 0; i < TRIES; i++) {
     const found = await readKeyHolder(ctx, job.topic, job.key ?? "", cancelledByEvents);
-    const { item, holder } = found;
+    const { item, holder, tombstone } = found;
     // This call filed the job, and the answer was lost. Others may have moved the job since, but the answer says what this call did.
     if (item?.id === home.id) return sendAndReport(ctx, holder?.revision === 0 ? holder : home);
-    if (holder && isOvertaken(job, holder, found.tombstone)) return leaveAsIs(ctx, holder, once, by);
+    if (holder && isOvertaken(job, holder, tombstone)) return leaveAsIs(ctx, holder, once, by);
     if (holder && !isFinished(holder)) {
       const isForgotten = i >= TRIES_WITH_NOTE;
-      const answer = await applyOnDuplicate(ctx, job, holder, found.tombstone, { once, isForgotten }, by);
+      const answer = await applyOnDuplicate(ctx, job, holder, tombstone, { once, isForgotten }, by);
       if (answer) return answer;
       continue;
     }
-    const filed = underTombstone(ctx, home, found.tombstone);
+    const filed = underTombstone(ctx, home, tombstone);
     const writes = filingWrites(job, filed, found);
     // rule: filed-with-the-tombstone-as-read
-    if (cancelledByEvents) writes.push(expectTombstoneUnchanged(job, found.tombstone));
+    if (cancelledByEvents) writes.push(expectTombstoneUnchanged(job, tombstone));
     // rule: once-item-with-its-key
     if (once) writes.push(once(filed).write);
     const outcome = await ctx.pool.transact(writes, by);
@@ -75,7 +75,8 @@ export async function fileKeyed(
   );
 }
 
-async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
+/** Sends a job that was filed, if it is near, and reports it. */
+export async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
   const { topic, id, dueAt, state } = home;
   if (state === "scheduled") await sendIfNear(ctx, [home]);
   ctx.report({ type: "enqueued", topic, id, dueAt });

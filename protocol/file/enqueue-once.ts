@@ -10,7 +10,7 @@ import { isOnceOver, onceItemTtl } from "../store/once-items.ts";
 import { readHomes } from "../store/read-job.ts";
 import { sharedJobs } from "../store/shared-once-item.ts";
 import { requireReadable, unreadableError } from "../store/unreadable.ts";
-import { fileKeyed, type OnceNaming } from "./enqueue-keyed.ts";
+import { fileKeyed, type OnceNaming, sendAndReport } from "./enqueue-keyed.ts";
 
 /**
  * Files the job of an event or of an occurrence, or a job with a key that came with an `Idempotency-Key`, in one transaction with its once
@@ -44,9 +44,7 @@ export async function fileOnce(
     if (found && !found.isOver) return replay(ctx, found.item, once);
     throw error;
   }
-  await sendIfNear(ctx, [noted]);
-  ctx.report({ type: "enqueued", topic: job.topic, id: home.id, dueAt: home.dueAt });
-  return { outcome: "created", home: noted };
+  return sendAndReport(ctx, noted);
 }
 
 /**

@@ -96,11 +96,8 @@ async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): A
 
 async function* readJobs(ctx: Context, topic: string, entries: DeadEntry[]): AsyncGenerator<EntryJob> {
   const named = entries.filter(({ sk }) => idIn(sk) !== undefined);
-  const homes = await readReadableHomes(
-    ctx,
-    named.flatMap(({ sk }) => idIn(sk) ?? []),
-    "listing dead jobs",
-  );
+  const ids = named.flatMap(({ sk }) => idIn(sk) ?? []);
+  const homes = await readReadableHomes(ctx, ids, "listing dead jobs");
   // Bodies are not kept: there may be very many dead jobs.
   const read = homes.map((home) => home && { home: headOf(home), bytes: answerBytes(home) });
   for (const [i, entry] of named.entries()) {

@@ -24,26 +24,17 @@ export async function syncPromotions(ctx: Context, homes: readonly Head[]): Prom
   if (promotions === undefined) return;
   const until = ctx.clock() + PATIENCE;
   let failed = false;
-  await inParallel(
-    homes.filter(({ hasSchedule }) => hasSchedule),
-    SCHEDULES_AT_ONCE,
-    async (home) => {
+  const scheduled = homes.filter(({ hasSchedule }) => hasSchedule);
+  await inParallel(scheduled, SCHEDULES_AT_ONCE, async ({ id, topic, state, dueAt }) => {
+    if (failed) return;
+    try {
+      if (ctx.clock() > until) throw new Error("Scheduler takes too long for so many schedules");
+      if (state === "scheduled" && isFar(ctx, dueAt)) await promotions.put(id, dueAt - PROMOTE_BEFORE);
+      else await promotions.remove(id);
+    } catch (error) {
       if (failed) return;
-      try {
-        if (ctx.clock() > until) throw new Error("Scheduler takes too long for so many schedules");
-        if (home.state === "scheduled" && isFar(ctx, home.dueAt)) {
-          await promotions.put(home.id, home.dueAt - PROMOTE_BEFORE);
-        } else await promotions.remove(home.id);
-      } catch (error) {
-        if (failed) return;
-        failed = true;
-        ctx.report({
-          type: "trouble",
-          topic: home.topic,
-          what: "keeping schedules in step",
-          error: messageOf(error),
-        });
-      }
-    },
-  );
+      failed = true;
+      ctx.report({ type: "trouble", topic, what: "keeping schedules in step", error: messageOf(error) });
+    }
+  });
 }

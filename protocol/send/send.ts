@@ -27,11 +27,9 @@ export async function send(
 ): Promise<Map<string, HandedOver>> {
   const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
   const readBy = ctx.clock() + WRITER_DEADLINE;
-  const unknown = await unknownPauses(
-    ctx,
-    unique.map(({ topic }) => topic),
-  );
-  if (unknown.size > 0 && unique.every(({ topic }) => unknown.has(topic))) throw [...unknown.values()][0];
+  const topics = unique.map(({ topic }) => topic);
+  const unknown = await unknownPauses(ctx, topics);
+  if (unknown.size > 0 && topics.every((topic) => unknown.has(topic))) throw [...unknown.values()][0];
   const isTooLate = ctx.clock() >= readBy;
   // A job that gets no other outcome below is parked, or waits for a later start.
   const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
@@ -160,9 +158,6 @@ export async function fileLooksAtUnsent(
 ): Promise<void> {
   const unsent = homes.filter((home) => !isHandedOver(outcomes.get(home.id)));
   const now = ctx.clock();
-  await fileLooks(
-    ctx,
-    unsent.map(({ id }) => ({ id, time: now + RETRY_LOOK_AFTER })),
-    now + WRITER_DEADLINE,
-  );
+  const looks = unsent.map(({ id }) => ({ id, time: now + RETRY_LOOK_AFTER }));
+  await fileLooks(ctx, looks, now + WRITER_DEADLINE);
 }

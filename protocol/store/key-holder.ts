@@ -61,8 +61,10 @@ export function expectTombstone({ events, eventAt, until }: Tombstone): Expected
   return { events, eventAt, until };
 }
 
+type DeadJob = { id: string; state?: string; revision?: number };
+
 /** Makes the check that a job is still dead, because a redrive may bring the job back to life meanwhile. */
-export function stillDead({ id, state, revision }: Home): Write {
+export function stillDead({ id, state, revision }: DeadJob): Write {
   return { check: { key: homeKey(id), expect: { state, revision } } };
 }
 

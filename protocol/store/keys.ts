@@ -1,8 +1,9 @@
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { type Head, type Home, homeKey, type KeyItem, keyItemKey } from "../../core/items.ts";
+import { type Head, type Home, type KeyItem, keyItemKey } from "../../core/items.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
+import { stillDead } from "./key-holder.ts";
 import { fileLooks } from "./looks.ts";
 import { readApart } from "./read-apart.ts";
 
@@ -18,23 +19,17 @@ type Finished = { id: string; topic: string; key?: string; state?: string; revis
 export async function releaseKey(ctx: Context, job: Finished, expiresAt: number, by: number): Promise<void> {
   if (job.key === undefined) return;
   try {
-    await freeKey(ctx, job, job.key, expiresAt, by);
+    await freeKey(ctx, job, expiresAt, by);
   } catch (error) {
     ctx.report({ type: "trouble", topic: job.topic, what: "releasing a key", error: messageOf(error) });
   }
 }
 
-async function freeKey(
-  ctx: Context,
-  { id, topic, state, revision }: Finished,
-  key: string,
-  expiresAt: number,
-  by: number,
-): Promise<void> {
+async function freeKey(ctx: Context, job: Finished, expiresAt: number, by: number): Promise<void> {
+  const { id, topic, key = "" } = job;
   const change = { key: keyItemKey(topic, key), expect: { id }, set: { expiresAt } };
-  if (state === "dead") {
-    await ctx.pool.transact([{ check: { key: homeKey(id), expect: { state, revision } } }, { change }], by);
-  } else await ctx.pool.change(change, by);
+  if (job.state === "dead") await ctx.pool.transact([stillDead(job), { change }], by);
+  else await ctx.pool.change(change, by);
 }
 
 /**
@@ -44,12 +39,9 @@ async function freeKey(
 export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: number): Promise<void> {
   const time = now + RETRY_LOOK_AFTER;
   const far = homes.filter(({ key, dueAt }) => key !== undefined && dueAt > time);
+  const looks = far.map(({ id }) => ({ id, time }));
   try {
-    await fileLooks(
-      ctx,
-      far.map(({ id }) => ({ id, time })),
-      now + WRITER_DEADLINE,
-    );
+    await fileLooks(ctx, looks, now + WRITER_DEADLINE);
   } catch (error) {
     ctx.report({ type: "trouble", topic: "", what: "filing looks at keys", error: messageOf(error) });
   }
@@ -64,7 +56,7 @@ export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: 
     if (read.is === "nothing" || isFree) return [];
     try {
       if (read.is === "unknown") throw read.error;
-      await freeKey(ctx, home, home.key ?? "", home.expiresAt ?? 0, by);
+      await freeKey(ctx, home, home.expiresAt ?? 0, by);
       return [];
     } catch (error) {
       const what = `releasing the key of job ${home.id}`;

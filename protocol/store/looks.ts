@@ -62,12 +62,8 @@ export async function keepDueLooks(
     looks.map(({ look: { pk, sk, expiresAt } }) => ({ key: { pk, sk }, expect: {}, set: { expiresAt } })),
     by,
   );
-  const gone = looks.filter((_, i) => outcomes[i] === "refused");
-  const filed = await insertApart(
-    ctx,
-    gone.map(({ look }) => look),
-    by,
-  );
+  const gone = looks.flatMap(({ look }, i) => (outcomes[i] === "refused" ? look : []));
+  const filed = await insertApart(ctx, gone, by);
   for (const outcome of [...outcomes, ...filed])
     if (outcome instanceof Error)
       ctx.report({

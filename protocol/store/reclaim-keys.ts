@@ -8,8 +8,7 @@ export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write
   const key = keyItemKey(home.topic, home.key ?? "");
   const [item] = (await ctx.pool.read([key])) as [KeyItem | undefined];
   if (!item) return { insert: { ...key, v: home.v, id: home.id } };
-  const isOurs = item.id === home.id;
-  if (!isOurs) {
+  if (item.id !== home.id) {
     const [[, state]] = (await statesOf(ctx, [item])) as [[KeyItem, KeyState]];
     if (state.is === "unknown") throw state.error;
     if (state.is === "taken") return "taken";
@@ -26,12 +25,8 @@ export async function selectRedrivable(ctx: Context, topic: string, homes: reado
   const reads = await readApart<KeyItem, string>(ctx, keys, (key) => keyItemKey(topic, key));
   const items = reads.flatMap(([, read]) => (read.is === "found" ? read.value : []));
   const ids = new Set(homes.map(({ id }) => id));
-  const states = new Map(
-    await statesOf(
-      ctx,
-      items.filter((item) => !ids.has(item.id)),
-    ),
-  );
+  const others = items.filter((item) => !ids.has(item.id));
+  const states = new Map(await statesOf(ctx, others));
   const unread = [...reads.map(([, read]) => read), ...states.values()].find(({ is }) => is === "unknown");
   if (unread?.is === "unknown")
     ctx.report({ type: "trouble", topic, what: "reading keys of dead jobs", error: unread.error.message });

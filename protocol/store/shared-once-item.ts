@@ -3,7 +3,7 @@ import { dueTimesOf, dueTimesText } from "../../core/due-times.ts";
 import type { SharedOnceItem } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 
-/** The characters of a request's hash in the item: 36 bits, enough to notice another request. More would cost more. */
+/** The characters of a request's hash in the item: 36 bits, enough to notice another request. With more, a large item costs more. */
 const HASH_CHARS = 6;
 
 /** A job that a shared once item names. `hash`: the beginning of the hash of the job's request. */
