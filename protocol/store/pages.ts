@@ -1,5 +1,4 @@
 import { BUCKET } from "../../core/constants.ts";
-import { messageOf } from "../../core/errors.ts";
 import {
   bucketOf,
   type Home,
@@ -14,9 +13,8 @@ import { beforeTime, earlierOf, justAfter, type Position } from "../../core/posi
 import type { Range } from "../../core/ranges.ts";
 import { isUnreadable, jobIdIn, readHome, type Unreadable } from "../../core/readable.ts";
 import { entriesAtOnce } from "../../core/work-sizes.ts";
-import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
-import { readHomes } from "./read-job.ts";
+import { type HomeRead, readHomesApart } from "./read-job.ts";
 import type { UnreadableSince } from "./unreadable.ts";
 
 /** An entry of a bucket together with its job. An entry is a home or a look. */
@@ -45,7 +43,6 @@ export type PassedOver = {
 
 /** A tick that is on time reads the buckets of two minutes: the one in which the last sweep stopped, and the next. */
 const MINUTES_AT_FIRST = 2;
-const WIDTH = 8;
 
 /**
  * Reads the entries of some ranges of a shard with their jobs, range by range, oldest first. Only so many homes of looks are read at once
@@ -60,7 +57,6 @@ export async function* pages(
   passed?: PassedOver,
 ): AsyncGenerator<EntryPage> {
   const { page: limit, minutes: most } = ctx.sizes;
-  const silent = new Set<string>();
   const maxLooks = entriesAtOnce(ctx.sizes);
   const pieces = piecesOf(ranges);
   let minutes = Math.min(MINUTES_AT_FIRST, most);
@@ -110,7 +106,7 @@ export async function* pages(
         // rule: page-ends-where-the-next-begins
         const reached = next ?? to;
         if (page.items.length === 0 && isNextRead) empty = position;
-        else yield* slicesOf(ctx, page.items, { from: position, to: reached }, maxLooks, silent);
+        else yield* slicesOf(ctx, page.items, { from: position, to: reached }, maxLooks);
         position = reached;
         if (!following) break;
         try {
@@ -151,13 +147,12 @@ function take(pieces: Iterator<Piece, undefined>, count: number): Piece[] {
   return taken;
 }
 
-/** Yields a page of `range` in slices of at most `maxLooks` looks, with their jobs. `silent`: the buckets that gave no answer so far. */
+/** Yields a page of `range` in slices of at most `maxLooks` looks, with their jobs. */
 async function* slicesOf(
   ctx: Context,
   items: readonly Item[],
   range: Range,
   maxLooks: number,
-  silent: Set<string>,
 ): AsyncGenerator<EntryPage> {
   let { from } = range;
   let rest = items;
@@ -165,7 +160,7 @@ async function* slicesOf(
     const end = endOfSlice(rest, maxLooks);
     const slice = rest.slice(0, end);
     rest = rest.slice(end);
-    const entries = await entriesOf(ctx, slice, from, silent);
+    const entries = await entriesOf(ctx, slice, from);
     const last = slice.at(-1)?.sk;
     // rule: slice-ends-behind-its-last-entry
     const to = rest.length > 0 && last !== undefined ? justAfter(last) : range.to;
@@ -182,15 +177,11 @@ function endOfSlice(items: readonly Item[], maxLooks: number): number {
 }
 
 /** Makes entries of items, and reads the jobs of looks. `from`: the position before the first item. */
-async function entriesOf(
-  ctx: Context,
-  items: readonly Item[],
-  from: Position,
-  silent: Set<string>,
-): Promise<Entry[]> {
+async function entriesOf(ctx: Context, items: readonly Item[], from: Position): Promise<Entry[]> {
   const ids = items.map(({ sk }) => jobIdIn(sk));
-  const looked = items.flatMap(({ sk }, i) => (isLookKey(sk) ? (ids[i] ?? []) : []));
-  const homeOf = await homesApart(ctx, looked, silent);
+  const looked = items.flatMap(({ sk }, i) => (isLookKey(sk) && ids[i] !== undefined ? { id: ids[i] } : []));
+  const reads = new Map((await readHomesApart(ctx, looked)).map(([{ id }, read]) => [id, read]));
+  reportUnknown(ctx, reads);
   let before = from;
   return items.map((item, i) => {
     const { sk } = item;
@@ -203,8 +194,9 @@ async function entriesOf(
       ctx.report({ type: "trouble", topic: "", what: "reading a bucket", error });
       return { ...place, home: undefined };
     }
-    if (isLookKey(sk) && !homeOf.has(id)) return { ...place, home: undefined, unread: id };
-    const home = isLookKey(sk) ? homeOf.get(id) : readHome(item, id);
+    const read = isLookKey(sk) ? reads.get(id) : undefined;
+    if (read?.is === "unknown") return { ...place, home: undefined, unread: id };
+    const home = isLookKey(sk) ? jobIn(read) : readHome(item, id);
     const { since } = item as Partial<Look>;
     // rule: unreadable-entry-stops-no-shard
     if (isUnreadable(home))
@@ -213,44 +205,15 @@ async function entriesOf(
   });
 }
 
-type Homes = Map<string, Home | Unreadable | undefined>;
-
-async function homesOf(ctx: Context, ids: readonly string[]): Promise<Homes> {
-  const homes = await readHomes(ctx, ids);
-  return new Map(ids.map((id, i) => [id, homes[i]]));
+function jobIn(read: HomeRead | undefined): Home | Unreadable | undefined {
+  if (read?.is === "unreadable") return read.home;
+  return read?.is === "found" ? read.value : undefined;
 }
 
-/** Reads homes except those of buckets that give no answer, and adds these buckets to `silent`. The pool as a whole has just answered. */
-async function homesApart(ctx: Context, ids: readonly string[], silent: Set<string>): Promise<Homes> {
-  const buckets = Map.groupBy(ids, (id) => homeKey(id).pk);
-  for (const bucket of silent) buckets.delete(bucket);
-  try {
-    return await homesOf(ctx, [...buckets.values()].flat());
-  } catch (error) {
-    if (buckets.size > 1) return await homesByBucket(ctx, buckets, silent);
-    for (const bucket of buckets.keys()) markSilent(ctx, bucket, error, silent);
-    return new Map();
-  }
-}
-
-async function homesByBucket(
-  ctx: Context,
-  buckets: ReadonlyMap<string, readonly string[]>,
-  silent: Set<string>,
-): Promise<Homes> {
-  const found = await inParallel([...buckets], WIDTH, async ([bucket, ids]) => {
-    try {
-      return [...(await homesOf(ctx, ids))];
-    } catch (error) {
-      markSilent(ctx, bucket, error, silent);
-      return [];
-    }
-  });
-  return new Map(found.flat());
-}
-
-function markSilent(ctx: Context, bucket: string, error: unknown, silent: Set<string>): void {
-  silent.add(bucket);
-  const what = `reading jobs of bucket ${bucket}`;
-  ctx.report({ type: "trouble", topic: "", what, error: messageOf(error) });
+/** Reports each bucket that gave no answer to the read of its jobs. */
+function reportUnknown(ctx: Context, reads: ReadonlyMap<string, HomeRead>): void {
+  const errors = new Map<string, string>();
+  for (const [id, read] of reads) if (read.is === "unknown") errors.set(homeKey(id).pk, read.error.message);
+  for (const [bucket, error] of errors)
+    ctx.report({ type: "trouble", topic: "", what: `reading jobs of bucket ${bucket}`, error });
 }
