@@ -10,7 +10,6 @@ import { differentRequest } from "./calls.ts";
 
 export type BulkAction = "cancel" | "move" | "run" | "redrive";
 
-/** What a bulk does, and to which jobs of a topic. */
 export type BulkRequest = {
   action: BulkAction;
   topic: string;
@@ -22,18 +21,14 @@ export type BulkRequest = {
   ratePerSecond?: number;
 };
 
-/**
- * The state of a bulk between two of its calls. The caller gets this state and sends it with the next call. Times are ms since the
- * epoch.
- */
+/** The state of a bulk, which the caller gets and sends with the next call. Times are ms since the epoch. */
 export type Bulk = {
-  /** The mark that the bulk writes into the jobs that it cancels, moves or runs. A redrive writes no mark. */
+  /** The mark of the bulk in the jobs that it changes. A redrive writes no mark. */
   id: string;
   startedAt: number;
   /** The range of due times: `from ≤ dueAt < to`. For a redrive, the range of the times of death. */
   from: number;
   to: number;
-  /** How far the bulk has gone. */
   position: Position;
   /** The start of all jobs that the bulk moves. At a rate, the first start that the bulk has not given yet. */
   nextAt: number;
@@ -42,9 +37,7 @@ export type Bulk = {
 const BULK_ID_CHARS = 8;
 
 /**
- * Makes a new bulk. Stores nothing. The range of a redrive ends now at the latest, so that a redriven job that dies again is not
- * redriven twice.
- *
+ * Makes a new bulk. The range of a redrive ends now at the latest: a redriven job that dies again is not redriven twice.
  * @param dueAt the start of the jobs, in ms since the epoch; absent: now
  */
 export function beginBulk(
@@ -61,9 +54,8 @@ export function beginBulk(
 }
 
 /**
- * Begins a bulk of a call with an `Idempotency-Key`. Answers the bulk as the first try of the call has begun it, so that a repeat
- * leaves alone the jobs that others have filed since the first try. The beginning is noted for a day.
- *
+ * Answers the bulk as the first try of a call with an `Idempotency-Key` has begun it, so that a repeat leaves alone the jobs that others have
+ * filed since then. The beginning is noted for a day.
  * @throws `idempotency-mismatch`; `unavailable`: the call must be repeated
  */
 export async function beginRepeatableBulk(
@@ -89,7 +81,7 @@ export async function beginRepeatableBulk(
   if (outcome === "inserted") return bulk;
   const [read] = (await ctx.pool.read([key])) as [Begun | undefined];
   const begun = requireReadable(read, "the beginning of this bulk");
-  // A note that is older than a day may still be there, because TTL deletes days late. It is replaced.
+  // TTL deletes days late, so an old note may still be there. It is replaced.
   if (!begun || begun.expiresAt * 1000 <= startedAt) {
     const expect = { expiresAt: begun?.expiresAt };
     const changed = await ctx.pool.change({ key, expect, set: noted }, by);

@@ -12,18 +12,16 @@ import { reschedule } from "./reschedule.ts";
 
 const WIDTH = 8;
 
-/** Answers why a job, as it was read, cannot be changed. `undefined`: it can be changed, as far as the bulk knows. */
+/** Answers why a job, as it was read, cannot be changed. */
 export function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
   if (action === "redrive") return undefined;
   return refusalOf(home, now, action === "cancel" ? requireUnclaimed : requireNotCancelled);
 }
 
-/** The outcome of one job. `left`: somebody else has changed the job since it was read, so the bulk left it alone. */
+/** `left`: somebody else has changed the job since it was read, so the bulk left it alone. */
 export type Result = "changed" | "left" | MinutehandError;
 
-/**
- * Changes jobs, each on its own, and answers their outcomes in the same order. `starts`: when the jobs start, in the same order.
- */
+/** Changes jobs, each on its own. The `starts` of the jobs and the answers are in the jobs' order. */
 export async function changeAll(
   ctx: Context,
   { action }: BulkRequest,
@@ -32,8 +30,7 @@ export async function changeAll(
   starts: readonly number[],
 ): Promise<Result[]> {
   const asked = new Map(homes.map(({ id, askedAt }) => [id, askedAt]));
-  // `askedAt` is compared for equality, too: if another process with a clock that is behind changes the job after it was read, the
-  // new `askedAt` may lie before the bulk began.
+  // If a process whose clock is behind changes the job after it was read, the new `askedAt` may lie before the bulk began.
   const spares = (home: Head): boolean => !isFromBefore(home, bulk) || home.askedAt !== asked.get(home.id);
   if (action === "cancel") {
     const results = await cancelMany(
@@ -42,7 +39,7 @@ export async function changeAll(
       spares,
       new Map(homes.map((home) => [home.id, marked(home, bulk)])),
     );
-    // Another caller may have cancelled the job since it was read. Then the job does not carry the mark.
+    // A job that another caller has cancelled since it was read does not carry the mark.
     return results.map((result, i) => {
       if (result instanceof MinutehandError) return result;
       return isChangedBy(bulk, homes[i] as Head, result) ? "changed" : "left";

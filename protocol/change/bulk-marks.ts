@@ -4,9 +4,7 @@ import { beforeTime, type Position } from "../../core/position.ts";
 import type { JobPage } from "../read/list.ts";
 import type { Bulk, BulkRequest } from "./begin-bulk.ts";
 
-/**
- * The mark of a bulk in the home of a job that it has changed. `dueAt`: when the job was due before that, in ms since the epoch.
- */
+/** The mark of a bulk in the home of a job that it has changed. `dueAt`: when the job was due before that, in ms since the epoch. */
 type Mark = { readonly id: string; readonly dueAt: number };
 
 /** Answers the marks that a home has, the newest first. */
@@ -14,10 +12,7 @@ function marksIn(bulk = ""): Mark[] {
   return [...bulk.matchAll(/(\S+) (\d+)/g)].map(([, id = "", dueAt]) => ({ id, dueAt: Number(dueAt) }));
 }
 
-/**
- * Answers the marks of a job's home once this bulk has changed the job. Earlier marks stay, because a call of an earlier bulk may
- * be repeated.
- */
+/** Answers the marks of a job that this bulk changes. Earlier marks stay, because a call of an earlier bulk may be repeated. */
 export function marked({ dueAt, bulk }: Head, { id }: Bulk): string {
   const marks = [{ id, dueAt }, ...marksIn(bulk)].slice(0, KNOWN_CALLS);
   return marks.map((mark) => `${mark.id} ${mark.dueAt}`).join(" ");
@@ -37,19 +32,15 @@ export function changedBefore({ homes, gone, cursor }: JobPage, { action }: Bulk
   return new Set(found.map(({ id }) => id)).size;
 }
 
-/**
- * Says whether the bulk has changed a job while the job was due on this page. If a marked job on this page was due elsewhere
- * before, the bulk itself has moved the job here.
- */
+/** Says whether the bulk has changed a job while it was due on this page. Others with a mark were moved here by the bulk itself. */
 function isMarkedHere({ id, bulk }: Head, at: Bulk, cursor: Position | undefined): boolean {
   const places = marksIn(bulk).flatMap((mark) => (mark.id === at.id ? `${sortable(mark.dueAt)}#${id}` : []));
   return places.some((place) => place > at.position && place < (cursor ?? beforeTime(at.to)));
 }
 
 /**
- * Says whether neither this bulk nor anybody else has changed a job since the bulk began. The bulk's own changes are known by their
- * marks, and not by clocks. Changes of others count from `CLOCK_MARGIN` after the beginning: a job that was filed just before it,
- * by a clock that is ahead, must not be left out.
+ * Says whether nobody has changed a job since the bulk began. Changes of others count from `CLOCK_MARGIN` after the beginning: a job that was
+ * filed just before it, by a clock that is ahead, must not be left out.
  */
 export function isFromBefore({ bulk, askedAt, createdAt }: Head, { id, startedAt }: Bulk): boolean {
   return !marksIn(bulk).some((mark) => mark.id === id) && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;

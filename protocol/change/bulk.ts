@@ -12,7 +12,6 @@ import { changeAll, type Result, refusal } from "./bulk-changes.ts";
 import { changedBefore, isFromBefore } from "./bulk-marks.ts";
 import { startsAtRate } from "./starts-at-rate.ts";
 
-/** What one part of a bulk has done. */
 export type BulkPart = {
   /** How many jobs were compared with the request. */
   examined: number;
@@ -64,10 +63,7 @@ export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): 
   }
 }
 
-/**
- * Lets the starts of a bulk with a rate begin when consumers have followed a resume. Jobs with earlier starts would all run at
- * once.
- */
+/** Lets the starts of a rate begin when consumers have followed a resume. Jobs with earlier starts would all run at once. */
 async function startAfterResume(
   ctx: Context,
   { topic, ratePerSecond }: BulkRequest,
@@ -77,7 +73,7 @@ async function startAfterResume(
   return { ...bulk, nextAt: Math.max(bulk.nextAt, await knownFollowedAt(ctx, topic)) };
 }
 
-/** Changes the jobs of a page, and counts them in `part`. Answers the first start that later pages may give, in ms since the epoch. */
+/** Changes the jobs of a page, and counts them in `part`. Answers the first start for later pages, in ms since the epoch. */
 async function changePage(
   ctx: Context,
   request: BulkRequest,
@@ -95,7 +91,6 @@ async function changePage(
     first: ratePerSecond === undefined ? at.nextAt : Math.max(at.nextAt, now),
     // The earlier call has given the first starts to the jobs that it has changed.
     count: earlier + changeable.length,
-    // No job may be due later.
     latest: at.startedAt + LONGEST_DELAY,
   });
   const results = dryRun ? [] : await changeAll(ctx, request, at, changeable, starts.slice(earlier));
@@ -120,16 +115,12 @@ function matchedOf({ homes }: JobPage, { action }: BulkRequest, at: Bulk): Head[
   return homes.filter((home) => isFor(action, home, at.startedAt) && isFromBefore(home, at));
 }
 
-/**
- * Says whether an action applies to a job. Only dead jobs are redriven, and only unfinished jobs are changed otherwise. `run` skips
- * jobs that may start already.
- */
+/** Says whether an action applies to a job. `run` skips jobs that may start already. */
 function isFor(action: BulkAction, home: Head, now: number): boolean {
   if (action === "run" && home.state === "scheduled" && startsAt(home) <= now) return false;
   return isFinished(home) === (action === "redrive");
 }
 
-/** Counts the refusals among these outcomes in the part. */
 function noteSkipped(part: BulkPart, homes: readonly Head[], results: readonly (Result | undefined)[]): void {
   for (const [i, error] of results.entries()) {
     const id = homes[i]?.id;

@@ -4,7 +4,6 @@ import { type CallMark, knownCall } from "../../core/once.ts";
 
 /**
  * Says whether a try of this call has changed the job before.
- *
  * @throws `idempotency-mismatch`: a different request with the same `Idempotency-Key` has changed the job
  */
 export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: CallMark): boolean {

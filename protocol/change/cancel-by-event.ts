@@ -15,31 +15,26 @@ import { cancelTogether } from "./cancel.ts";
 
 const TRIES = 10;
 /**
- * How many ids of a key's last events a tombstone keeps. Times do not tell all events apart: EventBridge counts in whole seconds,
- * and an event of the future counts from a different moment on each delivery.
+ * How many ids of a key's last events a tombstone keeps. Times do not tell all events apart: EventBridge counts in whole seconds, and an
+ * event of the future counts from another moment on each delivery.
  */
 const EVENTS_KNOWN = 10;
 
-/** An event that cancels the job of a key. Times are ms since the epoch. */
+/** Times are ms since the epoch. */
 export type CancellingEvent = {
   id: string;
   topic: string;
   key: string;
   /** When the event happened. */
   at: number;
-  /**
-   * If the event finds no job, jobs that are filed under the key before this time are cancelled too. If this time is not after
-   * `at`, no such job is cancelled.
-   */
+  /** If the event finds no job, jobs that are filed under the key before this time are cancelled. Not after `at`: none is. */
   until: number;
 };
 
 /**
- * Cancels the job of a key as if somebody had cancelled it when the event happened. If the job is running, its run goes on, and no
- * further run follows. A job that was filed after `until` stays. The same transaction leaves a tombstone. When an earlier event
- * files a job later, the tombstone cancels that job at once. If the event found no job to cancel, the tombstone also cancels jobs
- * that are filed before `until`. Idempotent: the tombstone keeps the event's id.
- *
+ * Cancels the job of a key as if somebody had cancelled it when the event happened. If the job is running, its run goes on, and no further
+ * run follows. The same transaction leaves a tombstone (docs/internals/decisions/tombstones.md), which keeps the event's id: a repeat
+ * changes nothing.
  * @throws `unavailable`: the call must be repeated
  */
 export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<void> {
@@ -66,32 +61,25 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
   );
 }
 
-/** Says whether an event was applied before, or a later event has cancelled the key's jobs. */
 function isDone({ id, at }: CancellingEvent, { events, eventAt }: Tombstone): boolean {
   // rule: event-applied-once
   return events.split("\n").includes(id) || at < eventAt;
 }
 
-/**
- * Says whether an event would have found a job if the event had come in time: somebody had filed the job, and the job had not ended.
- * EventBridge counts in whole seconds, so a job that was filed in the event's second counts as found.
- */
+/** Says whether an event would have found a job if it had come in time. EventBridge counts in whole seconds: the event's second counts. */
 function isMet(job: Home, { at }: CancellingEvent): boolean {
   if (job.createdAt >= at + EVENT_PRECISION) return false;
   return !isFinished(job) || job.finishedAt >= at;
 }
 
-/**
- * Answers when the tombstone of an event ends, if the event has found a job. If that job has ended already, an earlier tombstone may have
- * cancelled it from the start. Then the new tombstone ends no earlier than that one.
- */
+/** Answers the end of the tombstone of an event that has found a job. An earlier tombstone may have cancelled an ended job from the start. */
 function endMet({ at }: CancellingEvent, live: Home | undefined, before: Tombstone | undefined): number {
   return live ? at : Math.max(at, before?.until ?? 0);
 }
 
 /**
- * Says whether an event cancels a live job. If somebody has asked for the job after the event, the job stays. There is one exception: the
- * job was filed after the event and before `until`. If the event had come in time, its tombstone would have cancelled the job.
+ * Says whether an event cancels a live job. A job that somebody has asked for after the event stays, unless it was filed after the event and
+ * before `until`: if the event had come in time, its tombstone would have cancelled the job.
  */
 function isMeant(home: Home, { at, until }: CancellingEvent): boolean {
   const askedAt = askedFor(home);
@@ -99,14 +87,11 @@ function isMeant(home: Home, { at, until }: CancellingEvent): boolean {
   return askedAt <= at || (at < home.createdAt && askedAt < until);
 }
 
-/**
- * Cancels a live job. A job that runs is marked instead: it ends as cancelled unless its current run succeeds. `false`: nothing was
- * written, because an item has changed since it was read.
- */
+/** Cancels a live job. A running job ends as cancelled unless its run succeeds. `false`: an item has changed since it was read. */
 async function end(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
   if (home.state !== "running" || !isRunning(home, now)) return cancelTogether(ctx, home, together);
-  // The time must differ from that of an earlier event's cancel: a call that is about to take that cancel back must not take back this one.
+  // The time must differ from that of an earlier cancel: a call that is about to take that one back must not take back this one.
   const cancelAskedAt = Math.max(now, (home.cancelAskedAt ?? 0) + 1);
   return write(ctx, [{ change: changeOf("askToCancel", home, { cancelAskedAt }) }, ...together]);
 }
@@ -115,10 +100,7 @@ async function write(ctx: Context, writes: readonly Write[]): Promise<boolean> {
   return (await ctx.pool.transact(writes, ctx.clock() + WRITER_DEADLINE)).done;
 }
 
-/**
- * Makes the write of a tombstone. The tombstone is stored for `EVENT_AFTER` after the time up to which it cancels, because an
- * earlier event that files a job may still arrive then.
- */
+/** Makes the write of a tombstone, which is stored for `EVENT_AFTER` more: an earlier event that files a job may still arrive then. */
 function tombstoneOf(
   ctx: Context,
   event: CancellingEvent,

@@ -17,13 +17,12 @@ const TRIES = 10;
 const WIDTH = 16;
 
 /**
- * Cancels a job, and answers the cancelled job. Idempotent: cancelling a cancelled job answers the same.
- *
+ * Cancels a job, and answers it. A repeat answers the same.
  * @throws `job-not-found`, `untracked-topic`, `job-running`, `job-finished`, `unavailable`
  */
 export async function cancel(ctx: Context, id: string): Promise<Home> {
-  // Most cancelled jobs are tracked, have no key and were never moved. Such a job is cancelled in one call, without a read. The
-  // condition names revision 0: if the write lands minutes late, after the job was moved, it is refused.
+  // Most cancelled jobs are tracked, have no key and were never moved, and need no read. The condition names revision 0: if the write
+  // lands minutes late, after the job was moved, it is refused.
   const now = ctx.clock();
   // rule: cancel-only-as-filed
   const change = changeOf("cancel", { id, revision: 0 }, endAt(ctx, now), { also: ["untracked", "key"] });
@@ -36,21 +35,15 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
   return cancelAsRead(ctx, id);
 }
 
-/**
- * Cancels the job that a caller's own key names.
- *
- * @throws as `cancel`
- */
+/** Cancels the job that a caller's own key names. Throws as `cancel`. */
 export async function cancelByKey(ctx: Context, topic: string, key: string): Promise<Home> {
   return cancelAsRead(ctx, await idOfKey(ctx, topic, key));
 }
 
 /**
- * Cancels many jobs. One job's refusal does not affect the others. Answers in the order of `ids`. An id that is named twice is
- * cancelled once.
- *
+ * Cancels many jobs, and answers in the order of `ids`. One job's refusal does not affect the others.
  * @param spares says whether to leave a job, as it was just read, unchanged
- * @param marks by id: the marks of bulks that the home of a cancelled job gets (`Home.bulk`)
+ * @param marks by id: the `Home.bulk` of a cancelled job
  */
 export async function cancelMany(
   ctx: Context,
@@ -61,12 +54,7 @@ export async function cancelMany(
   return cancelAll(ctx, ids, readHeads, spares, marks);
 }
 
-/**
- * Cancels a waiting job in one transaction with other writes. `false`: nothing was written, because an item has changed since it
- * was read.
- *
- * @throws as `requireUnclaimed`
- */
+/** Cancels a waiting job together with other writes. `false`: an item has changed since it was read. Throws as `requireUnclaimed`. */
 export async function cancelTogether(ctx: Context, home: Home, together: readonly Write[]): Promise<boolean> {
   const now = ctx.clock();
   const change = cancelOf(ctx, home, now, {}, ["eventAt"]);
@@ -110,9 +98,8 @@ async function cancelAll<H extends Head>(
 }
 
 /**
- * Tries once to cancel jobs, and sets the `results`. Answers the ids of jobs that somebody has changed since they were read:
- * these are left for the next try. `isRepeated`: an earlier try of this call may have cancelled some of the jobs, and its answer
- * was lost.
+ * Tries once to cancel jobs, and sets the `results`. Answers the ids for the next try: somebody has changed these jobs since they were read.
+ * `isRepeated`: an earlier try may have cancelled some of the jobs, and its answer was lost.
  */
 async function tryToCancel<H extends Head>(
   ctx: Context,
@@ -135,7 +122,6 @@ async function tryToCancel<H extends Head>(
   const by = now + WRITER_DEADLINE;
 
   const waiting: H[] = [];
-  // Jobs that this call has cancelled.
   const own: H[] = [];
   for (const [i, id] of ids.entries()) {
     const home = homes[i];
@@ -191,7 +177,6 @@ function cancelOf(
     : changeOf("cancel", home, set, { also });
 }
 
-/** Does the last steps of a cancel that stands: releases the job's key, and reports the cancel. Answers the job. */
 async function finishCancel<H extends Head>(ctx: Context, home: H): Promise<H> {
   await releaseKey(ctx, home, home.expiresAt ?? 0, ctx.clock() + WRITER_DEADLINE);
   ctx.report({ type: "cancelled", topic: home.topic, id: home.id });

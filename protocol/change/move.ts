@@ -22,14 +22,14 @@ export type Move = Moving & {
   /** The hold that the job keeps, if the hold is not over. `dueAt` is then kept as well, even in the past. */
   hold?: Pick<Home, "heldUntil">;
   /**
-   * The job keeps its turn among other jobs: an overdue job keeps its due time, and a start that a limit has given stays, even
-   * one that has just come. With a new due time at each call, callers whose clocks are ahead would postpone the job for ever.
+   * An overdue job keeps its due time, and a start that a limit has given stays, even one that has just come. With a new due time at each
+   * call, callers whose clocks are ahead would postpone the job for ever.
    */
   keepsTurn?: boolean;
   /** Further attributes that must be as they were read. */
   also?: readonly (keyof Home)[];
   remove?: readonly string[];
-  /** Writes of the same transaction as the home's update. */
+  /** Further writes of the transaction. */
   together?: readonly Write[];
   /** How the current run ended. Absent: the job has no run, or its run has crashed. */
   end?: RunEnd;
@@ -43,16 +43,15 @@ export type Moved =
   | { moved: true; home: Home }
   | {
       moved: false;
-      /** The home as it is now, because it was not as expected. `undefined` if there is none, or if it is unreadable. */
+      /** The home as it is now. `undefined` if there is none, or if it is unreadable. */
       home: Home | undefined;
       /** For each write of `Move.together`, in their order: whether it was refused. */
       together?: readonly boolean[] | undefined;
     };
 
 /**
- * Changes the time of a waiting, failed or dead job. It files the look before the home says the new time, and after that reads
- * the clock to see whether it must send the message itself. So a crash between any two steps leaves at worst a look that finds
- * nothing to do.
+ * Changes the time of a waiting, failed or dead job. A crash between two steps leaves at worst a look that finds nothing to do, because the
+ * look is filed before the home says the new time.
  */
 export async function move(ctx: Context, home: Home, request: Move): Promise<Moved> {
   const now = ctx.clock();
@@ -72,7 +71,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   // rule: look-before-home
   await fileLooks(ctx, looks, by);
 
-  // The once items are prolonged before the job gets its later time. Otherwise TTL could delete one of them in between.
+  // Prolonged before the job gets its later time, so that TTL deletes none in between.
   const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);
   const moved = { dueAt, revision: home.revision + 1, log: logAfter(home, now, dueAt, request.end) };
   const set = { ...request.set, ...once, ...hold, ...moved } as Sets<MoveName>;
@@ -82,8 +81,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     : await ctx.pool.change(change, by);
   const item = changed.item && readHome(changed.item, home.id);
   const found = isUnreadable(item) ? undefined : item;
-  // If an answer was lost, the repeated write finds the effect of its first try. If another call has set the same values, the job
-  // is moved as well: only its log may differ.
+  // If an answer was lost, the repeated write finds its own effect. If another call has set the same values, only the log may differ.
   const { log: _, ...wanted } = change.set;
   if (!found || !(changed.changed || hasAttributes(found, wanted)))
     return { moved: false, home: found, together: changed.together };
@@ -98,22 +96,21 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   return { moved: true, home: found };
 }
 
-/** Answers the due time of a moved job. */
 function movedDueAt(home: Home, { dueAt, keepsTurn = false }: Move, isHeld: boolean, now: number): number {
   if (!keepsTurn) return isHeld ? dueAt : Math.max(dueAt, now);
   // With `keepsTurn`, `dueAt` is the bound, which has passed. An overdue job keeps its due time, if that is not before the bound.
   return home.state === "scheduled" ? Math.min(Math.max(home.dueAt, dueAt), now) : now;
 }
 
-/** Says whether an item has all the attributes of `set`, with the same values. */
+/** Says whether an item has all the attributes of `set`. */
 export function hasAttributes(item: object, set: object): boolean {
   const values = item as Record<string, unknown>;
   return Object.entries(set).every(([name, value]) => isDeepStrictEqual(values[name], value));
 }
 
 /**
- * Changes a home in one transaction with other writes. A transaction does not answer the changed item. The condition includes the
- * revision, so the item is the home as it was read, with the change applied.
+ * Changes a home in one transaction, which does not answer the changed item. The condition includes the revision, so the item is the home as
+ * it was read, with the change applied.
  */
 async function changeTogether(
   ctx: Context,

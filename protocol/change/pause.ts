@@ -9,21 +9,14 @@ import { requireReadable } from "../store/unreadable.ts";
 
 const TRIES = 10;
 /**
- * How long, in ms, Lambda takes at most to poll a queue again if it refuses the resume's call or never gets it: the time in which
- * Lambda follows the pause, plus the time until the next tick repeats the call, plus the time in which Lambda follows that call.
+ * How long, in ms, Lambda takes at most to poll a queue again if it refuses the resume's call or never gets it: it follows the pause, the next
+ * tick repeats the call, and Lambda follows that call.
  */
 const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
 
-/**
- * Pauses a topic until it is resumed. Idempotent: a paused topic stays paused. Jobs whose time comes are parked in the pool.
- * SQS may have messages of jobs by then. Such a job is parked when a consumer receives it. All processes know of the pause within
- * `PAUSE_KNOWN_FOR`.
- *
- * @throws `unavailable`
- */
+/** Pauses a topic until it is resumed. All processes know of the pause within `PAUSE_KNOWN_FOR`. Throws `unavailable`. */
 export async function pauseTopic(ctx: Context, topic: string): Promise<Pause> {
   const now = ctx.clock();
-  /** When this call wrote the pause last. */
   let writtenAt: number | undefined;
   const wanted = (found: Pause | undefined): Wanted | undefined => {
     if (found?.state === "paused") {
@@ -47,9 +40,8 @@ export async function pauseTopic(ctx: Context, topic: string): Promise<Pause> {
 }
 
 /**
- * Resumes a paused topic, and answers its pause. `undefined`: the topic is not paused. A call during a resume changes the rate for
- * the parked jobs that are left. Jobs that have a start already keep it.
- *
+ * Resumes a paused topic, and answers its pause. `undefined`: the topic is not paused. A call during a resume changes the rate for the parked
+ * jobs that have no start yet.
  * @param rate how many parked jobs start a second at most; `undefined`: all of them start at once
  * @throws `unavailable`
  */
@@ -63,8 +55,8 @@ export async function resumeTopic(
     if (!found || isPauseOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
-    // Without a rate, the pause parks no job from now on. With a rate, it parks jobs that were to start before the resume, and no jobs
-    // that start later. This holds even if an earlier rate of this resume has ended.
+    // Without a rate, the pause parks no job from now on. With a rate, it parks jobs that were to start before the resume, even if an
+    // earlier rate of this resume has ended.
     const changedAt = rate === undefined ? now : liftedAt;
     const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
     const set = { state: "resuming", changedAt, liftedAt, followedAt };
@@ -88,25 +80,22 @@ async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: 
 }
 
 /**
- * Answers the longest time, in ms, that passes after a resume made now until consumers receive from the queue again. If a rate or a
- * limit gave starts in that time, their jobs would all run at once, and would be late although nothing holds them.
+ * Answers the longest time, in ms, until consumers receive again after a resume made now. If a rate or a limit gave starts in that time,
+ * their jobs would all run at once, and would be late although nothing holds them.
  */
 function followsWithin(ctx: Context, topic: string): number {
   if (!ctx.eventSources) return 0;
-  // A `receive` may use a pause that was read up to `PAUSE_KNOWN_FOR` ago. It may then wait as long again until it reads the pause anew.
+  // A `receive` may use a pause that was read `PAUSE_KNOWN_FOR` ago, and wait as long again until it reads the pause anew.
   if (policyOf(ctx, topic).consumer === "pull") return 2 * PAUSE_KNOWN_FOR;
   // Lambda may refuse the call that follows, or this process may die before it calls. Then a tick calls Lambda.
   return REFUSED_FOLLOWS;
 }
 
-/** How a pause is to be changed. */
 type Wanted = { set: Record<string, Attribute>; remove: string[] };
 
 /**
- * Changes a topic's pause until `wanted` asks for no further change, and answers the pause as it is then. `undefined`: there is no
- * pause, or the pause is over.
- *
- * @param wanted answers how the pause, as it was just read, must change; `undefined`: not at all
+ * Changes a topic's pause until `wanted` asks for no further change of the pause as it was just read. Answers the pause as it is then.
+ * `undefined`: there is no pause, or the pause is over.
  */
 async function changePause(
   ctx: Context,
@@ -120,7 +109,7 @@ async function changePause(
     const found = requireReadable(read, `the pause of topic ${topic}`);
     const change = wanted(found);
     if (!change) return found && !isPauseOver(found) ? found : undefined;
-    // The topic is listed before it is paused: if a deploy removes the topic, ticks know of the topic's pause by this list alone.
+    // Listed before it is paused: if a deploy removes the topic, ticks know of its pause by this list alone.
     await listPaused(ctx, topic, by);
     if (found) {
       const { state, changedAt, rate, expiresAt } = found;
@@ -140,7 +129,7 @@ async function changePause(
   );
 }
 
-/** Answers all topics that were ever paused, including a topic that a deploy has removed during its resume. */
+/** Answers all topics that were ever paused, also those that a deploy has removed. */
 export function pausedTopics(ctx: Context): Promise<string[]> {
   return listedTopics(ctx, PAUSED_TOPICS);
 }
@@ -151,9 +140,8 @@ export function listPaused(ctx: Context, topic: string, by: number): Promise<voi
 }
 
 /**
- * Enables or disables the event source mapping by which Lambda polls a topic's queue, and answers whether Lambda accepted the call.
- * A failure is only reported: consumers keep to a pause themselves, and ticks repeat the call. They do so each minute in the first ten
- * minutes after a change of the pause, and then each ten minutes while the pause or the resume lasts.
+ * Enables or disables the event source mapping by which Lambda polls a topic's queue, and answers whether Lambda accepted the call. A failure
+ * is only reported: consumers keep to a pause themselves, and ticks repeat the call.
  */
 export async function setQueuePolling(ctx: Context, topic: string, enabled: boolean): Promise<boolean> {
   try {

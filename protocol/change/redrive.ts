@@ -43,16 +43,14 @@ export type Redriven = {
 };
 
 const WIDTH = 8;
-/** `Redriven.left` is counted up to this number: each dead job that is counted costs a read. */
+/** `Redriven.left` is counted up to this number: each counted job costs a read. */
 const COUNT_TO = 1000;
 /** DynamoDB reads this many items in one call ("BatchGetItem", DynamoDB API Reference). */
 const KEYS_AT_ONCE = 100;
 
 /**
- * Redrives dead jobs of a topic: moves each job, and gives it a full set of attempts. A job whose key names another job by now
- * stays dead, and does not count among the oldest `max`. A repeat with the same `call` takes the same jobs. It counts the jobs
- * that an earlier try has redriven, and leaves them as they are.
- *
+ * Redrives dead jobs of a topic with a full set of attempts. A job whose key names another job by now stays dead. A repeat with the same
+ * `call` takes the same jobs, and counts those that an earlier try has redriven.
  * @throws `job-not-found`, `idempotency-mismatch`, `unavailable`
  */
 export async function redrive(ctx: Context, topic: string, request: RedriveRequest): Promise<Redriven> {
@@ -62,7 +60,7 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
     : await oldestHomes(ctx, topic, request.max, call);
   const before = new Set(call ? homes.filter((home) => isKnownCall(home, call)) : []);
   const chosen = homes.filter((home) => before.has(home) || home.state === "dead");
-  // As long as consumers have not followed a resume, jobs with starts of a rate would pile up in SQS and then all run at once.
+  // Until consumers have followed a resume, jobs with starts of a rate would pile up in SQS and then all run at once.
   const first = request.ratePerSecond === undefined ? 0 : await knownFollowedAt(ctx, topic);
   const start = Math.max(ctx.clock() + request.delay, first);
   const { starts } = startsAtRate(ctx, topic, request.ratePerSecond, { first: start, count: chosen.length });
@@ -75,10 +73,7 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
 }
 
 /**
- * Redrives one job to `dueAt` (ms since the epoch). Answers whether the job was redriven: `false` if the job is not dead any more,
- * or its key names another job.
- *
- * @param call the mark of the call that asked for the redrive
+ * Redrives one job to `dueAt` (ms since the epoch). `false`: the job is not dead any more, or its key names another job.
  * @param patience how long all writes of the move may take together, and how long the removal of the dead entry may then take: ms
  */
 export async function redriveJob(
@@ -107,8 +102,7 @@ export async function redriveJob(
     patience,
   });
   if (!moved.moved) return false;
-  // A failure is only reported: lists pass over an entry whose job is not dead. A tick deletes the job's letter when it sees that the
-  // home has a later revision than the letter.
+  // A failure is only reported: lists pass over an entry whose job is not dead.
   try {
     const entry = deadKey(home.topic, home.finishedAt ?? 0, home.id);
     await ctx.pool.remove([entry], ctx.clock() + patience);
@@ -123,10 +117,7 @@ export async function redriveJob(
   return true;
 }
 
-/**
- * Redrives a job that was read without its body, if the job is still dead at the same revision. Answers whether the job was
- * redriven.
- */
+/** Redrives a job that was read without its body, if it is still dead at the same revision. Answers whether it was redriven. */
 export async function redriveAsRead(
   ctx: Context,
   { id, revision }: Head,
@@ -137,7 +128,7 @@ export async function redriveAsRead(
   return home?.state === "dead" && home.revision === revision && redriveJob(ctx, home, dueAt, { call });
 }
 
-/** Answers the jobs that a call names. Throws `job-not-found`, or `unavailable` if one of them is unreadable. */
+/** Throws `job-not-found`, or `unavailable` if a job is unreadable. */
 async function namedHomes(ctx: Context, topic: string, ids: readonly string[]): Promise<Head[]> {
   const unique = [...new Set(ids)];
   const homes = await readHeads(ctx, unique);
@@ -148,10 +139,7 @@ async function namedHomes(ctx: Context, topic: string, ids: readonly string[]): 
   });
 }
 
-/**
- * Answers the oldest `max` dead jobs. A call that may be repeated notes which jobs it has chosen before it moves any of them,
- * because afterwards other jobs are the oldest.
- */
+/** Answers the oldest dead jobs. A call that may be repeated notes its choice before it moves a job: afterwards others are the oldest. */
 async function oldestHomes(
   ctx: Context,
   topic: string,
@@ -167,16 +155,12 @@ async function oldestHomes(
   const ids = homes.map(({ id }) => id).join("\n");
   const chosen = { ids, request: call.request, expiresAt: ttl(now + ONCE_AFTER) };
   const isNoted = await noteChosen(ctx, key, chosen, before, now + WRITER_DEADLINE);
-  // If a choice is noted already, that choice holds. Either this try has noted it and the answer was lost, or another try of the
-  // same call has noted it and may have chosen other jobs.
+  // A choice that is noted already holds: of this try, if the answer was lost, or of another try, which may have chosen other jobs.
   const noted = isNoted ? undefined : await readChosen(ctx, key);
   return noted ? homesOf(ctx, noted, call) : homes;
 }
 
-/**
- * Notes the jobs that a call has chosen, and answers whether this choice was noted. `before`: the expired choice that it
- * replaces.
- */
+/** Notes the jobs that a call has chosen, and answers whether they were noted. `before`: the expired choice that is replaced. */
 async function noteChosen(
   ctx: Context,
   key: Key,
@@ -191,7 +175,7 @@ async function noteChosen(
   return outcome === "inserted";
 }
 
-/** Says whether the time of a noted choice is over. TTL may delete the choice up to two days late. */
+/** Says whether a noted choice is over. TTL may delete it up to two days late. */
 function isForgotten({ expiresAt }: Chosen, now: number): boolean {
   return expiresAt * 1000 <= now;
 }
@@ -210,10 +194,7 @@ async function homesOf(ctx: Context, chosen: Chosen, { request }: CallMark): Pro
   return homes.filter((home) => home !== undefined && !isUnreadable(home));
 }
 
-/**
- * Answers the oldest `max` dead jobs, without the jobs whose keys name other jobs by now. Such jobs stay dead, and would be the
- * oldest at each call: no call would ever get to the jobs behind them.
- */
+/** Leaves out jobs whose keys name other jobs by now. They stay dead, and no call would ever get to the jobs behind them. */
 async function deadHomes(ctx: Context, topic: string, max: number): Promise<Head[]> {
   const homes: Head[] = [];
   let met: Head[] = [];

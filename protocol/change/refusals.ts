@@ -4,7 +4,6 @@ import type { Head } from "../../core/items.ts";
 
 /**
  * Answers the state of a job that a user's call may change: the job waits, or its run has crashed.
- *
  * @throws `untracked-topic`; `job-running`, with the end of the lease; `job-finished`
  */
 export function requireUnclaimed(home: Head, now: number): "scheduled" | "running" {
@@ -30,10 +29,8 @@ export function requireUnclaimed(home: Head, now: number): "scheduled" | "runnin
 }
 
 /**
- * Answers the state of a job that a bulk may move: as `requireUnclaimed`, and no event has cancelled the job while it ran. A user
- * who names such a job may run it again after a crash. A bulk names no job, so a bulk treats the job as finished.
- *
- * @throws as `requireUnclaimed`
+ * As `requireUnclaimed`, for a bulk: a job that an event has cancelled while it ran counts as finished. A user who names such a job may run
+ * it again after a crash.
  */
 export function requireNotCancelled(home: Head, now: number): "scheduled" | "running" {
   const state = requireUnclaimed(home, now);
@@ -45,11 +42,7 @@ export function requireNotCancelled(home: Head, now: number): "scheduled" | "run
   );
 }
 
-/**
- * Answers why a job can be neither cancelled nor moved. `undefined`: it can be cancelled or moved.
- *
- * @param condition the condition on which the job may be changed, which throws if the job fails it
- */
+/** Answers the error that `condition` throws for a job. `undefined`: the job may be changed. */
 export function refusalOf(
   home: Head,
   now: number,

@@ -16,26 +16,22 @@ import { requireNotCancelled, requireUnclaimed } from "./refusals.ts";
 const TRIES = 10;
 /** The change that moves a job, by its state. */
 const MOVES = { scheduled: "move", running: "moveCrashed" } as const;
-/** What a move gives a job anew. */
 type Anew = Pick<Home, "attempt"> & Partial<Home> & { askedAt: number };
 
-/** What a call changes of a waiting job. */
 export type Reschedule = {
   /** ms since the epoch. */
   dueAt?: number;
   /** JSON text. */
   body?: string;
-  /** The marks of bulks that the home gets (`Home.bulk`). */
+  /** As `Home.bulk`. */
   bulk?: string;
   /** The mark of a call that came with an `Idempotency-Key`. */
   call?: CallMark;
 };
 
 /**
- * Moves a job to another time, gives it another body, or both. The job gets a full set of attempts. If an earlier try of the same
- * call has changed the job, the job is left as it is, even if it has changed again: the answer to the earlier try was lost, and
- * others may have changed the job after that try.
- *
+ * Moves a job to another time, gives it another body, or both. The job gets a full set of attempts. If an earlier try of the same call has
+ * changed the job, the job is left as it is: others may have changed it after that try.
  * @param spares says whether to leave the job, as it was just read, unchanged
  * @throws `job-not-found`; `job-running`; `job-finished`; `untracked-topic`; `idempotency-mismatch`; `unavailable`
  */
@@ -71,7 +67,7 @@ export async function reschedule(
   throw new MinutehandError("unavailable", `other calls keep changing job ${id}; repeat the call`);
 }
 
-/** Does the last steps of a call whose earlier try has changed the job, because that try may have died before these steps. */
+/** Does the last steps of a call again, because the try that has changed the job may have died before these steps. */
 async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
   if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
   await syncPromotions(ctx, [home]);
@@ -79,10 +75,8 @@ async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
 }
 
 /**
- * Gives a live job all the fields of a new one. Afterwards the caller must update the job's schedule in EventBridge Scheduler
- * (`syncPromotions`). Answers the moved job; `undefined`: an item has changed since it was read; `taken`: the `Idempotency-Key`
- * names a job by now.
- *
+ * Gives a live job all the fields of a new one. Afterwards the caller must call `syncPromotions`.
+ * @returns `undefined`: an item has changed since it was read; `taken`: the `Idempotency-Key` names a job by now
  * @param once the write that makes the call's `Idempotency-Key` name this job, and the note of it for the home
  * @param checks further conditions of the transaction
  * @throws `job-running`
@@ -113,7 +107,7 @@ export async function replaceJob(
   // If a caller replaces the job, the time of the last event stays, so that no earlier event cancels the job.
   if (job.createdAt !== undefined) set.eventAt = job.createdAt;
   if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
-  // If each call gave the job a new turn, the job would always come after the other jobs that wait.
+  // With a new turn at each call, the job would always come after the other jobs that wait.
   const keepsTurn = isBeyondBound(job, ctx.clock());
   const request = { change, dueAt: job.dueAt, keepsTurn, also, set, remove, why: "replaced" };
   const together = [...checks, ...(once ? [once.write] : [])];
@@ -123,9 +117,8 @@ export async function replaceJob(
 }
 
 /**
- * Counts a restart in `set` if a job that has run is changed to something else. Its calls to a webhook's receiver then have another id,
- * so that the receiver does not take the changed job for a repeat. If only the job's time changes, the id stays: the receiver may have
- * handled a call that timed out. Answers the attributes to remove.
+ * Counts a restart in `set` if a job that has run is changed to something else: a webhook's receiver must not take its calls for repeats. If
+ * only the time changes, the calls keep their id: the receiver may have handled a call that timed out. Answers the attributes to remove.
  */
 function countRestart(home: Home, isOther: boolean, set: Anew): string[] {
   if (home.attempt === 0 && !home.hasRun) return [];

@@ -2,10 +2,8 @@ import { openingOf } from "../gate/start-gate.ts";
 import type { Context } from "../ports.ts";
 
 /**
- * Answers the starts of `count` jobs from `first` on, and the first start after them, in ms since the epoch. Without a rate, all jobs have
- * the same start. At a rate, all starts lie in the topic's window: jobs with starts outside the window would all start at its next opening.
- *
- * @param latest no start is later than this
+ * Answers the starts of `count` jobs from `first` on, none after `latest`, and the first start after them, in ms since the epoch. At a rate,
+ * all starts lie in the topic's window: jobs with starts outside the window would all start at its next opening.
  */
 export function startsAtRate(
   ctx: Context,

@@ -8,12 +8,8 @@ import type { Change, Context } from "../ports.ts";
 import { giveBackUnknown, readRefused, settleCrashes } from "./refused-claims.ts";
 import { type Claimed, judge, leaveUnknown, type Verdict } from "./verdict.ts";
 
-/** What became of claims. */
 export type Claims = {
-  /**
-   * Resolves to the verdicts, in the jobs' order, when crashed runs have been settled. This may take long if DynamoDB is
-   * slow. Never rejects.
-   */
+  /** Resolves to the verdicts, in the jobs' order, when crashed runs have been settled, which may take long. Never rejects. */
   readonly rest: Promise<readonly Verdict[]>;
 };
 
@@ -22,27 +18,18 @@ export type ClaimOptions = {
   readonly by?: number;
   /** Called with each claimed job as soon as its claim is known, while claims of other jobs may still be tried again. */
   readonly onClaimed?: (claimed: Claimed) => void;
-  /** Set if the jobs were read from their homes because their messages were void. If DynamoDB refuses this claim, it is not made again. */
+  /** Set if the jobs were read from their homes, because their messages were void. A refused claim of these is not made again. */
   readonly isRenewed?: boolean;
 };
 
 /**
- * Claims jobs for one consumer, in one batched write.
- *
- * A claim is a conditional update: it succeeds only if the job still waits, in the revision that its message says. Of two consumers
- * that have the same message only one gets the job, and a message that was sent before a reschedule gets none. Jobs that may not run
- * (`judge` in `verdict.ts`) are not claimed.
- *
- * A claim that DynamoDB throttles is tried again for `BATCH_PATIENCE` at most, because the leases of the other jobs have begun.
- *
- * A job may be postponed only up to a bound. Once the bound has passed, even a void message claims the job, in the revision that its home
- * has. Without this rule the job might never start: each further call makes a new revision, perhaps before the last one is claimed.
- *
+ * Claims jobs that may run (`judge`), in one batched write. A claim succeeds only if the job still waits, in the revision that its message
+ * says. So of two consumers with the same message only one gets the job, and a message that was sent before a reschedule gets none. Once a
+ * postponed job's bound has passed, even a void message claims it: each further call makes a new revision, so it might never start.
  * @param jobs names no job twice
- * @param leaseEnd when the leases of the claims end: ms since the epoch. The process that runs the jobs must be dead by then, or must read
- * the clock itself before it starts a job
+ * @param leaseEnd ms since the epoch. The process that runs the jobs must be dead by then, or must read the clock before it starts a job
  * @returns when `onClaimed` was called with all jobs that are claimed
- * @throws the errors of `judge`: the topic's pause cannot be read, or jobs cannot be parked or given new starts. Then no job is claimed.
+ * @throws the errors of `judge`. Then no job is claimed.
  */
 export async function claim(
   ctx: Context,
@@ -85,7 +72,7 @@ export async function claim(
   if (refused.length === 0 && unknown.length === 0) return { rest: Promise.resolve(jobs.map(verdictOf)) };
 
   const fail = (error: unknown): void =>
-    // This does not throw: the jobs that were claimed must run, because otherwise they would lose an attempt.
+    // This does not throw: the claimed jobs must run, or they lose an attempt.
     ctx.report({ type: "trouble", topic, what: "looking at refused claims", error: messageOf(error) });
   const rest: Promise<void>[] = [];
   try {
@@ -101,12 +88,11 @@ export async function claim(
   } catch (error) {
     fail(error);
   }
-  // The claim does not wait for this: DynamoDB has just given no answer for these jobs, and the claimed jobs can start.
+  // The claim does not wait for this: DynamoDB has just given no answer for these jobs.
   if (unknown.length > 0) rest.push(giveBackUnknown(ctx, topic, unknown, tokens, verdicts).catch(fail));
   return { rest: Promise.all(rest).then(() => jobs.map(verdictOf)) };
 }
 
-/** The conditional update that claims a job. */
 function claimOf(
   ctx: Context,
   topic: string,
@@ -115,7 +101,7 @@ function claimOf(
   claimedAt: number,
   leaseEnd: number,
 ): Change {
-  // The message may have lain in the queue during a pause. Then the pause has held the job until consumers followed the resume.
+  // If the message lay in the queue during a pause, the pause held the job until consumers followed the resume.
   const heldUntil = Math.min(lateSince(ctx, topic, job), claimedAt);
   const { id, revision } = job;
   return changeOf(

@@ -17,13 +17,10 @@ export type Death = {
 };
 
 /**
- * Records a job as dead: sends its letter, an envelope, to the DLQ, files its dead entry, and then writes its home. In this order a crash
- * between any two steps leaves a live job, and all steps can be repeated.
- *
- * Answers the home, or `undefined` if the home was no longer as expected. If SQS refuses the text of the envelope, the job is recorded as
- * dead without a letter: SQS would refuse that text each time, and the job would never end. A job that is given up gets no letter: SQS
- * did not take its message either, and if the ready queue is missing, so is the DLQ.
- *
+ * Records a job as dead: sends its letter to the DLQ, files its dead entry, and then writes its home. In this order a crash between two steps
+ * leaves a live job, and all steps can be repeated. If SQS refuses the text of the letter, the job is dead without one: SQS would refuse the
+ * text each time. A job that is given up gets no letter: SQS did not take its message either, and if the ready queue is missing, so is the DLQ.
+ * @returns `undefined` if the home was no longer as expected
  * @throws `unavailable` if the DLQ takes no messages, or DynamoDB does not answer
  */
 export async function die(
@@ -62,7 +59,7 @@ export async function die(
   return found;
 }
 
-/** Sends a job's envelope to the DLQ. Answers `false` if SQS refuses the text of the envelope. */
+/** Answers `false` if SQS refuses the text of the letter. */
 async function sendLetter(ctx: Context, home: Home, error: string): Promise<boolean> {
   const [sent] = await ctx.queues.send({ topic: home.topic, dead: true }, [
     { body: deadText(home, error), delaySeconds: 0 },

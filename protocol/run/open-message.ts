@@ -15,8 +15,7 @@ export type Opened =
   | { readonly kind: "foreign" };
 
 /**
- * Reads a message of a ready queue, for a Lambda consumer and for a pull.
- *
+ * Reads a message of a ready queue.
  * @param receives how often SQS has delivered the message, this time included
  * @param now ms since the epoch
  */
@@ -34,10 +33,7 @@ export function openMessage(body: string, receives: number, now: number): Opened
   return { kind: "jobs", message };
 }
 
-/**
- * Whether a message can be received only once more before SQS moves it to the DLQ. If a job of such a message cannot run yet, the job is
- * sent in a new message, whose receives SQS counts from 0.
- */
+/** Says whether SQS moves a message to the DLQ after one more receive. A job of it that cannot run yet is sent in a new message. */
 export function isWorn(receives: number): boolean {
   return receives >= MOST_RECEIVES - 1;
 }

@@ -3,7 +3,7 @@ import type { TopicPolicy } from "../../core/policy.ts";
 import { requireTopic } from "../policy.ts";
 import type { Context } from "../ports.ts";
 
-/** The policy of a pull topic. Throws `unknown-topic`, `not-a-pull-topic`. */
+/** Answers the policy of a pull topic. Throws `unknown-topic`, `not-a-pull-topic`. */
 export function requirePullTopic(ctx: Context, topic: string): TopicPolicy {
   const policy = requireTopic(ctx, topic);
   if (policy.consumer === "pull") return policy;
@@ -13,19 +13,13 @@ export function requirePullTopic(ctx: Context, topic: string): TopicPolicy {
   );
 }
 
-/**
- * How long each try to put messages away may take, in ms. After a poll of 20 s the API's function has 9 s left, and claimed jobs that it
- * does not hand out by then lose an attempt.
- */
+/** How long each try to put messages away may take, in ms. It is short: docs/internals/decisions/claims.md. */
 const PATIENCE = 1000;
 
-/** Messages to put away, by their handles. `drop`: to delete. `hide`: to make invisible for `seconds`. */
+/** Handles of messages to delete (`drop`), or to make invisible for `seconds` (`hide`). */
 export type Away = { drop: string[]; hide: { handle: string; seconds: number }[] };
 
-/**
- * Deletes and hides messages of a pull topic before the call answers. A failure is only reported, and the call succeeds. SQS then delivers
- * the message again, and the call that receives it decides anew what to do with it.
- */
+/** Deletes and hides messages of a pull topic. A failure is only reported: SQS delivers the message again, and it is decided anew. */
 export async function putAway(ctx: Context, topic: string, { drop, hide }: Away): Promise<void> {
   const outcomes = await Promise.allSettled([
     ctx.queues.remove({ topic }, drop, PATIENCE),

@@ -22,10 +22,10 @@ import { giveClaimBack, type Held } from "./settle.ts";
 import { startedEvent } from "./started-event.ts";
 import { leaveUnknown, REPEAT_AFTER, type Verdict } from "./verdict.ts";
 
-/** How long a call with `waitSeconds: 0` receives again after void messages, in ms: due jobs may lie behind these messages. */
+/** How long a call receives again after void messages at least, in ms: due jobs may lie behind these messages. */
 const PAST_VOID = 1000;
 
-/** A job that a caller has received. The caller settles the job by its receipt until `leaseUntil`. Times are ms since the epoch. */
+/** A job that a caller has received, and settles by its receipt until `leaseUntil`. Times are ms since the epoch. */
 export type Pulled = {
   id: string;
   receipt: string;
@@ -38,10 +38,8 @@ export type Pulled = {
 
 /**
  * Hands out due jobs of a pull topic. Waits up to `waitSeconds` for the first job. Answers no job while the topic is paused.
- *
- * @param options `max`: 1 to 10 jobs. `waitSeconds`: 0 to 20. After void messages, a call receives again until `waitSeconds` are
- * over, and for a second at least. `signal`: aborted when nobody waits for the jobs any more. Then other callers get the jobs that still
- * come, and no attempt is counted.
+ * @param options `max`: 1 to 10 jobs. `waitSeconds`: 0 to 20. `signal`: aborted when nobody waits for the jobs any more. Then other
+ * callers get the jobs that still come, and no attempt is counted.
  * @throws `unknown-topic`, `not-a-pull-topic`, `unavailable`
  */
 export async function receive(
@@ -58,21 +56,19 @@ export async function receive(
   while (!signal?.aborted) {
     const waited = (ctx.clock() - started) / 1000;
     const waitSeconds = Math.max(Math.floor(options.waitSeconds - waited), 0);
-    // The claim asks for the pause too, and would park the jobs. This check spares these writes.
+    // The claim asks for the pause too. This check spares the writes that would park the jobs.
     if (await isPaused(ctx, topic)) {
       if (waitSeconds === 0) return [];
-      // The topic may be resumed meanwhile.
       await timers.wait(Math.min(waitSeconds * 1000, PAUSE_KNOWN_FOR));
       continue;
     }
     const messages = await receiveMessages(ctx, topic, policy, { ...options, waitSeconds });
     if (signal?.aborted) {
-      // These jobs are not claimed yet, so making their messages visible again gives them back.
+      // These jobs are not claimed yet, so visible messages give them back.
       await putAway(ctx, topic, { drop: [], hide: messages.map(({ handle }) => ({ handle, seconds: 0 })) });
       return [];
     }
     const pulled = await handOut(ctx, topic, messages, ttr, timers, signal);
-    // If only void messages came, jobs may lie behind them.
     if (pulled.length > 0 || messages.length === 0 || ctx.clock() - started >= patience) {
       return pulled;
     }
@@ -81,9 +77,8 @@ export async function receive(
 }
 
 /**
- * Receives messages. SQS delivers messages of a `millisecond` topic up to 1.2 s early, and the jobs of one call start together, when the
- * last of them is due. So a call receives only one message of such a topic. If the job in it is late, the topic has too few callers, and
- * the call receives more messages.
+ * Receives messages, of a `millisecond` topic only one: SQS delivers them up to 1.2 s early, and the jobs of one call start together, when
+ * the last of them is due. If the job of that message is late, the topic has too few callers, and the call receives more messages.
  */
 async function receiveMessages(
   ctx: Context,
@@ -106,18 +101,15 @@ async function receiveMessages(
   }
 }
 
-/** If the jobs of a `millisecond` topic are late by this time or more, the topic has too few callers: ms. */
+/** A `millisecond` topic whose job is late by this time or more has too few callers: ms. */
 const BEHIND = 200;
-/**
- * How long a call waits for its other verdicts, after its first claim is known: ms. It is longer than `BATCH_PATIENCE`, for which
- * throttled claims are tried again.
- */
+/** How long a call waits for its other verdicts, after its first claim is known: ms. Longer than throttled claims are tried again. */
 const HAND_OUT_WITHIN = BATCH_PATIENCE + 500;
 
 /** A job that has come, and the message that carries it alone. */
 type Carried = { readonly received: Received; readonly message: Message; readonly job: MessageJob };
 
-/** Claims the jobs of messages, and answers the jobs that were claimed. Deletes or hides the other messages. */
+/** Claims the jobs of messages, and answers the claimed jobs. Deletes or hides the other messages. */
 async function handOut(
   ctx: Context,
   topic: string,
@@ -134,7 +126,7 @@ async function handOut(
   for (let ahead = latest - ctx.clock(); ahead > 0; ahead = latest - ctx.clock()) await timers.wait(ahead);
 
   const pulled: Pulled[] = [];
-  // The lease is counted from before the claim. So if the claim takes longer than the lease, the check below finds that.
+  // The lease counts from before the claim, so the check below finds a claim that took longer than the lease.
   const leaseEnd = ctx.clock() + ttr;
   const unique = newestRevisions(due);
   for (const carried of due) if (!unique.includes(carried)) away.drop.push(carried.received.handle);
@@ -143,8 +135,7 @@ async function handOut(
   const claimed: Held[] = [];
   const started: MessageJob[] = [];
   const jobs = tracked.map(({ job }) => job);
-  // Errors that kept this call from knowing whether jobs may run. The messages of these jobs are hidden for a few seconds only: by default
-  // they would stay hidden for the topic's `ttr`, which may be hours.
+  // After an error the messages are hidden for a few seconds only: by default they would stay hidden for the topic's `ttr`, maybe hours.
   const failures: unknown[] = [];
   const verdicts = await claimSoon(ctx, topic, jobs, leaseEnd, timers).catch((error: unknown) => {
     failures.push(error);
@@ -158,7 +149,7 @@ async function handOut(
       started.push(verdict.job);
       pulled.push(pulledOf(verdict.job, received, leaseEnd, { token }));
     } else if (verdict?.verdict === "left") {
-      // SQS counts each delivery as a receive, also while another run holds the job. A new message begins with 0 receives.
+      // SQS counts the receives also while another run holds the job. A new message begins with 0 receives.
       if (isWorn(received.receives) && (await sendAlone(ctx, message))) away.drop.push(received.handle);
       else hideFor(away, received, verdict.until + CLOCK_MARGIN - ctx.clock());
     } else away.drop.push(received.handle);
@@ -171,7 +162,7 @@ async function handOut(
     }
   }
   await putAway(ctx, topic, away);
-  // No job starts after its lease has ended, or without a caller. The claim and `putAway` may have used up the lease.
+  // The claim and `putAway` may have used up the lease.
   const isOver = ctx.clock() >= leaseEnd;
   if (isOver || signal?.aborted) {
     await inParallel(claimed, 8, (held) => giveBackUnreceived(ctx, held));
@@ -189,10 +180,7 @@ function hideFor({ hide }: Away, { handle }: Received, ms: number): void {
   hide.push({ handle, seconds: hideSecondsOf(ms) });
 }
 
-/**
- * Opens messages. Answers the jobs that are due or will be due in less than 2 s (`HELD_BY_CONSUMER`). Adds the other messages to `away`,
- * except for foreign ones: these stay as they are.
- */
+/** Opens messages, and answers the jobs to claim. Adds the other messages to `away`, but not foreign ones: these stay as they are. */
 async function openAll(
   ctx: Context,
   topic: string,
@@ -214,7 +202,7 @@ async function openAll(
     if (opened.kind === "dead-letter") letters.push({ received, message });
     else if (!job) away.drop.push(received.handle);
     else if (others.length > 0) {
-      // The message was packed for the consumer that the topic had before. A pull settles each job by its own message.
+      // Packed for the consumer that the topic had before. A pull settles each job by its own message.
       if (await sendAlone(ctx, message)) away.drop.push(received.handle);
       else hideFor(away, received, REPEAT_AFTER);
     } else if (opened.kind === "early") hideFor(away, received, opened.hideFor);
@@ -230,8 +218,7 @@ async function openAll(
 
 /**
  * Claims jobs, and answers the verdicts by the jobs' ids. Once a first job is claimed, or all claims are answered, the call waits only
- * `HAND_OUT_WITHIN` for the other verdicts. A verdict may need the settle of a crashed run or a new message, and DynamoDB or SQS may hang.
- * A job whose verdict comes too late is left. If its claim succeeds later, the claim is given back.
+ * `HAND_OUT_WITHIN` for the other verdicts. A job whose verdict comes later is left, and its claim is given back if it still succeeds.
  */
 async function claimSoon(
   ctx: Context,

@@ -9,12 +9,9 @@ import { readHomes, readHomesApart } from "../store/read-job.ts";
 import { unreadableError } from "../store/unreadable.ts";
 
 /**
- * Redrives the jobs of a dead letter that lies in a ready queue: somebody has used SQS's own redrive, and wants the job to run again. A job
- * that is no longer dead is left alone.
- *
- * Answers whether the letter may be deleted. The letter stays if its job is not recorded as dead yet, if the job is unreadable, or if a
- * read or a write fails. A write also counts as failed if it takes longer than the jobs of other messages may wait
- * (`BATCH_PATIENCE`).
+ * Redrives the jobs of a dead letter that SQS's own redrive has brought into a ready queue. Leaves alone a job that is no longer dead.
+ * Answers whether the letter may be deleted: not if its job is not recorded as dead yet or is unreadable, or if a read or a write fails. A
+ * write has only `BATCH_PATIENCE`, because the jobs of other messages wait.
  */
 export async function redriveEnvelope(ctx: Context, message: Message): Promise<boolean> {
   try {
@@ -24,7 +21,7 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
       if (read.is === "unreadable") throw unreadableError(read.home);
       if (read.is === "nothing" || read.value.revision !== job.revision) continue;
       const home = read.value;
-      // The process that sent the letter has not recorded the job as dead yet. Without the letter nobody would redrive the job afterwards.
+      // The job is not recorded as dead yet. Without the letter nobody would redrive it afterwards.
       if (!isFinished(home)) return false;
       if (home.state !== "dead") continue;
       const redriven = await redriveJob(ctx, home, ctx.clock(), { patience: BATCH_PATIENCE });
@@ -40,8 +37,8 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
 }
 
 /**
- * Sends the letter of a dead job to its DLQ once more, because the job was not redriven: its key names another job by now. Sends nothing if
- * the job is no longer dead. Answers whether the old letter may be deleted.
+ * Sends the letter of a job to its DLQ once more, if the job is still dead: its key names another job by now, so it was not redriven.
+ * Answers whether the old letter may be deleted.
  */
 async function putBack(ctx: Context, home: Home): Promise<boolean> {
   const [now] = await readHomes(ctx, [home.id]);

@@ -21,7 +21,6 @@ import { reportUnreadable } from "../store/unreadable.ts";
 import { giveClaimBack, settleCrash } from "./settle.ts";
 import { dropJob, REPEAT_AFTER, type Verdict } from "./verdict.ts";
 
-/** What is to be done about refused claims. */
 export type Refused = {
   /** Jobs to be claimed in the revision that their homes have now, although their messages are void. */
   readonly renewable: readonly MessageJob[];
@@ -31,7 +30,6 @@ export type Refused = {
 
 /**
  * Reads jobs whose claims were refused, and gives the jobs their verdicts.
- *
  * @param tokens of the claims, by the jobs' ids
  * @param take called with each job that was claimed although the answer was lost
  * @param canRenew whether a void message may claim its job in the revision that the home has now
@@ -55,21 +53,20 @@ export async function readRefused(
     // The job gets no verdict here, so its message comes again soon.
     if (read.is === "unknown") continue;
     if (read.is === "unreadable") {
-      // A newer version of the code takes care of the job. This message is kept in case no process of that version comes back. The later
-      // the job is, the longer its message waits.
+      // A newer version takes care of the job. The message is kept in case no process of that version comes back. The later the job is,
+      // the longer its message waits.
       const late = Math.min(Math.max(now - startOf(job), REPEAT_AFTER), UNREADABLE_WAIT.longest);
       verdicts.set(job.id, { verdict: "left", until: now + late });
       unreadable.push(read.home);
       continue;
     }
-    // An untracked job may have no home either. But its message says that it is untracked, and nobody claims it.
+    // No untracked job comes here, because nobody claims it.
     if (read.is === "nothing") {
       drop(job, "gone");
       continue;
     }
     const home = read.value;
     // rule: claim-knows-its-own-token
-    // DynamoDB has applied this claim, and its answer was lost.
     if (home.state === "running" && home.token === tokens.get(job.id)) take(job);
     else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
     else if (home.revision !== job.revision && !isOfVoidMessage(home)) {
@@ -85,15 +82,14 @@ export async function readRefused(
     }
     // rule: claim-settles-a-crashed-run
     else if (home.state === "running") crashed.push({ job, home });
-    // The job was given another start since this message was sent, and that start decides whether the job is too late. The process that
-    // gave the start also sends a message with it.
+    // The job was given another start since this message was sent, and the process that gave it also sends a message.
     else if (heldUntilOf(job) !== home.heldUntil) drop(job, "moved");
   }
   reportUnreadable(ctx, "claiming jobs", unreadable);
   return { renewable, crashed };
 }
 
-/** Settles crashed runs as failed attempts. */
+/** Settles crashed runs. A failure is only reported: the message comes again. */
 export async function settleCrashes(
   ctx: Context,
   topic: string,
@@ -110,10 +106,7 @@ export async function settleCrashes(
   });
 }
 
-/**
- * Looks at claims for which DynamoDB gave no answer. A claim that was applied is given back, and no attempt is counted: the consumer has
- * gone on to other jobs.
- */
+/** Looks at claims for which DynamoDB gave no answer. Gives applied claims back: the consumer has gone on to other jobs. */
 export async function giveBackUnknown(
   ctx: Context,
   topic: string,
@@ -131,18 +124,12 @@ export async function giveBackUnknown(
   await Promise.all([settleCrashes(ctx, topic, refused, verdicts), giveBack]);
 }
 
-/**
- * Whether a void message has claimed this running job. The message stays until the run has ended, because SQS may have refused every newer
- * message of the job.
- */
+/** Says whether a void message has claimed this running job. It stays until the run ends: SQS may have refused all newer messages. */
 function isOfVoidMessage({ state, sentAt, postponeUntil }: Home): boolean {
   return state === "running" && sentAt === undefined && postponeUntil !== undefined;
 }
 
-/**
- * Whether a job may no longer be postponed, because its bound has passed, and may start now: its window is open, and its topic's limit, if
- * there is one, has given it this start.
- */
+/** Says whether a job's postpone bound has passed, and the topic's window and limit let it start now. */
 function isDueByBound(ctx: Context, home: Home): boolean {
   const now = ctx.clock();
   const isDue = home.state === "scheduled" && isBeyondBound(home, now) && startsAt(home) <= now;
@@ -151,7 +138,7 @@ function isDueByBound(ctx: Context, home: Home): boolean {
   );
 }
 
-/** Makes the entry that a message would have for this job, without the time of sending. `undefined`: this code could not read the entry. */
+/** Makes the entry of a message for this job, without the time of sending. `undefined`: this code could not read the entry. */
 function messageJobOf(home: Home): MessageJob | undefined {
   return parseMessage(messageText(home.topic, home.group, [jobText(home)]))?.jobs[0];
 }

@@ -10,10 +10,9 @@ import { readHomesApart } from "../store/read-job.ts";
 const HIDE_SECONDS = 30;
 
 /**
- * Deletes the letters of jobs that are no longer dead, so that a DLQ's depth is the number of its dead jobs. Each call looks at a bounded
- * number of letters of each DLQ. The DLQ of an untracked topic is left alone, because its dead jobs are stored in their letters only.
- *
- * @param until the time from which on no more letters are received: ms since the epoch
+ * Deletes the letters of jobs that are no longer dead, so that a DLQ's depth is the number of its dead jobs. The DLQ of an untracked topic
+ * is left alone, because its dead jobs are stored in their letters only.
+ * @param until from then on no more letters are received: ms since the epoch
  */
 export async function removeDeadLetters(ctx: Context, until: number): Promise<void> {
   await inParallel(Object.keys(ctx.policy.topics), 8, async (topic) => {
@@ -61,10 +60,8 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
 }
 
 /**
- * Whether one of a letter's jobs allows that the letter is deleted. A letter is sent before its job's home says that the job is dead, so
- * the letter of a job that still waits or runs stays. An envelope (`dead`) is sent only for a job that has a home: if the home is gone,
- * the job is over. If the job of any other letter has no home, the letter may be all that is left of a job that was filed while its topic
- * was untracked.
+ * Says whether a letter's job allows that the letter is deleted. An envelope (`dead`) is sent only for a job that has a home, so the job is
+ * over if the home is gone. Any other letter without a home may be all that is left of a job that was filed while its topic was untracked.
  */
 function isOver({ dead }: Message, job: MessageJob, read: HomeRead): boolean {
   if (read.is === "unknown" || read.is === "unreadable") return false;

@@ -15,9 +15,7 @@ import { extendUntracked, settleUntrackedPull } from "./settle-untracked.ts";
 const EXTEND_TRIES = 5;
 
 /**
- * Ends a pulled job's run: done, failed or buried. Idempotent: the same call with the same receipt answers the same. Answers `undefined`
- * for an untracked job, because its run is not recorded in a home.
- *
+ * Ends a pulled job's run. A repeat with the same receipt answers the same. Answers `undefined` for an untracked job: it has no home.
  * @param text the receipt that `receive` answered
  * @throws `unknown-topic`, `not-a-pull-topic`, `bad-request`, `job-not-found`, `claim-lost`, `untracked-topic`, `unavailable`
  */
@@ -45,8 +43,8 @@ export async function settlePulled(
 }
 
 /**
- * Prolongs a pulled job's lease to `ms` from now, 12 h from its claim at most. The lease is written first, and then the message is hidden
- * for as long. Answers the job, unless it is untracked, and the lease's end in ms since the epoch. Throws the errors of `settlePulled`.
+ * Prolongs a pulled job's lease to `ms` from now, 12 h from its claim at most, and then hides the message for as long. `leaseUntil` is ms
+ * since the epoch. Throws the errors of `settlePulled`.
  */
 export async function extend(
   ctx: Context,
@@ -71,7 +69,7 @@ export async function extend(
   throw new MinutehandError("unavailable", `other calls keep changing job ${held.id}; repeat the call`);
 }
 
-/** Reads a receipt that a caller sends. `held`: the claim of a tracked job; an untracked job has none. */
+/** Reads a receipt that a caller sends. An untracked job has no claim (`held`). */
 function readReceipt(
   ctx: Context,
   topic: string,
@@ -87,7 +85,7 @@ function readReceipt(
   return { receipt, held: undefined };
 }
 
-/** The error for a caller whose receipt belongs to a tracked job of another topic. */
+/** Makes the error for a receipt of a tracked job of another topic. */
 function ofAnotherTopic(ctx: Context, topic: string, id: string): MinutehandError {
   return policyOf(ctx, topic).tracking === "none" ? claimLost(id) : notFound(id);
 }

@@ -18,9 +18,8 @@ import { resend } from "../send/resend.ts";
 import { claimLost, type Ending, type Settled } from "./settle.ts";
 
 /**
- * Ends the run of an untracked job that a Lambda function ran. The job's message may carry other jobs, which must not run again. So a job
- * that runs again is sent in a message of its own. A job without attempts left is sent to the DLQ, with its attempts counted from 1 again.
- *
+ * Ends the run of an untracked job that a Lambda function ran. A job that runs again is sent in a message of its own, because its message
+ * may carry other jobs. A job without attempts left is sent to the DLQ, with its attempts counted from 1 again.
  * @param endedAt when the run ended, ms since the epoch: the wait until the next run counts from then
  * @throws `unavailable` if SQS does not take the new message
  */
@@ -56,7 +55,7 @@ export async function settleUntracked(
   return "settled";
 }
 
-/** Whether a job is dead after a run with this ending. */
+/** Says whether a job is dead after a run with this ending. */
 export function isLastRun(
   ctx: Context,
   topic: string,
@@ -80,9 +79,7 @@ async function runAgain(
 }
 
 /**
- * Ends the run of a pulled untracked job by its message, which carries this job alone. If the job is done, the message is deleted.
- * Otherwise the message is hidden until the job's next run. SQS's receive count counts the runs.
- *
+ * Ends the run of a pulled untracked job: deletes its message, or hides it until the next run. SQS's receive count counts the runs.
  * @throws `untracked-topic` for `buried`, `bad-request` if `retryAfter` is longer than SQS can hide the message, `claim-lost`
  */
 export async function settleUntrackedPull(
@@ -108,8 +105,8 @@ export async function settleUntrackedPull(
 }
 
 /**
- * Prolongs the run of an untracked job until `ms` from now, or for as long as SQS can hide its message if that is shorter. Answers the time
- * at which the run now ends, in ms since the epoch. Throws `claim-lost`.
+ * Prolongs the run of an untracked job to `ms` from now, or for as long as SQS can hide its message. Answers the new end of the run, in ms
+ * since the epoch. Throws `claim-lost`.
  */
 export async function extendUntracked(
   ctx: Context,
@@ -128,8 +125,8 @@ function hideUntracked(ctx: Context, topic: string, { handle }: Receipt, ms: num
 }
 
 /**
- * For how many ms more SQS can hide an untracked job's message. SQS hides a message for 12 h after its receive at most. It refuses a longer
- * time, and leaves the message as it is. Throws `claim-lost` if less than `VISIBILITY_MARGIN` of these 12 h is left.
+ * Answers for how many ms more SQS can hide a message: at most 12 h after its receive. It refuses a longer time, and leaves the message as it
+ * is. Throws `claim-lost` if less than `VISIBILITY_MARGIN` of these 12 h is left.
  */
 function hidableMs({ id, receivedAt }: Receipt, now: number): number {
   // Receipts of earlier versions do not say when the message was received.

@@ -15,27 +15,24 @@ import { releaseKey } from "../store/keys.ts";
 import { readReadableHomes } from "../store/read-job.ts";
 import { die } from "./die.ts";
 
-/** The claim of a run: what its settle needs to know. */
+/** What the settle of a run must know of its claim. */
 export type Held = { id: string; topic: string; token: string; attempt: number; key?: string };
 
 /** How a run ended. Durations are ms. */
 export type Ending =
   | { end: "done" }
-  /**
-   * `retryAfter` replaces the backoff. `notBefore` replaces a shorter backoff. `verb` names the call of a pull: a repeat of this call
-   * answers the same.
-   */
+  /** `retryAfter` replaces the backoff, `notBefore` a shorter backoff. `verb`: the call of a pull, whose repeat answers the same. */
   | { end: "failed"; error: string; retryAfter?: number; notBefore?: number; verb?: string }
-  /** The handler asked for another run. This run is no failure, and does not count as an attempt. */
+  /** The handler asked for another run. This one does not count as an attempt. */
   | { end: "retry-in"; wait: number }
   | { end: "buried"; error: string; verb?: string };
 
-/** `lost`: the job no longer has this claim, because its lease ended or another settle came first. This call has changed nothing. */
+/** `lost`: the lease ended or another settle came first, and this call has changed nothing. */
 export type Settled = "settled" | "lost";
 
 /**
- * Records runs that succeeded, in one batch. An `Error` means that the outcome is unknown: call again. An update that DynamoDB throttles is
- * given up after `BATCH_PATIENCE`, and at `by` at the latest, because other settles wait behind this batch.
+ * Records runs that succeeded, in one batch. An `Error`: the outcome is unknown, so call again. A throttled update is given up after
+ * `BATCH_PATIENCE`, and at `by` at the latest (ms since the epoch), because other settles wait behind this batch.
  */
 export async function settleDone(
   ctx: Context,
@@ -61,7 +58,7 @@ export async function settleDone(
     const outcome = outcomes[i];
     if (outcome instanceof Error) return outcome;
     const home = found.get(run.id);
-    // If the job is done with this run's token, DynamoDB has applied this settle, and its answer was lost.
+    // If the job is done with this run's token, only the answer to this settle was lost.
     if (outcome === "refused" && !(home?.state === "done" && home.token === run.token)) return "lost";
     await releaseKey(ctx, run, end.expiresAt, patience());
     ctx.report({ type: "done", topic: run.topic, id: run.id, attempt: run.attempt });
@@ -69,7 +66,7 @@ export async function settleDone(
   });
 }
 
-/** Records a run that did not succeed. The job runs again after its backoff or the wait that was asked for, or it is dead or cancelled. */
+/** Records a run that did not succeed. The job runs again, is dead, or is cancelled. */
 export async function settleOtherwise(
   ctx: Context,
   held: Held,
@@ -102,15 +99,12 @@ export async function settleOtherwise(
   });
 }
 
-/** Gives back a claimed job that was not started: the job waits again at once, and no attempt is counted. */
+/** Gives back a claimed job that was not started. It waits again at once, and no attempt is counted. */
 export function giveClaimBack(ctx: Context, held: Held): Promise<Settled> {
   return settleOtherwise(ctx, held, { end: "retry-in", wait: 0 });
 }
 
-/**
- * Records a run whose lease has ended as a failed attempt, unless another process has settled the run. The job gets a new revision, and no
- * claim replaces another claim. So no attempt runs twice.
- */
+/** Records a run whose lease has ended as a failed attempt. No claim replaces another, and the revision changes: no attempt runs twice. */
 export async function settleCrash(ctx: Context, home: HomeIn<"running">): Promise<Settled> {
   return failAttempt(ctx, home, { error: crashOf(home), isCrash: true });
 }
@@ -145,7 +139,6 @@ async function failAttempt(
   });
 }
 
-/** A run that did not succeed. */
 type Unfinished = {
   /** The job's home as it was read. */
   home: HomeIn<"running">;
@@ -154,13 +147,12 @@ type Unfinished = {
   /** Why the run failed. Absent if its handler asked for another run. */
   says?: { lastError: string; settledBy?: string };
 };
-/** What became of a run: it is settled, or its home has changed and is answered as it is now. `undefined`: no home can be read. */
+/** The run is settled, or its home has changed and is answered as it is now. `undefined`: no home can be read. */
 type Ended = "settled" | Home | undefined;
 
 /**
- * Ends a run by `unlessCancelled`. If an event has cancelled the job while it ran, cancels the job instead. Between the read and the write
- * of the home, an event may cancel the job, or a call or an event may keep the job (`onDuplicate`) and so take the cancel back. Then the
- * write is refused, and this function tries again with the changed home.
+ * Ends a run by `unlessCancelled`. If an event has cancelled the job while it ran, cancels the job instead. If an event cancels the job, or
+ * the cancel is taken back (`onDuplicate`), between the read and the write of the home, this function tries again.
  */
 async function endRun(
   ctx: Context,
@@ -179,7 +171,6 @@ async function endRun(
   }
 }
 
-/** Says whether a home has the claim with which it was read. */
 function isSameRun({ home, also = [] }: Unfinished, now: Home): now is HomeIn<"running"> {
   return (["state", "token", ...also] as const).every((name) => now[name] === home[name]);
 }
@@ -194,7 +185,6 @@ async function dieOf(
   return (await readReadableHomes(ctx, [home.id], "settling a job"))[0];
 }
 
-/** Cancels a job whose run did not succeed, instead of running the job again. */
 async function cancelRun(ctx: Context, { home, also = [], says }: Unfinished): Promise<Ended> {
   const now = ctx.clock();
   const remove = says ? [] : ["lastError"];
@@ -208,7 +198,7 @@ async function cancelRun(ctx: Context, { home, also = [], says }: Unfinished): P
   return "settled";
 }
 
-/** The error for a caller whose receipt no longer holds the claim of its job. */
+/** Makes the error for a receipt that no longer holds the claim of its job. */
 export function claimLost(id: string): MinutehandError {
   return new MinutehandError(
     "claim-lost",
