@@ -1,12 +1,9 @@
-import { ONCE_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
-import { type Begun, begunKey, ITEM_VERSION, ttl } from "../../core/items.ts";
+import { type Begun, begunKey } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
 import type { CallMark } from "../../core/once.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
 import type { Context } from "../ports.ts";
-import { requireReadable } from "../store/unreadable.ts";
-import { differentRequest } from "./calls.ts";
+import { noteOfCall } from "./calls.ts";
 
 export type BulkAction = "cancel" | "move" | "run" | "redrive";
 
@@ -64,38 +61,11 @@ export async function beginRepeatableBulk(
   call: CallMark,
   bulk: Bulk,
 ): Promise<Bulk> {
-  const key = begunKey(topic, call.key);
-  const { id, startedAt, from, to, nextAt } = bulk;
-  const noted = {
-    request: call.request,
+  const { id, position: _, ...begun } = bulk;
+  const note = await noteOfCall<Begun>(ctx, begunKey(topic, call.key), call, async () => ({
     bulk: id,
-    startedAt,
-    from,
-    to,
-    nextAt,
-    expiresAt: ttl(startedAt + ONCE_AFTER),
-  };
-  const by = ctx.clock() + WRITER_DEADLINE;
-  const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION, ...noted }], by);
-  if (outcome instanceof Error) throw outcome;
-  if (outcome === "inserted") return bulk;
-  const [read] = (await ctx.pool.read([key])) as [Begun | undefined];
-  const begun = requireReadable(read, "the beginning of this bulk");
-  // TTL deletes days late, so an old note may still be there. It is replaced.
-  if (!begun || begun.expiresAt * 1000 <= startedAt) {
-    const expect = { expiresAt: begun?.expiresAt };
-    const changed = await ctx.pool.change({ key, expect, set: noted }, by);
-    if (!changed.changed)
-      throw new MinutehandError("unavailable", "another call began the same bulk at the same time");
-    return bulk;
-  }
-  if (begun.request !== call.request) throw differentRequest({});
-  return {
-    id: begun.bulk,
-    startedAt: begun.startedAt,
-    from: begun.from,
-    to: begun.to,
-    nextAt: begun.nextAt,
-    position: beforeTime(begun.from),
-  };
+    ...begun,
+  }));
+  const { startedAt, from, to, nextAt } = note;
+  return { id: note.bulk, startedAt, from, to, nextAt, position: beforeTime(from) };
 }

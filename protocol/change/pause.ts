@@ -111,17 +111,19 @@ async function changePause(
     if (!change) return found && !isPauseOver(found) ? found : undefined;
     // Listed before it is paused: if a deploy removes the topic, ticks know of its pause by this list alone.
     await listPaused(ctx, topic, by);
+    let isWritten: boolean;
     if (found) {
       const { state, changedAt, rate, expiresAt } = found;
-      await ctx.pool.change({ key, expect: { state, changedAt, rate, expiresAt }, ...change }, by);
+      const expect = { state, changedAt, rate, expiresAt };
+      isWritten = (await ctx.pool.change({ key, expect, ...change }, by)).changed;
     } else {
       const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION, ...change.set } as Pause], by);
       if (outcome instanceof Error) throw outcome;
+      isWritten = outcome === "inserted";
     }
     // The next round reads the pause again, whether the write was done or refused.
     expireKnownPause(ctx, topic);
-    const type = change.set.state === "paused" ? "paused" : "resumed";
-    ctx.report({ type, topic });
+    if (isWritten) ctx.report({ type: change.set.state === "paused" ? "paused" : "resumed", topic });
   }
   throw new MinutehandError(
     "unavailable",

@@ -1,15 +1,6 @@
-import { ONCE_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
+import { WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import {
-  type Chosen,
-  chosenKey,
-  deadKey,
-  type Head,
-  type Home,
-  ITEM_VERSION,
-  type Key,
-  ttl,
-} from "../../core/items.ts";
+import { type Chosen, chosenKey, deadKey, type Head, type Home } from "../../core/items.ts";
 import { type CallMark, withCall } from "../../core/once.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
@@ -18,8 +9,8 @@ import type { Context } from "../ports.ts";
 import { deadJobs } from "../read/dead-jobs.ts";
 import { readHeads, readReadableHomes } from "../store/read-job.ts";
 import { selectRedrivable, writeToReclaimKey } from "../store/reclaim-keys.ts";
-import { reportUnreadable, requireReadable, unreadableError } from "../store/unreadable.ts";
-import { differentRequest, isKnownCall } from "./calls.ts";
+import { reportUnreadable, unreadableError } from "../store/unreadable.ts";
+import { isKnownCall, noteOfCall } from "./calls.ts";
 import { move } from "./move.ts";
 import { startsAtRate } from "./starts-at-rate.ts";
 
@@ -147,49 +138,10 @@ async function oldestHomes(
   call: CallMark | undefined,
 ): Promise<Head[]> {
   if (!call) return deadHomes(ctx, topic, max);
-  const key = chosenKey(topic, call.key);
-  const before = await readChosen(ctx, key);
-  const now = ctx.clock();
-  if (before && !isForgotten(before, now)) return homesOf(ctx, before, call);
-  const homes = await deadHomes(ctx, topic, max);
-  const ids = homes.map(({ id }) => id).join("\n");
-  const chosen = { ids, request: call.request, expiresAt: ttl(now + ONCE_AFTER) };
-  const isNoted = await noteChosen(ctx, key, chosen, before, now + WRITER_DEADLINE);
-  // A choice that is noted already holds: of this try, if the answer was lost, or of another try, which may have chosen other jobs.
-  const noted = isNoted ? undefined : await readChosen(ctx, key);
-  return noted ? homesOf(ctx, noted, call) : homes;
-}
-
-/** Notes the jobs that a call has chosen, and answers whether they were noted. `before`: the expired choice that is replaced. */
-async function noteChosen(
-  ctx: Context,
-  key: Key,
-  chosen: Pick<Chosen, "ids" | "request" | "expiresAt">,
-  before: Chosen | undefined,
-  by: number,
-): Promise<boolean> {
-  if (before)
-    return (await ctx.pool.change({ key, expect: { expiresAt: before.expiresAt }, set: chosen }, by)).changed;
-  const [outcome] = await ctx.pool.insert([{ ...key, v: ITEM_VERSION, ...chosen }], by);
-  if (outcome instanceof Error) throw outcome;
-  return outcome === "inserted";
-}
-
-/** Says whether a noted choice is over. TTL may delete it up to two days late. */
-function isForgotten({ expiresAt }: Chosen, now: number): boolean {
-  return expiresAt * 1000 <= now;
-}
-
-async function readChosen(ctx: Context, key: Key): Promise<Chosen | undefined> {
-  const [read] = (await ctx.pool.read([key])) as [Chosen | undefined];
-  return requireReadable(read, "the list of jobs that this call chose before");
-}
-
-/** Answers the jobs of a noted choice, without jobs that are unreadable or no longer stored. */
-async function homesOf(ctx: Context, chosen: Chosen, { request }: CallMark): Promise<Head[]> {
-  if (chosen.request !== request) throw differentRequest({});
-  const ids = chosen.ids === "" ? [] : chosen.ids.split("\n");
-  const homes = await readHeads(ctx, ids);
+  const { ids } = await noteOfCall<Chosen>(ctx, chosenKey(topic, call.key), call, async () => {
+    return { ids: (await deadHomes(ctx, topic, max)).map(({ id }) => id).join("\n") };
+  });
+  const homes = await readHeads(ctx, ids === "" ? [] : ids.split("\n"));
   reportUnreadable(ctx, "redriving jobs", homes.filter(isUnreadable));
   return homes.filter((home) => home !== undefined && !isUnreadable(home));
 }

@@ -167,6 +167,14 @@ describe("a paused topic's jobs", () => {
     expect(await runFor(world, HOUR)).toHaveLength(1);
   });
 
+  test("are held by one pause if two calls pause the topic at the same moment, and one of them is reported", async () => {
+    const world = createWorld();
+    await Promise.all([pauseTopic(world.ctx, "orders"), pauseTopic(world.ctx, "orders")]);
+    expect(world.events.filter(({ type }) => type === "paused")).toHaveLength(1);
+    await world.file({ delay: 0 });
+    expect(await consume(world, "orders")).toEqual([]);
+  });
+
   test("are held, after five seconds, by consumers that did not know the pause", async () => {
     const world = createWorld();
     await world.file({ delay: 0 });
