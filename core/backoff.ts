@@ -14,7 +14,7 @@ export type BackoffSetting<Duration> =
       readonly jitter: number;
     };
 
-/** A topic's backoff with its durations in seconds, as functions read it. */
+/** In seconds. */
 export type Backoff = BackoffSetting<number>;
 
 const MINUTE_S = 60;
@@ -46,13 +46,12 @@ export function backoffMs(backoff: Backoff, attempt: number, random: number): nu
   return Math.round(full * (1 - jitter * random) * 1000);
 }
 
-/** The shortest and the longest `crashSpread`, in ms. */
+/** In ms. */
 const CRASH_SPREAD = { least: 5_000, most: 60_000 };
 
 /**
- * Answers the longest random time, in ms, that is added to the backoff `wait` of a crashed job. One job may have killed the process
- * of all jobs of its invocation. Without the random time they would all wait for the same second, share a message, and crash
- * together again.
+ * Answers the longest random time, in ms, that is added to the backoff `wait` of a crashed job. Without it, jobs that crashed together
+ * would share a message, and crash together again.
  */
 export function crashSpread(wait: number): number {
   return Math.min(Math.max(wait / 2, CRASH_SPREAD.least), CRASH_SPREAD.most);
@@ -60,10 +59,7 @@ export function crashSpread(wait: number): number {
 
 const ATTEMPTS_WITHOUT_WAITS = 10;
 
-/**
- * Answers how often a job runs if its topic sets no `maxAttempts`: once, and once more after each of the `waits`, but at most
- * `MOST_ATTEMPTS` times. With exponential backoff: `ATTEMPTS_WITHOUT_WAITS` times.
- */
+/** Answers how often a job runs if its topic sets no `maxAttempts`: once, and once more after each of the `waits`. */
 export function attemptsOf(backoff: Backoff): number {
   return "waits" in backoff ? Math.min(backoff.waits.length + 1, MOST_ATTEMPTS) : ATTEMPTS_WITHOUT_WAITS;
 }

@@ -1,7 +1,6 @@
 import { LONGEST_DELAY } from "./constants.ts";
 import { UNTRACKED_JOBS } from "./errors.ts";
 
-/** One rule about one value. `rule` says what the value must be, and `allowed` says which values are allowed. */
 export type Check = {
   readonly holds: boolean;
   readonly rule: string;
@@ -9,7 +8,7 @@ export type Check = {
   readonly allowed: string;
 };
 
-/** The longest delay and the longest wait, in seconds. */
+/** Of a delay too, in seconds. */
 export const LONGEST_WAIT_S = LONGEST_DELAY / 1000;
 
 /** Answers one line for each broken rule. `shown` converts a value to text. */
@@ -56,7 +55,6 @@ export function onlyFor(whom: string, fits: boolean, at: string, value: unknown)
   };
 }
 
-/** Makes the rule that an untracked topic does not have a setting. `at`: the setting's path. */
 export function trackedOnly(at: string, value: unknown, tracking: string | undefined): Check {
   const holds = value === undefined || tracking !== "none";
   return {

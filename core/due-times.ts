@@ -20,7 +20,6 @@ export function dueTimesText(times: readonly (number | undefined)[]): string {
   return [Number.isFinite(earliest) ? earliest.toString(BASE) : NONE, ...texts].join(SEPARATOR);
 }
 
-/** Reads due times that `dueTimesText` has written. */
 export function dueTimesOf(text: string): (number | undefined)[] {
   const [earliest = NONE, ...runs] = text.split(SEPARATOR);
   return runs.flatMap((run) => {

@@ -7,11 +7,7 @@ const NOT_XML = /[\ufffe\uffff]/g;
 
 /** Converts a value to JSON text that SQS accepts: characters that SQS refuses are escaped. A JSON reader gets the same value. */
 export function toJson(value: unknown): string {
-  return escapeForSqs(JSON.stringify(value));
-}
-
-function escapeForSqs(json: string): string {
-  return json.replace(NOT_XML, (char) => `\\u${char.charCodeAt(0).toString(16)}`);
+  return JSON.stringify(value).replace(NOT_XML, (char) => `\\u${char.charCodeAt(0).toString(16)}`);
 }
 
 /**
@@ -30,13 +26,10 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
-/** The tokens that `checkTokens` reads: strings, numbers, brackets, braces and commas. */
+/** Strings, numbers, brackets, braces and commas. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[[\]{},]/g;
 
-/**
- * An object or list that is not closed yet. `at`: the name or index that is being read. `names`: the names that were read in an
- * object so far.
- */
+/** An object or list that is not closed yet. `at`: the name or index that is being read. `names`: the names of an object so far. */
 type Open = { at: string | number; names?: Set<string>; isName: boolean };
 
 /** Throws if parsing would alter a number or lose a name of this JSON text. */
@@ -68,14 +61,12 @@ function readName(open: readonly Open[], inner: Open, names: Set<string>, token:
   inner.isName = false;
 }
 
-/**
- * Says whether a double surely holds a number: it has at most 15 significant digits, and no exponent. Other numbers need `isExact`.
- */
+/** Says whether a double surely holds a number: at most 15 significant digits, no exponent. Other numbers need `isExact`. */
 function isPlain(token: string): boolean {
   return token.length <= 15 && !/^-0|[eE]/.test(token);
 }
 
-/** How many bytes of a path an error shows. The path may be as long as the request. */
+/** In bytes. A path may be as long as the request. */
 const PATH_SHOWN = 120;
 
 function alteredError(open: readonly Open[], rule: string): MinutehandError {

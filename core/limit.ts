@@ -7,17 +7,13 @@ export type Period = { readonly ms: number; readonly starts: number };
 /** When a job wants to start, and the last moment at which it can use a start: ms since the epoch. */
 export type Wanted = { readonly start: number; readonly last: number };
 
-/**
- * Converts `maxPerSecond` to whole numbers, never to a higher rate: a number of starts in one second, or one start in a number of
- * seconds.
- */
+/** Converts `maxPerSecond` to whole numbers of starts and seconds, never to a higher rate. */
 export function periodOf(maxPerSecond: number): Period {
   if (maxPerSecond >= 1) return { ms: 1000, starts: Math.floor(maxPerSecond) };
   // 1 / (1 / 49) is a little more than 49, because a double rounds.
   return { ms: Math.ceil(1 / maxPerSecond - 1e-9) * 1000, starts: 1 };
 }
 
-/** Answers the beginning of the period that contains `time`. */
 export function beginOf(time: number, { ms }: Period): number {
   return time - (time % ms);
 }
@@ -27,7 +23,7 @@ export function counterOf(begin: number): string {
   return `s${(begin - minuteOf(begin)) / 1000}`;
 }
 
-/** Answers the beginnings of the periods that begin at `from` or later and before `until`. All times are ms since the epoch. */
+/** Answers the beginnings of the periods that begin at `from` or later and before `until`. */
 export function periodsIn(from: number, until: number, { ms }: Period): number[] {
   const periods: number[] = [];
   for (let begin = Math.ceil(from / ms) * ms; begin < until; begin += ms) periods.push(begin);

@@ -1,10 +1,7 @@
-/**
- * Where the functions of topics write their logs. The API's function learns this from the variables of its stage, because the
- * environment of a function has too little room: names of log groups are long.
- */
+/** Where the functions of topics write their logs. The API's function reads it from its stage: its environment has too little room. */
 export type Logs = {
   readonly region: string;
-  /** The names of the log groups by topic. */
+  /** By topic. */
   readonly groups: Readonly<Record<string, string>>;
 };
 
@@ -23,7 +20,6 @@ export function logVariables({ region, groups }: Logs): Record<string, string> {
   return { [REGION]: region, ...Object.fromEntries(variables) };
 }
 
-/** Reads the variables of a stage. `undefined` if they name no region. */
 export function logsIn(variables: Readonly<Record<string, string | undefined>> = {}): Logs | undefined {
   const { [REGION]: region, ...others } = variables;
   if (region === undefined) return undefined;
@@ -55,7 +51,6 @@ function escaped(text: string): string {
   return text.replaceAll("%", "$");
 }
 
-/** The host of AWS's console for a region. */
 export function consoleOf(region: string): string {
   if (region.startsWith("cn-")) return `${region}.console.amazonaws.cn`;
   if (region.startsWith("us-gov-")) return `${region}.console.amazonaws-us-gov.com`;

@@ -1,6 +1,5 @@
 import type { Policy } from "./policy.ts";
 
-/** The usual names of this machine, as `new URL(…).hostname` gives them. */
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /** Says whether a URL's `hostname` is a name or a loopback address of this machine. */

@@ -46,8 +46,8 @@ export type Message = {
 };
 
 /**
- * Writes one job of a message that is sent at `sentAt` (ISO 8601). The stored text of the body is copied unparsed. The JSON is put
- * together by hand, except for values that a caller gave, because a sweep writes thousands of jobs.
+ * Writes one job of a message that is sent at `sentAt` (ISO 8601). By hand, because a sweep writes thousands of jobs, and the body is text
+ * already.
  */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
@@ -86,7 +86,6 @@ export function newestRevisions<T extends { readonly job: MessageJob }>(carried:
   return [...newest.values()];
 }
 
-/** Says whether a message has a later revision of a job than another message, or a later start of the same revision. */
 function isNewer(job: MessageJob, other: MessageJob): boolean {
   return job.revision === other.revision ? startOf(job) > startOf(other) : job.revision > other.revision;
 }
@@ -176,7 +175,7 @@ function isTextIfAny(value: unknown): boolean {
   return value === undefined || typeof value === "string";
 }
 
-/** Says whether a value is a count that DynamoDB and JavaScript both hold exactly. */
+/** A count that DynamoDB and JavaScript both hold exactly. */
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -2,11 +2,9 @@ import { type Home, type HomeIn, homeKey, type Key, type State } from "./items.t
 import { KEPT_OPTIONS } from "./job-options.ts";
 
 /**
- * The whole life of a job: each write that changes a stored home is a row of `CHANGES`, and `changeOf` makes the write of a row. The table
- * and the picture in docs/internals/overview.md are made from these rows, and the simulator's witness allows no other change.
- *
- * If the lease of a `running` job ended more than `CLOCK_MARGIN` ago, its run has crashed. Then each process that reads the home may make
- * the changes of a crashed run.
+ * The whole life of a job: each write that changes a stored home is a row of `CHANGES`. The table and the picture in
+ * docs/internals/overview.md are made from these rows, and the simulator's witness allows no other change. If the lease of a `running` job
+ * ended more than `CLOCK_MARGIN` ago, its run has crashed.
  */
 export type Row = {
   /** Absent: the change files the home. */
@@ -30,7 +28,6 @@ const MOVE = ["dueAt", "revision", "log"] as const;
 /** A call that keeps the job notes its once item without a new revision, so `once` must be as it was read, too. */
 // rule: move-only-what-was-read
 const MOVED_AS_READ = ["revision", "once"] as const;
-/** Attributes of the last claim, of the last hold and of the job's end. */
 // rule: move-clears-the-last-run
 const LAST_RUN = [
   "token",
@@ -243,7 +240,6 @@ type Read<N extends ChangeName, H = Pick<HomeIn<From<N>>, In<N, "asRead">>> = {
 export type Sets<N extends ChangeName> = Required<Pick<Home, In<N, "sets">>> &
   Partial<Pick<Home, In<N, "may">>>;
 
-/** Answers the attributes that a change sets, with the new state. */
 export function stateAfter<N extends ChangeName, S extends Sets<N>>(name: N, set: S): S & To<N> {
   const { to }: Row = CHANGES[name];
   return { ...(to && { state: to }), ...set } as S & To<N>;

@@ -9,9 +9,8 @@ import {
 } from "./constants.ts";
 
 /**
- * How much is read, written, sent or kept at once. No promise depends on these numbers: each may be any whole number from 1. They
- * are part of the context, so that the simulator can draw small ones. Then 20 jobs reach code that needs thousands of jobs in
- * production.
+ * How much is read, written, sent or kept at once. No promise depends on these numbers: each may be any whole number from 1. The
+ * simulator draws small ones, so that 20 jobs reach code that needs thousands in production.
  */
 export type Sizes = {
   /** How many entries of a bucket one read answers. */
@@ -56,9 +55,8 @@ const MIB = 1024 * 1024;
 /** The largest home: 12 KiB are for all that it holds beside its body and headers. */
 const LARGEST_HOME = BODY_BYTES + HEADERS_BYTES + 12 * 1024;
 /**
- * How many copies of a home, in its stored size, are in memory while it is handed over. Text with one character that is not Latin
- * takes two bytes for each character. An entry that waits is there as text. An entry that is handed over is there as DynamoDB's
- * answer, as the text of that answer, as a home and as a message.
+ * How many copies of a home, in its stored size, are in memory: text that is not Latin takes two bytes for each character. An entry that is
+ * handed over is there as DynamoDB's answer, as the text of that answer, as a home and as a message.
  */
 const WAITING_COPIES = 2;
 const HANDED_OVER_COPIES = 1 + 2 + 2 + 2;
@@ -86,18 +84,14 @@ export const SIZES: Sizes = {
   statements: STATEMENT_BATCH,
 };
 
-/**
- * How many pages of a shard are in memory at once: the page in hand, the page that is read ahead, and the first pages of two minutes
- * that are read at once.
- */
+/** Pages of a shard in memory: the one in hand, the one read ahead, and the first pages of two minutes that are read at once. */
 const PAGES = 4;
 /** DynamoDB's bound of a page. As text a page takes two bytes for each character. */
 const PAGE_IN_MEMORY = 2 * MIB;
 
 /**
- * Answers how many entries of one shard the tick may hand over at once, if each job is as large as a job can be. DynamoDB bounds a
- * page of homes to 1 MB. But a look does not say how large its job is. As many entries again may wait meanwhile, in minutes that
- * were read because they might be empty.
+ * Answers how many entries of one shard the tick may hand over at once: a look does not say how large its job is. As many entries again
+ * may wait meanwhile, in minutes that were read because they might be empty.
  */
 export function entriesAtOnce({ tickBytes, shards }: Sizes): number {
   const share = tickBytes / shards - PAGES * PAGE_IN_MEMORY;

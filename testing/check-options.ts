@@ -62,7 +62,6 @@ function objectOf(at: string, value: unknown, allowed: string): Record<string, u
   throw new RangeError(`${at} must be ${allowed}, got ${shown(value)}`);
 }
 
-/** Formats a value for an error text. */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   // JSON writes NaN and infinite numbers as null.

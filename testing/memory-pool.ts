@@ -36,13 +36,12 @@ export type MemoryPool = Pool & {
   items(): Item[];
   /** The partition keys, in no particular order. */
   partitions(): Iterable<string>;
-  /** Whether a partition has any item. */
   holds(pk: string): boolean;
   /** Stores an item, and replaces an item with the same key. */
   put(item: Item): void;
 };
 
-/** How many writes one `TransactWriteItems` takes. */
+/** AWS's limit of one `TransactWriteItems`. */
 const TRANSACTION_WRITES = 100;
 
 /** Creates a job pool in memory with DynamoDB's semantics. `clock` and `createdAt` are ms since the epoch. */
@@ -188,10 +187,7 @@ export function memoryPool({
       }),
 
     async remove(keys, by) {
-      for (const key of keys)
-        await perform({ operation: "remove", keys: [key] }, by, () => {
-          drop(key);
-        });
+      for (const key of keys) await perform({ operation: "remove", keys: [key] }, by, () => drop(key));
     },
 
     createdAt: () => perform({ operation: "createdAt", keys: [] }, undefined, () => createdAt),
