@@ -1,7 +1,6 @@
 import { hasCrashed, hasExpired } from "../../core/home.ts";
 import { type Home, homeKey, type Parked, parkedSortTime, timeOf } from "../../core/items.ts";
-import { hasUsableStart, isStartAhead, startsOutsideWindow } from "../gate/start-gate.ts";
-import { policyOf } from "../policy.ts";
+import { isStartAhead, startsOutsideWindow } from "../gate/start-gate.ts";
 import type { Context } from "../ports.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { lookAtUnreadableAgain, type UnreadableSince } from "../store/unreadable.ts";
@@ -35,12 +34,9 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
   const toSend = new Map<string, Home>();
   const done: Parked[] = [];
   const unreadable: UnreadableSince[] = [];
-  const isLimited = policyOf(ctx, run.topic).maxPerSecond !== undefined;
-  // In a limited topic the start must lie ahead. In a resume, a release must have given it: a start from before the pause does not count.
-  const isStartKept = (home: Home): boolean =>
-    isLimited ? isStartAhead(home, now) : hasUsableStart(home, now);
+  // In a resume, a release must have given the start that lies ahead: a start from before the pause does not count.
   const keepsStart = (home: Home, isMoved: boolean): boolean =>
-    isStartKept(home) && !startsOutsideWindow(ctx, home) && (isMoved || !run.pause);
+    isStartAhead(home, now) && !startsOutsideWindow(ctx, home) && (isMoved || !run.pause);
   for (const [note, read] of reads) {
     if (read.is === "unknown") {
       // The next tick tries again.

@@ -90,18 +90,14 @@ export async function release(
   return released;
 }
 
-/** In a topic with a limit, jobs that are due after the resume wait for the limit alone, not for the rate of the resume. */
+/** Jobs that are due after the resume do not wait for its rate, but only for the limit, if there is one. */
 function rangesOf(pause: Pause | undefined, isLimited: boolean, bound: number, now: number): Range[] {
-  const all = { from: BEGINNING, before: END, isPaced: pause?.rate !== undefined };
-  if (!isLimited) {
-    // Without a pause, a deploy has removed the limit. Then only jobs with near starts are sent now: SQS delays their messages.
-    return [pause ? all : { ...all, before: beforeTime(now + NEAR) }];
-  }
-  const end = beforeTime(bound);
-  if (pause?.rate === undefined) return [{ ...all, before: end }];
+  // Without a limit and a pause, a deploy has removed the limit. Then only jobs with near starts are sent now: SQS delays their messages.
+  const end = isLimited ? beforeTime(bound) : pause ? END : beforeTime(now + NEAR);
+  if (pause?.rate === undefined) return [{ from: BEGINNING, before: end, isPaced: false }];
   const between = beforeTime(pause.changedAt + 1);
   return [
-    { ...all, before: between },
+    { from: BEGINNING, before: between, isPaced: true },
     { from: between, before: end, isPaced: false },
   ];
 }

@@ -1,4 +1,4 @@
-import { NEAR, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
+import { CLOCK_MARGIN, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
 
 /** What the witness knows of one topic's pauses, from calls and their answers. Times are ms since the epoch. */
 type Told = {
@@ -123,8 +123,8 @@ export function pausesOf({
     freeAt(topic: string, start: number): number {
       const { disturbed, pacedUntil } = told(topic);
       const ends = disturbed.map(({ to, ratePerSecond, runs }) => {
-        // A job that was due soon after the resume was parked like the late ones, and is released in its turn.
-        const turns = start <= to + NEAR ? (runs * 1000) / ratePerSecond : 0;
+        // The clock of the resume may be ahead.
+        const turns = start <= to + CLOCK_MARGIN ? (runs * 1000) / ratePerSecond : 0;
         return to + RELEASED_WITHIN + turns;
       });
       return Math.max(start, ...ends, mayCrash ? pacedUntil : 0);

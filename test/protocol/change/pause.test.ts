@@ -406,10 +406,10 @@ test("a resume that dies after moving jobs leaves notes that move none twice", a
   await expect(resume(world.ctx, "orders", 0.05)).rejects.toThrow("could not be released");
   mend();
   expect(parked(world)).toHaveLength(3);
-  await world.pass(MINUTE);
+  const runs = await runFor(world, MINUTE);
   expect(parked(world)).toEqual([]);
   for (const id of ids) expect((await world.home(id)).revision).toBe(1);
-  expect(await runFor(world, 10 * MINUTE)).toHaveLength(3);
+  expect([...runs, ...(await runFor(world, 10 * MINUTE))]).toHaveLength(3);
 });
 
 test("the count of parked jobs counts each job once, not each call that changed it", async () => {
@@ -434,7 +434,7 @@ test("a job that was parked, moved and parked again is sent when it is resumed",
   expect(world.visible("orders")).toMatchObject([{ id, revision: 2 }]);
 });
 
-test("jobs that are parked ahead of their due time start at the resume's rate from their due time on", async () => {
+test("jobs that are parked ahead of a due time after the resume start then, whatever the resume's rate", async () => {
   const world = createWorld();
   await pauseTopic(world.ctx, "orders");
   const ids: string[] = [];
@@ -442,7 +442,7 @@ test("jobs that are parked ahead of their due time start at the resume's rate fr
   await resume(world.ctx, "orders", 0.1);
   await world.pass(2 * MINUTE);
   const starts = await Promise.all(ids.map(async (id) => (await world.home(id)).heldUntil));
-  expect(starts.sort()).toEqual([0, 10, 20].map((seconds) => START + 2 * MINUTE + seconds * SECOND));
+  expect(starts).toEqual(ids.map(() => START + 2 * MINUTE));
 });
 
 test("a job that is parked for a resume's rate just when the resume ends is released", async () => {

@@ -117,7 +117,7 @@ test("a parked job whose message is left by a dead consumer gets its start only 
 test("a parked job whose spare message is sent outside of its window waits for its release", async () => {
   const world = punctual(60, { window: "09:00-09:05 UTC" });
   await pauseTopic(world.ctx, "t");
-  const [, , id = ""] = await fileMany(world, 3, 2 * MINUTE);
+  const [, , id = ""] = await fileMany(world, 3, 30 * SECOND);
   const home = await world.home(id);
   await world.pass(MINUTE);
   await resume(world.ctx, "t", 0.01);

@@ -3,8 +3,10 @@ import { STARTS_AHEAD } from "../../../core/constants.ts";
 import { pauseKey } from "../../../core/items.ts";
 import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { resume } from "../../../protocol/hand-over/release.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
 import type { Context, Pool } from "../../../protocol/ports.ts";
+import { consume } from "../../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
 
 const FUNCTION_TIMEOUT = 180 * SECOND;
@@ -182,3 +184,44 @@ test("jobs whose homes cannot be written do not delay other jobs", async () => {
   const released = world.events.reduce((sum, event) => sum + (event.type === "released" ? event.jobs : 0), 0);
   expect(released).toBeGreaterThan(5 * 45);
 });
+
+test("jobs that are due after a resume at a rate do not wait for the jobs of the pause", async () => {
+  const world = createWorld({ shards: 1, topics: { t: {} } });
+  const resumeIn = 30 * MINUTE;
+  for (let i = 0; i < 100; i++) await world.file({ topic: "t", delay: 5 * MINUTE });
+  // The sweep parks this job ahead of its time, while the topic is still paused.
+  const later = await world.file({ topic: "t", delay: resumeIn + 100 * SECOND });
+  await pauseTopic(world.ctx, "t");
+  await world.pass(resumeIn);
+  await resume(world.ctx, "t", 0.5);
+  const ids: string[] = [];
+  while (world.now() < later.dueAt + 2 * SECOND) {
+    await world.pass(SECOND);
+    ids.push(...(await consume(world, "t")).map(({ id }) => id));
+  }
+  expect(ids).toContain(later.id);
+  expect(ids.length).toBeLessThan(60);
+});
+
+test.each([undefined, 0.5])(
+  "jobs whose messages SQS refuses in a resume get other starts from the next tick (rate: %s)",
+  async (rate) => {
+    const topics = { t: { ifLate: { after: 20, do: "skip" } }, other: {} } as const;
+    const world = createWorld({ shards: 1, topics });
+    const count = 60;
+    for (let i = 0; i < count; i++) await world.file({ topic: "t", delay: 5 * MINUTE });
+    await pauseTopic(world.ctx, "t");
+    await world.pass(20 * MINUTE + 5 * SECOND);
+    world.queues.trouble({ topic: "t" }, "failing");
+    await resume(world.ctx, "t", rate);
+    world.queues.trouble({ topic: "t" }, undefined);
+    const runs = new Map<number, number>();
+    for (const end = world.now() + 10 * MINUTE; world.now() < end; ) {
+      await world.pass(SECOND);
+      for (let some = await consume(world, "t"); some.length > 0; some = await consume(world, "t"))
+        runs.set(world.now(), (runs.get(world.now()) ?? 0) + some.length);
+    }
+    expect([...runs.values()].reduce((sum, some) => sum + some, 0)).toBe(count);
+    if (rate !== undefined) expect(Math.max(...runs.values())).toBe(1);
+  },
+);
