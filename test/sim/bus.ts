@@ -13,7 +13,6 @@ const SOURCE = "shop";
 /** For so many seconds, an event also cancels jobs that are filed after it. */
 const TOMBSTONES = [0, 20, 300, 900];
 const DELAYS = [0, 5, 60, 300];
-/** ms until an event is delivered again. */
 const AGAIN = [0, SECOND, 20 * SECOND, 8 * MINUTE];
 /** The unit, in ms, of the time between two events: they are 1 to 9 units apart. */
 const APART = [10, SECOND, 10 * SECOND];
@@ -26,12 +25,8 @@ const RUNS_SINCE = [100, SECOND, 20 * SECOND];
 /** The share of events that cancel jobs: each history has one of these shares. The other events file jobs. */
 const CANCELS = [0.7, 0.2];
 
-/** The event bus of one topic: it makes events, and delivers them to the function that applies them. */
 export type Bus = {
-  /**
-   * An event about a job's key happens shortly before or after a user files or replaces the job. The promise resolves when the
-   * user is to make that call. `n`: the name of the event.
-   */
+  /** Lets event `n` happen shortly before or after a user files or replaces a key's job. Resolves when the user is to do so. */
   around(n: string, key: string): Promise<void>;
   /** Sometimes an event cancels a job's key just after `dueAt` (ms since the epoch), and soon after it another event files a job. */
   whileItRuns(n: string, key: string, dueAt: number): void;
@@ -80,7 +75,6 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
     );
   }
 
-  /** `times`: how often each event is delivered. */
   function tell(
     n: string,
     events: readonly SentEvent[],

@@ -23,7 +23,6 @@ export type Fate = {
   entryFails(draws: Draws, item?: string, pk?: string): string | undefined;
 };
 
-/** What can go wrong with one call. Each seed has some of them. */
 const CALL_FAULTS = [
   "crash",
   "lost-answer",
@@ -37,9 +36,8 @@ const CALL_FAULTS = [
 type CallFault = (typeof CALL_FAULTS)[number];
 
 /**
- * What goes wrong for a while. Calls that hang, to one queue or to the buckets of one shard, get no answer until their callers give up.
- * DynamoDB refuses all requests for some partitions, always others. All requests of one kind fail. Ticks wait seconds for each answer, so
- * that they last for minutes.
+ * What goes wrong for a while. Calls that hang get no answer until their callers give up. Which partitions fail changes. Slow ticks wait
+ * seconds for each answer, so that they last for minutes.
  */
 const SPELLS = [
   "throttling-storm",
@@ -76,9 +74,9 @@ type Kind = {
 };
 const UNWRITTEN: Kind = { name: "buckets are not written", operations: WRITES, places: /^\d{4}-/, sick: 0.8 };
 /**
- * The kinds of requests that fail for a while, as they do if one partition is hot or if a deployment has taken away one right.
- * `places`: how the partition keys or the queues are named. `sick`: in which share of the moments of the spell they fail.
- * `isLater`: the first such request of a process is answered, and the next ones are over the limit for a while.
+ * Requests that fail for a while, as if a partition were hot or a right were taken away. `places`: the partition keys or queues. `sick`: in
+ * which share of the spell's moments they fail. `isLater`: a process's first such request is answered, the next ones are over the limit for
+ * a while.
  */
 const KINDS: readonly Kind[] = [
   { name: "pauses are not read", operations: /^(GetItem|BatchGetItem)$/, places: /^pause#/, sick: 0.8 },
@@ -92,7 +90,6 @@ const KINDS: readonly Kind[] = [
   { name: "letters are not sent", operations: /^SendMessageBatch$/, places: /_dlq$/, sick: 0.6 },
 ];
 
-/** What goes wrong at a moment. */
 const BLOWS = [
   "purge",
   "lose-message",
@@ -109,19 +106,15 @@ export type Blow = { key: string; kind: (typeof BLOWS)[number]; time: number };
 /** The blows that lose messages which SQS had accepted. */
 export const LOSING = new Set<Blow["kind"]>(["purge", "lose-message"]);
 
-/**
- * `calm`: nothing goes wrong, so the witness can judge punctuality and cost. `one fault`: one fault, and nothing else goes wrong.
- * `hurt`: each seed has another mixture of faults, because all faults at once would hide each other.
- */
+/** `calm`: no fault, so punctuality and cost are judged. `hurt`: a mixture for each seed, because all faults would hide each other. */
 export type Weather = "calm" | "one fault" | "hurt";
 
 /** The longest time that a request without a fault takes, and also the longest that its answer takes. ms. */
 export const ON_ITS_WAY = 8;
 
-/** Whose call a single fault can strike. */
 const ROLES = ["api", "producer", "consumer", "tick"] as const;
 type Role = (typeof ROLES)[number] | "event";
-/** A single fault. `call`: which call of this operation it strikes, counted from 0 over all machines of the role. */
+/** `call`: which call of this operation it strikes, counted from 0 over all machines of the role. */
 type OneFault = { fault: CallFault | "hot-job"; role: Role; operation: string; call: number };
 /** `hot-job`: DynamoDB throttles the claims of one job for a while, and not those of the other jobs of its batch. */
 const LONE_FAULTS = [
@@ -141,11 +134,8 @@ export type Plan = {
   readonly calmFrom: number;
   /** ms by which a clock may differ from the true time. */
   readonly skew: number;
-  /** Whether messages come in any order. */
   readonly shuffled: boolean;
-  /** How many messages of one queue may be in flight at a time. */
   inFlight(now: number): number;
-  /** How many items DynamoDB reads at most in one page. */
   readonly pageItems: number;
   readonly spells: readonly Spell[];
   /** For how many ms buckets are not written. */
@@ -191,15 +181,11 @@ export function weatherOf(seed: number): Weather {
   return seed % 10 <= 3 ? "one fault" : "hurt";
 }
 
-/**
- * The faults of a seed. `suppressed`: names of faults that must not happen. `onFault` is called for each fault that happens, with
- * the name that suppresses it.
- */
+/** The faults of a seed. `suppressed`: names of faults that must not happen. `onFault`: called with the name of each that happens. */
 export function planOf(
   seed: number,
   settings: {
     start: number;
-    /** For how many ms faults happen. */
     span: number;
     /** The longest duration of a spell, in ms: `long` in histories with outages, `short` in the others. */
     longest: { long: number; short: number };
@@ -414,10 +400,7 @@ const REPEATED = 65_000;
 const HEAT = 30_000;
 /** Jobs of the same batch wait until the batch gives up its throttled claim, which can happen twice. */
 const BESIDE_HOT = ON_TIME + 2 * BATCH_PATIENCE;
-/**
- * A job that was moved has several messages. So a puller of few jobs at a time may get the hot job with each receive, until its
- * claims work.
- */
+/** A moved job has several messages, so a puller of few jobs may get the hot job with each receive until its claims work. */
 const BESIDE_HOT_PULLED = ON_TIME + HEAT;
 /** In some histories, this share of changes lose their caller while they are on their way, and take effect at most so late. */
 const STRAYING = 0.1;
@@ -425,9 +408,8 @@ const LATEST_STRAY = 4 * MINUTE;
 /** Within this time the audit reads a job whose message was never sent. */
 const AUDITED = 16 * MINUTE;
 /**
- * How late one fault may make a job. A fault in a tick makes no job late, because the tick works minutes ahead. If another process dies
- * between the write of a job and the send of its message, the job waits for the audit. A consumer may do so for one job while it makes
- * any call for another.
+ * How late one fault may make a job. Ticks work minutes ahead, so theirs delay none. If another process dies between a job's write and its
+ * send, the job waits for the audit. A consumer may do so while it makes any call for another job.
  */
 function boundOf({ fault, role }: OneFault): number {
   if (role === "tick") return ON_TIME;
@@ -438,7 +420,6 @@ function boundOf({ fault, role }: OneFault): number {
 function heatOf(role: Role) {
   let hot: { item: string; until: number } | undefined;
   return {
-    /** Whether a call claims jobs that may be throttled. */
     reaches({ machine, input }: Call): boolean {
       const { Statements = [] } = input as { Statements?: { Statement: string }[] };
       const claims = Statements.filter(({ Statement }) => Statement.includes('"leaseEnd"'));
@@ -537,7 +518,6 @@ function strike(fault: CallFault, fate: Fate, call: Call, own: Draws): void {
   }
 }
 
-/** Another transaction holds an item of this write. */
 function conflict({ operation, input }: Call): Error | undefined {
   if (operation === "TransactWriteItems") {
     const { TransactItems } = input as { TransactItems: unknown[] };

@@ -94,7 +94,6 @@ export function apiOf(world: World): Api {
   };
 }
 
-/** Builds the function of a topic whose jobs run in a user's handler. */
 export function handledBy(handle: (job: Job, machine: Machine) => Promise<void>): BuildConsumer {
   return (ctx, machine) =>
     consumeOn(
@@ -105,7 +104,6 @@ export function handledBy(handle: (job: Job, machine: Machine) => Promise<void>)
     );
 }
 
-/** Builds the function of a webhook topic. */
 export function calling(topic: string, post: (machine: Machine) => Post): BuildConsumer {
   return (ctx, machine) => {
     const secrets = async () => [SECRET];
@@ -113,7 +111,6 @@ export function calling(topic: string, post: (machine: Machine) => Post): BuildC
   };
 }
 
-/** Connects a topic's function to the topic's ready queue. */
 export function consumeTopic(world: World, topic: string, build: BuildConsumer): void {
   pollQueue(world, topic, {
     name: `consumer-${topic}`,
@@ -185,12 +182,10 @@ export type Received = {
   Chain: number;
 };
 
-/** The entry of a batch that deletes this message. */
 export function entryOf({ MessageId, ReceiptHandle }: Received) {
   return { Id: MessageId, ReceiptHandle };
 }
 
-/** The event by which Lambda passes messages to a function. */
 export function eventOf(messages: readonly Received[]): SQSEvent {
   const Records = messages.map(({ MessageId, Body, ReceiptHandle, Attributes }) => {
     return { messageId: MessageId, body: Body, receiptHandle: ReceiptHandle, attributes: Attributes };
@@ -245,7 +240,6 @@ export function tickOf(world: World): () => void {
     if (isFaulty || !isAnswered) witness.repeated();
     for (let i = 0; i < (isTwice ? 2 : 1); i++) {
       timeline.at(timeline.now() + late + draws.whole(0, LATEST_PART), () => {
-        // Its tick may have ended, and then the tick that runs is another one.
         if (ticks !== 1) witness.repeated();
         parts += 1;
         void invoke(event, chain).then(() => {

@@ -32,7 +32,6 @@ import { users } from "./users.ts";
 import { type Violation, witnessOf } from "./witness.ts";
 import { UNWANTED, type World, worldOf } from "./world.ts";
 
-/** One history: what happened, and the first promise that it broke. */
 export type History = {
   seed: number;
   weather: Weather;
@@ -47,7 +46,6 @@ export type History = {
   lateness: number[];
   /** A hash of all calls: two histories with the same calls have the same. */
   digest: number;
-  /** A line for each event, if `traced` asked for them. */
   trace: string[];
   /** The places of the code that it reached, if a campaign asked for them (reached.ts). */
   reached?: string[];
@@ -61,16 +59,10 @@ const TRACKED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
 
 /** The longest TTL of looks and untracked homes, plus a day because it counts from the time that they are filed for. */
 const LONGEST_TTL = 91 * 24 * HOUR;
-/**
- * The patience with a topic that opens once a day. Each attempt may wait for the next opening, and a slow resume releases only
- * about 30 jobs a day.
- */
+/** For a topic that opens once a day: each attempt may wait for the next opening, and a slow resume releases about 30 jobs a day. */
 const LONG_PATIENCE = 480 * HOUR;
 
-/**
- * Plays one history. `suppressed`: faults and users to leave out. `traced`: whether to keep a trace. `weeks`: makes it last weeks,
- * as a few histories do anyway.
- */
+/** Plays one history. `suppressed`: faults and users to leave out. `weeks`: makes it last weeks, as a few histories do anyway. */
 export async function simulate(
   seed: number,
   {
@@ -203,7 +195,6 @@ export async function simulate(
     lostRaces: world.lostRaces,
     ...witness.sent(),
   });
-  // Time goes on, with ticks, until all users have finished and all jobs have ended.
   const patience = habit.kind === "window" ? Math.max(LONG_PATIENCE, stretch.patience) : stretch.patience;
   for (let end = start + span; end <= start + span + patience; end += stretch.isOfWeeks ? HOUR : MINUTE) {
     await timeline.run(end, enough);
@@ -213,8 +204,7 @@ export async function simulate(
     witness.judge(mayLose(plan), (dead) => isLetterThere(world, dead));
     const burst = plan.weather === "calm" && witness.limits.broken();
     if (burst) witness.overspent(burst);
-    // The budget holds only for the page and batch sizes of production. In weeks two kinds of calls are excused: a tick also reads
-    // the minutes of the left-out ticks, and a caller's list reads the minutes of days.
+    // The budget is that of production's sizes. In weeks a tick also reads the left-out ticks' minutes, and a list reads those of days.
     const excused = stretch.isOfWeeks ? ["tick", "callers to the pool"] : [];
     const spent = plan.weather === "calm" && sizes === SIZES && beyondBudget(done(), excused);
     if (spent) witness.overspent(spent);
@@ -257,8 +247,7 @@ function staying(dynamo: Dynamo, now: number, start: number): Row[] {
   const left = dynamo
     .rows()
     .filter((row) => stays(row) && !/^(cursor#|meta$|limited$|paused$)/.test(row.pk?.S ?? ""));
-  // A retention of minutes lets TTL delete a home before the audit releases its key. No deployment can have such a retention
-  // (docs/reference/configuration.md), so the key's item is excused.
+  // With a retention of minutes, which no deployment can have, TTL may delete a home before the audit releases its key.
   return left.filter(({ pk, id }) => !pk?.S?.startsWith("key#") || isStored(dynamo, id?.S ?? ""));
 }
 

@@ -15,18 +15,13 @@ const TRACKED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
 const PROMPT = TRACKED.filter((topic) => !LIMITED.has(topic));
 /** Seconds: the next sweep sends the job. */
 const SWEPT = 215;
-/** Within this time a job is buried. ms. */
 const DEAD_AFTER = 10 * SECOND;
 const ROUNDS = 4;
-/** How long before the faults the user begins. ms. */
 const BEFORE = 30 * SECOND;
 /** Seconds: each job lies in a bucket of its own. */
 const APART = 70;
 
-/**
- * A user who does, while requests of one kind fail, just what needs these requests. By chance users and such faults rarely meet. Answers
- * a function that tells whether the user has finished.
- */
+/** A user who needs just the requests that fail; by chance they rarely meet. Answers a function that tells whether it has finished. */
 export function sufferers(
   world: World,
   api: Api,
@@ -140,7 +135,6 @@ export function sufferers(
     over();
     if (answer?.status === 200) world.witness.cancelled(answer.body as unknown as Told);
   }
-  /** Makes the same call several times. */
   async function insist(): Promise<void> {
     // TTL may delete the homes before the calls end.
     if (world.policy.retention * SECOND < LEAST_RETENTION) return;

@@ -10,12 +10,10 @@ import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import type { Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
-/** The ways in which users reach the queue. Some histories have the bus too. */
 export type Callers = { api: Api; producers: Api; bus: Bus | undefined };
 
 const SECOND = 1000;
 const MINUTE = 60_000;
-/** The usual topics are listed more often. */
 const CHOICE = [
   "orders",
   "orders",
@@ -39,10 +37,8 @@ const BURST = 40;
 /** Delays just below and above each bound that decides how a job is sent, in seconds. */
 const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420, 600, 899, 901, 1200];
 const SOON = [0, 1, 5];
-/** ms between two calls of one user. */
 const WAITS = [2 * SECOND, 4 * MINUTE, 10 * MINUTE];
 const KEYS = ["a", "b"];
-/** The key for which users compete. */
 const RIVALS_KEY = "a";
 /** Seconds. */
 export const BOUNDS = [5, 60, 300, 900];
@@ -53,7 +49,6 @@ type Theme = (typeof THEMES)[number];
 /** What the users of one history do, and how often. The probabilities are of calls that have a key and so on. */
 type Habits = {
   readonly theme: Theme;
-  /** The topic for whose key users compete. */
   readonly arena: string;
   readonly change: (draws: Draws) => string;
   readonly keyed: number;
@@ -62,10 +57,7 @@ type Habits = {
   readonly many: number;
 };
 
-/**
- * Users file jobs, and then cancel or change some of them. The seed decides all of this. Answers a function that tells whether
- * all have finished.
- */
+/** Users file jobs, and then cancel or change some of them. Answers a function that tells whether all have finished. */
 export function users(
   world: World,
   callers: Callers,
@@ -133,8 +125,7 @@ async function user(
   const unwanted = draws.chance(0.06);
   const keyed = draws.chance(habits.keyed);
   const key = tracked && (rivals || keyed) ? draws.pick(rivals ? [RIVALS_KEY] : KEYS) : undefined;
-  // TTL may delete the home of a job with a retention of minutes while its `Idempotency-Key` must still answer. No deployment can have
-  // such a retention (`LEAST_RETENTION`).
+  // With a retention of minutes, which no deployment can have, TTL may delete a home whose `Idempotency-Key` must still answer.
   const remembersCalls = world.policy.retention * SECOND >= LEAST_RETENTION;
   const asksOnce = draws.chance(habits.once) && remembersCalls;
   const once = asksOnce ? `token-${n}` : undefined;
@@ -142,7 +133,6 @@ async function user(
   const caller = direct ? producers : api;
   const time = () => {
     const delay = pickFrom(draws, rivals ? SOON : DELAYS, stretch.delays);
-    // Sometimes a time in the past.
     return draws.chance(0.15)
       ? { dueAt: new Date(timeline.now() - 2 * delay * SECOND).toISOString() }
       : { delay };

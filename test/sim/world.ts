@@ -32,13 +32,11 @@ import type { Witness } from "./witness.ts";
 /** SQS refuses a message for good if a body in it contains this word. */
 export const UNWANTED = "unwanted";
 
-/** Virtual time, the services, and the machines that use them. */
 export type World = {
   readonly seed: number;
   readonly plan: Plan;
   readonly habit: Habit;
   readonly stretch: Stretch;
-  /** How consumers work at present. */
   pace(): Pace;
   readonly attention: Attention;
   readonly timeline: Timeline;
@@ -53,7 +51,6 @@ export type World = {
   };
   /** Starts an invocation of the tick for some shards. `isAnswered`: whether the tick will know that the invocation has started. */
   startPart: (event: string, chain: number, isAnswered: boolean) => void;
-  /** The functions that schedules invoke, by their ARNs. */
   readonly targets: Map<string, (name: string, input: string) => void>;
   readonly witness: Witness;
   /** The configuration of machines that start now. A deployment may change it. */
@@ -79,7 +76,6 @@ export type World = {
   draws(name: string): Draws;
   /** Sets what to call when a message of the queue may be visible. */
   watch(queue: string, act: () => void): void;
-  /** Calls the function that watches a queue. */
   poke(queue: string): void;
   trace(line: () => string): void;
 };
@@ -93,7 +89,6 @@ const CALLERS = /^(api|producer|event)-/;
 const TICKS = /^tick-/;
 /** How many further invocations a tick may start. Each seed draws one. */
 const MOST_SWEEPERS = [0, 1, 2, 63];
-/** DynamoDB's exceptions for a write whose condition fails. */
 const LOST_RACE = /^(ConditionalCheckFailed|TransactionCanceled)Exception$/;
 /** The longest time that Lambda takes to start or stop polling after a change of a mapping. */
 const LONGEST_LAG = MINUTE;
@@ -111,7 +106,6 @@ export function worldOf(settings: {
   carriesLineage?: boolean;
   trace: (line: () => string) => void;
   onCall: (call: Call, outcome: "answered" | Error) => void;
-  /** Called for each event that the protocol reports. */
   onEvent?: (event: ProtocolEvent) => void;
   lambda?: World["lambda"];
 }): World {
@@ -304,7 +298,6 @@ function capacityUntil({ capacity, calmFrom }: Plan, clock: () => number): Capac
   return { admits: (...asked) => clock() >= calmFrom || scarce.admits(...asked) };
 }
 
-/** An item without DynamoDB's types, for the trace. */
 function plain(row: object | undefined): Record<string, unknown> | undefined {
   return (
     row && Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Object.values(value)[0]]))

@@ -29,7 +29,6 @@ const MOST = { statements: 25, keys: 100, writes: 100 };
 
 /** DynamoDB with one table. A request that it does not simulate is an error. */
 export type Dynamo = Service & {
-  /** All items as they are now. */
   rows(): Row[];
   row(pk: string, sk: string): Row | undefined;
   /** `plant` adds an item and `uproot` removes items, both without a call of `onWrite`. */
@@ -46,7 +45,6 @@ export function simulatedDynamo(settings: {
   pageItems: number;
   /** If absent, the capacity is unlimited. */
   capacity?: Capacity | undefined;
-  /** Called for every item that changes. */
   onWrite: (before: Row | undefined, after: Row | undefined) => void;
 }): Dynamo {
   const { clock, createdAt, pageItems, capacity, onWrite } = settings;

@@ -18,12 +18,10 @@ export type Message = {
   readonly chain: number;
   visibleAt: number;
   receives: number;
-  /** ms since the epoch; 0: never. */
   firstReceivedAt: number;
   handle: string | undefined;
 };
 
-/** SQS with the ready queues and DLQs of some topics. */
 export type Sqs = Service & {
   /** The queue's messages, in no order. */
   messages(queue: string): readonly Message[];
@@ -36,7 +34,6 @@ export type Sqs = Service & {
 
 const BATCH_BYTES = 256 * 1024;
 const LONGEST_HIDE = 43_200;
-/** The most entries of a batch. */
 const ENTRIES = 10;
 
 export function simulatedSqs(settings: {
@@ -48,9 +45,7 @@ export function simulatedSqs(settings: {
   pick: (count: number) => number;
   /** Called with the time at which a message of the queue becomes visible. */
   onVisible: (queue: string, time: number) => void;
-  /** Called for each message that is accepted. */
   onSent: (queue: string, body: string, visibleAt: number) => void;
-  /** Called for each message that is refused because of its text. */
   onRefused: () => void;
   /** SQS refuses each message that contains this text. */
   unwanted: string;
