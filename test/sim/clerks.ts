@@ -45,10 +45,7 @@ export function clerks(
   return () => busy === 0;
 }
 
-/**
- * Makes the calls of one bulk until it is finished, and sometimes repeats a call. If the first answer is lost, a call without an
- * `Idempotency-Key` begins another bulk.
- */
+/** Makes a bulk's calls until it is finished, and repeats some. Without a token, a repeat of the first call begins another bulk. */
 export async function deal(
   world: World,
   api: Api,

@@ -11,10 +11,7 @@ const LONGEST_ABSENCE = 20 * MINUTE;
 const LIMITS = [0.1, 0.5, 1, 5, 50];
 const BACKOFFS = [[1], [5, 30], [60, 300]];
 
-/**
- * In some histories with many faults, deployments change settings of topics while jobs wait. They add, change and remove limits,
- * change attempts and backoffs, and remove a topic and add it again. Answers a function that tells whether all topics exist.
- */
+/** Deployments change topics' settings while jobs wait, or remove a topic for a while. Answers a function: whether all topics exist. */
 export function deploys(
   world: World,
   { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },

@@ -14,11 +14,7 @@ const SHARE = 0.5;
 /** A redrive reads each day of the dead jobs' retention twice: it counts as this many requests more. */
 export const REDRIVE_STEPS = 12;
 
-/**
- * A user whose keyed job dies, because SQS refuses its text. The user redrives the dead job while another user replaces it by its
- * key. Without such a user these two calls meet in fewer than one of 3,000 histories. Answers a function that tells whether the user
- * has finished.
- */
+/** A user redrives a dead keyed job while another replaces it. By chance these calls meet in fewer than one of 3,000 histories. */
 export function menders(
   world: World,
   api: Api,

@@ -10,7 +10,6 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 /** Seconds: a moment, shorter than processes use a known pause, longer than jobs are near, and longer than the audit waits. */
 const PAUSES = [1, 3, 20, 90, 240, 600, 900];
-/** Jobs a second. Without a rate all jobs are released at once. */
 const RATES = [undefined, undefined, 0.1, 1, 20];
 /** By then, no earlier request can still take effect. */
 const SETTLED = 7 * MINUTE;
@@ -38,7 +37,6 @@ export function operators(
   };
   for (let n = 1; n <= count; n++) {
     const own = world.draws(`operator ${n}`);
-    // Mostly the topic with many jobs, sometimes another.
     const told = own.chance(0.7) ? toldTopic(world.habit) : undefined;
     const topic = crowded ?? told ?? own.pick(Object.keys(TOPICS));
     const time = timeline.now() + own.next() * span * 0.8;
@@ -65,7 +63,6 @@ export function operators(
   return () => busy === 0;
 }
 
-/** Pauses and resumes a topic several times. Sometimes it pauses a topic that is paused already. */
 async function operate(world: World, api: Api, draws: Draws, topic: string): Promise<void> {
   const { timeline, stretch } = world;
   if (UNTRACKED.has(topic)) return mustRefuse(world, "a pause", await api("POST", `/topics/${topic}/pause`));
@@ -78,7 +75,6 @@ async function operate(world: World, api: Api, draws: Draws, topic: string): Pro
   }
 }
 
-/** Pauses a topic, and resumes it at a time (ms since the epoch). */
 async function pauseUntil(world: World, api: Api, topic: string, time: number): Promise<void> {
   await hold(world, api, topic);
   await world.timeline.wait(Math.max(0, time - world.timeline.now()));

@@ -2,10 +2,7 @@ import { DAY } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
 import type { Told } from "./witness.ts";
 
-/**
- * Judges calls with an `Idempotency-Key`: however often a call is repeated, it files each of its jobs once. `isOver`: whether a
- * repeat need not find this job any more. `broken`: told of each broken promise.
- */
+/** Judges calls with an `Idempotency-Key`: repeats file each job once. `isOver`: whether a repeat need not find this job any more. */
 export function repeatsOf(settings: {
   clock: () => number;
   skew: number;
@@ -29,7 +26,6 @@ export function repeatsOf(settings: {
       }
     },
 
-    /** A tracked job is stored, answered or not. */
     created({ id, body }: Home): void {
       const ids = filed.get(body);
       if (!ids) return;

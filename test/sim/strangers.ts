@@ -26,9 +26,8 @@ export function isStranger(row: Row | undefined): boolean {
 }
 
 /**
- * Adds, in some histories, items to the table that the code under test cannot read: a newer version wrote them, or they are
- * malformed. All other jobs must keep their promises, and no process may change these items. When faults end, they are removed,
- * as if the newer version had been deployed again.
+ * Adds, in some histories, items that the code cannot read: newer or malformed ones. All other jobs must keep their promises, and no
+ * process may change these items. When faults end they are removed, as if the newer version had been deployed again.
  */
 export function strangers(
   world: World,
@@ -51,7 +50,6 @@ export function strangers(
   if (count > 0) timeline.at(plan.calmFrom, () => dynamo.uproot(isStranger));
 }
 
-/** An item of a bucket that the code under test cannot read. */
 export function strangerOf(draws: Draws, now: number, shards: number): Row {
   const dueAt = now + draws.whole(-DUE.before, DUE.after);
   const bytes = (length: number) => Uint8Array.from({ length }, () => draws.whole(0, 255));

@@ -5,10 +5,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/**
- * How long a history lasts, and the longer times that its users ask for. Those lists are empty in usual histories. Times are ms,
- * but `delays`, `pauses`, `longDelays` and `retentions` are s.
- */
+/** How long a history lasts, and what only long ones ask for. ms, but `delays`, `pauses`, `longDelays` and `retentions` are s. */
 export type Stretch = {
   readonly isOfWeeks: boolean;
   readonly shards: number;
@@ -18,10 +15,8 @@ export type Stretch = {
   readonly patience: number;
   /** The longest duration of a spell: `long` in histories with outages, `short` in the others. */
   readonly spells: { readonly long: number; readonly short: number };
-  /** The probabilities that a call meets a fault. */
   readonly faultRates: readonly number[];
   readonly delays: readonly number[];
-  /** Times between two calls of one user. */
   readonly waits: readonly number[];
   readonly pauses: readonly number[];
   /** How far ahead the range of a clerk's bulk ends. */

@@ -90,10 +90,7 @@ export function moveBefore(rule: string): Change {
   return (at, marked) => [...remove(at, marked), ...before(textOf(at.source, at.node))(marked(rule), marked)];
 }
 
-/**
- * Replaces text of the node, for cases in which none of the changes above fits. `pattern` must match once. It captures names in
- * groups instead of spelling them.
- */
+/** Replaces text of the node where no other change fits. `pattern` must match once, and captures names instead of spelling them. */
 export function text(pattern: RegExp, code: string): Change {
   return ({ source, node }) => {
     const was = textOf(source, node);

@@ -5,7 +5,6 @@ import {
 } from "@aws-sdk/client-scheduler";
 import type { Service } from "./service.ts";
 
-/** A schedule as it was last created or updated. */
 type Schedule = CreateScheduleCommandInput & { readonly from: number };
 
 type Named = Pick<CreateScheduleCommandInput, "GroupName" | "Name">;
@@ -26,7 +25,6 @@ export function simulatedScheduler(settings: {
   clock: () => number;
   at: (time: number, act: () => void) => void;
   firingsOf: (target: string, name: string, time: number) => Firings;
-  /** Reaches a target with its input. */
   fire: (target: string, name: string, input: string) => void;
 }): Scheduler {
   const { clock, at, firingsOf, fire } = settings;
