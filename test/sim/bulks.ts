@@ -1,18 +1,11 @@
 import { CLOCK_MARGIN } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
+import type { Bench } from "./witness.ts";
 
 /** The jobs that a bulk is for. ms since the epoch. */
 export type Range = { topic: string; group: string | undefined; from: number; to: number };
 
-export function bulksOf({
-  clock,
-  skew,
-  broken,
-}: {
-  clock: () => number;
-  skew: number;
-  broken: (id: string, text: string) => void;
-}) {
+export function bulksOf({ clock, skew, broken }: Bench) {
   const cancelling: (Range & { begunBy: number })[] = [];
   const moved = new Map<number, Set<string>>();
   return {

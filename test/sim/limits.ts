@@ -12,15 +12,7 @@ const GIVEN_WITHIN = 2 * BUCKET + STARTS_AHEAD;
 type Started = { id: string; topic: string; dueAt: number; start: number };
 
 /** In no span may more jobs of a topic be shown, or run, than its limit allows. Delays in whole seconds reach into the next period. */
-export function limitsOf({
-  clock,
-  skew,
-  topics,
-}: {
-  clock: () => number;
-  skew: number;
-  topics: Policy["topics"];
-}) {
+export function limitsOf(clock: () => number, skew: number, topics: Policy["topics"]) {
   const periods = new Map<string, Period>();
   for (const [topic, { maxPerSecond }] of Object.entries(topics))
     if (maxPerSecond !== undefined) periods.set(topic, periodOf(maxPerSecond));

@@ -3,6 +3,7 @@ import type { EventRule } from "../../core/event-rules.ts";
 import { isFinished } from "../../core/home.ts";
 import type { Home, Tombstone } from "../../core/items.ts";
 import { ON_ITS_WAY, type Weather } from "./faults.ts";
+import type { Bench } from "./witness.ts";
 
 /** An event on the bus, and the rule that its topic applies to it. `at`: when it happened, ms since the epoch. */
 export type SentEvent = { id: string; at: number; key: string; rule: EventRule };
@@ -41,17 +42,11 @@ type Key = {
 
 /** ms after an invocation's end until its requests have taken effect or are too old. After one crash, one may be under way. */
 const LANDS_WITHIN: Record<Weather, number> = { calm: 0, "one fault": ON_ITS_WAY, hurt: 360_000 };
-/** How long a caller's call lasts, with all of its tries. ms. */
+/** How long all tries of a caller's call last. ms. */
 const CALL = 120_000;
 
 /** Judges what events do to the jobs of their keys. */
-export function tombstonesOf(settings: {
-  clock: () => number;
-  skew: number;
-  weather: Weather;
-  broken: (id: string, text: string) => void;
-}) {
-  const { clock, skew, weather, broken } = settings;
+export function tombstonesOf({ clock, skew, broken }: Bench, weather: Weather) {
   const keys = new Map<string, Key>();
   const filedBy = new Map<string, Set<string>>();
   const seen = new Set<string>();
@@ -304,7 +299,6 @@ export function tombstonesOf(settings: {
   }
 }
 
-/** Until when an event cancels jobs that are filed. */
 function reachOf({ at, rule }: SentEvent): number {
   return at + (rule.do === "cancel" ? rule.tombstone : 0) * 1000;
 }

@@ -45,6 +45,9 @@ export type Told = {
   outcome?: string;
 };
 
+/** What each judge of the witness needs. `skew`: ms that a clock may be off. `broken`: told of each broken promise. */
+export type Bench = { clock: () => number; skew: number; broken: (id: string, text: string) => void };
+
 /** What a user asked for: the body, if the request had one, and a due time from `from` to `to`, by any clock that may be off. */
 export type Asked = {
   body?: unknown;
@@ -130,7 +133,6 @@ const TICK_MISSED = 62_000;
 /** The most ms from the moment at which a writer chose the times that it writes to the moment at which the write takes effect. */
 const LATEST_WRITE = WRITER_DEADLINE + 300_000;
 
-/** A run, with the values in its message. */
 export type Run = { id: string; topic: string; attempt: number; dueAt: number; body: string };
 
 /** The most ms from the check of a topic's window to the send: a call may be repeated, or a function may freeze. */
@@ -148,7 +150,6 @@ export function witnessOf(settings: {
   untracked: ReadonlySet<string>;
   /** How many ms after its due time a job may start. */
   latest: (id: string) => number;
-  /** SQS refuses each message that contains this text. */
   unwanted: string;
   /** For how many ms DynamoDB takes no writes of looks. In that time each audit sends the same jobs again. */
   unwritten?: number;
@@ -162,7 +163,7 @@ export function witnessOf(settings: {
   const latestStart = weather === "calm" ? WRITER_DEADLINE : LATEST_WRITE;
   const latestEnd = weather === "calm" ? claims : claims + LATEST_WRITE;
   const pauses = pausesOf({ clock, claims, latestEnd, mayCrash: weather === "hurt" });
-  const limits = limitsOf({ clock, skew, topics });
+  const limits = limitsOf(clock, skew, topics);
   const windows = windowsOf(topics);
   const longestSend = weather === "hurt" ? LONGEST_SEND.hurt : LONGEST_SEND.else;
   const jobs = new Map<string, Known>();
@@ -188,20 +189,14 @@ export function witnessOf(settings: {
   const violate = (promise: string, id: string, text: string): void =>
     onViolation({ promise, id, text, time: clock() });
 
-  const recurring = recurringOf((id, text) => violate("once", id, text));
-  const repeats = repeatsOf({
-    clock,
-    skew,
-    isOver: (id) => isOnceOver(id) || isAuditOut(id),
-    broken: (id, text) => violate("once", id, text),
+  const bench = (promise: string): Bench => ({
+    ...{ clock, skew },
+    broken: (id, text) => violate(promise, id, text),
   });
-  const bulks = bulksOf({ clock, skew, broken: (id, text) => violate("bulk", id, text) });
-  const tombstones = tombstonesOf({
-    clock,
-    skew,
-    weather,
-    broken: (id, text) => violate("events", id, text),
-  });
+  const recurring = recurringOf(bench("once").broken);
+  const repeats = repeatsOf(bench("once"), (id) => isOnceOver(id) || isAuditOut(id));
+  const bulks = bulksOf(bench("bulk"));
+  const tombstones = tombstonesOf(bench("events"), weather);
 
   /** Caches the home of each row, because a stored row never changes. */
   const homes = new WeakMap<Row, Home>();
@@ -387,7 +382,6 @@ export function witnessOf(settings: {
     return isAsked || bulks.mayCancel(home, due) || mayEvent;
   }
 
-  /** Whether a job is later than its own `expiresAfter` allows. */
   function isOverdue({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Home): boolean {
     return clock() + skew > wantedAt + expiresAfter;
   }
@@ -471,7 +465,6 @@ export function witnessOf(settings: {
     repeats,
     tombstones,
     bulks,
-    /** An item of the pool was written or deleted. */
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;
       if (row.id && row.state) {
@@ -630,7 +623,6 @@ export function witnessOf(settings: {
     /** How many dead letters the code sent to a DLQ. SQS itself may have moved more messages there. */
     lettersTo: (queue: string): number => letters.get(queue) ?? 0,
 
-    /** A DLQ accepted a dead job's envelope. */
     enveloped(queue: string, id: string, revision: number): void {
       known(id).envelopes.add(revision);
       letters.set(queue, (letters.get(queue) ?? 0) + 1);
@@ -713,13 +705,11 @@ export function witnessOf(settings: {
         violate("P5", run.id, `revision ${revisions.at(-1)} started ${count} times`);
     },
 
-    /** When a job first started, ms since the epoch. */
     startedAt: (id: string): number | undefined => known(id).startedAt,
 
     /** When a topic's job that would start at `time` may start at the latest, given the topic's pauses and its window. */
     freeAt: (topic: string, time: number): number => windows.opensAt(topic, pauses.freeAt(topic, time)),
 
-    /** A job was late without an excuse. */
     punctual: (id: string, text: string): void => violate("P3", id, text),
 
     topicOf: (id: string): string => jobs.get(id)?.home?.topic ?? "",
@@ -739,7 +729,6 @@ export function witnessOf(settings: {
       callIds.set(restarts, callId);
     },
 
-    /** A handler or a puller has ended a run. `well`: whether it succeeded. */
     ended(run: Run, well: boolean): void {
       const job = known(run.id);
       job.ends.add(wordsOf(run));

@@ -10,10 +10,7 @@ const BYTES_A_UNIT = { read: 4096, write: 1024 };
 
 type Bucket = { tokens: number; filledAt: number };
 
-/**
- * Token buckets of one second, without DynamoDB's burst capacity, which is not guaranteed. A request may overdraw its two buckets: else a
- * large one would be refused for ever. `scale`: the share of the real units, so that a small history reaches the limit.
- */
+/** Without DynamoDB's burst capacity, which is not guaranteed. A request may overdraw its buckets: else a large one would never pass. */
 export function tokenBuckets(clock: () => number, scale: number): Capacity {
   const buckets = new Map<string, Bucket>();
   const bucketOf = (name: string, perSecond: number): Bucket => {

@@ -20,7 +20,7 @@ import {
   updateOf,
   updateStatementOf,
 } from "./expressions.ts";
-import { problem, type Service, type Trouble } from "./service.ts";
+import { problem, type Service, serviceOf, type Trouble } from "./service.ts";
 import { type Stored, storedTable } from "./stored-table.ts";
 
 /** How long DynamoDB remembers a transaction's token ("TransactWriteItems", API reference). ms. */
@@ -223,11 +223,7 @@ export function simulatedDynamo(settings: {
   };
 
   return {
-    perform(operation, input, trouble) {
-      const run = operations[operation];
-      if (!run) throw new Error(`no such operation here: ${operation}`);
-      return run(input as never, trouble);
-    },
+    ...serviceOf(operations),
     rows: () => table.all(),
     plant: (row) => table.put(row),
     uproot: (which) => table.all().filter(which).forEach(table.drop),

@@ -3,7 +3,7 @@ import {
   type CreateScheduleCommandInput,
   ResourceNotFoundException,
 } from "@aws-sdk/client-scheduler";
-import type { Service } from "./service.ts";
+import { type Service, serviceOf } from "./service.ts";
 
 type Schedule = CreateScheduleCommandInput & { readonly from: number };
 
@@ -81,11 +81,7 @@ export function simulatedScheduler(settings: {
   };
 
   return {
-    perform(operation, input) {
-      const run = operations[operation];
-      if (!run) throw new Error(`no such operation here: ${operation}`);
-      return run(input as never);
-    },
+    ...serviceOf(operations),
     completed: () => [...completed].filter((name) => schedules.has(name)),
   };
 }

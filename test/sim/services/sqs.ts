@@ -6,7 +6,7 @@ import type {
   SendMessageBatchCommandInput,
 } from "@aws-sdk/client-sqs";
 import { DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, sqsRefusalOf } from "../../../testing/sqs-limits.ts";
-import { problem, type Service, type Trouble } from "./service.ts";
+import { problem, type Service, serviceOf, type Trouble } from "./service.ts";
 
 /** A message in a queue. Times are ms since the epoch. */
 export type Message = {
@@ -35,6 +35,7 @@ export type Sqs = Service & {
 const BATCH_BYTES = 256 * 1024;
 const LONGEST_HIDE = 43_200;
 const ENTRIES = 10;
+const UNRECEIVED = { receives: 0, firstReceivedAt: 0, handle: undefined };
 
 export function simulatedSqs(settings: {
   clock: () => number;
@@ -47,7 +48,6 @@ export function simulatedSqs(settings: {
   onVisible: (queue: string, time: number) => void;
   onSent: (queue: string, body: string, visibleAt: number) => void;
   onRefused: () => void;
-  /** SQS refuses each message that contains this text. */
   unwanted: string;
 }): Sqs {
   const { clock, topics, pick, onVisible } = settings;
@@ -78,13 +78,7 @@ export function simulatedSqs(settings: {
       if (message.visibleAt > clock() || message.receives < MAX_RECEIVE_COUNT) continue;
       drop(queue, ({ id }) => id === message.id);
       // The message keeps the time at which it was sent, so its retention ends at the same time.
-      contents(`${queue}_dlq`).push({
-        ...message,
-        visibleAt: clock(),
-        receives: 0,
-        firstReceivedAt: 0,
-        handle: undefined,
-      });
+      contents(`${queue}_dlq`).push({ ...message, visibleAt: clock(), ...UNRECEIVED });
     }
   };
 
@@ -131,9 +125,7 @@ export function simulatedSqs(settings: {
           sentAt: clock(),
           chain: trouble.chain,
           visibleAt,
-          receives: 0,
-          firstReceivedAt: 0,
-          handle: undefined,
+          ...UNRECEIVED,
         });
         settings.onSent(QueueUrl, MessageBody, visibleAt);
         onVisible(QueueUrl, visibleAt);
@@ -210,11 +202,7 @@ export function simulatedSqs(settings: {
   };
 
   return {
-    perform(operation, input, trouble) {
-      const run = operations[operation];
-      if (!run) throw new Error(`no such operation here: ${operation}`);
-      return run(input as never, trouble);
-    },
+    ...serviceOf(operations),
     messages: (queue) => contents(queue),
     lose: (queue, { id }) => drop(queue, (message) => message.id === id),
     duplicate(queue, message) {
@@ -226,14 +214,7 @@ export function simulatedSqs(settings: {
     redrive(queue) {
       const moved = contents(`${queue}_dlq`);
       for (const message of moved) {
-        contents(queue).push({
-          ...message,
-          sentAt: clock(),
-          visibleAt: clock(),
-          receives: 0,
-          firstReceivedAt: 0,
-          handle: undefined,
-        });
+        contents(queue).push({ ...message, sentAt: clock(), visibleAt: clock(), ...UNRECEIVED });
         onVisible(queue, clock());
       }
       drop(`${queue}_dlq`, () => true);
