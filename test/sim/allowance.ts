@@ -1,14 +1,11 @@
 export type Asked = {
-  /** Method and path, such as `POST /jobs`. */
   what: string;
   /** How many jobs it files or names, and how many of them have a key. */
   jobs: number;
   keyed: number;
-  /** It has an `Idempotency-Key`. */
   isOnce: boolean;
   /** Jobs of a batch with an `Idempotency-Key` that have once items of their own: those with a key. */
   alone: number;
-  /** Its topic has a limit or a window. */
   isHeld: boolean;
 };
 

@@ -14,7 +14,6 @@ export function mustRefuse({ witness }: World, what: string, answer: Answer | un
   witness.defect(`${what} of an untracked topic was answered: ${JSON.stringify(answer)}`);
 }
 
-/** The fields of a request that say how its job should be. */
 export type Wish = { delay?: number; dueAt?: string; body?: unknown; spread?: number; maxDelay?: number };
 
 /** With these outcomes, the job has the values of the request. */
@@ -35,6 +34,8 @@ function askedBy({ delay, dueAt, body, maxDelay }: Wish, { from, to, spread }: L
   };
 }
 
+type How = { changed: boolean; request?: string | undefined; spread?: number; hasToken?: boolean };
+
 /** Makes a function that tells the witness what an answer promises. `changed`: whether a call without an outcome changed the job. */
 export function noterOf(world: World, topic: string) {
   const { timeline, witness } = world;
@@ -42,12 +43,7 @@ export function noterOf(world: World, topic: string) {
     answer: Answer | undefined,
     wish: Wish,
     sentAt: number,
-    {
-      changed,
-      request,
-      spread = 0,
-      hasToken,
-    }: { changed: boolean; request?: string | undefined; spread?: number; hasToken?: boolean },
+    { changed, request, spread = 0, hasToken }: How,
   ): Told | undefined => {
     if (!answer || answer.status >= 300) return undefined;
     const told = answer.body as unknown as Told;

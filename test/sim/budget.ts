@@ -41,6 +41,12 @@ export type Done = {
   tendedTopics: number;
 };
 
+/** What the world counts while it is played. */
+export type Counts = Pick<
+  Done,
+  "requests" | "allowance" | "invocations" | "deliveries" | "refusals" | "lostRaces"
+>;
+
 /** What a history has, rather than does. */
 const KEPT: ReadonlySet<string> = new Set(["shards", "tendedTopics"]);
 
@@ -73,9 +79,8 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of ticks to the pool",
       spent: spent("tick pool"),
-      // Each tick reads the number of shards, the limited and the paused topics, and their pauses; for each shard two positions, the
-      // minutes of sweep and audit, and jobs of looks; then jobs of dead letters, and parked jobs. A released job: its look, home, start
-      // and note.
+      // Each tick reads the number of shards, limited and paused topics, and their pauses; for each shard two positions, the minutes of
+      // sweep and audit, and jobs of looks; then jobs of dead letters, and parked jobs. A released job: look, home, start and note.
       most: ticked * (4 + 10 * shards + batchesOf(letters) + tendedTopics * shards) + 4 * parked,
     },
     {
@@ -87,8 +92,8 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of callers to the pool",
       spent: spent("api pool", "producer pool"),
-      // A refused job gets a look. A lost race: the key and the job are read again, and a look is filed. A parked job: a list and a note,
-      // then a look, the home, and the delete of the note.
+      // A refused job gets a look. A lost race: key and job are read again, and a look is filed. A parked job: a list and a note, then a
+      // look, the home, and the note's delete.
       most: allowance + refusals + 4 * lostRaces + 5 * parked,
     },
     { what: "requests of callers to SQS", spent: spent("api queue", "producer queue"), most: 2 * requests },

@@ -34,7 +34,7 @@ export type Bus = {
   through(): boolean;
 };
 
-export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
+export function busOf(world: World): Bus {
   const { timeline, sqs, witness, habit } = world;
   const rules = rulesOf(world.draws("rules"), habit.topic);
   const cancels = world.draws("which events").pick(CANCELS);
@@ -44,7 +44,6 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
   pollQueue(world, EVENTS_QUEUE, {
     name: "event",
     build: (ctx) => eventsOn(ctx, Object.values(rules), () => {}),
-    polls: () => true,
     invoked(messages) {
       const begun = messages.flatMap((message) => {
         const event = sent.get((JSON.parse(message.Body) as { id: string }).id);
@@ -82,7 +81,7 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
     again: Draws,
     times: number,
   ): void {
-    for (const event of suppressed.has(`event:${n}`) ? [] : events) {
+    for (const event of world.isLeftOut(`event:${n}`) ? [] : events) {
       const told = event.at + late();
       for (let i = 0, next = told; i < times; i++, next += again.pick(AGAIN)) {
         planned += 1;

@@ -1,5 +1,4 @@
 export type Draws = {
-  /** 0 or more, less than 1. */
   next(): number;
   /** A whole number from `low` to `high`, both included. */
   whole(low: number, high: number): number;

@@ -108,7 +108,6 @@ export function epilogueOf(
     const before = { ...rest, parked: parked - waiting, revisions: revisions - waiting };
     world.isOver = true;
     const now = timeline.now();
-    // A window may be closed for the rest of the day.
     const isFree = (topic: string): boolean =>
       DELAYS.every((delay) => witness.freeAt(topic, now + delay * SECOND) === now + delay * SECOND);
     // Without faults a job may still be a little late. That can be too late for a topic with a small `ifLate.after`.

@@ -11,7 +11,6 @@ export type Habit = {
   policy: Partial<TopicPolicy>;
   /** When its window opens first, if the window is open for only some minutes a day. ms since the epoch. */
   opening?: number;
-  /** When the history begins, ms since the epoch. */
   start: number;
   /** Whether jobs of the pull topic `work` start on the millisecond. */
   pullsOnTime?: boolean;

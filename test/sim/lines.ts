@@ -7,9 +7,8 @@ import { parseArgs } from "node:util";
 import type { Node } from "oxc-parser";
 import { nodesOf, parse } from "./mutants/marked.ts";
 
-// Prints the lines that histories run and unit tests do not, and the lines that no history runs, by V8's coverage. Node strips types in
-// place, so offsets are those of the source; Vitest lets Node load the sources too, so a few tests that replace modules fail. Takes some
-// minutes.
+// Prints the lines that only histories or only unit tests run, and those that neither runs, by V8's coverage. Node strips types in place,
+// so offsets are those of the source; Vitest lets Node load the sources too, so a few tests fail that replace modules. Takes minutes.
 
 type Range = { readonly startOffset: number; readonly endOffset: number; readonly count: number };
 type Script = { readonly url: string; readonly functions: readonly { readonly ranges: readonly Range[] }[] };

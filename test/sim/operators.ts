@@ -17,50 +17,35 @@ const TRIES = 3;
 /** A resume reads and releases the parked jobs of each shard: it counts as this many requests more. */
 const RESUME_STEPS = 3;
 
-/** Users who pause and resume topics. In the end all topics are resumed. Answers a function that tells whether all have finished. */
-export function operators(
-  world: World,
-  api: Api,
-  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
-): () => boolean {
-  const { timeline, plan } = world;
+/** Users who pause and resume topics. In the end all topics are resumed. */
+export function operators(world: World, api: Api): void {
+  const { timeline, plan, stretch } = world;
   const draws = world.draws("operators");
   const crowded = crowdedTopic(world.seed);
   // `ifLate` does not count the time of a pause. To test this, histories with `ifLate` have more pauses.
   const isOften = crowded !== undefined || world.habit.kind === "late";
   const count = draws.chance(isOften ? 0.8 : 0.4) ? draws.whole(1, 2) : 0;
   const paused = new Set<string>();
-  let busy = 0;
-  const goOn = async (operator: () => Promise<void>): Promise<void> => {
-    await operator();
-    busy -= 1;
-  };
   for (let n = 1; n <= count; n++) {
     const own = world.draws(`operator ${n}`);
     const told = own.chance(0.7) ? toldTopic(world.habit) : undefined;
     const topic = crowded ?? told ?? own.pick(Object.keys(TOPICS));
-    const time = timeline.now() + own.next() * span * 0.8;
-    if (suppressed.has(`operator:${n}`)) continue;
+    const time = timeline.now() + own.next() * stretch.span * 0.8;
+    if (world.isLeftOut(`operator:${n}`)) continue;
     if (!UNTRACKED.has(topic)) paused.add(topic);
-    busy += 1;
-    timeline.at(time, () => void goOn(() => operate(world, api, own, topic)));
+    world.join(time, () => operate(world, api, own, topic));
   }
   // Lambda's own API may refuse to poll a queue again for as long as the topic's resume lasts.
   const outage = plan.spells.find(({ kind }) => kind === "sources-down");
   const own = world.draws("operator 3");
-  if (outage && own.chance(0.7) && !suppressed.has("operator:3")) {
+  if (outage && own.chance(0.7) && !world.isLeftOut("operator:3")) {
     const topic = own.pick(LAMBDA_TOPICS.filter((name) => !UNTRACKED.has(name)));
     paused.add(topic);
-    busy += 1;
     const time = Math.max(timeline.now(), outage.from - MINUTE);
-    timeline.at(time, () => void goOn(() => pauseUntil(world, api, topic, outage.from)));
+    world.join(time, () => pauseUntil(world, api, topic, outage.from));
   }
-  for (const topic of paused) {
-    busy += 1;
-    const time = Math.max(timeline.now() + span, plan.calmFrom) + SETTLED;
-    timeline.at(time, () => void goOn(() => letGoAtLast(world, api, topic)));
-  }
-  return () => busy === 0;
+  const end = Math.max(timeline.now() + stretch.span, plan.calmFrom) + SETTLED;
+  for (const topic of paused) world.join(end, () => letGoAtLast(world, api, topic));
 }
 
 async function operate(world: World, api: Api, draws: Draws, topic: string): Promise<void> {
@@ -102,7 +87,7 @@ async function letGo(
   for (let i = 0; i < tries; i++) {
     const askedAt = timeline.now();
     witness.pauses.resumeAsked(topic);
-    world.requests += RESUME_STEPS;
+    world.counts.requests += RESUME_STEPS;
     const rate = ratePerSecond === undefined ? {} : { ratePerSecond };
     const answer = await api("POST", `/topics/${topic}/resume`, rate);
     if (answer?.status === 200)

@@ -81,7 +81,6 @@ export function pausesOf({
     started(topic: string): void {
       for (const span of told(topic).disturbed) if (span.to <= clock()) span.runs += 1;
     },
-    /** The topic's resume at a rate goes on, or has just ended. */
     paced(topic: string): void {
       told(topic).pacedUntil = clock();
     },

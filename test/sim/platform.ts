@@ -86,7 +86,7 @@ export function apiOf(world: World): Api {
       requestContext: { http: { method } },
       ...(body && { body: JSON.stringify(body) }),
     } as unknown as APIGatewayProxyEventV2;
-    const ended = await lambda.invoke(event);
+    const ended = await lambda(event);
     world.trace(() => `call ${call}: ${JSON.stringify(ended)}`);
     if (!("returned" in ended)) return undefined;
     const { statusCode = 0, body: text = "{}" } = ended.returned;
@@ -117,29 +117,26 @@ export function consumeTopic(world: World, topic: string, build: BuildConsumer):
     build,
     polls: () => world.sources.polls(topic) && Object.hasOwn(world.policy.topics, topic),
     invoked(messages) {
-      world.invocations += 1;
-      for (const { Body } of messages) world.deliveries += parseMessage(Body)?.jobs.length ?? 0;
+      world.counts.invocations += 1;
+      for (const { Body } of messages) world.counts.deliveries += parseMessage(Body)?.jobs.length ?? 0;
       return () => {};
     },
   });
 }
 
+type Polled = {
+  name: string;
+  build: BuildConsumer;
+  polls?: () => boolean;
+  /** Called with the messages of each invocation. The function that it answers is called with those that are done. */
+  invoked?: (messages: readonly Received[]) => (done: readonly Received[]) => void;
+};
+
 /** Plays Lambda's pollers: they receive from a queue, and invoke the function with the messages. */
 export function pollQueue(
   world: World,
   queue: string,
-  {
-    name,
-    build,
-    polls,
-    invoked,
-  }: {
-    name: string;
-    build: BuildConsumer;
-    polls: () => boolean;
-    /** Called with the messages of each invocation. The function that it answers is called with those that are done. */
-    invoked: (messages: readonly Received[]) => (done: readonly Received[]) => void;
-  },
+  { name, build, polls = () => true, invoked = () => () => {} }: Polled,
 ): void {
   const { timeline, sqs, plan } = world;
   const lambda = lambdaOf<SQSEvent, SQSBatchResponse>(world, name, TIMEOUT.consumer, build);
@@ -159,7 +156,7 @@ export function pollQueue(
     running += 1;
     const ended = invoked(Messages);
     const chain = Math.max(...Messages.map(({ Chain }) => Chain));
-    void lambda.invoke(eventOf(Messages), chain).then((outcome) => {
+    void lambda(eventOf(Messages), chain).then((outcome) => {
       running -= 1;
       world.trace(() => `${queue}'s invocation: ${JSON.stringify(outcome)}`);
       const done = Messages.filter(({ MessageId }) => isDone(outcome, MessageId));
@@ -227,7 +224,7 @@ export function tickOf(world: World): () => void {
   let ticks = 0;
   let parts = 0;
   const invoke = async (event?: string, chain?: number): Promise<void> => {
-    const ended = await lambda.invoke(event, chain);
+    const ended = await lambda(event, chain);
     if (!("returned" in ended)) witness.repeated();
     world.trace(() => `tick ${event ?? ""}: ${JSON.stringify(ended)}`);
   };
@@ -285,7 +282,7 @@ export function scheduleTargets(world: World): void {
   async function insist(lambda: SimulatedLambda<string, void>, input: string): Promise<boolean> {
     for (const pause of ASYNC_PAUSES) {
       await timeline.wait(pause);
-      if ("returned" in (await lambda.invoke(input))) return true;
+      if ("returned" in (await lambda(input))) return true;
     }
     return false;
   }

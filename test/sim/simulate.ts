@@ -91,11 +91,8 @@ export async function simulate(
 
   const plan = planOf(seed, {
     start,
-    span,
-    longest: stretch.spells,
-    rates: stretch.faultRates,
+    stretch,
     topics: Object.keys(TOPICS),
-    shards,
     opening: habit.opening,
     roles: habit.kind === "events" ? ["event"] : [],
     suppressed,
@@ -155,28 +152,12 @@ export async function simulate(
   const ticks = minuteRule(world, tickOf(world));
   for (const blow of plan.blows) timeline.at(blow.time, () => strikeBlow(world, blow, ticks.fire));
   if (stretch.isOfWeeks) deleteExpired(world);
-  const bus = habit.kind === "events" ? busOf(world, suppressed) : undefined;
-  const filed = users(world, { api, producers: producersOf(world), bus }, suppressed, span);
-  const resumed = operators(world, api, { suppressed, span });
-  const planned = planners(world, api, { suppressed, span });
-  const dealt = clerks(world, api, { suppressed, span });
-  const stormed = storms(world, api, { suppressed, span });
-  const refused = careless(world, api, { suppressed, span });
-  const suffered = sufferers(world, api, { suppressed, span });
-  strangers(world, { suppressed, span });
-  const deployed = deploys(world, { suppressed, span });
-  const parties = [
-    deployed,
-    filed,
-    resumed,
-    planned,
-    dealt,
-    stormed,
-    refused,
-    suffered,
-    () => bus?.through() ?? true,
-  ];
-  const through = (): boolean => parties.every((isThrough) => isThrough());
+  const bus = habit.kind === "events" ? busOf(world) : undefined;
+  users(world, { api, producers: producersOf(world), bus });
+  for (const come of [operators, planners, clerks, storms, careless, sufferers]) come(world, api);
+  strangers(world);
+  deploys(world);
+  const through = (): boolean => world.busy === 0 && (bus?.through() ?? true);
 
   const enough = (): boolean => violation !== undefined;
   const done = () => ({
@@ -187,12 +168,7 @@ export async function simulate(
       const queue = `${topic}_dlq`;
       return Math.max(witness.lettersTo(queue), world.sqs.messages(queue).length);
     }),
-    requests: world.requests,
-    allowance: world.allowance,
-    invocations: world.invocations,
-    deliveries: world.deliveries,
-    refusals: world.refusals,
-    lostRaces: world.lostRaces,
+    ...world.counts,
     ...witness.sent(),
   });
   const patience = habit.kind === "window" ? Math.max(LONG_PATIENCE, stretch.patience) : stretch.patience;

@@ -9,10 +9,7 @@ import type { World } from "./world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/**
- * `heartbeat`: one caller replaces a key's job each second. `debounce`: several callers postpone a key's job at the same time. `backlog`:
- * one caller files many jobs at once, and cancels most of them if it is a `cancelled backlog`.
- */
+/** `heartbeat`: one caller replaces a key's job each second. `debounce`: several callers postpone one key's job at the same time. */
 const KINDS = [
   "heartbeat",
   "debounce",
@@ -43,13 +40,9 @@ const REPEATED_WITHIN = [30 * SECOND, 30 * SECOND, 10 * MINUTE];
 /** The most messages of one call to SQS. So a request counts as one call of a user for each ten jobs. */
 const JOBS_A_CALL = 10;
 
-/** Users who file far more than others. Answers a function that tells whether all have finished. */
-export function storms(
-  world: World,
-  api: Api,
-  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
-): () => boolean {
-  const { timeline } = world;
+/** Users who file far more than others. */
+export function storms(world: World, api: Api): void {
+  const { timeline, stretch } = world;
   const draws = world.draws("storms");
   const kind = draws.pick(KINDS);
   const crowded = crowdedTopic(world.seed);
@@ -57,22 +50,14 @@ export function storms(
   const topic = crowded !== undefined && topics.includes(crowded) ? crowded : draws.pick(topics);
   const outage = world.plan.spells.find(({ kind }) => kind === "no-ticks");
   const isBusy = outage !== undefined && world.draws("busy").chance(0.5);
-  const usual = timeline.now() + draws.next() * span * 0.7;
+  const usual = timeline.now() + draws.next() * stretch.span * 0.7;
   const time = isBusy ? Math.max(timeline.now(), outage.from - draws.next() * BUSY_BEFORE) : usual;
   const callers = kind === "debounce" ? draws.whole(2, 4) : 1;
-  let busy = 0;
-  if ((draws.chance(0.2) || isBusy) && !suppressed.has("storm:1")) {
-    busy = callers;
-    for (let n = 1; n <= callers; n++) {
-      const own = world.draws(`storm ${n}`);
-      timeline.at(time, () => {
-        void play(world, api, kind, topic, own).then(() => {
-          busy -= 1;
-        });
-      });
-    }
+  if ((!draws.chance(0.2) && !isBusy) || world.isLeftOut("storm:1")) return;
+  for (let n = 1; n <= callers; n++) {
+    const own = world.draws(`storm ${n}`);
+    world.join(time, () => play(world, api, kind, topic, own));
   }
-  return () => busy === 0;
 }
 
 function isOfOneKey(kind: Kind): kind is "heartbeat" | "debounce" {
@@ -132,7 +117,7 @@ async function file(
   const token = isOnce ? "storm" : undefined;
   const call = async () => {
     const sentAt = timeline.now();
-    world.requests += steps;
+    world.counts.requests += steps;
     const headers = token === undefined ? {} : { "idempotency-key": token };
     return noteBatch(await api("POST", "/jobs/batch", { jobs }, headers), token, sentAt);
   };
@@ -147,7 +132,7 @@ async function file(
   await timeline.wait(draws.next() * draws.pick([10 * SECOND, 2 * MINUTE]));
   const ids = results.flatMap(({ job: told }) => (told && draws.chance(0.9) ? told.id : []));
   const overs = ids.map((id) => witness.cancelAsked(id));
-  world.requests += steps;
+  world.counts.requests += steps;
   const cancelled = await api("POST", "/jobs/cancel", { ids });
   for (const over of overs) over();
   for (const { status, job: told } of (cancelled?.body.results ?? []) as NonNullable<typeof results>)

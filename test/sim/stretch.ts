@@ -15,11 +15,11 @@ export type Stretch = {
   readonly patience: number;
   /** The longest duration of a spell: `long` in histories with outages, `short` in the others. */
   readonly spells: { readonly long: number; readonly short: number };
+  /** Probabilities, one of which is drawn for each kind of fault, that a call meets the fault. */
   readonly faultRates: readonly number[];
   readonly delays: readonly number[];
   readonly waits: readonly number[];
   readonly pauses: readonly number[];
-  /** How far ahead the range of a clerk's bulk ends. */
   readonly reaches: readonly number[];
   readonly rates: readonly string[];
   /** Values of the settings `longDelay` and `retention`, of which each history has one. */

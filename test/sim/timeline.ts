@@ -44,8 +44,7 @@ export function timelineFrom(start: number): Timeline {
             reject(thrown);
           }
         };
-        // The code under test waits only for promises, which Node settles between two immediates. Many events share a turn: it is
-        // expensive.
+        // The code under test waits only for promises, which Node settles between two immediates. A turn of Node's loop is expensive.
         const turn = (): void => {
           for (let i = 0; i < EVENTS_A_TURN; i++) setImmediate(step);
           setImmediate(() => over || turn());

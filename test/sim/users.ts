@@ -57,14 +57,9 @@ type Habits = {
   readonly many: number;
 };
 
-/** Users file jobs, and then cancel or change some of them. Answers a function that tells whether all have finished. */
-export function users(
-  world: World,
-  callers: Callers,
-  suppressed: ReadonlySet<string>,
-  span: number,
-): () => boolean {
-  const { timeline } = world;
+/** Users file jobs, and then cancel or change some of them. */
+export function users(world: World, callers: Callers): void {
+  const { timeline, stretch } = world;
   const plan = world.draws("users");
   const count = plan.whole(3, 14);
   const theme = plan.pick(THEMES);
@@ -81,22 +76,13 @@ export function users(
     direct: shareOf(mix, 1),
     many: shareOf(mix, 0.5),
   };
-  let busy = 0;
   for (let n = 1; n <= count; n++) {
     const draws = world.draws(`user ${n}`);
-    const time = timeline.now() + draws.next() * span * 0.7;
+    const time = timeline.now() + draws.next() * stretch.span * 0.7;
     const at = theme === "one key" ? rushAfter(time, draws) : time;
-    if (suppressed.has(`user:${n}`)) continue;
-    busy += 1;
-    timeline.at(at, () => {
-      void user(world, callers, n, draws, habits, suppressed).then(() => {
-        busy -= 1;
-      });
-    });
+    if (!world.isLeftOut(`user:${n}`)) world.join(at, () => user(world, callers, n, draws, habits));
   }
-  const isSuppressed = theme !== "one key" || suppressed.has("mender:1");
-  const mended = menders(world, callers.api, { topic: arena, key: RIVALS_KEY, isSuppressed, span });
-  return () => busy === 0 && mended();
+  if (theme === "one key" && !world.isLeftOut("mender:1")) menders(world, callers.api, arena, RIVALS_KEY);
 }
 
 /** The users that compete for one key act at almost the same time, a few round trips apart, so that their calls overlap. */
@@ -110,7 +96,6 @@ async function user(
   n: number,
   draws: Draws,
   habits: Habits,
-  suppressed: ReadonlySet<string>,
 ): Promise<void> {
   const { timeline, witness, stretch } = world;
   const rivals = habits.theme === "one key";
@@ -240,7 +225,7 @@ async function user(
     if (rivals) await timeline.wait(rushAfter(timeline.now(), draws) - timeline.now());
     const what = habits.change(draws);
     const when = time();
-    if (suppressed.has(`user:${n}:${i}`)) continue;
+    if (world.isLeftOut(`user:${n}:${i}`)) continue;
     if (what === "replace") await happens(`${n}:${i}`);
     await change(what, when);
   }
@@ -273,13 +258,12 @@ async function user(
       const answer = await api("PUT", `/topics/${topic}/jobs/${key}`, wish);
       note(answer, wish, sentAt, { changed: true, spread: usualSpread });
     } else if (what === "redrive") {
-      world.requests += REDRIVE_STEPS;
+      world.counts.requests += REDRIVE_STEPS;
       const which = draws.chance(0.5) ? { ids: [id] } : { max: 10 };
       await api("POST", `/topics/${topic}/redrive`, { ...which, delay: draws.pick([0, 60, 600]) });
     }
   }
 
-  /** Makes a call that an untracked topic refuses. */
   async function forbidden(
     what: string,
     id: string,
@@ -310,7 +294,6 @@ async function user(
     const hasToken = token !== undefined;
     note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: true, hasToken });
     if (token === undefined || own.chance(0.4)) return;
-    // Another call changes the job before this call is repeated.
     if (own.chance(0.5)) await patch(id, { body: bodyNow() });
     await timeline.wait(own.next() * pickFrom(own, WAITS, stretch.waits));
     note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: false });

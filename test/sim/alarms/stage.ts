@@ -63,12 +63,8 @@ export async function play(
   const stretch = stretchOf(seed, false);
   const calm = planOf(seed, {
     start,
-    span: stretch.span,
-    longest: stretch.spells,
-    rates: stretch.faultRates,
-    topics: [...TOPICS],
-    shards: 2,
-    opening: undefined,
+    stretch: { ...stretch, shards: 2 },
+    topics: TOPICS,
     roles: [],
     suppressed: new Set(),
     onFault: () => {},
@@ -153,8 +149,6 @@ export async function play(
       const crashes = (): boolean => fails() && failure.events === "their function crashes";
       return (event) => (crashes() ? Promise.reject(new Error("Cannot find module")) : applies(event));
     },
-    polls: () => true,
-    invoked: () => () => {},
   });
   void file(world, TOPICS, EVERY);
   if (consumer === "is slow") void file(world, ["orders"], SECOND / 2);

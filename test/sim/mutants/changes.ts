@@ -14,7 +14,6 @@ export type Change = (at: Marked, marked: (rule: string) => Marked) => Edit[];
 
 // In each `code`, `$&` stands for the code that is there.
 
-/** Removes the statement, the property or the list item. */
 export const remove: Change = ({ source, node }) => [removal(source, node)];
 
 /** Removes items of a list in the node: properties and elements by name, or the one at an index of its first list. */
@@ -46,7 +45,6 @@ export function value(code: string): Change {
   };
 }
 
-/** Changes what the `if` does when its condition holds. */
 export function consequence(code: string): Change {
   return ({ source, node }) => [
     instead(source, node.type === "IfStatement" ? node.consequent : missing("if"), code),
