@@ -1,19 +1,14 @@
-/** The properties of a call of the API or of the client on which the call's cost depends. */
 export type Asked = {
-  /** Method and path, such as `POST /jobs`. */
   what: string;
   /** How many jobs it files or names, and how many of them have a key. */
   jobs: number;
   keyed: number;
-  /** It has an `Idempotency-Key`. */
   isOnce: boolean;
   /** Jobs of a batch with an `Idempotency-Key` that have once items of their own: those with a key. */
   alone: number;
-  /** Its topic has a limit or a window. */
   isHeld: boolean;
 };
 
-/** The most statements of one batch. */
 const BATCH = 25;
 /** Two reads: the number of shards, which a process reads again after a minute, and the topic's pause, after five seconds. */
 const KNOWN = 2;
@@ -21,10 +16,7 @@ const KNOWN = 2;
 const KEYED = 4;
 /** The once item, its job if the job may have ended, and a second read of the once item or of the job, for the answer. */
 const ONCE = 3;
-/**
- * The shared once item of a batch is read, written, and read again if another call was faster. Looks at late jobs are written. For each
- * batch of statements, homes are read.
- */
+/** A batch's once item: read, written, and read again after a lost race; looks at late jobs. Each batch of statements: its homes. */
 const SHARED = { once: 4, batch: 1 };
 /** For a limit or a window: a read of the next minutes' counters, bookings in the counters of two minutes, a look, and the home. */
 const HELD = 5;
@@ -75,10 +67,7 @@ function filed(asked: Asked): number {
   return (asked.keyed < asked.jobs ? batchesOf(asked) : 0) + asked.keyed * (KEYED + PROLONGED);
 }
 
-/**
- * The most requests to the pool that one call may make if nobody else changes the same jobs, no pause or limit parks them, and
- * SQS accepts every message.
- */
+/** What one call may cost if nobody else changes its jobs, no pause or limit parks them, and SQS accepts every message. */
 export function allowanceOf(asked: Asked): number {
   const kind = KINDS.find(([pattern]) => pattern.test(asked.what));
   if (!kind) throw new Error(`KINDS does not say what ${asked.what} may cost`);
@@ -88,13 +77,10 @@ export function allowanceOf(asked: Asked): number {
 type Body = { topic?: string; key?: unknown; jobs?: readonly Body[]; ids?: readonly unknown[] };
 
 type About = {
-  /** The topic of a job, by the job's id. */
   topicOf(id: string): string;
-  /** Whether a topic has a limit or a window. */
   isHeld(topic: string): boolean;
 };
 
-/** Derives a call's cost properties from its request. */
 export function askedBy(
   method: string,
   path: string,

@@ -8,13 +8,12 @@ const SECOND = 1000;
 /** The answers to a call that an untracked topic refuses. Its jobs that are due soon are not stored, and a deployment may have removed it. */
 const REFUSALS: readonly unknown[] = ["untracked-topic", "job-not-found", "unknown-topic"];
 
-/** Tells the witness if a call that an untracked topic must refuse was answered in another way. `code`: the code in the answer. */
+/** Tells the witness if a call that an untracked topic must refuse was answered in another way. */
 export function mustRefuse({ witness }: World, what: string, answer: Answer | undefined): void {
   if (!answer || answer.status >= 500 || REFUSALS.includes(answer.body.code)) return;
   witness.defect(`${what} of an untracked topic was answered: ${JSON.stringify(answer)}`);
 }
 
-/** The fields of a request that say how its job should be. */
 export type Wish = { delay?: number; dueAt?: string; body?: unknown; spread?: number; maxDelay?: number };
 
 /** With these outcomes, the job has the values of the request. */
@@ -35,22 +34,16 @@ function askedBy({ delay, dueAt, body, maxDelay }: Wish, { from, to, spread }: L
   };
 }
 
-/**
- * Makes a function that tells the witness what an answer promises about a job of `topic`. `changed`: if the answer names no
- * outcome, whether the call changed the job, rather than found it unchanged.
- */
+type How = { changed: boolean; request?: string | undefined; spread?: number; hasToken?: boolean };
+
+/** Makes a function that tells the witness what an answer promises. `changed`: whether a call without an outcome changed the job. */
 export function noterOf(world: World, topic: string) {
   const { timeline, witness } = world;
   return (
     answer: Answer | undefined,
     wish: Wish,
     sentAt: number,
-    {
-      changed,
-      request,
-      spread = 0,
-      hasToken,
-    }: { changed: boolean; request?: string | undefined; spread?: number; hasToken?: boolean },
+    { changed, request, spread = 0, hasToken }: How,
   ): Told | undefined => {
     if (!answer || answer.status >= 300) return undefined;
     const told = answer.body as unknown as Told;
@@ -64,13 +57,9 @@ export function noterOf(world: World, topic: string) {
   };
 }
 
-/** The answer about one job of a batch. */
 type BatchResult = { status: number; job?: Told };
 
-/**
- * Makes a function that tells the witness what an answer promises about the jobs of a batch. `undefined`: the call was not answered.
- * `token`: the `Idempotency-Key` of the batch, if it has one.
- */
+/** As `noterOf`, for the jobs of a batch. `undefined`: no answer came. `token`: the batch's `Idempotency-Key`. */
 export function batchNoterOf(note: ReturnType<typeof noterOf>, jobs: readonly Wish[], spread: number) {
   return (
     answer: Answer | undefined,

@@ -5,20 +5,13 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** From so long before an entry's time a sweep may hand the job over. Until so long after it the audit may read the entry. */
 const AROUND = { before: 5 * MINUTE, after: 30 * MINUTE };
-/**
- * In the ten minutes after a pause has changed, each tick repeats its request to Lambda to poll the topic's queue, or to stop. This is a
- * little longer.
- */
+/** A little more than the ten minutes in which each tick repeats a pause's request to Lambda to poll, or to stop. */
 const PAUSE_SETTLES = 15 * MINUTE;
 const BUCKET = /^\d{4}-/;
 /** Items that wait for no tick. All other items wait for ticks until they are deleted. */
 const IDLE = /^(key|once|tombstone|dead|starts|redrive|bulk)#|^(meta|limited|paused)$/;
 
-/**
- * Learns from each write to the pool in which minutes a tick has work. In all other minutes a tick would only read empty
- * buckets and advance its cursor. The next tick does that for all left-out ticks at once, so a history of weeks need not play
- * each tick.
- */
+/** Learns from each write when a tick has work, so that a history of weeks plays no others: the next tick reads their empty buckets. */
 export function attentionOf(clock: () => number) {
   const minutes = new Set<number>();
   const waiting = new Map<string, Set<string>>();

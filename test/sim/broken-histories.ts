@@ -1,9 +1,6 @@
 import { simulate } from "./simulate.ts";
 
-/**
- * Plays `count` histories, the first with the seed `from`, and answers a line for each history that broke a promise. The line has the
- * command that plays the history again.
- */
+/** Plays `count` histories from the seed `from`. Answers for each broken one a line with the command that plays it again. */
 export async function brokenFrom(from: number, count: number, { weeks = false } = {}): Promise<string[]> {
   const broken: string[] = [];
   for (let seed = from; seed < from + count; seed++) {

@@ -14,7 +14,6 @@ export function kindOf({ machine, service, input }: Call): string {
 
 /** What a history without faults did. */
 export type Done = {
-  /** Requests by kind. */
   calls: ReadonlyMap<string, number>;
   ticks: number;
   shards: number;
@@ -42,10 +41,15 @@ export type Done = {
   tendedTopics: number;
 };
 
+/** What the world counts while it is played. */
+export type Counts = Pick<
+  Done,
+  "requests" | "allowance" | "invocations" | "deliveries" | "refusals" | "lostRaces"
+>;
+
 /** What a history has, rather than does. */
 const KEPT: ReadonlySet<string> = new Set(["shards", "tendedTopics"]);
 
-/** What was done between two moments. */
 export function since(before: Done, after: Done): Done {
   const calls = [...after.calls].map(
     ([kind, count]) => [kind, count - (before.calls.get(kind) ?? 0)] as const,
@@ -57,7 +61,6 @@ export function since(before: Done, after: Done): Done {
   return { ...Object.fromEntries(counts), calls: new Map(calls) } as Done;
 }
 
-/** How many receives it takes to read these letters, ten at a time. */
 function batchesOf(letters: readonly number[]): number {
   return letters.reduce((sum, count) => sum + Math.ceil(count / 10), 0);
 }
@@ -76,36 +79,30 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of ticks to the pool",
       spent: spent("tick pool"),
-      // Once for each tick: the number of shards, the limited topics, the paused topics, and their pauses. For each shard: the
-      // reads and writes of two positions, the minutes that sweep and audit read, and the jobs of looks. Then the jobs of dead
-      // letters, and the parked jobs of each topic and shard. For each released job: its look, its home, its start, and the
-      // delete of its note.
+      // Each tick reads the number of shards, limited and paused topics, and their pauses; for each shard two positions, the minutes of
+      // sweep and audit, and jobs of looks; then jobs of dead letters, and parked jobs. A released job: look, home, start and note.
       most: ticked * (4 + 10 * shards + batchesOf(letters) + tendedTopics * shards) + 4 * parked,
     },
     {
       what: "requests of ticks to DLQs",
       spent: spent("tick DLQ"),
-      // The depth of each DLQ. For each ten letters: a receive, a delete, and a change of visibility for those that stay. Then a
-      // last receive, which is empty.
+      // The depth of each. Ten letters: a receive, a delete, and a change of visibility for those that stay. Then a last, empty receive.
       most: ticked * (letters.length + 3 * batchesOf(letters) + letters.filter((count) => count > 0).length),
     },
     {
       what: "requests of callers to the pool",
       spent: spent("api pool", "producer pool"),
-      // A job that SQS refuses gets a look. A caller that loses a race reads the key and the job again, and files another look
-      // before its next try. For a parked job a caller lists the topic and writes a note. When it releases the job, it writes a
-      // look and the home, and deletes the note.
+      // A refused job gets a look. A lost race: key and job are read again, and a look is filed. A parked job: a list and a note, then a
+      // look, the home, and the note's delete.
       most: allowance + refusals + 4 * lostRaces + 5 * parked,
     },
     { what: "requests of callers to SQS", spent: spent("api queue", "producer queue"), most: 2 * requests },
     {
       what: "requests of consumers to the pool",
       spent: spent("consumer pool"),
-      // An invocation reads its topic's pause, and claims. For each job that it does not run, it reads the home. If the job is too
-      // late for its topic, the invocation has read the home before, and has tried to end the job. If another revision waits, the
-      // invocation books a start for that revision and notes it. The end of a run reads the home, files a look or a dead entry,
-      // writes the home, and books a start or releases the key. If the second of that start is full, it reads the counters, books
-      // another second, and notes the start.
+      // An invocation reads its topic's pause, and claims. A job that does not run: its home, before and after, and a try to end it if it
+      // is late. The end of a run: the home, a look or a dead entry, the home's write, and a start or the key. A revision that waits is
+      // given a start and noted. If that second is full: the counters, another second, and the note of the start.
       most: 2 * invocations + 3 * (deliveries - runs) + 4 * runs + refusals + 3 * parked + 3 * held,
     },
     { what: "messages", spent: messages, most: 2 * revisions + 2 },

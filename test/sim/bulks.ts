@@ -1,19 +1,11 @@
 import { CLOCK_MARGIN } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
+import type { Bench } from "./witness.ts";
 
 /** The jobs that a bulk is for. ms since the epoch. */
 export type Range = { topic: string; group: string | undefined; from: number; to: number };
 
-/** Judges what bulks do to jobs. `skew`: ms that a clock may be off. `broken`: told of each broken promise. */
-export function bulksOf({
-  clock,
-  skew,
-  broken,
-}: {
-  clock: () => number;
-  skew: number;
-  broken: (id: string, text: string) => void;
-}) {
+export function bulksOf({ clock, skew, broken }: Bench) {
   const cancelling: (Range & { begunBy: number })[] = [];
   const moved = new Map<number, Set<string>>();
   return {
@@ -47,12 +39,10 @@ export function bulksOf({
     /** Whether a bulk moved jobs to this time. Such jobs may be late: the time can be hours ahead, when ticks are rare. */
     isMark: (time: number): boolean => moved.has(time),
 
-    /** A job got a new revision. */
     changed(before: Home, after: Home): void {
       const jobs = moved.get(after.dueAt);
       if (!jobs) return;
-      // A new revision with another body or another hold leaves the time as it is. So does a postponement beyond the job's bound, which
-      // only changes `wantedAt`.
+      // Another body, another hold, or a postponement beyond the job's bound (which only changes `wantedAt`) leaves the time as it is.
       const isAnother = before.body !== after.body || before.wantedAt !== after.wantedAt;
       const stays = before.dueAt === after.dueAt && (isAnother || after.heldUntil !== undefined);
       if (!stays && jobs.has(after.id)) broken(after.id, `moved to ${after.dueAt} again by the same bulk`);

@@ -13,7 +13,6 @@ const SOURCE = "shop";
 /** For so many seconds, an event also cancels jobs that are filed after it. */
 const TOMBSTONES = [0, 20, 300, 900];
 const DELAYS = [0, 5, 60, 300];
-/** ms until an event is delivered again. */
 const AGAIN = [0, SECOND, 20 * SECOND, 8 * MINUTE];
 /** The unit, in ms, of the time between two events: they are 1 to 9 units apart. */
 const APART = [10, SECOND, 10 * SECOND];
@@ -26,12 +25,8 @@ const RUNS_SINCE = [100, SECOND, 20 * SECOND];
 /** The share of events that cancel jobs: each history has one of these shares. The other events file jobs. */
 const CANCELS = [0.7, 0.2];
 
-/** The event bus of one topic: it makes events, and delivers them to the function that applies them. */
 export type Bus = {
-  /**
-   * An event about a job's key happens shortly before or after a user files or replaces the job. The promise resolves when the
-   * user is to make that call. `n`: the name of the event.
-   */
+  /** Lets event `n` happen shortly before or after a user files or replaces a key's job. Resolves when the user is to do so. */
   around(n: string, key: string): Promise<void>;
   /** Sometimes an event cancels a job's key just after `dueAt` (ms since the epoch), and soon after it another event files a job. */
   whileItRuns(n: string, key: string, dueAt: number): void;
@@ -39,7 +34,7 @@ export type Bus = {
   through(): boolean;
 };
 
-export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
+export function busOf(world: World): Bus {
   const { timeline, sqs, witness, habit } = world;
   const rules = rulesOf(world.draws("rules"), habit.topic);
   const cancels = world.draws("which events").pick(CANCELS);
@@ -49,7 +44,6 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
   pollQueue(world, EVENTS_QUEUE, {
     name: "event",
     build: (ctx) => eventsOn(ctx, Object.values(rules), () => {}),
-    polls: () => true,
     invoked(messages) {
       const begun = messages.flatMap((message) => {
         const event = sent.get((JSON.parse(message.Body) as { id: string }).id);
@@ -80,7 +74,6 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
     );
   }
 
-  /** `times`: how often each event is delivered. */
   function tell(
     n: string,
     events: readonly SentEvent[],
@@ -88,7 +81,7 @@ export function busOf(world: World, suppressed: ReadonlySet<string>): Bus {
     again: Draws,
     times: number,
   ): void {
-    for (const event of suppressed.has(`event:${n}`) ? [] : events) {
+    for (const event of world.isLeftOut(`event:${n}`) ? [] : events) {
       const told = event.at + late();
       for (let i = 0, next = told; i < times; i++, next += again.pick(AGAIN)) {
         planned += 1;

@@ -15,27 +15,20 @@ const CALLS = [
   ["too-large", "PUT", "/schedules/large", { ...SCHEDULE, body: "<".repeat(50_000) }],
 ] as const;
 
-/** In some histories, a user makes calls that must be refused. Answers a function that tells whether the user has finished. */
-export function careless(
-  { timeline, witness, policy, draws }: World,
-  api: Api,
-  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
-): () => boolean {
-  const own = draws("careless");
-  const time = timeline.now() + own.next() * span;
+/** In some histories, a user makes calls that must be refused. */
+export function careless(world: World, api: Api): void {
+  const own = world.draws("careless");
+  const time = world.timeline.now() + own.next() * world.stretch.span;
   // TTL may delete the home of a job with a retention of minutes, and then the first call is not known any more.
-  const remembersCalls = policy.retention * 1000 >= LEAST_RETENTION;
-  if (!own.chance(0.1) || !remembersCalls || suppressed.has("careless:1")) return () => true;
-  let isOver = false;
+  const remembersCalls = world.policy.retention * 1000 >= LEAST_RETENTION;
+  if (!own.chance(0.1) || !remembersCalls || world.isLeftOut("careless:1")) return;
   const call = async (): Promise<void> => {
     for (const [code, method, path, body] of CALLS) {
       const answer = await api(method, path, body, { "idempotency-key": "careless" });
       if (code === undefined && answer?.status !== 201) break;
       if (code !== undefined && answer && answer.status < 500 && answer.body.code !== code)
-        witness.defect(`${path} was not refused as ${code}: ${JSON.stringify(answer)}`);
+        world.witness.defect(`${path} was not refused as ${code}: ${JSON.stringify(answer)}`);
     }
-    isOver = true;
   };
-  timeline.at(time, () => void call());
-  return () => isOver;
+  world.join(time, call);
 }

@@ -20,35 +20,21 @@ const FAR = { delay: 516 * MINUTE, after: 540 * MINUTE };
 const STEPS = 60;
 const TRIES = 4;
 
-/** Users who cancel, move, run and redrive jobs in bulk. Answers a function that tells whether all have finished. */
-export function clerks(
-  world: World,
-  api: Api,
-  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
-): () => boolean {
+/** Users who cancel, move, run and redrive jobs in bulk. */
+export function clerks(world: World, api: Api): void {
   const draws = world.draws("clerks");
   const topic = crowdedTopic(world.seed) ?? draws.pick([world.habit.topic, ...CHOICE]);
   const count = draws.chance(0.12) ? draws.whole(1, 2) : 0;
-  let busy = 0;
   for (let n = 1; n <= count; n++) {
     const own = world.draws(`clerk ${n}`);
-    const time = world.timeline.now() + own.next() * span;
-    if (suppressed.has(`clerk:${n}`)) continue;
-    busy += 1;
-    world.timeline.at(time, () => {
-      const token = world.draws(`clerk ${n} too`).chance(0.5) ? `clerk-${n}` : undefined;
-      void deal(world, api, own, topic, token).then(() => {
-        busy -= 1;
-      });
-    });
+    const time = world.timeline.now() + own.next() * world.stretch.span;
+    if (world.isLeftOut(`clerk:${n}`)) continue;
+    const token = world.draws(`clerk ${n} too`).chance(0.5) ? `clerk-${n}` : undefined;
+    world.join(time, () => deal(world, api, own, topic, token));
   }
-  return () => busy === 0;
 }
 
-/**
- * Makes the calls of one bulk until it is finished, and sometimes repeats a call. If the first answer is lost, a call without an
- * `Idempotency-Key` begins another bulk.
- */
+/** Makes a bulk's calls until it is finished, and repeats some. Without a token, a repeat of the first call begins another bulk. */
 export async function deal(
   world: World,
   api: Api,
@@ -85,7 +71,7 @@ export async function deal(
     };
     const begins = action === "cancel" && cursor === undefined;
     const begun = begins ? witness.bulks.cancels({ topic, group, ...range }) : () => {};
-    world.requests += STEPS;
+    world.counts.requests += STEPS;
     const part = { ...request, ...(cursor !== undefined && { cursor }) };
     const answer = await api(
       "POST",

@@ -11,23 +11,16 @@ const LONGEST_ABSENCE = 20 * MINUTE;
 const LIMITS = [0.1, 0.5, 1, 5, 50];
 const BACKOFFS = [[1], [5, 30], [60, 300]];
 
-/**
- * In some histories with many faults, deployments change settings of topics while jobs wait. They add, change and remove limits,
- * change attempts and backoffs, and remove a topic and add it again. Answers a function that tells whether all topics exist.
- */
-export function deploys(
-  world: World,
-  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
-): () => boolean {
+/** Deployments change topics' settings while jobs wait, or remove a topic for a while. */
+export function deploys(world: World): void {
   const { timeline, plan } = world;
   const draws = world.draws("deploys");
   const count = plan.weather === "hurt" && draws.chance(0.2) ? draws.whole(1, MOST) : 0;
-  let missing = 0;
   for (let n = 1; n <= count; n++) {
     const own = world.draws(`deploy ${n}`);
-    const time = timeline.now() + own.next() * span;
+    const time = timeline.now() + own.next() * world.stretch.span;
     const topic = crowdedTopic(world.seed) ?? own.pick(Object.keys(TOPICS));
-    if (suppressed.has(`deploy:${n}`)) continue;
+    if (world.isLeftOut(`deploy:${n}`)) continue;
     // A rule for events names its topic, so a deployment that removes the topic would have to remove the rule too.
     const isRemoved = own.chance(0.25) && world.habit.kind !== "events";
     timeline.at(time, () => {
@@ -35,16 +28,15 @@ export function deploys(
       // Another deployment has removed the topic, and will add it again with its old settings.
       if (before === undefined) return;
       if (!isRemoved) return set(world, topic, changeOf(own, before, UNTRACKED.has(topic)));
-      missing += 1;
+      world.busy += 1;
       set(world, topic, undefined);
       timeline.at(timeline.now() + own.next() * LONGEST_ABSENCE, () => {
-        missing -= 1;
+        world.busy -= 1;
         set(world, topic, before);
         world.poke(topic);
       });
     });
   }
-  return () => missing === 0;
 }
 
 function changeOf(draws: Draws, policy: Partial<TopicPolicy>, isUntracked: boolean): Partial<TopicPolicy> {

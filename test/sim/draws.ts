@@ -1,6 +1,4 @@
-/** Seeded pseudo-random draws. */
 export type Draws = {
-  /** 0 or more, less than 1. */
   next(): number;
   /** A whole number from `low` to `high`, both included. */
   whole(low: number, high: number): number;
@@ -8,10 +6,7 @@ export type Draws = {
   pick<T>(from: readonly T[]): T;
 };
 
-/**
- * Draws that depend only on the seed and the name. If one decision is left out, all others draw the same values as before. That
- * is why a history can be shrunk.
- */
+/** Depends only on the seed and the name: if one decision is left out, all others draw as before. So a history can be shrunk. */
 export function drawsOf(seed: number, name: string): Draws {
   // sfc32, seeded with a hash of the name (FNV-1a). Both algorithms are in the public domain.
   let a = 2_166_136_261 ^ seed;
@@ -37,13 +32,9 @@ export function drawsOf(seed: number, name: string): Draws {
   };
 }
 
-/** The heaviest weight of a verb. */
 const HEAVIEST = 100;
 
-/**
- * Draws how often users do what in one history: each verb is off, or has a weight between 1 and 100. So each history has a mixture
- * of its own. Answers a function that draws one of the verbs.
- */
+/** Draws a weight for each verb, or none: each history has a mixture of its own. Answers a function that draws one of the verbs. */
 export function mixOf<T>(draws: Draws, verbs: readonly T[]): (own: Draws) => T {
   const on = verbs.filter(() => draws.chance(0.7));
   const chosen = on.length > 0 ? on : [draws.pick(verbs)];

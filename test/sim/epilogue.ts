@@ -17,19 +17,16 @@ const DELAYS = [30, 260];
 const LANDS_WITHIN = 6 * MINUTE;
 /** For so long ticks must have been on time before the epilogue relies on them. ms. */
 const SETTLED = 3 * MINUTE;
-/** How long a sweep may take to catch up. ms. */
 const CATCHES_UP_WITHIN = 60 * MINUTE;
 /** How far the audit is behind the clock at most when each tick is on time: ten minutes of the sweep's time. ms. */
 const AUDIT_TRAILS = 15 * MINUTE;
-/** Time for the last job's run, and for the calls after it. ms. */
 const LAST_CALLS = 30 * SECOND;
 
 type Filed = { id: string; topic: string; dueAt: number };
 
 /**
- * The epilogue follows when all faults are over and all jobs have ended: users file two jobs of each topic. No earlier fault
- * excuses anything now. These jobs must be on time, and may cost no more than jobs of a history without faults. So this shows
- * whether the history left something behind that makes later jobs late or expensive.
+ * When all faults are over and all jobs have ended, users file two jobs of each topic. These must be on time, and cost no more than jobs of
+ * a history without faults: so the history has left nothing behind that makes later jobs late or expensive.
  */
 export function epilogueOf(
   world: World,
@@ -71,7 +68,6 @@ export function epilogueOf(
     return ((parked + world.sqs.messages(topic).length) * ms) / starts;
   }
 
-  /** Says what has not settled yet; `undefined` if all has. */
   function behind(): string | undefined {
     const now = timeline.now();
     const cursors = world.dynamo.rows().filter(({ swept }) => swept !== undefined);
@@ -85,7 +81,6 @@ export function epilogueOf(
     return cursors.every(isNear) ? undefined : "sweep or audit have not caught up";
   }
 
-  /** The parked jobs. */
   function notes(): { id: string; topic: string }[] {
     return world.dynamo.rows().flatMap(({ pk, id }) => {
       const [kind, topic = ""] = pk?.S?.split("#") ?? [];
@@ -113,7 +108,6 @@ export function epilogueOf(
     const before = { ...rest, parked: parked - waiting, revisions: revisions - waiting };
     world.isOver = true;
     const now = timeline.now();
-    // A window may be closed for the rest of the day.
     const isFree = (topic: string): boolean =>
       DELAYS.every((delay) => witness.freeAt(topic, now + delay * SECOND) === now + delay * SECOND);
     // Without faults a job may still be a little late. That can be too late for a topic with a small `ifLate.after`.

@@ -5,16 +5,15 @@ import type { Call } from "./network.ts";
 import type { Row } from "./services/expressions.ts";
 import type { Firings } from "./services/scheduler.ts";
 import { problem } from "./services/service.ts";
+import type { Stretch } from "./stretch.ts";
 
 /** What happens to one try of a call. Times are ms. */
 export type Fate = {
-  /** How long the request takes. If it takes longer than its signature is valid, it has no effect. Infinite: it is lost. */
+  /** How long the request and the answer take. Infinite: lost. If the request outlasts its signature, it has no effect. */
   request: number;
-  /** How long the answer takes. Infinite: it is lost. */
   answer: number;
   /** The caller dies before the request is sent, while the request is on its way, or after it took effect. */
   crash?: "before" | "under way" | "after";
-  /** The caller freezes while it waits. */
   freeze: number;
   /** The service answers with this error, without an effect (`refusal`) or after the effect (`refusalAfter`). */
   refusal?: Error | undefined;
@@ -23,7 +22,6 @@ export type Fate = {
   entryFails(draws: Draws, item?: string, pk?: string): string | undefined;
 };
 
-/** What can go wrong with one call. Each seed has some of them. */
 const CALL_FAULTS = [
   "crash",
   "lost-answer",
@@ -36,11 +34,7 @@ const CALL_FAULTS = [
 ] as const;
 type CallFault = (typeof CALL_FAULTS)[number];
 
-/**
- * What goes wrong for a while. Calls that hang, to one queue or to the buckets of one shard, get no answer until their callers give up.
- * DynamoDB refuses all requests for some partitions, always others. All requests of one kind fail. Ticks wait seconds for each answer, so
- * that they last for minutes.
- */
+/** What goes wrong for a while. Calls that hang get no answer until their callers give up. Slow ticks wait seconds for each answer. */
 const SPELLS = [
   "throttling-storm",
   "pool-down",
@@ -72,14 +66,11 @@ type Kind = {
   readonly operations: RegExp;
   readonly places: RegExp;
   readonly sick: number;
+  /** The first such request of a process is answered, and the next ones are over the limit for a while. */
   readonly isLater?: boolean;
 };
 const UNWRITTEN: Kind = { name: "buckets are not written", operations: WRITES, places: /^\d{4}-/, sick: 0.8 };
-/**
- * The kinds of requests that fail for a while, as they do if one partition is hot or if a deployment has taken away one right.
- * `places`: how the partition keys or the queues are named. `sick`: in which share of the moments of the spell they fail.
- * `isLater`: the first such request of a process is answered, and the next ones are over the limit for a while.
- */
+/** Requests that fail for a while, as if a partition were hot or a right taken away. `sick`: in which share of the moments they fail. */
 const KINDS: readonly Kind[] = [
   { name: "pauses are not read", operations: /^(GetItem|BatchGetItem)$/, places: /^pause#/, sick: 0.8 },
   { name: "homes are not read", operations: /^BatchGetItem$/, places: /^\d{4}-/, sick: 0.8 },
@@ -92,7 +83,6 @@ const KINDS: readonly Kind[] = [
   { name: "letters are not sent", operations: /^SendMessageBatch$/, places: /_dlq$/, sick: 0.6 },
 ];
 
-/** What goes wrong at a moment. */
 const BLOWS = [
   "purge",
   "lose-message",
@@ -106,22 +96,17 @@ const BLOWS = [
 ] as const;
 export type Blow = { key: string; kind: (typeof BLOWS)[number]; time: number };
 
-/** The blows that lose messages which SQS had accepted. */
 export const LOSING = new Set<Blow["kind"]>(["purge", "lose-message"]);
 
-/**
- * `calm`: nothing goes wrong, so the witness can judge punctuality and cost. `one fault`: one fault, and nothing else goes wrong.
- * `hurt`: each seed has another mixture of faults, because all faults at once would hide each other.
- */
+/** `calm`: no fault, so punctuality and cost are judged. `hurt`: a mixture for each seed, because all faults would hide each other. */
 export type Weather = "calm" | "one fault" | "hurt";
 
 /** The longest time that a request without a fault takes, and also the longest that its answer takes. ms. */
 export const ON_ITS_WAY = 8;
 
-/** Whose call a single fault can strike. */
 const ROLES = ["api", "producer", "consumer", "tick"] as const;
 type Role = (typeof ROLES)[number] | "event";
-/** A single fault. `call`: which call of this operation it strikes, counted from 0 over all machines of the role. */
+/** `call`: which call of this operation it strikes, counted from 0 over all machines of the role. */
 type OneFault = { fault: CallFault | "hot-job"; role: Role; operation: string; call: number };
 /** `hot-job`: DynamoDB throttles the claims of one job for a while, and not those of the other jobs of its batch. */
 const LONE_FAULTS = [
@@ -137,18 +122,15 @@ const LONE_FAULTS = [
 
 export type Plan = {
   readonly weather: Weather;
+  /** Names of faults and users that must be left out. */
+  readonly suppressed: ReadonlySet<string>;
   /** When all faults are over, ms since the epoch. */
   readonly calmFrom: number;
-  /** ms by which a clock may differ from the true time. */
   readonly skew: number;
-  /** Whether messages come in any order. */
   readonly shuffled: boolean;
-  /** How many messages of one queue may be in flight at a time. */
   inFlight(now: number): number;
-  /** How many items DynamoDB reads at most in one page. */
   readonly pageItems: number;
   readonly spells: readonly Spell[];
-  /** For how many ms buckets are not written. */
   readonly unwritten: number;
   readonly blows: readonly Blow[];
   /** The probability that the answer of a receive by Lambda is lost, or that its delete has no effect. */
@@ -158,7 +140,6 @@ export type Plan = {
   readonly tickTime: number;
   /** The share of DynamoDB's real capacity that the history has. Infinite: capacity is unlimited. */
   readonly capacity: number;
-  /** Whether handlers crash, outlast their lease and so on. */
   readonly badHandlers: boolean;
   /** Whether an attempt can be used up although its job never ran. */
   readonly burns: boolean;
@@ -171,7 +152,6 @@ export type Plan = {
 
 const MINUTE = 60_000;
 const HALF_AN_HOUR = 30 * MINUTE;
-/** Spells that last longer than the others, up to `LASTING`. */
 const LASTING_SPELLS = new Set<SpellKind>(["partitions-fail", "slow-ticks", "requests-fail", "sources-down"]);
 const LASTING = 15 * MINUTE;
 const FAILS_FOR = 40_000;
@@ -191,22 +171,13 @@ export function weatherOf(seed: number): Weather {
   return seed % 10 <= 3 ? "one fault" : "hurt";
 }
 
-/**
- * The faults of a seed. `suppressed`: names of faults that must not happen. `onFault` is called for each fault that happens, with
- * the name that suppresses it.
- */
+/** The faults of a seed. `suppressed`: names of faults that must not happen. `onFault`: called with the name of each that happens. */
 export function planOf(
   seed: number,
   settings: {
     start: number;
-    /** For how many ms faults happen. */
-    span: number;
-    /** The longest duration of a spell, in ms: `long` in histories with outages, `short` in the others. */
-    longest: { long: number; short: number };
-    /** The probabilities, one of which is drawn for each kind of fault, that a call meets the fault. */
-    rates: readonly number[];
+    stretch: Pick<Stretch, "span" | "spells" | "faultRates" | "shards">;
     topics: readonly string[];
-    shards: number;
     /** When a topic with a short window opens. Messages are also lost just before, while they wait in their queue for the opening. */
     opening?: number | undefined;
     /** More roles, beside those of `ROLES`, whose calls faults can strike. */
@@ -215,7 +186,8 @@ export function planOf(
     onFault: (key: string, what: string) => void;
   },
 ): Plan {
-  const { start, span, topics, opening, suppressed, onFault } = settings;
+  const { start, stretch, topics, opening, suppressed, onFault } = settings;
+  const { span } = stretch;
   const roles = [...ROLES, ...settings.roles];
   const weather = weatherOf(seed);
   const draws = drawsOf(seed, "plan");
@@ -231,10 +203,10 @@ export function planOf(
   const victim = draws.pick(roles);
   const rates = new Map<CallFault, number>();
   for (const fault of CALL_FAULTS) {
-    const rate = draws.pick(settings.rates);
+    const rate = draws.pick(stretch.faultRates);
     if (some(0.35)) rates.set(fault, rate);
   }
-  const longest = some(0.3) ? settings.longest.long : settings.longest.short;
+  const longest = some(0.3) ? stretch.spells.long : stretch.spells.short;
   const spells: Spell[] = [];
   for (const kind of SPELLS) {
     const own = drawsOf(seed, kind);
@@ -247,7 +219,7 @@ export function planOf(
     // Ticks may be missing for hours, even after the other faults: only the jobs in the table wait for ticks.
     const outage = own.chance(0.5) ? HALF_AN_HOUR : length * 6;
     const to = kind === "no-ticks" ? from + outage : Math.min(from + length, calmFrom);
-    const [topic, shard] = [own.pick(topics), own.whole(0, settings.shards - 1)];
+    const [topic, shard] = [own.pick(topics), own.whole(0, stretch.shards - 1)];
     const isDrawn = own.chance(kind === "requests-fail" ? 0.4 : 0.2);
     const requests = own.pick(KINDS);
     const which = kind === "requests-fail" ? requests.name : topic;
@@ -368,6 +340,7 @@ export function planOf(
 
   return {
     weather,
+    suppressed,
     calmFrom,
     skew,
     shuffled,
@@ -410,25 +383,17 @@ const PUNCTUAL = MINUTE;
 export const ON_TIME = 2000;
 /** How late one call without an answer can make a job: until it is repeated, or until a lost receive's messages are visible. */
 const REPEATED = 65_000;
-/** How long one job's claims are throttled. */
 const HEAT = 30_000;
 /** Jobs of the same batch wait until the batch gives up its throttled claim, which can happen twice. */
 const BESIDE_HOT = ON_TIME + 2 * BATCH_PATIENCE;
-/**
- * A job that was moved has several messages. So a puller of few jobs at a time may get the hot job with each receive, until its
- * claims work.
- */
+/** A moved job has several messages, so a puller of few jobs may get the hot job with each receive until its claims work. */
 const BESIDE_HOT_PULLED = ON_TIME + HEAT;
 /** In some histories, this share of changes lose their caller while they are on their way, and take effect at most so late. */
 const STRAYING = 0.1;
 const LATEST_STRAY = 4 * MINUTE;
 /** Within this time the audit reads a job whose message was never sent. */
 const AUDITED = 16 * MINUTE;
-/**
- * How late one fault may make a job. A fault in a tick makes no job late, because the tick works minutes ahead. If another process dies
- * between the write of a job and the send of its message, the job waits for the audit. A consumer may do so for one job while it makes
- * any call for another.
- */
+/** How late one fault may make a job. Ticks work ahead. If another process dies between any job's write and send, the audit sends it. */
 function boundOf({ fault, role }: OneFault): number {
   if (role === "tick") return ON_TIME;
   return fault === "crash" ? AUDITED : REPEATED;
@@ -438,7 +403,6 @@ function boundOf({ fault, role }: OneFault): number {
 function heatOf(role: Role) {
   let hot: { item: string; until: number } | undefined;
   return {
-    /** Whether a call claims jobs that may be throttled. */
     reaches({ machine, input }: Call): boolean {
       const { Statements = [] } = input as { Statements?: { Statement: string }[] };
       const claims = Statements.filter(({ Statement }) => Statement.includes('"leaseEnd"'));
@@ -537,7 +501,6 @@ function strike(fault: CallFault, fate: Fate, call: Call, own: Draws): void {
   }
 }
 
-/** Another transaction holds an item of this write. */
 function conflict({ operation, input }: Call): Error | undefined {
   if (operation === "TransactWriteItems") {
     const { TransactItems } = input as { TransactItems: unknown[] };

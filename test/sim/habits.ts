@@ -4,17 +4,13 @@ import type { Weather } from "./faults.ts";
 import { TOPICS, UNTRACKED } from "./topics.ts";
 import { wallClockOf } from "./windows.ts";
 
-/**
- * An additional setting of one topic of a history. So each such setting is tried with each kind of consumer, with pauses and with
- * limits, although histories need no additional topic for it.
- */
+/** One topic's additional setting. So histories try it with each kind of consumer, with pauses and with limits, without more topics. */
 export type Habit = {
   kind: "none" | "events" | "window" | "late" | "spread";
   topic: string;
   policy: Partial<TopicPolicy>;
   /** When its window opens first, if the window is open for only some minutes a day. ms since the epoch. */
   opening?: number;
-  /** When the history begins, ms since the epoch. */
   start: number;
   /** Whether jobs of the pull topic `work` start on the millisecond. */
   pullsOnTime?: boolean;
@@ -41,10 +37,7 @@ const PLACES = [
   { zone: "Europe/Berlin", start: Date.UTC(2026, 2, 29, 0, 40) },
   { zone: "Europe/Berlin", start: Date.UTC(2026, 9, 25, 0, 40) },
 ] as const;
-/**
- * How many minutes a day a topic with a short window is open. If a message that the sweep sent for the opening is lost, the audit
- * notices seven minutes later: that is after the shorter of these windows, and within the longer.
- */
+/** Minutes a day. The audit notices a lost message of the opening after seven: after the shorter window, within the longer. */
 const BRIEF = [5, 50];
 /** Seconds. */
 const BOUNDS = [1, 10, 60];
@@ -81,7 +74,6 @@ export function habitOf(seed: number, weather: Weather): Habit {
   return { kind, topic, start, pullsOnTime, opening: shuts, policy };
 }
 
-/** How consumers work in one history while things go wrong. */
 export type Pace = {
   /** Pullers take one job at a time, and the next one when they have finished it. */
   pullsOne: boolean;
@@ -103,7 +95,6 @@ export function toldTopic({ kind, topic }: Habit): string | undefined {
   return kind === "none" ? undefined : topic;
 }
 
-/** All topics of a history. */
 export function topicsOf({ topic, policy, pullsOnTime }: Habit): Policy["topics"] {
   const usual = pullsOnTime
     ? { ...TOPICS, work: { ...TOPICS.work, precision: "millisecond" } as const }

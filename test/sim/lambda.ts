@@ -9,11 +9,8 @@ export type LambdaHandler<E, R> = (event: E, context: LambdaContext) => Promise<
 /** How an invocation ended. If it crashed or reached its timeout, nothing else is known. */
 export type Invoked<R> = { returned: R } | { failed: unknown } | { crashed: true };
 
-/** A Lambda function. An environment runs one invocation at a time, serves until a deployment, and is killed at the timeout. */
-export type SimulatedLambda<E, R> = {
-  /** `chain`: how many invocations, one after another, led to this event. */
-  invoke(event: E, chain?: number): Promise<Invoked<R>>;
-};
+/** A Lambda function. An environment runs one invocation at a time, serves until a deployment, and is killed at the timeout. `chain`: as in `Machine`. */
+export type SimulatedLambda<E, R> = (event: E, chain?: number) => Promise<Invoked<R>>;
 
 /** `timeout`: ms. `build`: makes the handler, once in each environment, as a function's module does. */
 export function lambdaOf<E, R>(
@@ -24,38 +21,36 @@ export function lambdaOf<E, R>(
 ): SimulatedLambda<E, R> {
   const idle: { machine: Machine; policy: Policy; handler: LambdaHandler<E, R> }[] = [];
   let started = 0;
-  return {
-    invoke(event, chain = 0) {
-      if (world.lambda.isThrottled(name)) {
-        world.lambda.ended(name, "throttled");
-        return Promise.resolve({ crashed: true });
-      }
-      const warm = idle.findIndex(({ machine, policy }) => machine.alive() && policy === world.policy);
-      const [environment] = warm === -1 ? [] : idle.splice(warm, 1);
-      const { machine, policy, handler } = environment ?? fresh();
-      machine.chain = chain + 1;
-      const deadline = world.timeline.now() + timeout;
-      return new Promise((resolve) => {
-        let over = false;
-        const end = (how: Invoked<R>): void => {
-          over = true;
-          world.lambda.ended(name, "returned" in how ? "returned" : "failed" in how ? "failed" : "crashed");
-          resolve(how);
-        };
-        machine.onDeath(() => over || end({ crashed: true }));
-        world.timeline.at(deadline, () => over || machine.kill());
-        const context = { getRemainingTimeInMillis: () => deadline - world.timeline.now() } as LambdaContext;
-        const ended = (how: Invoked<R>): void => {
-          if (!machine.alive()) return;
-          idle.push({ machine, policy, handler });
-          end(how);
-        };
-        handler(event, context).then(
-          (returned) => ended({ returned }),
-          (failed: unknown) => ended({ failed }),
-        );
-      });
-    },
+  return (event, chain = 0) => {
+    if (world.lambda.isThrottled(name)) {
+      world.lambda.ended(name, "throttled");
+      return Promise.resolve({ crashed: true });
+    }
+    const warm = idle.findIndex(({ machine, policy }) => machine.alive() && policy === world.policy);
+    const [environment] = warm === -1 ? [] : idle.splice(warm, 1);
+    const { machine, policy, handler } = environment ?? fresh();
+    machine.chain = chain + 1;
+    const deadline = world.timeline.now() + timeout;
+    return new Promise((resolve) => {
+      let over = false;
+      const end = (how: Invoked<R>): void => {
+        over = true;
+        world.lambda.ended(name, "returned" in how ? "returned" : "failed" in how ? "failed" : "crashed");
+        resolve(how);
+      };
+      machine.onDeath(() => over || end({ crashed: true }));
+      world.timeline.at(deadline, () => over || machine.kill());
+      const context = { getRemainingTimeInMillis: () => deadline - world.timeline.now() } as LambdaContext;
+      const ended = (how: Invoked<R>): void => {
+        if (!machine.alive()) return;
+        idle.push({ machine, policy, handler });
+        end(how);
+      };
+      handler(event, context).then(
+        (returned) => ended({ returned }),
+        (failed: unknown) => ended({ failed }),
+      );
+    });
   };
 
   function fresh() {

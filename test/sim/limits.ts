@@ -6,29 +6,13 @@ import type { Policy } from "../../core/policy.ts";
 /** The lengths of time for which the limit is checked, in periods: a limit may be broken at once or only in the long run. */
 const SPANS = [1, 2, 5, 20, 60];
 
-/**
- * ms for which a job of a limited topic may wait although no other job runs. It waits for the next tick, but that tick may give
- * all starts to jobs that are then cancelled or moved. So it may wait for one more tick, and then for a start up to
- * `STARTS_AHEAD` later.
- */
+/** ms that a job may wait without others: two ticks, because the first one's starts may go to cancelled jobs, and `STARTS_AHEAD`. */
 const GIVEN_WITHIN = 2 * BUCKET + STARTS_AHEAD;
 
-/** A run, with the due time and the earliest start that its message says. */
 type Started = { id: string; topic: string; dueAt: number; start: number };
 
-/**
- * Judges the messages and the runs of topics that have a limit. In no span may more jobs become visible, or run, than the limit
- * allows. One or two more periods are allowed, because delays are rounded to whole seconds and so reach into the next period.
- */
-export function limitsOf({
-  clock,
-  skew,
-  topics,
-}: {
-  clock: () => number;
-  skew: number;
-  topics: Policy["topics"];
-}) {
+/** In no span may more jobs of a topic be shown, or run, than its limit allows. Delays in whole seconds reach into the next period. */
+export function limitsOf(clock: () => number, skew: number, topics: Policy["topics"]) {
   const periods = new Map<string, Period>();
   for (const [topic, { maxPerSecond }] of Object.entries(topics))
     if (maxPerSecond !== undefined) periods.set(topic, periodOf(maxPerSecond));
@@ -45,7 +29,6 @@ export function limitsOf({
   const started = new Map<string, Started[]>([...periods.keys()].map((topic) => [topic, []]));
 
   return {
-    /** A message with these jobs becomes visible at `time`. */
     sent(topic: string, jobs: readonly MessageJob[], time: number): void {
       const period = periods.get(topic);
       const counts = begun.get(topic);
@@ -55,8 +38,7 @@ export function limitsOf({
         // The job will have expired, so it does not start.
         if (job.expiresAt !== undefined && begins > Date.parse(job.expiresAt) + skew) continue;
         const begin = beginOf(begins, period);
-        // A job may have several messages with the same start, for example after a change of its body. Only one of them runs the
-        // job, so they count once.
+        // Several messages with one start, for example after a change of the body, count once, because only one of them runs the job.
         const start = `${job.id} ${startOf(job)}`;
         if (known.has(start)) continue;
         known.add(start);
@@ -70,10 +52,7 @@ export function limitsOf({
       if (period && counts) count(counts, beginOf(clock(), period));
     },
 
-    /**
-     * Those of a message's jobs to which an earlier message gave another start that is still ahead. A job must keep the start that
-     * its home says, because a second start would take one from the other jobs.
-     */
+    /** The jobs to which an earlier message gave another start that is still ahead. A second start takes one from the other jobs. */
     startedAnew(topic: string, jobs: readonly MessageJob[]): MessageJob[] {
       if (!periods.has(topic)) return [];
       return jobs.filter((job) => {
@@ -88,10 +67,7 @@ export function limitsOf({
 
     started: (run: Started): void => void started.get(run.topic)?.push(run),
 
-    /**
-     * Jobs that waited for a limit longer than the runs of other jobs in that time can explain. `openFor`: when the topic's window
-     * has been open for `ms` since `time`.
-     */
+    /** Jobs that waited longer than the runs of others explain. `openFor`: when the topic's window has been open for `ms` since `time`. */
     waitedTooLong(openFor: (topic: string, time: number, ms: number) => number): Started[] {
       return [...started].flatMap(([topic, runs]) => {
         const { ms, starts } = periods.get(topic) as Period;

@@ -7,9 +7,8 @@ import { parseArgs } from "node:util";
 import type { Node } from "oxc-parser";
 import { nodesOf, parse } from "./mutants/marked.ts";
 
-// Prints the lines that histories run and unit tests do not, and the lines that no history runs. Both are counted by V8's coverage. Node
-// strips types in place, so its offsets are those of the source, and Vitest lets Node load the sources too. A few test files that replace
-// modules fail that way. Takes some minutes.
+// Prints the lines that only histories or only unit tests run, and those that neither runs, by V8's coverage. Node strips types in place,
+// so offsets are those of the source; Vitest lets Node load the sources too, so a few tests fail that replace modules. Takes minutes.
 
 type Range = { readonly startOffset: number; readonly endOffset: number; readonly count: number };
 type Script = { readonly url: string; readonly functions: readonly { readonly ranges: readonly Range[] }[] };
@@ -59,7 +58,6 @@ async function coverageOf(
   return run;
 }
 
-/** Adds the offsets of one script that one process or thread has run. */
 function addRun(run: Map<string, Uint8Array>, { url, functions }: Script): void {
   if (!url.startsWith(pathToFileURL(ROOT).href) || url.includes("/node_modules/")) return;
   const ranges = functions.flatMap((one) => one.ranges);
@@ -79,7 +77,6 @@ function addRun(run: Map<string, Uint8Array>, { url, functions }: Script): void 
 
 type Line = { readonly isInUnit: boolean; readonly isInSim: boolean };
 
-/** Prints the lines with a statement for which `isMeant` holds, and their number. */
 function print(title: string, isMeant: (line: Line) => boolean): void {
   const found = files.flatMap((file) => {
     const source = readFileSync(join(ROOT, file), "utf8");

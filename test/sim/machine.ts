@@ -25,7 +25,6 @@ export type Machine = {
 
 const HASTY = 1 / 16;
 
-/** `skew`: ms that its clock is ahead. */
 export function startMachine(name: string, seed: number, skew: number, timeline: Timeline): Machine {
   const draws = drawsOf(seed, name);
   const haste = drawsOf(seed, `${name}'s timers`);

@@ -35,14 +35,12 @@ async function run({ seeds, from, weeks, trace, reached }: Options): Promise<boo
     sum.add(history);
     if (history.violation) {
       broken.push(history);
-      // Printed at once, because the other histories may take long. The full report comes at the end.
       console.error(`seed ${history.seed} breaks ${history.violation.promise}: ${history.violation.text}`);
     }
     if (Date.now() - told < EVERY) return;
     told = Date.now();
     console.error(`${sum.share.histories} of ${seeds} histories, ${sum.share.broken} broken`);
   };
-  // Printed first, so that the seed is known even if this process is killed.
   console.log(`${seeds} histories from seed ${from}`);
   if (trace) await playTraced(from, seeds, weeks, add);
   else await playInThreads({ from, seeds, weeks, reached }, add);
@@ -62,10 +60,7 @@ function findability({ histories, broken }: Share): string {
   return `One of ${Math.round(histories / broken)} histories broke. After a mend, ${clean} histories without a fault make it count (95 %).`;
 }
 
-/**
- * Prints how many histories reached each place of the code, the rarest first. Answers whether each was reached that a history can
- * reach.
- */
+/** Prints how many histories reached each place, the rarest first. Answers whether each was reached that a history can reach. */
 function printReached(reached: ReadonlyMap<string, number>): boolean {
   const names = [...new Set(pointsOf().map(({ name }) => name))];
   const rows = names.map((name) => [name, reached.get(name) ?? 0] as const);

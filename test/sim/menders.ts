@@ -14,23 +14,14 @@ const SHARE = 0.5;
 /** A redrive reads each day of the dead jobs' retention twice: it counts as this many requests more. */
 export const REDRIVE_STEPS = 12;
 
-/**
- * A user whose keyed job dies, because SQS refuses its text. The user redrives the dead job while another user replaces it by its
- * key. Without such a user these two calls meet in fewer than one of 3,000 histories. Answers a function that tells whether the user
- * has finished.
- */
-export function menders(
-  world: World,
-  api: Api,
-  { topic, key, isSuppressed, span }: { topic: string; key: string; isSuppressed: boolean; span: number },
-): () => boolean {
+/** A user redrives a dead keyed job while another replaces it. By chance these calls meet in fewer than one of 3,000 histories. */
+export function menders(world: World, api: Api, topic: string, key: string): void {
   const { timeline } = world;
   const draws = world.draws("menders");
-  const time = timeline.now() + draws.next() * span * 0.5;
-  if (!draws.chance(SHARE) || isSuppressed) return () => true;
+  const time = timeline.now() + draws.next() * world.stretch.span * 0.5;
+  if (!draws.chance(SHARE)) return;
   const note = noterOf(world, topic);
   const spread = topicsOf(world.habit)[topic]?.spread ?? 0;
-  let isOver = false;
 
   const put = async (wish: { body: object; delay: number }): Promise<string | undefined> => {
     const sentAt = timeline.now();
@@ -40,12 +31,10 @@ export function menders(
   const mend = async (): Promise<void> => {
     const id = await put({ body: { mended: 0, text: UNWANTED }, delay: 0 });
     await timeline.wait(DEAD_AFTER);
-    world.requests += REDRIVE_STEPS;
+    world.counts.requests += REDRIVE_STEPS;
     const redrive = api("POST", `/topics/${topic}/redrive`, { ids: [id ?? ""], delay: 10 * 60 });
     await timeline.wait(draws.whole(0, APART));
     await Promise.all([redrive, put({ body: { mended: 1 }, delay: draws.pick([0, 60, 600]) })]);
-    isOver = true;
   };
-  timeline.at(time, () => void mend());
-  return () => isOver;
+  world.join(time, mend);
 }

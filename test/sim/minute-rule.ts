@@ -5,13 +5,11 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** The time between two ticks in a quiet part of a history. ms. */
 const SELDOM = 10 * MINUTE;
 
 /**
- * EventBridge's minute rule. It fires on time or late, and not at all in a `no-ticks` spell. From two hours after the start on, it
- * fires less often while no parked job may start soon and no short window opens soon. A history of weeks leaves out the ticks
- * without work instead.
+ * EventBridge's minute rule: on time, late, or silent in `no-ticks`. After two hours it fires less often while no parked job may start and
+ * no short window opens soon. A history of weeks leaves out the ticks without work instead.
  */
 export function minuteRule(world: World, fire: () => void) {
   const { timeline, plan, stretch, attention, habit } = world;
@@ -43,11 +41,9 @@ export function minuteRule(world: World, fire: () => void) {
   return {
     fire,
     count: () => count,
-    /** From the next tick on, a tick each minute. */
     hurry() {
       hurried = true;
     },
-    /** Ends `hurry`, from the next tick on. */
     ease() {
       hurried = false;
     },

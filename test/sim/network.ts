@@ -15,7 +15,6 @@ type Handler = (args: Args) => Promise<{ output: unknown }>;
 type Middleware = (next: Handler) => Handler;
 type Place = { readonly name: string; readonly step: string; readonly priority: string };
 
-/** The part of an SDK's command that a client needs. */
 type Command = {
   readonly input: object;
   readonly constructor: { readonly name: string };
@@ -38,7 +37,6 @@ export type Call = {
 export type Network = {
   readonly timeline: Timeline;
   readonly seed: number;
-  /** Decides what happens to one try of a call. */
   fateOf(call: Call, draws: Draws): Fate;
   /** Called just before a try takes effect. `isAnswered`: whether the caller will get the answer. */
   beforeEffect(call: Call, isAnswered: boolean): void;
@@ -53,10 +51,7 @@ const TRIES = 3;
 const FIRST_PAUSE = 100;
 const TRACE = "X-Amzn-Trace-Id";
 
-/**
- * An SDK client whose requests cross this network. It uses real commands and their middleware (the deadline), and calls them in
- * the SDK's order: each try passes the middleware again.
- */
+/** An SDK client whose requests cross this network. Each try of a real command passes the command's middleware, as in the SDK. */
 export function clientOn<C extends DynamoDBClient | SQSClient | LambdaClient | SchedulerClient>(
   network: Network,
   machine: Machine,
@@ -109,7 +104,7 @@ function isRetried(thrown: unknown): boolean {
   );
 }
 
-/** Sends one request over the network. A caller that dies in the meantime never gets the answer. */
+/** A caller that dies in the meantime never gets the answer. */
 function tryOnce(network: Network, call: Call, service: Service, timeout: number): Promise<unknown> {
   const { timeline } = network;
   const { machine, operation, input } = call;

@@ -10,7 +10,6 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 /** Seconds: a moment, shorter than processes use a known pause, longer than jobs are near, and longer than the audit waits. */
 const PAUSES = [1, 3, 20, 90, 240, 600, 900];
-/** Jobs a second. Without a rate all jobs are released at once. */
 const RATES = [undefined, undefined, 0.1, 1, 20];
 /** By then, no earlier request can still take effect. */
 const SETTLED = 7 * MINUTE;
@@ -18,54 +17,37 @@ const TRIES = 3;
 /** A resume reads and releases the parked jobs of each shard: it counts as this many requests more. */
 const RESUME_STEPS = 3;
 
-/** Users who pause and resume topics. In the end all topics are resumed. Answers a function that tells whether all have finished. */
-export function operators(
-  world: World,
-  api: Api,
-  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
-): () => boolean {
-  const { timeline, plan } = world;
+/** Users who pause and resume topics. In the end all topics are resumed. */
+export function operators(world: World, api: Api): void {
+  const { timeline, plan, stretch } = world;
   const draws = world.draws("operators");
   const crowded = crowdedTopic(world.seed);
   // `ifLate` does not count the time of a pause. To test this, histories with `ifLate` have more pauses.
   const isOften = crowded !== undefined || world.habit.kind === "late";
   const count = draws.chance(isOften ? 0.8 : 0.4) ? draws.whole(1, 2) : 0;
   const paused = new Set<string>();
-  let busy = 0;
-  const goOn = async (operator: () => Promise<void>): Promise<void> => {
-    await operator();
-    busy -= 1;
-  };
   for (let n = 1; n <= count; n++) {
     const own = world.draws(`operator ${n}`);
-    // Mostly the topic with many jobs, sometimes another.
     const told = own.chance(0.7) ? toldTopic(world.habit) : undefined;
     const topic = crowded ?? told ?? own.pick(Object.keys(TOPICS));
-    const time = timeline.now() + own.next() * span * 0.8;
-    if (suppressed.has(`operator:${n}`)) continue;
+    const time = timeline.now() + own.next() * stretch.span * 0.8;
+    if (world.isLeftOut(`operator:${n}`)) continue;
     if (!UNTRACKED.has(topic)) paused.add(topic);
-    busy += 1;
-    timeline.at(time, () => void goOn(() => operate(world, api, own, topic)));
+    world.join(time, () => operate(world, api, own, topic));
   }
   // Lambda's own API may refuse to poll a queue again for as long as the topic's resume lasts.
   const outage = plan.spells.find(({ kind }) => kind === "sources-down");
   const own = world.draws("operator 3");
-  if (outage && own.chance(0.7) && !suppressed.has("operator:3")) {
+  if (outage && own.chance(0.7) && !world.isLeftOut("operator:3")) {
     const topic = own.pick(LAMBDA_TOPICS.filter((name) => !UNTRACKED.has(name)));
     paused.add(topic);
-    busy += 1;
     const time = Math.max(timeline.now(), outage.from - MINUTE);
-    timeline.at(time, () => void goOn(() => pauseUntil(world, api, topic, outage.from)));
+    world.join(time, () => pauseUntil(world, api, topic, outage.from));
   }
-  for (const topic of paused) {
-    busy += 1;
-    const time = Math.max(timeline.now() + span, plan.calmFrom) + SETTLED;
-    timeline.at(time, () => void goOn(() => letGoAtLast(world, api, topic)));
-  }
-  return () => busy === 0;
+  const end = Math.max(timeline.now() + stretch.span, plan.calmFrom) + SETTLED;
+  for (const topic of paused) world.join(end, () => letGoAtLast(world, api, topic));
 }
 
-/** Pauses and resumes a topic several times. Sometimes it pauses a topic that is paused already. */
 async function operate(world: World, api: Api, draws: Draws, topic: string): Promise<void> {
   const { timeline, stretch } = world;
   if (UNTRACKED.has(topic)) return mustRefuse(world, "a pause", await api("POST", `/topics/${topic}/pause`));
@@ -78,7 +60,6 @@ async function operate(world: World, api: Api, draws: Draws, topic: string): Pro
   }
 }
 
-/** Pauses a topic, and resumes it at a time (ms since the epoch). */
 async function pauseUntil(world: World, api: Api, topic: string, time: number): Promise<void> {
   await hold(world, api, topic);
   await world.timeline.wait(Math.max(0, time - world.timeline.now()));
@@ -106,7 +87,7 @@ async function letGo(
   for (let i = 0; i < tries; i++) {
     const askedAt = timeline.now();
     witness.pauses.resumeAsked(topic);
-    world.requests += RESUME_STEPS;
+    world.counts.requests += RESUME_STEPS;
     const rate = ratePerSecond === undefined ? {} : { ratePerSecond };
     const answer = await api("POST", `/topics/${topic}/resume`, rate);
     if (answer?.status === 200)

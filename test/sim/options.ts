@@ -14,17 +14,10 @@ export const HELP = `Plays histories of Minutehand against simulated services wi
 The same seed always plays the same history, call by call. Exits with 1 if a history breaks a promise, or if none reached a place
 that --reached names.`;
 
-export type Options = {
-  seeds: number;
-  from: number;
-  weeks: boolean;
-  trace: boolean;
-  reached: boolean;
-  help: boolean;
-};
+export type Options = ReturnType<typeof parseCommandLine>;
 
 /** Throws an Error that names the rule and what was given. */
-export function parseCommandLine(args: readonly string[]): Options {
+export function parseCommandLine(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
     options: {

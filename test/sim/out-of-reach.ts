@@ -4,10 +4,7 @@ type OutOfReach = { readonly why: string; readonly test: { readonly file: string
 const RARE = "fewer than one in 200 histories reaches it";
 const test = (file: string, title: string) => ({ file: `test/protocol/${file}`, title });
 
-/**
- * The places that no history reaches, or so few that a campaign of a thousand may reach none. A place belongs here only if a unit test
- * reaches it.
- */
+/** The places that no history reaches, or so few that a campaign of a thousand may reach none. A unit test must reach each. */
 export const OUT_OF_REACH: Readonly<Record<string, OutOfReach>> = {
   "recovery  protocol/file/enqueue-plain.ts sendUnstored": {
     why: "a send answers its failures; it throws only if a unit test lets the process die there",

@@ -8,7 +8,6 @@ type Told = {
   resumeAskedAt: number;
   /** Until when a resume that was not answered with 200 may still take effect. */
   resumesUntil: number;
-  /** The request times of the resumes that have no answer. */
   open: number[];
   /** Spans in which jobs may be late. The open span has an infinite `to`. `runs`: starts of the topic's jobs since `to`. */
   disturbed: { from: number; to: number; ratePerSecond: number; runs: number }[];
@@ -20,18 +19,12 @@ type Told = {
 
 /** Within this time, a request that the API's function gave up takes effect, or is refused as too old. ms. */
 const LANDS_WITHIN = 29_000 + 300_000;
-/**
- * Lambda takes a minute to poll again. It refuses this request while it carries out an earlier one: then a minute for the earlier
- * one comes first, and a minute until a tick repeats the request. ms.
- */
+/** A minute each: until Lambda has carried out an earlier request, until a tick repeats this one, and until Lambda polls. ms. */
 const RELEASED_WITHIN = 190_000;
 
 const UNENDED = { to: Number.POSITIVE_INFINITY, ratePerSecond: Number.POSITIVE_INFINITY, runs: 0 };
 
-/**
- * Knows for each topic when it was paused, and from when on its jobs may start. `claims`: ms that a claim takes at most. `latestEnd`: ms
- * from a claim's read of the pause until the claim may still end a late job. `mayCrash`: whether ticks and consumers may crash at any time.
- */
+/** Knows when topics are paused. `claims`: the most ms of a claim. `latestEnd`: ms from its read of the pause to its end of a late job. */
 export function pausesOf({
   clock,
   claims,
@@ -85,11 +78,9 @@ export function pausesOf({
       if (found.pauseAskedAt < askedAt) disturbed.to = clock();
       disturbed.ratePerSecond = ratePerSecond ?? disturbed.ratePerSecond;
     },
-    /** A job of the topic starts. */
     started(topic: string): void {
       for (const span of told(topic).disturbed) if (span.to <= clock()) span.runs += 1;
     },
-    /** The topic's resume at a rate goes on, or has just ended. */
     paced(topic: string): void {
       told(topic).pacedUntil = clock();
     },
@@ -102,9 +93,7 @@ export function pausesOf({
       return late > 0 ? late : undefined;
     },
 
-    /**
-     * When the last pause that all consumers know of ended, at the earliest: now, if it lasts. Before that, the topic's jobs were not late.
-     */
+    /** When the last pause that all consumers know of ended; now, if it lasts. Before that, the topic's jobs were not late. */
     lastEnd(topic: string): number {
       const { held, heldFrom = clock() } = told(topic);
       const spans = [...held, { from: heldFrom, to: clock() }];
@@ -116,9 +105,9 @@ export function pausesOf({
     disturb: (topic: string): boolean => told(topic).disturbed.length > 0,
 
     /**
-     * When a job that would start at `start` without pauses must have been released at the latest. The rate of a resume excuses a wait
-     * only as far as other jobs have started since the resume. While ticks and consumers may crash at any time, the whole resume excuses
-     * the wait: a crashed tick releases no jobs, and a crashed consumer starts none.
+     * When a job that would start at `start` must have been released at the latest. The rate of a resume excuses a wait only as far as
+     * other jobs have started since. If ticks and consumers may crash, they release and start no jobs: then the whole resume excuses the
+     * wait.
      */
     freeAt(topic: string, start: number): number {
       const { disturbed, pacedUntil } = told(topic);

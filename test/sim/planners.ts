@@ -12,31 +12,21 @@ const DOINGS = ["put", "pause", "resume", "delete"] as const;
 /** By then, no earlier request can still take effect. */
 const SETTLED = 7 * MINUTE;
 
-/** Users who manage recurring schedules. In the end all are deleted. Answers a function that tells whether all have finished. */
-export function planners(
-  world: World,
-  api: Api,
-  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
-): () => boolean {
-  const { timeline, plan } = world;
+/** Users who manage recurring schedules. In the end all are deleted. */
+export function planners(world: World, api: Api): void {
+  const { timeline, plan, stretch } = world;
   const draws = world.draws("planners");
   const count = draws.chance(0.25) ? draws.whole(1, 2) : 0;
   const doing = mixOf(world.draws("plans"), DOINGS);
-  let busy = 0;
-  const through = (): void => {
-    busy -= 1;
-  };
   for (let n = 1; n <= count; n++) {
     const own = world.draws(`planner ${n}`);
     const name = own.pick(NAMES);
-    const time = timeline.now() + own.next() * span * 0.5;
-    if (suppressed.has(`planner:${n}`)) continue;
-    busy += 2;
-    timeline.at(time, () => void keep(world, api, own, name, doing).then(through));
-    const end = Math.max(timeline.now() + span, plan.calmFrom) + SETTLED;
-    timeline.at(end, () => void remove(world, api, name).then(through));
+    const time = timeline.now() + own.next() * stretch.span * 0.5;
+    if (world.isLeftOut(`planner:${n}`)) continue;
+    world.join(time, () => keep(world, api, own, name, doing));
+    const end = Math.max(timeline.now() + stretch.span, plan.calmFrom) + SETTLED;
+    world.join(end, () => remove(world, api, name));
   }
-  return () => busy === 0;
 }
 
 async function keep(

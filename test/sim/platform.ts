@@ -86,7 +86,7 @@ export function apiOf(world: World): Api {
       requestContext: { http: { method } },
       ...(body && { body: JSON.stringify(body) }),
     } as unknown as APIGatewayProxyEventV2;
-    const ended = await lambda.invoke(event);
+    const ended = await lambda(event);
     world.trace(() => `call ${call}: ${JSON.stringify(ended)}`);
     if (!("returned" in ended)) return undefined;
     const { statusCode = 0, body: text = "{}" } = ended.returned;
@@ -94,7 +94,6 @@ export function apiOf(world: World): Api {
   };
 }
 
-/** Builds the function of a topic whose jobs run in a user's handler. */
 export function handledBy(handle: (job: Job, machine: Machine) => Promise<void>): BuildConsumer {
   return (ctx, machine) =>
     consumeOn(
@@ -105,7 +104,6 @@ export function handledBy(handle: (job: Job, machine: Machine) => Promise<void>)
     );
 }
 
-/** Builds the function of a webhook topic. */
 export function calling(topic: string, post: (machine: Machine) => Post): BuildConsumer {
   return (ctx, machine) => {
     const secrets = async () => [SECRET];
@@ -113,36 +111,32 @@ export function calling(topic: string, post: (machine: Machine) => Post): BuildC
   };
 }
 
-/** Connects a topic's function to the topic's ready queue. */
 export function consumeTopic(world: World, topic: string, build: BuildConsumer): void {
   pollQueue(world, topic, {
     name: `consumer-${topic}`,
     build,
     polls: () => world.sources.polls(topic) && Object.hasOwn(world.policy.topics, topic),
     invoked(messages) {
-      world.invocations += 1;
-      for (const { Body } of messages) world.deliveries += parseMessage(Body)?.jobs.length ?? 0;
+      world.counts.invocations += 1;
+      for (const { Body } of messages) world.counts.deliveries += parseMessage(Body)?.jobs.length ?? 0;
       return () => {};
     },
   });
 }
 
+type Polled = {
+  name: string;
+  build: BuildConsumer;
+  polls?: () => boolean;
+  /** Called with the messages of each invocation. The function that it answers is called with those that are done. */
+  invoked?: (messages: readonly Received[]) => (done: readonly Received[]) => void;
+};
+
 /** Plays Lambda's pollers: they receive from a queue, and invoke the function with the messages. */
 export function pollQueue(
   world: World,
   queue: string,
-  {
-    name,
-    build,
-    polls,
-    invoked,
-  }: {
-    name: string;
-    build: BuildConsumer;
-    polls: () => boolean;
-    /** Called with the messages of each invocation. The function that it answers is called with those that are done. */
-    invoked: (messages: readonly Received[]) => (done: readonly Received[]) => void;
-  },
+  { name, build, polls = () => true, invoked = () => () => {} }: Polled,
 ): void {
   const { timeline, sqs, plan } = world;
   const lambda = lambdaOf<SQSEvent, SQSBatchResponse>(world, name, TIMEOUT.consumer, build);
@@ -162,7 +156,7 @@ export function pollQueue(
     running += 1;
     const ended = invoked(Messages);
     const chain = Math.max(...Messages.map(({ Chain }) => Chain));
-    void lambda.invoke(eventOf(Messages), chain).then((outcome) => {
+    void lambda(eventOf(Messages), chain).then((outcome) => {
       running -= 1;
       world.trace(() => `${queue}'s invocation: ${JSON.stringify(outcome)}`);
       const done = Messages.filter(({ MessageId }) => isDone(outcome, MessageId));
@@ -185,12 +179,10 @@ export type Received = {
   Chain: number;
 };
 
-/** The entry of a batch that deletes this message. */
 export function entryOf({ MessageId, ReceiptHandle }: Received) {
   return { Id: MessageId, ReceiptHandle };
 }
 
-/** The event by which Lambda passes messages to a function. */
 export function eventOf(messages: readonly Received[]): SQSEvent {
   const Records = messages.map(({ MessageId, Body, ReceiptHandle, Attributes }) => {
     return { messageId: MessageId, body: Body, receiptHandle: ReceiptHandle, attributes: Attributes };
@@ -232,7 +224,7 @@ export function tickOf(world: World): () => void {
   let ticks = 0;
   let parts = 0;
   const invoke = async (event?: string, chain?: number): Promise<void> => {
-    const ended = await lambda.invoke(event, chain);
+    const ended = await lambda(event, chain);
     if (!("returned" in ended)) witness.repeated();
     world.trace(() => `tick ${event ?? ""}: ${JSON.stringify(ended)}`);
   };
@@ -245,7 +237,6 @@ export function tickOf(world: World): () => void {
     if (isFaulty || !isAnswered) witness.repeated();
     for (let i = 0; i < (isTwice ? 2 : 1); i++) {
       timeline.at(timeline.now() + late + draws.whole(0, LATEST_PART), () => {
-        // Its tick may have ended, and then the tick that runs is another one.
         if (ticks !== 1) witness.repeated();
         parts += 1;
         void invoke(event, chain).then(() => {
@@ -291,7 +282,7 @@ export function scheduleTargets(world: World): void {
   async function insist(lambda: SimulatedLambda<string, void>, input: string): Promise<boolean> {
     for (const pause of ASYNC_PAUSES) {
       await timeline.wait(pause);
-      if ("returned" in (await lambda.invoke(input))) return true;
+      if ("returned" in (await lambda(input))) return true;
     }
     return false;
   }

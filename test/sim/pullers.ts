@@ -6,10 +6,7 @@ import type { Run } from "./witness.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
-/**
- * `MOST_AT_ONCE` is the most jobs of one receive. While more than `MANY` messages wait, each puller asks for that many, and up to
- * `PULLERS` ask at the same time. Otherwise a burst, whose jobs may have two messages each, would be late because of its pullers.
- */
+/** While more than `MANY` messages wait, up to `PULLERS` pullers ask for the most that a receive may have: else a burst would be late. */
 const MOST_AT_ONCE = 10;
 const MANY = 50;
 const PULLERS = 4;
@@ -39,13 +36,11 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
     if (jobs.length > 0) misses = 0;
     const working = jobs.map(work);
     if (pullsOne) await Promise.all(working);
-    // While many messages wait, another puller starts, if there may be one more. A receive without jobs starts none, because a
-    // paused topic gives no jobs.
+    // Another puller may start, but not after a receive without jobs, because a paused topic gives none.
     if (areMany && jobs.length > 0) void ask();
     asking -= 1;
     const left = countVisible() > 0;
-    // Asks again after a while if there was no answer, or no job because of a pause or a throttled claim. Asks again at once if more
-    // messages are visible.
+    // Waits after no answer, or no job because of a pause or a throttled claim. Asks at once if more messages are visible.
     if (answer?.status !== 200 || (left && jobs.length === 0 && !cameMeanwhile))
       timeline.at(timeline.now() + waitAfter(misses++), () => void ask());
     else if (left) void ask();

@@ -4,10 +4,7 @@ import type { Node, Program } from "oxc-parser";
 import { childrenOf, markedNodes, nodesOf, parse } from "./mutants/marked.ts";
 import { OUT_OF_REACH } from "./out-of-reach.ts";
 
-/**
- * A place in the code that some history should reach. `at`: its offset in its file. `isData`: it is outside of all functions, so it
- * runs once, when its file is loaded, and all histories use it.
- */
+/** A place that some history should reach. `at`: its offset. `isData`: it is outside of all functions, so every history uses it. */
 type Point = { readonly name: string; readonly file: string; readonly at: number; readonly isData?: boolean };
 type Range = { readonly startOffset: number; readonly endOffset: number; readonly count: number };
 
@@ -90,7 +87,6 @@ export async function watchReached(): Promise<() => Promise<string[]>> {
   };
 }
 
-/** Whether the innermost range around an offset was run. */
 function isRun(ranges: readonly Range[], at: number): boolean {
   const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= at && at < endOffset);
   const sizeOf = ({ startOffset, endOffset }: Range): number => endOffset - startOffset;

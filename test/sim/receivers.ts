@@ -12,7 +12,6 @@ const ID_CHARS = 26;
 export function receiversOf(world: World, fateOf: ReturnType<typeof fatesOf>) {
   return (machine: Machine): Post => {
     return async (call, signal) => {
-      // Another job of this invocation may have killed the process.
       if (!machine.alive()) return new Promise(() => {});
       const run = runOf(world, call);
       world.witness.started(run, machine.clock());

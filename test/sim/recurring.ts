@@ -15,7 +15,6 @@ export function recurringOf(broken: (id: string, text: string) => void) {
   return {
     /** An occurrence reaches its target, perhaps not for the first time. */
     fired: (name: string, time: number): void => void of(fired, name).add(time),
-    /** Its target said that it has filed the job. */
     filed: (name: string, time: number): void => void of(filed, name).add(time),
 
     /** A job exists. A schedule must never have more tracked jobs than occurrences. */

@@ -1,18 +1,9 @@
 import { DAY } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
-import type { Told } from "./witness.ts";
+import type { Bench, Told } from "./witness.ts";
 
-/**
- * Judges calls with an `Idempotency-Key`: however often a call is repeated, it files each of its jobs once. `isOver`: whether a
- * repeat need not find this job any more. `broken`: told of each broken promise.
- */
-export function repeatsOf(settings: {
-  clock: () => number;
-  skew: number;
-  isOver: (id: string) => boolean;
-  broken: (id: string, text: string) => void;
-}) {
-  const { clock, skew, isOver, broken } = settings;
+/** Judges calls with an `Idempotency-Key`: repeats file each job once. `isOver`: whether a repeat need not find this job any more. */
+export function repeatsOf({ clock, skew, broken }: Bench, isOver: (id: string) => boolean) {
   /** The job that answers name, by the call. */
   const named = new Map<string, string>();
   /** For each call that kept another job: from when on a repeat may file a job. */
@@ -29,7 +20,6 @@ export function repeatsOf(settings: {
       }
     },
 
-    /** A tracked job is stored, answered or not. */
     created({ id, body }: Home): void {
       const ids = filed.get(body);
       if (!ids) return;

@@ -13,10 +13,7 @@ export function freshSeed(): number {
   return randomInt(1, MOST);
 }
 
-/**
- * The first seed of `npm test` and `npm run test:long`. It changes with every commit. All copies of the same files have the same first seed, with or
- * without git.
- */
+/** The first seed of `npm test` and `npm run test:long`. Copies of the same files have the same one, with or without git. */
 export function seedOfTree(): number {
   const hash = createHash("sha256");
   const add = (folder: string): void => {

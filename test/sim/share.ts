@@ -1,6 +1,5 @@
 import type { History } from "./simulate.ts";
 
-/** The sum of many histories. */
 export type Share = {
   histories: number;
   jobs: number;

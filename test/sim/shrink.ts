@@ -6,10 +6,7 @@ export type Shrunk = { history: History; suppressed: Set<string> };
 /** The most calls of all histories that are played to shrink one. A history of weeks may make a million calls, others make 4,000. */
 const MOST_CALLS = 5_000_000;
 
-/**
- * Leaves out faults and users as long as the same promise still breaks: first half of them at a time, then a quarter, in the end
- * each one alone. `tries`: how many histories it may play.
- */
+/** Leaves out faults and users while the same promise breaks: half at a time, then a quarter, at last each one. `tries`: most histories. */
 export async function shrink(seed: number, tries: number, weeks = false): Promise<Shrunk> {
   const play = async (out: Iterable<string>): Promise<Shrunk & { asked: string[] }> => {
     const [suppressed, asked] = [new Set(out), new Set<string>()];

@@ -32,7 +32,6 @@ import { users } from "./users.ts";
 import { type Violation, witnessOf } from "./witness.ts";
 import { UNWANTED, type World, worldOf } from "./world.ts";
 
-/** One history: what happened, and the first promise that it broke. */
 export type History = {
   seed: number;
   weather: Weather;
@@ -47,7 +46,6 @@ export type History = {
   lateness: number[];
   /** A hash of all calls: two histories with the same calls have the same. */
   digest: number;
-  /** A line for each event, if `traced` asked for them. */
   trace: string[];
   /** The places of the code that it reached, if a campaign asked for them (reached.ts). */
   reached?: string[];
@@ -61,16 +59,10 @@ const TRACKED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
 
 /** The longest TTL of looks and untracked homes, plus a day because it counts from the time that they are filed for. */
 const LONGEST_TTL = 91 * 24 * HOUR;
-/**
- * The patience with a topic that opens once a day. Each attempt may wait for the next opening, and a slow resume releases only
- * about 30 jobs a day.
- */
+/** For a topic that opens once a day: each attempt may wait for the next opening, and a slow resume releases about 30 jobs a day. */
 const LONG_PATIENCE = 480 * HOUR;
 
-/**
- * Plays one history. `suppressed`: faults and users to leave out. `traced`: whether to keep a trace. `weeks`: makes it last weeks,
- * as a few histories do anyway.
- */
+/** Plays one history. `suppressed`: faults and users to leave out. `weeks`: makes it last weeks, as a few histories do anyway. */
 export async function simulate(
   seed: number,
   {
@@ -99,11 +91,8 @@ export async function simulate(
 
   const plan = planOf(seed, {
     start,
-    span,
-    longest: stretch.spells,
-    rates: stretch.faultRates,
+    stretch,
     topics: Object.keys(TOPICS),
-    shards,
     opening: habit.opening,
     roles: habit.kind === "events" ? ["event"] : [],
     suppressed,
@@ -163,28 +152,12 @@ export async function simulate(
   const ticks = minuteRule(world, tickOf(world));
   for (const blow of plan.blows) timeline.at(blow.time, () => strikeBlow(world, blow, ticks.fire));
   if (stretch.isOfWeeks) deleteExpired(world);
-  const bus = habit.kind === "events" ? busOf(world, suppressed) : undefined;
-  const filed = users(world, { api, producers: producersOf(world), bus }, suppressed, span);
-  const resumed = operators(world, api, { suppressed, span });
-  const planned = planners(world, api, { suppressed, span });
-  const dealt = clerks(world, api, { suppressed, span });
-  const stormed = storms(world, api, { suppressed, span });
-  const refused = careless(world, api, { suppressed, span });
-  const suffered = sufferers(world, api, { suppressed, span });
-  strangers(world, { suppressed, span });
-  const deployed = deploys(world, { suppressed, span });
-  const parties = [
-    deployed,
-    filed,
-    resumed,
-    planned,
-    dealt,
-    stormed,
-    refused,
-    suffered,
-    () => bus?.through() ?? true,
-  ];
-  const through = (): boolean => parties.every((isThrough) => isThrough());
+  const bus = habit.kind === "events" ? busOf(world) : undefined;
+  users(world, { api, producers: producersOf(world), bus });
+  for (const come of [operators, planners, clerks, storms, careless, sufferers]) come(world, api);
+  strangers(world);
+  deploys(world);
+  const through = (): boolean => world.busy === 0 && (bus?.through() ?? true);
 
   const enough = (): boolean => violation !== undefined;
   const done = () => ({
@@ -195,15 +168,9 @@ export async function simulate(
       const queue = `${topic}_dlq`;
       return Math.max(witness.lettersTo(queue), world.sqs.messages(queue).length);
     }),
-    requests: world.requests,
-    allowance: world.allowance,
-    invocations: world.invocations,
-    deliveries: world.deliveries,
-    refusals: world.refusals,
-    lostRaces: world.lostRaces,
+    ...world.counts,
     ...witness.sent(),
   });
-  // Time goes on, with ticks, until all users have finished and all jobs have ended.
   const patience = habit.kind === "window" ? Math.max(LONG_PATIENCE, stretch.patience) : stretch.patience;
   for (let end = start + span; end <= start + span + patience; end += stretch.isOfWeeks ? HOUR : MINUTE) {
     await timeline.run(end, enough);
@@ -213,8 +180,7 @@ export async function simulate(
     witness.judge(mayLose(plan), (dead) => isLetterThere(world, dead));
     const burst = plan.weather === "calm" && witness.limits.broken();
     if (burst) witness.overspent(burst);
-    // The budget holds only for the page and batch sizes of production. In weeks two kinds of calls are excused: a tick also reads
-    // the minutes of the left-out ticks, and a caller's list reads the minutes of days.
+    // The budget is that of production's sizes. In weeks a tick also reads the left-out ticks' minutes, and a list reads those of days.
     const excused = stretch.isOfWeeks ? ["tick", "callers to the pool"] : [];
     const spent = plan.weather === "calm" && sizes === SIZES && beyondBudget(done(), excused);
     if (spent) witness.overspent(spent);
@@ -257,8 +223,7 @@ function staying(dynamo: Dynamo, now: number, start: number): Row[] {
   const left = dynamo
     .rows()
     .filter((row) => stays(row) && !/^(cursor#|meta$|limited$|paused$)/.test(row.pk?.S ?? ""));
-  // A retention of minutes lets TTL delete a home before the audit releases its key. No deployment can have such a retention
-  // (docs/reference/configuration.md), so the key's item is excused.
+  // With a retention of minutes, which no deployment can have, TTL may delete a home before the audit releases its key.
   return left.filter(({ pk, id }) => !pk?.S?.startsWith("key#") || isStored(dynamo, id?.S ?? ""));
 }
 

@@ -5,11 +5,7 @@ import { drawsOf } from "./draws.ts";
 const FEW = [1, 2, 3, 7];
 const FEW_BYTES = [1, 300, 1000, 5000];
 
-/**
- * How much the code under test reads, sends and keeps at once in one history. One history in four has the sizes of
- * production. In the others each small size is drawn separately, because a fault may need one size that is smaller than another:
- * a full page in the middle of a mark, or a mark in the middle of a page.
- */
+/** One history in four has production's sizes. Else each is drawn alone: a fault may need one size that is smaller than another. */
 export function sizesOf(seed: number): Sizes {
   const draws = drawsOf(seed, "sizes");
   if (draws.chance(0.25)) return SIZES;

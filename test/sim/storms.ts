@@ -9,11 +9,7 @@ import type { World } from "./world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/**
- * `heartbeat`: one caller replaces the job of one key each second, as a dead man's switch does. `debounce`: several callers
- * repeatedly postpone the job of one key at the same time. `backlog`: one caller files many jobs at once. `cancelled backlog`:
- * the same, and the caller then cancels most of them.
- */
+/** `heartbeat`: one caller replaces a key's job each second. `debounce`: several callers postpone one key's job at the same time. */
 const KINDS = [
   "heartbeat",
   "debounce",
@@ -30,16 +26,12 @@ const BUSY_BEFORE = 5 * MINUTE;
 const KEYED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
 /** Seconds. */
 const DELAYS = { heartbeat: [2, 5, 30, 240], debounce: [1, 3, 10], backlog: [0, 60, 200, 300, 420, 600] };
-/**
- * `maxDelay`: s after which a debounced job is due at the latest. `pace`: the most ms between two calls. Fast calls soon reach
- * `maxDelay`.
- */
+/** `maxDelay`: s after which a debounced job is due at the latest; fast calls soon reach it. `pace`: the most ms between two calls. */
 const DEBOUNCES = [
   { maxDelay: 30, pace: 2 * SECOND },
   { maxDelay: 120, pace: 2 * SECOND },
   { maxDelay: 2, pace: 200 },
 ] as const;
-/** How many calls one caller makes for the key. */
 const REPEATS = { least: 20, most: 120 };
 /** Jobs of a backlog. One in ten is as large as a request may be. */
 const BACKLOG = { least: 10, most: 60, largest: 500 };
@@ -48,37 +40,24 @@ const REPEATED_WITHIN = [30 * SECOND, 30 * SECOND, 10 * MINUTE];
 /** The most messages of one call to SQS. So a request counts as one call of a user for each ten jobs. */
 const JOBS_A_CALL = 10;
 
-/** Users who file far more than others. Answers a function that tells whether all have finished. */
-export function storms(
-  world: World,
-  api: Api,
-  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
-): () => boolean {
-  const { timeline } = world;
+/** Users who file far more than others. */
+export function storms(world: World, api: Api): void {
+  const { timeline, stretch } = world;
   const draws = world.draws("storms");
   const kind = draws.pick(KINDS);
   const crowded = crowdedTopic(world.seed);
   const topics = isOfOneKey(kind) ? KEYED : BACKLOGGED;
   const topic = crowded !== undefined && topics.includes(crowded) ? crowded : draws.pick(topics);
   const outage = world.plan.spells.find(({ kind }) => kind === "no-ticks");
-  // Half of the outages of ticks begin while the queue is busy.
   const isBusy = outage !== undefined && world.draws("busy").chance(0.5);
-  const usual = timeline.now() + draws.next() * span * 0.7;
+  const usual = timeline.now() + draws.next() * stretch.span * 0.7;
   const time = isBusy ? Math.max(timeline.now(), outage.from - draws.next() * BUSY_BEFORE) : usual;
   const callers = kind === "debounce" ? draws.whole(2, 4) : 1;
-  let busy = 0;
-  if ((draws.chance(0.2) || isBusy) && !suppressed.has("storm:1")) {
-    busy = callers;
-    for (let n = 1; n <= callers; n++) {
-      const own = world.draws(`storm ${n}`);
-      timeline.at(time, () => {
-        void play(world, api, kind, topic, own).then(() => {
-          busy -= 1;
-        });
-      });
-    }
+  if ((!draws.chance(0.2) && !isBusy) || world.isLeftOut("storm:1")) return;
+  for (let n = 1; n <= callers; n++) {
+    const own = world.draws(`storm ${n}`);
+    world.join(time, () => play(world, api, kind, topic, own));
   }
-  return () => busy === 0;
 }
 
 function isOfOneKey(kind: Kind): kind is "heartbeat" | "debounce" {
@@ -116,7 +95,6 @@ async function debounce(world: World, api: Api, topic: string, draws: Draws): Pr
   }
 }
 
-/** Files a backlog of one due time, and cancels most of it by its ids. */
 async function file(
   world: World,
   api: Api,
@@ -126,8 +104,7 @@ async function file(
 ): Promise<void> {
   const { timeline, witness } = world;
   const spread = topicsOf(world.habit)[topic]?.spread ?? 0;
-  // So many webhook calls at once take long, which would make jobs late. So a huge backlog is for webhooks only in `hurt` weather,
-  // where the witness does not judge lateness.
+  // So many webhook calls take long, so a huge backlog is for webhooks only where the witness does not judge lateness.
   const isSlow = WEBHOOK_TOPICS.includes(topic) && world.plan.weather !== "hurt";
   const huge = draws.chance(0.1) && !LIMITED.has(topic) && !isSlow;
   const count = huge ? BACKLOG.largest : draws.whole(BACKLOG.least, BACKLOG.most);
@@ -140,7 +117,7 @@ async function file(
   const token = isOnce ? "storm" : undefined;
   const call = async () => {
     const sentAt = timeline.now();
-    world.requests += steps;
+    world.counts.requests += steps;
     const headers = token === undefined ? {} : { "idempotency-key": token };
     return noteBatch(await api("POST", "/jobs/batch", { jobs }, headers), token, sentAt);
   };
@@ -155,7 +132,7 @@ async function file(
   await timeline.wait(draws.next() * draws.pick([10 * SECOND, 2 * MINUTE]));
   const ids = results.flatMap(({ job: told }) => (told && draws.chance(0.9) ? told.id : []));
   const overs = ids.map((id) => witness.cancelAsked(id));
-  world.requests += steps;
+  world.counts.requests += steps;
   const cancelled = await api("POST", "/jobs/cancel", { ids });
   for (const over of overs) over();
   for (const { status, job: told } of (cancelled?.body.results ?? []) as NonNullable<typeof results>)

@@ -25,33 +25,26 @@ export function isStranger(row: Row | undefined): boolean {
   return row?.[MARK] !== undefined;
 }
 
-/**
- * Adds, in some histories, items to the table that the code under test cannot read: a newer version wrote them, or they are
- * malformed. All other jobs must keep their promises, and no process may change these items. When faults end, they are removed,
- * as if the newer version had been deployed again.
- */
-export function strangers(
-  world: World,
-  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
-): void {
+/** Adds, in some histories, items that the code cannot read and no process may change. All other jobs must keep their promises. */
+export function strangers(world: World): void {
   const { timeline, plan, dynamo, trace } = world;
   const draws = world.draws("strangers");
   // None without faults, because there the budget counts calls.
   const count = plan.weather !== "calm" && draws.chance(0.15) ? draws.whole(1, MOST) : 0;
   for (let n = 1; n <= count; n++) {
     const own = world.draws(`stranger ${n}`);
-    const time = timeline.now() + own.next() * span;
-    if (suppressed.has(`stranger:${n}`)) continue;
+    const time = timeline.now() + own.next() * world.stretch.span;
+    if (world.isLeftOut(`stranger:${n}`)) continue;
     timeline.at(time, () => {
       const row = strangerOf(own, timeline.now(), world.policy.shards);
       trace(() => `a stranger: ${JSON.stringify(row)}`);
       dynamo.plant(row);
     });
   }
+  // As if the newer version had been deployed again.
   if (count > 0) timeline.at(plan.calmFrom, () => dynamo.uproot(isStranger));
 }
 
-/** An item of a bucket that the code under test cannot read. */
 export function strangerOf(draws: Draws, now: number, shards: number): Row {
   const dueAt = now + draws.whole(-DUE.before, DUE.after);
   const bytes = (length: number) => Uint8Array.from({ length }, () => draws.whole(0, 255));

@@ -5,10 +5,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/**
- * How long a history lasts, and the longer times that its users ask for. Those lists are empty in usual histories. Times are ms,
- * but `delays`, `pauses`, `longDelays` and `retentions` are s.
- */
+/** How long a history lasts, and what only long ones ask for. ms, but `delays`, `pauses`, `longDelays` and `retentions` are s. */
 export type Stretch = {
   readonly isOfWeeks: boolean;
   readonly shards: number;
@@ -18,13 +15,11 @@ export type Stretch = {
   readonly patience: number;
   /** The longest duration of a spell: `long` in histories with outages, `short` in the others. */
   readonly spells: { readonly long: number; readonly short: number };
-  /** The probabilities that a call meets a fault. */
+  /** Probabilities, one of which is drawn for each kind of fault, that a call meets the fault. */
   readonly faultRates: readonly number[];
   readonly delays: readonly number[];
-  /** Times between two calls of one user. */
   readonly waits: readonly number[];
   readonly pauses: readonly number[];
-  /** How far ahead the range of a clerk's bulk ends. */
   readonly reaches: readonly number[];
   readonly rates: readonly string[];
   /** Values of the settings `longDelay` and `retention`, of which each history has one. */

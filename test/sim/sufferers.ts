@@ -15,31 +15,20 @@ const TRACKED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
 const PROMPT = TRACKED.filter((topic) => !LIMITED.has(topic));
 /** Seconds: the next sweep sends the job. */
 const SWEPT = 215;
-/** Within this time a job is buried. ms. */
 const DEAD_AFTER = 10 * SECOND;
 const ROUNDS = 4;
-/** How long before the faults the user begins. ms. */
 const BEFORE = 30 * SECOND;
 /** Seconds: each job lies in a bucket of its own. */
 const APART = 70;
 
-/**
- * A user who does, while requests of one kind fail, just what needs these requests. By chance users and such faults rarely meet. Answers
- * a function that tells whether the user has finished.
- */
-export function sufferers(
-  world: World,
-  api: Api,
-  { suppressed, span }: { suppressed: ReadonlySet<string>; span: number },
-): () => boolean {
+/** A user who needs just the requests that fail; by chance they rarely meet. */
+export function sufferers(world: World, api: Api): void {
   const { timeline, plan } = world;
   const spell = plan.spells.find(({ kind }) => kind === "requests-fail");
   const draws = world.draws("sufferers");
-  if (!spell || suppressed.has("sufferer:1")) return () => true;
   // In histories of weeks the policy spreads the faults over days.
-  if (span > 30 * MINUTE) return () => true;
+  if (!spell || world.stretch.isOfWeeks || world.isLeftOut("sufferer:1")) return;
   const topic = draws.pick(PROMPT);
-  let isOver = false;
 
   // Not from `world.policy`, because a deployment may have removed the topic for a while.
   const spreadOf = (name: string): number => topicsOf(world.habit)[name]?.spread ?? 0;
@@ -64,9 +53,9 @@ export function sufferers(
   const acts: Record<string, () => Promise<void>> = {
     // A sweep finds jobs of several topics at once.
     "pauses are not read": () =>
-      rounds(MINUTE, async () => {
-        await file(TRACKED.map((one) => ({ topic: one, delay: SWEPT, body: { suffered: one } })));
-      }),
+      rounds(MINUTE, () =>
+        file(TRACKED.map((one) => ({ topic: one, delay: SWEPT, body: { suffered: one } }))),
+      ),
     // Moves jobs of several buckets to one time.
     "homes are not read": () =>
       rounds(MINUTE, async () => {
@@ -75,33 +64,21 @@ export function sufferers(
         await Promise.all(told.map(({ id }) => patch(id, dueAt)));
       }),
     // Files so many jobs of one minute that they take several pages.
-    "later pages are not read": () =>
-      rounds(2 * MINUTE, async () => {
-        const jobs = Array.from({ length: 20 }, (_, n) => ({ topic, delay: 300, body: { suffered: n } }));
-        await file(jobs);
-      }),
-    "later receives fail": () =>
-      rounds(MINUTE, async () => {
-        await file(
-          Array.from({ length: 10 }, (_, n) => ({ topic: "work", delay: 2, body: { suffered: n } })),
-        );
-      }),
+    "later pages are not read": () => rounds(2 * MINUTE, () => file(several(20, topic, 300))),
+    "later receives fail": () => rounds(MINUTE, () => file(several(10, "work", 2))),
     "buckets are not written": async () => {
       await file(spaced(10 * 60));
       const far = await put({ body: { suffered: 1 }, delay: 10 * 60 });
       await timeline.wait(BEFORE);
       await Promise.all([deal(world, api, draws, topic), far && cancel(far.id), insist()]);
     },
-    "keys are not written": () =>
-      rounds(MINUTE, async () => {
-        await put({ body: { suffered: 1 }, delay: 0 });
-      }),
+    "keys are not written": () => rounds(MINUTE, () => put({ body: { suffered: 1 }, delay: 0 })),
     // A job dies in its handler, and is redriven. Another dies because SQS refuses its text.
     "dead entries are not written": () =>
       rounds(0, async () => {
         const told = await die();
         await timeline.wait(draws.next() * MINUTE);
-        world.requests += REDRIVE_STEPS;
+        world.counts.requests += REDRIVE_STEPS;
         if (told) await api("POST", `/topics/${topic}/redrive`, { ids: [told.id], delay: 60 });
         await file([{ topic, delay: SWEPT, body: { suffered: 1, text: UNWANTED } }]);
         await timeline.wait(MINUTE);
@@ -118,15 +95,7 @@ export function sufferers(
       }),
   };
   const act = acts[spell.requests.name];
-  if (act)
-    timeline.at(
-      Math.max(timeline.now(), spell.from - BEFORE),
-      () =>
-        void act().then(() => {
-          isOver = true;
-        }),
-    );
-  return () => isOver || !act;
+  if (act) world.join(Math.max(timeline.now(), spell.from - BEFORE), act);
 
   async function die(): Promise<Told | undefined> {
     const told = await put({ body: { suffered: 1 }, delay: 2 });
@@ -140,20 +109,20 @@ export function sufferers(
     over();
     if (answer?.status === 200) world.witness.cancelled(answer.body as unknown as Told);
   }
-  /** Makes the same call several times. */
   async function insist(): Promise<void> {
     // TTL may delete the homes before the calls end.
     if (world.policy.retention * SECOND < LEAST_RETENTION) return;
     const jobs = Array.from({ length: 3 }, (_, n) => ({ topic, delay: 0, body: { insisted: n } }));
     world.witness.repeats.asked(jobs.map(({ body }) => body));
-    await rounds(10 * SECOND, async () => {
-      await file(jobs, "sufferer");
-    });
+    await rounds(10 * SECOND, () => file(jobs, "sufferer"));
+  }
+  function several(count: number, of: string, delay: number) {
+    return Array.from({ length: count }, (_, n) => ({ topic: of, delay, body: { suffered: n } }));
   }
   function spaced(from: number) {
     return Array.from({ length: 5 }, (_, n) => ({ topic, delay: from + n * APART, body: { suffered: n } }));
   }
-  async function rounds(pause: number, play: () => Promise<void>): Promise<void> {
+  async function rounds(pause: number, play: () => Promise<unknown>): Promise<void> {
     for (let i = 0; i < ROUNDS; i++) {
       await play();
       await timeline.wait(draws.next() * pause);

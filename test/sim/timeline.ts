@@ -44,8 +44,7 @@ export function timelineFrom(start: number): Timeline {
             reject(thrown);
           }
         };
-        // All work that follows from an event must be done before the next event. The code under test waits only for promises, and
-        // Node empties their queue between two immediates. Many events share one turn of Node's loop, because a turn is expensive.
+        // The code under test waits only for promises, which Node settles between two immediates. A turn of Node's loop is expensive.
         const turn = (): void => {
           for (let i = 0; i < EVENTS_A_TURN; i++) setImmediate(step);
           setImmediate(() => over || turn());

@@ -3,6 +3,7 @@ import type { EventRule } from "../../core/event-rules.ts";
 import { isFinished } from "../../core/home.ts";
 import type { Home, Tombstone } from "../../core/items.ts";
 import { ON_ITS_WAY, type Weather } from "./faults.ts";
+import type { Bench } from "./witness.ts";
 
 /** An event on the bus, and the rule that its topic applies to it. `at`: when it happened, ms since the epoch. */
 export type SentEvent = { id: string; at: number; key: string; rule: EventRule };
@@ -26,10 +27,7 @@ type Job = {
 };
 /** One invocation of the function with an event. `to`: by then the last of its requests has taken effect, or never will. */
 type Invocation = { event: SentEvent; from: number; to: number };
-/**
- * An event that was applied as a cancel. `at`: when it happened. `reach`: until when it cancels jobs that are filed. `since`: when
- * its tombstone was written.
- */
+/** An applied cancel. `at`: when its event happened. `reach`: until when it cancels jobs that are filed. `since`: when it was written. */
 type Cancel = { id: string; at: number; reach: number; since: number };
 type Key = {
   jobs: Map<string, Job>;
@@ -42,25 +40,13 @@ type Key = {
   tombstone: Tombstone | undefined;
 };
 
-/**
- * Within this time after an invocation ended, its requests take effect or are too old. ms. With one fault, which may be a crash,
- * another request of the invocation may still be on its way.
- */
+/** ms after an invocation's end until its requests have taken effect or are too old. After one crash, one may be under way. */
 const LANDS_WITHIN: Record<Weather, number> = { calm: 0, "one fault": ON_ITS_WAY, hurt: 360_000 };
-/** How long a caller's call lasts, with all of its tries. ms. */
+/** How long all tries of a caller's call last. ms. */
 const CALL = 120_000;
 
-/**
- * Judges what events do to the jobs of their keys. `broken`: told of each broken promise.
- */
-export function tombstonesOf(settings: {
-  clock: () => number;
-  /** ms that clocks may be off. */
-  skew: number;
-  weather: Weather;
-  broken: (id: string, text: string) => void;
-}) {
-  const { clock, skew, weather, broken } = settings;
+/** Judges what events do to the jobs of their keys. */
+export function tombstonesOf({ clock, skew, broken }: Bench, weather: Weather) {
   const keys = new Map<string, Key>();
   const filedBy = new Map<string, Set<string>>();
   const seen = new Set<string>();
@@ -87,10 +73,7 @@ export function tombstonesOf(settings: {
   const mayBeMet = (job: Job, at: number): boolean =>
     job.createdAt < at + EVENT_PRECISION + surely && (isLive(job) || job.finishedAt >= at - surely);
   const surely = 2 * skew;
-  /**
-   * Whether an event after `at` has asked for a job that existed by `at`; or whether an event asked for the job after `reach`, when
-   * the cancel did not apply any more.
-   */
+  /** Whether an event after `at` asked for a job that existed by then, or one after `reach`, when the cancel applied no more. */
   const isAskedFor = ({ createdAt, askedAt }: Job, at: number, reach: number): boolean =>
     askedAt > at - surely && (createdAt <= at + surely || askedAt >= reach - surely);
   /** Whether a cancel must leave a job alone, because a later event asked for it. The same as `isAskedFor`, but without doubt. */
@@ -100,7 +83,6 @@ export function tombstonesOf(settings: {
   const laterCancel = ({ cancels }: Key, at: number): Cancel | undefined =>
     cancels.find((cancel) => cancel.at - surely > at && cancel.since < clock());
 
-  /** The job that took the key last, and its id. */
   const lastTaker = (jobs: Iterable<[string, Job]>): [string, Job] | undefined =>
     [...jobs].sort(([, a], [, b]) => takenAt(a) - takenAt(b)).at(-1);
   const takenAt = ({ filedAt, revivedAt }: Job): number => Math.max(filedAt, revivedAt);
@@ -122,10 +104,7 @@ export function tombstonesOf(settings: {
       broken(home.id, `filed alive at ${clock()} under a tombstone till ${until}`);
   }
 
-  /**
-   * A home's `eventAt` must be the time of an event that is being applied. An event must not file, change or keep a job that a later
-   * event has already asked for or cancelled.
-   */
+  /** A home's `eventAt` is that of an event being applied, which must not touch a job that a later event has asked for or cancelled. */
   function byEvent(key: Key, before: Home | undefined, { id, eventAt = 0, state }: Home): void {
     const least = before && (before.eventAt ?? before.createdAt - CLOCK_MARGIN);
     if (least !== undefined && eventAt < least)
@@ -160,7 +139,6 @@ export function tombstonesOf(settings: {
   }
 
   return {
-    /** The home of a job with a key changes. */
     filed(before: Home | undefined, after: Home | undefined): void {
       const { id, topic, key: name = "" } = (after ?? before) as Home;
       const key = of(topic, name);
@@ -196,7 +174,6 @@ export function tombstonesOf(settings: {
       if (mark !== undefined) seen.add(mark);
     },
 
-    /** A tombstone is written or deleted. */
     left(before: Tombstone | undefined, after: Tombstone | undefined): void {
       const [, topic = "", ...rest] = ((after ?? before) as Tombstone).pk.split("#");
       const key = of(topic, rest.join("#"));
@@ -216,10 +193,7 @@ export function tombstonesOf(settings: {
       return tombstone !== undefined && (tombstone.until > createdAt || tombstone.eventAt >= eventAt);
     },
 
-    /**
-     * Whether an event that is being applied may cancel a job. It may not if it was applied before, or if a later event has asked for
-     * the job.
-     */
+    /** Whether an event that is being applied may cancel a job: it was not applied before, and no later event has asked for the job. */
     mayCancel({ id, topic, key: name = "" }: Home): boolean {
       const key = of(topic, name);
       const job = key.jobs.get(id);
@@ -229,10 +203,7 @@ export function tombstonesOf(settings: {
       });
     },
 
-    /**
-     * A once item names a job. If an event kept a live job, its once item says that the event was applied. The function may die after
-     * that, and the job may be deleted before the event is delivered again.
-     */
+    /** A once item names a job. If an event kept it, the event was applied, even if its function then dies and the job is deleted. */
     noted(pk: string, id: string): void {
       const [, topic = "", ...token] = pk.split("#");
       const [, what, mark, ...name] = token.join("#").split("§");
@@ -328,7 +299,6 @@ export function tombstonesOf(settings: {
   }
 }
 
-/** Until when an event cancels jobs that are filed. */
 function reachOf({ at, rule }: SentEvent): number {
   return at + (rule.do === "cancel" ? rule.tombstone : 0) * 1000;
 }

@@ -10,12 +10,10 @@ import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import type { Told } from "./witness.ts";
 import { UNWANTED, type World } from "./world.ts";
 
-/** The ways in which users reach the queue. Some histories have the bus too. */
 export type Callers = { api: Api; producers: Api; bus: Bus | undefined };
 
 const SECOND = 1000;
 const MINUTE = 60_000;
-/** The usual topics are listed more often. */
 const CHOICE = [
   "orders",
   "orders",
@@ -39,10 +37,8 @@ const BURST = 40;
 /** Delays just below and above each bound that decides how a job is sent, in seconds. */
 const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420, 600, 899, 901, 1200];
 const SOON = [0, 1, 5];
-/** ms between two calls of one user. */
 const WAITS = [2 * SECOND, 4 * MINUTE, 10 * MINUTE];
 const KEYS = ["a", "b"];
-/** The key for which users compete. */
 const RIVALS_KEY = "a";
 /** Seconds. */
 export const BOUNDS = [5, 60, 300, 900];
@@ -53,7 +49,6 @@ type Theme = (typeof THEMES)[number];
 /** What the users of one history do, and how often. The probabilities are of calls that have a key and so on. */
 type Habits = {
   readonly theme: Theme;
-  /** The topic for whose key users compete. */
   readonly arena: string;
   readonly change: (draws: Draws) => string;
   readonly keyed: number;
@@ -62,17 +57,9 @@ type Habits = {
   readonly many: number;
 };
 
-/**
- * Users file jobs, and then cancel or change some of them. The seed decides all of this. Answers a function that tells whether
- * all have finished.
- */
-export function users(
-  world: World,
-  callers: Callers,
-  suppressed: ReadonlySet<string>,
-  span: number,
-): () => boolean {
-  const { timeline } = world;
+/** Users file jobs, and then cancel or change some of them. */
+export function users(world: World, callers: Callers): void {
+  const { timeline, stretch } = world;
   const plan = world.draws("users");
   const count = plan.whole(3, 14);
   const theme = plan.pick(THEMES);
@@ -89,22 +76,13 @@ export function users(
     direct: shareOf(mix, 1),
     many: shareOf(mix, 0.5),
   };
-  let busy = 0;
   for (let n = 1; n <= count; n++) {
     const draws = world.draws(`user ${n}`);
-    const time = timeline.now() + draws.next() * span * 0.7;
+    const time = timeline.now() + draws.next() * stretch.span * 0.7;
     const at = theme === "one key" ? rushAfter(time, draws) : time;
-    if (suppressed.has(`user:${n}`)) continue;
-    busy += 1;
-    timeline.at(at, () => {
-      void user(world, callers, n, draws, habits, suppressed).then(() => {
-        busy -= 1;
-      });
-    });
+    if (!world.isLeftOut(`user:${n}`)) world.join(at, () => user(world, callers, n, draws, habits));
   }
-  const isSuppressed = theme !== "one key" || suppressed.has("mender:1");
-  const mended = menders(world, callers.api, { topic: arena, key: RIVALS_KEY, isSuppressed, span });
-  return () => busy === 0 && mended();
+  if (theme === "one key" && !world.isLeftOut("mender:1")) menders(world, callers.api, arena, RIVALS_KEY);
 }
 
 /** The users that compete for one key act at almost the same time, a few round trips apart, so that their calls overlap. */
@@ -118,7 +96,6 @@ async function user(
   n: number,
   draws: Draws,
   habits: Habits,
-  suppressed: ReadonlySet<string>,
 ): Promise<void> {
   const { timeline, witness, stretch } = world;
   const rivals = habits.theme === "one key";
@@ -133,8 +110,7 @@ async function user(
   const unwanted = draws.chance(0.06);
   const keyed = draws.chance(habits.keyed);
   const key = tracked && (rivals || keyed) ? draws.pick(rivals ? [RIVALS_KEY] : KEYS) : undefined;
-  // TTL may delete the home of a job with a retention of minutes while its `Idempotency-Key` must still answer. No deployment can have
-  // such a retention (`LEAST_RETENTION`).
+  // With a retention of minutes, which no deployment can have, TTL may delete a home whose `Idempotency-Key` must still answer.
   const remembersCalls = world.policy.retention * SECOND >= LEAST_RETENTION;
   const asksOnce = draws.chance(habits.once) && remembersCalls;
   const once = asksOnce ? `token-${n}` : undefined;
@@ -142,7 +118,6 @@ async function user(
   const caller = direct ? producers : api;
   const time = () => {
     const delay = pickFrom(draws, rivals ? SOON : DELAYS, stretch.delays);
-    // Sometimes a time in the past.
     return draws.chance(0.15)
       ? { dueAt: new Date(timeline.now() - 2 * delay * SECOND).toISOString() }
       : { delay };
@@ -250,7 +225,7 @@ async function user(
     if (rivals) await timeline.wait(rushAfter(timeline.now(), draws) - timeline.now());
     const what = habits.change(draws);
     const when = time();
-    if (suppressed.has(`user:${n}:${i}`)) continue;
+    if (world.isLeftOut(`user:${n}:${i}`)) continue;
     if (what === "replace") await happens(`${n}:${i}`);
     await change(what, when);
   }
@@ -283,13 +258,12 @@ async function user(
       const answer = await api("PUT", `/topics/${topic}/jobs/${key}`, wish);
       note(answer, wish, sentAt, { changed: true, spread: usualSpread });
     } else if (what === "redrive") {
-      world.requests += REDRIVE_STEPS;
+      world.counts.requests += REDRIVE_STEPS;
       const which = draws.chance(0.5) ? { ids: [id] } : { max: 10 };
       await api("POST", `/topics/${topic}/redrive`, { ...which, delay: draws.pick([0, 60, 600]) });
     }
   }
 
-  /** Makes a call that an untracked topic refuses. */
   async function forbidden(
     what: string,
     id: string,
@@ -320,7 +294,6 @@ async function user(
     const hasToken = token !== undefined;
     note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: true, hasToken });
     if (token === undefined || own.chance(0.4)) return;
-    // Another call changes the job before this call is repeated.
     if (own.chance(0.5)) await patch(id, { body: bodyNow() });
     await timeline.wait(own.next() * pickFrom(own, WAITS, stretch.waits));
     note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: false });

@@ -35,7 +35,6 @@ import { windowsOf } from "./windows.ts";
 /** A promise that was broken, and how. `P1` to `P6` are the README's promises. The others are rules on which those rest. */
 export type Violation = { promise: string; id: string; text: string; time: number };
 
-/** A job as an answer describes it. */
 export type Told = {
   id: string;
   topic: string;
@@ -45,6 +44,9 @@ export type Told = {
   body?: unknown;
   outcome?: string;
 };
+
+/** What each judge of the witness needs. `skew`: ms that a clock may be off. `broken`: told of each broken promise. */
+export type Bench = { clock: () => number; skew: number; broken: (id: string, text: string) => void };
 
 /** What a user asked for: the body, if the request had one, and a due time from `from` to `to`, by any clock that may be off. */
 export type Asked = {
@@ -70,7 +72,6 @@ type Revision = {
 
 type Known = ReturnType<typeof unknownJob>;
 
-/** What the witness knows of one job, before it has seen anything of it. */
 const unknownJob = () => ({
   home: undefined as Home | undefined,
   revisions: [] as Revision[],
@@ -96,7 +97,6 @@ const unknownJob = () => ({
   destroyed: new Set<number>(),
   /** The time in each dead entry that lists the job. ms since the epoch. */
   listed: new Set<number>(),
-  /** How many handlers run the job now. */
   running: 0,
   /** How often SQS accepted a message with the job. `givenBack`: sends of a job split from a pulled pack. */
   sends: 0,
@@ -112,10 +112,7 @@ const unknownJob = () => ({
   restarts: 0,
 });
 
-/**
- * Up to three processes may send a revision: its writer, or a sweep by the look that the writer files if SQS is unavailable; the
- * sweep that reads the revision's own look; and the consumer that receives a message of the revision before.
- */
+/** The writer (or a sweep in its place), the revision's own sweep, and the consumer of a message of the revision before. */
 const SENDS_A_REVISION = 3;
 /** More sends for each job: by audits, whose looks become ever rarer, and by consumers that give a job back. */
 const MORE_SENDS = 5;
@@ -136,7 +133,6 @@ const TICK_MISSED = 62_000;
 /** The most ms from the moment at which a writer chose the times that it writes to the moment at which the write takes effect. */
 const LATEST_WRITE = WRITER_DEADLINE + 300_000;
 
-/** A run, with the values in its message. */
 export type Run = { id: string; topic: string; attempt: number; dueAt: number; body: string };
 
 /** The most ms from the check of a topic's window to the send: a call may be repeated, or a function may freeze. */
@@ -144,10 +140,7 @@ const LONGEST_SEND = { hurt: 200_000, else: 65_000 };
 
 export type Witness = ReturnType<typeof witnessOf>;
 
-/**
- * Sees every write, every run and every answer from outside, and reports broken promises. Of what the code under test says of
- * itself, it relies only on the answers to users.
- */
+/** Sees every write, run and answer from outside, and reports broken promises. It believes the code under test only its answers. */
 export function witnessOf(settings: {
   clock: () => number;
   weather: Weather;
@@ -157,7 +150,6 @@ export function witnessOf(settings: {
   untracked: ReadonlySet<string>;
   /** How many ms after its due time a job may start. */
   latest: (id: string) => number;
-  /** SQS refuses each message that contains this text. */
   unwanted: string;
   /** For how many ms DynamoDB takes no writes of looks. In that time each audit sends the same jobs again. */
   unwritten?: number;
@@ -171,7 +163,7 @@ export function witnessOf(settings: {
   const latestStart = weather === "calm" ? WRITER_DEADLINE : LATEST_WRITE;
   const latestEnd = weather === "calm" ? claims : claims + LATEST_WRITE;
   const pauses = pausesOf({ clock, claims, latestEnd, mayCrash: weather === "hurt" });
-  const limits = limitsOf({ clock, skew, topics });
+  const limits = limitsOf(clock, skew, topics);
   const windows = windowsOf(topics);
   const longestSend = weather === "hurt" ? LONGEST_SEND.hurt : LONGEST_SEND.else;
   const jobs = new Map<string, Known>();
@@ -187,32 +179,24 @@ export function witnessOf(settings: {
   /** How many starts were delayed, by a limit or a window, for jobs that were not parked. */
   let held = 0;
   let repeatedTicks = 0;
-  /** How many letters were sent to each DLQ. */
   const letters = new Map<string, number>();
   /** Topics whose limit or pause each tick must read. */
   const tendedTopics = new Set<string>();
   let runsByFunctions = 0;
-  /** The positions of audit and sweep in each shard. */
   const audits = new Map<number, string>();
   const sweeps = new Map<number, string>();
 
   const violate = (promise: string, id: string, text: string): void =>
     onViolation({ promise, id, text, time: clock() });
 
-  const recurring = recurringOf((id, text) => violate("once", id, text));
-  const repeats = repeatsOf({
-    clock,
-    skew,
-    isOver: (id) => isOnceOver(id) || isAuditOut(id),
-    broken: (id, text) => violate("once", id, text),
+  const bench = (promise: string): Bench => ({
+    ...{ clock, skew },
+    broken: (id, text) => violate(promise, id, text),
   });
-  const bulks = bulksOf({ clock, skew, broken: (id, text) => violate("bulk", id, text) });
-  const tombstones = tombstonesOf({
-    clock,
-    skew,
-    weather,
-    broken: (id, text) => violate("events", id, text),
-  });
+  const recurring = recurringOf(bench("once").broken);
+  const repeats = repeatsOf(bench("once"), (id) => isOnceOver(id) || isAuditOut(id));
+  const bulks = bulksOf(bench("bulk"));
+  const tombstones = tombstonesOf(bench("events"), weather);
 
   /** Caches the home of each row, because a stored row never changes. */
   const homes = new WeakMap<Row, Home>();
@@ -281,10 +265,7 @@ export function witnessOf(settings: {
       0,
     );
 
-  /**
-   * Says why a change of a home is wrong: `core/states.ts` does not allow the change, or nothing has happened that explains it. `undefined`: the
-   * change is right.
-   */
+  /** Says why `core/states.ts`, or what has happened, does not allow a change of a home. `undefined`: the change is right. */
   function wrongChange(job: Known, before: Home | undefined, after: Home): string | undefined {
     const change = `${before?.state ?? "nothing"} → ${after.state}`;
     if (isFinished(after) !== (after.expiresAt !== undefined) && !after.untracked)
@@ -294,7 +275,6 @@ export function witnessOf(settings: {
     // SQS may refuse the message of an untracked job for good. Otherwise its home is written once.
     if (before?.untracked && after.state !== "dead") return `${change} of an untracked job`;
     if (before && !remembers(before, after)) return `${change} without its Idempotency-Keys`;
-    // Several changes may be judged by the same memory.
     const judges = new Set(changesBetween(before, after).map((name) => memory[name]));
     let why = "which core/states.ts does not allow";
     for (const judge of judges) {
@@ -393,10 +373,7 @@ export function witnessOf(settings: {
     return released(before) ? undefined : "a run ended by somebody else";
   }
 
-  /**
-   * Whether a call, a bulk or an event may have cancelled the job. A request may take effect after its call has ended, but then it
-   * must not cancel a job that was moved since.
-   */
+  /** Whether a call, a bulk or an event may have cancelled it. A request that lands late must not cancel a job that was moved since. */
   function isCancelled({ cancels, revisions }: Known, home: Home): boolean {
     const since = revisions[home.revision]?.since ?? 0;
     const isAsked = cancels.some(({ until }) => since <= until);
@@ -405,7 +382,6 @@ export function witnessOf(settings: {
     return isAsked || bulks.mayCancel(home, due) || mayEvent;
   }
 
-  /** Whether a job is later than its own `expiresAfter` allows. */
   function isOverdue({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Home): boolean {
     return clock() + skew > wantedAt + expiresAfter;
   }
@@ -461,10 +437,7 @@ export function witnessOf(settings: {
     return swept !== undefined && timeOf(swept) <= start && start + UNTRACKED_OUTAGE <= clock() + skew;
   }
 
-  /**
-   * Whether the audit of a job's shard is so far behind that TTL may have deleted the job's once item
-   * (docs/internals/decisions/once-items.md).
-   */
+  /** Whether the audit is so far behind that TTL may have deleted the job's once item (docs/internals/decisions/once-items.md). */
   function isAuditOut(id: string): boolean {
     const audit = audits.get(addressOf(id).shard);
     return audit !== undefined && timeOf(audit) + 2 * DAY <= clock() + skew;
@@ -492,7 +465,6 @@ export function witnessOf(settings: {
     repeats,
     tombstones,
     bulks,
-    /** An item of the pool was written or deleted. */
     written(before: Row | undefined, after: Row | undefined): void {
       const row = (after ?? before) as Row;
       if (row.id && row.state) {
@@ -551,10 +523,7 @@ export function witnessOf(settings: {
       if (request !== undefined) repeats.answered(told, request);
     },
 
-    /**
-     * An answer says that its call gave the job exactly the values that it asked for. `hasToken`: if the first answer is lost, the
-     * call is repeated, and others may have changed the job between the two calls.
-     */
+    /** A call gave the job the values that it asked for. `hasToken`: others may have changed the job between the call and its repeat. */
     granted(told: Told, asked: Asked, hasToken = false): void {
       const dueAt = Date.parse(told.dueAt);
       const job = known(told.id);
@@ -603,9 +572,8 @@ export function witnessOf(settings: {
     },
 
     /**
-     * SQS accepted a message with these jobs, which is visible from `visibleAt` on. `isAnswered`: whether the sender gets the answer;
-     * otherwise it sends the message again. `knowsTopic`: whether the sender's deployment has the topic. If a deployment has removed
-     * it for a while, the sender does not know its window, and a puller may still send single jobs of that message later.
+     * SQS accepted a message with these jobs. `isAnswered`: if not, the sender sends it again. `knowsTopic`: if not, the sender knows no
+     * window, and a puller may still send single jobs of the message later.
      */
     handedOff(
       topic: string,
@@ -655,7 +623,6 @@ export function witnessOf(settings: {
     /** How many dead letters the code sent to a DLQ. SQS itself may have moved more messages there. */
     lettersTo: (queue: string): number => letters.get(queue) ?? 0,
 
-    /** A DLQ accepted a dead job's envelope. */
     enveloped(queue: string, id: string, revision: number): void {
       known(id).envelopes.add(revision);
       letters.set(queue, (letters.get(queue) ?? 0) + 1);
@@ -684,7 +651,6 @@ export function witnessOf(settings: {
       };
     },
 
-    /** The history made more calls than its budget allows. */
     overspent: (text: string): void => violate("P6", "", text),
 
     /** A handler starts a job. `now`: the time by its machine's clock. */
@@ -695,8 +661,7 @@ export function witnessOf(settings: {
       const again = untracked.has(run.topic) && job.starts.size > 0;
       // The run of an untracked job does not say its revision, so the due time finds its messages.
       const name = untracked.has(run.topic) ? `due ${run.dueAt}` : `revision ${job.home?.revision}`;
-      // A postponed job may keep a start that has just passed. Then the new revision gets no message, and the message of the
-      // previous one runs it.
+      // A postponed job may keep a start that has just passed: then its message of the revision before runs it.
       const kept = Math.max(run.dueAt, job.home?.heldUntil ?? 0);
       const { from, to } = job.handedOff.get(name) ?? { from: run.dueAt, to: kept };
       const late = clock() - windows.opensAt(run.topic, pauses.freeAt(run.topic, to));
@@ -740,19 +705,15 @@ export function witnessOf(settings: {
         violate("P5", run.id, `revision ${revisions.at(-1)} started ${count} times`);
     },
 
-    /** When a job first started, ms since the epoch. */
     startedAt: (id: string): number | undefined => known(id).startedAt,
 
     /** When a topic's job that would start at `time` may start at the latest, given the topic's pauses and its window. */
     freeAt: (topic: string, time: number): number => windows.opensAt(topic, pauses.freeAt(topic, time)),
 
-    /** A job was late without an excuse. */
     punctual: (id: string, text: string): void => violate("P3", id, text),
 
-    /** The topic of a job that was stored. */
     topicOf: (id: string): string => jobs.get(id)?.home?.topic ?? "",
 
-    /** The due time of a job in the pool. */
     dueAt: (id: string): number => known(id).home?.dueAt ?? 0,
 
     /** A receiver is called. All attempts must have the same `webhook-id`, and each redrive a new one. */
@@ -768,7 +729,6 @@ export function witnessOf(settings: {
       callIds.set(restarts, callId);
     },
 
-    /** A handler or a puller has ended a run. `well`: whether it succeeded. */
     ended(run: Run, well: boolean): void {
       const job = known(run.id);
       job.ends.add(wordsOf(run));
@@ -781,7 +741,6 @@ export function witnessOf(settings: {
     /** An item that nothing will ever delete. */
     rubbish: (id: string, pk: string): void => violate("rubbish", id, `${pk} stays for ever`),
 
-    /** How many jobs the witness knows. */
     count: () => jobs.size,
 
     /** The ids of jobs that have not ended. `mayLose`: whether messages that SQS accepted can be lost. */
@@ -809,8 +768,7 @@ export function witnessOf(settings: {
             `${sends} messages for ${revisions.length} revisions, at most ${most} are allowed`,
           );
       }
-      // Not judged if the topic was ever paused, because the rate of a resume holds jobs too. Not judged with faults either, because
-      // an outage may last long.
+      // The rate of a resume holds jobs too, so topics that were ever paused are not judged. With faults, an outage may last long.
       const waited = weather === "calm" ? limits.waitedTooLong(windows.openFor) : [];
       for (const { id, topic, dueAt, start } of waited)
         if (!pauses.disturb(topic)) violate("P3", id, `was held for ${start - dueAt} ms`);
@@ -845,15 +803,11 @@ function boundedBy({ revisions }: Known, { outcome, revision }: Told, asked: Ask
   };
 }
 
-/** Whether a job was changed to something else than another time. */
 function isOtherJob(before: Home, after: Home): boolean {
   return before.body !== after.body || !isDeepStrictEqual(keptOptionsOf(before), keptOptionsOf(after));
 }
 
-/**
- * Whether a home still names the once items that it named before, and none of them with an earlier `expiresAt`. A call that finds a
- * job by its key may have added its own once item, in place of the oldest of ten.
- */
+/** Whether a home names the same once items, none for a shorter time. A call that finds a job by its key may replace the oldest of ten. */
 function remembers(before: Home, after: Home): boolean {
   const [known, notes] = [onceNotesOf(before.once), onceNotesOf(after.once)];
   const added = after.key === undefined ? [] : notes.slice(-1);
@@ -864,7 +818,6 @@ function remembers(before: Home, after: Home): boolean {
   );
 }
 
-/** The shard of a cursor's row. */
 function shardOf({ pk }: Row): number {
   return Number(pk?.S?.slice("cursor#".length));
 }

@@ -13,6 +13,7 @@ import type { Context } from "../../protocol/ports.ts";
 import type { ProtocolEvent } from "../../protocol/reports.ts";
 import { allowanceOf, askedBy } from "./allowance.ts";
 import { type Attention, attentionOf } from "./attention.ts";
+import type { Counts } from "./budget.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Plan } from "./faults.ts";
 import { type Habit, type Pace, paceOf } from "./habits.ts";
@@ -32,13 +33,11 @@ import type { Witness } from "./witness.ts";
 /** SQS refuses a message for good if a body in it contains this word. */
 export const UNWANTED = "unwanted";
 
-/** Virtual time, the services, and the machines that use them. */
 export type World = {
   readonly seed: number;
   readonly plan: Plan;
   readonly habit: Habit;
   readonly stretch: Stretch;
-  /** How consumers work at present. */
   pace(): Pace;
   readonly attention: Attention;
   readonly timeline: Timeline;
@@ -53,33 +52,26 @@ export type World = {
   };
   /** Starts an invocation of the tick for some shards. `isAnswered`: whether the tick will know that the invocation has started. */
   startPart: (event: string, chain: number, isAnswered: boolean) => void;
-  /** The functions that schedules invoke, by their ARNs. */
   readonly targets: Map<string, (name: string, input: string) => void>;
   readonly witness: Witness;
   /** The configuration of machines that start now. A deployment may change it. */
   policy: Policy;
   readonly machines: Set<Machine>;
-  /** How many calls users and pullers have made, and how many requests to the pool these calls may make. */
-  requests: number;
-  allowance: number;
-  /** How many invocations of consumers there were, and how many jobs were in their messages. */
-  invocations: number;
-  deliveries: number;
+  readonly counts: Counts;
   /** Jobs that their handlers bury. */
   readonly doomed: Set<string>;
   /** Whether the epilogue has begun: users have finished and faults are over. */
   isOver: boolean;
-  /** How many messages SQS refused because of their text. */
-  refusals: number;
-  /** How many writes of callers had a condition that failed. */
-  lostRaces: number;
+  /** How many users have not finished, and how many topics a deployment has removed for a while. */
+  busy: number;
+  isLeftOut(name: string): boolean;
+  /** Lets a user act at a time. The history lasts until the user has finished. */
+  join(time: number, act: () => Promise<void>): void;
   start(name: string): { machine: Machine; ctx: Context };
-  /** Counts a call that a user or a puller makes. */
   called(method: string, path: string, body: object, isOnce: boolean): void;
   draws(name: string): Draws;
   /** Sets what to call when a message of the queue may be visible. */
   watch(queue: string, act: () => void): void;
-  /** Calls the function that watches a queue. */
   poke(queue: string): void;
   trace(line: () => string): void;
 };
@@ -93,7 +85,6 @@ const CALLERS = /^(api|producer|event)-/;
 const TICKS = /^tick-/;
 /** How many further invocations a tick may start. Each seed draws one. */
 const MOST_SWEEPERS = [0, 1, 2, 63];
-/** DynamoDB's exceptions for a write whose condition fails. */
 const LOST_RACE = /^(ConditionalCheckFailed|TransactionCanceled)Exception$/;
 /** The longest time that Lambda takes to start or stop polling after a change of a mapping. */
 const LONGEST_LAG = MINUTE;
@@ -111,22 +102,10 @@ export function worldOf(settings: {
   carriesLineage?: boolean;
   trace: (line: () => string) => void;
   onCall: (call: Call, outcome: "answered" | Error) => void;
-  /** Called for each event that the protocol reports. */
   onEvent?: (event: ProtocolEvent) => void;
   lambda?: World["lambda"];
 }): World {
-  const {
-    seed,
-    plan,
-    habit,
-    timeline,
-    witness,
-    policy,
-    sizes,
-    stretch,
-    carriesLineage = false,
-    trace,
-  } = settings;
+  const { seed, plan, habit, timeline, witness, policy, sizes, stretch, trace } = settings;
   const attention = attentionOf(timeline.now);
   const pace = paceOf(seed, plan.weather);
   const watchers = new Map<string, () => void>();
@@ -161,7 +140,7 @@ export function worldOf(settings: {
       else witness.handedOff(queue, jobs, visibleAt, { ...sender, knowsTopic: sender.knows(queue) });
     },
     onRefused: () => {
-      world.refusals += 1;
+      world.counts.refusals += 1;
     },
     unwanted: UNWANTED,
   });
@@ -195,7 +174,7 @@ export function worldOf(settings: {
       trace(() => `${call.machine.name}#${call.index} ${call.operation}: ${outcome}`);
       settings.onCall(call, outcome);
       const isLost = outcome !== "answered" && LOST_RACE.test(outcome.name);
-      if (isLost && CALLERS.test(call.machine.name)) world.lostRaces += 1;
+      if (isLost && CALLERS.test(call.machine.name)) world.counts.lostRaces += 1;
     },
   };
   const report = (machine: Machine, event: ProtocolEvent): void => {
@@ -222,22 +201,27 @@ export function worldOf(settings: {
     policy,
     machines: new Set(),
     doomed: new Set(),
-    requests: 0,
-    allowance: 0,
-    invocations: 0,
-    deliveries: 0,
-    refusals: 0,
-    lostRaces: 0,
+    counts: { requests: 0, allowance: 0, invocations: 0, deliveries: 0, refusals: 0, lostRaces: 0 },
     isOver: false,
+    busy: 0,
+    isLeftOut: (name) => plan.suppressed.has(name),
+    join(time, act) {
+      world.busy += 1;
+      timeline.at(time, () => {
+        void act().then(() => {
+          world.busy -= 1;
+        });
+      });
+    },
     draws: (name) => drawsOf(seed, name),
     called(method, path, body, isOnce) {
-      world.requests += 1;
+      world.counts.requests += 1;
       const isHeld = (topic: string): boolean => {
         const { maxPerSecond, window } = world.policy.topics[topic] ?? {};
         return maxPerSecond !== undefined || window !== undefined;
       };
       const about = { topicOf: witness.topicOf, isHeld };
-      world.allowance += allowanceOf(askedBy(method, path, body, isOnce, about));
+      world.counts.allowance += allowanceOf(askedBy(method, path, body, isOnce, about));
     },
     poke: (queue) => watchers.get(queue)?.(),
     watch: (queue, act) => void watchers.set(queue, act),
@@ -262,7 +246,10 @@ export function worldOf(settings: {
           random,
           statements: sizes.statements,
         }),
-        queues: sqsQueues({ client: carriesLineage ? sqsClient : withoutLineage(sqsClient), urlPrefix: "" }),
+        queues: sqsQueues({
+          client: settings.carriesLineage ? sqsClient : withoutLineage(sqsClient),
+          urlPrefix: "",
+        }),
         eventSources: lambdaEventSources({
           client: clientOn(network, machine, "lambda", sources),
           mappings: Object.fromEntries(LAMBDA_TOPICS.map((topic) => [topic, topic])),
@@ -304,7 +291,6 @@ function capacityUntil({ capacity, calmFrom }: Plan, clock: () => number): Capac
   return { admits: (...asked) => clock() >= calmFrom || scarce.admits(...asked) };
 }
 
-/** An item without DynamoDB's types, for the trace. */
 function plain(row: object | undefined): Record<string, unknown> | undefined {
   return (
     row && Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Object.values(value)[0]]))

@@ -48,7 +48,6 @@ export function cloudWatch(alarms: readonly AlarmSpec[]) {
   };
 
   return {
-    /** Records a metric's value. `time`: ms since the epoch. */
     put(metric: MetricName, value: number, time: number): void {
       const minutes = metrics.get(nameOf(metric)) ?? new Map<number, number[]>();
       metrics.set(nameOf(metric), minutes);
@@ -59,7 +58,6 @@ export function cloudWatch(alarms: readonly AlarmSpec[]) {
     evaluate(now: number): void {
       for (const alarm of alarms) if (!rang.has(alarm.id) && rings(alarm, now)) rang.set(alarm.id, now);
     },
-    /** When each alarm rang first, ms since the epoch. */
     rang: (): ReadonlyMap<string, number> => rang,
   };
 }

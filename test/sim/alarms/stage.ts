@@ -25,10 +25,7 @@ const PAID: EventRule = {
   ...{ topic: "orders", do: "cancel", source: "shop", detailType: "Paid" },
   ...{ key: "$.detail.order", tombstone: 60 },
 };
-/**
- * `ApproximateAgeOfOldestMessage` ignores a message that was received this often (SQS Developer Guide, "Available CloudWatch
- * metrics").
- */
+/** `ApproximateAgeOfOldestMessage` ignores messages received this often (SQS Developer Guide, "Available CloudWatch metrics"). */
 const RECEIVES_THAT_COUNT = 3;
 
 /** What goes wrong. It begins ten minutes after the start. */
@@ -47,10 +44,7 @@ export type Failure = {
   occurrences?: "are given up";
 };
 
-/**
- * Plays a stack with three topics. Every 20 s it gets one job of each topic, and one event. Answers for each alarm that rang how
- * many minutes after the failure began it rang.
- */
+/** Plays a stack that gets a job of each topic and an event every 20 s. Answers each alarm's first ring, in minutes since the failure. */
 export async function play(
   alarms: readonly AlarmSpec[],
   failure: Failure,
@@ -69,12 +63,8 @@ export async function play(
   const stretch = stretchOf(seed, false);
   const calm = planOf(seed, {
     start,
-    span: stretch.span,
-    longest: stretch.spells,
-    rates: stretch.faultRates,
-    topics: [...TOPICS],
-    shards: 2,
-    opening: undefined,
+    stretch: { ...stretch, shards: 2 },
+    topics: TOPICS,
     roles: [],
     suppressed: new Set(),
     onFault: () => {},
@@ -159,8 +149,6 @@ export async function play(
       const crashes = (): boolean => fails() && failure.events === "their function crashes";
       return (event) => (crashes() ? Promise.reject(new Error("Cannot find module")) : applies(event));
     },
-    polls: () => true,
-    invoked: () => () => {},
   });
   void file(world, TOPICS, EVERY);
   if (consumer === "is slow") void file(world, ["orders"], SECOND / 2);
@@ -173,7 +161,6 @@ export async function play(
     await timeline.run(start + minute * MINUTE, () => false);
     const queues = [...TOPICS, EVENTS_QUEUE].flatMap((name) => [name, `${name}_dlq`]);
     for (const queue of queues) sample(world, queue, put);
-    // After three failed tries, Lambda sends an occurrence to the DLQ of the function that files occurrences.
     const givenUp = fails() && failure.occurrences === "are given up" ? 1 : 0;
     put("AWS/SQS", "ApproximateNumberOfMessagesVisible", "_schedules_dlq", givenUp);
     // A new stack has had no ticks yet, so alarms for missing ticks would ring at first.
@@ -182,7 +169,6 @@ export async function play(
   return new Map([...watch.rang()].map(([id, time]) => [id, Math.round((time - failsFrom) / MINUTE)]));
 }
 
-/** Starts a tick each minute. While the failure lasts, it kills each tick after `tickLives` ms. */
 function eachMinute(
   { timeline, machines }: World,
   tick: () => void,
@@ -199,7 +185,6 @@ function eachMinute(
   timeline.at(timeline.now() + 17 * SECOND, next);
 }
 
-/** Files a job of each topic every `every` ms. Each job is due 5 minutes later. */
 async function file(world: World, topics: readonly string[], every: number): Promise<void> {
   const { machine, ctx } = world.start("producer-1");
   for (;;) {
@@ -228,7 +213,6 @@ async function tell({ timeline, sqs }: World, reaches: () => boolean): Promise<v
   }
 }
 
-/** Records a queue's own metrics, as SQS reports them each minute. */
 function sample(
   { sqs, timeline }: World,
   queue: string,

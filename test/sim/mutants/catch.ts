@@ -3,14 +3,9 @@ import type { History } from "../simulate.ts";
 /** The promise that broke, in which seed, and after how many histories. */
 export type Catch = { promise: string; seed: number; after: number };
 
-/** Plays one seed, with the defect or without it. */
 type Play = (seed: number) => Promise<Pick<History, "violation">>;
 
-/**
- * Plays these seeds with a defect until one breaks a promise that holds without the defect. A seed that breaks a promise
- * without the defect too proves nothing, so the hunt goes on. A defect that merely throws proves nothing either. `promise`: if
- * given, only this promise counts.
- */
+/** Plays seeds until one breaks a promise (`promise`, if given) only with the defect. A defect that merely throws proves nothing. */
 export async function firstCatch(
   seeds: Iterable<number>,
   { damaged, whole, promise }: { damaged: Play; whole: Play; promise?: string | undefined },
@@ -26,10 +21,7 @@ export async function firstCatch(
   return undefined;
 }
 
-/**
- * The known seed first, and then the other seeds. The known seed may be missing in `seeds`, if a longer hunt has found it. 0:
- * none is known.
- */
+/** The known seed first, then the others. 0: none is known. A longer hunt may have found one that `seeds` does not have. */
 export function firstOf(seeds: readonly number[], known: number): number[] {
   return known === 0 ? [...seeds] : [known, ...seeds.filter((seed) => seed !== known)];
 }

@@ -14,7 +14,6 @@ export type Change = (at: Marked, marked: (rule: string) => Marked) => Edit[];
 
 // In each `code`, `$&` stands for the code that is there.
 
-/** Removes the statement, the property or the list item. */
 export const remove: Change = ({ source, node }) => [removal(source, node)];
 
 /** Removes items of a list in the node: properties and elements by name, or the one at an index of its first list. */
@@ -46,7 +45,6 @@ export function value(code: string): Change {
   };
 }
 
-/** Changes what the `if` does when its condition holds. */
 export function consequence(code: string): Change {
   return ({ source, node }) => [
     instead(source, node.type === "IfStatement" ? node.consequent : missing("if"), code),
@@ -90,10 +88,7 @@ export function moveBefore(rule: string): Change {
   return (at, marked) => [...remove(at, marked), ...before(textOf(at.source, at.node))(marked(rule), marked)];
 }
 
-/**
- * Replaces text of the node, for cases in which none of the changes above fits. `pattern` must match once. It captures names in
- * groups instead of spelling them.
- */
+/** Replaces text of the node where no other change fits. `pattern` must match once, and captures names instead of spelling them. */
 export function text(pattern: RegExp, code: string): Change {
   return ({ source, node }) => {
     const was = textOf(source, node);

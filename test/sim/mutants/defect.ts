@@ -20,9 +20,8 @@ export function plant(mutant: Mutant): void {
 }
 
 /**
- * The source of a mutant's file with the defect. Throws if a marker is missing, or if the change does not fit the marked node. It
- * also throws if the damaged code does not parse, did not change, or uses an undeclared name, because the exception of such a
- * name would break promises in place of the missing rule.
+ * The source of a mutant's file with the defect. Throws if a marker is missing, or the change does not fit; also if the damaged code does
+ * not parse, did not change, or uses an undeclared name, whose exception would break promises in place of the missing rule.
  */
 export function damage(
   { name, rule, change, and }: Mutant,

@@ -10,14 +10,9 @@ const MARKER = /^ rule: ([a-z0-9]+(?:-[a-z0-9]+)+)$/;
 /** What may stand between a marker and its node: space, comments and `else`. */
 const NO_CODE = /^(?:\s|\/\/.*|\/\*[\s\S]*?\*\/)*(?:else\s+)?$/;
 
-/** A statement, a property or a list item below a marker. */
 export type Marked = { readonly file: string; readonly source: string; readonly node: Node };
 
-/**
- * Finds the node below each marker, by the marker's rule. Throws if a marker is doubled, malformed, or above no such node.
- *
- * @param sources path and source of each file; by default the repository's files without the tests
- */
+/** Finds each marker's node, by its rule. Throws if a marker is doubled, malformed, or above no statement, property or list item. */
 export function markedNodes(sources: Iterable<[string, string]> = readSources()): Map<string, Marked> {
   const all = new Map<string, Marked>();
   for (const [file, source] of sources) {

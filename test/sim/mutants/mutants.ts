@@ -20,13 +20,11 @@ export type Mutant = {
   /** The rule that a marker in the source names: `// rule: look-before-home` stands above the code that keeps the rule. */
   rule: string;
   change: Change;
-  /** A second place in the same file. */
   and?: { rule: string; change: Change };
   /** The additional setting that a history must have, because the damaged code has no effect without it. Others are not played. */
   habit?: Habit["kind"];
 };
 
-/** The name, the rule, the change, and what else a mutant has. */
 type Row = readonly [
   name: string,
   rule: string,

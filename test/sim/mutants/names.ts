@@ -40,7 +40,6 @@ function declaredIn(statement: Node): string[] {
   return [];
 }
 
-/** The names that a pattern declares. */
 function namesOf(pattern: Node): string[] {
   if (pattern.type === "Identifier") return [pattern.name];
   if (pattern.type === "ObjectPattern") return pattern.properties.flatMap(namesOf);

@@ -1,4 +1,3 @@
-/** The capacity of a table's partitions, and of the table as a whole. */
 export type Capacity = {
   /** Whether a read or a write of so many bytes in one partition is admitted. If it is, it uses up capacity. */
   admits(what: "read" | "write", partition: string, bytes: number): boolean;
@@ -11,11 +10,7 @@ const BYTES_A_UNIT = { read: 4096, write: 1024 };
 
 type Bucket = { tokens: number; filledAt: number };
 
-/**
- * Token buckets of one second, without DynamoDB's burst capacity, which is not guaranteed. A request is admitted while both of its
- * buckets have tokens. It may overdraw them, because otherwise a large request would be refused for ever. `scale`: the share of
- * the real units that the history has, so that a small history reaches the limit.
- */
+/** Without DynamoDB's burst capacity, which is not guaranteed. A request may overdraw its buckets: else a large one would never pass. */
 export function tokenBuckets(clock: () => number, scale: number): Capacity {
   const buckets = new Map<string, Bucket>();
   const bucketOf = (name: string, perSecond: number): Bucket => {

@@ -20,7 +20,7 @@ import {
   updateOf,
   updateStatementOf,
 } from "./expressions.ts";
-import { problem, type Service, type Trouble } from "./service.ts";
+import { problem, type Service, serviceOf, type Trouble } from "./service.ts";
 import { type Stored, storedTable } from "./stored-table.ts";
 
 /** How long DynamoDB remembers a transaction's token ("TransactWriteItems", API reference). ms. */
@@ -29,7 +29,6 @@ const MOST = { statements: 25, keys: 100, writes: 100 };
 
 /** DynamoDB with one table. A request that it does not simulate is an error. */
 export type Dynamo = Service & {
-  /** All items as they are now. */
   rows(): Row[];
   row(pk: string, sk: string): Row | undefined;
   /** `plant` adds an item and `uproot` removes items, both without a call of `onWrite`. */
@@ -46,7 +45,6 @@ export function simulatedDynamo(settings: {
   pageItems: number;
   /** If absent, the capacity is unlimited. */
   capacity?: Capacity | undefined;
-  /** Called for every item that changes. */
   onWrite: (before: Row | undefined, after: Row | undefined) => void;
 }): Dynamo {
   const { clock, createdAt, pageItems, capacity, onWrite } = settings;
@@ -225,11 +223,7 @@ export function simulatedDynamo(settings: {
   };
 
   return {
-    perform(operation, input, trouble) {
-      const run = operations[operation];
-      if (!run) throw new Error(`no such operation here: ${operation}`);
-      return run(input as never, trouble);
-    },
+    ...serviceOf(operations),
     rows: () => table.all(),
     plant: (row) => table.put(row),
     uproot: (which) => table.all().filter(which).forEach(table.drop),

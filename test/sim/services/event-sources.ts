@@ -3,14 +3,10 @@ import { problem, type Service } from "./service.ts";
 
 /** Lambda's event source mappings: one for each topic, with the topic's name as its UUID. */
 export type EventSources = Service & {
-  /** Whether Lambda polls this topic's queue now. */
   polls(topic: string): boolean;
 };
 
-/**
- * `lag`: how long the next change takes, ms. `onEnabled`: called with the time from which on Lambda polls again. `onInvoke`: called
- * with the event of an asynchronous invocation, and with the length of the chain that led to it.
- */
+/** `lag`: ms that the next change takes. `onEnabled`: gets the time from which Lambda polls again. `onInvoke`: gets event and chain. */
 export function simulatedEventSources(settings: {
   clock: () => number;
   topics: readonly string[];

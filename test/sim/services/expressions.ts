@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 
-/** An item with DynamoDB's attribute values. */
 export type Row = Record<string, AttributeValue>;
 
 /** A condition of a write. Only a part of DynamoDB's expressions and of PartiQL is understood here: all else is an error. */

@@ -3,9 +3,8 @@ import {
   type CreateScheduleCommandInput,
   ResourceNotFoundException,
 } from "@aws-sdk/client-scheduler";
-import type { Service } from "./service.ts";
+import { type Service, serviceOf } from "./service.ts";
 
-/** A schedule as it was last created or updated. */
 type Schedule = CreateScheduleCommandInput & { readonly from: number };
 
 type Named = Pick<CreateScheduleCommandInput, "GroupName" | "Name">;
@@ -26,7 +25,6 @@ export function simulatedScheduler(settings: {
   clock: () => number;
   at: (time: number, act: () => void) => void;
   firingsOf: (target: string, name: string, time: number) => Firings;
-  /** Reaches a target with its input. */
   fire: (target: string, name: string, input: string) => void;
 }): Scheduler {
   const { clock, at, firingsOf, fire } = settings;
@@ -83,11 +81,7 @@ export function simulatedScheduler(settings: {
   };
 
   return {
-    perform(operation, input) {
-      const run = operations[operation];
-      if (!run) throw new Error(`no such operation here: ${operation}`);
-      return run(input as never);
-    },
+    ...serviceOf(operations),
     completed: () => [...completed].filter((name) => schedules.has(name)),
   };
 }

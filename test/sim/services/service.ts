@@ -14,6 +14,18 @@ export type Service = {
   perform(operation: string, input: object, trouble: Trouble): unknown;
 };
 
+export function serviceOf(
+  operations: Readonly<Record<string, (input: never, trouble: Trouble) => unknown>>,
+): Service {
+  return {
+    perform(operation, input, trouble) {
+      const run = operations[operation];
+      if (!run) throw new Error(`no such operation here: ${operation}`);
+      return run(input as never, trouble);
+    },
+  };
+}
+
 /** An SDK's exception without a class of its own. */
 export function problem(name: string, message: string, httpStatusCode = 400): Error {
   return Object.assign(new Error(message), { name, $metadata: { httpStatusCode } });

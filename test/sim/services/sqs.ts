@@ -6,7 +6,7 @@ import type {
   SendMessageBatchCommandInput,
 } from "@aws-sdk/client-sqs";
 import { DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, sqsRefusalOf } from "../../../testing/sqs-limits.ts";
-import { problem, type Service, type Trouble } from "./service.ts";
+import { problem, type Service, serviceOf, type Trouble } from "./service.ts";
 
 /** A message in a queue. Times are ms since the epoch. */
 export type Message = {
@@ -18,12 +18,10 @@ export type Message = {
   readonly chain: number;
   visibleAt: number;
   receives: number;
-  /** ms since the epoch; 0: never. */
   firstReceivedAt: number;
   handle: string | undefined;
 };
 
-/** SQS with the ready queues and DLQs of some topics. */
 export type Sqs = Service & {
   /** The queue's messages, in no order. */
   messages(queue: string): readonly Message[];
@@ -36,8 +34,8 @@ export type Sqs = Service & {
 
 const BATCH_BYTES = 256 * 1024;
 const LONGEST_HIDE = 43_200;
-/** The most entries of a batch. */
 const ENTRIES = 10;
+const UNRECEIVED = { receives: 0, firstReceivedAt: 0, handle: undefined };
 
 export function simulatedSqs(settings: {
   clock: () => number;
@@ -48,11 +46,8 @@ export function simulatedSqs(settings: {
   pick: (count: number) => number;
   /** Called with the time at which a message of the queue becomes visible. */
   onVisible: (queue: string, time: number) => void;
-  /** Called for each message that is accepted. */
   onSent: (queue: string, body: string, visibleAt: number) => void;
-  /** Called for each message that is refused because of its text. */
   onRefused: () => void;
-  /** SQS refuses each message that contains this text. */
   unwanted: string;
 }): Sqs {
   const { clock, topics, pick, onVisible } = settings;
@@ -83,13 +78,7 @@ export function simulatedSqs(settings: {
       if (message.visibleAt > clock() || message.receives < MAX_RECEIVE_COUNT) continue;
       drop(queue, ({ id }) => id === message.id);
       // The message keeps the time at which it was sent, so its retention ends at the same time.
-      contents(`${queue}_dlq`).push({
-        ...message,
-        visibleAt: clock(),
-        receives: 0,
-        firstReceivedAt: 0,
-        handle: undefined,
-      });
+      contents(`${queue}_dlq`).push({ ...message, visibleAt: clock(), ...UNRECEIVED });
     }
   };
 
@@ -136,9 +125,7 @@ export function simulatedSqs(settings: {
           sentAt: clock(),
           chain: trouble.chain,
           visibleAt,
-          receives: 0,
-          firstReceivedAt: 0,
-          handle: undefined,
+          ...UNRECEIVED,
         });
         settings.onSent(QueueUrl, MessageBody, visibleAt);
         onVisible(QueueUrl, visibleAt);
@@ -215,11 +202,7 @@ export function simulatedSqs(settings: {
   };
 
   return {
-    perform(operation, input, trouble) {
-      const run = operations[operation];
-      if (!run) throw new Error(`no such operation here: ${operation}`);
-      return run(input as never, trouble);
-    },
+    ...serviceOf(operations),
     messages: (queue) => contents(queue),
     lose: (queue, { id }) => drop(queue, (message) => message.id === id),
     duplicate(queue, message) {
@@ -231,14 +214,7 @@ export function simulatedSqs(settings: {
     redrive(queue) {
       const moved = contents(`${queue}_dlq`);
       for (const message of moved) {
-        contents(queue).push({
-          ...message,
-          sentAt: clock(),
-          visibleAt: clock(),
-          receives: 0,
-          firstReceivedAt: 0,
-          handle: undefined,
-        });
+        contents(queue).push({ ...message, sentAt: clock(), visibleAt: clock(), ...UNRECEIVED });
         onVisible(queue, clock());
       }
       drop(`${queue}_dlq`, () => true);

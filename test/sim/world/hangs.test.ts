@@ -12,7 +12,7 @@ import { type Fate, type Plan, planOf, type Spell } from "../faults.ts";
 import { startMachine } from "../machine.ts";
 import { clientOn, type Network } from "../network.ts";
 import { simulatedSqs } from "../services/sqs.ts";
-import { timelineFrom } from "../timeline.ts";
+import { type Timeline, timelineFrom } from "../timeline.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 9);
 
@@ -20,10 +20,7 @@ const NOW = Date.UTC(2026, 2, 1, 9);
 function planWith(kind: Spell["kind"]): { plan: Plan; spell: Spell } {
   const settings = {
     start: NOW,
-    span: 1_800_000,
-    longest: { long: 60_000, short: 1000 },
-    rates: [0.01],
-    shards: 2,
+    stretch: { span: 1_800_000, spells: { long: 60_000, short: 1000 }, faultRates: [0.01], shards: 2 },
     roles: [],
     suppressed: new Set(["api-1#0"]),
   };
@@ -33,6 +30,17 @@ function planWith(kind: Spell["kind"]): { plan: Plan; spell: Spell } {
     if (spell) return { plan, spell };
   }
   throw new Error(`no seed has ${kind}`);
+}
+
+/** A queue, and a tick's client of it on a network with these fates. */
+function queueOn(timeline: Timeline, topic: string, fateOf: Network["fateOf"]) {
+  const sqs = simulatedSqs({
+    ...{ clock: timeline.now, topics: [topic], inFlight: () => 10, unwanted: "\u0000", pick: () => 0 },
+    ...{ onVisible: () => {}, onRefused: () => {}, onSent: () => {} },
+  });
+  const network: Network = { timeline, seed: 1, fateOf, beforeEffect: () => {}, onArrival: () => {} };
+  const machine = startMachine("tick-1", 1, 0, timeline);
+  return { sqs, machine, client: clientOn<SQSClient>(network, machine, "sqs", sqs) };
 }
 
 function isUnanswered({ plan, spell }: ReturnType<typeof planWith>, service: string, input: object): boolean {
@@ -103,20 +111,7 @@ it("a client gives up each try of a call that hangs, and a lost request has no e
     freeze: 0,
     entryFails: () => undefined,
   };
-  const sqs = simulatedSqs({
-    ...{ clock: timeline.now, topics: ["mail"], inFlight: () => 10, unwanted: "\u0000", pick: () => 0 },
-    onVisible: () => {},
-    onRefused: () => {},
-    onSent: () => {},
-  });
-  const network: Network = {
-    timeline,
-    seed: 1,
-    fateOf: () => fate,
-    beforeEffect: () => {},
-    onArrival: () => {},
-  };
-  const client = clientOn<SQSClient>(network, startMachine("tick-1", 1, 0, timeline), "sqs", sqs);
+  const { sqs, client } = queueOn(timeline, "mail", () => fate);
   const Entries = [{ Id: "0", MessageBody: "hello" }];
   let failure: unknown;
   client.send(new SendMessageBatchCommand({ QueueUrl: "mail", Entries })).catch((thrown: unknown) => {
@@ -130,16 +125,10 @@ it("a client gives up each try of a call that hangs, and a lost request has no e
 
 it("a request that arrives with a signature that is too old is sent again", async () => {
   const timeline = timelineFrom(NOW);
-  const sqs = simulatedSqs({
-    ...{ clock: timeline.now, topics: ["mail"], inFlight: () => 10, unwanted: "\u0000", pick: () => 0 },
-    ...{ onVisible: () => {}, onRefused: () => {}, onSent: () => {} },
-  });
   const takes = [301_000, 1];
-  const network: Network = {
-    ...{ timeline, seed: 1, beforeEffect: () => {}, onArrival: () => {} },
-    fateOf: () => ({ request: takes.shift() ?? 1, answer: 1, freeze: 0, entryFails: () => undefined }),
-  };
-  const client = clientOn<SQSClient>(network, startMachine("tick-1", 1, 0, timeline), "sqs", sqs);
+  const { sqs, client } = queueOn(timeline, "mail", () => {
+    return { request: takes.shift() ?? 1, answer: 1, freeze: 0, entryFails: () => undefined };
+  });
   const Entries = [{ Id: "0", MessageBody: "hello" }];
   const sent = client.send(new SendMessageBatchCommand({ QueueUrl: "mail", Entries }), {
     requestTimeout: 600_000,
@@ -151,21 +140,15 @@ it("a request that arrives with a signature that is too old is sent again", asyn
 
 it("jobs that a receive has claimed are handed out soon, though the deletes of void messages hang", async () => {
   const timeline = timelineFrom(NOW);
-  const sqs = simulatedSqs({
-    ...{ clock: timeline.now, topics: ["work"], inFlight: () => 10, unwanted: "\u0000", pick: () => 0 },
-    ...{ onVisible: () => {}, onRefused: () => {}, onSent: () => {} },
-  });
   const hangs = { request: 1, answer: Number.POSITIVE_INFINITY, freeze: 0, entryFails: () => undefined };
-  const network: Network = {
-    ...{ timeline, seed: 1, beforeEffect: () => {}, onArrival: () => {} },
-    fateOf: ({ operation }) => ({ ...hangs, answer: operation === "DeleteMessageBatch" ? hangs.answer : 1 }),
-  };
-  const machine = startMachine("api-1", 1, 0, timeline);
+  const { machine, client } = queueOn(timeline, "work", ({ operation }) => {
+    return { ...hangs, answer: operation === "DeleteMessageBatch" ? hangs.answer : 1 };
+  });
   const ctx: Context = {
     ...createWorld().ctx,
     clock: timeline.now,
     pool: memoryPool({ clock: timeline.now, createdAt: NOW - 3_600_000 }),
-    queues: sqsQueues({ client: clientOn<SQSClient>(network, machine, "sqs", sqs), urlPrefix: "" }),
+    queues: sqsQueues({ client, urlPrefix: "" }),
   };
   let took: number | undefined;
   const play = async (): Promise<void> => {

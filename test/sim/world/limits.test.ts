@@ -5,7 +5,7 @@ const NOW = Date.UTC(2026, 2, 1, 9, 0, 0);
 
 /** A topic with a limit of two starts a second, and these jobs in one second. Two jobs more may spill over from the second before. */
 function limitWith(jobs: readonly { id: string; revision: number }[]) {
-  const limits = limitsOf({ clock: () => NOW, skew: 0, topics: { rush: { maxPerSecond: 2 } } });
+  const limits = limitsOf(() => NOW, 0, { rush: { maxPerSecond: 2 } });
   const start = { attempt: 1, dueAt: new Date(NOW).toISOString(), body: {} };
   for (const job of jobs) limits.sent("rush", [{ ...job, ...start }], NOW);
   return limits;

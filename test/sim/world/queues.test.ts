@@ -24,9 +24,9 @@ const DAY = 24 * 60 * MINUTE;
 
 /** The plan of a seed for a history of one minute. */
 function planFrom(seed: number, start: number) {
-  const settings = { start, span: MINUTE, longest: { long: 1, short: 1 }, rates: [0], shards: 2 };
+  const stretch = { span: MINUTE, spells: { long: 1, short: 1 }, faultRates: [0], shards: 2 };
   return planOf(seed, {
-    ...{ ...settings, topics: Object.keys(TOPICS), roles: [], suppressed: new Set<string>() },
+    ...{ start, stretch, topics: Object.keys(TOPICS), roles: [], suppressed: new Set<string>() },
     onFault: () => {},
   });
 }
@@ -53,6 +53,13 @@ function calmWorld(
   });
 }
 
+/** A new job of the topic `orders`, as the pool stores it. */
+function homeOf(createdAt: number, dueAt: number) {
+  const id = drawJobId(dueAt, 2, seededBytes(1));
+  const home = { ...homeKey(id), v: ITEM_VERSION, id, topic: "orders", body: "{}", state: "scheduled" };
+  return { ...home, dueAt, wantedAt: dueAt, createdAt, revision: 0, attempt: 0 };
+}
+
 /** How often a function that sends each of its messages again is invoked in two hours. */
 async function invocationsOfLoop(carriesLineage: boolean) {
   const world = calmWorld(carriesLineage);
@@ -64,8 +71,6 @@ async function invocationsOfLoop(carriesLineage: boolean) {
       await ctx.queues.send({ topic: "orders" }, [{ body: "again", delaySeconds: 60 }]);
       return { batchItemFailures: [] };
     },
-    polls: () => true,
-    invoked: () => () => {},
   });
   const Entries = [{ Id: "0", MessageBody: "first" }];
   world.sqs.perform("SendMessageBatch", { QueueUrl: "orders", Entries }, NO_TROUBLE);
@@ -92,13 +97,17 @@ function queueWithMessage() {
   });
   const entry = { Id: "0", MessageBody: "hello" };
   sqs.perform("SendMessageBatch", { QueueUrl: "mail", Entries: [entry] }, NO_TROUBLE);
-  return {
-    sqs,
-    receive: () => sqs.perform("ReceiveMessage", { QueueUrl: "mail", VisibilityTimeout: 1 }, NO_TROUBLE),
-    pass(ms: number) {
-      now += ms;
-    },
+  const receive = () => sqs.perform("ReceiveMessage", { QueueUrl: "mail", VisibilityTimeout: 1 }, NO_TROUBLE);
+  const pass = (ms: number): void => {
+    now += ms;
   };
+  const bury = (): void => {
+    for (let i = 0; i <= 20; i++) {
+      receive();
+      pass(1000);
+    }
+  };
+  return { sqs, receive, pass, bury };
 }
 
 it("a ready queue forgets a message ten days after it was sent, received or not", () => {
@@ -111,12 +120,9 @@ it("a ready queue forgets a message ten days after it was sent, received or not"
 });
 
 it("a DLQ forgets a message 14 days after it was sent to its ready queue, and SQS's own redrive makes it new", () => {
-  const { sqs, receive, pass } = queueWithMessage();
+  const { sqs, pass, bury } = queueWithMessage();
   pass(8 * DAY);
-  for (let i = 0; i <= 20; i++) {
-    receive();
-    pass(1000);
-  }
+  bury();
   expect(sqs.messages("mail_dlq")).toHaveLength(1);
   pass(5 * DAY);
   sqs.redrive("mail");
@@ -124,10 +130,7 @@ it("a DLQ forgets a message 14 days after it was sent to its ready queue, and SQ
   expect(sqs.messages("mail")).toHaveLength(1);
   const other = queueWithMessage();
   other.pass(8 * DAY);
-  for (let i = 0; i <= 20; i++) {
-    other.receive();
-    other.pass(1000);
-  }
+  other.bury();
   other.pass(6 * DAY);
   expect(other.sqs.messages("mail_dlq")).toEqual([]);
 });
@@ -145,12 +148,10 @@ it("only a sender whose deployment does not have the topic may send a job that s
   const now = world.timeline.now();
   const dueAt = new Date(now).toISOString();
   const later = new Date(now + MINUTE).toISOString();
-  const id = drawJobId(now, 2, seededBytes(1));
-  const home = { ...homeKey(id), v: ITEM_VERSION, id, topic: "orders", body: "{}", state: "scheduled" };
-  const times = { dueAt: now, wantedAt: now, createdAt: now, revision: 0, attempt: 0 };
-  world.witness.written(undefined, toAttributes({ ...home, ...times }));
+  const home = homeOf(now, now);
+  world.witness.written(undefined, toAttributes(home));
   const handOver = async (name: string, sentAt: string): Promise<void> => {
-    const job = { id, revision: 0, attempt: 1, dueAt, sentAt, body: {} };
+    const job = { id: home.id, revision: 0, attempt: 1, dueAt, sentAt, body: {} };
     const body = JSON.stringify({ v: MESSAGE_VERSION, topic: "orders", jobs: [job] });
     const sent = world.start(name).ctx.queues.send({ topic: "orders" }, [{ body, delaySeconds: 0 }]);
     await world.timeline.run(world.timeline.now() + MINUTE, () => false);
@@ -188,10 +189,9 @@ it("a puller asks for as many jobs as a receive may have while many messages wai
 it("an untracked job is waited for until it is handed over, though its caller has died", () => {
   const world = calmWorld();
   const now = world.timeline.now();
-  const id = drawJobId(now + MINUTE, 2, seededBytes(1));
-  const home = { ...homeKey(id), v: ITEM_VERSION, id, topic: "orders", body: "{}", state: "scheduled" };
-  const times = { dueAt: now + MINUTE, wantedAt: now + MINUTE, createdAt: now, revision: 0, attempt: 0 };
-  world.witness.written(undefined, toAttributes({ ...home, ...times, untracked: true }));
+  const home = homeOf(now, now + MINUTE);
+  const { id } = home;
+  world.witness.written(undefined, toAttributes({ ...home, untracked: true }));
   expect(world.witness.unfinished(false)).toEqual([id]);
   const job = { id, revision: 0, attempt: 1, dueAt: new Date(now + MINUTE).toISOString(), body: {} };
   world.witness.handedOff("logs", [job], now, { isAnswered: true, knowsTopic: true });
@@ -202,13 +202,10 @@ it("a repeated call with a token may answer what others changed since, but a cal
   const violations: string[] = [];
   const { witness, timeline } = calmWorld(false, {}, ({ promise }) => violations.push(promise));
   const now = timeline.now();
-  const id = drawJobId(now, 2, seededBytes(1));
-  const home = { ...homeKey(id), v: ITEM_VERSION, id, topic: "orders", body: '"first"', state: "scheduled" };
+  const home = { ...homeOf(now, now), askedAt: now };
+  const { id } = home;
   const row = (body: string, revision: number) =>
-    toAttributes({
-      ...{ ...home, dueAt: now, wantedAt: now, createdAt: now, askedAt: now, attempt: 0 },
-      ...{ body: JSON.stringify(body), revision, ...(revision > 0 && { log: [] }) },
-    });
+    toAttributes({ ...home, body: JSON.stringify(body), revision, ...(revision > 0 && { log: [] }) });
   witness.written(undefined, row("first", 0));
   witness.written(row("first", 0), row("mine", 1));
   witness.written(row("mine", 1), row("theirs", 2));

@@ -6,7 +6,7 @@ import { repeatsOf } from "../repeats.ts";
 function brokenBy(...homes: { id: string }[]): string[] {
   const broken: string[] = [];
   const isOver = (id: string) => id.startsWith("over");
-  const repeats = repeatsOf({ clock: () => 0, skew: 0, isOver, broken: (_, text) => broken.push(text) });
+  const repeats = repeatsOf({ clock: () => 0, skew: 0, broken: (_, text) => broken.push(text) }, isOver);
   repeats.asked([{ n: 1 }]);
   for (const home of homes) repeats.created({ body: '{"n":1}', ...home } as Home);
   repeats.created({ id: "another", body: '{"n":2}' } as Home);
