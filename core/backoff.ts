@@ -50,9 +50,8 @@ export function backoffMs(backoff: Backoff, attempt: number, random: number): nu
 const CRASH_SPREAD = { least: 5_000, most: 60_000 };
 
 /**
- * Answers the longest random time, in ms, that is added to the backoff `wait` of a crashed job. One job may have killed the process
- * of all jobs of its invocation. Without the random time they would all wait for the same second, share a message, and crash
- * together again.
+ * Answers the longest random time, in ms, that is added to the backoff `wait` of a crashed job. Without it, jobs that crashed together
+ * would share a message, and crash together again.
  */
 export function crashSpread(wait: number): number {
   return Math.min(Math.max(wait / 2, CRASH_SPREAD.least), CRASH_SPREAD.most);

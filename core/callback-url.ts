@@ -7,7 +7,6 @@ import { isPublicAddress } from "./public-address.ts";
 /** How many bytes of a URL a refusal shows. */
 const SHOWN = 100;
 
-/** The part of a webhook's policy that decides which URLs it may call. */
 type Callable = Pick<WebhookPolicy, "allowHttp" | "allowHosts" | "onlyHosts" | "ports">;
 
 /** Answers the rule of `callbackUrlRule`, followed by the beginning of the URL. */

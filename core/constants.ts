@@ -119,9 +119,7 @@ export const STALE_AFTER = 90 * DAY;
  * lost, just as SQS loses a message that nobody receives within `READY_RETENTION`.
  */
 export const UNTRACKED_AFTER = 10 * DAY;
-/**
- * The once item of an `Idempotency-Key` answers repeats for at least this long after its job was due and after its job has ended.
- */
+/** The once item of an `Idempotency-Key` answers repeats for at least this long after its job was due and after its job has ended. */
 export const ONCE_AFTER = 24 * HOUR;
 /** For how long the home of a finished job is stored at least. The construct refuses a shorter `retention`. */
 export const LEAST_RETENTION = 24 * HOUR;
@@ -129,10 +127,7 @@ mustHold(
   LEAST_RETENTION >= ONCE_AFTER,
   "LEAST_RETENTION must be at least ONCE_AFTER: if a once item was written less than ONCE_AFTER ago and its job has no home, the home was never stored",
 );
-/**
- * A new once item is stored for this much longer than it must answer. So the item of a late or retried job seldom has to be
- * prolonged.
- */
+/** A new once item is stored for this much longer than it must answer. So the item of a late or retried job seldom has to be prolonged. */
 export const ONCE_SLACK = 48 * HOUR;
 /**
  * A once item with less slack than this is prolonged. The slack covers the time for which a job may be late, run, or wait for the
@@ -219,10 +214,7 @@ mustHold(
  * far: this, or a quarter of the function's time if that is less.
  */
 export const LAST_START_BEFORE_DEADLINE = 5 * SECOND;
-/**
- * How long before its function's deadline a consumer aborts `job.signal`: this, or an eighth of the function's time if that is
- * less.
- */
+/** How long before its function's deadline a consumer aborts `job.signal`: this, or an eighth of the function's time if that is less. */
 export const ABORT_BEFORE = 3 * SECOND;
 /**
  * How long before its function's deadline a consumer answers Lambda, even if SQS has not confirmed its deletes: this, or a
@@ -307,8 +299,7 @@ export const LIST_JOBS = 1000;
 export const LONGEST_LIST = 31 * DAY;
 export const PAGE_JOBS = 100;
 /**
- * About how many buckets, entries and bytes of bodies one page of a list reads at most. A page that reaches one of these bounds is
- * short.
+ * About how many buckets, entries and bytes of bodies one page of a list reads at most. A page that reaches one of these bounds is short.
  */
 export const BUCKETS_A_PAGE = 1000;
 export const ENTRIES_A_PAGE = 2000;

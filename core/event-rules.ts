@@ -98,9 +98,7 @@ export function valueAt({ value }: BusEvent, path: string): unknown {
   }, value);
 }
 
-/**
- * Answers the key of the job that an event is about. Throws `bad-request` if the event has no key, or a key that a job cannot have.
- */
+/** Answers the key of the job that an event is about. Throws `bad-request` if the event has no key, or a key that a job cannot have. */
 export function keyIn(event: BusEvent, { key: path, topic }: EventRule): string {
   const value = valueAt(event, path);
   const isAltered = typeof value === "number" && !isAsWritten(event, path);

@@ -8,8 +8,7 @@ export function isFinished<H extends Head>(home: H): home is Exclude<H, { state:
 }
 
 /**
- * Says whether a job's lease is live. A lease counts as live until `CLOCK_MARGIN` after its end, because the reader's clock may be
- * ahead.
+ * Says whether a job's lease is live. A lease counts as live until `CLOCK_MARGIN` after its end, because the reader's clock may be ahead.
  */
 export function isRunning(home: Head, now: number): boolean {
   // rule: lease-outlasts-the-clocks
@@ -25,9 +24,7 @@ export function crashOf({ leaseEnd }: { leaseEnd: number }): string {
   return `the run did not end by ${new Date(leaseEnd).toISOString()}: it crashed, or was stopped`;
 }
 
-/**
- * Answers when a job may start, in ms since the epoch: when it is due, or at the start that a pause, a limit or a window gave it.
- */
+/** Answers when a job may start, in ms since the epoch: when it is due, or at the start that a pause, a limit or a window gave it. */
 export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">): number {
   return Math.max(dueAt, heldUntil ?? dueAt);
 }

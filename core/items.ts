@@ -25,10 +25,7 @@ type Asked = KeptOptions & {
   untracked?: true;
   /** When the job was filed. If an event filed it: when that event happened. */
   createdAt: number;
-  /**
-   * The due time that was asked for last, with the random part of its `spread`. Retries keep it, and `expiresAfter` counts from
-   * it.
-   */
+  /** The due time that was asked for last, with the random part of its `spread`. Retries keep it, and `expiresAfter` counts from it. */
   wantedAt: number;
   /** When a caller or an event last moved, replaced or redrove the job, or when an event filed it. */
   askedAt?: number;

@@ -33,10 +33,7 @@ export function parseJson(text: string): unknown {
 /** The tokens that `checkTokens` reads: strings, numbers, brackets, braces and commas. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[[\]{},]/g;
 
-/**
- * An object or list that is not closed yet. `at`: the name or index that is being read. `names`: the names that were read in an
- * object so far.
- */
+/** An object or list that is not closed yet. `at`: the name or index that is being read. `names`: the names of an object so far. */
 type Open = { at: string | number; names?: Set<string>; isName: boolean };
 
 /** Throws if parsing would alter a number or lose a name of this JSON text. */
@@ -68,9 +65,7 @@ function readName(open: readonly Open[], inner: Open, names: Set<string>, token:
   inner.isName = false;
 }
 
-/**
- * Says whether a double surely holds a number: it has at most 15 significant digits, and no exponent. Other numbers need `isExact`.
- */
+/** Says whether a double surely holds a number: at most 15 significant digits, no exponent. Other numbers need `isExact`. */
 function isPlain(token: string): boolean {
   return token.length <= 15 && !/^-0|[eE]/.test(token);
 }

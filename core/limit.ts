@@ -7,10 +7,7 @@ export type Period = { readonly ms: number; readonly starts: number };
 /** When a job wants to start, and the last moment at which it can use a start: ms since the epoch. */
 export type Wanted = { readonly start: number; readonly last: number };
 
-/**
- * Converts `maxPerSecond` to whole numbers, never to a higher rate: a number of starts in one second, or one start in a number of
- * seconds.
- */
+/** Converts `maxPerSecond` to whole numbers of starts and seconds, never to a higher rate. */
 export function periodOf(maxPerSecond: number): Period {
   if (maxPerSecond >= 1) return { ms: 1000, starts: Math.floor(maxPerSecond) };
   // 1 / (1 / 49) is a little more than 49, because a double rounds.

@@ -1,7 +1,4 @@
-/**
- * Where the functions of topics write their logs. The API's function learns this from the variables of its stage, because the
- * environment of a function has too little room: names of log groups are long.
- */
+/** Where the functions of topics write their logs. The API's function reads it from its stage: its environment has too little room. */
 export type Logs = {
   readonly region: string;
   /** The names of the log groups by topic. */

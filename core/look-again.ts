@@ -4,9 +4,8 @@ import { BUCKET } from "./constants.ts";
 const GRID_PART = 4;
 
 /**
- * Answers when to look at a job again: `wait` ms after `from`, or a little later. Times lie on a grid, which is coarser for a
- * longer wait. So looks that a sweep and an audit file for one job at about the same time become one item. Otherwise each look
- * would lead to two new looks while the job's queue fails.
+ * Answers when to look at a job again: `wait` ms after `from`, or a little later, on a grid that is coarser for a longer wait. So looks of
+ * a sweep and an audit for one job become one item. Otherwise each look would lead to two while the job's queue fails.
  */
 export function lookAgainAt(id: string, from: number, wait: number): number {
   const minutes = Math.max(wait / BUCKET / GRID_PART, 1);
@@ -14,9 +13,8 @@ export function lookAgainAt(id: string, from: number, wait: number): number {
 }
 
 /**
- * Answers the first time at or after `from` on a job's own grid of `grid` ms. Each time of a grid that is twice as coarse lies on
- * this grid too, so that looks of different waits can meet. The grids of different jobs are shifted. Otherwise the looks of many
- * jobs would lie at one instant, and a sweep would read the entries of that instant for minutes.
+ * Answers the first time at or after `from` on a job's own grid of `grid` ms. Coarser grids lie on finer ones, so that looks of different
+ * waits can meet. The grids of jobs are shifted: a sweep would read the looks of many jobs at one instant for minutes.
  */
 export function onGrid(id: string, from: number, grid: number): number {
   const offset = parseInt(id.slice(-6), 36);

@@ -86,7 +86,6 @@ export function newestRevisions<T extends { readonly job: MessageJob }>(carried:
   return [...newest.values()];
 }
 
-/** Says whether a message has a later revision of a job than another message, or a later start of the same revision. */
 function isNewer(job: MessageJob, other: MessageJob): boolean {
   return job.revision === other.revision ? startOf(job) > startOf(other) : job.revision > other.revision;
 }

@@ -8,9 +8,8 @@ export type MetricDeclaration = {
 };
 
 /**
- * Every metric that a queue writes. Telemetry, alarms, the dashboard and the docs take their names from this table, so none of them can
- * name a metric that no function writes. A metric has a value only when something happens: CloudWatch bills a metric for the hours in which
- * it has values.
+ * Every metric that a queue writes. Telemetry, alarms, the dashboard and the docs take their names from here. A metric has a value only
+ * when something happens: CloudWatch bills a metric for the hours in which it has values.
  */
 export const METRICS = {
   HandedOver: { unit: "Count", by: "topic", meaning: "jobs sent to the topic's ready queue" },
@@ -101,12 +100,10 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 
-/** The metrics that each topic has. */
 export type TopicMetricName = {
   [Name in MetricName]: (typeof METRICS)[Name]["by"] extends "topic" ? Name : never;
 }[MetricName];
 
-/** The metrics that the queue has once. */
 export type QueueMetricName = Exclude<MetricName, TopicMetricName>;
 
 export const TOPIC_METRICS = (Object.keys(METRICS) as MetricName[]).filter(

@@ -86,10 +86,7 @@ function templateOf({ topic, body, ...options }: Input["job"]): Template {
   return { topic, body: toJson(body), ...optionsOf(options) };
 }
 
-/**
- * Says whether each field of a job is of its kind. Otherwise an occurrence would file a job whose home no code can read
- * (`readHome`).
- */
+/** Says whether each field of a job is of its kind. Otherwise an occurrence would file a job whose home no code can read (`readHome`). */
 function isTemplate(value: unknown): value is Input["job"] {
   if (typeof value !== "object" || value === null) return false;
   const job = value as Partial<Input["job"]>;

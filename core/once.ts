@@ -12,8 +12,7 @@ export function onceNotesOf(text: string | undefined): OnceNote[] {
 }
 
 /**
- * Writes the once items that a home names. Writes only the last `KNOWN_CALLS` items, because each write of a home is billed by its
- * size.
+ * Writes the once items that a home names. Writes only the last `KNOWN_CALLS` items, because each write of a home is billed by its size.
  */
 export function onceText(notes: readonly OnceNote[]): string {
   return notes

@@ -33,8 +33,7 @@ const NEEDED: Readonly<Record<State, readonly (keyof Home)[]>> = {
 const TEXTS = ["topic", "body"] as const;
 const TEXTS_IF_ANY = ["key", "token", "once", "calls", "lastError", "settledBy", "bulk"] as const;
 /**
- * Texts that are parts of other items' keys. DynamoDB refuses a sort key of more than 1,024 bytes and a partition key of more
- * than 2,048.
+ * Texts that are parts of other items' keys. DynamoDB refuses a sort key of more than 1,024 bytes and a partition key of more than 2,048.
  */
 const NAMES = ["topic", "key"] as const;
 const LONGEST_NAME = 512;
@@ -82,10 +81,7 @@ export function newerCounters({ pk }: Key): MinutehandError {
   return new MinutehandError("unavailable", `item ${pk} cannot be used: ${why}`);
 }
 
-/**
- * Answers the id of the job that a bucket's entry is about, by its sort key alone. `undefined` if `sk` is not the sort key of an
- * entry.
- */
+/** Answers the id of the job that a bucket's entry is about, by its sort key alone. `undefined` if `sk` is not the sort key of an entry. */
 export function jobIdIn(sk: string): string | undefined {
   const id = idIn(sk);
   if (id === undefined) return undefined;

@@ -2,11 +2,9 @@ import { type Home, type HomeIn, homeKey, type Key, type State } from "./items.t
 import { KEPT_OPTIONS } from "./job-options.ts";
 
 /**
- * The whole life of a job: each write that changes a stored home is a row of `CHANGES`, and `changeOf` makes the write of a row. The table
- * and the picture in docs/internals/overview.md are made from these rows, and the simulator's witness allows no other change.
- *
- * If the lease of a `running` job ended more than `CLOCK_MARGIN` ago, its run has crashed. Then each process that reads the home may make
- * the changes of a crashed run.
+ * The whole life of a job: each write that changes a stored home is a row of `CHANGES`. The table and the picture in
+ * docs/internals/overview.md are made from these rows, and the simulator's witness allows no other change. If the lease of a `running` job
+ * ended more than `CLOCK_MARGIN` ago, its run has crashed.
  */
 export type Row = {
   /** Absent: the change files the home. */

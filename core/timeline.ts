@@ -17,9 +17,7 @@ export type RunEnd =
   | { readonly what: "failed"; readonly error: string }
   | { readonly what: "asked-to-retry" };
 
-/**
- * Answers the log of a job that is moved at `at` to `dueAt` (ms since the epoch): its last entries. `end`: how the last run ended.
- */
+/** Answers the log of a job that is moved at `at` to `dueAt` (ms since the epoch): its last entries. `end`: how the last run ended. */
 export function logAfter(home: Home, at: number, dueAt: number, end: RunEnd | undefined): LogEntry[] {
   const ended = home.state === "dead" ? deathOf(home) : endOf(home, at, end);
   const log: LogEntry[] = [...(home.log ?? []), ...runOf(home), ...ended, { what: "moved", at, dueAt }];

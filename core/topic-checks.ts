@@ -74,7 +74,6 @@ export function topicChecks(
   ];
 }
 
-/** Makes the rules that follow from a setting's declaration. */
 function declaredChecks(
   at: string,
   declared: (typeof SETTINGS)[number][1],
@@ -189,7 +188,6 @@ function backoffChecks(
   ];
 }
 
-/** Makes the rule about a wait, which is in seconds by now. */
 function waitCheck(at: string, actual: unknown, min: number, max: number): Check {
   // Only the construct passes text on. The test kit converts it.
   const kind = typeof actual === "string" ? "a Duration of the CDK" : "a duration";

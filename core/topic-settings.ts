@@ -122,8 +122,7 @@ export type EnqueueSetting<Duration> = EventMatch & {
    */
   readonly onDuplicate?: "keep" | "replace" | "postpone";
   /**
-   * A postponed job is due at most this long after the first event, 1 second to 10 years. Required with `postpone`, and allowed only
-   * there.
+   * A postponed job is due at most this long after the first event, 1 second to 10 years. Required with `postpone`, and allowed only there.
    */
   readonly maxDelay?: Duration;
 };
@@ -266,8 +265,7 @@ export type TopicSettings<Duration> = {
 };
 
 /**
- * How a setting is checked and converted. Durations are seconds. A setting of kind `own` has code of its own, and `range` tells
- * readers what is allowed.
+ * How a setting is checked and converted. Durations are seconds. A setting of kind `own` has code of its own; its `range` is for readers.
  */
 type Declaration = (
   | { readonly kind: "word"; readonly words: readonly string[] }
@@ -339,7 +337,6 @@ export type SettingsWith<Property> = {
   [Name in TopicSetting]: (typeof TOPIC_SETTINGS)[Name] extends Property ? Name : never;
 }[TopicSetting];
 
-/** All settings with their declarations. */
 export const SETTINGS = Object.entries(TOPIC_SETTINGS) as readonly [TopicSetting, Declaration][];
 
 /** A topic's settings with durations in seconds, without those of events. */
@@ -367,10 +364,7 @@ export function inSeconds<Duration>(
   return { ...Object.fromEntries(others), ...own };
 }
 
-/**
- * Converts the durations of a backoff to seconds. Plain JavaScript may give a value that is no backoff. Such a value stays as it is, and
- * the checks refuse it later.
- */
+/** Plain JavaScript may give a value that is no backoff. Such a value stays as it is, and the checks refuse it later. */
 function backoffInSeconds<Duration>(
   backoff: BackoffSetting<Duration>,
   secondsOf: SecondsOf<Duration>,

@@ -2,18 +2,15 @@ import type { TrailEntry } from "./items.ts";
 import type { Position } from "./position.ts";
 
 /**
- * Adds an entry to a cursor's trail, unless the last one is less than `step` ms older. After an outage a sweep advances many times a
- * second. If an entry is left out, the audit only waits longer.
+ * Adds an entry to a cursor's trail, unless the last one is less than `step` ms older: after an outage a sweep advances many times a second.
+ * Without an entry the audit only waits longer.
  */
 export function trailAfter(trail: readonly TrailEntry[], entry: TrailEntry, step: number): TrailEntry[] {
   const last = trail.at(-1);
   return last && entry.reachedAt - last.reachedAt < step ? [...trail] : [...trail, entry];
 }
 
-/**
- * Answers the last position that the sweep had reached by `time`. `rest`: the trail without older entries, which are not needed any
- * more.
- */
+/** Answers the last position that the sweep had reached by `time`. `rest`: the trail without older entries. */
 export function positionReachedBy(
   trail: readonly TrailEntry[],
   time: number,

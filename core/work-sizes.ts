@@ -9,9 +9,8 @@ import {
 } from "./constants.ts";
 
 /**
- * How much is read, written, sent or kept at once. No promise depends on these numbers: each may be any whole number from 1. They
- * are part of the context, so that the simulator can draw small ones. Then 20 jobs reach code that needs thousands of jobs in
- * production.
+ * How much is read, written, sent or kept at once. No promise depends on these numbers: each may be any whole number from 1. The
+ * simulator draws small ones, so that 20 jobs reach code that needs thousands in production.
  */
 export type Sizes = {
   /** How many entries of a bucket one read answers. */
@@ -86,10 +85,7 @@ export const SIZES: Sizes = {
   statements: STATEMENT_BATCH,
 };
 
-/**
- * How many pages of a shard are in memory at once: the page in hand, the page that is read ahead, and the first pages of two minutes
- * that are read at once.
- */
+/** Pages of a shard in memory: the one in hand, the one read ahead, and the first pages of two minutes that are read at once. */
 const PAGES = 4;
 /** DynamoDB's bound of a page. As text a page takes two bytes for each character. */
 const PAGE_IN_MEMORY = 2 * MIB;

@@ -36,7 +36,6 @@ export type MemoryPool = Pool & {
   items(): Item[];
   /** The partition keys, in no particular order. */
   partitions(): Iterable<string>;
-  /** Whether a partition has any item. */
   holds(pk: string): boolean;
   /** Stores an item, and replaces an item with the same key. */
   put(item: Item): void;

@@ -16,9 +16,7 @@ export type MemoryMessage = {
   readonly receiveCount: number;
 };
 
-/**
- * The trouble that a queue can have. `send` then answers the trouble for each message, and the other calls throw `unavailable`.
- */
+/** The trouble that a queue can have. `send` then answers the trouble for each message, and the other calls throw `unavailable`. */
 export type Trouble = "missing" | "failing" | "unreachable";
 
 /** One request to a queue. `count`: its messages, at most 10 of a `send`. */
