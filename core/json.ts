@@ -7,11 +7,7 @@ const NOT_XML = /[\ufffe\uffff]/g;
 
 /** Converts a value to JSON text that SQS accepts: characters that SQS refuses are escaped. A JSON reader gets the same value. */
 export function toJson(value: unknown): string {
-  return escapeForSqs(JSON.stringify(value));
-}
-
-function escapeForSqs(json: string): string {
-  return json.replace(NOT_XML, (char) => `\\u${char.charCodeAt(0).toString(16)}`);
+  return JSON.stringify(value).replace(NOT_XML, (char) => `\\u${char.charCodeAt(0).toString(16)}`);
 }
 
 /**

@@ -1,5 +1,4 @@
-import type { RunJob } from "../consumer/run-jobs.ts";
-import { runJobs } from "../consumer/run-jobs.ts";
+import { type RunJob, runJobs } from "../consumer/run-jobs.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { ProtocolEvent } from "../protocol/reports.ts";
 import type { MemoryMessage, MemoryQueues } from "./memory-queues.ts";

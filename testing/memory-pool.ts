@@ -187,10 +187,7 @@ export function memoryPool({
       }),
 
     async remove(keys, by) {
-      for (const key of keys)
-        await perform({ operation: "remove", keys: [key] }, by, () => {
-          drop(key);
-        });
+      for (const key of keys) await perform({ operation: "remove", keys: [key] }, by, () => drop(key));
     },
 
     createdAt: () => perform({ operation: "createdAt", keys: [] }, undefined, () => createdAt),
