@@ -137,9 +137,9 @@ async function oldestHomes(
   max: number,
   call: CallMark | undefined,
 ): Promise<Head[]> {
-  if (!call) return deadHomes(ctx, topic, max);
+  if (!call) return deadHomes(ctx, topic, max, false);
   const { ids } = await noteOfCall<Chosen>(ctx, chosenKey(topic, call.key), call, async () => {
-    return { ids: (await deadHomes(ctx, topic, max)).map(({ id }) => id).join("\n") };
+    return { ids: (await deadHomes(ctx, topic, max, true)).map(({ id }) => id).join("\n") };
   });
   const homes = await readHeads(ctx, ids === "" ? [] : ids.split("\n"));
   reportUnreadable(ctx, "redriving jobs", homes.filter(isUnreadable));
@@ -147,19 +147,19 @@ async function oldestHomes(
 }
 
 /** Leaves out jobs whose keys name other jobs by now. They stay dead, and no call would ever get to the jobs behind them. */
-async function deadHomes(ctx: Context, topic: string, max: number): Promise<Head[]> {
+async function deadHomes(ctx: Context, topic: string, max: number, mustRead: boolean): Promise<Head[]> {
   const homes: Head[] = [];
   let met: Head[] = [];
   let atOnce = max;
   for await (const { home } of deadJobs(ctx, topic)) {
     met.push(home);
     if (met.length < atOnce) continue;
-    homes.push(...(await selectRedrivable(ctx, topic, met)));
+    homes.push(...(await selectRedrivable(ctx, topic, met, mustRead)));
     if (homes.length >= max) break;
     met = [];
     atOnce = KEYS_AT_ONCE;
   }
-  if (homes.length < max) homes.push(...(await selectRedrivable(ctx, topic, met)));
+  if (homes.length < max) homes.push(...(await selectRedrivable(ctx, topic, met, mustRead)));
   return homes.slice(0, max);
 }
 

@@ -19,8 +19,14 @@ export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write
 /**
  * Selects the finished jobs of a topic that a redrive may move: jobs without a key, and jobs whose key names no other job. If this cannot
  * be read, a later redrive moves the job, and the first error is reported.
+ * @param mustRead throws this error instead, because the selection is noted for the repeats of a call
  */
-export async function selectRedrivable(ctx: Context, topic: string, homes: readonly Head[]): Promise<Head[]> {
+export async function selectRedrivable(
+  ctx: Context,
+  topic: string,
+  homes: readonly Head[],
+  mustRead: boolean,
+): Promise<Head[]> {
   const keys = [...new Set(homes.flatMap(({ key }) => key ?? []))];
   const reads = await readApart<KeyItem, string>(ctx, keys, (key) => keyItemKey(topic, key));
   const items = reads.flatMap(([, read]) => (read.is === "found" ? read.value : []));
@@ -28,8 +34,10 @@ export async function selectRedrivable(ctx: Context, topic: string, homes: reado
   const others = items.filter((item) => !ids.has(item.id));
   const states = new Map(await statesOf(ctx, others));
   const unread = [...reads.map(([, read]) => read), ...states.values()].find(({ is }) => is === "unknown");
-  if (unread?.is === "unknown")
+  if (unread?.is === "unknown") {
+    if (mustRead) throw unread.error;
     ctx.report({ type: "trouble", topic, what: "reading keys of dead jobs", error: unread.error.message });
+  }
   const holders = new Map(reads);
   return homes.filter(({ id, key }) => {
     const read = key === undefined ? undefined : holders.get(key);

@@ -42,13 +42,6 @@ export const OUT_OF_REACH: Readonly<Record<string, OutOfReach>> = {
       "the partition of a key that a finished job has not released, and that is released l",
     ),
   },
-  "recovery  protocol/store/pages.ts homesByBucket": {
-    why: RARE,
-    test: test(
-      "silent-buckets.test.ts",
-      "a sweep sends the jobs that were moved to one minute, except those whose homes cannot be read",
-    ),
-  },
   "recovery  protocol/file/enqueue-batch.ts storeMissing": {
     why: RARE,
     test: test(

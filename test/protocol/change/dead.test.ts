@@ -7,7 +7,16 @@ import { redrive } from "../../../protocol/change/redrive.ts";
 import { deadJobs, deadPage } from "../../../protocol/read/dead-jobs.ts";
 import { consume } from "../../support/consume.ts";
 import { callsOf, isAt, meanwhile } from "../../support/scenes.ts";
-import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
+import {
+  breakAll,
+  breakOnce,
+  createWorld,
+  HOUR,
+  MINUTE,
+  SECOND,
+  START,
+  type World,
+} from "../../support/world.ts";
 
 /** Lets all visible jobs fail. */
 const failAll = async (world: World): Promise<void> => {
@@ -332,4 +341,15 @@ describe("dead jobs", () => {
     await consume(world, "orders", { run: fail });
     expect(await deadIds(world)).toEqual([id]);
   });
+});
+
+it("a redrive with an Idempotency-Key notes no choice from which it left jobs out because their keys cannot be read", async () => {
+  const world = createWorld();
+  for (const key of ["a", "b"]) await world.file({ key, maxAttempts: 1 });
+  await failAll(world);
+  const request = { max: 10, delay: 0, call: { key: "k", request: "r" } };
+  const mend = breakAll(world, "before", isAt("key#", "read"));
+  await expect(redrive(world.ctx, "orders", request)).rejects.toThrow();
+  mend();
+  expect(await redrive(world.ctx, "orders", request)).toEqual({ redriven: 2, left: 0 });
 });
