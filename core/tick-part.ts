@@ -1,24 +1,18 @@
 import { MAX_SHARDS } from "./constants.ts";
 import { MinutehandError } from "./errors.ts";
 
-/** What a tick knows about queues. */
-export type KnownQueues = {
-  /** The topics whose consumers are behind. */
-  readonly behind: readonly string[];
-  /** The queues that have hung, by the names that the circuit breaker gives them. */
-  readonly hung: readonly string[];
-};
-
 /** Shards that a tick gives to a further invocation of its function, which sweeps and audits them. */
-export type TickPart = KnownQueues & {
+export type TickPart = {
   readonly shards: readonly number[];
+  /** The queues that have hung in the tick, by the names that the circuit breaker gives them. */
+  readonly hung: readonly string[];
   /** When the invocation stops to begin new work: ms since the epoch. */
   readonly until: number;
 };
 
 /** Writes the event that starts an invocation for a part. */
-export function tickPartText({ shards, behind, hung, until }: TickPart): string {
-  return JSON.stringify({ shards, behind, hung, until });
+export function tickPartText({ shards, hung, until }: TickPart): string {
+  return JSON.stringify({ shards, hung, until });
 }
 
 /**
@@ -27,22 +21,20 @@ export function tickPartText({ shards, behind, hung, until }: TickPart): string 
  * @throws `bad-request` if the event has `shards` that are no shards, or lacks another field of a part
  *
  * @example
- * tickPartIn({ shards: [3, 4], behind: ["orders"], hung: [], until: 1772355600000 }) // the same part
+ * tickPartIn({ shards: [3, 4], hung: [], until: 1772355600000 }) // the same part
  * tickPartIn({ source: "aws.events" }) // undefined
  */
 export function tickPartIn(event: unknown): TickPart | undefined {
   if (typeof event !== "object" || event === null || !("shards" in event)) return undefined;
-  const { shards, behind, hung, until } = event as Record<keyof TickPart, unknown>;
+  const { shards, hung, until } = event as Record<keyof TickPart, unknown>;
   if (!Array.isArray(shards) || !shards.every(isShard)) {
     throw new MinutehandError("bad-request", `shards must be whole numbers from 0 to ${MAX_SHARDS - 1}`);
   }
-  if (!isListOfTexts(behind) || !isListOfTexts(hung)) {
-    throw new MinutehandError("bad-request", "behind and hung must be lists of texts");
-  }
+  if (!isListOfTexts(hung)) throw new MinutehandError("bad-request", "hung must be a list of texts");
   if (typeof until !== "number" || !Number.isSafeInteger(until)) {
     throw new MinutehandError("bad-request", "until must be ms since the epoch");
   }
-  return { shards, behind, hung, until };
+  return { shards, hung, until };
 }
 
 function isListOfTexts(value: unknown): value is string[] {

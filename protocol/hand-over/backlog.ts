@@ -1,4 +1,3 @@
-import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 
 /** How many queues are asked at once. Each queue that hangs takes as long as its client waits. */
@@ -20,24 +19,6 @@ export function backlogsOf(ctx: Context): Backlogs {
       return answer;
     },
   };
-}
-
-/** Answers those of these topics whose consumers are behind. */
-export async function topicsBehind(
-  { isBehind }: Pick<Backlogs, "isBehind">,
-  topics: readonly string[],
-): Promise<string[]> {
-  const answers = await inParallel(topics, ASKED_AT_ONCE, isBehind);
-  return topics.filter((_, i) => answers[i]);
-}
-
-/**
- * What a further invocation knows about the queues: only what the tick knew. Messages that both have just sent would look like a backlog.
- * @param behind the topics whose consumers are behind
- */
-export function knownBacklogs(behind: readonly string[]): Backlogs {
-  const topics = new Set(behind);
-  return { isBehind: async (topic) => topics.has(topic) };
 }
 
 /**

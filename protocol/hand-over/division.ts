@@ -1,7 +1,6 @@
 import { BUCKET } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { type Cursor, cursorKey } from "../../core/items.ts";
-import type { KnownQueues } from "../../core/tick-part.ts";
 import type { Context, Sweepers } from "../ports.ts";
 
 /**
@@ -27,7 +26,7 @@ export async function giveAway(
   ctx: Context,
   sweepers: Sweepers,
   shards: readonly number[],
-  known: KnownQueues,
+  hung: readonly string[],
   until: number,
 ): Promise<{ given: Given[]; kept: number[] }> {
   const count = Math.min(sweepers.most, shards.length - 1) + 1;
@@ -42,7 +41,7 @@ export async function giveAway(
   await Promise.all(
     others.map(async (share) => {
       try {
-        await sweepers.start({ shards: share.shards, ...known, until });
+        await sweepers.start({ shards: share.shards, hung, until });
         given.push(share);
       } catch (error) {
         const what = "starting a further invocation for shards with a backlog";

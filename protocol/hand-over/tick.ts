@@ -2,14 +2,14 @@ import { BUCKET } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { minuteOf } from "../../core/items.ts";
 import type { Range } from "../../core/ranges.ts";
-import type { KnownQueues, TickPart } from "../../core/tick-part.ts";
+import type { TickPart } from "../../core/tick-part.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context, Sweepers } from "../ports.ts";
 import { removeDeadLetters } from "../run/remove-dead-letters.ts";
 import { circuitBreaker } from "../send/circuit-breaker.ts";
 import { shardsToSweep } from "../store/shards.ts";
 import { auditShard } from "./audit.ts";
-import { type Backlogs, backlogsOf, knownBacklogs, topicsBehind } from "./backlog.ts";
+import { type Backlogs, backlogsOf } from "./backlog.ts";
 import { carryOutPauses } from "./carry-out-pauses.ts";
 import { type Given, giveAway, SWEEPS_FOR, shardsWithoutProgress, TAKEN_BACK_AFTER } from "./division.ts";
 import { type Swept, sweepRest, sweepShard } from "./sweep.ts";
@@ -45,7 +45,7 @@ export async function tick(outer: Context, until: number): Promise<void> {
  * @throws AggregateError at the end, with the errors of the shards
  */
 export async function sweepPart(outer: Context, part: TickPart, until: number): Promise<void> {
-  const work = workOf(outer, part);
+  const work = workOf(outer, part.hung);
   if (work.ctx.clock() >= until) return;
   await workThrough(work, part.shards, { startedAt: work.ctx.clock(), until });
   work.throwFailures();
@@ -62,13 +62,13 @@ type Work = {
   readonly throwFailures: () => void;
 };
 
-function workOf(outer: Context, known?: KnownQueues): Work {
-  const queues = circuitBreaker(outer.queues, outer.clock, known?.hung);
+function workOf(outer: Context, hung: readonly string[] = []): Work {
+  const queues = circuitBreaker(outer.queues, outer.clock, hung);
   const ctx: Context = { ...outer, queues };
   const failures: unknown[] = [];
   return {
     ctx,
-    backlogs: known ? knownBacklogs(known.behind) : backlogsOf(ctx),
+    backlogs: backlogsOf(ctx),
     hung: queues.hung,
     async guarded(part, what) {
       try {
@@ -217,11 +217,10 @@ async function inLanes(
 
 /** Gives most of the shards that are left to further invocations, and leaves the others. */
 async function giveLeft(work: Work, sweepers: Sweepers, left: Left, until: number): Promise<Given[]> {
-  const { ctx, backlogs, hung } = work;
+  const { ctx, hung } = work;
   const shards = [...left.unswept, ...left.overdue.map(({ shard }) => shard)];
   if (shards.length < 2 || ctx.clock() >= until) return [];
-  const behind = await topicsBehind(backlogs, Object.keys(ctx.policy.topics));
-  const giving = giveAway(ctx, sweepers, shards, { behind, hung: hung() }, until);
+  const giving = giveAway(ctx, sweepers, shards, hung(), until);
   const division = await work.guarded(giving, "giving shards away");
   if (!division) return [];
   const kept = new Set(division.kept);

@@ -24,7 +24,7 @@ test("a part of a tick invokes the function with its shards and its end", async 
   const { client, invoked } = await lambdaWithTick();
   const sweepers = lambdaSweepers({ client, functionName: "tick", most: 3, wait: async () => {} });
   expect(sweepers.most).toBe(3);
-  const part = { shards: [4, 5], behind: ["orders"], hung: [], until: 1_772_355_600_000 };
+  const part = { shards: [4, 5], hung: [], until: 1_772_355_600_000 };
   await sweepers.start(part);
   expect(invoked).toEqual([part]);
 });
@@ -32,7 +32,7 @@ test("a part of a tick invokes the function with its shards and its end", async 
 test("an invocation that Lambda refuses throws `unavailable`", async () => {
   const { client } = await lambdaWithTick();
   const sweepers = lambdaSweepers({ client, functionName: "another", most: 3, wait: async () => {} });
-  await expect(sweepers.start({ shards: [0], behind: [], hung: [], until: 1 })).rejects.toMatchObject({
+  await expect(sweepers.start({ shards: [0], hung: [], until: 1 })).rejects.toMatchObject({
     code: "unavailable",
     message: "Lambda did not start another: there is no function another",
   });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { tickPartIn, tickPartText } from "../../core/tick-part.ts";
 
 test("a part is read as it was written", () => {
-  const part = { shards: [0, 7, 1023], behind: ["orders"], hung: ["queue"], until: 1_772_355_600_000 };
+  const part = { shards: [0, 7, 1023], hung: ["queue"], until: 1_772_355_600_000 };
   expect(tickPartIn(JSON.parse(tickPartText(part)))).toEqual(part);
 });
 
@@ -15,13 +15,12 @@ test.each([
   [{ shards: [1024], until: 1 }, "shards must be whole numbers from 0 to 1023"],
   [{ shards: [-1], until: 1 }, "shards must be whole numbers from 0 to 1023"],
   [{ shards: [0.5], until: 1 }, "shards must be whole numbers from 0 to 1023"],
-  [{ shards: [0], until: 1 }, "behind and hung must be lists of texts"],
-  [{ shards: [0], behind: [1], hung: [], until: 1 }, "behind and hung must be lists of texts"],
-  [{ shards: [0], behind: [], until: 1 }, "behind and hung must be lists of texts"],
-  [{ shards: [0], behind: [], hung: "queue", until: 1 }, "behind and hung must be lists of texts"],
-  [{ shards: [0], behind: [], hung: [] }, "until must be ms since the epoch"],
-  [{ shards: [0], behind: [], hung: [], until: "soon" }, "until must be ms since the epoch"],
-  [{ shards: [0], behind: [], hung: [], until: 0.5 }, "until must be ms since the epoch"],
+  [{ shards: [0], until: 1 }, "hung must be a list of texts"],
+  [{ shards: [0], hung: [1], until: 1 }, "hung must be a list of texts"],
+  [{ shards: [0], hung: "queue", until: 1 }, "hung must be a list of texts"],
+  [{ shards: [0], hung: [] }, "until must be ms since the epoch"],
+  [{ shards: [0], hung: [], until: "soon" }, "until must be ms since the epoch"],
+  [{ shards: [0], hung: [], until: 0.5 }, "until must be ms since the epoch"],
 ])("%j is refused", (event, message) => {
   expect(() => tickPartIn(event)).toThrow(message);
 });

@@ -4,7 +4,7 @@ import { startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
 import { createInvocations } from "../../local/services/invocations.ts";
 import { useEndpoint } from "../aws/emulators.ts";
 
-const PART = { shards: [3], behind: ["orders"], hung: [], until: 1_772_355_600_000 };
+const PART = { shards: [3], hung: [], until: 1_772_355_600_000 };
 
 afterEach(() => {
   vi.doUnmock("../../aws/lambda-client.ts");

@@ -6,7 +6,7 @@ import { SIZES } from "../../../core/work-sizes.ts";
 import { reschedule } from "../../../protocol/change/reschedule.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
 import { auditShard } from "../../../protocol/hand-over/audit.ts";
-import { knownBacklogs } from "../../../protocol/hand-over/backlog.ts";
+import { backlogsOf } from "../../../protocol/hand-over/backlog.ts";
 import { readCursor } from "../../../protocol/hand-over/cursor.ts";
 import { tick } from "../../../protocol/hand-over/tick.ts";
 import type { Pool } from "../../../protocol/ports.ts";
@@ -73,7 +73,7 @@ describe("sweep and audit", () => {
       delete world.queues.hooks.before;
       await world.pass(2 * SECOND, { ticks: false });
     };
-    await auditShard(world.ctx, 0, until, knownBacklogs([]));
+    await auditShard(world.ctx, 0, until, backlogsOf(world.ctx));
     expect(world.now()).toBeGreaterThan(until);
     expect(timeOf((await readCursor(world.ctx, 0)).audited)).toBeGreaterThan(timeOf(audited));
   });
@@ -94,7 +94,7 @@ describe("sweep and audit", () => {
       return page(pk, ...range);
     };
     const { audited } = await readCursor(world.ctx, 0);
-    const audit = auditShard(world.ctx, 0, world.now() + MINUTE, knownBacklogs([]));
+    const audit = auditShard(world.ctx, 0, world.now() + MINUTE, backlogsOf(world.ctx));
     await expect(audit).rejects.toThrow("throttled");
     expect(world.visible("orders")).toHaveLength(1);
     expect(timeOf((await readCursor(world.ctx, 0)).audited)).toBeGreaterThan(timeOf(audited));

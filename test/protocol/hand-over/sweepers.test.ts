@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { addressOf } from "../../../core/job-id.ts";
-import { messageText, parseMessage } from "../../../core/message.ts";
+import { parseMessage } from "../../../core/message.ts";
 import type { TickPart } from "../../../core/tick-part.ts";
 import { SIZES } from "../../../core/work-sizes.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
@@ -75,7 +75,7 @@ describe("a tick with a backlog", () => {
   );
 
   it("tells a further invocation which queues hang, so that it sends nothing to them", async () => {
-    const part = { shards: [0, 1, 2, 3], behind: [], until: world.now() + MINUTE };
+    const part = { shards: [0, 1, 2, 3], until: world.now() + MINUTE };
     await run(world, { ...part, hung: [JSON.stringify([undefined, undefined, "orders"])] });
     expect(sentOf(world)).toEqual([]);
     await run(world, { ...part, shards: [4, 5, 6, 7], hung: [] });
@@ -245,19 +245,14 @@ it("new jobs of each shard are in their queue in time after an outage, although 
   expect(new Set(inTime).size).toBe(JOBS);
 });
 
-it("the invocations of a tick do not take the messages of each other for a backlog, and keep a limit together", async () => {
+it("the invocations of a tick keep a limit together", async () => {
   const world = createWorld({ shards: 64, topics: { t: { maxPerSecond: 10 } } }, { ...SIZES, alone: 10 });
   await world.tick();
   for (let i = 0; i < 600; i++) await world.file({ topic: "t", delay: 5 * MINUTE + i * 100 });
   await world.pass(8 * MINUTE);
-  // The messages of jobs with starts are lost, and no tick runs for two hours. Then twenty other messages are ready.
+  // The messages of jobs with starts are lost, and no tick runs for two hours.
   world.queues.purge({ topic: "t" });
   await world.pass(2 * HOUR, { ticks: false });
-  const others = Array.from({ length: 20 }, () => ({
-    body: messageText("t", undefined, []),
-    delaySeconds: 0,
-  }));
-  await world.queues.send({ topic: "t" }, others);
   const parts: TickPart[] = [];
   const runAll = async () => {
     for (const part of parts) await run(world, part);
@@ -271,21 +266,15 @@ it("the invocations of a tick do not take the messages of each other for a backl
   const clock = (): number => world.now() + calls;
   await tick({ ...world.ctx, clock, sweepers }, world.now() + 150 * SECOND);
   expect(parts.length).toBeGreaterThan(0);
-  // As many jobs as there are ready messages count as jobs whose messages lie in the queue.
-  expect(world.visible("t").length).toBeLessThanOrEqual(10 + 20);
+  expect(world.visible("t").length).toBeLessThanOrEqual(10);
 });
 
-it("a tick tells its invocations whose consumers are behind, and which queues have hung", async () => {
-  const world = createWorld({ shards: 4, topics: { behind: {}, hung: {}, well: {} } });
+it("a tick tells its invocations which queues have hung", async () => {
+  const world = createWorld({ shards: 4, topics: { hung: {}, well: {} } });
   await world.tick();
   // Each shard has jobs of the queue that hangs.
   for (let i = 0; i < 40; i++) await world.file({ topic: "hung", delay: 5 * MINUTE });
   await world.pass(10 * MINUTE, { ticks: false });
-  const others = Array.from({ length: 20 }, () => ({
-    body: messageText("behind", undefined, []),
-    delaySeconds: 0,
-  }));
-  await world.queues.send({ topic: "behind" }, others);
   let lost = 0;
   const queues: Queues = {
     ...world.queues,
@@ -300,7 +289,7 @@ it("a tick tells its invocations whose consumers are behind, and which queues ha
   // The tick works on one shard at once. The queue hangs in the first shard, and then the tick gives the others away.
   const ctx = { ...world.ctx, queues, clock: () => world.now() + lost, sizes: { ...SIZES, shards: 1 } };
   await tick({ ...ctx, sweepers }, world.now() + 150 * SECOND);
-  expect(parts).toMatchObject([{ behind: ["behind"], hung: [expect.stringContaining("hung")] }]);
+  expect(parts).toMatchObject([{ hung: [expect.stringContaining("hung")] }]);
 });
 
 it("an invocation for a part throws what a shard throws, after its other shards are done", async () => {
@@ -311,7 +300,7 @@ it("an invocation for a part throws what a shard throws, after its other shards 
   world.pool.hooks.before = ({ keys }) => {
     if (keys.some(({ pk }) => pk === "cursor#0")) throw new Error("no cursor");
   };
-  const part = { shards: [0, 1], behind: [], hung: [], until: world.now() + MINUTE };
+  const part = { shards: [0, 1], hung: [], until: world.now() + MINUTE };
   await expect(run(world, part)).rejects.toThrow("no cursor");
   expect(world.visible("orders").length).toBeGreaterThan(0);
 });
