@@ -27,10 +27,9 @@ export async function die(
   ctx: Context,
   home: Home,
   how: "die" | "giveUp",
-  { also = [], ...death }: Death,
+  { also = [], error: text, ...settledBy }: Death,
 ): Promise<Home | undefined> {
-  const error = truncate(death.error, ERROR_BYTES);
-  const settledBy = death.settledBy === undefined ? {} : { settledBy: death.settledBy };
+  const error = truncate(text, ERROR_BYTES);
   // rule: envelope-before-dead-home
   const hasLetter = how === "die" && (await sendLetter(ctx, home, error));
   const now = ctx.clock();

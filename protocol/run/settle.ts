@@ -82,10 +82,10 @@ export async function settleOtherwise(
     if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
     return "settled";
   }
-  if (ending.end === "failed") return failAttempt(ctx, home, { ...ending, ...verb });
+  if (ending.end === "failed") return failAttempt(ctx, home, ending, verb);
   if (ending.end === "buried") {
     const says = { lastError: truncate(ending.error, ERROR_BYTES), ...verb };
-    return endRun(ctx, { home, says }, (run) => dieOf(ctx, run, ending.error, verb));
+    return endRun(ctx, { home, says }, (run) => dieOf(ctx, run, says));
   }
   return endRun(ctx, { home }, async (run) => {
     const moved = await move(ctx, run.home, {
@@ -112,21 +112,15 @@ export async function settleCrash(ctx: Context, home: HomeIn<"running">): Promis
 async function failAttempt(
   ctx: Context,
   home: HomeIn<"running">,
-  failure: {
-    error: string;
-    retryAfter?: number;
-    notBefore?: number;
-    settledBy?: string;
-    isCrash?: true;
-  },
+  failure: { error: string; retryAfter?: number; notBefore?: number; isCrash?: true },
+  verb: { settledBy?: string } = {},
 ): Promise<Settled> {
   const policy = policyOf(ctx, home.topic);
-  const { settledBy, isCrash } = failure;
+  const { isCrash } = failure;
   const error = truncate(failure.error, ERROR_BYTES);
-  const by = settledBy === undefined ? {} : { settledBy };
-  const says = { lastError: error, ...by };
+  const says = { lastError: error, ...verb };
   return endRun(ctx, { home, says, ...(isCrash && { also: ["leaseEnd"] }) }, async (run) => {
-    if (home.attempt >= (home.maxAttempts ?? policy.maxAttempts)) return dieOf(ctx, run, error, by);
+    if (home.attempt >= (home.maxAttempts ?? policy.maxAttempts)) return dieOf(ctx, run, says);
     const [byte = 0, second = 0] = ctx.random(2);
     const wait = backoffMs(policy.backoff, home.attempt, byte / 256);
     const apart = isCrash ? crashSpread(wait) * (second / 256) : 0;
@@ -145,8 +139,9 @@ type Unfinished = {
   /** Further attributes that must be as they were read: of a run that crashed, the end of its lease. */
   also?: readonly (keyof Home)[];
   /** Why the run failed. Absent if its handler asked for another run. */
-  says?: { lastError: string; settledBy?: string };
+  says?: Says;
 };
+type Says = { lastError: string; settledBy?: string };
 /** The run is settled, or its home has changed and is answered as it is now. `undefined`: no home can be read. */
 type Ended = "settled" | Home | undefined;
 
@@ -178,10 +173,9 @@ function isSameRun({ home, also = [] }: Unfinished, now: Home): now is HomeIn<"r
 async function dieOf(
   ctx: Context,
   { home, also = [] }: Unfinished,
-  error: string,
-  by: { settledBy?: string },
+  { lastError: error, ...verb }: Says,
 ): Promise<Ended> {
-  if (await die(ctx, home, "die", { error, also, ...by })) return "settled";
+  if (await die(ctx, home, "die", { error, also, ...verb })) return "settled";
   return (await readReadableHomes(ctx, [home.id], "settling a job"))[0];
 }
 
