@@ -157,8 +157,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
 /** Frees the keys that finished jobs have left, and files looks at the jobs whose keys could not be read or written. */
 async function freeLeftKeys(ctx: Context, finished: readonly Home[]): Promise<void> {
   const now = ctx.clock();
-  const by = now + WRITER_DEADLINE;
-  const failed = await releaseLeftKeys(ctx, finished, by);
+  const failed = await releaseLeftKeys(ctx, finished, now + WRITER_DEADLINE);
   const looks = failed.map(({ id, finishedAt = now }) => {
     const time = lookAgainAt(id, ctx.clock(), Math.max(FAILING_TOPIC_WAIT, now - finishedAt));
     return { id, time };

@@ -32,8 +32,8 @@ export async function giveAway(
   const count = Math.min(sweepers.most, shards.length - 1) + 1;
   const writers = await writersOf(ctx, shards);
   const shares = Array.from({ length: count }, (_, share): Given => {
-    const own = shards.map((_, i) => i).filter((i) => i % count === share);
-    return { shards: own.map((i) => shards[i] as number), writers: own.map((i) => writers[i]) };
+    const isOwn = (_: unknown, i: number): boolean => i % count === share;
+    return { shards: shards.filter(isOwn), writers: writers.filter(isOwn) };
   });
   const [mine, ...others] = shares as [Given, ...Given[]];
   const kept = [...mine.shards];

@@ -46,10 +46,8 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
     if (read.is === "unreadable") {
       // From now on looks find the job, so it needs no note.
       unreadable.push({ ...read.home, since: now });
-      done.push(note);
-      continue;
     }
-    if (read.is === "nothing") {
+    if (read.is !== "found") {
       done.push(note);
       continue;
     }

@@ -40,8 +40,7 @@ export async function* parkedNotes(
     return { pk, notes: [], after: from, more: !sick.has(pk) };
   });
   for (;;) {
-    const empty = lines.filter(({ notes, more }) => more && notes.length === 0);
-    await inParallel(empty, SHARDS_AT_ONCE, async (line) => {
+    await inParallel(lines.filter(isToRead), SHARDS_AT_ONCE, async (line) => {
       try {
         const { items, more } = await ctx.pool.page(line.pk, line.after, before, page);
         line.notes = items.flatMap((item) => parseNote(item) ?? []);
@@ -60,12 +59,9 @@ export async function* parkedNotes(
       }
     });
     const notes: Parked[] = [];
-    // If a shard must be read further, the oldest note may lie there. So no note is taken until that shard is read.
-    while (notes.length < count && !lines.some(({ notes, more }) => more && notes.length === 0)) {
-      const oldest = lines
-        .filter(({ notes }) => notes.length > 0)
-        .reduce<Line | undefined>((a, b) => (a && skOf(a) < skOf(b) ? a : b), undefined);
-      const note = oldest?.notes.shift();
+    // The oldest note may lie in a shard that must be read further.
+    while (notes.length < count && !lines.some(isToRead)) {
+      const note = lines.reduce((a, b) => (skOf(a) < skOf(b) ? a : b)).notes.shift();
       if (!note) break;
       notes.push(note);
     }
@@ -74,6 +70,11 @@ export async function* parkedNotes(
   }
 }
 
+function isToRead({ notes, more }: Line): boolean {
+  return more && notes.length === 0;
+}
+
+/** The place of a line's oldest note. A line without notes comes last. */
 function skOf({ notes }: Line): string {
   return notes[0]?.sk ?? "~";
 }

@@ -53,14 +53,12 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
   const handled = given.filter((_, i) => isHandled(outcomes[i] as StartOutcome));
   await removeByPartition(ctx, run, [...done, ...[...handled, ...ended].flatMap((job) => job.notes)]);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
-  // From now on the release passes over the partitions whose homes could not be written.
-  const homes = [...given.map(({ hold }) => hold.home), ...expired.map(({ home }) => home)];
-  const areUnknown = [
-    ...outcomes.map(({ is }) => is === "unknown"),
-    ...endings.map((ending) => ending instanceof Error),
+  // From now on the release passes over these partitions.
+  const unwritten = [
+    ...given.flatMap(({ hold }, i) => (outcomes[i]?.is === "unknown" ? hold.home : [])),
+    ...expired.flatMap(({ home }, i) => (endings[i] instanceof Error ? home : [])),
   ];
-  for (const [i, isUnknown] of areUnknown.entries())
-    if (isUnknown) run.sick.add(homeKey(homes[i]?.id ?? "").pk);
+  for (const { id } of unwritten) run.sick.add(homeKey(id).pk);
   return started.length;
 }
 
@@ -93,14 +91,14 @@ async function writeStarts(
 async function removeByPartition(ctx: Context, run: Release, notes: readonly Parked[]): Promise<void> {
   if (await removeNotes(ctx, run.topic, notes)) return;
   const partitions = [...Map.groupBy(notes, ({ pk }) => pk)];
-  await Promise.all(partitions.map(([pk, those]) => removeApart(ctx, run, pk, those)));
-}
-
-async function removeApart(ctx: Context, run: Release, pk: string, notes: readonly Parked[]): Promise<void> {
-  try {
-    await ctx.pool.remove(notes, ctx.clock() + BATCH_PATIENCE);
-  } catch {
-    // `release` throws at its end, and names the sick partitions.
-    run.sick.add(pk);
-  }
+  await Promise.all(
+    partitions.map(async ([pk, those]) => {
+      try {
+        await ctx.pool.remove(those, ctx.clock() + BATCH_PATIENCE);
+      } catch {
+        // The failure was reported before. At its end the release throws, and names the sick partitions.
+        run.sick.add(pk);
+      }
+    }),
+  );
 }

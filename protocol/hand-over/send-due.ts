@@ -37,7 +37,8 @@ export async function sendDue(
   backlogs: Backlogs,
 ): Promise<Map<string, Handed>> {
   const outcomes = new Map<string, Handed>();
-  const homes = homesOf(due);
+  // A page may have a job's home and also looks at the job.
+  const homes = [...new Map(due.map(({ home }) => [home.id, home])).values()];
   const open = (): Home[] => homes.filter(({ id }) => !outcomes.has(id));
   const noteUnread = ({ id }: Home, error: unknown): void =>
     void outcomes.set(id, { outcome: "unread", reason: messageOf(error) });
@@ -84,21 +85,16 @@ function reportUnread(ctx: Context, homes: readonly Home[], outcomes: ReadonlyMa
     );
 }
 
-/** Answers each job once: a page may have a job's home and also looks at the job. */
-function homesOf(due: readonly DueJob[]): Home[] {
-  return [...new Map(due.map(({ home }) => [home.id, home])).values()];
-}
-
 /** Ends the expired jobs of limited topics without a message (`endExpired`). Answers the ids of the jobs that it has ended. */
-async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<Set<string>> {
+async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<string[]> {
   const now = ctx.clock();
   const expired = homes.filter(
     (home) => home.state === "scheduled" && isLimited(ctx, home.topic) && hasExpired(home, now),
   );
-  const ended = new Set<string>();
+  const ended: string[] = [];
   for (const [topic, jobs] of Map.groupBy(expired, (home) => home.topic)) {
     const outcomes = await endExpired(ctx, topic, jobs, ctx.clock() + BATCH_PATIENCE);
-    for (const [i, { id }] of jobs.entries()) if (outcomes[i] === "changed") ended.add(id);
+    for (const [i, { id }] of jobs.entries()) if (outcomes[i] === "changed") ended.push(id);
   }
   return ended;
 }
