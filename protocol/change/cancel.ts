@@ -51,7 +51,7 @@ export async function cancelMany(
   spares?: (home: Head) => boolean,
   marks?: ReadonlyMap<string, string>,
 ): Promise<(Head | MinutehandError)[]> {
-  return cancelAll(ctx, ids, readHeads, spares, marks);
+  return cancelAll(ctx, ids, { read: readHeads, spares, marks });
 }
 
 /** Cancels a waiting job together with other writes. `false`: an item has changed since it was read. Throws as `requireUnclaimed`. */
@@ -68,26 +68,28 @@ export async function cancelTogether(ctx: Context, home: Home, together: readonl
 }
 
 async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
-  const [result] = await cancelAll(ctx, [id], readHomes);
+  const [result] = await cancelAll(ctx, [id], { read: readHomes });
   if (!result) throw notFound(id);
   if (result instanceof Error) throw result;
   return result;
 }
 
-/** How jobs are read: with their bodies or without. */
-type Read<H extends Head> = (ctx: Context, ids: readonly string[]) => Promise<(H | Unreadable | undefined)[]>;
+/** How a call cancels jobs. `spares` and `marks`: as those of `cancelMany`. */
+type How<H extends Head> = {
+  /** Reads the jobs, with their bodies or without. */
+  readonly read: (ctx: Context, ids: readonly string[]) => Promise<(H | Unreadable | undefined)[]>;
+  readonly spares?: ((home: Head) => boolean) | undefined;
+  readonly marks?: ReadonlyMap<string, string> | undefined;
+};
 
 async function cancelAll<H extends Head>(
   ctx: Context,
   ids: readonly string[],
-  read: Read<H>,
-  spares: (home: Head) => boolean = () => false,
-  marks: ReadonlyMap<string, string> = new Map(),
+  how: How<H>,
 ): Promise<(H | MinutehandError)[]> {
   const results = new Map<string, H | MinutehandError>();
   let left = [...new Set(ids)];
-  for (let i = 0; i < TRIES && left.length > 0; i++)
-    left = await tryToCancel(ctx, left, results, { read, spares, marks, isRepeated: i > 0 });
+  for (let i = 0; i < TRIES && left.length > 0; i++) left = await tryToCancel(ctx, left, results, how, i > 0);
   await syncPromotions(
     ctx,
     [...results.values()].flatMap((result) =>
@@ -105,17 +107,8 @@ async function tryToCancel<H extends Head>(
   ctx: Context,
   ids: readonly string[],
   results: Map<string, H | MinutehandError>,
-  {
-    read,
-    spares,
-    marks,
-    isRepeated,
-  }: {
-    read: Read<H>;
-    spares: (home: Head) => boolean;
-    marks: ReadonlyMap<string, string>;
-    isRepeated: boolean;
-  },
+  { read, spares = () => false, marks }: How<H>,
+  isRepeated: boolean,
 ): Promise<string[]> {
   const homes = await read(ctx, ids);
   const now = ctx.clock();
@@ -140,7 +133,7 @@ async function tryToCancel<H extends Head>(
     }
   }
   const changes = waiting.map((home) => {
-    const bulk = marks.get(home.id);
+    const bulk = marks?.get(home.id);
     return cancelOf(ctx, home, now, bulk === undefined ? {} : { bulk });
   });
   await lookAtKeys(ctx, waiting, now);
