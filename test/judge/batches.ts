@@ -3,10 +3,9 @@ import { drawsOf } from "../sim/draws.ts";
 import { startPullers } from "./pullers.ts";
 import { startTicks } from "./ticks.ts";
 import { CALM, drawWeather } from "./weather.ts";
-import { createWorld, type History, MINUTE, SECOND, START, TOPICS, type World } from "./world.ts";
+import { CALM_FOR, createWorld, type History, MINUTE, SECOND, START, TOPICS, type World } from "./world.ts";
 
 const STORMY = 14 * MINUTE;
-const CALM_FOR = 40 * MINUTE;
 /** After what times a batch is repeated: s. An earlier call can store jobs for about 375 s. */
 const REPEATED_AFTER = [0, 0.003, 0.05, 1, 20, 60, 200, 375, 400];
 

@@ -3,10 +3,8 @@ import { judgeKeys, type KeyCall, type KeysJudge } from "./keys-judge.ts";
 import { startPullers } from "./pullers.ts";
 import { startTicks } from "./ticks.ts";
 import { CALM, drawWeather } from "./weather.ts";
-import { createWorld, type History, MINUTE, SECOND, START, TOPICS, type World } from "./world.ts";
+import { CALM_FOR, createWorld, type History, MINUTE, SECOND, START, TOPICS, type World } from "./world.ts";
 
-/** How long all is calm before the end. Crashed runs, audits and retries are over by then. */
-const CALM_FOR = 45 * MINUTE;
 const MODES = ["reject", "keep", "replace", "postpone", undefined] as const;
 /** After what times a call with an `Idempotency-Key` is repeated: ms. */
 const REPEATED_AFTER = [0, 3, 50, SECOND, 20 * SECOND, 200 * SECOND, 400 * SECOND, 900 * SECOND];

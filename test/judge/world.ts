@@ -1,3 +1,4 @@
+import { BACKLOG_PATIENCE } from "../../core/constants.ts";
 import type { Home } from "../../core/items.ts";
 import type { Policy, TopicPolicy } from "../../core/policy.ts";
 import { SIZES, type Sizes } from "../../core/work-sizes.ts";
@@ -18,6 +19,11 @@ export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const START = Date.UTC(2026, 2, 1, 9, 0, 0);
+/**
+ * How long all is calm before the end. Crashed runs, audits and retries are over by then. A job whose message was lost waits for an hour if a
+ * backlog makes the audit take the consumers for behind.
+ */
+export const CALM_FOR = BACKLOG_PATIENCE + 30 * MINUTE;
 /** How far a clock is off at most. */
 export const SKEW = 7 * SECOND;
 
