@@ -39,7 +39,7 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 const STORED =
   /^protocol\/[\w-]+\/(book-starts|claim|die|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
 /** Where nothing fails, no note is removed by itself. */
-const RARELY = /^protocol\/hand-over\/release-jobs\.ts removeApart remove$/;
+const RARELY = /^protocol\/hand-over\/release-jobs\.ts removeByPartition remove$/;
 /** A look is filed a minute later if DynamoDB does not store it within two seconds, which only a slow machine makes happen here. */
 const IF_SLOW = /^protocol\/store\/looks\.ts fileLooks insert$/;
 /** In these scenes the producer repeats no batch with further jobs. */
