@@ -30,9 +30,9 @@ export type Gated = {
 /** A job that starts this long after its own time is late: ms. */
 const LATE = 1000;
 
-/** What a sweep, an audit or a consumer knows about the jobs of limited topics that it sends. The sets contain the jobs' ids. */
+/** What a sweep, an audit or a consumer knows about the jobs of limited topics that it sends. A call of a user knows nothing of them. */
 export type KnownJobs = {
-  /** The jobs that wait for a release. Absent: the gate reads the notes of the jobs with `spare`. */
+  /** The ids of the jobs that wait for a release. Absent: the gate reads the notes of the jobs with `spare`. */
   readonly parked?: ReadonlySet<string>;
 };
 

@@ -137,13 +137,7 @@ async function bookTurns(
     return { start: Math.max(followedAt, home.dueAt), last: lastStart(home) };
   });
   // Turns come no faster than the starts of the limit, or some turns would find no start.
-  const perSecond = isLimited ? Math.min(rate, maxPerSecond) : rate;
-  const limit = {
-    maxPerSecond: perSecond,
-    counters: "turns",
-    until: bound,
-    isCrowded: true,
-    room: turns,
-  } as const;
-  return bookStarts(ctx, topic, window === undefined ? limit : { ...limit, window }, wanted);
+  const limit = limitOf(ctx, topic);
+  const pace = { ...limit, maxPerSecond: Math.min(rate, limit.maxPerSecond), counters: "turns" } as const;
+  return bookStarts(ctx, topic, { ...pace, until: bound, isCrowded: true, room: turns }, wanted);
 }
