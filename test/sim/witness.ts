@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { fromAttributes } from "../../aws/attributes.ts";
 import type { Call } from "../../consumer/webhook/call.ts";
-import { BUCKET, CLOCK_MARGIN, DAY, KNOWN_CALLS, WRITER_DEADLINE } from "../../core/constants.ts";
+import {
+  BUCKET,
+  CLOCK_MARGIN,
+  DAY,
+  HEALTHY_READY,
+  HOUR,
+  KNOWN_CALLS,
+  WRITER_DEADLINE,
+} from "../../core/constants.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
 import {
   type Home,
@@ -101,6 +109,8 @@ const unknownJob = () => ({
   /** How often SQS accepted a message with the job. `givenBack`: sends of a job split from a pulled pack. */
   sends: 0,
   givenBack: 0,
+  /** The longest that it waited past its start until its home changed. ms. */
+  waited: 0,
   /** Revision and `sentAt` of each message, to recognise one that is sent again. */
   madeAt: new Set<string>(),
   /** How often a repeated call or an event found the job again. Each time its message may be sent once more as a precaution. */
@@ -116,6 +126,16 @@ const unknownJob = () => ({
 const SENDS_A_REVISION = 3;
 /** More sends for each job: by audits, whose looks become ever rarer, and by consumers that give a job back. */
 const MORE_SENDS = 5;
+
+/**
+ * More sends of a job that waited for its consumers. Each look sends it twice: the sweep, and the audit ten minutes later. There is a look
+ * each hour until these messages themselves count as a backlog, and then at most one a day.
+ */
+function sendsWhileWaiting(waited: number): number {
+  const looks = Math.min(Math.floor(waited / HOUR), HEALTHY_READY / 2 + 1) + Math.ceil(waited / DAY);
+  return waited < HOUR ? 0 : 2 * looks;
+}
+
 /** Further sends of a job if ticks died, or ran at the same time. Then the cursors' compare-and-set stops all of them but one. */
 const SENDS_BY_OVERLAP = 2;
 
@@ -240,6 +260,7 @@ export function witnessOf(settings: {
         before && before.body !== body && job.revisions.some((revision) => revision?.body === body);
       if (isBack && givenOnce.has(body)) violate("once", id, `a repeated call gave it ${body} again`);
       job.revisions[after.revision] ??= { dueAt, body, attempt, askedAt, postponeUntil, since: clock() };
+      if (before?.state === "scheduled") job.waited = Math.max(job.waited, clock() - startsAt(before));
       if (before?.state === "scheduled" && after.state === "running")
         job.claims.push({ attempt: after.attempt, at: after.claimedAt ?? 0 });
       const untold = isFinished(after) && !after.untracked && wrongIn(after, job.claims, skew);
@@ -752,7 +773,7 @@ export function witnessOf(settings: {
     /** Called long after all faults: reports promises that were not kept. `lies`: whether a dead job's envelope is in its DLQ. */
     judge(mayLose: boolean, lies: (dead: Home) => boolean): void {
       recurring.judge();
-      for (const [id, { sends, givenBack, finds, revisions, starts }] of jobs) {
+      for (const [id, { sends, givenBack, waited, finds, revisions, starts }] of jobs) {
         // The runs of an untracked job have no revisions, so each run counts as one.
         const counted = Math.max(revisions.length, 1) + (starts.get("") ?? 0);
         // A repeated message may be a pack that a puller splits, which causes one more send.
@@ -760,7 +781,8 @@ export function witnessOf(settings: {
         // An audit that can file no look at a job that it has sent comes to the same place again, each minute.
         const audits = Math.ceil(unwritten / BUCKET);
         const again = repeats + Math.min(repeats, givenBack) + audits;
-        const most = SENDS_A_REVISION * counted + MORE_SENDS + finds + again;
+        const more = Math.max(MORE_SENDS, sendsWhileWaiting(waited));
+        const most = SENDS_A_REVISION * counted + more + finds + again;
         if (sends > most)
           violate(
             "P6",
