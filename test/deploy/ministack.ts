@@ -10,7 +10,9 @@ await runSession("test:deploy", readDeployOptions, async (session, { stack }) =>
   if (stack !== undefined) return runSuite(session, "aws", stack, process.env);
   const env = await startMiniStack(session);
   const adapt = (assembly: string) => adaptTemplate(assembly, STACK, ADAPTATIONS);
-  await proveStack(session, "ministack", { env, context: [RECEIVERS_HERE], adapt });
-  session.progress("tests of changes to a stack (the project life): some minutes");
-  await runTests(session, "life", env);
+  const changeStacks = (): Promise<void> => {
+    session.progress("tests of changes to a stack (the project life): some minutes");
+    return runTests(session, "life", env);
+  };
+  await proveStack(session, "ministack", { env, context: [RECEIVERS_HERE], adapt, beside: changeStacks });
 });

@@ -16,6 +16,8 @@ type Settings = {
   readonly env: NodeJS.ProcessEnv;
   readonly context?: readonly string[];
   readonly adapt?: (assembly: string) => void;
+  /** Other tests in the same account. They run during the measurement, which mostly waits. */
+  readonly beside?: () => Promise<void>;
 };
 
 /**
@@ -25,7 +27,7 @@ type Settings = {
 export async function proveStack(
   session: Session,
   place: Exclude<Place, "embedded">,
-  { env, context = [], adapt }: Settings,
+  { env, context = [], adapt, beside }: Settings,
 ): Promise<void> {
   let isRemoved = false;
   // Ctrl-C ends the script of a removal that is under way. Then the end of the session begins the removal again.
@@ -46,7 +48,8 @@ export async function proveStack(
     (error: unknown) => ({ error }),
   );
   session.progress("measuring: about five minutes, on AWS about twelve");
-  await runScript(session, "measure", [place, TEST_STACK, failure ? "failed" : "passed"], env);
+  const measured = runScript(session, "measure", [place, TEST_STACK, failure ? "failed" : "passed"], env);
+  await Promise.all([measured, beside?.()]);
   await remove();
   if (failure) throw failure.error;
 }

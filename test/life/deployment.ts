@@ -19,6 +19,8 @@ const CDK = join(ROOT, "node_modules/aws-cdk/bin/cdk");
 const APP = `${process.execPath} ${join(import.meta.dirname, "app.ts")}`;
 const POLL_MS = 500;
 
+let isBootstrapped = false;
+
 /** Deploys the stack as `life` describes it, with the CDK's command line. If that fails, throws with its output. */
 export async function deploy(life: Life): Promise<void> {
   await deployAssembly(await synth(life));
@@ -29,7 +31,7 @@ export async function takeBack(life: Life): Promise<void> {
   const assembly = await synth(life);
   const mapping = join(assembly, "queues.json");
   writeFileSync(mapping, JSON.stringify(await queuesThere(assembly)));
-  await cdk("bootstrap", "--app", assembly);
+  await bootstrapOnce(assembly);
   await cdk("import", STACK, "--app", assembly, "--resource-mapping", mapping, "--force");
   await deployAssembly(assembly);
 }
@@ -46,8 +48,14 @@ async function synth(life: Life): Promise<string> {
 }
 
 async function deployAssembly(assembly: string): Promise<void> {
-  await cdk("bootstrap", "--app", assembly);
+  await bootstrapOnce(assembly);
   await cdk("deploy", STACK, "--app", assembly, "--require-approval", "never", "--progress", "events");
+}
+
+/** Prepares the account for deployments. Once is enough for all stacks. */
+async function bootstrapOnce(assembly: string): Promise<void> {
+  if (!isBootstrapped) await cdk("bootstrap", "--app", assembly);
+  isBootstrapped = true;
 }
 
 /** The template's queues that exist in the account but not in the stack: URLs by logical id, as `cdk import` needs them. */
