@@ -79,7 +79,7 @@ export default defineConfig(({ mode }) => {
           // changes to the process, and a module must not keep the state of one queue for the next.
           isolate: false,
           include: [
-            "test/layers.test.ts",
+            "test/{layers,lengths}.test.ts",
             "test/docs/{pages,rooms,shell-blocks.long,words}.test.ts",
             "test/{types,cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,console,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
           ],

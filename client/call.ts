@@ -102,7 +102,8 @@ function isoOf(name: string, date: Date): string {
   throw new MinutehandError("bad-request", `${name} must be a time, got an invalid Date`);
 }
 
-function jsonOf(body: object): string {
+/** The JSON text of a request. Throws `bad-request` for a value that has none. */
+export function jsonOf(body: object): string {
   try {
     return JSON.stringify(body);
   } catch (error) {

@@ -108,15 +108,15 @@ export function checkClientOptions(options: ClientOptions): void {
   if (unknown !== undefined) throw new RangeError(unknown);
 }
 
-type Calls = Readonly<Record<string, (...given: unknown[]) => unknown>>;
+type Call = (...given: unknown[]) => unknown;
 const LISTS: readonly string[] = ["list", "forecast", "dead", "schedules"] satisfies (keyof Client)[];
 
 /**
  * Makes the calls of a client refuse unknown options with `bad-request`. Only plain JavaScript can give unknown options. The API
  * would never see some of these options, and its errors do not name the nearest option.
  */
-export function withCheckedOptions<Topics>(client: Client<Topics>): Client<Topics> {
-  const calls = Object.entries(client as unknown as Calls).map(([name, call]) => [
+export function withCheckedOptions<Calls extends object>(client: Calls): Calls {
+  const calls = Object.entries(client as Readonly<Record<string, Call>>).map(([name, call]) => [
     name,
     (...given: unknown[]) => {
       const [unknown] = Object.entries(OPTIONS[name as keyof Client]).flatMap(([position, names]) =>
@@ -127,7 +127,7 @@ export function withCheckedOptions<Topics>(client: Client<Topics>): Client<Topic
       return LISTS.includes(name) ? refusedList(refusal) : Promise.reject(refusal);
     },
   ]);
-  return Object.fromEntries(calls);
+  return Object.fromEntries(calls) as Calls;
 }
 
 /** A list that fails when its first entry is read. */

@@ -1,12 +1,35 @@
+import { MinutehandError } from "../core/errors.ts";
+import type { Head } from "../core/items.ts";
 import { createContext } from "../environment/context.ts";
 import { createScheduler } from "../environment/scheduler.ts";
+import {
+  cancelJob,
+  cancelJobByKey,
+  enqueueJob,
+  getJob,
+  getJobByKey,
+  putJob,
+  rescheduleJob,
+} from "../http/calls/jobs.ts";
+import { cancelJobs, enqueueJobs } from "../http/calls/many-jobs.ts";
+import { jobJson, summaryOf } from "../http/job-json.ts";
+import { problemOf } from "../http/problem.ts";
+import { changes, jobIds, jobPath, keyedJob, keyPath, newJob, newJobs } from "../http/requests.ts";
 import type { Service } from "../http/route.ts";
-import { jobRoutes } from "../http/routes/jobs.ts";
-import { keyedJobRoutes } from "../http/routes/keyed-jobs.ts";
-import { manyJobRoutes } from "../http/routes/many-jobs.ts";
+import type { Enqueued } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
-import type { Client, TopicBodies } from "./client.ts";
-import { clientInside } from "./client-inside.ts";
+import { errorOf, segment } from "./call.ts";
+import { withCheckedOptions } from "./check-options.ts";
+import type {
+  CallOptions,
+  Changes,
+  Client,
+  EnqueueOptions,
+  PutOptions,
+  RepeatableOptions,
+  TopicBodies,
+} from "./client.ts";
+import { readFields, readPath, readRepeatable, runDirectly } from "./direct-calls.ts";
 
 /** The calls that `queue.grantEnqueue(producer)` allows to code inside AWS. */
 export type DirectClient<Topics = TopicBodies> = Pick<
@@ -21,8 +44,6 @@ export type DirectClient<Topics = TopicBodies> = Pick<
   | "cancelByKey"
   | "cancelMany"
 >;
-
-const routes = [...jobRoutes, ...manyJobRoutes, ...keyedJobRoutes];
 
 /**
  * Creates a client for code inside AWS. It calls DynamoDB and SQS directly, with the role of the code, and needs no HTTP API. Its rules
@@ -40,11 +61,68 @@ export function directClient<Topics = TopicBodies>(): DirectClient<Topics> {
   return directOn(ctx, ctx.telemetry.logger, ctx.telemetry.flush);
 }
 
-/** Creates a direct client over a given context. `done` is called after each request. */
+/** Creates a direct client over a given context. `done` is called after each call. */
 export function directOn<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],
   done?: () => void,
 ): DirectClient<Topics> {
-  return clientInside(ctx, log, routes, done);
+  const run = runDirectly(log, done);
+  const filed = ({ outcome, home }: Enqueued) => ({ ...jobJson(ctx, home), outcome });
+  const enqueued = (result: Enqueued | MinutehandError) =>
+    result instanceof MinutehandError
+      ? errorOf(problemOf(result))
+      : { ...summaryOf(ctx, result.home), outcome: result.outcome };
+  const cancelled = (result: Head | MinutehandError) =>
+    result instanceof MinutehandError ? errorOf(problemOf(result)) : summaryOf(ctx, result);
+
+  const calls = {
+    enqueue: (topic: string, body: unknown, given: Partial<EnqueueOptions> = {}) => {
+      const { idempotencyKey, signal, ...options } = given;
+      return run(signal, async () => {
+        const call = { method: "POST", path: "/jobs", idempotencyKey };
+        const { fields, sent } = readRepeatable(newJob, { topic, body, ...options }, call);
+        return filed(await enqueueJob(ctx, fields, sent));
+      });
+    },
+    enqueueMany: (jobs: readonly object[], { idempotencyKey, signal }: RepeatableOptions = {}) =>
+      run(signal, async () => {
+        const call = { method: "POST", path: "/jobs/batch", idempotencyKey };
+        const { fields, sent } = readRepeatable(newJobs, { jobs }, call);
+        return (await enqueueJobs({ ctx, log }, fields.jobs, sent)).map(enqueued);
+      }),
+    put: (topic: string, key: string, given: Partial<PutOptions> = {}) => {
+      const { idempotencyKey, signal, ...job } = given;
+      return run(signal, async () => {
+        const keyed = readPath(keyPath, { topic, key });
+        const path = `/topics/${segment(topic)}/jobs/${segment(key)}`;
+        const { fields, sent } = readRepeatable(keyedJob, job, { method: "PUT", path, idempotencyKey });
+        return filed(await putJob(ctx, keyed, fields, sent));
+      });
+    },
+    get: (id: string, { signal }: CallOptions = {}) => run(signal, async () => getJob(ctx, idOf(id))),
+    getByKey: (topic: string, key: string, { signal }: CallOptions = {}) =>
+      run(signal, async () => getJobByKey(ctx, readPath(keyPath, { topic, key }))),
+    reschedule: (id: string, { idempotencyKey, signal, ...change }: Changes) =>
+      run(signal, async () => {
+        const call = { method: "PATCH", path: `/jobs/${idOf(id)}`, idempotencyKey };
+        const { fields, sent } = readRepeatable(changes, change, call);
+        return rescheduleJob(ctx, id, fields, sent);
+      }),
+    cancel: (id: string, { signal }: CallOptions = {}) => run(signal, async () => cancelJob(ctx, idOf(id))),
+    cancelByKey: (topic: string, key: string, { signal }: CallOptions = {}) =>
+      run(signal, async () => cancelJobByKey(ctx, readPath(keyPath, { topic, key }))),
+    cancelMany: (ids: readonly string[], { signal }: CallOptions = {}) =>
+      run(signal, async () => {
+        const results = await cancelJobs({ ctx, log }, readFields(jobIds, { ids }).ids);
+        log.info("a decision", { call: "cancelMany" });
+        return results.map(cancelled);
+      }),
+  };
+  // The caller has declared the type of the bodies.
+  return withCheckedOptions(calls as unknown as DirectClient<Topics>);
+}
+
+function idOf(id: string): string {
+  return readPath(jobPath, { id }).id;
 }

@@ -1,18 +1,25 @@
 import { createContext } from "../environment/context.ts";
+import { buryJob, extendLease, finishJob, receiveJobs, retryJob } from "../http/calls/pulled.ts";
+import { burying, extending, finishing, receiving, retrying, topicPath } from "../http/requests.ts";
 import type { Service } from "../http/route.ts";
-import { pulledRoutes } from "../http/routes/pulled.ts";
-import { receiveRoute } from "../http/routes/receive.ts";
+import { TIMERS } from "../http/timers.ts";
 import type { Context } from "../protocol/ports.ts";
-import type { Client, TopicBodies } from "./client.ts";
-import { clientInside } from "./client-inside.ts";
+import { withCheckedOptions } from "./check-options.ts";
+import type {
+  BuryOptions,
+  CallOptions,
+  Client,
+  ReceiveOptions,
+  RetryOptions,
+  TopicBodies,
+} from "./client.ts";
+import { readFields, readPath, runDirectly } from "./direct-calls.ts";
 
 /** The calls that `queue.grantPull(topic, worker)` allows to code inside AWS, for the jobs of that topic. */
 export type DirectWorker<Topics = TopicBodies> = Pick<
   Client<Topics>,
   "receive" | "finish" | "extend" | "retry" | "bury"
 >;
-
-const routes = [receiveRoute, ...pulledRoutes];
 
 /**
  * Creates a worker for code inside AWS. It receives the jobs of pull topics from SQS and claims them in DynamoDB, with the role of the
@@ -38,11 +45,29 @@ export function directWorker<Topics = TopicBodies>(): DirectWorker<Topics> {
   return directWorkerOn(ctx, ctx.telemetry.logger, ctx.telemetry.flush);
 }
 
-/** Creates a direct worker over a given context. `done` is called after each request. */
+/** Creates a direct worker over a given context. `done` is called after each call. */
 export function directWorkerOn<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],
   done?: () => void,
 ): DirectWorker<Topics> {
-  return clientInside(ctx, log, routes, done);
+  const run = runDirectly(log, done);
+  const calls = {
+    receive: (topic: string, { signal, ...options }: ReceiveOptions = {}) =>
+      run(signal, () => receiveJobs(ctx, topicOf(topic), readFields(receiving, options), TIMERS, signal)),
+    finish: (topic: string, receipt: string, { signal }: CallOptions = {}) =>
+      run(signal, () => finishJob(ctx, topicOf(topic), readFields(finishing, { receipt }))),
+    extend: (topic: string, receipt: string, seconds: number, { signal }: CallOptions = {}) =>
+      run(signal, () => extendLease(ctx, topicOf(topic), readFields(extending, { receipt, seconds }))),
+    retry: (topic: string, receipt: string, { signal, ...options }: RetryOptions = {}) =>
+      run(signal, () => retryJob(ctx, topicOf(topic), readFields(retrying, { receipt, ...options }))),
+    bury: (topic: string, receipt: string, { signal, ...options }: BuryOptions = {}) =>
+      run(signal, () => buryJob(ctx, topicOf(topic), readFields(burying, { receipt, ...options }))),
+  };
+  // The caller has declared the type of the bodies.
+  return withCheckedOptions(calls as unknown as DirectWorker<Topics>);
+}
+
+function topicOf(topic: string): string {
+  return readPath(topicPath, { topic }).topic;
 }

@@ -5,7 +5,7 @@
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-export const HOUR = 60 * MINUTE;
+const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 function mustHold(holds: boolean, rule: string): void {

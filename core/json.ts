@@ -102,8 +102,8 @@ function canonical(token: string): string {
   return `${sign}${significant}e${scale - fraction.length + digits.length - significant.length}`;
 }
 
-/** Throws for text that is nested too deep: writing such a value as text again would overflow the stack. */
-function checkDepth(text: string): void {
+/** Throws `bad-request` for JSON text that is nested too deep: writing such a value as text again would overflow the stack. */
+export function checkDepth(text: string): void {
   let depth = 0;
   let inString = false;
   for (let i = 0; i < text.length; i++) {

@@ -1,7 +1,7 @@
 import { PatternRouter } from "hono/router/pattern-router";
-import { MinutehandError, messageOf } from "../core/errors.ts";
 import type { Logs } from "../core/log-groups.ts";
 import type { Problem } from "./answers.ts";
+import { logFailure } from "./log-failure.ts";
 import { problem, problemOf } from "./problem.ts";
 import { readCall } from "./read-call.ts";
 import type { Decision, HttpAnswer, HttpRequest, Route, Service } from "./route.ts";
@@ -17,12 +17,8 @@ export type Bindings = { caller?: string | undefined; logs?: Logs | undefined };
 /** Answers a request. Every answer that is not a success is problem details (RFC 9457). */
 export type App = (request: HttpRequest, bindings?: Bindings) => Promise<HttpAnswer>;
 
-/** Creates the HTTP API of these routes. `toProblem`: makes the problem details of anything that was thrown. */
-export function createApp(
-  service: Service,
-  routes: readonly Route[],
-  toProblem: (thrown: unknown) => Problem = problemOf,
-): App {
+/** Creates the HTTP API of these routes. */
+export function createApp(service: Service, routes: readonly Route[]): App {
   const byPath = [...Map.groupBy(routes, ({ path }) => path)];
   // Register literal paths first. Otherwise `/jobs/{id}` would take `/jobs/batch`.
   byPath.sort(([a], [b]) => parametersOf(a) - parametersOf(b));
@@ -48,11 +44,8 @@ export function createApp(
     return jsonAnswer(answer.status, answer.body, "application/json", answer.headers);
   };
   const refuse = (thrown: unknown): HttpAnswer => {
-    if (!(thrown instanceof MinutehandError)) service.log.error("a request failed", bare(thrown as Error));
-    else if (thrown.code === "unavailable") {
-      service.log.warn("a request was not served", { error: messageOf(thrown) });
-    }
-    return problemAnswer(toProblem(thrown));
+    logFailure(service.log, thrown);
+    return problemAnswer(problemOf(thrown));
   };
   return async (request, bindings = {}) => {
     const answer = await serve(request, bindings).catch(refuse);
@@ -84,14 +77,6 @@ function decisionOf(
     ...(name !== undefined && { schedule: name }),
     ...(caller !== undefined && { caller }),
   };
-}
-
-/**
- * Copies the fields of an error that may be logged. The logger writes every field. An error of AWS contains the item that
- * failed a condition, with the job's body and the token of its claim.
- */
-function bare({ name, message, stack }: Error): Error {
-  return Object.assign(new Error(message), { name, stack });
 }
 
 function parametersOf(path: string): number {

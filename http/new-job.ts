@@ -6,11 +6,12 @@ import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import type { CallMark } from "../core/once.ts";
 import { type TopicPolicy, webhookPolicy } from "../core/policy.ts";
-import type { Enqueued, NewJob } from "../protocol/new-job.ts";
+import type { Reschedule } from "../protocol/change/reschedule.ts";
+import type { NewJob } from "../protocol/new-job.ts";
 import { policyOf, untrackedRefusal } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import { iso } from "./instants.ts";
-import type { NewJobFields } from "./requests.ts";
+import type { ChangeFields, NewJobFields } from "./requests.ts";
 
 /**
  * Makes the job that validated fields ask for. Throws `too-large` for its body and `bad-request` for its time. The job has a
@@ -53,7 +54,7 @@ function callbackError(
 /** When a job is due, in ms since the epoch; `undefined` without `delay` and `dueAt`. Throws `bad-request` for more than 10 years ahead. */
 export function requestedDueAt(
   now: number,
-  { delay, dueAt }: { delay: number | undefined; dueAt: number | undefined },
+  { delay, dueAt }: { delay?: number | undefined; dueAt?: number | undefined },
 ): number | undefined {
   // rule: due-after-the-whole-delay
   const time = delay === undefined ? dueAt : now + delay;
@@ -69,6 +70,7 @@ export function hashOf(...parts: readonly string[]): string {
   return createHash("sha256").update(parts.join("\n")).digest("base64url");
 }
 
+/** A call as it was sent. `text`: its body. */
 export type Sent = { method: string; path: string; headers: { "idempotency-key"?: string }; text: string };
 
 /** Makes the filing of a job idempotent if the request has an `Idempotency-Key`. */
@@ -88,7 +90,12 @@ export function callMarkOf({ method, path, headers, text }: Sent): { call?: Call
   return { call: { key: short(hashOf(token)), request: short(hashOf(method, path, text)) } };
 }
 
-/** The status of an enqueue: 201 for a new job and for each repeat (`replayed`); 200 if the key had a live job. */
-export function statusOf({ outcome }: Enqueued): 200 | 201 {
-  return outcome === "created" || outcome === "replayed" ? 201 : 200;
+/** Makes the change that validated fields ask for. Throws `too-large` for its body and `bad-request` for its time. */
+export function changeOf(ctx: Context, { delay, dueAt, body }: ChangeFields, sent: Sent): Reschedule {
+  const time = requestedDueAt(ctx.clock(), { delay, dueAt });
+  return {
+    ...(time === undefined ? {} : { dueAt: time }),
+    ...(body === undefined ? {} : { body: bodyText(body) }),
+    ...callMarkOf(sent),
+  };
 }

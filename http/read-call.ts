@@ -62,22 +62,25 @@ function headersOf({ headers }: HttpRequest): Record<string, string> {
 }
 
 /** Removes white space at both ends. A regular expression would take quadratic time for a value with much white space inside. */
-function trimmed(value: string): string {
+export function trimmed(value: string): string {
   const start = value.search(/[^\t\n\r ]/);
   let end = value.length;
   while (end > start && "\t\n\r ".includes(value.charAt(end - 1))) end -= 1;
   return start === -1 ? "" : value.slice(start, end);
 }
 
+/** Throws `too-large` if a request has too many bytes. */
+export function checkBytes(bytes: number): void {
+  if (bytes <= BATCH_BYTES) return;
+  throw new MinutehandError(
+    "too-large",
+    `a request must have at most ${BATCH_BYTES} bytes (3 MiB), got ${bytes}`,
+  );
+}
+
 /** The text of a body, without a byte order mark. */
 function textOf(body: string | Uint8Array = ""): string {
-  const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
-  if (bytes > BATCH_BYTES) {
-    throw new MinutehandError(
-      "too-large",
-      `a request must have at most ${BATCH_BYTES} bytes (3 MiB), got ${bytes}`,
-    );
-  }
+  checkBytes(typeof body === "string" ? Buffer.byteLength(body) : body.byteLength);
   if (typeof body === "string") return body.toWellFormed().replace(/^\ufeff/, "");
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(body);

@@ -5,6 +5,7 @@ import {
   duration,
   expression,
   flexibleWindow,
+  idempotencyKey,
   jobId,
   key,
   longDuration,
@@ -16,6 +17,13 @@ import {
 import { bound, instant } from "./instants.ts";
 import { filters, requestedOptions } from "./job-options.ts";
 import { described, request } from "./named.ts";
+
+/** The parameters in the paths of calls. */
+export const jobPath = z.strictObject({ id: jobId });
+export const topicPath = z.strictObject({ topic });
+export const keyPath = z.strictObject({ topic, key });
+
+export const idempotent = z.object({ "idempotency-key": z.exactOptional(idempotencyKey) });
 
 const time = { delay: z.exactOptional(duration), dueAt: z.exactOptional(instant) };
 
@@ -33,6 +41,8 @@ const fields = { body, ...time, ...requestedOptions };
 
 /** The body of `PUT` by key. The path has the topic and the key. */
 export const keyedJob = request("KeyedJob", z.strictObject(fields).check(...exactlyOneTime));
+
+export type KeyedJobFields = z.output<typeof keyedJob>;
 
 export const newJob = request(
   "NewJob",
@@ -101,6 +111,8 @@ export const changes = request(
     z.meta({ minProperties: 1, not: { required: ["delay", "dueAt"] } }),
   ),
 );
+
+export type ChangeFields = z.output<typeof changes>;
 
 export const jobIds = request(
   "JobIds",

@@ -1,5 +1,4 @@
 import type { Client, Duration, Instant, Job } from "../client/client.ts";
-import { clientInside } from "../client/client-inside.ts";
 import { receiverSecret } from "../consumer/webhook/receiver-secret.ts";
 import { parseEvent, rulesFor } from "../core/event-rules.ts";
 import { type Home, minuteOf } from "../core/items.ts";
@@ -15,6 +14,7 @@ import { fileOccurrence } from "../protocol/file/recurring.ts";
 import { tick } from "../protocol/hand-over/tick.ts";
 import type { Context } from "../protocol/ports.ts";
 import { checkOptions } from "./check-options.ts";
+import { clientInside } from "./client-inside.ts";
 import { deliverer, type Run, throwTrouble } from "./deliver.ts";
 import { memoryPool } from "./memory-pool.ts";
 import { memoryQueues } from "./memory-queues.ts";

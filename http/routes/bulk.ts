@@ -9,9 +9,8 @@ import { iso } from "../instants.ts";
 import { callMarkOf, requestedDueAt } from "../new-job.ts";
 import { problemOf } from "../problem.ts";
 import { bulkRangeOf } from "../range.ts";
-import { type BulkFields, bulk } from "../requests.ts";
+import { type BulkFields, bulk, idempotent } from "../requests.ts";
 import { route } from "../route.ts";
-import { idempotent } from "./jobs.ts";
 
 export const bulkRoute = route({
   method: "POST",

@@ -5,16 +5,14 @@ import { requireTracked } from "../../protocol/policy.ts";
 import { deadPage } from "../../protocol/read/dead-jobs.ts";
 import { jobPage, redriven } from "../answers.ts";
 import { decodeDeadCursor, encodeDeadCursor, tie, untie } from "../cursors.ts";
-import { digits, topic } from "../fields.ts";
+import { digits } from "../fields.ts";
 import { summaryOf } from "../job-json.ts";
 import { filters } from "../job-options.ts";
 import { logUrlOf } from "../log-url.ts";
 import { callMarkOf } from "../new-job.ts";
-import { redriving } from "../requests.ts";
+import { idempotent, redriving, topicPath } from "../requests.ts";
 import { route } from "../route.ts";
-import { idempotent } from "./jobs.ts";
 
-const params = z.strictObject({ topic });
 const REDRIVEN_AT_ONCE = 100;
 
 export const deadRoutes = [
@@ -24,7 +22,7 @@ export const deadRoutes = [
     operationId: "listDead",
     summary:
       "Lists a topic's dead jobs with their last errors, the oldest death first. A page can have fewer jobs than `limit`, or none. The list has ended when the answer has no `cursor`.",
-    params,
+    params: topicPath,
     query: z.strictObject({
       ...filters,
       limit: z._default(digits(1, LIST_JOBS), PAGE_JOBS),
@@ -49,7 +47,7 @@ export const deadRoutes = [
     isDecision: true,
     summary:
       "Runs dead jobs again: those in `ids`, or else the `max` oldest ones (100 by default). Idempotent with an Idempotency-Key: a repeat selects the same jobs, redrives no job twice, and also counts the jobs that an earlier try has redriven.",
-    params,
+    params: topicPath,
     headers: idempotent,
     body: redriving,
     answers: { 200: redriven },

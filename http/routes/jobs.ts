@@ -1,21 +1,8 @@
-import * as z from "zod/mini";
-import { bodyText } from "../../core/body-text.ts";
-import { cancel } from "../../protocol/change/cancel.ts";
-import { reschedule } from "../../protocol/change/reschedule.ts";
-import { enqueue } from "../../protocol/file/enqueue.ts";
-import { readJob } from "../../protocol/store/read-job.ts";
 import { job } from "../answers.ts";
-import { idempotencyKey, jobId } from "../fields.ts";
+import { cancelJob, enqueueJob, getJob, rescheduleJob } from "../calls/jobs.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";
-import { jobJson } from "../job-json.ts";
-import { logUrlOf } from "../log-url.ts";
-import { callMarkOf, newJobOf, onceOf, requestedDueAt } from "../new-job.ts";
-import { changes, newJob } from "../requests.ts";
+import { changes, idempotent, jobPath, newJob } from "../requests.ts";
 import { route } from "../route.ts";
-
-export const idempotent = z.object({ "idempotency-key": z.exactOptional(idempotencyKey) });
-
-const params = z.strictObject({ id: jobId });
 
 export const jobRoutes = [
   route({
@@ -36,8 +23,8 @@ export const jobRoutes = [
       "job-running",
       "idempotency-mismatch",
     ],
-    async handle({ ctx, body, ...call }) {
-      return filed(ctx, await enqueue(ctx, { ...newJobOf(ctx, body), ...onceOf(call) }));
+    async handle({ ctx, body, ...sent }) {
+      return filed(ctx, await enqueueJob(ctx, body, sent));
     },
   }),
   route({
@@ -45,12 +32,11 @@ export const jobRoutes = [
     path: "/jobs/{id}",
     operationId: "getJob",
     summary: "Reads a job.",
-    params,
+    params: jobPath,
     answers: { 200: job },
     problems: ["job-not-found"],
     async handle({ ctx, logs, params }) {
-      const home = await readJob(ctx, params.id);
-      return { status: 200, body: { ...jobJson(ctx, home), ...logUrlOf(logs, home) } };
+      return { status: 200, body: await getJob(ctx, params.id, logs) };
     },
   }),
   route({
@@ -59,19 +45,13 @@ export const jobRoutes = [
     operationId: "reschedule",
     summary:
       "Changes the due time of a waiting job, its body, or both. The job gets all of its attempts again. Idempotent with an Idempotency-Key: a repeat changes nothing and answers the job as it stands.",
-    params,
+    params: jobPath,
     headers: idempotent,
     body: changes,
     answers: { 200: job },
     problems: ["untracked-topic", "job-not-found", "job-running", "job-finished", "idempotency-mismatch"],
-    async handle({ ctx, params, body: { delay, dueAt, body }, ...sent }) {
-      const time = requestedDueAt(ctx.clock(), { delay, dueAt });
-      const change = {
-        ...(time === undefined ? {} : { dueAt: time }),
-        ...(body === undefined ? {} : { body: bodyText(body) }),
-        ...callMarkOf(sent),
-      };
-      return { status: 200, body: jobJson(ctx, await reschedule(ctx, params.id, change)) };
+    async handle({ ctx, params, body, ...sent }) {
+      return { status: 200, body: await rescheduleJob(ctx, params.id, body, sent) };
     },
   }),
   route({
@@ -80,11 +60,11 @@ export const jobRoutes = [
     operationId: "cancel",
     summary:
       "Cancels a job. Idempotent: cancelling a cancelled job answers 200. A cancel comes too late when a consumer has claimed the job (409 `job-running`).",
-    params,
+    params: jobPath,
     answers: { 200: job },
     problems: ["untracked-topic", "job-not-found", "job-running", "job-finished"],
     async handle({ ctx, params }) {
-      return { status: 200, body: jobJson(ctx, await cancel(ctx, params.id)) };
+      return { status: 200, body: await cancelJob(ctx, params.id) };
     },
   }),
 ];

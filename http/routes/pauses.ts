@@ -1,16 +1,14 @@
-import * as z from "zod/mini";
 import { pauseTopic } from "../../protocol/change/pause.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
 import { requireTopic, requireTracked } from "../../protocol/policy.ts";
 import { paused, resumed } from "../answers.ts";
-import { topic } from "../fields.ts";
 import { iso } from "../instants.ts";
-import { pausing, resuming } from "../requests.ts";
+import { pausing, resuming, topicPath } from "../requests.ts";
 import { route } from "../route.ts";
 
 const shared = {
   method: "POST",
-  params: z.strictObject({ topic }),
+  params: topicPath,
   bodyOptional: true,
 } as const;
 

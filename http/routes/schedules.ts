@@ -16,10 +16,9 @@ import { decodeScheduleCursor, encodeScheduleCursor, tie, untie } from "../curso
 import { digits, scheduleName } from "../fields.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";
 import { hashOf, newJobOf } from "../new-job.ts";
-import { type NewScheduleFields, newSchedule, pausing, running } from "../requests.ts";
+import { idempotent, type NewScheduleFields, newSchedule, pausing, running } from "../requests.ts";
 import { type Answer, route } from "../route.ts";
 import { scheduleJsonOf, scheduleSummaryOf } from "../schedule-json.ts";
-import { idempotent } from "./jobs.ts";
 
 /** The largest page of EventBridge Scheduler's ListSchedules. */
 const PAGE = 100;

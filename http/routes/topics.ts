@@ -1,10 +1,9 @@
-import * as z from "zod/mini";
 import { type TopicPolicy, webhookPolicy } from "../../core/policy.ts";
 import { requireTopic } from "../../protocol/policy.ts";
 import { reportTopics, type TopicReport } from "../../protocol/read/topics.ts";
 import { type TopicJson, topicReport, topicReports } from "../answers.ts";
-import { topic } from "../fields.ts";
 import { iso } from "../instants.ts";
+import { topicPath } from "../requests.ts";
 import { route } from "../route.ts";
 
 function topicJson({ topic, policy, queue, dead, sweepLag, pause }: TopicReport): TopicJson {
@@ -55,7 +54,7 @@ export const topicRoutes = [
     operationId: "getTopic",
     summary:
       "Reads one topic with its policy, depths and sweep lag. The depths are approximate: SQS counts them.",
-    params: z.strictObject({ topic }),
+    params: topicPath,
     answers: { 200: topicReport },
     problems: ["unknown-topic"],
     async handle({ ctx, params }) {

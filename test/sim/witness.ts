@@ -6,7 +6,6 @@ import {
   CLOCK_MARGIN,
   DAY,
   HEALTHY_READY,
-  HOUR,
   KNOWN_CALLS,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
@@ -121,6 +120,8 @@ const unknownJob = () => ({
   callIds: new Map<number, string>(),
   restarts: 0,
 });
+
+const HOUR = DAY / 24;
 
 /** The writer (or a sweep in its place), the revision's own sweep, and the consumer of a message of the revision before. */
 const SENDS_A_REVISION = 3;

@@ -1,0 +1,86 @@
+import { BATCH_JOBS } from "../../core/constants.ts";
+import { MinutehandError, messageOf } from "../../core/errors.ts";
+import type { Head } from "../../core/items.ts";
+import { toJson } from "../../core/json.ts";
+import { cancelMany } from "../../protocol/change/cancel.ts";
+import { enqueueMany } from "../../protocol/file/enqueue.ts";
+import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
+import { jobId } from "../fields.ts";
+import { hashOf, newJobOf, type Sent } from "../new-job.ts";
+import { validate } from "../read-call.ts";
+import { newJob } from "../requests.ts";
+import type { Service } from "../route.ts";
+
+/** The calls about many jobs. Each entry succeeds or fails on its own, and the results have the order of the entries. */
+
+type Used = Pick<Service, "ctx" | "log">;
+
+/** Files the jobs of a batch. Throws `too-many-jobs`. */
+export async function enqueueJobs(
+  { ctx, log }: Used,
+  jobs: readonly unknown[],
+  { method, path, headers }: Sent,
+): Promise<(Enqueued | MinutehandError)[]> {
+  checkCount("jobs", jobs.length);
+  const token = headers["idempotency-key"];
+  const wanted = jobs.map((fields, i) =>
+    attempt((): NewJob => {
+      const job = newJobOf(ctx, validate(newJob, fields, "the job"));
+      if (token === undefined) return job;
+      // A token with `§` never equals a caller's own key, because such a key is printable ASCII.
+      const hash = hashOf(method, path, toJson(fields));
+      return { ...job, once: { token: `${token}§${i}`, hash, batch: { token: `${token}§batch`, at: i } } };
+    }),
+  );
+  return each(log, wanted, (these) => enqueueMany(ctx, these));
+}
+
+/** Cancels jobs by their ids. Throws `too-many-jobs`. */
+export async function cancelJobs(
+  { ctx, log }: Used,
+  ids: readonly unknown[],
+): Promise<(Head | MinutehandError)[]> {
+  checkCount("ids", ids.length);
+  const wanted = ids.map((id) => attempt(() => validate(jobId, id, "the id")));
+  return each(log, wanted, (these) => cancelMany(ctx, these));
+}
+
+function checkCount(name: string, count: number): void {
+  if (count <= BATCH_JOBS) return;
+  throw new MinutehandError("too-many-jobs", `${name} must have at most ${BATCH_JOBS} entries, got ${count}`);
+}
+
+/** Answers what `work` answers, or the `MinutehandError` that it throws. Throws any other error. */
+function attempt<T>(work: () => T): T | MinutehandError {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof MinutehandError) return error;
+    throw error;
+  }
+}
+
+/** Calls `work` once with all valid entries. Answers a result or an error for each entry, and logs troubles. */
+async function each<T, R>(
+  log: Service["log"],
+  wanted: readonly (T | MinutehandError)[],
+  work: (these: readonly T[]) => Promise<(R | MinutehandError)[]>,
+): Promise<(R | MinutehandError)[]> {
+  const valid = wanted.filter((one): one is T => !(one instanceof MinutehandError));
+  const results = valid.length === 0 ? [] : await work(valid);
+  let next = 0;
+  const all = wanted.map((one) =>
+    one instanceof MinutehandError ? one : (results[next++] as R | MinutehandError),
+  );
+  logTroubles(log, all);
+  return all;
+}
+
+/** Logs each different error once, because in an outage all entries have the same error. */
+function logTroubles(log: Service["log"], results: readonly unknown[]): void {
+  const troubles = results.filter(
+    (result) => result instanceof MinutehandError && result.code === "unavailable",
+  );
+  for (const error of new Set(troubles.map(messageOf)))
+    log.warn("jobs of a batch were not served", { error });
+}

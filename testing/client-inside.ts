@@ -1,0 +1,36 @@
+import type { Answered } from "../client/call.ts";
+import type { Client, TopicBodies } from "../client/client.ts";
+import { clientOver } from "../client/client-over.ts";
+import { unlessAborted } from "../client/direct-calls.ts";
+import { createApp } from "../http/app.ts";
+import type { HttpAnswer, Route, Service } from "../http/route.ts";
+import { createService } from "../http/service.ts";
+import type { Context } from "../protocol/ports.ts";
+
+/** Creates a client that calls the API's app inside this process, with the given routes only. */
+export function clientInside<Topics = TopicBodies>(
+  ctx: Context,
+  log: Service["log"],
+  routes: readonly Route[],
+): Client<Topics> {
+  const app = createApp(createService(ctx, log), routes);
+  return clientOver({
+    // No request leaves the process, so its URL needs no host.
+    url: "",
+    clock: ctx.clock,
+    transport({ url, signal, ...request }) {
+      const [path = "", query = ""] = url.split("?");
+      const answered = app({ ...request, path, query, signal }).then(answeredOf);
+      return signal ? unlessAborted(answered, signal) : answered;
+    },
+  });
+}
+
+function answeredOf({ status, headers, body }: HttpAnswer): Answered {
+  return {
+    ok: status < 300,
+    status,
+    headers: { get: (name) => headers[name] ?? null },
+    text: async () => body,
+  };
+}
