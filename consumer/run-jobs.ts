@@ -23,6 +23,9 @@ export type RunEnding = Ending & {
 /** Runs one job and answers how the run ended. Never throws. */
 export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<RunEnding>;
 
+/** Starts a job. `held`: its claim, which an untracked job lacks. `lateSince`: as `Claimed.lateSince`. */
+type Start = (work: Work, held?: Held, lateSince?: number) => void;
+
 /**
  * Runs the jobs of an invocation's messages. Holds each job until it is due, claims as many jobs in one call as there are free slots, and
  * settles runs in batches meanwhile. Answers the ids of the messages that SQS must keep.
@@ -78,7 +81,7 @@ export async function runJobs(
   const untrackedEnds = createUntrackedEnds(ctx, work, settler.settle, remove, kept);
   void lastCall.promise.then(untrackedEnds.removeThrough);
 
-  const start = (one: Work, held: Held | undefined): void => {
+  const start: Start = (one, held, lateSince) => {
     const { job, topic, delivery } = one;
     const settle = (record: () => Promise<Settled>): void => {
       const settled = settler.settle(record, () => kept.add(delivery.messageId));
@@ -91,7 +94,7 @@ export async function runJobs(
     }
     begun.add(delivery);
     const startedAt = ctx.clock();
-    ctx.report(startedEvent(ctx, topic, job, startedAt));
+    ctx.report(startedEvent(topic, job, startedAt, lateSince));
     const slot = run(job, topic, abort.signal).then((ending) => {
       running.delete(slot);
       longest = Math.max(longest, ctx.clock() - startedAt);
@@ -119,7 +122,7 @@ export async function runJobs(
     else if (early > 0) await Promise.race([timers.wait(early), lastCall.promise]);
     else {
       const batch = work.splice(0, startable(ctx, work, topic, concurrency - running.size));
-      for (const one of batch) if (one.job.untracked) start(one, undefined);
+      for (const one of batch) if (one.job.untracked) start(one);
       const tracked = batch.filter((one) => !one.job.untracked);
       if (tracked.length > 0) {
         const rest = await claimAndStart(ctx, tracked, { deadline, lastStart }, start, untrackedEnds, kept);
@@ -188,7 +191,7 @@ async function claimAndStart(
   ctx: Context,
   batch: readonly Work[],
   { deadline, lastStart }: { deadline: number; lastStart: number },
-  start: (work: Work, held: Held | undefined) => void,
+  start: Start,
   ends: UntrackedEnds,
   kept: Set<string>,
 ): Promise<Rest | undefined> {
@@ -199,11 +202,12 @@ async function claimAndStart(
   try {
     claims = await claim(ctx, topic, jobs, deadline, {
       by: lastStart,
-      onClaimed({ job, token }) {
+      onClaimed({ job, token, lateSince }) {
         const { id, attempt, key } = job;
         const one = workOf.get(id);
         workOf.delete(id);
-        if (one) start({ ...one, job }, { id, topic, attempt, token, ...(key === undefined ? {} : { key }) });
+        const held = { id, topic, attempt, token, ...(key === undefined ? {} : { key }) };
+        if (one) start({ ...one, job }, held, lateSince);
       },
     });
   } catch (error) {

@@ -3,7 +3,7 @@ import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
 import { type Head, timeOf } from "../../core/items.ts";
 import { beforeTime } from "../../core/position.ts";
-import { knownFollowedAt } from "../gate/known-pauses.ts";
+import { topicNow } from "../gate/known-pauses.ts";
 import type { Context } from "../ports.ts";
 import { deadPage } from "../read/dead-jobs.ts";
 import { type JobPage, listJobs } from "../read/list.ts";
@@ -70,7 +70,7 @@ async function startAfterResume(
   bulk: Bulk,
 ): Promise<Bulk> {
   if (ratePerSecond === undefined) return bulk;
-  return { ...bulk, nextAt: Math.max(bulk.nextAt, await knownFollowedAt(ctx, topic)) };
+  return { ...bulk, nextAt: Math.max(bulk.nextAt, (await topicNow(ctx, topic)).followedAt) };
 }
 
 /** Changes the jobs of a page, and counts them in `part`. Answers the first start for later pages, in ms since the epoch. */

@@ -4,7 +4,7 @@ import { type Chosen, chosenKey, deadKey, type Head, type Home } from "../../cor
 import { type CallMark, withCall } from "../../core/once.ts";
 import { isUnreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
-import { knownFollowedAt } from "../gate/known-pauses.ts";
+import { topicNow } from "../gate/known-pauses.ts";
 import type { Context } from "../ports.ts";
 import { deadJobs } from "../read/dead-jobs.ts";
 import { readHeads, readReadableHomes } from "../store/read-job.ts";
@@ -52,7 +52,7 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
   const before = new Set(call ? homes.filter((home) => isKnownCall(home, call)) : []);
   const chosen = homes.filter((home) => before.has(home) || home.state === "dead");
   // Until consumers have followed a resume, jobs with starts of a rate would pile up in SQS and then all run at once.
-  const first = request.ratePerSecond === undefined ? 0 : await knownFollowedAt(ctx, topic);
+  const first = request.ratePerSecond === undefined ? 0 : (await topicNow(ctx, topic)).followedAt;
   const start = Math.max(ctx.clock() + request.delay, first);
   const { starts } = startsAtRate(ctx, topic, request.ratePerSecond, { first: start, count: chosen.length });
   const redriven = await inParallel(

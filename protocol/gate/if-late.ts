@@ -3,11 +3,11 @@ import type { Head, Home } from "../../core/items.ts";
 import { heldUntilOf, isPastExpiry, type MessageJob } from "../../core/message.ts";
 import { changeOf } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
-import { endAt, policyOf } from "../policy.ts";
+import { endAt } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { releaseKey } from "../store/keys.ts";
 import { changeApart } from "../store/write-apart.ts";
-import { lateSince } from "./known-pauses.ts";
+import { lateSince, type TopicNow } from "./known-pauses.ts";
 
 /** A job that is ended instead of run, because its message came too late. `state`: how it ends. */
 export type TooLate = { job: MessageJob; state: "expired" | "cancelled"; why: string };
@@ -20,16 +20,11 @@ export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[]
 }
 
 /** Selects the jobs that are later than their topic's `ifLate` allows, counted from `lateSince`. `now`: ms since the epoch. */
-export function findTooLate(
-  ctx: Context,
-  topic: string,
-  jobs: readonly MessageJob[],
-  now: number,
-): TooLate[] {
-  const { ifLate } = policyOf(ctx, topic);
+export function findTooLate(topicNow: TopicNow, jobs: readonly MessageJob[], now: number): TooLate[] {
+  const { ifLate } = topicNow.policy;
   if (!ifLate) return [];
   return jobs.flatMap((job) => {
-    const late = now - lateSince(ctx, topic, job);
+    const late = now - lateSince(topicNow, job);
     if (late <= ifLate.after * 1000) return [];
     const why = `it would have started ${late / 1000} s late, and its topic allows ${ifLate.after} s`;
     return { job, state: ifLate.do === "skip" ? "cancelled" : "expired", why };

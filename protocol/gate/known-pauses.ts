@@ -1,11 +1,12 @@
-import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
+import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
 import { asError } from "../../core/errors.ts";
 import { type Limited, limitedKey, type Pause, pauseKey } from "../../core/items.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
+import type { TopicPolicy } from "../../core/policy.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { isLimited, policyOf } from "../policy.ts";
-import type { Context, Pool } from "../ports.ts";
+import type { Context, Deadline, Pool } from "../ports.ts";
 import { type Read, readOf } from "../store/read-apart.ts";
 import { createSilences } from "../store/silence.ts";
 
@@ -33,39 +34,111 @@ export const HOLDS_ALL = Number.POSITIVE_INFINITY;
 /** The bound of a pause that holds no job. */
 const HOLDS_NONE = Number.NEGATIVE_INFINITY;
 
+/** What the hand-over and consumers must know of a topic: its settings, and its pause as it was read at most `PAUSE_KNOWN_FOR` ago. */
+export type TopicNow = {
+  readonly topic: string;
+  readonly policy: TopicPolicy;
+  /**
+   * The pause holds the jobs that start before this time: ms since the epoch. It is `HOLDS_ALL` in a pause, and the end of the pause in a
+   * resume at a rate.
+   */
+  readonly pauseBound: number;
+  readonly isResuming: boolean;
+  /** When consumers have followed the topic's last resume, in ms since the epoch. Before that a limit gives no start. */
+  readonly followedAt: number;
+};
+
+/** Whether nothing can hold a job of this topic: no pause, no resume, no limit and no window. */
+export function isPlain({ policy, pauseBound, isResuming }: TopicNow): boolean {
+  const { maxPerSecond, window } = policy;
+  return pauseBound === HOLDS_NONE && !isResuming && maxPerSecond === undefined && window === undefined;
+}
+
+export function isPaused({ pauseBound }: TopicNow): boolean {
+  return pauseBound === HOLDS_ALL;
+}
+
+/** What is known of several topics. `readBy`: from then on (ms since the epoch) it was read too long ago to hand jobs over. */
+export type TopicsNow = {
+  readonly known: ReadonlyMap<string, TopicNow>;
+  /** Topics whose pauses cannot be read, each with the error. They may be paused, so none of their jobs may be handed over. */
+  readonly unknown: ReadonlyMap<string, unknown>;
+  readonly readBy: Deadline;
+};
+
 /**
- * Answers for each of these topics a time (ms since the epoch): its pause holds the jobs that start before it. This is `HOLDS_ALL` in a
- * pause, and the end of the pause in a resume at a rate. A pause that was read at most `PAUSE_KNOWN_FOR` ago is not read again.
+ * Answers what is known of these topics. If the pauses cannot be read together, each is read by itself. A pause that gives no answer is not
+ * read for a minute, unless no other one does. Only for callers that have just got an answer from the pool: a pause that is read alone is
+ * taken for the trouble.
  */
-export async function pauseBounds(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
+export async function topicsNow(ctx: Context, topics: readonly string[]): Promise<TopicsNow> {
+  const readBy = ctx.clock() + WRITER_DEADLINE;
+  const unique = [...new Set(topics)];
+  const unknown = new Map<string, unknown>();
+  for (const topic of unique) {
+    const silence = silences.of(ctx, topic);
+    if (silence) unknown.set(topic, silence.error);
+  }
+  const asked = unique.filter((topic) => !unknown.has(topic));
+  try {
+    await refreshStale(ctx, asked);
+  } catch {
+    for (const [topic, error] of await refreshApart(ctx, asked)) unknown.set(topic, error);
+  }
+  const known = unique.flatMap((topic) => (unknown.has(topic) ? [] : lastKnown(ctx, topic)));
+  return { known: new Map(known.map((now) => [now.topic, now])), unknown, readBy };
+}
+
+/** Answers what is known of a topic. @throws if its pause cannot be read */
+export async function topicNow(ctx: Context, topic: string): Promise<TopicNow> {
+  await refreshStale(ctx, [topic]);
+  return lastKnown(ctx, topic);
+}
+
+/** Answers as `topicNow`, but reads the pause now in any case. */
+export async function topicJustNow(ctx: Context, topic: string): Promise<TopicNow> {
+  await refreshPauses(ctx, [topic]);
+  return lastKnown(ctx, topic);
+}
+
+function lastKnown(ctx: Context, topic: string): TopicNow {
+  const pause = known.get(ctx.pool)?.get(topic)?.pause;
+  const readable = pause && layoutTrouble(pause) === undefined ? pause : undefined;
+  return {
+    topic,
+    policy: policyOf(ctx, topic),
+    pauseBound: boundOf(pause),
+    isResuming: readable?.state === "resuming" && !isPauseOver(readable),
+    followedAt: readable?.followedAt ?? HOLDS_NONE,
+  };
+}
+
+/** Reads the pauses of these topics that were not read within `PAUSE_KNOWN_FOR`. */
+async function refreshStale(ctx: Context, topics: readonly string[]): Promise<void> {
   const cache = known.get(ctx.pool);
   const isFresh = (topic: string): boolean => {
     const readAt = cache?.get(topic)?.readAt;
     return readAt !== undefined && ctx.clock() - readAt < PAUSE_KNOWN_FOR;
   };
-  const unique = [...new Set(topics)];
-  const stale = unique.filter((topic) => !isFresh(topic));
+  const stale = topics.filter((topic) => !isFresh(topic));
   const [only] = stale;
   // A read of several topics is not shared: it fails if any one of them cannot be read.
   if (stale.length === 1 && only !== undefined) await refreshTogether(ctx, only);
   else await refreshPauses(ctx, stale);
-  return new Map(unique.map((topic) => [topic, boundOf(known.get(ctx.pool)?.get(topic)?.pause)]));
 }
 
-/** Answers the time before which one topic's pause holds jobs, as `pauseBounds`. */
-export async function pauseBound(ctx: Context, topic: string): Promise<number> {
-  return (await pauseBounds(ctx, [topic])).get(topic) ?? HOLDS_NONE;
-}
-
-/** Answers as `pauseBounds`, but reads the pauses now in any case. */
-export async function pauseBoundsNow(ctx: Context, topics: readonly string[]): Promise<Map<string, number>> {
-  await refreshPauses(ctx, topics);
-  return pauseBounds(ctx, topics);
-}
-
-/** Says whether a pause holds all jobs of a topic, as it was read at most `PAUSE_KNOWN_FOR` ago. */
-export async function isPaused(ctx: Context, topic: string): Promise<boolean> {
-  return (await pauseBound(ctx, topic)) === HOLDS_ALL;
+/** Reads each of these pauses by itself. Answers the errors of those that cannot be read, by topic, and notes the silent ones. */
+async function refreshApart(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
+  const begun = ctx.clock();
+  const errors = new Map<string, unknown>();
+  await Promise.all(
+    topics.map((topic) => refreshStale(ctx, [topic]).catch((error: unknown) => errors.set(topic, error))),
+  );
+  // If none of several pauses can be read, the whole pool is in trouble, and may answer again at any moment.
+  const isOneSilent = topics.length === 1 || errors.size < topics.length;
+  if (isOneSilent && ctx.clock() - begun >= NO_ANSWER_AFTER)
+    for (const [topic, error] of errors) silences.note(ctx, topic, error);
+  return errors;
 }
 
 /**
@@ -102,12 +175,6 @@ async function refreshPauses(ctx: Context, topics: readonly string[]): Promise<v
     cache.set(topic, { pause: pauses[i], limited: limits.get(topic), readAt });
 }
 
-/** Answers a topic's pause as it was read last, unless a newer version wrote it. */
-function knownPause(ctx: Context, topic: string): Pause | undefined {
-  const pause = known.get(ctx.pool)?.get(topic)?.pause;
-  return pause && layoutTrouble(pause) === undefined ? pause : undefined;
-}
-
 function boundOf(pause: Pause | undefined): number {
   // Only a newer version knows what this pause says. So the pause holds all jobs: a wrong hold can be undone, a wrong run cannot.
   if (pause && layoutTrouble(pause) !== undefined) return HOLDS_ALL;
@@ -116,42 +183,9 @@ function boundOf(pause: Pause | undefined): number {
   return pause?.rate === undefined ? HOLDS_NONE : pause.changedAt;
 }
 
-/**
- * Answers which of these topics' pauses cannot be read, each with the error. Such a topic may be paused, so none of its jobs may be
- * handed over. If the pauses cannot be read together, each is read by itself. A pause that gives no answer is not read for a minute, unless
- * no other one does. Only for callers that have just got an answer from the pool: a pause that is read alone is taken for the trouble.
- */
-export async function unknownPauses(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
-  const unknown = new Map<string, unknown>();
-  for (const topic of topics) {
-    const silence = silences.of(ctx, topic);
-    if (silence) unknown.set(topic, silence.error);
-  }
-  const asked = [...new Set(topics)].filter((topic) => !unknown.has(topic));
-  try {
-    await pauseBounds(ctx, asked);
-    return unknown;
-  } catch {
-    // The separate reads below say which pause cannot be read.
-  }
-  const begun = ctx.clock();
-  const errors = new Map<string, unknown>();
-  await Promise.all(
-    asked.map((topic) => pauseBound(ctx, topic).catch((error: unknown) => errors.set(topic, error))),
-  );
-  // If none of several pauses can be read, the whole pool is in trouble, and may answer again at any moment.
-  const isOneSilent = asked.length === 1 || errors.size < asked.length;
-  const isSilence = isOneSilent && ctx.clock() - begun >= NO_ANSWER_AFTER;
-  for (const [topic, error] of errors) {
-    unknown.set(topic, error);
-    if (isSilence) silences.note(ctx, topic, error);
-  }
-  return unknown;
-}
-
 /** Answers the item `limited` of a topic that has a limit, as it was read at most `PAUSE_KNOWN_FOR` ago. */
 export async function knownLimited(ctx: Context, topic: string): Promise<Limited | undefined> {
-  await pauseBounds(ctx, [topic]);
+  await refreshStale(ctx, [topic]);
   return known.get(ctx.pool)?.get(topic)?.limited;
 }
 
@@ -161,29 +195,15 @@ export async function limitedNow(ctx: Context, topic: string): Promise<Limited |
   return knownLimited(ctx, topic);
 }
 
-/** Says whether a topic is being resumed, as its pause was read at most `PAUSE_KNOWN_FOR` ago. */
-export async function isResuming(ctx: Context, topic: string): Promise<boolean> {
-  await pauseBounds(ctx, [topic]);
-  const pause = knownPause(ctx, topic);
-  return pause?.state === "resuming" && !isPauseOver(pause);
-}
-
-/** Answers when consumers have followed the topic's last resume, in ms since the epoch: before that a limit gives no start. */
-export async function knownFollowedAt(ctx: Context, topic: string): Promise<number> {
-  await pauseBounds(ctx, [topic]);
-  return knownPause(ctx, topic)?.followedAt ?? HOLDS_NONE;
-}
-
 /**
  * Answers since when the job of a message is late, in ms since the epoch: since the last start that the queue gave the job. Two moments
  * are such starts too: when consumers followed the last resume, because the message may have waited in its queue, and when the window
- * opened, because no tick may have come before. Reads nothing: a claim has just read the pause.
+ * opened, because no tick may have come before.
  */
-export function lateSince(ctx: Context, topic: string, job: MessageJob): number {
-  const { window } = policyOf(ctx, topic);
+export function lateSince({ policy, followedAt }: TopicNow, job: MessageJob): number {
   // rule: late-since-the-last-start
-  const since = Math.max(startOf(job), knownPause(ctx, topic)?.followedAt ?? 0);
-  return window === undefined ? since : nextOpening(window, since);
+  const since = Math.max(startOf(job), followedAt);
+  return policy.window === undefined ? since : nextOpening(policy.window, since);
 }
 
 /** Makes the next caller read this topic's pause and item `limited` again. Callers that have read them go on with the last values. */

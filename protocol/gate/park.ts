@@ -9,7 +9,7 @@ import type { Context, Deadline } from "../ports.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { askUnlessSilent } from "../store/silence.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
-import { HOLDS_ALL, pauseBound, pauseBounds, pauseBoundsNow } from "./known-pauses.ts";
+import { isPaused, type TopicNow, topicJustNow, topicNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 
 /** Runs the writes of a topic's notes, by the topic's name. */
@@ -42,14 +42,14 @@ const COUNT_TO = 1000;
 export async function park(ctx: Context, topic: string, homes: readonly Home[]): Promise<Parking> {
   // It counts from before the read: a note must not be written when the pause is long over.
   const by = ctx.clock() + PATIENCE;
-  const bounds = await pauseBounds(ctx, [topic]);
-  const held = homes.filter((home) => isBehindPause(home, bounds));
+  const before = await topicNow(ctx, topic);
+  const held = homes.filter((home) => isBehindPause(home, before));
   if (held.length === 0) return { parked: new Set(), spare: new Map() };
   const own = await askNotes(ctx, topic, () => noteParked(ctx, held, by));
   // A resume may have read the notes before this call wrote its own. A job that had a note before stays parked: a release gives it a new
   // start, from which its lateness counts.
-  const boundsNow = await pauseBoundsNow(ctx, [topic]);
-  const parked = held.filter((home) => !own.has(home) || isBehindPause(home, boundsNow));
+  const after = await topicJustNow(ctx, topic);
+  const parked = held.filter((home) => !own.has(home) || isBehindPause(home, after));
   if (parked.length > 0) ctx.report({ type: "parked", topic, jobs: parked.length });
   const spare = [...own].filter(([home]) => !parked.includes(home));
   return {
@@ -80,10 +80,8 @@ export async function parkForLimit(
  * Says whether a pause holds a job. A resume at a rate does not hold a job whose run crashed: its message only makes the reader settle that
  * run.
  */
-function isBehindPause(home: Home, bounds: ReadonlyMap<string, number>): boolean {
-  const before = bounds.get(home.topic);
-  if (before === undefined || startsAt(home) >= before) return false;
-  return before === HOLDS_ALL || home.state === "scheduled";
+function isBehindPause(home: Home, now: TopicNow): boolean {
+  return startsAt(home) < now.pauseBound && (isPaused(now) || home.state === "scheduled");
 }
 
 /** Writes the notes of jobs for the next release. A note that exists means the same, and stays. Answers the notes that this call wrote. */
@@ -116,10 +114,10 @@ export async function removeNotes(ctx: Context, topic: string, notes: readonly P
 /** Parks jobs that a pause holds and whose messages a consumer has received. Void messages are left out. */
 export async function parkReceived(
   ctx: Context,
-  topic: string,
+  { topic, pauseBound }: TopicNow,
   jobs: readonly MessageJob[],
 ): Promise<Deferred> {
-  const { homes, unread } = await readHomesStartingBefore(ctx, jobs, await pauseBound(ctx, topic));
+  const { homes, unread } = await readHomesStartingBefore(ctx, jobs, pauseBound);
   const { parked, spare } = await park(ctx, topic, homes);
   // These jobs need no note: their messages are with the consumer.
   await removeNotes(ctx, topic, [...spare.values()]);

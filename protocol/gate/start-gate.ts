@@ -8,7 +8,7 @@ import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { bookStarts, type Limit } from "./book-starts.ts";
 import { type GivenStart, moveToStarts, noteStarts, type StartOutcome } from "./given-starts.ts";
-import { knownFollowedAt, knownLimited, limitedNow } from "./known-pauses.ts";
+import { knownLimited, limitedNow, topicNow } from "./known-pauses.ts";
 import { listLimited } from "./limited-topics.ts";
 import { park } from "./park.ts";
 
@@ -240,7 +240,7 @@ async function bookTogether(
   // rule: starts-given-shortly-ahead
   const until = Math.min(now + STARTS_AHEAD, bound ?? Number.POSITIVE_INFINITY);
   // rule: no-start-before-lambda-follows
-  const first = Math.max(await knownFollowedAt(ctx, topic), now);
+  const first = Math.max((await topicNow(ctx, topic)).followedAt, now);
   const wanted = jobs.map((home) => ({ start: Math.max(startsAt(home), first), last: lastStart(home) }));
   const starts = await bookStarts(
     ctx,

@@ -1,7 +1,6 @@
 import { startsAt } from "../../core/home.ts";
 import { type Home, type Key, parkedKey } from "../../core/items.ts";
-import { isResuming, pauseBounds } from "../gate/known-pauses.ts";
-import { limitedTopics } from "../gate/limited-topics.ts";
+import type { TopicsNow } from "../gate/known-pauses.ts";
 import { isStartAhead } from "../gate/start-gate.ts";
 import { isLimited, isNamed } from "../policy.ts";
 import type { Context } from "../ports.ts";
@@ -29,20 +28,16 @@ export async function findParked(
 /**
  * Answers the ids of the jobs that sweeps and audits leave to a release: jobs with a note whose topic is being resumed, or had a limit that a
  * deploy has removed. If a sweep sent them too, they would take two starts, and would seem late: only a release gives them new starts.
+ * @param listed the topics that ever had a limit. `undefined`: they cannot be read, so any of these jobs may have a note
  */
 export async function findLeftToReleases(
   ctx: Context,
   homes: readonly Home[],
+  { known }: TopicsNow,
+  listed: ReadonlySet<string> | undefined,
 ): Promise<{ left: ReadonlySet<string>; unread: Unread }> {
-  const topics = [...new Set(homes.map(({ topic }) => topic))];
-  // One call for all topics: `isResuming` then finds their pauses known.
-  await pauseBounds(ctx, topics);
-  const resumes = await Promise.all(topics.map((topic) => isResuming(ctx, topic)));
-  const resuming = new Set(topics.filter((_, i) => resumes[i]));
-  // If the list of limited topics cannot be read, any of these jobs may have a note.
-  const listed = await limitedTopics(ctx).catch(() => undefined);
   const mayWait = (topic: string): boolean =>
-    resuming.has(topic) || (!isLimited(ctx, topic) && (listed?.has(topic) ?? true));
+    known.get(topic)?.isResuming === true || (!isLimited(ctx, topic) && (listed?.has(topic) ?? true));
   // Releases leave the jobs of a removed topic parked. Sweeps and audits must record these jobs as dead in the end.
   const isLeft = ({ topic, untracked }: Home): boolean => !untracked && isNamed(ctx, topic) && mayWait(topic);
   const asked = homes.filter((home) => home.state === "scheduled" && isLeft(home));

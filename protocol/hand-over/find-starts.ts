@@ -4,7 +4,7 @@ import type { Wanted } from "../../core/limit.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { bookStarts } from "../gate/book-starts.ts";
 import type { GivenStart } from "../gate/given-starts.ts";
-import { isPaused, readPauses } from "../gate/known-pauses.ts";
+import { isPaused, readPauses, topicNow } from "../gate/known-pauses.ts";
 import { limitOf, openingOf } from "../gate/start-gate.ts";
 import { isNamed, policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
@@ -44,7 +44,7 @@ export async function findStartsForNotes(
   isPaced: boolean,
 ): Promise<ReleaseStep> {
   const { topic } = run;
-  if (await isPaused(ctx, topic)) return NOTHING_GIVEN;
+  if (isPaused(await topicNow(ctx, topic))) return NOTHING_GIVEN;
   const { waiting: all, ...others } = await judgeNotes(ctx, run, notes);
   const waiting = await startableNow(ctx, topic, all);
   // If no resume is under way, the turn of a job is the start that it has.

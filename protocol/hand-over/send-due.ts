@@ -3,10 +3,11 @@ import { messageOf } from "../../core/errors.ts";
 import { hasExpired, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { endExpired } from "../gate/if-late.ts";
-import { unknownPauses } from "../gate/known-pauses.ts";
+import { isPlain, type TopicsNow, topicsNow } from "../gate/known-pauses.ts";
+import { limitedTopics } from "../gate/limited-topics.ts";
 import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import { type HandedOver, reportFailures, send } from "../send/send.ts";
+import { type HandedOver, reportFailures, send, uniqueJobs } from "../send/send.ts";
 import type { Backlogs } from "./backlog.ts";
 import { findLeftToReleases, findParked } from "./find-parked.ts";
 
@@ -36,40 +37,70 @@ export async function sendDue(
   due: readonly DueJob[],
   backlogs: Backlogs,
 ): Promise<Map<string, Handed>> {
-  const outcomes = new Map<string, Handed>();
-  // A page may have a job's home and also looks at the job.
-  const homes = [...new Map(due.map(({ home }) => [home.id, home])).values()];
-  const open = (): Home[] => homes.filter(({ id }) => !outcomes.has(id));
-  const noteUnread = ({ id }: Home, error: unknown): void =>
-    void outcomes.set(id, { outcome: "unread", reason: messageOf(error) });
-
-  const unknown = await unknownPauses(
+  const homes = uniqueJobs(due.map(({ home }) => home));
+  if (homes.length === 0) return new Map();
+  const topics = await topicsNow(
     ctx,
     homes.map(({ topic }) => topic),
   );
-  for (const home of homes) if (unknown.has(home.topic)) noteUnread(home, unknown.get(home.topic));
+  // If the list of limited topics cannot be read, any of these topics may have had a limit.
+  const listed = await limitedTopics(ctx).catch(() => undefined);
+  const isPlainHere = ({ topic }: Home): boolean => {
+    const now = topics.known.get(topic);
+    return now !== undefined && isPlain(now) && listed?.has(topic) === false;
+  };
+  const [plain, special] = [homes.filter(isPlainHere), homes.filter((home) => !isPlainHere(home))];
+  const { outcomes, toSend, parked } = await sortSpecial(ctx, special, due, topics, listed);
+  const all = [...plain, ...toSend];
+  await askForBacklogs(all, ctx.clock(), backlogs);
+  const sent = await send(ctx, all, { parked }, topics);
+  const handed = new Map<string, Handed>([...outcomes, ...sent]);
+  reportUnread(ctx, homes, handed);
+  return handed;
+}
 
-  const released = await findLeftToReleases(ctx, open());
-  for (const home of open()) {
-    const error = released.unread.get(home.id);
-    if (error !== undefined) noteUnread(home, error);
-    else if (released.left.has(home.id)) outcomes.set(home.id, { outcome: "left" });
-  }
+/** What a sweep or an audit does with jobs whose topics have, or had, a pause, a limit or a window. `parked`: of those to send, by id. */
+type Sorted = {
+  readonly outcomes: ReadonlyMap<string, Handed>;
+  readonly toSend: readonly Home[];
+  readonly parked: ReadonlySet<string>;
+};
+
+const NOTHING: Sorted = { outcomes: new Map(), toSend: [], parked: new Set() };
+
+/** Leaves the jobs of releases to them, ends expired jobs of limited topics, and finds the parked ones among late jobs. */
+async function sortSpecial(
+  ctx: Context,
+  homes: readonly Home[],
+  due: readonly DueJob[],
+  topics: TopicsNow,
+  listed: ReadonlySet<string> | undefined,
+): Promise<Sorted> {
+  if (homes.length === 0) return NOTHING;
+  const outcomes = new Map<string, Handed>();
+  const open = (): Home[] => homes.filter(({ id }) => !outcomes.has(id));
+  const noteUnread = (errors: ReadonlyMap<string, unknown>, nameOf: (home: Home) => string): void => {
+    for (const home of open()) {
+      const error = errors.get(nameOf(home));
+      if (error !== undefined) outcomes.set(home.id, { outcome: "unread", reason: messageOf(error) });
+    }
+  };
+  const idOf = ({ id }: Home): string => id;
+  noteUnread(topics.unknown, ({ topic }) => topic);
+
+  const released = await findLeftToReleases(ctx, open(), topics, listed);
+  noteUnread(released.unread, idOf);
+  for (const { id } of open()) if (released.left.has(id)) outcomes.set(id, { outcome: "left" });
 
   for (const id of await endExpiredLimited(ctx, open())) outcomes.set(id, { outcome: "ended" });
 
-  await askForBacklogs(open(), ctx.clock(), backlogs);
   const lateIds = new Set(due.flatMap(({ home, isLate }) => (isLate ? home.id : [])));
-  const late = open().filter(({ id }) => lateIds.has(id));
-  const { parked, unread } = await findParked(ctx, late);
-  for (const home of late) {
-    const error = unread.get(home.id);
-    if (error !== undefined) noteUnread(home, error);
-  }
-
-  for (const [id, sent] of await send(ctx, open(), { parked })) outcomes.set(id, sent);
-  reportUnread(ctx, homes, outcomes);
-  return outcomes;
+  const { parked, unread } = await findParked(
+    ctx,
+    open().filter(({ id }) => lateIds.has(id)),
+  );
+  noteUnread(unread, idOf);
+  return { outcomes, toSend: open(), parked };
 }
 
 function reportUnread(ctx: Context, homes: readonly Home[], outcomes: ReadonlyMap<string, Handed>): void {

@@ -3,10 +3,10 @@ import { messageOf } from "../../core/errors.ts";
 import { drawToken } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { changeOf } from "../../core/states.ts";
-import { lateSince } from "../gate/known-pauses.ts";
-import type { Change, Context } from "../ports.ts";
+import { lateSince, type TopicNow } from "../gate/known-pauses.ts";
+import type { Change, Context, Deadline } from "../ports.ts";
 import { giveBackUnknown, readRefused, settleCrashes } from "./refused-claims.ts";
-import { type Claimed, judge, leaveUnknown, type Verdict } from "./verdict.ts";
+import { type Claimed, judge, leaveUnknown, type Verdict, type Verdicts } from "./verdict.ts";
 
 export type Claims = {
   /** Resolves to the verdicts, in the jobs' order, when crashed runs have been settled, which may take long. Never rejects. */
@@ -20,6 +20,15 @@ export type ClaimOptions = {
   readonly onClaimed?: (claimed: Claimed) => void;
   /** Set if the jobs were read from their homes, because their messages were void. A refused claim of these is not made again. */
   readonly isRenewed?: boolean;
+};
+
+/** What a claim writes into the homes of its jobs, and what it knows of their topic. Times are ms since the epoch. */
+type Claim = {
+  readonly topicNow: TopicNow;
+  /** By the jobs' ids. */
+  readonly tokens: ReadonlyMap<string, string>;
+  readonly claimedAt: number;
+  readonly leaseEnd: number;
 };
 
 /**
@@ -41,74 +50,108 @@ export async function claim(
   const claimedAt = ctx.clock();
   // rule: batch-waits-for-no-throttled-claim
   const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);
-  const verdicts = new Map<string, Verdict>();
-  const { runnable, changed } = await judge(ctx, topic, jobs, claimedAt, patience, verdicts);
-
+  const { runnable, changed, topicNow, ...judged } = await judge(ctx, topic, jobs, claimedAt, patience);
+  const verdicts = new Map(judged.verdicts);
   // rule: claim-token-is-drawn
   const tokens = new Map(runnable.map((job) => [job.id, drawToken(ctx.random)]));
+  const wanted: Claim = { topicNow, tokens, claimedAt, leaseEnd };
   const take = (job: MessageJob): void => {
     if (verdicts.has(job.id)) return;
-    const token = tokens.get(job.id) ?? "";
-    const claimed = { verdict: "claimed", job, token, leaseEnd, claimedAt } as const;
+    const claimed = claimedOf(wanted, job);
     verdicts.set(job.id, claimed);
     onClaimed(claimed);
   };
-  const outcomes = await ctx.pool.changeMany(
-    runnable.map((job) => claimOf(ctx, topic, job, tokens.get(job.id) ?? "", claimedAt, leaseEnd)),
-    patience(),
-    (i) => take(runnable[i] as MessageJob),
-  );
-  const refused = [...changed];
-  const unknown: MessageJob[] = [];
-  for (const [i, job] of runnable.entries()) {
-    const outcome = outcomes[i];
-    if (outcome === "changed") take(job);
-    else if (outcome instanceof Error) {
-      ctx.report({ type: "trouble", topic, what: "claiming a job", error: outcome.message });
-      unknown.push(job);
-    } else refused.push(job);
-  }
+  const { refused, unknown } = await writeClaims(ctx, wanted, runnable, patience(), take);
+  const unclaimed = [...changed, ...refused];
   const verdictOf = ({ id }: MessageJob): Verdict => verdicts.get(id) ?? leaveUnknown(claimedAt);
-  if (refused.length === 0 && unknown.length === 0) return { rest: Promise.resolve(jobs.map(verdictOf)) };
-
-  const fail = (error: unknown): void =>
-    // This does not throw: the claimed jobs must run, or they lose an attempt.
-    ctx.report({ type: "trouble", topic, what: "looking at refused claims", error: messageOf(error) });
-  const rest: Promise<void>[] = [];
-  try {
-    const met = await readRefused(ctx, topic, refused, tokens, take, verdicts, !isRenewed);
-    rest.push(settleCrashes(ctx, topic, met, verdicts).catch(fail));
-    if (met.renewable.length > 0) {
-      const renewed = await claim(ctx, topic, met.renewable, leaseEnd, { by, onClaimed, isRenewed: true });
-      const note = (some: readonly Verdict[]): void => {
-        for (const [i, verdict] of some.entries()) verdicts.set(met.renewable[i]?.id ?? "", verdict);
-      };
-      rest.push(renewed.rest.then(note));
-    }
-  } catch (error) {
-    fail(error);
-  }
-  // The claim does not wait for this: DynamoDB has just given no answer for these jobs.
-  if (unknown.length > 0) rest.push(giveBackUnknown(ctx, topic, unknown, tokens, verdicts).catch(fail));
-  return { rest: Promise.all(rest).then(() => jobs.map(verdictOf)) };
+  if (unclaimed.length === 0 && unknown.length === 0) return { rest: Promise.resolve(jobs.map(verdictOf)) };
+  const note = (some: Verdicts): void => {
+    for (const [id, verdict] of some) verdicts.set(id, verdict);
+  };
+  const again = { by, onClaimed, isRenewed: true };
+  const rest = [
+    ...(await lookAtRefused(ctx, wanted, unclaimed, take, isRenewed ? undefined : again)),
+    // The claim does not wait for this: DynamoDB has just given no answer for these jobs.
+    ...(unknown.length > 0 ? [giveBackUnknown(ctx, topic, unknown, tokens)] : []),
+  ];
+  const ended = rest.map((one) => one.then(note, (error: unknown) => reportTrouble(ctx, topic, error)));
+  return { rest: Promise.all(ended).then(() => jobs.map(verdictOf)) };
 }
 
-function claimOf(
+/** Writes the claims. Calls `take` with each claimed job. Answers the others: claims that were refused, and those without an answer. */
+async function writeClaims(
   ctx: Context,
-  topic: string,
-  job: MessageJob,
-  token: string,
-  claimedAt: number,
-  leaseEnd: number,
-): Change {
+  wanted: Claim,
+  jobs: readonly MessageJob[],
+  by: Deadline,
+  take: (job: MessageJob) => void,
+): Promise<{ refused: readonly MessageJob[]; unknown: readonly MessageJob[] }> {
+  const outcomes = await ctx.pool.changeMany(
+    jobs.map((job) => claimOf(wanted, job)),
+    by,
+    (i) => take(jobs[i] as MessageJob),
+  );
+  const { topic } = wanted.topicNow;
+  for (const [i, job] of jobs.entries()) {
+    const outcome = outcomes[i];
+    if (outcome === "changed") take(job);
+    else if (outcome instanceof Error)
+      ctx.report({ type: "trouble", topic, what: "claiming a job", error: outcome.message });
+  }
+  return {
+    refused: jobs.filter((_, i) => outcomes[i] === "refused"),
+    unknown: jobs.filter((_, i) => outcomes[i] instanceof Error),
+  };
+}
+
+/**
+ * Reads why claims were refused, and calls `take` with jobs that are claimed all the same. Settles crashed runs, and claims jobs of void
+ * messages in the revisions of their homes. Answers what it has begun, each with further verdicts. A failure is only reported: the claimed
+ * jobs must run, or they lose an attempt.
+ * @param again the options for such claims. Absent: void messages claim no job
+ */
+async function lookAtRefused(
+  ctx: Context,
+  { topicNow: { topic }, tokens, leaseEnd }: Claim,
+  refused: readonly MessageJob[],
+  take: (job: MessageJob) => void,
+  again: ClaimOptions | undefined,
+): Promise<Promise<Verdicts>[]> {
+  try {
+    const met = await readRefused(ctx, topic, refused, tokens, again !== undefined);
+    for (const job of met.claimed) take(job);
+    // rule: claim-settles-a-crashed-run
+    const crashes = settleCrashes(ctx, topic, met.crashed);
+    if (met.renewable.length === 0) return [Promise.resolve(met.verdicts), crashes];
+    const renewed = await claim(ctx, topic, met.renewable, leaseEnd, again);
+    const verdicts = renewed.rest.then(
+      (some) => new Map(some.map((verdict, i) => [met.renewable[i]?.id ?? "", verdict])),
+    );
+    return [Promise.resolve(met.verdicts), crashes, verdicts];
+  } catch (error) {
+    reportTrouble(ctx, topic, error);
+    return [];
+  }
+}
+
+function reportTrouble(ctx: Context, topic: string, error: unknown): void {
+  ctx.report({ type: "trouble", topic, what: "looking at refused claims", error: messageOf(error) });
+}
+
+function claimedOf({ topicNow, tokens, leaseEnd, claimedAt }: Claim, job: MessageJob): Claimed {
+  const token = tokens.get(job.id) ?? "";
+  return { verdict: "claimed", job, token, leaseEnd, claimedAt, lateSince: lateSince(topicNow, job) };
+}
+
+function claimOf({ topicNow, tokens, claimedAt, leaseEnd }: Claim, job: MessageJob): Change {
   // If the message lay in the queue during a pause, the pause held the job until consumers followed the resume.
-  const heldUntil = Math.min(lateSince(ctx, topic, job), claimedAt);
+  const heldUntil = Math.min(lateSince(topicNow, job), claimedAt);
   const { id, revision } = job;
   return changeOf(
     "claim",
     { id, revision },
     {
-      token,
+      token: tokens.get(id) ?? "",
       // rule: lease-covers-the-run
       leaseEnd,
       claimedAt,

@@ -11,7 +11,7 @@ import { hideSecondsOf } from "../../core/packs.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
 import { encodeReceipt } from "../../core/receipt.ts";
 import { inParallel } from "../../general/batches.ts";
-import { isPaused } from "../gate/known-pauses.ts";
+import { isPaused, topicNow } from "../gate/known-pauses.ts";
 import type { Context, Received, Timers } from "../ports.ts";
 import { resend } from "../send/resend.ts";
 import { claim } from "./claim.ts";
@@ -57,7 +57,7 @@ export async function receive(
     const waited = (ctx.clock() - started) / 1000;
     const waitSeconds = Math.max(Math.floor(options.waitSeconds - waited), 0);
     // The claim asks for the pause too. This check spares the writes that would park the jobs.
-    if (await isPaused(ctx, topic)) {
+    if (isPaused(await topicNow(ctx, topic))) {
       if (waitSeconds === 0) return [];
       await timers.wait(Math.min(waitSeconds * 1000, PAUSE_KNOWN_FOR));
       continue;
@@ -133,7 +133,7 @@ async function handOut(
   const tracked = unique.filter(({ job }) => !job.untracked);
   const untracked = unique.filter(({ job }) => job.untracked);
   const claimed: Held[] = [];
-  const started: MessageJob[] = [];
+  const started: { job: MessageJob; lateSince?: number }[] = [];
   const jobs = tracked.map(({ job }) => job);
   // After an error the messages are hidden for a few seconds only: by default they would stay hidden for the topic's `ttr`, maybe hours.
   const failures: unknown[] = [];
@@ -144,9 +144,9 @@ async function handOut(
   for (const { received, message, job } of tracked) {
     const verdict = verdicts.get(job.id);
     if (verdict?.verdict === "claimed") {
-      const { token } = verdict;
+      const { token, lateSince } = verdict;
       claimed.push({ id: job.id, topic, token, attempt: verdict.job.attempt });
-      started.push(verdict.job);
+      started.push({ job: verdict.job, lateSince });
       pulled.push(pulledOf(verdict.job, received, leaseEnd, { token }));
     } else if (verdict?.verdict === "left") {
       // SQS counts the receives also while another run holds the job. A new message begins with 0 receives.
@@ -157,7 +157,7 @@ async function handOut(
   for (const { received, job } of untracked) {
     if (signal?.aborted) hideFor(away, received, 0);
     else {
-      started.push(job);
+      started.push({ job });
       pulled.push(pulledOf(job, received, leaseEnd, { topic, receivedAt }));
     }
   }
@@ -172,7 +172,7 @@ async function handOut(
   if (failure !== undefined && pulled.length === 0) throw failure;
   if (failure !== undefined)
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(failure) });
-  for (const job of started) ctx.report(startedEvent(ctx, topic, job, ctx.clock()));
+  for (const { job, lateSince } of started) ctx.report(startedEvent(topic, job, ctx.clock(), lateSince));
   return pulled;
 }
 

@@ -10,28 +10,32 @@ import {
   parseMessage,
   startOf,
 } from "../../core/message.ts";
-import type { Unreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import { hasUsableStart, startsOutsideWindow } from "../gate/start-gate.ts";
 import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import type { DropReason } from "../reports.ts";
-import { readHomesApart } from "../store/read-job.ts";
+import { type HomeRead, readHomesApart } from "../store/read-job.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
 import { giveClaimBack, settleCrash } from "./settle.ts";
-import { dropJob, REPEAT_AFTER, type Verdict } from "./verdict.ts";
+import { dropJob, REPEAT_AFTER, type Verdict, type Verdicts } from "./verdict.ts";
+
+/** A run to be settled as crashed. */
+type Crashed = { readonly job: MessageJob; readonly home: HomeIn<"running"> };
 
 export type Refused = {
+  /** Jobs that were claimed although the answer was lost. */
+  readonly claimed: readonly MessageJob[];
   /** Jobs to be claimed in the revision that their homes have now, although their messages are void. */
   readonly renewable: readonly MessageJob[];
-  /** Runs to be settled as crashed. */
-  readonly crashed: readonly { readonly job: MessageJob; readonly home: HomeIn<"running"> }[];
+  readonly crashed: readonly Crashed[];
+  /** The verdicts of other jobs. A job in none of the four gets none, so its message comes again soon. */
+  readonly verdicts: Verdicts;
 };
 
 /**
  * Reads jobs whose claims were refused, and gives the jobs their verdicts.
  * @param tokens of the claims, by the jobs' ids
- * @param take called with each job that was claimed although the answer was lost
  * @param canRenew whether a void message may claim its job in the revision that the home has now
  */
 export async function readRefused(
@@ -39,71 +43,85 @@ export async function readRefused(
   topic: string,
   jobs: readonly MessageJob[],
   tokens: ReadonlyMap<string, string>,
-  take: (job: MessageJob) => void,
-  verdicts: Map<string, Verdict>,
   canRenew: boolean,
 ): Promise<Refused> {
   const reads = await readHomesApart(ctx, jobs);
-  const now = ctx.clock();
-  const renewable: MessageJob[] = [];
-  const crashed: { job: MessageJob; home: HomeIn<"running"> }[] = [];
-  const unreadable: Unreadable[] = [];
-  const drop = (job: MessageJob, reason: DropReason): void => dropJob(ctx, topic, job, reason, verdicts);
-  for (const [job, read] of reads) {
-    // The job gets no verdict here, so its message comes again soon.
-    if (read.is === "unknown") continue;
-    if (read.is === "unreadable") {
-      // A newer version takes care of the job. The message is kept in case no process of that version comes back. The later the job is,
-      // the longer its message waits.
-      const late = Math.min(Math.max(now - startOf(job), REPEAT_AFTER), UNREADABLE_WAIT.longest);
-      verdicts.set(job.id, { verdict: "left", until: now + late });
-      unreadable.push(read.home);
-      continue;
+  const found = reads.map(([job, read]) => ({
+    job,
+    met: meetOf(ctx, job, read, tokens.get(job.id), canRenew),
+  }));
+  const unreadable = reads.flatMap(([, read]) => (read.is === "unreadable" ? read.home : []));
+  const verdicts = found.flatMap(({ job, met }): [string, Verdict][] => {
+    if (met.is === "left") {
+      if (met.isRunning) ctx.report({ type: "dropped", topic, id: job.id, reason: "running" });
+      return [[job.id, { verdict: "left", until: met.until }]];
     }
-    // No untracked job comes here, because nobody claims it.
-    if (read.is === "nothing") {
-      drop(job, "gone");
-      continue;
-    }
-    const home = read.value;
-    // rule: claim-knows-its-own-token
-    if (home.state === "running" && home.token === tokens.get(job.id)) take(job);
-    else if (isFinished(home)) drop(job, home.state === "expired" ? "expired" : "finished");
-    else if (home.revision !== job.revision && !isOfVoidMessage(home)) {
-      const current = canRenew && isDueByBound(ctx, home) ? messageJobOf(home) : undefined;
-      if (current) {
-        renewable.push(current);
-        continue;
-      }
-      drop(job, "moved");
-    } else if (isRunning(home, now)) {
-      verdicts.set(job.id, { verdict: "left", until: home.leaseEnd ?? now });
-      ctx.report({ type: "dropped", topic, id: job.id, reason: "running" });
-    }
-    // rule: claim-settles-a-crashed-run
-    else if (home.state === "running") crashed.push({ job, home });
-    // The job was given another start since this message was sent, and the process that gave it also sends a message.
-    else if (heldUntilOf(job) !== home.heldUntil) drop(job, "moved");
-  }
+    return met.is === "void" ? [[job.id, dropJob(ctx, topic, job, met.reason)]] : [];
+  });
   reportUnreadable(ctx, "claiming jobs", unreadable);
-  return { renewable, crashed };
+  return {
+    claimed: found.flatMap(({ job, met }) => (met.is === "claimed" ? job : [])),
+    renewable: found.flatMap(({ met }) => (met.is === "renewable" ? met.current : [])),
+    crashed: found.flatMap(({ job, met }) => (met.is === "crashed" ? { job, home: met.home } : [])),
+    verdicts: new Map(verdicts),
+  };
 }
 
-/** Settles crashed runs. A failure is only reported: the message comes again. */
+/** How a job was met whose claim was refused. `left`: its message comes again at `until`, ms since the epoch. */
+type Met =
+  | { readonly is: "claimed" | "unknown" }
+  | { readonly is: "void"; readonly reason: DropReason }
+  | { readonly is: "left"; readonly until: number; readonly isRunning: boolean }
+  | { readonly is: "renewable"; readonly current: MessageJob }
+  | { readonly is: "crashed"; readonly home: HomeIn<"running"> };
+
+function meetOf(
+  ctx: Context,
+  job: MessageJob,
+  read: HomeRead,
+  token: string | undefined,
+  canRenew: boolean,
+): Met {
+  const now = ctx.clock();
+  if (read.is === "unknown") return { is: "unknown" };
+  if (read.is === "unreadable") {
+    // A newer version takes care of the job. The message is kept in case no process of that version comes back. The later the job is,
+    // the longer its message waits.
+    const late = Math.min(Math.max(now - startOf(job), REPEAT_AFTER), UNREADABLE_WAIT.longest);
+    return { is: "left", until: now + late, isRunning: false };
+  }
+  // No untracked job comes here, because nobody claims it.
+  if (read.is === "nothing") return { is: "void", reason: "gone" };
+  const home = read.value;
+  // rule: claim-knows-its-own-token
+  if (home.state === "running" && home.token === token) return { is: "claimed" };
+  if (isFinished(home)) return { is: "void", reason: home.state === "expired" ? "expired" : "finished" };
+  if (home.revision !== job.revision && !isOfVoidMessage(home)) {
+    const current = canRenew && isDueByBound(ctx, home) ? messageJobOf(home) : undefined;
+    return current ? { is: "renewable", current } : { is: "void", reason: "moved" };
+  }
+  if (isRunning(home, now)) return { is: "left", until: home.leaseEnd ?? now, isRunning: true };
+  if (home.state === "running") return { is: "crashed", home };
+  // If the job was given another start since this message was sent, the process that gave it also sends a message.
+  return heldUntilOf(job) === home.heldUntil ? { is: "unknown" } : { is: "void", reason: "moved" };
+}
+
+/** Settles crashed runs. Answers the verdicts of those that are settled. A failure is only reported: the message comes again. */
 export async function settleCrashes(
   ctx: Context,
   topic: string,
-  { crashed }: Refused,
-  verdicts: Map<string, Verdict>,
-): Promise<void> {
+  crashed: readonly Crashed[],
+): Promise<Verdicts> {
+  const verdicts = new Map<string, Verdict>();
   await inParallel(crashed, 8, async ({ job, home }) => {
     try {
       await settleCrash(ctx, home);
-      dropJob(ctx, topic, job, "crashed", verdicts);
+      verdicts.set(job.id, dropJob(ctx, topic, job, "crashed"));
     } catch (error) {
       ctx.report({ type: "trouble", topic, what: "settling a crashed run", error: messageOf(error) });
     }
   });
+  return verdicts;
 }
 
 /** Looks at claims for which DynamoDB gave no answer. Gives applied claims back: the consumer has gone on to other jobs. */
@@ -112,16 +130,15 @@ export async function giveBackUnknown(
   topic: string,
   jobs: readonly MessageJob[],
   tokens: ReadonlyMap<string, string>,
-  verdicts: Map<string, Verdict>,
-): Promise<void> {
-  const claimed: MessageJob[] = [];
-  const take = (job: MessageJob): void => void claimed.push(job);
-  const refused = await readRefused(ctx, topic, jobs, tokens, take, verdicts, false);
+): Promise<Verdicts> {
+  const { claimed, crashed, verdicts } = await readRefused(ctx, topic, jobs, tokens, false);
+  const given = new Map<string, Verdict>();
   const giveBack = inParallel(claimed, 8, async ({ id, attempt }) => {
     const held = { id, topic, attempt, token: tokens.get(id) ?? "" };
-    if ((await giveClaimBack(ctx, held)) === "settled") verdicts.set(id, { verdict: "void" });
+    if ((await giveClaimBack(ctx, held)) === "settled") given.set(id, { verdict: "void" });
   });
-  await Promise.all([settleCrashes(ctx, topic, refused, verdicts), giveBack]);
+  const [settled] = await Promise.all([settleCrashes(ctx, topic, crashed), giveBack]);
+  return new Map([...verdicts, ...settled, ...given]);
 }
 
 /** Says whether a void message has claimed this running job. It stays until the run ends: SQS may have refused all newer messages. */

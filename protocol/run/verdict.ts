@@ -1,8 +1,7 @@
 import { type MessageJob, startOf } from "../../core/message.ts";
-import { endTooLate, findExpired, findTooLate } from "../gate/if-late.ts";
-import { pauseBound } from "../gate/known-pauses.ts";
+import { endTooLate, findExpired, findTooLate, type TooLate } from "../gate/if-late.ts";
+import { isPlain, type TopicNow, topicNow } from "../gate/known-pauses.ts";
 import { type Deferred, parkReceived } from "../gate/park.ts";
-import { policyOf } from "../policy.ts";
 import type { Context, Deadline } from "../ports.ts";
 import type { DropReason } from "../reports.ts";
 import { resendMissedStarts } from "../send/resend.ts";
@@ -16,6 +15,8 @@ export type Claimed = {
   /** The job may run until then. */
   readonly leaseEnd: number;
   readonly claimedAt: number;
+  /** Since when the job is late, by what was known of its topic at the claim. */
+  readonly lateSince: number;
 };
 
 /**
@@ -38,16 +39,13 @@ export function leaveUnknown(now: number): Verdict {
   return { verdict: "left", until: now + REPEAT_AFTER };
 }
 
-/** Gives a job the verdict `void`, and reports why the message does not run the job. */
-export function dropJob(
-  ctx: Context,
-  topic: string,
-  { id }: MessageJob,
-  reason: DropReason,
-  verdicts: Map<string, Verdict>,
-): void {
-  verdicts.set(id, { verdict: "void" });
+/** The verdicts of jobs that do not run, by their ids. */
+export type Verdicts = ReadonlyMap<string, Verdict>;
+
+/** The verdict of a job that needs its message no more. Reports why the message does not run the job. */
+export function dropJob(ctx: Context, topic: string, { id }: MessageJob, reason: DropReason): Verdict {
   ctx.report({ type: "dropped", topic, id, reason });
+  return { verdict: "void" };
 }
 
 export type Judged = {
@@ -55,6 +53,9 @@ export type Judged = {
   readonly runnable: readonly MessageJob[];
   /** Jobs that are not as their messages say. They are treated as if their claims were refused. */
   readonly changed: readonly MessageJob[];
+  readonly verdicts: Verdicts;
+  /** What is known of the topic when the jobs may be claimed. */
+  readonly topicNow: TopicNow;
 };
 
 /**
@@ -62,7 +63,6 @@ export type Judged = {
  * Jobs that are past their `expiresAfter`, or later than the topic's `ifLate`, are ended. In a topic with a limit or a window, jobs
  * whose starts have passed in a pause get new starts.
  *
- * @param verdicts gets the verdicts of the jobs that do not run
  * @param now ms since the epoch
  * @param by until when a write that ends a job is tried
  * @throws if the topic's pause cannot be read, or if jobs cannot be parked or given new starts. Then none of the jobs may run.
@@ -73,48 +73,95 @@ export async function judge(
   jobs: readonly MessageJob[],
   now: number,
   by: () => Deadline,
-  verdicts: Map<string, Verdict>,
 ): Promise<Judged> {
-  const { maxPerSecond, window } = policyOf(ctx, topic);
-  const putOff = ({ done, unread }: Deferred): void => {
-    for (const job of jobs) {
-      if (done.has(job.id)) dropJob(ctx, topic, job, "paused", verdicts);
-      // The job's home cannot be read, so it is unknown whether the job must wait.
-      else if (unread.has(job.id)) verdicts.set(job.id, leaveUnknown(now));
-    }
-  };
-  const open = (some: readonly MessageJob[]): MessageJob[] => some.filter(({ id }) => !verdicts.has(id));
+  const known = await topicNow(ctx, topic);
+  const mayEnd = known.policy.ifLate !== undefined || jobs.some(({ expiresAt }) => expiresAt !== undefined);
+  if (isPlain(known) && !mayEnd) return { runnable: jobs, changed: [], verdicts: new Map(), topicNow: known };
+  return judgeSpecial(ctx, topic, jobs, now, by);
+}
 
-  const parkHeld = async (some: readonly MessageJob[]): Promise<void> => {
-    // rule: claim-asks-for-a-pause
-    const bound = await pauseBound(ctx, topic);
-    const held = some.filter((job) => startOf(job) < bound);
-    if (held.length > 0) putOff(await parkReceived(ctx, topic, held));
+/** As `judge`, for a topic with a pause, a limit, a window or `ifLate`, or for jobs that may expire. */
+async function judgeSpecial(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  now: number,
+  by: () => Deadline,
+): Promise<Judged> {
+  const verdicts = new Map<string, Verdict>();
+  const open = (some: readonly MessageJob[]): MessageJob[] => some.filter(({ id }) => !verdicts.has(id));
+  const note = (some: Verdicts): void => {
+    for (const [id, verdict] of some) verdicts.set(id, verdict);
   };
 
   // Expired jobs are found before the pause is read. Otherwise a job that expired after its release would be parked again.
   const expired = findExpired(jobs, now);
   const ending = new Set(expired.map(({ job }) => job));
   const live = jobs.filter((job) => !ending.has(job));
-  await parkHeld(live);
-  const givesStarts = maxPerSecond !== undefined || window !== undefined;
-  if (givesStarts) putOff(await resendMissedStarts(ctx, topic, open(live)));
-  const late = findTooLate(ctx, topic, open(live), now);
+  note(await parkHeld(ctx, topic, live, now));
+  const known = await topicNow(ctx, topic);
+  note(putOff(ctx, topic, live, now, await resendMissedStarts(ctx, known, open(live))));
+  const late = findTooLate(known, open(live), now);
+  const ended = await endAll(ctx, topic, [...expired, ...late], now, by);
+  note(ended.verdicts);
+  const others = open(jobs).filter((job) => !ended.changed.includes(job));
+  // The topic may have been paused while the jobs above waited for new starts or for their ends.
+  note(await parkHeld(ctx, topic, others, now));
+  return {
+    runnable: open(others),
+    changed: ended.changed,
+    verdicts,
+    topicNow: await topicNow(ctx, topic),
+  };
+}
 
-  const ends = [...expired, ...late];
-  const changed: MessageJob[] = [];
-  if (ends.length > 0) {
-    const outcomes = await endTooLate(ctx, topic, ends, by());
-    for (const [i, { job }] of ends.entries()) {
-      const outcome = outcomes[i];
-      if (outcome === "changed") verdicts.set(job.id, { verdict: "void" });
-      else if (outcome === "refused") changed.push(job);
-      // The outcome is unknown, so the job may have been ended. It must not run now, and its message comes again.
-      else verdicts.set(job.id, leaveUnknown(now));
-    }
+/** Parks those of these jobs that the topic's pause holds. Answers the verdicts of the jobs that must not run. */
+async function parkHeld(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  now: number,
+): Promise<Verdicts> {
+  const known = await topicNow(ctx, topic);
+  // rule: claim-asks-for-a-pause
+  const bound = known.pauseBound;
+  const held = jobs.filter((job) => startOf(job) < bound);
+  if (held.length === 0) return new Map();
+  return putOff(ctx, topic, jobs, now, await parkReceived(ctx, known, held));
+}
+
+/** Answers the verdicts of jobs that were put off. If a job's home cannot be read, it is unknown whether the job must wait. */
+function putOff(
+  ctx: Context,
+  topic: string,
+  jobs: readonly MessageJob[],
+  now: number,
+  { done, unread }: Deferred,
+): Verdicts {
+  return new Map(
+    jobs.flatMap((job): [string, Verdict][] => {
+      if (done.has(job.id)) return [[job.id, dropJob(ctx, topic, job, "paused")]];
+      return unread.has(job.id) ? [[job.id, leaveUnknown(now)]] : [];
+    }),
+  );
+}
+
+/** Ends jobs that are too late. `changed`: the jobs that are not as their messages say. */
+async function endAll(
+  ctx: Context,
+  topic: string,
+  late: readonly TooLate[],
+  now: number,
+  by: () => Deadline,
+): Promise<{ verdicts: Verdicts; changed: readonly MessageJob[] }> {
+  if (late.length === 0) return { verdicts: new Map(), changed: [] };
+  const outcomes = await endTooLate(ctx, topic, late, by());
+  const verdicts = new Map<string, Verdict>();
+  for (const [i, { job }] of late.entries()) {
+    const outcome = outcomes[i];
+    if (outcome === "changed") verdicts.set(job.id, { verdict: "void" });
+    // The outcome is unknown, so the job may have been ended. It must not run now, and its message comes again.
+    else if (outcome !== "refused") verdicts.set(job.id, leaveUnknown(now));
   }
-  const others = open(jobs).filter((job) => !changed.includes(job));
-  // A topic may have been paused while the jobs above waited for new starts or for their ends.
-  if (givesStarts || ends.length > 0) await parkHeld(others);
-  return { runnable: open(others), changed };
+  return { verdicts, changed: late.flatMap(({ job }, i) => (outcomes[i] === "refused" ? job : [])) };
 }

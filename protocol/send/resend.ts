@@ -3,7 +3,7 @@ import { toJson } from "../../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob, startOf } from "../../core/message.ts";
 import { delaySecondsOf } from "../../core/packs.ts";
 import { batchesOf } from "../../general/batches.ts";
-import { isResuming, knownFollowedAt } from "../gate/known-pauses.ts";
+import type { TopicNow } from "../gate/known-pauses.ts";
 import { type Deferred, readHomesStartingBefore } from "../gate/park.ts";
 import { startsOutsideWindow } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
@@ -55,13 +55,11 @@ const NONE: Deferred = { done: new Set(), unread: new Set() };
  */
 export async function resendMissedStarts(
   ctx: Context,
-  topic: string,
+  { policy: { maxPerSecond, window }, isResuming, followedAt }: TopicNow,
   jobs: readonly MessageJob[],
 ): Promise<Deferred> {
-  const { maxPerSecond, window } = policyOf(ctx, topic);
-  if (maxPerSecond === undefined && window === undefined) return NONE;
-  if (!(await isResuming(ctx, topic))) return NONE;
-  const missed = await readHomesStartingBefore(ctx, jobs, await knownFollowedAt(ctx, topic));
+  if (!isResuming || (maxPerSecond === undefined && window === undefined)) return NONE;
+  const missed = await readHomesStartingBefore(ctx, jobs, followedAt);
   const homes = missed.homes.filter(
     (home) => home.state === "scheduled" && (maxPerSecond !== undefined || startsOutsideWindow(ctx, home)),
   );

@@ -5,7 +5,7 @@ import type { Home } from "../../core/items.ts";
 import { delaySecondsOf, type Pack, packsOf } from "../../core/packs.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
 import { inParallel } from "../../general/batches.ts";
-import { unknownPauses } from "../gate/known-pauses.ts";
+import { isPlain, type TopicNow, type TopicsNow, topicsNow } from "../gate/known-pauses.ts";
 import { parkForLimit, removeNotes } from "../gate/park.ts";
 import { type Gated, type KnownJobs, readTooLongAgo, startGate } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
@@ -15,57 +15,116 @@ import { fileLooks } from "../store/looks.ts";
 /** What became of a job that was to be sent. `held`: a pause, a limit or a window holds it. This is stored, and the sender has done all. */
 export type HandedOver = Sent | { outcome: "held" };
 
+/** What became of jobs, by their ids. */
+type Outcomes = ReadonlyMap<string, HandedOver>;
+
 /**
  * Sends the current revision of each of these jobs, unless a pause, a limit or a window holds it. Answers the outcomes by the jobs' ids.
  * @param looks what a sweep, an audit or a consumer knows of jobs of limited topics
+ * @param topics what is known of the jobs' topics, if the caller has asked
  * @throws the error of reading a pause, if the pauses of all these topics cannot be read
  */
 export async function send(
   ctx: Context,
   homes: readonly Home[],
   looks?: KnownJobs,
+  topics?: TopicsNow,
 ): Promise<Map<string, HandedOver>> {
-  const unique = [...new Map(homes.map((home) => [home.id, home])).values()];
-  const readBy = ctx.clock() + WRITER_DEADLINE;
-  const topics = unique.map(({ topic }) => topic);
-  const unknown = await unknownPauses(ctx, topics);
-  if (unknown.size > 0 && topics.every((topic) => unknown.has(topic))) throw [...unknown.values()][0];
-  const isTooLate = ctx.clock() >= readBy;
-  // A job that gets no other outcome below is parked, or waits for a later start.
-  const outcomes = new Map<string, HandedOver>(unique.map(({ id }) => [id, { outcome: "held" }]));
-  const fail = (topic: string, failed: ReadonlyMap<string, unknown>): void => {
-    for (const [id, error] of failed) outcomes.set(id, { outcome: "failing", reason: messageOf(error) });
-    reportFailures(ctx, topic, [...failed.values()].map(messageOf));
-  };
+  const byTopic = Map.groupBy(uniqueJobs(homes), (home) => home.topic);
+  const now = topics ?? (await topicsNow(ctx, [...byTopic.keys()]));
+  if (byTopic.size > 0 && [...byTopic.keys()].every((topic) => now.unknown.has(topic)))
+    throw [...now.unknown.values()][0];
+  const isTooLate = ctx.clock() >= now.readBy;
+  const outcomes = new Map<string, HandedOver>();
   // Topics are worked on in parallel. So if DynamoDB throttles one topic's items, the jobs of the other topics do not wait.
-  await inParallel([...Map.groupBy(unique, (home) => home.topic)], 8, async ([topic, jobs]) => {
-    const failAll = (error: unknown): void => fail(topic, new Map(jobs.map(({ id }) => [id, error])));
-    if (unknown.has(topic)) return failAll(unknown.get(topic));
-    if (isTooLate) return failAll(new Error(readTooLongAgo(readBy)));
-    const by = ctx.clock() + WRITER_DEADLINE;
-    let gated: Gated;
-    try {
-      gated = await startGate(ctx, topic, jobs, looks);
-    } catch (error) {
-      return failAll(error);
-    }
-    const { ready, later, failed, spare } = gated;
-    fail(topic, failed);
-    for (const [id, sent] of await sendNow(ctx, ready, by)) outcomes.set(id, sent);
-    if (later.length === 0 && spare.size === 0) return;
-    try {
-      // rule: job-without-a-start-is-parked
-      // Jobs are parked after the others are sent. Writing to a throttled partition of notes takes long, and the others' starts would pass.
-      await parkForLimit(ctx, topic, later, by);
-    } catch (error) {
-      fail(topic, new Map(later.map(({ id }) => [id, error])));
-    }
-    // `spare`: notes of jobs that no pause holds any more (not `Home.spare`). Each note is removed only when its job is sent. Until then
-    // sweeps leave the job to a release, which finds the job by the note.
-    const sent = [...spare].flatMap(([id, note]) => (outcomes.get(id)?.outcome === "sent" ? note : []));
-    await removeNotes(ctx, topic, sent);
+  await inParallel([...byTopic], 8, async ([topic, jobs]) => {
+    const known = now.known.get(topic);
+    const sent =
+      known === undefined || isTooLate
+        ? failAll(ctx, topic, jobs, now.unknown.get(topic) ?? new Error(readTooLongAgo(now.readBy)))
+        : await sendKnown(ctx, known, jobs, looks);
+    for (const [id, outcome] of sent) outcomes.set(id, outcome);
   });
   return outcomes;
+}
+
+/** The homes without repetitions. A page may have a job's home and also looks at the job. */
+export function uniqueJobs(homes: readonly Home[]): Home[] {
+  return [...new Map(homes.map((home) => [home.id, home])).values()];
+}
+
+/** Sends jobs of one topic. Nothing holds the jobs of a plain topic, except those that may wait for a release (`spare`). */
+async function sendKnown(
+  ctx: Context,
+  topicNow: TopicNow,
+  jobs: readonly Home[],
+  looks: KnownJobs | undefined,
+): Promise<Outcomes> {
+  const by = ctx.clock() + WRITER_DEADLINE;
+  return isPlain(topicNow) && !jobs.some(({ spare }) => spare)
+    ? sendNow(ctx, jobs, by)
+    : sendThroughGate(ctx, topicNow.topic, jobs, looks, by);
+}
+
+/** Asks the gate which of these jobs may start, sends those, and parks others for the limit. Answers the outcomes of all. */
+async function sendThroughGate(
+  ctx: Context,
+  topic: string,
+  jobs: readonly Home[],
+  looks: KnownJobs | undefined,
+  by: Deadline,
+): Promise<Outcomes> {
+  let gated: Gated;
+  try {
+    gated = await startGate(ctx, topic, jobs, looks);
+  } catch (error) {
+    return failAll(ctx, topic, jobs, error);
+  }
+  const { ready, later, failed, spare } = gated;
+  // A job that gets no other outcome is parked, or waits for a later start.
+  const held = jobs.map(({ id }): [string, HandedOver] => [id, { outcome: "held" }]);
+  const unstarted = failEach(ctx, topic, failed);
+  const sent = await sendNow(ctx, ready, by);
+  const unparked = await parkLater(ctx, topic, later, by);
+  // `spare`: notes of jobs that no pause holds any more (not `Home.spare`). Each note is removed only when its job is sent. Until then
+  // sweeps leave the job to a release, which finds the job by the note.
+  const gone = [...spare].flatMap(([id, note]) => (sent.get(id)?.outcome === "sent" ? note : []));
+  await removeNotes(ctx, topic, gone);
+  return new Map([...held, ...unstarted, ...sent, ...unparked]);
+}
+
+/**
+ * Parks jobs that get no start of their topic's limit now. This is done after the others are sent: writing to a throttled partition of notes
+ * takes long, and the others' starts would pass. Answers the outcomes of those that could not be parked.
+ */
+async function parkLater(
+  ctx: Context,
+  topic: string,
+  later: readonly Home[],
+  by: Deadline,
+): Promise<Outcomes> {
+  try {
+    // rule: job-without-a-start-is-parked
+    await parkForLimit(ctx, topic, later, by);
+    return new Map();
+  } catch (error) {
+    return failAll(ctx, topic, later, error);
+  }
+}
+
+function failAll(ctx: Context, topic: string, jobs: readonly Home[], error: unknown): Outcomes {
+  return failEach(ctx, topic, new Map(jobs.map(({ id }) => [id, error])));
+}
+
+/** Reports why jobs were not handed over, and answers their outcomes. `failed`: the errors by the jobs' ids. */
+function failEach(ctx: Context, topic: string, failed: ReadonlyMap<string, unknown>): Outcomes {
+  const failures = [...failed].map(([id, error]) => ({ id, reason: messageOf(error) }));
+  reportFailures(
+    ctx,
+    topic,
+    failures.map(({ reason }) => reason),
+  );
+  return new Map(failures.map(({ id, reason }) => [id, { outcome: "failing", reason }]));
 }
 
 /**

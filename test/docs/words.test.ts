@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const NAMES = {
   asCancelled: "endAt",
   askIn: "periodsToAsk",
-  heldBefore: "pauseBounds",
+  heldBefore: "pauseBound",
   homesBefore: "readHomesStartingBefore",
   isAsSet: "hasAttributes",
   isOwed: "isNextRevision",

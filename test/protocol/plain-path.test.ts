@@ -5,6 +5,12 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
+/** How many files may have a function that runs for a plain job. Lower this number whenever the path gets shorter. */
+const MOST_FILES = 74;
+/** How many of them a reader must open to follow the job. */
+const MOST_OPENED = 25;
+/** These files have rules without I/O, whose names say what they answer. */
+const RULES = /^(?:core|general)\//;
 
 /** The files that a section of protocol/README.md names first in the rows of its table, in order. */
 function filesIn(title: string): string[] {
@@ -14,15 +20,24 @@ function filesIn(title: string): string[] {
   return [...rows.matchAll(/^\| `([\w./-]+\.ts)`/gm)].map(([, file = ""]) => file);
 }
 
-test("a plain job goes through the files that protocol/README.md names, and no more than 25 of them have to be opened", async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [`${root}test/support/plain-path.ts`]);
-  const ran: string[] = JSON.parse(stdout);
+type Played = { files: string[]; requests: Record<"file" | "sweep" | "run", string[]> };
+
+const { stdout } = await promisify(execFile)(process.execPath, [`${root}test/support/plain-path.ts`]);
+const { files, requests }: Played = JSON.parse(stdout);
+
+test("a plain job goes through the files that protocol/README.md names", () => {
   const path = filesIn("The plain path, file by file");
-  const asides = filesIn("What the plain path only passes");
-  expect(path.length).toBeGreaterThan(0);
-  expect(path.length).toBeLessThanOrEqual(25);
+  const passed = filesIn("What the plain path only passes");
   expect(new Set(path).size).toBe(path.length);
-  // These files have rules without I/O, whose names say what they answer, so they need not be opened.
-  const rules = /^(?:core|general)\//;
-  expect(ran.filter((file) => !rules.test(file))).toEqual([...path, ...asides].sort());
+  expect(path.length).toBeGreaterThan(0);
+  expect(path.length).toBeLessThanOrEqual(MOST_OPENED);
+  expect(files.filter((file) => !RULES.test(file))).toEqual([...path, ...passed].sort());
+  expect(files.length).toBeLessThanOrEqual(MOST_FILES);
+});
+
+test("a plain job costs one write when it is filed, one message, and two writes when it runs", () => {
+  // Each process reads the number of shards once a minute, and the topic's pause once in five seconds.
+  expect(requests.file).toEqual(["GetItem", "PutItem"]);
+  expect(requests.sweep.filter((call) => call === "SendMessageBatch")).toHaveLength(1);
+  expect(requests.run).toEqual(["GetItem", "BatchExecuteStatement", "BatchExecuteStatement"]);
 });

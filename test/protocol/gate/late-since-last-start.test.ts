@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { type Home, parseNote } from "../../../core/items.ts";
 import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { pauseBounds } from "../../../protocol/gate/known-pauses.ts";
+import { topicNow } from "../../../protocol/gate/known-pauses.ts";
 import { parkForLimit } from "../../../protocol/gate/park.ts";
 import { resume } from "../../../protocol/hand-over/release.ts";
 import type { Context } from "../../../protocol/ports.ts";
@@ -228,7 +228,7 @@ test("a process that learns of a resume only when it parks a job again leaves th
   await world.pass(25 * MINUTE);
   // Another process has just read that the topic is paused.
   const slow: Context = { ...world.ctx, pool: Object.create(world.pool) };
-  await pauseBounds(slow, ["t"]);
+  await topicNow(slow, "t");
   await resumeTopic(world.ctx, "t", undefined);
   const outcomes = await send(slow, [home]);
   expect(outcomes.get(home.id)).toEqual({ outcome: "held" });
