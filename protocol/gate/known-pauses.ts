@@ -30,7 +30,7 @@ export function isPauseOver({ expiresAt }: Pause): boolean {
 }
 
 /** The bound of a pause that holds all jobs of its topic. */
-export const HOLDS_ALL = Number.POSITIVE_INFINITY;
+const HOLDS_ALL = Number.POSITIVE_INFINITY;
 /** The bound of a pause that holds no job. */
 const HOLDS_NONE = Number.NEGATIVE_INFINITY;
 
