@@ -23,13 +23,7 @@ export function createApp(
   routes: readonly Route[],
   toProblem: (thrown: unknown) => Problem = problemOf,
 ): App {
-  const byPath = [...Map.groupBy(routes, ({ path }) => path)];
-  // Register literal paths first. Otherwise `/jobs/{id}` would take `/jobs/batch`.
-  byPath.sort(([a], [b]) => parametersOf(a) - parametersOf(b));
-  // Of Hono only the router is used: an app of Hono needs the objects of `fetch`, which take a sixth of a call's CPU time.
-  const router = new PatternRouter<{ path: string; mates: Route[] }>();
-  for (const [path, mates] of byPath) router.add("ALL", path.replace(/\{(\w+)\}/g, ":$1"), { path, mates });
-
+  const router = routerOf(routes);
   const serve = async (request: HttpRequest, { caller, logs }: Bindings): Promise<HttpAnswer> => {
     // The router also takes paths with a slash at the end, but no path of the API ends so.
     const [found] = request.path.endsWith("/") ? [] : router.match("ALL", request.path)[0];
@@ -48,10 +42,7 @@ export function createApp(
     return jsonAnswer(answer.status, answer.body, "application/json", answer.headers);
   };
   const refuse = (thrown: unknown): HttpAnswer => {
-    if (!(thrown instanceof MinutehandError)) service.log.error("a request failed", bare(thrown as Error));
-    else if (thrown.code === "unavailable") {
-      service.log.warn("a request was not served", { error: messageOf(thrown) });
-    }
+    logFailure(thrown, service);
     return problemAnswer(toProblem(thrown));
   };
   return async (request, bindings = {}) => {
@@ -59,6 +50,21 @@ export function createApp(
     // HEAD is answered as GET without the body.
     return request.method === "HEAD" ? { ...answer, body: "" } : answer;
   };
+}
+
+function routerOf(routes: readonly Route[]): PatternRouter<{ path: string; mates: Route[] }> {
+  const byPath = [...Map.groupBy(routes, ({ path }) => path)];
+  // Register literal paths first. Otherwise `/jobs/{id}` would take `/jobs/batch`.
+  byPath.sort(([a], [b]) => parametersOf(a) - parametersOf(b));
+  // Of Hono only the router is used: an app of Hono needs the objects of `fetch`, which take a sixth of a call's CPU time.
+  const router = new PatternRouter<{ path: string; mates: Route[] }>();
+  for (const [path, mates] of byPath) router.add("ALL", path.replace(/\{(\w+)\}/g, ":$1"), { path, mates });
+  return router;
+}
+
+function logFailure(thrown: unknown, { log }: Service): void {
+  if (!(thrown instanceof MinutehandError)) log.error("a request failed", bare(thrown as Error));
+  else if (thrown.code === "unavailable") log.warn("a request was not served", { error: messageOf(thrown) });
 }
 
 /** Decodes a segment of a path. Bytes that are not UTF-8 stay encoded, so that the schemas can refuse them. */
