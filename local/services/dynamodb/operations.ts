@@ -1,6 +1,7 @@
 import type { Operations } from "../aws-endpoint.ts";
 import { batchGetItem, getItem, query } from "./read-operations.ts";
 import { type Requests, readRequest } from "./requests.ts";
+import type { TableStore } from "./table-store.ts";
 import {
   createTable,
   deleteTable,
@@ -8,8 +9,7 @@ import {
   listTables,
   showTable,
   updateTimeToLive,
-} from "./table-operations.ts";
-import type { TableStore } from "./table-store.ts";
+} from "./tables.ts";
 import { transactGetItems, transactWriteItems } from "./transactions.ts";
 import {
   batchExecuteStatement,
