@@ -29,24 +29,26 @@ const WIDTH = 8;
 
 type Inserted = "inserted" | "exists" | Error;
 
+type Settings = {
+  readonly client: DynamoDBClient;
+  readonly table: string;
+  /** ms since the epoch. Deadlines are times of this clock. */
+  readonly clock: () => number;
+  /** Waits between two tries of a call. The promise resolves after `ms`. */
+  readonly wait?: (ms: number) => Promise<void>;
+  /** Random bytes for the jitter of these waits, and for the tokens of transactions. */
+  readonly random?: RandomBytes;
+  readonly onCapacity?: OnCapacity;
+  /** How many statements one call has at most, 1 to 25. */
+  readonly statements?: number;
+};
+
 /**
  * The job pool on DynamoDB. A write whose answer was lost is repeated. If the first try took effect, `insert` then answers `exists`,
  * and `change` and `changeMany` answer that they were refused. The caller recognises its own item by the id, token or revision.
  * DynamoDB itself recognises a repeated transaction. A repeated `count` counts a second time.
  */
-export function dynamoPool(settings: {
-  client: DynamoDBClient;
-  table: string;
-  /** ms since the epoch. Deadlines are times of this clock. */
-  clock: () => number;
-  /** Waits between two tries of a call. The promise resolves after `ms`. */
-  wait?: (ms: number) => Promise<void>;
-  /** Random bytes for the jitter of these waits, and for the tokens of transactions. */
-  random?: RandomBytes;
-  onCapacity?: OnCapacity;
-  /** How many statements one call has at most, 1 to 25. */
-  statements?: number;
-}): Pool {
+export function dynamoPool(settings: Settings): Pool {
   const {
     client,
     table,
@@ -62,24 +64,12 @@ export function dynamoPool(settings: {
     page: (pk, after, before, limit) => readPage(pk, after, before, limit, connection),
     insert: (items, by) => insert(items, by, connection),
     change: (wanted, by) => change(wanted, by, connection),
+    changeMany: (changes, by, onChanged) => changeMany(changes, by, onChanged, connection),
     transact: (writes, by) => transactWrites(writes, by, connection),
-
-    async changeMany(changes, by, onChanged) {
-      if (firstOfEach(changes.map(({ key }) => key)).size < changes.length)
-        throw new Error("the keys of one call must differ");
-      for (const { remove } of changes)
-        if (remove !== undefined) throw new Error("changeMany cannot remove attributes: use change");
-      const statements = changes.map((wanted) => updateStatement(table, wanted));
-      const decided = await runStatements("changeMany", statements, by, connection, onChanged);
-      return decided.map((result) => (result === "applied" ? "changed" : result));
-    },
-
     count: (key, amounts, expiresAt, by) => count(key, amounts, expiresAt, by, connection),
-
     async remove(keys, by) {
       await inParallel(keys, WIDTH, (key) => remove(key, by, connection));
     },
-
     async createdAt() {
       const { Table } = await client.send(new DescribeTableCommand({ TableName: table }));
       if (Table?.CreationDateTime === undefined) throw new Error(`table ${table} has no time of creation`);
@@ -157,6 +147,21 @@ async function change(wanted: Change, by: Deadline, connection: Connection): Pro
     if (!(thrown instanceof ConditionalCheckFailedException)) throw thrown;
     return { changed: false, item: itemIfAny(thrown.Item) };
   }
+}
+
+async function changeMany(
+  changes: Parameters<Pool["changeMany"]>[0],
+  by: Deadline,
+  onChanged: Parameters<Pool["changeMany"]>[2],
+  connection: Connection,
+): ReturnType<Pool["changeMany"]> {
+  if (firstOfEach(changes.map(({ key }) => key)).size < changes.length)
+    throw new Error("the keys of one call must differ");
+  for (const { remove } of changes)
+    if (remove !== undefined) throw new Error("changeMany cannot remove attributes: use change");
+  const statements = changes.map((wanted) => updateStatement(connection.table, wanted));
+  const decided = await runStatements("changeMany", statements, by, connection, onChanged);
+  return decided.map((result) => (result === "applied" ? "changed" : result));
 }
 
 async function count(

@@ -12,16 +12,17 @@ import {
 } from "@aws-sdk/client-scheduler";
 import { MinutehandError } from "../core/errors.ts";
 import { occurrenceInput, type Schedule, storedInput } from "../core/occurrence.ts";
-import type { Schedules } from "../protocol/ports.ts";
+import type { Schedules, StoredSchedule } from "../protocol/ports.ts";
 import type { ScheduleTarget } from "./schedule-target.ts";
 import { unavailable } from "./unknown.ts";
 
 const MINUTE = 60_000;
 
+type Settings = { readonly client: SchedulerClient; readonly target: ScheduleTarget };
+
 /** The recurring schedules on EventBridge Scheduler, in a group that holds nothing else. */
-export function schedulerSchedules(settings: { client: SchedulerClient; target: ScheduleTarget }): Schedules {
+export function schedulerSchedules(settings: Settings): Schedules {
   const { client, target } = settings;
-  const place = (name: string) => ({ GroupName: target.group, Name: name });
   return {
     create: (schedule, from) =>
       callScheduler("create", async () => {
@@ -33,54 +34,52 @@ export function schedulerSchedules(settings: { client: SchedulerClient; target: 
           throw thrown;
         }
       }),
-
     async update(schedule, from) {
       const command = new UpdateScheduleCommand(requestOf(schedule, from, target));
       return (await callScheduler("update", () => undefinedIfMissing(client.send(command))))
         ? "updated"
         : "missing";
     },
-
-    async read(name) {
-      const command = new GetScheduleCommand(place(name));
-      const found = await callScheduler("read", () => undefinedIfMissing(client.send(command)));
-      const stored = storedInput(found?.Target?.Input ?? "");
-      // There is no schedule with this name, or another program has created it in the group.
-      if (!found || !stored) return undefined;
-      const minutes = found.FlexibleTimeWindow?.MaximumWindowInMinutes;
-      const schedule = {
-        name,
-        expression: found.ScheduleExpression ?? "",
-        timezone: found.ScheduleExpressionTimezone ?? "UTC",
-        paused: found.State === "DISABLED",
-        ...(minutes === undefined ? {} : { flexibleWindow: minutes * MINUTE }),
-        ...stored,
-      };
-      const { Arn, RoleArn, DeadLetterConfig } = found.Target ?? {};
-      const isAimed =
-        Arn === target.target && RoleArn === target.role && DeadLetterConfig?.Arn === target.dlq;
-      return { schedule, isAimed };
-    },
-
+    read: (name) => read(name, settings),
     async remove(name) {
-      const command = new DeleteScheduleCommand(place(name));
+      const command = new DeleteScheduleCommand({ GroupName: target.group, Name: name });
       return (await callScheduler("delete", () => undefinedIfMissing(client.send(command))))
         ? "removed"
         : "missing";
     },
-
-    list: (limit, cursor) =>
-      callScheduler("list", async () => {
-        const command = new ListSchedulesCommand({
-          GroupName: target.group,
-          MaxResults: limit,
-          ...(cursor === undefined ? {} : { NextToken: cursor }),
-        });
-        const { Schedules: some = [], NextToken } = await client.send(command);
-        const names = some.map(({ Name = "" }) => Name);
-        return { names, ...(NextToken === undefined ? {} : { cursor: NextToken }) };
-      }),
+    list: (limit, cursor) => callScheduler("list", () => list(limit, cursor, settings)),
   };
+}
+
+async function read(name: string, { client, target }: Settings): Promise<StoredSchedule | undefined> {
+  const command = new GetScheduleCommand({ GroupName: target.group, Name: name });
+  const found = await callScheduler("read", () => undefinedIfMissing(client.send(command)));
+  const stored = storedInput(found?.Target?.Input ?? "");
+  // There is no schedule with this name, or another program has created it in the group.
+  if (!found || !stored) return undefined;
+  const minutes = found.FlexibleTimeWindow?.MaximumWindowInMinutes;
+  const schedule = {
+    name,
+    expression: found.ScheduleExpression ?? "",
+    timezone: found.ScheduleExpressionTimezone ?? "UTC",
+    paused: found.State === "DISABLED",
+    ...(minutes === undefined ? {} : { flexibleWindow: minutes * MINUTE }),
+    ...stored,
+  };
+  const { Arn, RoleArn, DeadLetterConfig } = found.Target ?? {};
+  const isAimed = Arn === target.target && RoleArn === target.role && DeadLetterConfig?.Arn === target.dlq;
+  return { schedule, isAimed };
+}
+
+async function list(limit: number, cursor: string | undefined, { client, target }: Settings) {
+  const command = new ListSchedulesCommand({
+    GroupName: target.group,
+    MaxResults: limit,
+    ...(cursor === undefined ? {} : { NextToken: cursor }),
+  });
+  const { Schedules: some = [], NextToken } = await client.send(command);
+  const names = some.map(({ Name = "" }) => Name);
+  return { names, ...(NextToken === undefined ? {} : { cursor: NextToken }) };
 }
 
 function requestOf(

@@ -29,28 +29,10 @@ export function secretVersions(settings: {
   let known: readonly string[] | undefined;
   let until = Number.NEGATIVE_INFINITY;
 
-  async function valueAt(stage: "AWSCURRENT" | "AWSPREVIOUS"): Promise<string | undefined> {
-    const { SecretString } = await client.send(
-      new GetSecretValueCommand({ SecretId: arn, VersionStage: stage }),
-    );
-    return SecretString;
-  }
-
-  async function previous(): Promise<string | undefined> {
-    try {
-      return await valueAt("AWSPREVIOUS");
-    } catch (error) {
-      // A secret that was never rotated has no previous value.
-      if (error instanceof ResourceNotFoundException) return undefined;
-      throw error;
-    }
-  }
-
   return async () => {
     if (known !== undefined && clock() < until) return known;
     try {
-      const values = await Promise.all([valueAt("AWSCURRENT"), previous()]);
-      known = values.filter((value) => value !== undefined);
+      known = await readValues(client, arn);
       until = clock() + KNOWN_FOR;
     } catch (error) {
       if (known === undefined) throw unavailable(`the webhook's secret ${arn} cannot be read`, error);
@@ -59,4 +41,20 @@ export function secretVersions(settings: {
     }
     return known;
   };
+}
+
+async function readValues(client: SecretsManagerClient, arn: string): Promise<string[]> {
+  const valueAt = async (VersionStage: "AWSCURRENT" | "AWSPREVIOUS") => {
+    const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: arn, VersionStage }));
+    return SecretString;
+  };
+  const values = await Promise.all([
+    valueAt("AWSCURRENT"),
+    valueAt("AWSPREVIOUS").catch((error) => {
+      // A secret that was never rotated has no previous value.
+      if (error instanceof ResourceNotFoundException) return undefined;
+      throw error;
+    }),
+  ]);
+  return values.filter((value) => value !== undefined);
 }

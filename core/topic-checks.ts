@@ -40,7 +40,6 @@ export function topicChecks(
   const at = `topics.${name}`;
   const pull = topic.consumer === "pull";
   const { webhook, window } = topic;
-  const fault = window === undefined ? undefined : windowFault(window);
   return [
     {
       holds: /^[a-z0-9-]{1,50}$/.test(name),
@@ -55,18 +54,8 @@ export function topicChecks(
     ...webhookChecks(`${at}.webhook`, topic),
     wholeNumber(`${at}.pack${pull ? " of a pull topic" : ""}`, topic.pack, 1, pull ? 1 : MOST_IN_PACK),
     ...pollersChecks(`${at}.pollers`, topic),
-    {
-      holds: topic.maxPerSecond === undefined || isLimit(topic.maxPerSecond),
-      rule: `${at}.maxPerSecond must be a number of starts a second`,
-      actual: topic.maxPerSecond,
-      allowed: `a whole number from 1 to ${MOST_PER_SECOND}, or a number from 1/60 to 1`,
-    },
-    {
-      holds: fault === undefined,
-      rule: `${at}.window must be a range of hours`,
-      actual: window,
-      allowed: `two different times of day and an IANA zone, such as "09:00-18:00 Asia/Shanghai" (${fault})`,
-    },
+    limitCheck(`${at}.maxPerSecond`, topic.maxPerSecond),
+    windowCheck(`${at}.window`, window, window === undefined ? undefined : windowFault(window)),
     trackedOnly(`${at}.maxPerSecond`, topic.maxPerSecond, topic.tracking),
     trackedOnly(`${at}.window`, window, topic.tracking),
     ...ifLateChecks(`${at}.ifLate`, topic),
@@ -148,10 +137,28 @@ function hostCheck(at: string, host: string, name: string): Check {
   };
 }
 
+function limitCheck(at: string, limit: number | undefined): Check {
+  return {
+    holds: limit === undefined || isLimit(limit),
+    rule: `${at} must be a number of starts a second`,
+    actual: limit,
+    allowed: `a whole number from 1 to ${MOST_PER_SECOND}, or a number from 1/60 to 1`,
+  };
+}
+
 function isLimit(perSecond: number): boolean {
   if (typeof perSecond !== "number") return false;
   if (perSecond >= 1) return Number.isInteger(perSecond) && perSecond <= MOST_PER_SECOND;
   return perSecond >= LEAST_PER_SECOND;
+}
+
+function windowCheck(at: string, window: string | undefined, fault: string | undefined): Check {
+  return {
+    holds: fault === undefined,
+    rule: `${at} must be a range of hours`,
+    actual: window,
+    allowed: `two different times of day and an IANA zone, such as "09:00-18:00 Asia/Shanghai" (${fault})`,
+  };
 }
 
 function backoffChecks(

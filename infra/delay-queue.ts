@@ -1,6 +1,7 @@
 import { Annotations, Aspects, CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
@@ -32,7 +33,7 @@ import { Promotions, RecurringSchedules } from "./scheduler.ts";
 import { removedTopics } from "./seen-topics.ts";
 import { Tick } from "./tick.ts";
 import { tlsOnly } from "./tls-only.ts";
-import { type QueueParts, TopicQueues } from "./topic-queues.ts";
+import { type QueueParts, TopicQueues, type TopicQueuesProps } from "./topic-queues.ts";
 import { validate } from "./validate.ts";
 import { Webhook } from "./webhook.ts";
 
@@ -41,6 +42,15 @@ const HANDLER_TIMEOUT = Duration.seconds(60);
 const HANDLER_MEMORY_MIB = 512;
 /** A tenth of an account's usual 1,000 concurrent invocations, so that one topic cannot take them all. */
 const DEFAULT_CONCURRENCY = 100;
+
+type Parts = QueueParts & { readonly encryptionKey: IKey | undefined };
+type Served = { readonly api: JobApi; readonly recurring: RecurringSchedules };
+/** What the alarms and the dashboard watch. */
+type Watched = Parts & {
+  readonly tick: Tick;
+  readonly recurring: RecurringSchedules | undefined;
+  readonly events: Events | undefined;
+};
 
 /**
  * A delay queue: the job table, a ready queue and a DLQ for each topic, the tick of each minute, the HTTP API, the schedules, the event
@@ -92,95 +102,35 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   constructor(scope: Construct, id: string, props: DelayQueueProps<NoInfer<Topics>>) {
     super(scope, id);
     validate(this.node.path, props);
-    const { prefix = DEFAULT_PREFIX, removable = false, encryptionKey, api = {}, alarmTopic } = props;
+    const { prefix = DEFAULT_PREFIX, removable = false, tracing = false, encryptionKey } = props;
+    const { table, warmThroughput, tickConcurrency, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
     const policy = queuePolicy(props);
-    const { table, warmThroughput, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
-    const { tickConcurrency, tracing = false, runbookUrl, dashboard = false } = props;
-    const pool = new JobPool(this, "Pool", { table, warmThroughput, encryptionKey, removable });
-    const declared: DelayQueueProps["topics"] = props.topics;
-    const topics = Object.entries(declared).map(
-      ([topic, settings]) =>
-        new TopicQueues(this, `Topic-${topic}`, { prefix, topic, settings, encryptionKey, removable }),
-    );
-    tlsOnly(
-      this,
-      "TopicQueues",
-      topics.flatMap(({ ready, dlq }) => [ready, dlq]),
-    );
-    this.table = pool.table;
+    this.table = new JobPool(this, "Pool", { table, warmThroughput, encryptionKey, removable }).table;
+    const topics = this.createQueues(props.topics, { prefix, encryptionKey, removable });
     this.queueUrlPrefix = queueUrlPrefix(prefix);
     this.removable = removable;
     this.tracing = tracing;
     this.consumerConcurrency = maximumConcurrency;
     this.topics = new Map(topics.map((queues) => [queues.topic, queues]));
-    this.functionEnvironment = queueEnvironment(pool.table.tableName, prefix, policy, props.topicMetrics);
-    const parts: QueueParts = { table: this.table, topics, prefix, removable, tracing };
+    this.functionEnvironment = queueEnvironment(this.table.tableName, prefix, policy, props.topicMetrics);
+    const parts: Parts = { table: this.table, topics, prefix, removable, tracing, encryptionKey };
     const tick = new Tick(this, "Tick", { ...parts, tickConcurrency });
     this.equip(tick.fn);
-    const pausing = [tick.fn];
-    if (props.longDelay !== false) {
-      this.promotions = new Promotions(this, "Promotions", parts);
-      this.equip(this.promotions.fn);
-    }
+    if (props.longDelay !== false) this.promotions = new Promotions(this, "Promotions", parts);
+    if (this.promotions) this.equip(this.promotions.fn);
     this.environment = { ...this.functionEnvironment, ...this.promotions?.environment };
-    let recurring: RecurringSchedules | undefined;
-    let jobApi: JobApi | undefined;
-    if (api.auth !== "none") {
-      jobApi = new JobApi(this, "Api", { ...parts, api, consumers: this.consumers });
-      for (const fn of jobApi.functions) this.equip(fn);
-      this.api = jobApi.http;
-      pausing.push(jobApi.handler);
-      recurring = new RecurringSchedules(this, "Recurring", { ...parts, encryptionKey });
-      this.equip(recurring.fn);
-      recurring.grantManage(jobApi.handler);
-      this.promotions?.grantKeep(jobApi.handler);
-    }
-    this.control = new EventSourceControl(this, pausing);
-    for (const queues of topics.filter(({ settings }) => settings.webhook !== undefined)) {
-      const webhook = new Webhook(this, `Webhook-${queues.topic}`, { ...parts, queues, encryptionKey });
-      this.equip(webhook.fn);
-      this.consumers.set(queues.topic, webhook.fn);
-      this.secrets.set(queues.topic, webhook.secret);
-      this.control.add(queues.topic, webhook.eventSource, webhook.fn);
-    }
-    const rules = Object.entries(declared).flatMap(([topic, settings]) => topicRules(topic, settings));
-    let events: Events | undefined;
-    if (rules.length > 0) {
-      events = new Events(this, "Events", { ...parts, rules, eventBus: props.eventBus, encryptionKey });
-      this.equip(events.fn);
-      this.promotions?.grantKeep(events.fn);
-    }
-    if (this.api !== undefined)
-      new CfnOutput(this, "ApiUrl", { description: API_OUTPUT, value: this.api.apiEndpoint });
-    if (encryptionKey !== undefined) encryptLogs(this, encryptionKey);
-    new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
+    const served = this.serve(parts, props.api);
+    if (served) this.api = served.api.http;
+    this.control = new EventSourceControl(this, [tick.fn, ...(served ? [served.api.handler] : [])]);
+    this.callWebhooks(parts);
+    const events = this.applyEvents(parts, props);
+    this.output(encryptionKey);
+    const watched = { ...parts, tick, recurring: served?.recurring, events };
+    const { alarmTopic, runbookUrl } = props;
     const consumerOf = (topic: string) => this.consumers.get(topic);
-    this.alarms = new Alarms(this, "Alarms", {
-      ...parts,
-      tick,
-      recurring,
-      events,
-      alarmTopic,
-      runbookUrl,
-      consumerOf,
-    });
-    if (dashboard) {
-      this.dashboard = new Dashboard(this, "Dashboard", {
-        ...parts,
-        topicMetrics: props.topicMetrics ?? TOPIC_METRICS,
-        api: this.api,
-        tick: tick.fn,
-        alarms: this.alarms.inStack,
-      });
-      this.dashboard.watch("tick", tick.fn);
-      if (jobApi) this.dashboard.watch("API", jobApi.handler);
-      if (jobApi) this.dashboard.watch("API receive", jobApi.receive);
-      if (this.promotions) this.dashboard.watch("promotions", this.promotions.fn);
-      if (recurring) this.dashboard.watch("schedules", recurring.fn);
-      if (events) this.dashboard.watch("events", events.fn);
-    }
+    this.alarms = new Alarms(this, "Alarms", { ...watched, alarmTopic, runbookUrl, consumerOf });
+    if (props.dashboard) this.dashboard = this.show(watched, served?.api, props);
     for (const [topic, fn] of this.consumers) this.watchConsumer(topic, fn);
-
     this.node.addValidation({
       validate: () => [...this.equipped].flatMap((fn) => environmentErrors(fn, policy)),
     });
@@ -313,6 +263,77 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     throw new Error(
       `DelayQueue ${this.node.path}: topic "${topic}" has no webhook; topics with a webhook: ${allowed}`,
     );
+  }
+
+  private createQueues(
+    topics: DelayQueueProps["topics"],
+    shared: Pick<TopicQueuesProps, "prefix" | "encryptionKey" | "removable">,
+  ): TopicQueues[] {
+    const queues = Object.entries(topics).map(
+      ([topic, settings]) => new TopicQueues(this, `Topic-${topic}`, { ...shared, topic, settings }),
+    );
+    tlsOnly(
+      this,
+      "TopicQueues",
+      queues.flatMap(({ ready, dlq }) => [ready, dlq]),
+    );
+    return queues;
+  }
+
+  /** Creates the HTTP API and, since callers of the API file them, the recurring schedules. */
+  private serve(parts: Parts, settings: DelayQueueProps["api"] = {}): Served | undefined {
+    if (settings.auth === "none") return undefined;
+    const api = new JobApi(this, "Api", { ...parts, api: settings, consumers: this.consumers });
+    for (const fn of api.functions) this.equip(fn);
+    const recurring = new RecurringSchedules(this, "Recurring", parts);
+    this.equip(recurring.fn);
+    recurring.grantManage(api.handler);
+    this.promotions?.grantKeep(api.handler);
+    return { api, recurring };
+  }
+
+  private callWebhooks(parts: Parts): void {
+    for (const queues of parts.topics.filter(({ settings }) => settings.webhook !== undefined)) {
+      const webhook = new Webhook(this, `Webhook-${queues.topic}`, { ...parts, queues });
+      this.equip(webhook.fn);
+      this.consumers.set(queues.topic, webhook.fn);
+      this.secrets.set(queues.topic, webhook.secret);
+      this.control.add(queues.topic, webhook.eventSource, webhook.fn);
+    }
+  }
+
+  private applyEvents(parts: Parts, { topics, eventBus }: DelayQueueProps): Events | undefined {
+    const rules = Object.entries(topics).flatMap(([topic, settings]) => topicRules(topic, settings));
+    if (rules.length === 0) return undefined;
+    const events = new Events(this, "Events", { ...parts, rules, eventBus });
+    this.equip(events.fn);
+    this.promotions?.grantKeep(events.fn);
+    return events;
+  }
+
+  private output(encryptionKey: IKey | undefined): void {
+    if (this.api !== undefined)
+      new CfnOutput(this, "ApiUrl", { description: API_OUTPUT, value: this.api.apiEndpoint });
+    if (encryptionKey !== undefined) encryptLogs(this, encryptionKey);
+    new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
+  }
+
+  private show(watched: Watched, api: JobApi | undefined, { topicMetrics }: DelayQueueProps): Dashboard {
+    const { tick, recurring, events } = watched;
+    const dashboard = new Dashboard(this, "Dashboard", {
+      ...watched,
+      topicMetrics: topicMetrics ?? TOPIC_METRICS,
+      api: api?.http,
+      tick: tick.fn,
+      alarms: this.alarms.inStack,
+    });
+    dashboard.watch("tick", tick.fn);
+    if (api) dashboard.watch("API", api.handler);
+    if (api) dashboard.watch("API receive", api.receive);
+    if (this.promotions) dashboard.watch("promotions", this.promotions.fn);
+    if (recurring) dashboard.watch("schedules", recurring.fn);
+    if (events) dashboard.watch("events", events.fn);
+    return dashboard;
   }
 
   private watchConsumer(topic: string, fn: LambdaFunction): void {

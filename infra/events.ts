@@ -38,7 +38,7 @@ export class Events extends Construct {
 
   constructor(scope: Construct, id: string, props: EventsProps) {
     super(scope, id);
-    const { rules, eventBus, table, topics, prefix, encryptionKey, removable, tracing } = props;
+    const { rules, eventBus, prefix, encryptionKey, removable, tracing } = props;
     const shared = queueSettings(props);
     const queueName = `${prefix}_events`;
     this.dlq = new Queue(this, "Dlq", {
@@ -66,6 +66,18 @@ export class Events extends Construct {
       tracing,
     }).fn;
     this.fn.addEnvironment("MINUTEHAND_EVENTS", JSON.stringify(rules));
+    this.letApply(props);
+    new EventSourceMapping(this.fn, "Events", {
+      target: this.fn,
+      eventSourceArn: this.queue.queueArn,
+      batchSize: BATCH_SIZE,
+      maxConcurrency: MAX_CONCURRENCY,
+      reportBatchItemFailures: true,
+    });
+  }
+
+  /** Lets the function read the queue, and enqueue jobs of the topics whose rules enqueue. */
+  private letApply({ rules, table, topics }: EventsProps): void {
     grantPool(this.fn, table, EVENT_ACTIONS);
     const enqueued = new Set(rules.filter((rule) => rule.do === "enqueue").map(({ topic }) => topic));
     grantQueues(
@@ -78,13 +90,6 @@ export class Events extends Construct {
       [this.queue],
       ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes"],
     );
-    new EventSourceMapping(this.fn, "Events", {
-      target: this.fn,
-      eventSourceArn: this.queue.queueArn,
-      batchSize: BATCH_SIZE,
-      maxConcurrency: MAX_CONCURRENCY,
-      reportBatchItemFailures: true,
-    });
   }
 
   /** Creates the rules and lets only them send to the queue. The CDK's own SQS target would let every rule of the account send. */

@@ -144,7 +144,23 @@ export function handlerCode(
       `the file of a handler must be an ES module that exports "handler" (export const handler = …), but ${entry} exports ${actual}`,
     );
   }
-  const asset = Code.fromAsset(dirname(file), {
+  return {
+    code: assetOf(file, choices, { code, map }),
+    bundle: {
+      inputs: withoutPackages(inputs.map((path) => resolve(root, path))),
+      build: optionsFor(file, root, choices),
+    },
+    hasConsumer: MARKS_OF_CONSUMER.test(Buffer.from(code).toString()),
+  };
+}
+
+/** `choices`: the options of the bundle. */
+function assetOf(
+  file: string,
+  choices: object,
+  { code, map }: Pick<ReturnType<typeof bundle>, "code" | "map">,
+): Code {
+  return Code.fromAsset(dirname(file), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       // `local` always bundles, so the CDK never runs this image or command. But the command distinguishes the assets of two files in one
@@ -160,14 +176,6 @@ export function handlerCode(
       },
     },
   });
-  return {
-    code: asset,
-    bundle: {
-      inputs: withoutPackages(inputs.map((path) => resolve(root, path))),
-      build: optionsFor(file, root, choices),
-    },
-    hasConsumer: MARKS_OF_CONSUMER.test(Buffer.from(code).toString()),
-  };
 }
 
 const ENABLE_SOURCE_MAPS = "--enable-source-maps";

@@ -3,7 +3,11 @@ import { join } from "node:path";
 import { GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import { topicsOfFunction } from "./delay-queue.ts";
 import { displayName } from "./display-name.ts";
+import { errorText } from "./local-error.ts";
 import type { QueueSpec, StackSpec } from "./resources.ts";
+
+/** A minute, because the sweep sends jobs to the queues each minute. */
+const ADVISE_EVERY_MS = 60_000;
 
 type AdviserOptions = {
   /** Answers how many messages wait in a queue. */
@@ -25,6 +29,33 @@ export function createAdviser({
     for (const line of lines) if (!logged.has(line)) log(`warning: ${line}`);
     logged = lines;
     return [...lines];
+  };
+}
+
+type RegularOptions = AdviserOptions & { readonly onAdvice: (advice: readonly string[]) => void };
+
+/**
+ * Checks a stack now and each minute, because a job that nobody runs may be due later. `follow` checks the stack that runs after a
+ * reload.
+ */
+export async function adviseRegularly(
+  started: StackSpec,
+  { onAdvice, ...options }: RegularOptions,
+): Promise<{ readonly follow: (stack: StackSpec) => void; readonly stop: () => void }> {
+  const advise = createAdviser(options);
+  const check = (stack: StackSpec) =>
+    advise(stack)
+      .then(onAdvice)
+      .catch((error) => options.log(`the queues of the stack could not be checked: ${errorText(error)}`));
+  let current = started;
+  await check(current);
+  const timer = setInterval(() => void check(current), ADVISE_EVERY_MS).unref();
+  return {
+    follow: (stack) => {
+      current = stack;
+      void check(stack);
+    },
+    stop: () => clearInterval(timer),
   };
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { type Dirent, type FSWatcher, readdirSync, readFileSync, type Stats, statSync, watch } from "node:fs";
+import { type Dirent, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { errorCode, errorText } from "./local-error.ts";
+import { errorCode } from "./local-error.ts";
 
 /**
  * Folders with packages or build output. They do not belong to the app. Folders whose names begin with a dot do not belong to it
@@ -11,9 +11,6 @@ const OUTPUT_FOLDERS = new Set(["node_modules", "cdk.out", "dist"]);
 
 /** Files that editors and operating systems write beside the files that they save. */
 const DRAFT = /(?:~|\.sw[a-z]|\.tmp)$|^\.#|^4913$|^\.DS_Store$/;
-
-/** One save causes several changes: an editor writes a file in steps, and then a formatter writes the file again. */
-const DEBOUNCE_MS = 150;
 
 /** The folder of a CDK project. Its files are the app, except build output, hidden folders, `*.log`, drafts of editors and `excluded`. */
 export type AppFolder = {
@@ -101,96 +98,8 @@ export function appFolders(app: AppFolder, folder = app.root): string[] {
   return [folder, ...inner.flatMap((path) => appFolders(app, path))];
 }
 
-type WatchOptions = {
-  /**
-   * Called after each save with the saved paths, as soon as the app's files have not changed for `DEBOUNCE_MS`. If `folders` lists new
-   * folders when the answered promise resolves, they are watched too, and one more call follows, without paths.
-   */
-  readonly onSaved: (paths: ReadonlySet<string>) => void | Promise<void>;
-  /** Lists every folder to watch now. Default: the folders of the app. */
-  readonly folders?: () => Iterable<string>;
-  readonly log: (line: string) => void;
-  /** Calls `act` after `ms`. The returned function cancels the call. Default: a timer. */
-  readonly after?: (ms: number, act: () => void) => () => void;
-};
-
-/**
- * Watches the app's files. The returned function ends the watch. Each folder has a watcher of its own: a recursive
- * watcher would include `node_modules`, and some systems limit how many folders a program can watch.
- */
-export function watchAppFolder(
-  app: AppFolder,
-  { onSaved, folders: listFolders = () => appFolders(app), log, after = callAfter }: WatchOptions,
-): () => void {
-  let saved = new Set<string>();
-  const watchers = new Map<string, FSWatcher>();
-  let listed: ReadonlySet<string> = new Set();
-  let cancel = () => {};
-  let stopped = false;
-
-  function debounceSave(): void {
-    cancel();
-    cancel = after(DEBOUNCE_MS, () => {
-      unlessUnreadable(updateWatchers);
-      const paths = saved;
-      saved = new Set();
-      void onSaved(paths)?.then(() => {
-        // A file in a new folder may have been saved before the watch of the folder began. So `onSaved` is called once more.
-        if (!stopped)
-          unlessUnreadable(() => [...listFolders()].some((folder) => !listed.has(folder)) && debounceSave());
-      });
-    });
-  }
-
-  function unlessUnreadable(act: () => unknown): void {
-    try {
-      act();
-    } catch (error) {
-      // An uncaught error in a timer would end the runner, though the stack itself works.
-      log(`saves in new folders are not noticed: ${errorText(error)}`);
-    }
-  }
-
-  /** Watches new folders, and stops watching deleted ones. */
-  function updateWatchers(): void {
-    const folders = new Set(listFolders());
-    listed = folders;
-    for (const [folder, watcher] of watchers) {
-      if (folders.has(folder)) continue;
-      watcher.close();
-      watchers.delete(folder);
-    }
-    for (const folder of folders) if (!stopped && !watchers.has(folder)) watchFolder(folder);
-  }
-
-  function watchFolder(folder: string): void {
-    try {
-      const watcher = watch(folder, (_, name) => {
-        // Some systems do not name the changed file, so it may belong to the app.
-        if (name !== null && !isPartOfApp(app, join(folder, name))) return;
-        if (name !== null) saved.add(join(folder, name));
-        debounceSave();
-      });
-      // Deleting a watched folder is an error on some systems.
-      watcher.on("error", debounceSave);
-      watchers.set(folder, watcher);
-    } catch (error) {
-      log(`saves in ${folder} are not noticed: ${errorText(error)}`);
-    }
-  }
-
-  function stop(): void {
-    stopped = true;
-    cancel();
-    for (const watcher of watchers.values()) watcher.close();
-  }
-
-  updateWatchers();
-  return stop;
-}
-
 /** A log does not belong to the app. Otherwise, if the runner's output goes to a file in the folder, each line would be a save. */
-function isPartOfApp({ excluded }: AppFolder, path: string): boolean {
+export function isPartOfApp({ excluded }: AppFolder, path: string): boolean {
   return !path.endsWith(".log") && !DRAFT.test(basename(path)) && !excluded?.has(path);
 }
 
@@ -209,9 +118,4 @@ function ifReadable<T>({ onUnreadable }: AppFolder, path: string, read: () => T)
     else if (code !== "ENOENT") throw error;
     return undefined;
   }
-}
-
-function callAfter(ms: number, act: () => void): () => void {
-  const timer = setTimeout(act, ms);
-  return () => clearTimeout(timer);
 }

@@ -3,8 +3,9 @@ import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { countMessages, createAdviser } from "./advice.ts";
-import { openAppFolder, watchAppFolder } from "./app-folder.ts";
+import { adviseRegularly, countMessages } from "./advice.ts";
+import { type AppFolder, openAppFolder } from "./app-folder.ts";
+import { watchAppFolder } from "./app-folder-watch.ts";
 import { readAssembly } from "./assembly.ts";
 import { checkSettings } from "./cdk-app.ts";
 import { refusalText } from "./create-each.ts";
@@ -12,37 +13,34 @@ import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import type { Database } from "./database.ts";
 import { withOneShard } from "./delay-queue.ts";
 import { logDiskShortage } from "./disk.ts";
-import { displayName } from "./display-name.ts";
-import { startEmulators } from "./emulators.ts";
+import { type Emulators, startEmulators } from "./emulators.ts";
 import type { Outcome } from "./execution-environment.ts";
-import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
-import { startGuard } from "./guard.ts";
-import { openHttpApi, type Pages } from "./http-api.ts";
+import { type Guard, startGuard } from "./guard.ts";
+import { type HttpApi, openHttpApi, type Pages } from "./http-api.ts";
 import { readInputs } from "./inputs.ts";
 import { leaveOutRefused } from "./left-out.ts";
 import { errorText, LocalError } from "./local-error.ts";
-import { formatLogLine, type LogLine } from "./log-lines.ts";
-import { orderLines } from "./ordered-lines.ts";
-import { rememberOutput } from "./own-output.ts";
+import type { LogLine } from "./log-lines.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./platform.ts";
 import { createQueues } from "./queues.ts";
 import { rebuildFunction } from "./rebuild.ts";
-import { createReloader, type Synthesised } from "./reload.ts";
+import { createReloader } from "./reload.ts";
 import { type FunctionSpec, type QueueSpec, readStack, type StackSpec } from "./resources.ts";
-import { createSavedFiles } from "./saved-files.ts";
+import { openRunnerLog, type RunnerLog } from "./runner-log.ts";
+import { keepRecord, type RecordKeeper } from "./runner-record.ts";
+import type { Synthesised } from "./running-stack.ts";
+import { createSavedFiles, type SavedFiles } from "./saved-files.ts";
 import { createSchedules } from "./schedules.ts";
 import { createSecrets } from "./secrets.ts";
-import { startOwnServices } from "./services/own-services.ts";
-import { createSynthesis } from "./synthesis.ts";
+import { type OwnServices, startOwnServices } from "./services/own-services.ts";
+import { createFunctions, type StackFunctions } from "./stack-functions.ts";
+import { createSynthesis, type Synthesis } from "./synthesis.ts";
 import { createTables } from "./tables.ts";
-import { createTeardown } from "./teardown.ts";
+import { createTeardown, type Teardown } from "./teardown.ts";
 import { startTriggers } from "./triggers.ts";
 
 /** Enough for the ten pollers of each of about 15 queues, whose requests wait up to 20 s, and for the deletions at the same time. */
 const MAX_SOCKETS = 200;
-
-/** A minute, because the sweep sends jobs to the queues each minute. */
-const ADVISE_EVERY_MS = 60_000;
 
 export type EmbeddedStackOptions = {
   /** The port of the HTTP API on 127.0.0.1; 0 picks a free port. */
@@ -129,31 +127,84 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
   }
 }
 
-async function start(
-  options: EmbeddedStackOptions,
-  teardown: ReturnType<typeof createTeardown>,
-): Promise<EmbeddedStack> {
-  const { signal, onLost = () => {} } = options;
+/** What a start is given. */
+type Start = {
+  readonly options: EmbeddedStackOptions;
+  /** The folder of the app. */
+  readonly root: string;
+  readonly log: RunnerLog;
+  readonly teardown: Teardown;
+};
+
+/** What a stack stands on before its app is read. */
+type Base = Start & {
+  /** Absent: the services keep their data in memory. */
+  readonly folder: DataFolder | undefined;
+  readonly api: HttpApi;
+  readonly platform: Platform;
+  readonly services: OwnServices;
+  readonly guard: Guard;
+  readonly record: RecordKeeper;
+};
+
+/** The synthesised app, and the emulators, which start at the same time. */
+type App = Base & {
+  readonly emulators: Emulators;
+  readonly endpoints: Endpoints;
+  readonly synthesis: Synthesis;
+  /** The folder of the assembly. */
+  readonly outdir: string;
+  readonly appFolder: AppFolder;
+  /** Absent: nothing is reloaded. */
+  readonly files: SavedFiles | undefined;
+};
+
+async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise<EmbeddedStack> {
   // Imports and inputs of bundles are named by their real paths.
   const root = realpathSync(options.root ?? process.cwd());
-  const output = rememberOutput();
-  const print = output.remember(options.log);
-  const lines = orderLines<LogLine>((line) => {
-    print(line.text);
-    options.console?.onLine(line);
-  });
-  teardown.add(lines.flush);
-  const log = (text: string) => {
-    const at = Date.now();
-    lines.add({ text, at }, at);
-  };
-  const progress = output.remember(options.progress ?? (() => {}));
+  const log = openRunnerLog(options.log, (line) => options.console?.onLine(line), options.progress);
+  teardown.add(log.flush);
   // Before anything is written, so that a start in the wrong folder leaves nothing behind.
   checkSettings(root, options.app);
+  const app = await synthesiseApp(await openBase({ options, root, log, teardown }));
+  const synthesised = readSynthesised(app, app.outdir);
+  const sqs = createSqsClient(app);
+  teardown.add(() => sqs.destroy());
+  const stack = await createResources(app, synthesised.stack, sqs);
+  const notPlayed = describeNotPlayed(stack);
+  for (const line of notPlayed) log.say(line);
+
+  const { guard, synthesis, api, services, platform, record } = app;
+  const functions = createFunctions(stack, { guard, variables: variablesOf(app), addLine: log.add });
+  teardown.add(() => functions.stop());
+  synthesis.hold(functions.codeDirs());
+  const { pools, invoke } = functions;
+  const { account } = platform;
+  const tick = options.tick ?? true;
+  const triggers = startTriggers(stack, { pools, invoke, api, sqs, services, account, tick, log: log.say });
+  teardown.add(triggers.stop);
+  const advising = await adviseRegularly(stack, {
+    countMessages: (queue) => countMessages(queue, sqs),
+    onAdvice: (advice) => record.warn([...notPlayed, ...advice]),
+    log: log.say,
+  });
+  teardown.add(() => {
+    advising.stop();
+    // A check may still be under way. It must not write the record again after `folder.release` has deleted it.
+    record.stop();
+  });
+  reloadAfterSaves(app, synthesised, { sqs, functions, onReloaded: advising.follow });
+  // The caller prints next that the stack is up.
+  log.flush();
+  return describeStack(app, stack, functions, triggers.fireRules);
+}
+
+async function openBase(given: Start): Promise<Base> {
+  const { options, log, teardown } = given;
   const folder = options.memory ? undefined : openDataFolder(options.dataDir, options.reset ?? false);
   if (folder) {
     teardown.add(folder.release);
-    teardown.add(logDiskShortage(folder.shortage, log));
+    teardown.add(logDiskShortage(folder.shortage, log.say));
   }
   const api = await openHttpApi(options.port, { shortage: folder?.shortage, pages: options.console?.pages });
   teardown.add(() => api.stop(0));
@@ -162,176 +213,145 @@ async function start(
   teardown.add(services.stop);
   const guard = startGuard();
   teardown.add(guard.stop);
+  const record = keepRecord({ url: api.url, services: services.url }, folder?.writeRecord);
+  return { ...given, folder, api, platform, services, guard, record };
+}
 
-  let warnings: readonly string[] = [];
-  let writeRecord = () => {};
+async function synthesiseApp(base: Base): Promise<App> {
+  const { options, root, log, teardown, folder, guard, record } = base;
+  const { database, signal, onLost = () => {} } = options;
   const starting = startEmulators({
     folder,
-    database: options.database,
+    database,
     guard,
-    log,
-    onRestart: () => writeRecord(),
+    log: log.say,
+    onRestart: record.write,
     onLost: (error) => {
-      lines.flush();
+      log.flush();
       onLost(error);
     },
   });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
-  const appFolder = openAppFolder(root, folder?.paths, log);
+  const appFolder = openAppFolder(root, folder?.paths, log.say);
   const synthesis = createSynthesis({ appFolder, app: options.app, guard, signal });
   teardown.add(synthesis.stop);
-  const files = options.watch ? createSavedFiles(appFolder, output.isIn) : undefined;
-  const [emulators, outdir] = await Promise.all([starting, synthesis.run(progress)]);
+  const files = options.watch ? createSavedFiles(appFolder, log.isIn) : undefined;
+  const [emulators, outdir] = await Promise.all([starting, synthesis.run(log.progress)]);
   signal?.throwIfAborted();
-  const endpoints = { ...emulators.endpoints, ...services.endpoints };
-  writeRecord = () =>
-    folder?.writeRecord({
-      pid: process.pid,
-      url: api.url,
-      services: services.url,
-      emulators: Object.values(emulators.pids()),
-      warnings,
-    });
-  writeRecord();
+  record.start(emulators.pids);
+  const endpoints = { ...emulators.endpoints, ...base.services.endpoints };
+  return { ...base, emulators, endpoints, synthesis, outdir, appFolder, files };
+}
 
-  const readSynthesised = (folder: string): Synthesised => {
-    const assembly = readAssembly(folder, options.stack);
-    const { stackName } = assembly;
-    const site = { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url };
-    const stack = readStack(assembly, site);
-    const oneShard = options.oneShard && emulators.pids().dynamodb !== undefined;
-    const functions = oneShard ? stack.functions.map(withOneShard) : stack.functions;
-    return { stack: { ...stack, functions }, imports: new Set(readInputs(folder)?.imports) };
-  };
-  const synthesised = readSynthesised(outdir);
-  const declared = synthesised.stack;
-  const sqs = new SQSClient({
+function readSynthesised({ options, platform, emulators, endpoints, api }: App, outdir: string): Synthesised {
+  const assembly = readAssembly(outdir, options.stack);
+  const { stackName } = assembly;
+  const site = { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url };
+  const stack = readStack(assembly, site);
+  const oneShard = options.oneShard && emulators.pids().dynamodb !== undefined;
+  const functions = oneShard ? stack.functions.map(withOneShard) : stack.functions;
+  return { stack: { ...stack, functions }, imports: new Set(readInputs(outdir)?.imports) };
+}
+
+function createSqsClient({ platform, endpoints }: App): SQSClient {
+  return new SQSClient({
     ...platform,
     endpoint: endpoints.sqs,
     // MD5 digests detect networks that alter bodies. Loopback alters none.
     md5: false,
     requestHandler: new NodeHttpHandler({ httpAgent: { maxSockets: MAX_SOCKETS, keepAlive: true } }),
   });
-  teardown.add(() => sqs.destroy());
+}
+
+/** Answers the stack without the resources that a service rejected. */
+async function createResources(
+  { platform, endpoints }: App,
+  stack: StackSpec,
+  sqs: SQSClient,
+): Promise<StackSpec> {
   const scheduler = new SchedulerClient({ ...platform, endpoint: endpoints.scheduler });
   const secretsManager = new SecretsManagerClient({ ...platform, endpoint: endpoints.secretsManager });
   const refusals = await Promise.all([
-    createTables(declared.tables, { ...platform, endpoint: endpoints.dynamodb }),
-    createQueues(declared.queues, sqs),
-    createSchedules(declared.scheduleGroups, declared.schedules, scheduler),
-    createSecrets(declared.secrets, secretsManager),
+    createTables(stack.tables, { ...platform, endpoint: endpoints.dynamodb }),
+    createQueues(stack.queues, sqs),
+    createSchedules(stack.scheduleGroups, stack.schedules, scheduler),
+    createSecrets(stack.secrets, secretsManager),
   ]);
-  const stack = leaveOutRefused(declared, refusals.flat());
-  const notPlayed = [
-    ...stack.unknownTypes.map((type) => `the local stack does not play ${type}; it is left out`),
-    ...stack.leftOut.map((line) => `left out: ${line}`),
-  ];
-  for (const line of notPlayed) log(line);
+  return leaveOutRefused(stack, refusals.flat());
+}
 
-  const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
-  const say = (logicalId: string, line: string, codeDir: string, writtenAt: number) => {
-    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, codeDir);
-    // A logger may give a record a time of its own, even a later one.
-    if (readable !== undefined) lines.add(readable, Math.min(readable.at, writtenAt));
-  };
-  const variables = {
+function describeNotPlayed({ unknownTypes, leftOut }: StackSpec): string[] {
+  return [
+    ...unknownTypes.map((type) => `the local stack does not play ${type}; it is left out`),
+    ...leftOut.map((line) => `left out: ${line}`),
+  ];
+}
+
+function variablesOf({ options, platform, endpoints, folder }: App): Record<string, string> {
+  return {
     ...platformVariables(platform, endpoints, process.env),
-    ...compileCacheVariables(folder),
+    // Node keeps compiled code in the data folder. A function's next process then starts in about half the time.
+    ...(folder && { NODE_COMPILE_CACHE: folder.codeCacheDir }),
     ...options.environment,
   };
-  const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, onLine: say }));
-  teardown.add(() => Promise.all(pools.map((pool) => pool.stop(0))));
-  const holdCode = () => synthesis.hold(pools.map(({ spec }) => spec.codeDir));
-  holdCode();
-  const invoke = async (pool: FunctionPool, event: unknown): Promise<Outcome> => {
-    const outcome = await pool.invoke(event);
-    if (outcome.outcome !== "returned") {
-      const { errorMessage: message, thrown } = outcome.error;
-      const record = JSON.stringify({ level: "ERROR", message, thrown });
-      say(pool.spec.logicalId, record, pool.spec.codeDir, Date.now());
-    }
-    return outcome;
-  };
-  const { account } = platform;
-  const tick = options.tick ?? true;
-  const triggers = startTriggers(stack, { pools, invoke, api, sqs, services, account, tick, log });
-  teardown.add(triggers.stop);
-  const advise = createAdviser({ countMessages: (queue) => countMessages(queue, sqs), log });
-  const adviseNow = (current: StackSpec) =>
-    advise(current)
-      .then((advice) => {
-        warnings = [...notPlayed, ...advice];
-        writeRecord();
-      })
-      .catch((error) => log(`the queues of the stack could not be checked: ${errorText(error)}`));
-  await adviseNow(stack);
-  // A job that nobody runs may be due later.
-  let advised = stack;
-  const advising = setInterval(() => void adviseNow(advised), ADVISE_EVERY_MS).unref();
-  teardown.add(() => {
-    clearInterval(advising);
-    // A check may still be under way. It must not write the record again after `folder.release` has deleted it.
-    writeRecord = () => {};
-  });
-  if (files) {
-    const reloadAfterSave = createReloader(synthesised, {
-      files,
-      root,
-      rebuild: (spec, build) => rebuildFunction(spec, build, { folder: synthesis.newFolder(), root }),
-      synthesise: async () => readSynthesised(await synthesis.run(() => {})),
-      createQueues: async (queues) => {
-        const [refusal] = await createQueues(queues, sqs);
-        if (refusal) throw new LocalError(refusalText(refusal));
-      },
-      replaceFunctions: (specs) => {
-        for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
-        holdCode();
-      },
-      onReloaded: (reloaded) => {
-        advised = reloaded;
-        void adviseNow(reloaded);
-      },
-      log,
-    });
-    const { folders } = files;
-    teardown.add(watchAppFolder(appFolder, { onSaved: reloadAfterSave, folders, log }));
-    // A file may have been saved while the stack started.
-    void reloadAfterSave();
-  }
+}
 
-  // The caller prints next that the stack is up.
-  lines.flush();
-  const [table] = stack.tables;
+type Reloaded = {
+  readonly sqs: SQSClient;
+  readonly functions: StackFunctions;
+  readonly onReloaded: (stack: StackSpec) => void;
+};
+
+function reloadAfterSaves(
+  app: App,
+  synthesised: Synthesised,
+  { sqs, functions, onReloaded }: Reloaded,
+): void {
+  const { files, root, synthesis, appFolder, log, teardown } = app;
+  if (!files) return;
+  const reloadAfterSave = createReloader(synthesised, {
+    files,
+    root,
+    rebuild: (spec, build) => rebuildFunction(spec, build, { folder: synthesis.newFolder(), root }),
+    synthesise: async () => readSynthesised(app, await synthesis.run(() => {})),
+    createQueues: async (queues) => {
+      const [refusal] = await createQueues(queues, sqs);
+      if (refusal) throw new LocalError(refusalText(refusal));
+    },
+    replaceFunctions: (specs) => {
+      functions.replace(specs);
+      synthesis.hold(functions.codeDirs());
+    },
+    onReloaded,
+    log: log.say,
+  });
+  const { folders } = files;
+  teardown.add(watchAppFolder(appFolder, { onSaved: reloadAfterSave, folders, log: log.say }));
+  // A file may have been saved while the stack started.
+  void reloadAfterSave();
+}
+
+function describeStack(
+  { api, endpoints, platform, emulators, guard, teardown }: App,
+  stack: StackSpec,
+  functions: StackFunctions,
+  tick: EmbeddedStack["tick"],
+): EmbeddedStack {
+  const prefixes = stack.functions.map(({ environment }) => environment.MINUTEHAND_QUEUE_URL_PREFIX);
   return {
     url: api.url,
     hasApi: stack.routes.length > 0,
     endpoints,
     platform,
-    tableName: table?.name ?? "",
-    queueUrlPrefix:
-      stack.functions.map(({ environment }) => environment.MINUTEHAND_QUEUE_URL_PREFIX).find(Boolean) ?? "",
+    tableName: stack.tables[0]?.name ?? "",
+    queueUrlPrefix: prefixes.find(Boolean) ?? "",
     queues: stack.queues,
     functions: stack.functions,
-    functionPids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
+    functionPids: functions.pids,
     emulatorPids: emulators.pids,
     guardPid: guard.pid,
-    invoke: async (name, event) => invoke(findPool(pools, name), event),
-    tick: triggers.fireRules,
+    invoke: async (name, event) => functions.invoke(functions.find(name), event),
+    tick,
     stop: teardown.run,
   };
-}
-
-/** Makes Node keep compiled code in the data folder, so that a function's next process starts in about half the time. */
-function compileCacheVariables(folder: DataFolder | undefined): Record<string, string> {
-  return folder ? { NODE_COMPILE_CACHE: folder.codeCacheDir } : {};
-}
-
-function findPool(pools: readonly FunctionPool[], name: string): FunctionPool {
-  const exact = pools.find(({ spec }) => spec.logicalId === name || spec.name === name);
-  const similar = pools.filter(({ spec }) => spec.logicalId.includes(name));
-  const pool = exact ?? (similar.length === 1 ? similar[0] : undefined);
-  if (pool) return pool;
-  throw new Error(
-    `"${name}" must name exactly one function, got ${similar.length}; allowed: ${pools.map(({ spec }) => spec.logicalId).join(", ")}`,
-  );
 }

@@ -39,11 +39,38 @@ export type EnvironmentHost = {
   readonly onLine: (logicalId: string, line: string, codeDir: string, writtenAt: number) => void;
 };
 
+type Process = {
+  readonly spec: FunctionSpec;
+  readonly child: ChildProcess;
+  /** Resolves with how the process has ended. */
+  readonly gone: Promise<string>;
+  /** The invocation that is running. */
+  running: { readonly requestId: string; readonly settle: (outcome: Outcome) => void } | undefined;
+};
+
 /** Starts a process and loads the handler. Rejects if the start fails or takes longer than 10 s, as on Lambda. */
 export async function startExecutionEnvironment(
   spec: FunctionSpec,
   host: EnvironmentHost,
 ): Promise<ExecutionEnvironment> {
+  const child = forkFunction(spec, host);
+  const gone = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(errorText(error)));
+    child.once("exit", (code, signal) => resolve(signal ? `by ${signal}` : `with code ${code}`));
+  });
+  const started: Process = { spec, child, gone, running: undefined };
+  settleInvocations(started);
+  await waitUntilLoaded(child, gone);
+  return {
+    pid: child.pid ?? 0,
+    invoke: (event) => invoke(started, event),
+    isAlive: () => child.connected && child.exitCode === null && child.signalCode === null,
+    kill: () => child.kill("SIGKILL"),
+    exited: gone.then(() => {}),
+  };
+}
+
+function forkFunction(spec: FunctionSpec, host: EnvironmentHost): ChildProcess {
   const child = fork(programPath("function"), [spec.codeDir, spec.handler, spec.arn], {
     cwd: spec.codeDir,
     // Detached, so that Ctrl-C reaches only the runner, which then ends its functions.
@@ -59,51 +86,42 @@ export async function startExecutionEnvironment(
         const { line, writtenAt } = readStamp(stamped, Date.now());
         host.onLine(spec.logicalId, line, spec.codeDir, writtenAt);
       });
+  return child;
+}
 
-  /** The invocation that is running. */
-  let running: { requestId: string; settle: (outcome: Outcome) => void } | undefined;
-  child.on("message", (message: RuntimeMessage) => {
+/** Settles the running invocation with what the process answers, or when the process ends. */
+function settleInvocations(started: Process): void {
+  started.child.on("message", (message: RuntimeMessage) => {
+    const { running } = started;
     if (!("requestId" in message) || message.requestId !== running?.requestId) return;
     if (message.type === "returned") running.settle({ outcome: "returned", payload: message.payload });
     else running.settle({ outcome: "threw", error: message.error });
   });
-  const gone = new Promise<string>((resolve) => {
-    child.once("error", (error) => resolve(errorText(error)));
-    child.once("exit", (code, signal) => resolve(signal ? `by ${signal}` : `with code ${code}`));
+  void started.gone.then((how) => {
+    const errorMessage = `${started.running?.requestId} its process ended ${how}`;
+    started.running?.settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
   });
-  void gone.then((how) => {
-    const errorMessage = `${running?.requestId} its process ended ${how}`;
-    running?.settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
+}
+
+async function invoke(started: Process, event: string): Promise<Outcome> {
+  const { child, spec } = started;
+  const requestId = randomUUID();
+  const { promise, resolve: settle } = Promise.withResolvers<Outcome>();
+  started.running = { requestId, settle };
+  const timer = setTimeout(() => {
+    child.kill("SIGKILL");
+    const errorMessage = `${requestId} timed out after ${spec.timeoutMs / 1000} seconds`;
+    settle({ outcome: "timed-out", error: { errorType: "Sandbox.Timedout", errorMessage } });
+  }, spec.timeoutMs);
+  const message: RunnerMessage = { requestId, event, deadline: Date.now() + spec.timeoutMs };
+  child.send(message, (error) => {
+    const errorMessage = `${requestId} could not be handed to its process: ${errorText(error)}`;
+    if (error) settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
   });
-  await waitUntilLoaded(child, gone);
-
-  async function invoke(event: string): Promise<Outcome> {
-    const requestId = randomUUID();
-    const { promise, resolve: settle } = Promise.withResolvers<Outcome>();
-    running = { requestId, settle };
-    const timer = setTimeout(() => {
-      child.kill("SIGKILL");
-      const errorMessage = `${requestId} timed out after ${spec.timeoutMs / 1000} seconds`;
-      settle({ outcome: "timed-out", error: { errorType: "Sandbox.Timedout", errorMessage } });
-    }, spec.timeoutMs);
-    const message: RunnerMessage = { requestId, event, deadline: Date.now() + spec.timeoutMs };
-    child.send(message, (error) => {
-      const errorMessage = `${requestId} could not be handed to its process: ${errorText(error)}`;
-      if (error) settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
-    });
-    const outcome = await promise;
-    clearTimeout(timer);
-    running = undefined;
-    return outcome;
-  }
-
-  return {
-    pid: child.pid ?? 0,
-    invoke,
-    isAlive: () => child.connected && child.exitCode === null && child.signalCode === null,
-    kill: () => child.kill("SIGKILL"),
-    exited: gone.then(() => {}),
-  };
+  const outcome = await promise;
+  clearTimeout(timer);
+  started.running = undefined;
+  return outcome;
 }
 
 async function waitUntilLoaded(child: ChildProcess, gone: Promise<string>): Promise<void> {

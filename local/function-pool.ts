@@ -59,132 +59,159 @@ type Waiting = {
 };
 type Idle = { readonly environment: ExecutionEnvironment; readonly since: number };
 
-export function createFunctionPool(first: FunctionSpec, host: EnvironmentHost): FunctionPool {
-  let spec = first;
-  const most = mostEnvironments({ cores: availableParallelism(), memory: totalmem() });
-  const cap = () => Math.min(spec.reservedConcurrency ?? most, most);
+type State = {
+  readonly host: EnvironmentHost;
+  /** How many environments the machine can have for this function. */
+  readonly most: number;
+  spec: FunctionSpec;
   /** Every environment, with the spec from which it was started. */
-  const all = new Map<ExecutionEnvironment, FunctionSpec>();
-  // A stack: the environment that was used last is used next. So environments that only a burst needed stay idle and are ended.
+  readonly all: Map<ExecutionEnvironment, FunctionSpec>;
+  /** A stack: the environment that was used last is used next. So environments that only a burst needed stay idle and are ended. */
+  readonly idle: Idle[];
+  readonly waiting: Waiting[];
+  /** How many environments are starting. */
+  starting: number;
+  stopping: boolean;
+  growth: NodeJS.Timeout | undefined;
+};
+
+export function createFunctionPool(spec: FunctionSpec, host: EnvironmentHost): FunctionPool {
+  const most = mostEnvironments({ cores: availableParallelism(), memory: totalmem() });
+  const all: State["all"] = new Map();
   const idle: Idle[] = [];
-  const waiting: Waiting[] = [];
-  let starting = 0;
-  let stopping = false;
-  let growth: NodeJS.Timeout | undefined;
-  const reaper = setInterval(endIdle, REAP_EVERY_MS);
+  const counts = { starting: 0, stopping: false, growth: undefined };
+  const pool: State = { host, most, spec, all, idle, waiting: [], ...counts };
+  const reaper = setInterval(() => endIdle(pool), REAP_EVERY_MS);
   reaper.unref();
-
-  function dispatch(): void {
-    while (waiting.length > 0) {
-      const environment = takeIdle();
-      if (!environment) break;
-      const next = waiting.shift();
-      if (next) void run(environment, next);
-    }
-    if (waiting.length > 0) grow();
-  }
-
-  function takeIdle(): ExecutionEnvironment | undefined {
-    for (let entry = idle.pop(); entry; entry = idle.pop()) {
-      if (entry.environment.isAlive()) return entry.environment;
-    }
-    return undefined;
-  }
-
-  async function run(environment: ExecutionEnvironment, { event, settle }: Waiting): Promise<void> {
-    const outcome = await environment.invoke(event);
-    if (stopping || all.get(environment) !== spec) environment.kill();
-    else if (environment.isAlive() && outcome.outcome !== "timed-out" && outcome.outcome !== "crashed")
-      idle.push({ environment, since: Date.now() });
-    settle(withinLimit(outcome));
-    dispatch();
-  }
-
-  /** Starts another environment when the oldest invocation has waited longer than its patience. */
-  function grow(): void {
-    const [oldest] = waiting;
-    if (!oldest || stopping || growth || all.size + starting >= cap()) return;
-    if (starting >= Math.min(MAX_STARTING, waiting.length)) return;
-    const patience = PATIENCE_MS * (all.size + starting) - (Date.now() - oldest.since);
-    growth = setTimeout(
-      () => {
-        growth = undefined;
-        dispatch();
-      },
-      patience > 0 ? patience : PATIENCE_MS,
-    );
-    if (patience <= 0) void start();
-  }
-
-  async function start(): Promise<void> {
-    starting += 1;
-    const started = spec;
-    try {
-      const environment = await startExecutionEnvironment(started, host);
-      all.set(environment, started);
-      void environment.exited.then(() => {
-        all.delete(environment);
-        dispatch();
-      });
-      if (stopping || started !== spec) environment.kill();
-      else idle.push({ environment, since: Date.now() });
-    } catch (error) {
-      // As on Lambda, the invocation that needed the environment fails. The next invocation tries to start one again.
-      const errorMessage = errorText(error);
-      const thrown = error instanceof Error ? error.cause : undefined;
-      const record = { level: "ERROR", message: `could not start: ${errorMessage}`, thrown };
-      host.onLine(spec.logicalId, JSON.stringify(record), started.codeDir, Date.now());
-      if (started !== spec) return;
-      waiting
-        .shift()
-        ?.settle({ outcome: "crashed", error: { errorType: "Runtime.InitError", errorMessage } });
-    } finally {
-      starting -= 1;
-      dispatch();
-    }
-  }
-
-  function endIdle(): void {
-    const now = Date.now();
-    while (idle.length > 1 && all.size > 1 && now - (idle[0]?.since ?? now) > IDLE_LIMIT_MS)
-      idle.shift()?.environment.kill();
-  }
-
   return {
     get spec() {
-      return spec;
+      return pool.spec;
     },
-    invoke: (event) => {
-      if (stopping) return Promise.resolve(stopped());
-      const json = JSON.stringify(event);
-      if (Buffer.byteLength(json) > MAX_PAYLOAD_BYTES) return Promise.resolve(tooLarge("event"));
-      return new Promise((settle) => {
-        waiting.push({ event: json, since: Date.now(), settle });
-        dispatch();
-      });
-    },
+    invoke: (event) => enqueue(pool, event),
     warm: () => {
-      if (all.size + starting === 0 && !stopping) void start();
+      if (all.size + pool.starting === 0 && !pool.stopping) void start(pool);
     },
     replace: (next) => {
-      spec = next;
+      pool.spec = next;
       for (const { environment } of idle.splice(0)) environment.kill();
     },
     pids: () => [...all.keys()].filter((environment) => environment.isAlive()).map(({ pid }) => pid),
-    stop: async (graceMs) => {
-      stopping = true;
-      for (const { settle } of waiting.splice(0)) settle(stopped());
+    stop: (graceMs) => {
       clearInterval(reaper);
-      clearTimeout(growth);
-      for (const { environment } of idle) environment.kill();
-      const ended = Promise.all([...all.keys()].map(({ exited }) => exited));
-      const timer = setTimeout(() => {
-        for (const environment of all.keys()) environment.kill();
-      }, graceMs);
-      await ended;
-      clearTimeout(timer);
+      return stop(pool, graceMs);
     },
   };
+}
+
+function enqueue(pool: State, event: unknown): Promise<Outcome> {
+  if (pool.stopping) return Promise.resolve(stopped());
+  const json = JSON.stringify(event);
+  if (Buffer.byteLength(json) > MAX_PAYLOAD_BYTES) return Promise.resolve(tooLarge("event"));
+  return new Promise((settle) => {
+    pool.waiting.push({ event: json, since: Date.now(), settle });
+    dispatch(pool);
+  });
+}
+
+function dispatch(pool: State): void {
+  const { waiting, idle } = pool;
+  while (waiting.length > 0) {
+    const environment = takeIdle(idle);
+    if (!environment) break;
+    const next = waiting.shift();
+    if (next) void run(pool, environment, next);
+  }
+  if (waiting.length > 0) grow(pool);
+}
+
+function takeIdle(idle: Idle[]): ExecutionEnvironment | undefined {
+  for (let entry = idle.pop(); entry; entry = idle.pop()) {
+    if (entry.environment.isAlive()) return entry.environment;
+  }
+  return undefined;
+}
+
+async function run(
+  pool: State,
+  environment: ExecutionEnvironment,
+  { event, settle }: Waiting,
+): Promise<void> {
+  const outcome = await environment.invoke(event);
+  if (pool.stopping || pool.all.get(environment) !== pool.spec) environment.kill();
+  else if (environment.isAlive() && outcome.outcome !== "timed-out" && outcome.outcome !== "crashed")
+    pool.idle.push({ environment, since: Date.now() });
+  settle(withinLimit(outcome));
+  dispatch(pool);
+}
+
+/** Starts another environment when the oldest invocation has waited longer than its patience. */
+function grow(pool: State): void {
+  const { waiting, stopping, growth, all, starting, spec, most } = pool;
+  const [oldest] = waiting;
+  const cap = Math.min(spec.reservedConcurrency ?? most, most);
+  if (!oldest || stopping || growth || all.size + starting >= cap) return;
+  if (starting >= Math.min(MAX_STARTING, waiting.length)) return;
+  const patience = PATIENCE_MS * (all.size + starting) - (Date.now() - oldest.since);
+  pool.growth = setTimeout(
+    () => {
+      pool.growth = undefined;
+      dispatch(pool);
+    },
+    patience > 0 ? patience : PATIENCE_MS,
+  );
+  if (patience <= 0) void start(pool);
+}
+
+async function start(pool: State): Promise<void> {
+  const { all, idle, host, spec } = pool;
+  pool.starting += 1;
+  try {
+    const environment = await startExecutionEnvironment(spec, host);
+    all.set(environment, spec);
+    void environment.exited.then(() => {
+      all.delete(environment);
+      dispatch(pool);
+    });
+    if (pool.stopping || spec !== pool.spec) environment.kill();
+    else idle.push({ environment, since: Date.now() });
+  } catch (error) {
+    failToStart(pool, spec, error);
+  } finally {
+    pool.starting -= 1;
+    dispatch(pool);
+  }
+}
+
+/** As on Lambda, the invocation that needed the environment fails. The next invocation tries to start one again. */
+function failToStart(pool: State, started: FunctionSpec, error: unknown): void {
+  const errorMessage = errorText(error);
+  const thrown = error instanceof Error ? error.cause : undefined;
+  const record = { level: "ERROR", message: `could not start: ${errorMessage}`, thrown };
+  pool.host.onLine(pool.spec.logicalId, JSON.stringify(record), started.codeDir, Date.now());
+  if (started !== pool.spec) return;
+  pool.waiting
+    .shift()
+    ?.settle({ outcome: "crashed", error: { errorType: "Runtime.InitError", errorMessage } });
+}
+
+function endIdle({ idle, all }: State): void {
+  const now = Date.now();
+  while (idle.length > 1 && all.size > 1 && now - (idle[0]?.since ?? now) > IDLE_LIMIT_MS)
+    idle.shift()?.environment.kill();
+}
+
+async function stop(pool: State, graceMs: number): Promise<void> {
+  const { all, idle, waiting } = pool;
+  pool.stopping = true;
+  for (const { settle } of waiting.splice(0)) settle(stopped());
+  clearTimeout(pool.growth);
+  for (const { environment } of idle) environment.kill();
+  const ended = Promise.all([...all.keys()].map(({ exited }) => exited));
+  const timer = setTimeout(() => {
+    for (const environment of all.keys()) environment.kill();
+  }, graceMs);
+  await ended;
+  clearTimeout(timer);
 }
 
 function withinLimit(outcome: Outcome): Outcome {

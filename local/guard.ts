@@ -19,16 +19,10 @@ export function startGuard(): Guard {
   let guard = start();
 
   function start(): ChildProcess {
-    // Detached, so that Ctrl-C or a signal to the runner's process group does not end the guard before the other processes.
-    const child = fork(programPath("guard"), {
-      ...DETACHED,
-      execArgv: [],
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
-    });
+    const child = forkGuard();
     child.once("exit", () => {
       if (!stopping) guard = start();
     });
-    child.on("error", () => {});
     for (const pid of watched) send(child, { watch: pid });
     return child;
   }
@@ -56,6 +50,17 @@ export function startGuard(): Guard {
       if (guard.connected) guard.disconnect();
     },
   };
+}
+
+function forkGuard(): ChildProcess {
+  // Detached, so that Ctrl-C or a signal to the runner's process group does not end the guard before the other processes.
+  const child = fork(programPath("guard"), {
+    ...DETACHED,
+    execArgv: [],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  child.on("error", () => {});
+  return child;
 }
 
 function send(child: ChildProcess, message: GuardMessage): void {

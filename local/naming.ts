@@ -46,74 +46,85 @@ export function scopeOf(template: Template, site: Site, others: readonly NamedTe
     conditions: template.Conditions ?? {},
     ref: (name) => {
       const resource = template.Resources[name];
-      if (resource) return identity(name, resource).ref;
+      if (resource) return identityOf(name, resource, site, scope).ref;
       const parameter = template.Parameters?.[name];
       return parameter ? (parameter.Default ?? "") : pseudo[name];
     },
     attribute: (logicalId, attribute) => {
       const resource = template.Resources[logicalId];
       if (!resource) throw new Error(`Fn::GetAtt names ${logicalId}, which the template does not declare`);
-      if (attribute === "Arn" || attribute.endsWith("Arn")) return identity(logicalId, resource).arn;
+      if (attribute === "Arn" || attribute.endsWith("Arn"))
+        return identityOf(logicalId, resource, site, scope).arn;
       if (attribute === "ApiEndpoint") return site.apiUrl;
-      return identity(logicalId, resource).name;
+      return identityOf(logicalId, resource, site, scope).name;
     },
-    imported: (name) => {
-      for (const other of others) {
-        const theirs = scopeOf(other.template, { ...site, stackName: other.stackName }, others);
-        for (const { Export, Value = null } of Object.values(other.template.Outputs ?? {}))
-          if (Export && resolve(Export.Name, theirs) === name) return resolve(Value, theirs);
-      }
-      // The export belongs to a stack outside the app. Use the export's name as its value. No local resource has that name, so
-      // the log names the export wherever a resource needs the value.
-      return name;
-    },
+    imported: (name) => importedValue(name, site, others),
   };
-
-  function identity(logicalId: string, resource: Resource): { name: string; ref: Json; arn: string } {
-    const property = NAME_PROPERTIES[resource.Type];
-    const given = property && resource.Properties?.[property];
-    const name = given
-      ? String(resolve(given, scope))
-      : property
-        ? `${site.stackName}-${logicalId}`
-        : logicalId;
-    const arn = (service: string, path: string) =>
-      `arn:aws:${service}:${site.region}:${site.account}:${path}`;
-    switch (resource.Type) {
-      case "AWS::SQS::Queue":
-        return { name, ref: `${site.sqsEndpoint}/${site.account}/${name}`, arn: arn("sqs", name) };
-      case "AWS::DynamoDB::Table":
-      case "AWS::DynamoDB::GlobalTable":
-        return { name, ref: name, arn: arn("dynamodb", `table/${name}`) };
-      case "AWS::Lambda::Function":
-        return { name, ref: name, arn: arn("lambda", `function:${name}`) };
-      case "AWS::Events::Rule":
-        return { name, ref: name, arn: arn("events", `rule/${name}`) };
-      case "AWS::Events::EventBus":
-        return { name, ref: name, arn: arn("events", `event-bus/${name}`) };
-      case "AWS::Lambda::EventSourceMapping": {
-        const uuid = stableUuid(`${site.stackName}/${logicalId}`);
-        return { name: uuid, ref: uuid, arn: arn("lambda", `event-source-mapping:${uuid}`) };
-      }
-      case "AWS::Scheduler::Schedule": {
-        const group = String(resolve(resource.Properties?.GroupName ?? "default", scope));
-        return { name, ref: name, arn: arn("scheduler", `schedule/${group}/${name}`) };
-      }
-      case "AWS::Scheduler::ScheduleGroup":
-        return { name, ref: name, arn: arn("scheduler", `schedule-group/${name}`) };
-      case "AWS::SecretsManager::Secret": {
-        // On AWS six random characters follow. Secrets Manager also finds a secret by an ARN without them.
-        const secretArn = arn("secretsmanager", `secret:${name}`);
-        return { name, ref: secretArn, arn: secretArn };
-      }
-      case "AWS::IAM::Role":
-        return { name, ref: name, arn: `arn:aws:iam::${site.account}:role/${name}` };
-      default:
-        return { name, ref: name, arn: arn(resource.Type.split("::")[1]?.toLowerCase() ?? "local", name) };
-    }
-  }
-
   return scope;
+}
+
+function importedValue(name: string, site: Site, others: readonly NamedTemplate[]): Json {
+  for (const { template, stackName } of others) {
+    const scope = scopeOf(template, { ...site, stackName }, others);
+    for (const { Export, Value = null } of Object.values(template.Outputs ?? {}))
+      if (Export && resolve(Export.Name, scope) === name) return resolve(Value, scope);
+  }
+  // The export belongs to a stack outside the app. Use the export's name as its value. No local resource has that name, so
+  // the log names the export wherever a resource needs the value.
+  return name;
+}
+
+type Identity = { readonly name: string; readonly ref: Json; readonly arn: string };
+
+function identityOf(logicalId: string, resource: Resource, site: Site, scope: Scope): Identity {
+  const { account, sqsEndpoint } = site;
+  const name = nameOf(logicalId, resource, site, scope);
+  const arn = arnOf(name, resource, site, scope);
+  switch (resource.Type) {
+    case "AWS::SQS::Queue":
+      return { name, ref: `${sqsEndpoint}/${account}/${name}`, arn };
+    case "AWS::SecretsManager::Secret":
+      return { name, ref: arn, arn };
+    default:
+      return { name, ref: name, arn };
+  }
+}
+
+function nameOf(logicalId: string, { Type, Properties }: Resource, site: Site, scope: Scope): string {
+  if (Type === "AWS::Lambda::EventSourceMapping") return stableUuid(`${site.stackName}/${logicalId}`);
+  const property = NAME_PROPERTIES[Type];
+  const given = property && Properties?.[property];
+  if (given) return String(resolve(given, scope));
+  return property ? `${site.stackName}-${logicalId}` : logicalId;
+}
+
+/** What stands before the name in an ARN, by resource type: the service, and the path. */
+const ARNS: Readonly<Record<string, readonly [service: string, path: string]>> = {
+  "AWS::SQS::Queue": ["sqs", ""],
+  "AWS::DynamoDB::Table": ["dynamodb", "table/"],
+  "AWS::DynamoDB::GlobalTable": ["dynamodb", "table/"],
+  "AWS::Lambda::Function": ["lambda", "function:"],
+  "AWS::Lambda::EventSourceMapping": ["lambda", "event-source-mapping:"],
+  "AWS::Events::Rule": ["events", "rule/"],
+  "AWS::Events::EventBus": ["events", "event-bus/"],
+  "AWS::Scheduler::ScheduleGroup": ["scheduler", "schedule-group/"],
+  // On AWS six random characters follow. Secrets Manager also finds a secret by an ARN without them.
+  "AWS::SecretsManager::Secret": ["secretsmanager", "secret:"],
+};
+
+function arnOf(
+  name: string,
+  { Type, Properties }: Resource,
+  { region, account }: Site,
+  scope: Scope,
+): string {
+  if (Type === "AWS::IAM::Role") return `arn:aws:iam::${account}:role/${name}`;
+  if (Type === "AWS::Scheduler::Schedule") {
+    const group = String(resolve(Properties?.GroupName ?? "default", scope));
+    return `arn:aws:scheduler:${region}:${account}:schedule/${group}/${name}`;
+  }
+  const [service, path] = ARNS[Type] ?? [Type.split("::")[1]?.toLowerCase() ?? "local", ""];
+  return `arn:aws:${service}:${region}:${account}:${path}${name}`;
 }
 
 /** Makes the same UUID at each start, because the data folder keeps the mapping's state by its UUID. */

@@ -15,6 +15,41 @@ export type RunnerRecord = {
   readonly warnings: readonly string[];
 };
 
+export type RecordKeeper = {
+  /** Writes the record from now on. `pids`: the process ids of the emulators. */
+  readonly start: (pids: () => object) => void;
+  readonly warn: (warnings: readonly string[]) => void;
+  /** Writes the record again. */
+  readonly write: () => void;
+  readonly stop: () => void;
+};
+
+/** Keeps the record of this process up to date. Without `write`, there is none. */
+export function keepRecord(
+  fixed: Pick<RunnerRecord, "url" | "services">,
+  write: (record: RunnerRecord) => void = () => {},
+): RecordKeeper {
+  let warnings: readonly string[] = [];
+  let pidsOf: (() => object) | undefined;
+  const writeAgain = () => {
+    if (pidsOf) write({ pid: process.pid, ...fixed, emulators: Object.values(pidsOf()), warnings });
+  };
+  return {
+    start: (pids) => {
+      pidsOf = pids;
+      writeAgain();
+    },
+    warn: (lines) => {
+      warnings = lines;
+      writeAgain();
+    },
+    write: writeAgain,
+    stop: () => {
+      pidsOf = undefined;
+    },
+  };
+}
+
 export function recordFile(dataDir: string): string {
   return join(dataDir, "runner.json");
 }

@@ -22,83 +22,92 @@ export type Change = "saved" | "new" | "gone";
 /** `hash` identifies a file's content. Each save changes `mark`, so a file with the same `mark` is not read again. */
 type Seen = { readonly mark: string; readonly hash: string };
 
+type State = {
+  readonly app: AppFolder;
+  readonly isOwnLog: (path: string) => boolean;
+  readonly seen: Map<string, Seen>;
+  readonly inputs: Set<string>;
+  readonly logs: Set<string>;
+};
+
 /**
  * Looks at the app's folder and, outside it, at the folders of the handlers' inputs. `isOwnLog` says whether a changed file holds the
  * runner's own output. Such a file is then ignored.
  */
 export function createSavedFiles(app: AppFolder, isOwnLog: (path: string) => boolean): SavedFiles {
-  const seen = new Map<string, Seen>();
-  const inputs = new Set<string>();
-  const logs = new Set<string>();
-
-  /** The folders of inputs that are not among the app's own, such as those of workspaces and built packages. */
-  function outerFolders(): string[] {
-    const own = new Set(appFolders(app));
-    return [...new Set([...inputs].map((path) => dirname(path)))]
-      .filter((folder) => !own.has(folder))
-      .flatMap(withInner);
-  }
-
-  /**
-   * A folder with its inner folders. A folder above the app's own is taken without them, because it may hold the whole disk.
-   * `node_modules` is taken without them too, because npm's list in it changes with each package.
-   */
-  function withInner(folder: string): string[] {
-    if (!existsSync(folder)) return [nearestExisting(folder)];
-    if (folder.endsWith(`${sep}node_modules`) || `${app.root}${sep}`.startsWith(`${folder}${sep}`))
-      return [folder];
-    return appFolders({ ...app, root: folder });
-  }
-
-  function paths(): Set<string> {
-    const own = [...appFolders(app), ...outerFolders()].flatMap((folder) => filesIn(app, folder));
-    return new Set(own.filter((path) => !logs.has(path)));
-  }
-
-  function look(path: string): Seen | undefined {
-    const stat = statPart(app, path);
-    if (stat === undefined) return undefined;
-    const mark = [stat.mtimeMs, stat.ctimeMs, stat.size, stat.ino].join(" ");
-    const before = seen.get(path);
-    if (before?.mark === mark) return before;
-    const hash = hashPart(app, path);
-    return hash === undefined ? undefined : { mark, hash };
-  }
-
-  function changes(): Map<string, Change> {
-    const found = new Map<string, Change>();
-    const now = paths();
-    for (const path of now) {
-      const before = seen.get(path);
-      const current = look(path);
-      if (current === undefined) continue;
-      seen.set(path, current);
-      if (current.hash === before?.hash) continue;
-      if (isOwnLog(path)) logs.add(path);
-      else found.set(path, before === undefined ? "new" : "saved");
-    }
-    for (const path of [...seen.keys()].filter((path) => !now.has(path))) {
-      seen.delete(path);
-      if (!logs.has(path)) found.set(path, "gone");
-    }
-    return found;
-  }
-
-  changes();
+  const state: State = { app, isOwnLog, seen: new Map(), inputs: new Set(), logs: new Set() };
+  findChanges(state);
   return {
-    changes,
-    addInputs: (added) => {
-      const before = inputs.size;
-      for (const path of added) inputs.add(path);
-      if (inputs.size === before) return;
-      for (const path of outerFolders().flatMap((folder) => filesIn(app, folder))) {
-        const current = seen.has(path) ? undefined : look(path);
-        if (current) seen.set(path, current);
-      }
-    },
-    folders: () => [...appFolders(app), ...outerFolders()],
-    has: (path) => seen.has(path),
+    changes: () => findChanges(state),
+    addInputs: (paths) => addInputs(state, paths),
+    folders: () => [...appFolders(app), ...outerFolders(state)],
+    has: (path) => state.seen.has(path),
   };
+}
+
+function findChanges(state: State): Map<string, Change> {
+  const { app, seen, logs, isOwnLog } = state;
+  const found = new Map<string, Change>();
+  const now = pathsOf(state);
+  for (const path of now) {
+    const before = seen.get(path);
+    const current = look(app, path, before);
+    if (current === undefined) continue;
+    seen.set(path, current);
+    if (current.hash === before?.hash) continue;
+    if (isOwnLog(path)) logs.add(path);
+    else found.set(path, before === undefined ? "new" : "saved");
+  }
+  for (const path of [...seen.keys()].filter((path) => !now.has(path))) {
+    seen.delete(path);
+    if (!logs.has(path)) found.set(path, "gone");
+  }
+  return found;
+}
+
+function addInputs(state: State, paths: Iterable<string>): void {
+  const { app, seen, inputs } = state;
+  const before = inputs.size;
+  for (const path of paths) inputs.add(path);
+  if (inputs.size === before) return;
+  for (const path of outerFolders(state).flatMap((folder) => filesIn(app, folder))) {
+    const current = seen.has(path) ? undefined : look(app, path, undefined);
+    if (current) seen.set(path, current);
+  }
+}
+
+function pathsOf(state: State): Set<string> {
+  const folders = [...appFolders(state.app), ...outerFolders(state)];
+  const paths = folders.flatMap((folder) => filesIn(state.app, folder));
+  return new Set(paths.filter((path) => !state.logs.has(path)));
+}
+
+/** The folders of inputs that are not among the app's own, such as those of workspaces and built packages. */
+function outerFolders({ app, inputs }: State): string[] {
+  const own = new Set(appFolders(app));
+  return [...new Set([...inputs].map((path) => dirname(path)))]
+    .filter((folder) => !own.has(folder))
+    .flatMap((folder) => withInner(app, folder));
+}
+
+/**
+ * A folder with its inner folders. A folder above the app's own is taken without them, because it may hold the whole disk.
+ * `node_modules` is taken without them too, because npm's list in it changes with each package.
+ */
+function withInner(app: AppFolder, folder: string): string[] {
+  if (!existsSync(folder)) return [nearestExisting(folder)];
+  if (folder.endsWith(`${sep}node_modules`) || `${app.root}${sep}`.startsWith(`${folder}${sep}`))
+    return [folder];
+  return appFolders({ ...app, root: folder });
+}
+
+function look(app: AppFolder, path: string, before: Seen | undefined): Seen | undefined {
+  const stat = statPart(app, path);
+  if (stat === undefined) return undefined;
+  const mark = [stat.mtimeMs, stat.ctimeMs, stat.size, stat.ino].join(" ");
+  if (before?.mark === mark) return before;
+  const hash = hashPart(app, path);
+  return hash === undefined ? undefined : { mark, hash };
 }
 
 /** The folder in which a missing folder, or the first missing one above it, would appear. */

@@ -32,78 +32,94 @@ type Dependencies = {
   readonly onLost: (error: LocalError) => void;
 };
 
+type Supervised = Dependencies & {
+  readonly program: SupervisedProgram;
+  /** Absent until the first start has succeeded. */
+  child: ChildProcess | undefined;
+  stopping: boolean;
+  failures: number;
+};
+
 /**
  * Starts a program and restarts it when it ends. Gives up if it does not run steadily after five restarts. Throws `LocalError`,
  * with the program's error output, if the first start fails.
  */
-export async function supervise(
-  program: SupervisedProgram,
-  { guard, log, onRestart, onLost }: Dependencies,
-): Promise<Supervisor> {
-  let stopping = false;
-  let failures = 0;
-  let child = await start();
-
-  async function start(): Promise<ChildProcess> {
-    const began = Date.now();
-    const started = program.spawn();
-    guard.watch(started);
-    const errorOutput = collectStderr(started);
-    started.on("message", (line) => {
-      if (line !== "ready") log(`${program.name}: ${line}`);
-    });
-    const exited = new Promise<string>((resolve) => {
-      started.once("error", (error) => resolve(errorText(error)));
-      started.once("exit", (code, signal) => resolve(signal ?? `code ${code}`));
-    });
-    const starting = new AbortController();
-    const outcome = await Promise.race([
-      program.ready(started, starting.signal).then(() => undefined),
-      exited.then((how) => errorOutput() || `it ended with ${how}`),
-      sleep(START_LIMIT_MS, `it does not answer after ${START_LIMIT_MS / 1000} s`, {
-        signal: starting.signal,
-        ref: false,
-      }).catch(() => "aborted"),
-    ]);
-    starting.abort();
-    if (outcome !== undefined) {
-      started.kill("SIGKILL");
-      throw new LocalError(`${program.name} did not start: ${outcome}${adviceFor(program, outcome)}`);
-    }
-    void exited.then((how) => {
-      if (Date.now() - began > STEADY_AFTER_MS) failures = 0;
-      if (!stopping) void restart(how);
-    });
-    return started;
-  }
-
-  async function restart(how: string): Promise<void> {
-    if (failures >= MAX_FAILURES)
-      return onLost(
-        new LocalError(`${program.name} ended (${how}), as it did at its last ${failures} starts`),
-      );
-    log(`${program.name} ended (${how}); starting it again with the same data`);
-    while (!stopping) {
-      failures += 1;
-      try {
-        child = await start();
-        if (stopping) child.kill("SIGTERM");
-        else onRestart();
-        return;
-      } catch (error) {
-        if (failures >= MAX_FAILURES) return onLost(new LocalError(errorText(error)));
-        await sleep(100 * failures);
-      }
-    }
-  }
-
+export async function supervise(program: SupervisedProgram, dependencies: Dependencies): Promise<Supervisor> {
+  const supervised: Supervised = { ...dependencies, program, child: undefined, stopping: false, failures: 0 };
+  supervised.child = await start(supervised);
   return {
-    pid: () => child.pid,
+    pid: () => supervised.child?.pid,
     stop: async () => {
-      stopping = true;
-      await endChild(child);
+      supervised.stopping = true;
+      if (supervised.child) await endChild(supervised.child);
     },
   };
+}
+
+async function start(supervised: Supervised): Promise<ChildProcess> {
+  const { program, guard, log } = supervised;
+  const began = Date.now();
+  const started = program.spawn();
+  guard.watch(started);
+  started.on("message", (line) => {
+    if (line !== "ready") log(`${program.name}: ${line}`);
+  });
+  const exited = new Promise<string>((resolve) => {
+    started.once("error", (error) => resolve(errorText(error)));
+    started.once("exit", (code, signal) => resolve(signal ?? `code ${code}`));
+  });
+  const failure = await waitUntilReady(program, started, exited);
+  if (failure !== undefined) {
+    started.kill("SIGKILL");
+    throw new LocalError(`${program.name} did not start: ${failure}${adviceFor(program, failure)}`);
+  }
+  void exited.then((how) => {
+    if (Date.now() - began > STEADY_AFTER_MS) supervised.failures = 0;
+    if (!supervised.stopping) void restart(supervised, how);
+  });
+  return started;
+}
+
+/** Answers why a program does not become ready; `undefined` once it is. */
+async function waitUntilReady(
+  program: SupervisedProgram,
+  started: ChildProcess,
+  exited: Promise<string>,
+): Promise<string | undefined> {
+  const errorOutput = collectStderr(started);
+  const starting = new AbortController();
+  const failure = await Promise.race([
+    program.ready(started, starting.signal).then(() => undefined),
+    exited.then((how) => errorOutput() || `it ended with ${how}`),
+    sleep(START_LIMIT_MS, `it does not answer after ${START_LIMIT_MS / 1000} s`, {
+      signal: starting.signal,
+      ref: false,
+    }).catch(() => "aborted"),
+  ]);
+  starting.abort();
+  return failure;
+}
+
+async function restart(supervised: Supervised, how: string): Promise<void> {
+  const { program, log, onRestart, onLost } = supervised;
+  if (supervised.failures >= MAX_FAILURES)
+    return onLost(
+      new LocalError(`${program.name} ended (${how}), as it did at its last ${supervised.failures} starts`),
+    );
+  log(`${program.name} ended (${how}); starting it again with the same data`);
+  while (!supervised.stopping) {
+    supervised.failures += 1;
+    try {
+      const child = await start(supervised);
+      supervised.child = child;
+      if (supervised.stopping) child.kill("SIGTERM");
+      else onRestart();
+      return;
+    } catch (error) {
+      if (supervised.failures >= MAX_FAILURES) return onLost(new LocalError(errorText(error)));
+      await sleep(100 * supervised.failures);
+    }
+  }
 }
 
 function adviceFor({ data }: SupervisedProgram, outcome: string): string {

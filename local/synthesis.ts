@@ -33,53 +33,17 @@ type Options = {
   readonly signal?: AbortSignal | undefined;
 };
 
-export function createSynthesis({ appFolder, app, guard, signal }: Options): Synthesis {
-  const cacheDir = join(appFolder.root, ".minutehand", "synthesised");
+export function createSynthesis({ signal, ...options }: Options): Synthesis {
+  const cacheDir = join(options.appFolder.root, ".minutehand", "synthesised");
   const holder = createAssemblyHolder(cacheDir, process.pid);
   const stopping = new AbortController();
   const ending = AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]);
   const rebuilt = `rebuilt.${process.pid}.${process.hrtime.bigint()}.`;
   let folders = 0;
   let running: Promise<string> | undefined;
-
-  async function synthesise(progress: (line: string) => void): Promise<string> {
-    const startedAt = Date.now();
-    const inputHash = app === undefined ? hashFolder(appFolder) : undefined;
-    const cached = inputHash === undefined ? undefined : findCached(cacheDir, inputHash);
-    const assembly = cached ?? (await runApp({ inputHash, startedAt }, progress));
-    markUsed(assembly);
-    dropUnusedAssemblies(cacheDir, Date.now());
-    return assembly;
-  }
-
-  async function runApp(
-    { inputHash, startedAt }: { inputHash: string | undefined; startedAt: number },
-    progress: (line: string) => void,
-  ): Promise<string> {
-    progress("Building the functions and synthesising the stack …");
-    // The app writes into a draft. A complete draft is renamed, so no crash and no other runner leaves half an assembly.
-    const draft = join(cacheDir, `draft.${process.pid}.${process.hrtime.bigint()}`);
-    const importsFile = `${draft}.imports`;
-    try {
-      mkdirSync(draft, { recursive: true });
-      await runCdkApp(appFolder.root, app, draft, { guard, signal: ending, importsFile });
-      const [imports, bundled] = [readImports(importsFile), bundledFiles(draft)];
-      const elsewhere = writeInputs(draft, appFolder, { imports, bundled, startedAt });
-      // If a file was saved while the app ran, the assembly may contain it, even if the save was undone. Such an assembly does not belong
-      // to the hash.
-      const isOfInputs = elsewhere !== undefined && inputHash === hashFolder(appFolder);
-      const assembly = join(cacheDir, isOfInputs ? `${inputHash}.${elsewhere}` : hashFolder({ root: draft }));
-      moveInto(draft, assembly);
-      return assembly;
-    } finally {
-      rmSync(draft, { recursive: true, force: true });
-      rmSync(importsFile, { force: true });
-    }
-  }
-
   return {
     run: (progress) => {
-      running = synthesise(progress);
+      running = synthesise({ ...options, signal: ending, cacheDir, progress });
       return running;
     },
     newFolder: () => join(cacheDir, `${rebuilt}${++folders}`),
@@ -92,6 +56,46 @@ export function createSynthesis({ appFolder, app, guard, signal }: Options): Syn
         rmSync(join(cacheDir, name), { recursive: true, force: true });
     },
   };
+}
+
+type Run = Pick<Options, "appFolder" | "app" | "guard"> & {
+  readonly signal: AbortSignal;
+  readonly cacheDir: string;
+  readonly progress: (line: string) => void;
+};
+
+async function synthesise(run: Run): Promise<string> {
+  const { appFolder, app, cacheDir } = run;
+  const startedAt = Date.now();
+  const inputHash = app === undefined ? hashFolder(appFolder) : undefined;
+  const cached = inputHash === undefined ? undefined : findCached(cacheDir, inputHash);
+  const assembly = cached ?? (await runApp(run, inputHash, startedAt));
+  markUsed(assembly);
+  dropUnusedAssemblies(cacheDir, Date.now());
+  return assembly;
+}
+
+async function runApp(run: Run, inputHash: string | undefined, startedAt: number): Promise<string> {
+  const { appFolder, app, guard, signal, cacheDir } = run;
+  run.progress("Building the functions and synthesising the stack …");
+  // The app writes into a draft. A complete draft is renamed, so no crash and no other runner leaves half an assembly.
+  const draft = join(cacheDir, `draft.${process.pid}.${process.hrtime.bigint()}`);
+  const importsFile = `${draft}.imports`;
+  try {
+    mkdirSync(draft, { recursive: true });
+    await runCdkApp(appFolder.root, app, draft, { guard, signal, importsFile });
+    const [imports, bundled] = [readImports(importsFile), bundledFiles(draft)];
+    const elsewhere = writeInputs(draft, appFolder, { imports, bundled, startedAt });
+    // If a file was saved while the app ran, the assembly may contain it, even if the save was undone. Such an assembly does not belong
+    // to the hash.
+    const isOfInputs = elsewhere !== undefined && inputHash === hashFolder(appFolder);
+    const assembly = join(cacheDir, isOfInputs ? `${inputHash}.${elsewhere}` : hashFolder({ root: draft }));
+    moveInto(draft, assembly);
+    return assembly;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+    rmSync(importsFile, { force: true });
+  }
 }
 
 /** Finds the assembly of the app's files with this hash, whose files elsewhere have not changed either. */

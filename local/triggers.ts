@@ -8,6 +8,7 @@ import { startMinuteClock } from "./minute-clock.ts";
 import type { StackSpec } from "./resources.ts";
 import { parseRoute } from "./routes.ts";
 import { scheduledEvent } from "./scheduled-event.ts";
+import type { StartableSource } from "./services/event-source-mappings.ts";
 import type { OwnServices } from "./services/own-services.ts";
 import type { InvokeResult } from "./services/schedule-firing.ts";
 
@@ -37,71 +38,28 @@ export type Triggers = {
 
 /** Starts everything that invokes functions (routes, queues, scheduled rules, schedules), and the delivery of events to queues. */
 export function startTriggers(stack: StackSpec, dependencies: Dependencies): Triggers {
-  const { pools, invoke, api, sqs, services, account, tick, log } = dependencies;
-  const poolOf = (arn: string): FunctionPool => {
+  const { pools, api, services, account, tick, log } = dependencies;
+  const warmAndCall = (arn: string): Call => {
     const pool = pools.find(({ spec }) => spec.arn === arn);
     if (!pool) throw new LocalError(`the template has no function ${arn}`);
-    return pool;
-  };
-  const warmAndCall = (arn: string) => {
-    const pool = poolOf(arn);
     pool.warm();
-    return (event: object) => invoke(pool, event);
+    return (event) => dependencies.invoke(pool, event);
   };
-
-  const rules = stack.rules.map(({ functionArns, ...rule }) => ({
-    ...rule,
-    calls: functionArns.map(warmAndCall),
-  }));
-  /** `minute`, in ms since the epoch, chooses the rules that are due. Without it every rule fires. */
-  const fireRules = (minute?: number): Promise<Outcome>[] => {
-    const due = rules.filter(
-      ({ everyMinutes }) => minute === undefined || (minute / MINUTE_MS) % everyMinutes === 0,
-    );
-    return due.flatMap(({ arn, calls }) =>
-      calls.map((call) => call(scheduledEvent(arn, minute ?? Date.now()))),
-    );
-  };
-  const urlOf = (queueArn: string): string => {
-    const queue = stack.queues.find(({ arn }) => arn === queueArn);
-    if (!queue) throw new LocalError(`the template has no queue ${queueArn}`);
-    return queue.url;
-  };
-  const sources = stack.eventSources.map((spec) => {
-    const [queueUrl, call] = [urlOf(spec.queueArn), warmAndCall(spec.functionArn)];
-    return { spec, start: () => startEventSource(spec, { queueUrl, invoke: call, client: sqs, log }) };
-  });
-  const targets = new Map(
-    stack.eventRules.flatMap(({ queueArns }) => queueArns.map((arn) => [arn, urlOf(arn)])),
+  const fireRules = rulesOf(stack, warmAndCall);
+  const sources = eventSourcesOf(stack, warmAndCall, dependencies);
+  const queueUrls = new Map(
+    stack.eventRules.flatMap(({ queueArns }) => queueArns.map((arn) => [arn, urlOf(stack, arn)])),
   );
-  const fireSchedule = async (functionArn: string, event: unknown): Promise<InvokeResult> => {
-    const pool = pools.find(({ spec }) => spec.arn === functionArn);
-    if (pool) return (await invoke(pool, event)).outcome === "returned" ? "done" : "failed";
-    log(`a schedule's target is ${functionArn}, which is no function of the template`);
-    return "refused";
-  };
   const routes = stack.routes.map(({ key, functionArn, timeoutMs }) =>
     parseRoute(key, { invoke: warmAndCall(functionArn), timeoutMs }),
   );
 
   api.serve(routes, account);
   services.eventSourceMappings.start(sources);
-  services.invocations.start((name, event) => {
-    const pool = pools.find(({ spec }) => spec.name === name || spec.arn === name);
-    if (pool) void invoke(pool, event);
-    return pool !== undefined;
-  });
-  services.eventBridge?.start({
-    rules: stack.eventRules,
-    buses: stack.eventBuses,
-    send: (arn, body) => sqs.send(new SendMessageCommand({ QueueUrl: targets.get(arn), MessageBody: body })),
-    log,
-  });
-  if (!services.eventBridge && stack.eventRules.length > 0)
-    log(
-      "left out: the template's event rules, because AWS_ENDPOINT_URL_EVENTBRIDGE names another EventBridge",
-    );
-  const schedules = services.scheduler?.start({ random: Math.random, invoke: fireSchedule, log });
+  startInvocations(dependencies);
+  startEvents(stack, queueUrls, dependencies);
+  const invoke = (functionArn: string, event: unknown) => fireSchedule(functionArn, event, dependencies);
+  const schedules = services.scheduler?.start({ random: Math.random, invoke, log });
   if (tick) fireRules();
   const clock = tick ? startMinuteClock(fireRules) : undefined;
 
@@ -116,4 +74,81 @@ export function startTriggers(stack: StackSpec, dependencies: Dependencies): Tri
       await Promise.all(quiet);
     },
   };
+}
+
+type Call = (event: object) => Promise<Outcome>;
+type CallOf = (functionArn: string) => Call;
+
+/**
+ * Makes the function that fires the scheduled rules. `minute`, in ms since the epoch, chooses the rules that are due. Without it every
+ * rule fires.
+ */
+function rulesOf(stack: StackSpec, warmAndCall: CallOf): (minute?: number) => Promise<Outcome>[] {
+  const rules = stack.rules.map(({ functionArns, ...rule }) => ({
+    ...rule,
+    calls: functionArns.map(warmAndCall),
+  }));
+  return (minute) => {
+    const due = rules.filter(
+      ({ everyMinutes }) => minute === undefined || (minute / MINUTE_MS) % everyMinutes === 0,
+    );
+    return due.flatMap(({ arn, calls }) =>
+      calls.map((call) => call(scheduledEvent(arn, minute ?? Date.now()))),
+    );
+  };
+}
+
+function eventSourcesOf(
+  stack: StackSpec,
+  warmAndCall: CallOf,
+  { sqs: client, log }: Dependencies,
+): StartableSource[] {
+  return stack.eventSources.map((spec) => {
+    const [queueUrl, invoke] = [urlOf(stack, spec.queueArn), warmAndCall(spec.functionArn)];
+    return { spec, start: () => startEventSource(spec, { queueUrl, invoke, client, log }) };
+  });
+}
+
+function urlOf({ queues }: StackSpec, queueArn: string): string {
+  const queue = queues.find(({ arn }) => arn === queueArn);
+  if (!queue) throw new LocalError(`the template has no queue ${queueArn}`);
+  return queue.url;
+}
+
+function startInvocations({ services, pools, invoke }: Dependencies): void {
+  services.invocations.start((name, event) => {
+    const pool = pools.find(({ spec }) => spec.name === name || spec.arn === name);
+    if (pool) void invoke(pool, event);
+    return pool !== undefined;
+  });
+}
+
+/** `queueUrls`: the URLs of the queues that get events, by their ARNs. */
+function startEvents(
+  { eventRules: rules, eventBuses: buses }: StackSpec,
+  queueUrls: ReadonlyMap<string, string>,
+  { services: { eventBridge }, sqs, log }: Dependencies,
+): void {
+  eventBridge?.start({
+    rules,
+    buses,
+    send: (arn, body) =>
+      sqs.send(new SendMessageCommand({ QueueUrl: queueUrls.get(arn), MessageBody: body })),
+    log,
+  });
+  if (!eventBridge && rules.length > 0)
+    log(
+      "left out: the template's event rules, because AWS_ENDPOINT_URL_EVENTBRIDGE names another EventBridge",
+    );
+}
+
+async function fireSchedule(
+  functionArn: string,
+  event: unknown,
+  { pools, invoke, log }: Dependencies,
+): Promise<InvokeResult> {
+  const pool = pools.find(({ spec }) => spec.arn === functionArn);
+  if (pool) return (await invoke(pool, event)).outcome === "returned" ? "done" : "failed";
+  log(`a schedule's target is ${functionArn}, which is no function of the template`);
+  return "refused";
 }

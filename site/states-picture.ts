@@ -19,6 +19,26 @@ const BOX = { wide: 116, high: 44 };
 const APART = 12;
 const LINE = 15;
 
+const STYLE = `  <style>
+    .panel { fill: #f6f8fa; }
+    .live { fill: #dbeafe; stroke: #2563eb; stroke-width: 1.5; }
+    .end { fill: #fff; stroke: #57606a; stroke-width: 1.5; }
+    .line { fill: none; stroke: #57606a; stroke-width: 1.5; marker-end: url(#arrow); }
+    text { fill: #1f2328; text-anchor: middle; }
+    .label { fill: #57606a; font-size: 13px; stroke: #f6f8fa; stroke-width: 5; paint-order: stroke; }
+    .tip { fill: #57606a; }
+    @media (prefers-color-scheme: dark) {
+      .panel { fill: #161b22; }
+      .live { fill: #172554; stroke: #60a5fa; }
+      .end { fill: #21262d; stroke: #8b949e; }
+      .line { stroke: #8b949e; }
+      text { fill: #e6edf3; }
+      .label { fill: #adbac7; stroke: #161b22; }
+      .tip { fill: #8b949e; }
+    }
+  </style>
+`;
+
 /** Draws the states of a job and the changes between them, as SVG. */
 export function statesPicture(): string {
   const between = Map.groupBy(
@@ -38,25 +58,7 @@ export function statesPicture(): string {
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="system-ui, sans-serif" font-size="15">
   <title>The states of a job</title>
-  <style>
-    .panel { fill: #f6f8fa; }
-    .live { fill: #dbeafe; stroke: #2563eb; stroke-width: 1.5; }
-    .end { fill: #fff; stroke: #57606a; stroke-width: 1.5; }
-    .line { fill: none; stroke: #57606a; stroke-width: 1.5; marker-end: url(#arrow); }
-    text { fill: #1f2328; text-anchor: middle; }
-    .label { fill: #57606a; font-size: 13px; stroke: #f6f8fa; stroke-width: 5; paint-order: stroke; }
-    .tip { fill: #57606a; }
-    @media (prefers-color-scheme: dark) {
-      .panel { fill: #161b22; }
-      .live { fill: #172554; stroke: #60a5fa; }
-      .end { fill: #21262d; stroke: #8b949e; }
-      .line { stroke: #8b949e; }
-      text { fill: #e6edf3; }
-      .label { fill: #adbac7; stroke: #161b22; }
-      .tip { fill: #8b949e; }
-    }
-  </style>
-  <defs>
+${STYLE}  <defs>
     <marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto-start-reverse">
       <path class="tip" d="M0 0 10 5 0 10z" />
     </marker>

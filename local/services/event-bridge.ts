@@ -55,54 +55,15 @@ const DEFAULT_BUS = "default";
  * Plays EventBridge's buses: PutEvents, and rules that send events to queues. PutEvents answers after the event is in the queues. If
  * a queue does not take the event, the event's entry fails with `InternalFailure`, and the sender may retry.
  */
-export function createEventBridgeService({ region, account, now }: Options): EventBridgeService {
+export function createEventBridgeService(options: Options): EventBridgeService {
   let dependencies: Dependencies | undefined;
-
-  async function put(entry: Entry): Promise<Result> {
-    const refusal = refusalOf(entry);
-    if (refusal) return refusal;
-    const id = randomUUID();
-    const event = {
-      version: "0",
-      id,
-      "detail-type": entry.DetailType ?? "",
-      source: entry.Source ?? "",
-      account,
-      // EventBridge's times have whole seconds.
-      time: `${new Date(entry.Time === undefined ? now() : entry.Time * 1000).toISOString().slice(0, 19)}Z`,
-      region,
-      resources: entry.Resources,
-      detail: JSON.parse(entry.Detail ?? ""),
-    };
-    try {
-      await deliver(busName(entry.EventBusName), event);
-      return { EventId: id };
-    } catch (error) {
-      return failure("InternalFailure", errorText(error));
-    }
-  }
-
-  async function deliver(bus: string, event: { source: string; "detail-type": string }): Promise<void> {
-    const { rules = [], buses = [], send, log } = dependencies ?? {};
-    const listening = rules.filter((rule) => rule.bus === bus);
-    // On AWS too, an event for an unknown bus succeeds. The log tells the developer about a possible typing error.
-    if (bus !== DEFAULT_BUS && !buses.includes(bus) && listening.length === 0)
-      log?.(`an event was put on the bus ${bus}, which the template does not have`);
-    const matching = listening.filter(
-      ({ sources = [event.source], detailTypes = [event["detail-type"]] }) =>
-        sources.includes(event.source) && detailTypes.includes(event["detail-type"]),
-    );
-    const body = JSON.stringify(event);
-    await Promise.all(matching.flatMap(({ queueArns }) => queueArns.map((arn) => send?.(arn, body))));
-  }
-
   return {
     operations: {
       "AWSEvents.PutEvents": {
         answer: async ({ body }) => {
           const entries = readEntries(body);
           const Entries: Result[] = [];
-          for (const entry of entries) Entries.push(await put(entry));
+          for (const entry of entries) Entries.push(await put(entry, options, dependencies));
           return { FailedEntryCount: Entries.filter((result) => "ErrorCode" in result).length, Entries };
         },
       },
@@ -111,6 +72,50 @@ export function createEventBridgeService({ region, account, now }: Options): Eve
       dependencies = given;
     },
   };
+}
+
+async function put(entry: Entry, options: Options, dependencies?: Dependencies): Promise<Result> {
+  const refusal = refusalOf(entry);
+  if (refusal) return refusal;
+  const event = eventOf(entry, options);
+  try {
+    if (dependencies) await deliver(busName(entry.EventBusName), event, dependencies);
+    return { EventId: event.id };
+  } catch (error) {
+    return failure("InternalFailure", errorText(error));
+  }
+}
+
+function eventOf(entry: Entry, { region, account, now }: Options) {
+  return {
+    version: "0",
+    id: randomUUID(),
+    "detail-type": entry.DetailType ?? "",
+    source: entry.Source ?? "",
+    account,
+    // EventBridge's times have whole seconds.
+    time: `${new Date(entry.Time === undefined ? now() : entry.Time * 1000).toISOString().slice(0, 19)}Z`,
+    region,
+    resources: entry.Resources,
+    detail: JSON.parse(entry.Detail ?? ""),
+  };
+}
+
+async function deliver(
+  bus: string,
+  event: ReturnType<typeof eventOf>,
+  { rules, buses, send, log }: Dependencies,
+): Promise<void> {
+  const listening = rules.filter((rule) => rule.bus === bus);
+  // On AWS too, an event for an unknown bus succeeds. The log tells the developer about a possible typing error.
+  if (bus !== DEFAULT_BUS && !buses.includes(bus) && listening.length === 0)
+    log(`an event was put on the bus ${bus}, which the template does not have`);
+  const matching = listening.filter(
+    ({ sources = [event.source], detailTypes = [event["detail-type"]] }) =>
+      sources.includes(event.source) && detailTypes.includes(event["detail-type"]),
+  );
+  const body = JSON.stringify(event);
+  await Promise.all(matching.flatMap(({ queueArns }) => queueArns.map((arn) => send(arn, body))));
 }
 
 function readEntries(body: unknown): Entry[] {

@@ -22,51 +22,29 @@ type Mapping = StartableSource & { source: EventSource | undefined; modifiedAt: 
 const ROUTE = "/2015-03-31/event-source-mappings/{UUID}";
 const updateRequest = z.object({ Enabled: z.optional(z.boolean()) });
 
+type State = Options & {
+  readonly mappings: Map<string, Mapping>;
+  /** The event sources that stop. */
+  readonly ending: Set<Promise<void>>;
+};
+
 /** Plays the part of Lambda's API that reads event source mappings, and enables or disables them. */
-export function createEventSourceMappings({ file, now }: Options): EventSourceMappings {
-  const mappings = new Map<string, Mapping>();
-  const ending = new Set<Promise<void>>();
-
-  /** Starts or stops a mapping, by its state. A mapping that stops still runs the messages that it has received. */
-  function startOrStop(mapping: Mapping): void {
-    const { spec, source, start } = mapping;
-    const enabled = file.read()[spec.uuid] ?? spec.enabled;
-    if (enabled) mapping.source ??= start();
-    else if (source) {
-      mapping.source = undefined;
-      const end = source.stop().finally(() => ending.delete(end));
-      ending.add(end);
-    }
-  }
-
-  function update(uuid: string | undefined, body: unknown): object {
-    const mapping = find(uuid);
-    const { success, data } = z.safeParse(updateRequest, body);
-    if (!success) throw new AwsError("InvalidParameterValueException", 400, "Enabled must be true or false");
-    if (data.Enabled !== undefined) {
-      file.write({ ...file.read(), [mapping.spec.uuid]: data.Enabled });
-      mapping.modifiedAt = now();
-      startOrStop(mapping);
-    }
-    return describe(mapping);
-  }
-
-  function find(uuid = ""): Mapping {
-    const mapping = mappings.get(uuid);
-    if (mapping) return mapping;
-    throw new AwsError("ResourceNotFoundException", 404, `there is no event source mapping ${uuid}`);
-  }
-
+export function createEventSourceMappings(options: Options): EventSourceMappings {
+  const state: State = { ...options, mappings: new Map(), ending: new Set() };
+  const { mappings, ending, now } = state;
   return {
     operations: {
-      [`GET ${ROUTE}`]: { answer: ({ parameters }) => describe(find(parameters.UUID)) },
-      [`PUT ${ROUTE}`]: { status: 202, answer: ({ parameters, body }) => update(parameters.UUID, body) },
+      [`GET ${ROUTE}`]: { answer: ({ parameters }) => describe(find(state, parameters.UUID)) },
+      [`PUT ${ROUTE}`]: {
+        status: 202,
+        answer: ({ parameters, body }) => update(state, parameters.UUID, body),
+      },
     },
     start: (sources) => {
       for (const source of sources) {
         const mapping: Mapping = { ...source, source: undefined, modifiedAt: now() };
         mappings.set(source.spec.uuid, mapping);
-        startOrStop(mapping);
+        startOrStop(state, mapping);
       }
     },
     stop: async () => {
@@ -75,6 +53,37 @@ export function createEventSourceMappings({ file, now }: Options): EventSourceMa
       await Promise.all([...sources, ...ending]);
     },
   };
+}
+
+/** Starts or stops a mapping, by its state. A mapping that stops still runs the messages that it has received. */
+function startOrStop({ file, ending }: State, mapping: Mapping): void {
+  const { spec, source, start } = mapping;
+  const enabled = file.read()[spec.uuid] ?? spec.enabled;
+  if (enabled) mapping.source ??= start();
+  else if (source) {
+    mapping.source = undefined;
+    const end = source.stop().finally(() => ending.delete(end));
+    ending.add(end);
+  }
+}
+
+function update(state: State, uuid: string | undefined, body: unknown): object {
+  const { file, now } = state;
+  const mapping = find(state, uuid);
+  const { success, data } = z.safeParse(updateRequest, body);
+  if (!success) throw new AwsError("InvalidParameterValueException", 400, "Enabled must be true or false");
+  if (data.Enabled !== undefined) {
+    file.write({ ...file.read(), [mapping.spec.uuid]: data.Enabled });
+    mapping.modifiedAt = now();
+    startOrStop(state, mapping);
+  }
+  return describe(mapping);
+}
+
+function find({ mappings }: State, uuid = ""): Mapping {
+  const mapping = mappings.get(uuid);
+  if (mapping) return mapping;
+  throw new AwsError("ResourceNotFoundException", 404, `there is no event source mapping ${uuid}`);
 }
 
 function describe({ spec, source, modifiedAt }: Mapping): object {

@@ -35,37 +35,22 @@ export async function startOwnServices(
   folder: DataFolder | undefined,
   location: AwsLocation,
 ): Promise<OwnServices> {
-  const { now } = systemClock;
-  const [outerScheduler, outerSecrets, outerEventBridge] = await Promise.all([
-    externalEndpoint("AWS_ENDPOINT_URL_SCHEDULER"),
-    externalEndpoint("AWS_ENDPOINT_URL_SECRETS_MANAGER"),
-    externalEndpoint("AWS_ENDPOINT_URL_EVENTBRIDGE"),
-  ]);
-  const eventSourceMappings = createEventSourceMappings({
-    file: jsonFile<MappingStates>(folder?.eventSourcesFile, {}),
-    now,
-  });
-  const secrets = { ...location, file: jsonFile<SecretsFile>(folder?.secretsFile, {}), now };
-  const scheduler =
-    outerScheduler === undefined
-      ? createSchedulerService({ ...location, file: folder?.schedulesFile, clock: systemClock })
-      : undefined;
-  const eventBridge =
-    outerEventBridge === undefined ? createEventBridgeService({ ...location, now }) : undefined;
-  const invocations = createInvocations();
+  const outer = await findOuterEndpoints();
+  const services = createServices(folder, location, outer);
+  const { eventSourceMappings, invocations, scheduler, eventBridge, secretsManager } = services;
   const { url, stop } = await startAwsEndpoint({
     ...eventSourceMappings.operations,
     ...invocations.operations,
     ...scheduler?.operations,
     ...eventBridge?.operations,
-    ...(outerSecrets === undefined ? secretsManagerOperations(secrets) : {}),
+    ...secretsManager,
   });
   return {
     url,
     endpoints: {
-      scheduler: outerScheduler ?? url,
-      secretsManager: outerSecrets ?? url,
-      eventBridge: outerEventBridge ?? url,
+      scheduler: outer.scheduler ?? url,
+      secretsManager: outer.secretsManager ?? url,
+      eventBridge: outer.eventBridge ?? url,
       lambda: url,
     },
     scheduler,
@@ -76,5 +61,36 @@ export async function startOwnServices(
       await stop();
       scheduler?.close();
     },
+  };
+}
+
+type OuterEndpoints = Awaited<ReturnType<typeof findOuterEndpoints>>;
+
+/** Reads the environment: a service with an endpoint of its own runs elsewhere. */
+async function findOuterEndpoints() {
+  const [scheduler, secretsManager, eventBridge] = await Promise.all([
+    externalEndpoint("AWS_ENDPOINT_URL_SCHEDULER"),
+    externalEndpoint("AWS_ENDPOINT_URL_SECRETS_MANAGER"),
+    externalEndpoint("AWS_ENDPOINT_URL_EVENTBRIDGE"),
+  ]);
+  return { scheduler, secretsManager, eventBridge };
+}
+
+/** Creates the services that do not run elsewhere. */
+function createServices(folder: DataFolder | undefined, location: AwsLocation, outer: OuterEndpoints) {
+  const { now } = systemClock;
+  const eventSourcesFile = jsonFile<MappingStates>(folder?.eventSourcesFile, {});
+  const secretsFile = jsonFile<SecretsFile>(folder?.secretsFile, {});
+  const isOwn = (name: keyof OuterEndpoints) => outer[name] === undefined;
+  return {
+    eventSourceMappings: createEventSourceMappings({ file: eventSourcesFile, now }),
+    invocations: createInvocations(),
+    scheduler: isOwn("scheduler")
+      ? createSchedulerService({ ...location, file: folder?.schedulesFile, clock: systemClock })
+      : undefined,
+    eventBridge: isOwn("eventBridge") ? createEventBridgeService({ ...location, now }) : undefined,
+    secretsManager: isOwn("secretsManager")
+      ? secretsManagerOperations({ ...location, file: secretsFile, now })
+      : {},
   };
 }

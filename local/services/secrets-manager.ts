@@ -44,72 +44,84 @@ const getRequest = z.object({
  * https://docs.aws.amazon.com/secretsmanager/latest/apireference/Welcome.html. A secret's id is its name or its ARN. ARNs have no
  * random ending here.
  */
-export function secretsManagerOperations({ region, account, file, now }: Options): Operations {
-  const prefix = `arn:aws:secretsmanager:${region}:${account}:secret:`;
-
-  function find(secretId: string): { name: string; versions: readonly Version[] } {
-    const name = secretId.startsWith(prefix) ? secretId.slice(prefix.length) : secretId;
-    const versions = file.read()[name];
-    if (!versions) throw notFound("secret");
-    return { name, versions };
-  }
-
-  function put(name: string, known: readonly Version[], asked: Omit<Version, "createdAt">): object {
-    const same = known.find(({ id }) => id === asked.id);
-    if (same && same.value !== asked.value)
-      throw new AwsError(
-        "ResourceExistsException",
-        400,
-        "a version with that ClientRequestToken has another value",
-      );
-    const version = same ?? { ...asked, createdAt: now() };
-    const versions = same ? known : [...withoutStages(known, asked.stages), version];
-    file.write({ ...file.read(), [name]: versions });
-    return { ARN: prefix + name, Name: name, VersionId: version.id, VersionStages: version.stages };
-  }
-
-  const operations: Record<string, (body: unknown) => object> = {
-    CreateSecret: (body) => {
-      const {
-        Name,
-        SecretString: value,
-        ClientRequestToken: id = randomUUID(),
-      } = validate(createRequest, body);
-      if (file.read()[Name])
-        throw new AwsError("ResourceExistsException", 400, `the secret ${Name} already exists`);
-      return put(Name, [], { id, value, stages: [CURRENT] });
-    },
-    PutSecretValue: (body) => {
-      const { SecretId, SecretString: value, ...more } = validate(putRequest, body);
-      const { ClientRequestToken: id = randomUUID(), VersionStages: stages } = more;
-      const { name, versions } = find(SecretId);
-      return put(name, versions, { id, value, stages });
-    },
-    GetSecretValue: (body) => {
-      const { SecretId, VersionId, VersionStage } = validate(getRequest, body);
-      const { name, versions } = find(SecretId);
-      const stage = VersionStage ?? (VersionId === undefined ? CURRENT : undefined);
-      const version = versions.find(
-        ({ id, stages }) =>
-          (stage === undefined || stages.includes(stage)) && (VersionId === undefined || id === VersionId),
-      );
-      if (!version) throw notFound(`secret value for staging label: ${stage}`);
-      return {
-        ARN: prefix + name,
-        Name: name,
-        VersionId: version.id,
-        SecretString: version.value,
-        VersionStages: version.stages,
-        CreatedDate: version.createdAt / 1000,
-      };
-    },
+export function secretsManagerOperations(options: Options): Operations {
+  const answers = {
+    CreateSecret: createSecret,
+    PutSecretValue: putSecretValue,
+    GetSecretValue: getSecretValue,
   };
   return Object.fromEntries(
-    Object.entries(operations).map(([name, answer]) => [
+    Object.entries(answers).map(([name, answer]) => [
       `secretsmanager.${name}`,
-      { answer: ({ body }) => answer(body) },
+      { answer: ({ body }) => answer(options, body) },
     ]),
   );
+}
+
+function createSecret(options: Options, body: unknown): object {
+  const { Name, SecretString: value, ClientRequestToken: id = randomUUID() } = validate(createRequest, body);
+  if (options.file.read()[Name])
+    throw new AwsError("ResourceExistsException", 400, `the secret ${Name} already exists`);
+  return put(options, { name: Name, versions: [] }, { id, value, stages: [CURRENT] });
+}
+
+function putSecretValue(options: Options, body: unknown): object {
+  const { SecretId, SecretString: value, ...more } = validate(putRequest, body);
+  const { ClientRequestToken: id = randomUUID(), VersionStages: stages } = more;
+  return put(options, find(options, SecretId), { id, value, stages });
+}
+
+function getSecretValue(options: Options, body: unknown): object {
+  const { SecretId, VersionId, VersionStage } = validate(getRequest, body);
+  const { name, versions } = find(options, SecretId);
+  const stage = VersionStage ?? (VersionId === undefined ? CURRENT : undefined);
+  const version = versions.find(
+    ({ id, stages }) =>
+      (stage === undefined || stages.includes(stage)) && (VersionId === undefined || id === VersionId),
+  );
+  if (!version) throw notFound(`secret value for staging label: ${stage}`);
+  return {
+    ARN: arnPrefix(options) + name,
+    Name: name,
+    VersionId: version.id,
+    SecretString: version.value,
+    VersionStages: version.stages,
+    CreatedDate: version.createdAt / 1000,
+  };
+}
+
+type Secret = { readonly name: string; readonly versions: readonly Version[] };
+
+function find(options: Options, secretId: string): Secret {
+  const prefix = arnPrefix(options);
+  const name = secretId.startsWith(prefix) ? secretId.slice(prefix.length) : secretId;
+  const versions = options.file.read()[name];
+  if (!versions) throw notFound("secret");
+  return { name, versions };
+}
+
+function put(options: Options, { name, versions: known }: Secret, asked: Omit<Version, "createdAt">): object {
+  const { file, now } = options;
+  const same = known.find(({ id }) => id === asked.id);
+  if (same && same.value !== asked.value)
+    throw new AwsError(
+      "ResourceExistsException",
+      400,
+      "a version with that ClientRequestToken has another value",
+    );
+  const version = same ?? { ...asked, createdAt: now() };
+  const versions = same ? known : [...withoutStages(known, asked.stages), version];
+  file.write({ ...file.read(), [name]: versions });
+  return {
+    ARN: arnPrefix(options) + name,
+    Name: name,
+    VersionId: version.id,
+    VersionStages: version.stages,
+  };
+}
+
+function arnPrefix({ region, account }: Options): string {
+  return `arn:aws:secretsmanager:${region}:${account}:secret:`;
 }
 
 /** Removes stages from versions: a stage belongs to one version at a time. The version that loses AWSCURRENT gets AWSPREVIOUS. */

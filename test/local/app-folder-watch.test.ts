@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, watch, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { watchAppFolder } from "../../local/app-folder.ts";
+import { watchAppFolder } from "../../local/app-folder-watch.ts";
 
 let root: string;
 let stopWatching: () => void;

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LocalError } from "../../local/local-error.ts";
 import type { Rebuilt } from "../../local/rebuild.ts";
-import { compareStacks, createReloader } from "../../local/reload.ts";
+import { createReloader } from "../../local/reload.ts";
 import type { FunctionSpec, StackSpec } from "../../local/resources.ts";
 import { createSavedFiles } from "../../local/saved-files.ts";
+import { compareStacks } from "../../local/stack-changes.ts";
 import { functionSpec, stackWith } from "./stacks.ts";
 
 const mail = functionSpec("Mail");

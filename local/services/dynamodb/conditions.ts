@@ -120,21 +120,7 @@ const ORDERS: Readonly<Record<string, (order: number) => boolean>> = {
 
 function readComparison(reader: Reader): Condition {
   const left = readOperand(reader);
-  if (reader.take("BETWEEN")) {
-    const low = readOperand(reader);
-    reader.expect("AND");
-    const high = readOperand(reader);
-    return {
-      operator: "BETWEEN",
-      operands: [left, low, high],
-      holds: (item, placeholders) => {
-        const value = left.of(item, placeholders);
-        const from = compare(value, low.of(item, placeholders));
-        const to = compare(value, high.of(item, placeholders));
-        return from !== undefined && to !== undefined && from >= 0 && to <= 0;
-      },
-    };
-  }
+  if (reader.take("BETWEEN")) return readBetween(reader, left);
   if (reader.take("IN")) {
     const choices = readList(reader);
     return {
@@ -151,6 +137,28 @@ function readComparison(reader: Reader): Condition {
       holds: (item, placeholders) => (left.of(item, placeholders) === undefined) === isWanted,
     };
   }
+  return readOrder(reader, left);
+}
+
+/** Reads `… AND …` after `BETWEEN`. */
+function readBetween(reader: Reader, left: Operand): Condition {
+  const low = readOperand(reader);
+  reader.expect("AND");
+  const high = readOperand(reader);
+  return {
+    operator: "BETWEEN",
+    operands: [left, low, high],
+    holds: (item, placeholders) => {
+      const value = left.of(item, placeholders);
+      const from = compare(value, low.of(item, placeholders));
+      const to = compare(value, high.of(item, placeholders));
+      return from !== undefined && to !== undefined && from >= 0 && to <= 0;
+    },
+  };
+}
+
+/** Reads `= …`, `<> …` or `< …`. */
+function readOrder(reader: Reader, left: Operand): Condition {
   const operator = reader.takeKind("symbol") ?? "";
   const order = ORDERS[operator];
   if (order === undefined && !["=", "<>"].includes(operator)) throw reader.fail();

@@ -69,3 +69,8 @@ export function keyOf({ keySchema }: Pick<Table, "keySchema">, item: Item): Item
     }),
   );
 }
+
+export function hasTwice(asked: readonly { readonly table: Table; readonly key: Item }[]): boolean {
+  const distinct = new Set(asked.map(({ table, key }) => JSON.stringify([table.id, key])));
+  return distinct.size < asked.length;
+}

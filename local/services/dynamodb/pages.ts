@@ -41,26 +41,26 @@ export function readPage(
       ? store.partition(table, wanted.hash, behind(wanted.range, start, keySchema))
       : store.scan(table, start);
 
-  const scanned: Item[] = [];
-  let bytes = 0;
-  let last: Item | undefined;
-  for (const item of found) {
-    bytes += sizeOfItem(item);
-    if (scanned.length > 0 && bytes > MAX_PAGE_BYTES) {
-      last = scanned.at(-1);
-      break;
-    }
-    scanned.push(item);
-    if (scanned.length !== request.Limit) continue;
-    last = item;
-    break;
-  }
+  const { scanned, last } = takePage(found, request.Limit);
   const seen = scanned.map((item) => (index ? projectedBy(index, table, item) : item));
   return {
     items: filter ? seen.filter((item) => filter.holds(item, placeholders)) : seen,
     scanned,
     last: last && { ...keyOf({ keySchema }, last), ...keyOf(table, last) },
   };
+}
+
+/** Takes the items of one page: up to `limit` items, and no item that would make the page too large, unless it is the first. */
+function takePage(found: Iterable<Item>, limit: number | undefined): Pick<Page, "scanned" | "last"> {
+  const scanned: Item[] = [];
+  let bytes = 0;
+  for (const item of found) {
+    bytes += sizeOfItem(item);
+    if (scanned.length > 0 && bytes > MAX_PAGE_BYTES) return { scanned, last: scanned.at(-1) };
+    scanned.push(item);
+    if (scanned.length === limit) return { scanned, last: item };
+  }
+  return { scanned, last: undefined };
 }
 
 type Wanted = { readonly hash: Value; readonly range: Range };

@@ -17,3 +17,13 @@ export function notPlayed(what: string): AwsError {
     `the portable DynamoDB does not play ${what}; use --database native or AWS_ENDPOINT_URL_DYNAMODB`,
   );
 }
+
+/** Answers what `act` answers, or the refusal that it throws. */
+export function orRefusal<T>(act: () => T): T | AwsError {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof AwsError) return error;
+    throw error;
+  }
+}

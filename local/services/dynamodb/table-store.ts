@@ -1,4 +1,5 @@
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { AwsError } from "../aws-error.ts";
 import { openDatabase } from "../open-database.ts";
 import { type Item, sortKey, type Value } from "./values.ts";
 
@@ -71,39 +72,58 @@ const IGNORED_AFTER = 5 * 365 * 24 * 3600;
 /** For how long DynamoDB recognises the repeat of a transaction ("TransactWriteItems", API Reference). ms. */
 const TOKEN_LIFE = 600_000;
 
+/** Answers a table. Throws if it does not exist. */
+export function tableOf(store: TableStore, name: string): Table {
+  const table = store.table(name);
+  if (table) return table;
+  throw new AwsError(
+    "ResourceNotFoundException",
+    400,
+    `Requested resource not found: Table: ${name} not found`,
+  );
+}
+
 /** Opens a SQLite file of tables, or keeps them in memory without a file. Throws `LocalError` if the file is broken. */
 export function openTableStore(file = ":memory:"): TableStore {
   const database = openDatabase(file, SCHEMA);
-  const prepared = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
-  const sql = (text: string) => {
+  const sql = preparing(database);
+  const items = itemsIn(database, sql);
+  return {
+    ...tablesIn(sql, items),
+    ...items,
+    ...transactionsIn(sql),
+    deleteExpired: (now) => {
+      sql("DELETE FROM transactions WHERE at <= ?").run(now - TOKEN_LIFE);
+      return items.deleteExpired(now);
+    },
+    together: (act) => together(database, act),
+    close: () => database.close(),
+  };
+}
+
+type Sql = (text: string) => StatementSync;
+
+/** Prepares each statement once. */
+function preparing(database: DatabaseSync): Sql {
+  const prepared = new Map<string, StatementSync>();
+  return (text) => {
     const statement = prepared.get(text) ?? database.prepare(text);
     prepared.set(text, statement);
     return statement;
   };
-  const tables = new Map<string, Table>();
-  for (const { id, description } of sql("SELECT id, description FROM tables").all())
-    keep({ ...JSON.parse(String(description)), id: Number(id) });
+}
 
-  function keep(table: Table): Table {
+type Tables = Pick<TableStore, "tables" | "table" | "createTable" | "setTimeToLive" | "deleteTable">;
+type Items = Pick<TableStore, "get" | "put" | "remove" | "partition" | "scan" | "count" | "deleteExpired">;
+
+function tablesIn(sql: Sql, { scan, put }: Items): Tables {
+  const tables = new Map<string, Table>();
+  const keep = (table: Table): Table => {
     tables.set(table.name, table);
     return table;
-  }
-
-  function put(table: Table, item: Item): void {
-    const expires = Number(item[table.timeToLive ?? ""]?.N ?? Number.NaN);
-    sql("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?)").run(
-      table.id,
-      ...keyOf(table, item),
-      Number.isFinite(expires) ? expires : null,
-      JSON.stringify(item),
-    );
-  }
-
-  function* itemsOf(text: string, ...parameters: SQLInputValue[]): Iterable<Item> {
-    // A prepared statement can be read once at a time, and the caller may stop or write in between.
-    for (const { item } of database.prepare(text).iterate(...parameters)) yield JSON.parse(String(item));
-  }
-
+  };
+  for (const { id, description } of sql("SELECT id, description FROM tables").all())
+    keep({ ...JSON.parse(String(description)), id: Number(id) });
   return {
     tables: () => [...tables.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
     table: (name) => tables.get(name),
@@ -117,13 +137,22 @@ export function openTableStore(file = ":memory:"): TableStore {
       const { id, ...description } = { ...table, timeToLive: attribute };
       sql("UPDATE tables SET description = ? WHERE id = ?").run(JSON.stringify(description), id);
       const changed = keep({ ...description, id });
-      for (const item of [...itemsOf("SELECT item FROM items WHERE tab = ?", id)]) put(changed, item);
+      for (const item of [...scan(changed, undefined)]) put(changed, item);
     },
     deleteTable: ({ id, name }) => {
       sql("DELETE FROM items WHERE tab = ?").run(id);
       sql("DELETE FROM tables WHERE id = ?").run(id);
       tables.delete(name);
     },
+  };
+}
+
+function itemsIn(database: DatabaseSync, sql: Sql): Items {
+  // A prepared statement can be read once at a time, and the caller may stop or write in between.
+  function* read({ text, parameters }: Reading): Iterable<Item> {
+    for (const { item } of database.prepare(text).iterate(...parameters)) yield JSON.parse(String(item));
+  }
+  return {
     get: (table, key) => {
       const found = sql("SELECT item FROM items WHERE tab = ? AND hash = ? AND range = ?").get(
         table.id,
@@ -131,33 +160,24 @@ export function openTableStore(file = ":memory:"): TableStore {
       );
       return found && JSON.parse(String(found.item));
     },
-    put,
+    put: (table, item) => {
+      const expires = Number(item[table.timeToLive ?? ""]?.N ?? Number.NaN);
+      sql("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?)").run(
+        table.id,
+        ...keyOf(table, item),
+        Number.isFinite(expires) ? expires : null,
+        JSON.stringify(item),
+      );
+    },
     remove: (table, key) =>
       void sql("DELETE FROM items WHERE tab = ? AND hash = ? AND range = ?").run(
         table.id,
         ...keyOf(table, key),
       ),
-    partition: (table, hash, { from, to, backwards }) => {
-      const bounds = [
-        ...(from ? [{ term: `range ${from.including ? ">=" : ">"} ?`, key: from.key }] : []),
-        ...(to ? [{ term: `range ${to.including ? "<=" : "<"} ?`, key: to.key }] : []),
-      ];
-      const where = ["tab = ?", "hash = ?", ...bounds.map(({ term }) => term)].join(" AND ");
-      return itemsOf(
-        `SELECT item FROM items WHERE ${where} ORDER BY range ${backwards ? "DESC" : "ASC"}`,
-        ...[table.id, sortKey(hash) ?? "", ...bounds.map(({ key }) => key)],
-      );
-    },
-    scan: (table, after) =>
-      after
-        ? itemsOf(
-            "SELECT item FROM items WHERE tab = ? AND (hash, range) > (?, ?) ORDER BY hash, range",
-            ...[table.id, ...keyOf(table, after)],
-          )
-        : itemsOf("SELECT item FROM items WHERE tab = ? ORDER BY hash, range", table.id),
+    partition: (table, hash, range) => read(partitionReading(table, hash, range)),
+    scan: (table, after) => read(scanReading(table, after)),
     count: ({ id }) => Number(sql("SELECT count(*) AS n FROM items WHERE tab = ?").get(id)?.n),
     deleteExpired: (now) => {
-      sql("DELETE FROM transactions WHERE at <= ?").run(now - TOKEN_LIFE);
       const seconds = now / 1000;
       const { changes } = sql("DELETE FROM items WHERE expires < ? AND expires > ?").run(
         seconds,
@@ -165,6 +185,33 @@ export function openTableStore(file = ":memory:"): TableStore {
       );
       return Number(changes);
     },
+  };
+}
+
+type Reading = { readonly text: string; readonly parameters: readonly SQLInputValue[] };
+
+function partitionReading(table: Table, hash: Value, { from, to, backwards }: Range): Reading {
+  const bounds = [
+    ...(from ? [{ term: `range ${from.including ? ">=" : ">"} ?`, key: from.key }] : []),
+    ...(to ? [{ term: `range ${to.including ? "<=" : "<"} ?`, key: to.key }] : []),
+  ];
+  const where = ["tab = ?", "hash = ?", ...bounds.map(({ term }) => term)].join(" AND ");
+  return {
+    text: `SELECT item FROM items WHERE ${where} ORDER BY range ${backwards ? "DESC" : "ASC"}`,
+    parameters: [table.id, sortKey(hash) ?? "", ...bounds.map(({ key }) => key)],
+  };
+}
+
+function scanReading(table: Table, after: Item | undefined): Reading {
+  const where = after ? "tab = ? AND (hash, range) > (?, ?)" : "tab = ?";
+  return {
+    text: `SELECT item FROM items WHERE ${where} ORDER BY hash, range`,
+    parameters: [table.id, ...(after ? keyOf(table, after) : [])],
+  };
+}
+
+function transactionsIn(sql: Sql): Pick<TableStore, "transaction" | "putTransaction"> {
+  return {
     transaction: (token, now) => {
       const since = now - TOKEN_LIFE;
       const known = sql("SELECT hash FROM transactions WHERE token = ? AND at > ?").get(token, since);
@@ -173,19 +220,19 @@ export function openTableStore(file = ":memory:"): TableStore {
     putTransaction: (token, hash, at) => {
       sql("INSERT OR REPLACE INTO transactions VALUES (?, ?, ?)").run(token, hash, at);
     },
-    together: (act) => {
-      database.exec("BEGIN IMMEDIATE");
-      try {
-        const result = act();
-        database.exec("COMMIT");
-        return result;
-      } catch (error) {
-        if (database.isTransaction) database.exec("ROLLBACK");
-        throw error;
-      }
-    },
-    close: () => database.close(),
   };
+}
+
+function together<T>(database: DatabaseSync, act: () => T): T {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const result = act();
+    database.exec("COMMIT");
+    return result;
+  } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw error;
+  }
 }
 
 function keyOf({ keySchema }: Table, item: Item): [string, string] {

@@ -1,13 +1,11 @@
-import { AwsError } from "../aws-error.ts";
 import { conditionOf } from "./conditions.ts";
 import { checkItem, keyOf, readKey } from "./items.ts";
 import type { Placeholders } from "./paths.ts";
-import { invalid } from "./refusals.ts";
+import { conditionFailed, invalid } from "./refusals.ts";
 import type { Requests } from "./requests.ts";
-import { type Statement, statementOf } from "./statements.ts";
-import type { Table } from "./table-store.ts";
+import { type Table, type TableStore, tableOf } from "./table-store.ts";
 import { applyUpdate, updateOf } from "./updates.ts";
-import { type Item, readItem, readValue } from "./values.ts";
+import { type Item, readItem } from "./values.ts";
 
 /**
  * One write of an item. `holds` says whether its condition is met by the item before the write. `after` answers the item after
@@ -21,123 +19,75 @@ export type Write = {
   readonly answersOld: boolean;
 };
 
+/** Makes one write. Throws if its condition is not met. */
+export function makeWrite(
+  store: TableStore,
+  { table, key, holds, after, answersOld }: Write,
+): { before?: Item; after?: Item } {
+  const before = store.get(table, key);
+  if (!holds(before)) throw conditionFailed(answersOld ? before : undefined);
+  const item = after(before);
+  if (item) store.put(table, item);
+  else if (before) store.remove(table, key);
+  return { ...(before && { before }), ...(item && { after: item }) };
+}
+
 type Conditional = Pick<Requests["DeleteItem"], "TableName" | "ConditionExpression"> &
   Pick<Requests["DeleteItem"], "ReturnValuesOnConditionCheckFailure"> &
   ExpressionRequest;
 
-const UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size";
+export const UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size";
 
-/** Reads the writes of requests and statements. `tableOf` throws for a table that does not exist. */
-export function writesOn(tableOf: (name: string) => Table) {
-  function conditional(request: Conditional): Omit<Write, "key" | "after"> & { placeholders: Placeholders } {
-    const table = tableOf(request.TableName);
-    const placeholders = placeholdersOf(request);
-    const condition =
-      request.ConditionExpression === undefined ? undefined : conditionOf(request.ConditionExpression);
-    return {
-      table,
-      placeholders,
-      holds: (before) => condition?.holds(before ?? {}, placeholders) ?? true,
-      answersOld: request.ReturnValuesOnConditionCheckFailure === "ALL_OLD",
-    };
-  }
+type WithKey = Conditional & { readonly Key: Item };
 
-  function putOf(request: Conditional & { readonly Item: Item }): Write {
-    const { table, ...rest } = conditional(request);
-    const item = checkItem(table, readItem(request.Item));
-    return { ...rest, table, key: keyOf(table, item), after: () => item };
-  }
-
-  function deleteOf(request: Conditional & { readonly Key: Item }): Write {
-    const { table, ...rest } = conditional(request);
-    return { ...rest, table, key: readKey(table, request.Key), after: () => undefined };
-  }
-
-  function checkOf(request: Conditional & { readonly Key: Item }): Write {
-    return { ...deleteOf(request), after: (before) => before };
-  }
-
-  function updateWriteOf(
-    request: Conditional & { readonly Key: Item; readonly UpdateExpression?: string | undefined },
-  ) {
-    const { table, placeholders, ...rest } = conditional(request);
-    const key = readKey(table, request.Key);
-    const update = request.UpdateExpression === undefined ? [] : updateOf(request.UpdateExpression);
-    const keys = Object.keys(key);
-    return {
-      ...rest,
-      table,
-      key,
-      after: (before: Item | undefined) =>
-        checkItem(table, applyUpdate(before ?? key, update, placeholders, keys).after, UPDATE_TOO_LARGE),
-      paths: (before: Item | undefined) => applyUpdate(before ?? key, update, placeholders, keys).paths,
-    };
-  }
-
-  function statementWriteOf(request: Requests["BatchExecuteStatement"]["Statements"][number]): Write {
-    const statement = statementOf(request.Statement);
-    const table = tableOf(statement.table);
-    const values = Object.fromEntries(
-      (request.Parameters ?? []).map((value, index) => [`?${index}`, readValue(value)]),
-    );
-    const placeholders = { names: {}, values };
-    const answersOld = request.ReturnValuesOnConditionCheckFailure === "ALL_OLD";
-    if (statement.kind === "insert") {
-      const item = checkItem(
-        table,
-        Object.fromEntries(
-          statement.item.map(([name, operand]) => [name, operand.of({}, placeholders) ?? {}]),
-        ),
-      );
-      return {
-        table,
-        key: keyOf(table, item),
-        holds: (before) => {
-          if (before)
-            throw new AwsError("DuplicateItemException", 400, "Duplicate primary key exists in table");
-          return true;
-        },
-        after: () => item,
-        answersOld,
-      };
-    }
-    const key = keyIn(table, statement, placeholders);
-    return {
-      table,
-      key,
-      holds: (before) => before !== undefined && statement.where.holds(before, placeholders),
-      after: (before) =>
-        statement.kind === "delete"
-          ? undefined
-          : checkItem(
-              table,
-              applyUpdate(before ?? key, statement.update, placeholders, Object.keys(key)).after,
-              UPDATE_TOO_LARGE,
-            ),
-      answersOld,
-    };
-  }
-
-  return { putOf, deleteOf, checkOf, updateOf: updateWriteOf, statementOf: statementWriteOf };
+export function putWrite(store: TableStore, request: Conditional & { readonly Item: Item }): Write {
+  const { table, ...rest } = conditional(store, request);
+  const item = checkItem(table, readItem(request.Item));
+  return { ...rest, table, key: keyOf(table, item), after: () => item };
 }
 
-/** Finds the key of a statement, which must name it with `=`. */
-function keyIn(
-  table: Table,
-  { where }: Extract<Statement, { where: unknown }>,
-  placeholders: Placeholders,
-): Item {
-  const terms = where.terms ?? [where];
-  const key = table.keySchema.map(({ AttributeName }) => {
-    const term = terms.find(
-      ({ operator, operands }) => operator === "=" && operands?.[0]?.path?.join(".") === AttributeName,
-    );
-    const value = term?.operands?.[1]?.of({}, placeholders);
-    if (value === undefined)
-      throw invalid("Where clause does not contain a mandatory equality on all key attributes");
-    return [AttributeName, value];
-  });
-  return readKey(table, Object.fromEntries(key));
+export function deleteWrite(store: TableStore, request: WithKey): Write {
+  const { table, ...rest } = conditional(store, request);
+  return { ...rest, table, key: readKey(table, request.Key), after: () => undefined };
+}
+
+export function checkWrite(store: TableStore, request: WithKey): Write {
+  return { ...deleteWrite(store, request), after: (before) => before };
+}
+
+/** `paths`: the attributes that the update changes. */
+export function updateWrite(
+  store: TableStore,
+  request: WithKey & { readonly UpdateExpression?: string | undefined },
+): Write & { readonly paths: (before: Item | undefined) => ReturnType<typeof applyUpdate>["paths"] } {
+  const { table, placeholders, ...rest } = conditional(store, request);
+  const key = readKey(table, request.Key);
+  const update = request.UpdateExpression === undefined ? [] : updateOf(request.UpdateExpression);
+  const updated = (before: Item | undefined) =>
+    applyUpdate(before ?? key, update, placeholders, Object.keys(key));
+  return {
+    ...rest,
+    table,
+    key,
+    after: (before) => checkItem(table, updated(before).after, UPDATE_TOO_LARGE),
+    paths: (before) => updated(before).paths,
+  };
+}
+
+function conditional(
+  store: TableStore,
+  request: Conditional,
+): Omit<Write, "key" | "after"> & { placeholders: Placeholders } {
+  const table = tableOf(store, request.TableName);
+  const placeholders = placeholdersOf(request);
+  const condition =
+    request.ConditionExpression === undefined ? undefined : conditionOf(request.ConditionExpression);
+  return {
+    table,
+    placeholders,
+    holds: (before) => condition?.holds(before ?? {}, placeholders) ?? true,
+    answersOld: request.ReturnValuesOnConditionCheckFailure === "ALL_OLD",
+  };
 }
 
 export type ExpressionRequest = {

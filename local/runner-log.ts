@@ -1,0 +1,37 @@
+import type { LogLine } from "./log-lines.ts";
+import { type OrderedLines, orderLines } from "./ordered-lines.ts";
+import { type OwnOutput, rememberOutput } from "./own-output.ts";
+
+/** The log of a runner and of its functions, in the order in which the lines happened. */
+export type RunnerLog = {
+  /** Writes a line of the runner itself. */
+  readonly say: (text: string) => void;
+  readonly add: OrderedLines<LogLine>["add"];
+  readonly flush: () => void;
+  readonly progress: (line: string) => void;
+  readonly isIn: OwnOutput["isIn"];
+};
+
+/** `onLine` gets each line of the log, and `progress` each line about a slow step of the start. */
+export function openRunnerLog(
+  write: (line: string) => void,
+  onLine: (line: LogLine) => void,
+  progress: (line: string) => void = () => {},
+): RunnerLog {
+  const output = rememberOutput();
+  const print = output.remember(write);
+  const { add, flush } = orderLines<LogLine>((line) => {
+    print(line.text);
+    onLine(line);
+  });
+  return {
+    say: (text) => {
+      const at = Date.now();
+      add({ text, at }, at);
+    },
+    add,
+    flush,
+    progress: output.remember(progress),
+    isIn: output.isIn,
+  };
+}
