@@ -63,6 +63,7 @@ type JobCall =
   | "cancelByKey"
   | "cancelMany"
   | "list";
+
 /** The calls that file, read and change jobs. */
 function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobCall> {
   return {
@@ -94,6 +95,7 @@ function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobC
 }
 
 type TopicCall = "topics" | "topic" | "pause" | "resume" | "dead" | "redrive";
+
 /** The calls about topics and their dead jobs. */
 function topicCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, TopicCall> {
   return {
@@ -121,6 +123,7 @@ type ScheduleCall =
   | "pauseSchedule"
   | "resumeSchedule"
   | "runSchedule";
+
 /** The calls about recurring schedules. */
 function scheduleCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, ScheduleCall> {
   return {
@@ -136,6 +139,7 @@ function scheduleCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>,
 }
 
 type PullCall = "receive" | "finish" | "extend" | "retry" | "bury";
+
 /** The calls that pull jobs and settle them. */
 function pullCalls<Topics>(call: Call): Pick<Client<Topics>, PullCall> {
   return {
