@@ -45,13 +45,12 @@ export function createOutput(
 ): Output {
   const isTerminal = stdout.isTTY === true;
   const width = stdout.columns || USUAL_COLUMNS;
-  const isPainted = color && isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
-  const paint: Paint = (style, text) =>
-    isPainted && style !== undefined && text !== ""
-      ? styleText(style, text, { validateStream: false })
-      : text;
+  const paint = color && isTerminal && !env.NO_COLOR && env.TERM !== "dumb" ? paintText : leaveText;
   // Wait for a slow reader, so that a long list does not pile up in memory.
   const line = (text: string) => new Promise<void>((resolve) => void stdout.write(`${text}\n`, resolve));
+  const lines = async (texts: Iterable<string>): Promise<void> => {
+    for (const text of texts) await line(text);
+  };
   // JSON leaves some characters unescaped that control a terminal.
   const document = (value: unknown) => line(printable(JSON.stringify(value)));
   return {
@@ -62,32 +61,42 @@ export function createOutput(
     line,
     told: (value, text) => (json ? document(value) : line(printable(text))),
     toldPainted: (value, painted) => (json ? document(value) : line(painted)),
-    async fields(values, styleOf = () => undefined) {
-      const given = Object.entries(values).filter(([, value]) => value !== undefined);
-      const longest = Math.max(...given.map(([name]) => name.length));
-      for (const [name, value] of given) {
-        const text = printable(typeof value === "string" ? value : JSON.stringify(value));
-        await line(`${paint("bold", name.padEnd(longest))}  ${paint(styleOf(name), text)}`);
-      }
-    },
-    async value(value) {
-      const lines = JSON.stringify(value, undefined, 2).split("\n");
-      await line(["", ...lines.map(printable)].join("\n"));
-    },
+    fields: (values, styleOf) => lines(fieldLines(values, paint, styleOf)),
+    value: (value) =>
+      line(["", ...JSON.stringify(value, undefined, 2).split("\n").map(printable)].join("\n")),
     async entries(rows, columns, none) {
       endUnread();
-      const lines: string[][] = [];
+      const cells: string[][] = [];
       for await (const row of rows) {
         if (json) await document(row);
-        else
-          lines.push(columns.map(({ text, style }) => paint(style?.(row), printable(`${text(row) ?? ""}`))));
+        else cells.push(cellsOf(row, columns, paint));
       }
       if (json) return;
-      if (lines.length === 0) stderr.write(`${none}\n`);
-      else
-        for (const text of tableOf(columns, lines, paint, isTerminal ? width : undefined)) await line(text);
+      if (cells.length === 0) stderr.write(`${none}\n`);
+      else await lines(tableOf(columns, cells, paint, isTerminal ? width : undefined));
     },
     note: (text) => void stderr.write(`${printable(text)}\n`),
     paint,
   };
+}
+
+const paintText: Paint = (style, text) =>
+  style !== undefined && text !== "" ? styleText(style, text, { validateStream: false }) : text;
+const leaveText: Paint = (_, text) => text;
+
+function fieldLines(
+  values: Readonly<Record<string, unknown>>,
+  paint: Paint,
+  styleOf: (name: string) => Style | undefined = () => undefined,
+): string[] {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  const longest = Math.max(...given.map(([name]) => name.length));
+  return given.map(([name, value]) => {
+    const text = printable(typeof value === "string" ? value : JSON.stringify(value));
+    return `${paint("bold", name.padEnd(longest))}  ${paint(styleOf(name), text)}`;
+  });
+}
+
+function cellsOf<Row>(row: Row, columns: readonly Column<Row>[], paint: Paint): string[] {
+  return columns.map(({ text, style }) => paint(style?.(row), printable(`${text(row) ?? ""}`)));
 }

@@ -47,7 +47,6 @@ export function createProgram(
 ): Command {
   const { stdout, stderr } = surroundings;
   const program = new Command("minutehand");
-  const open: Open = () => begin(program.opts<GlobalOptions>());
   program
     .description("A serverless delay queue on AWS: do this later, exactly then, unless I change my mind.")
     .version(packageJson.version)
@@ -59,7 +58,21 @@ export function createProgram(
       outputError: (text, write) =>
         write(`${text.trim().replace("error:", "minutehand:").replace("\n", " ")}${hintFor(text)}\n`),
     })
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true });
+  addGlobalOptions(program);
+  examples(program, [
+    "minutehand local",
+    `minutehand enqueue order-timeout --key order-17 --delay 30m --body '{"orderId": 17}'`,
+    "minutehand topics --stack Shop",
+  ]);
+  program.addHelpText("after", ABOUT);
+
+  addCommands(program, surroundings, () => begin(program.opts<GlobalOptions>()));
+  return program;
+}
+
+function addGlobalOptions(program: Command): void {
+  program
     .addOption(new Option("--url <url>", "URL of the API").conflicts("stack"))
     .option("--stack <name>", "CloudFormation stack with the API; for local: the stack of the app to run")
     .option(
@@ -71,13 +84,9 @@ export function createProgram(
     .option("--json", "print data as JSON: one document, or one line for each entry of a list")
     .option("--no-color", "print no colours, as with NO_COLOR")
     .option("--debug", "print errors with their stack traces");
-  examples(program, [
-    "minutehand local",
-    `minutehand enqueue order-timeout --key order-17 --delay 30m --body '{"orderId": 17}'`,
-    "minutehand topics --stack Shop",
-  ]);
-  program.addHelpText("after", ABOUT);
+}
 
+function addCommands(program: Command, surroundings: Surroundings, open: Open): void {
   program.commandsGroup("Jobs:");
   addEnqueue(program, open);
   addGet(program, open);
@@ -103,5 +112,4 @@ export function createProgram(
   program.commandsGroup("This program:");
   program.helpCommand("help [command]", "show the arguments and options of a command");
   addCompletion(program, open);
-  return program;
 }

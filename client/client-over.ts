@@ -1,30 +1,11 @@
 import { RECEIVE_WAIT_SECONDS } from "../core/constants.ts";
-import { MinutehandError } from "../core/errors.ts";
-import { truncate } from "../general/text.ts";
-import type { BulkPart, Problem, TopicJson } from "../http/answers.ts";
-import {
-  type Call,
-  callOver,
-  errorOf,
-  QUOTED,
-  type Query,
-  type Shape,
-  segment,
-  type Transport,
-} from "./call.ts";
+import type { MinutehandError } from "../core/errors.ts";
+import type { Problem, TopicJson } from "../http/answers.ts";
+import { type Call, callOver, errorOf, type Shape, segment, type Transport } from "./call.ts";
 import { withCheckedOptions } from "./check-options.ts";
-import type {
-  BulkResult,
-  Client,
-  EnqueueArguments,
-  Instant,
-  JobSummary,
-  PulledJob,
-  PutArguments,
-  TopicBodies,
-} from "./client.ts";
+import type { Client, EnqueueArguments, JobSummary, PulledJob, PutArguments, TopicBodies } from "./client.ts";
+import { bulkParts, forecastParts, pages } from "./read-parts.ts";
 
-const HOUR = 3_600_000;
 /** How long a `receive` may take in addition to its `waitSeconds`, ms. */
 const CLAIMING = 10_000;
 
@@ -45,6 +26,8 @@ export type ClientParts = {
   readonly newKey?: () => string;
 };
 
+type NewKey = ClientParts["newKey"];
+
 /** Creates a client over a transport. */
 export function clientOver<Topics = TopicBodies>({
   transport,
@@ -53,11 +36,37 @@ export function clientOver<Topics = TopicBodies>({
   newKey,
 }: ClientParts): Client<Topics> {
   const call = callOver(transport, url);
-  const jobPath = (id: string) => `/jobs/${segment(id)}`;
-  const topicPath = (topic: string) => `/topics/${segment(topic)}`;
-  const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
-  const schedulePath = (name: string) => `/schedules/${segment(name)}`;
-  const calls: Client<Topics> = {
+  return withCheckedOptions<Client<Topics>>({
+    ...jobCalls<Topics>(call, newKey),
+    forecast: (query) => forecastParts(call, clock, query),
+    bulk: (request, onProgress) => bulkParts(call, newKey, request, onProgress),
+    ...topicCalls<Topics>(call, newKey),
+    ...scheduleCalls<Topics>(call, newKey),
+    ...pullCalls<Topics>(call),
+    health: (options) => call("GET", "/health", { status: "string" }, options),
+  });
+}
+
+const jobPath = (id: string) => `/jobs/${segment(id)}`;
+const topicPath = (topic: string) => `/topics/${segment(topic)}`;
+const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
+const schedulePath = (name: string) => `/schedules/${segment(name)}`;
+
+type JobCall =
+  | "enqueue"
+  | "enqueueMany"
+  | "put"
+  | "get"
+  | "getByKey"
+  | "reschedule"
+  | "cancel"
+  | "cancelByKey"
+  | "cancelMany"
+  | "list";
+
+/** The calls that file, read and change jobs. */
+function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobCall> {
+  return {
     enqueue(...job: unknown[]) {
       const [topic, body, { idempotencyKey = newKey?.(), signal, ...options } = {}] =
         job as Given<EnqueueArguments>;
@@ -82,37 +91,14 @@ export function clientOver<Topics = TopicBodies>({
     },
     list: ({ pageSize, signal, ...query } = {}) =>
       pages(call, "/jobs", "jobs", { query: { ...query, limit: pageSize }, signal }),
-    async *forecast({ topic, from = new Date(clock()), to = hourAfter(from), signal } = {}) {
-      type Part = { minutes: { minute: string; count: number }[]; next?: string };
-      const isNew = unrepeated("/forecast");
-      let start: string | Date | undefined = from;
-      while (start !== undefined) {
-        const query = { topic, from: start, to };
-        const part: Part = await call("GET", "/forecast", { minutes: "array" }, { query, signal });
-        yield* part.minutes;
-        start = isNew(part.next);
-      }
-    },
-    async bulk({ cursor: start, idempotencyKey = newKey?.(), signal, ...request }, onProgress) {
-      const isNew = unrepeated("/jobs/bulk");
-      let sums: BulkResult | undefined;
-      let at = isNew(start);
-      do {
-        const cursor = at === undefined ? {} : { cursor: at };
-        const sent = { body: { ...request, ...cursor }, idempotencyKey, signal };
-        try {
-          const part = await call<BulkPart>("POST", "/jobs/bulk", BULK, sent);
-          at = isNew(part.cursor);
-          sums = sums ? sumOf(sums, part) : part;
-        } catch (error) {
-          if (error instanceof MinutehandError) Object.assign(error.data, cursor);
-          throw error;
-        }
-        onProgress?.(sums);
-      } while (at !== undefined);
-      return sums;
-    },
+  };
+}
 
+type TopicCall = "topics" | "topic" | "pause" | "resume" | "dead" | "redrive";
+
+/** The calls about topics and their dead jobs. */
+function topicCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, TopicCall> {
+  return {
     async topics(options) {
       return (await call<{ topics: TopicJson[] }>("GET", "/topics", { topics: "array" }, options)).topics;
     },
@@ -126,7 +112,21 @@ export function clientOver<Topics = TopicBodies>({
       const shape = { redriven: "number", left: "number" } as const;
       return call("POST", `${topicPath(topic)}/redrive`, shape, { body, idempotencyKey, signal });
     },
+  };
+}
 
+type ScheduleCall =
+  | "schedules"
+  | "schedule"
+  | "putSchedule"
+  | "removeSchedule"
+  | "pauseSchedule"
+  | "resumeSchedule"
+  | "runSchedule";
+
+/** The calls about recurring schedules. */
+function scheduleCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, ScheduleCall> {
+  return {
     schedules: (options) => pages(call, "/schedules", "schedules", options),
     schedule: (name, options) => call("GET", schedulePath(name), SCHEDULE, options),
     putSchedule: (name, body, { signal } = {}) => call("PUT", schedulePath(name), SCHEDULE, { body, signal }),
@@ -135,7 +135,14 @@ export function clientOver<Topics = TopicBodies>({
     resumeSchedule: (name, options) => call("POST", `${schedulePath(name)}/resume`, SCHEDULE, options),
     runSchedule: (name, { idempotencyKey = newKey?.(), signal } = {}) =>
       call("POST", `${schedulePath(name)}/run`, JOB, { body: {}, idempotencyKey, signal }),
+  };
+}
 
+type PullCall = "receive" | "finish" | "extend" | "retry" | "bury";
+
+/** The calls that pull jobs and settle them. */
+function pullCalls<Topics>(call: Call): Pick<Client<Topics>, PullCall> {
+  return {
     async receive(topic, { signal, ...body } = {}) {
       // Wait longer than the API does: if the client gave up first, claimed jobs would not reach it, and each would lose an attempt.
       const patience = Math.min(Number(body.waitSeconds) || 0, RECEIVE_WAIT_SECONDS) * 1000 + CLAIMING;
@@ -156,10 +163,7 @@ export function clientOver<Topics = TopicBodies>({
       call("POST", `${topicPath(topic)}/retry`, SETTLED, { body: { receipt, ...options }, signal }),
     bury: (topic, receipt, { signal, ...options } = {}) =>
       call("POST", `${topicPath(topic)}/bury`, SETTLED, { body: { receipt, ...options }, signal }),
-
-    health: (options) => call("GET", "/health", { status: "string" }, options),
   };
-  return withCheckedOptions(calls);
 }
 
 /** Jobs whose bodies are trusted to have the type that the caller declared. */
@@ -168,17 +172,10 @@ type Pulled = { jobs: PulledJob<never>[] };
 // Members that the client and its callers rely on. An answer without them comes from another server.
 const JOB: Shape = { id: "string", topic: "string", state: "string", dueAt: "string" };
 const RESULTS: Shape = { results: "array" };
-const BULK: Shape = { matched: "number", changed: "number", skipped: "object", errors: "array" };
 const TOPIC: Shape = { topic: "string" };
 const SCHEDULE: Shape = { name: "string", expression: "string" };
 /** Requires no member, because the answer for an untracked job is empty. */
 const SETTLED: Shape = {};
-
-/** An hour after `from`; `undefined` if `from` is not a time, so that the API refuses it. */
-function hourAfter(from: Instant): Date | undefined {
-  const time = new Date(from).getTime();
-  return Number.isNaN(time) ? undefined : new Date(time + HOUR);
-}
 
 /** The job or the error of each entry of a batch. */
 function outcomesOf<T extends string>({
@@ -187,50 +184,4 @@ function outcomesOf<T extends string>({
   results: ({ job: JobSummary<T> } | { error: Problem })[];
 }): (JobSummary<T> | MinutehandError)[] {
   return results.map((result) => ("job" in result ? result.job : errorOf(result.error)));
-}
-
-async function* pages<T>(
-  call: Call,
-  path: string,
-  name: string,
-  { query, signal }: { query?: Query; signal?: AbortSignal | undefined } = {},
-): AsyncGenerator<T, void> {
-  type Page = { cursor?: string } & Record<string, T[]>;
-  const isNew = unrepeated(path);
-  let cursor: string | undefined;
-  do {
-    const page: Page = await call("GET", path, { [name]: "array" }, { query: { ...query, cursor }, signal });
-    yield* page[name] ?? [];
-    cursor = isNew(page.cursor);
-  } while (cursor !== undefined);
-}
-
-/** Makes a function that returns each cursor. It throws `bad-answer` for a repeated cursor, with which a list would never end. */
-function unrepeated(path: string): (cursor: string | undefined) => string | undefined {
-  const before = new Set<string>();
-  return (cursor) => {
-    if (cursor === undefined) return undefined;
-    if (before.has(cursor)) {
-      const text = `${path} answered the same cursor twice, expected a new cursor or none: ${JSON.stringify(truncate(cursor, QUOTED))}`;
-      throw new MinutehandError("bad-answer", text);
-    }
-    before.add(cursor);
-    return cursor;
-  };
-}
-
-/** How many errors a bulk answers, as in the API's answer to one part. */
-const TOLD = 10;
-
-function sumOf(before: BulkResult, part: BulkResult): BulkResult {
-  const skipped = { ...before.skipped };
-  for (const [code, count] of Object.entries(part.skipped)) skipped[code] = (skipped[code] ?? 0) + count;
-  return {
-    ...part,
-    examined: before.examined + part.examined,
-    matched: before.matched + part.matched,
-    changed: before.changed + part.changed,
-    skipped,
-    errors: [...before.errors, ...part.errors].slice(0, TOLD),
-  };
 }

@@ -42,89 +42,116 @@ type Answer = { readonly status: number; readonly headers: Headers; readonly bod
  * @example
  * const proxy = await openProxy({ pages, url, authorize, key: randomUUID(), port: 0 });
  */
-export async function openProxy({ pages, url, authorize, key, port, patience = PATIENCE_MS }: ProxyOptions) {
-  const base = new URL(`${url}/`).href;
-
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const refusal = refusalOfWebPage(request.headers);
-    if (refusal !== undefined) return refuse(response, 403, "forbidden", refusal);
-    if (!isSame(String(request.headers[KEY_HEADER] ?? ""), key)) {
-      // The page shows how to get the key when it finds this header in an answer.
-      response.setHeader(KEY_HEADER, "wrong");
-      const text = `the header ${KEY_HEADER} must have the key of this run: open the address that "minutehand console" has printed`;
-      return refuse(response, 403, "forbidden", text);
-    }
-    const { method = "" } = request;
-    if (!METHODS.includes(method)) {
-      response.setHeader("allow", METHODS.join(", "));
-      const text = `the method must be one of ${METHODS.join(", ")}, got ${method}`;
-      return refuse(response, 405, "method-not-allowed", text);
-    }
-    const target = targetOf(request.url ?? "");
-    if (target === undefined) {
-      const text = `the path must begin with "/" and must not leave ${base}, got ${JSON.stringify(request.url)}`;
-      return refuse(response, 400, "bad-request", text);
-    }
-    const body = await readRequestBody(request, MAX_BODY_BYTES);
-    if (body === "too-large") {
-      const text = `the body must have at most ${MAX_BODY_BYTES} bytes`;
-      return refuse(response, 413, "too-large", text);
-    }
-    const left = new AbortController();
-    response.on("close", () => left.abort());
-    const sent = { method, url: target, headers: headersOf(request), body: body.toString() };
-    const found = await callApi(sent, left.signal).catch((error: unknown) => error);
-    if (left.signal.aborted) return;
-    if (!isAnswer(found)) return problem(response, ...problemOf(found));
-    // The browser would follow a redirect, and the answer of the other address would look like an answer of the API.
-    if (found.status >= 300 && found.status < 400) {
-      const text = `${url} answered ${found.status}, a redirect, which Minutehand's API never does: is this the URL of the API?`;
-      return problem(response, 502, "unavailable", text);
-    }
-    for (const name of ANSWERED) {
-      const value = found.headers.get(name);
-      if (value !== null) response.setHeader(name, value);
-    }
-    response.setHeader("x-content-type-options", "nosniff");
-    response.setHeader("cache-control", "no-store");
-    response.writeHead(found.status);
-    response.end(found.body);
-  }
-
-  /** The URL of a call. `undefined`: the path leads to another host, or out of the path of the API's URL. */
-  function targetOf(path: string): string | undefined {
-    if (!path.startsWith("/")) return undefined;
-    const target = URL.parse(`${url}${path}`)?.href;
-    return target?.startsWith(base) ? target : undefined;
-  }
-
-  async function callApi(sent: Outgoing, left: AbortSignal): Promise<Answer> {
-    const { method, url: target } = sent;
-    // Nothing that reads has a body, and `fetch` would refuse one.
-    const body = ["GET", "HEAD"].includes(method) ? "" : sent.body;
-    const headers = await authorize({ ...sent, body });
-    const signal = AbortSignal.any([left, AbortSignal.timeout(patience)]);
-    // A redirect would carry the signature to another host.
-    const init = { method, headers, signal, redirect: "manual" } as const;
-    const response = await fetch(target, body === "" ? init : { ...init, body });
-    const { status, headers: answered } = response;
-    return { status, headers: answered, body: Buffer.from(await response.arrayBuffer()) };
-  }
-
-  /** Says why there is no answer of the API. A call that could not be signed has its own error, which says what to do. */
-  function problemOf(error: unknown): [status: number, code: ErrorCode, detail: string] {
-    if (error instanceof MinutehandError) return [403, error.code, error.message];
-    const isLate = error instanceof Error && error.name === "TimeoutError";
-    const why = isLate ? ` within ${patience / 1000} s` : `: ${reasonOf(error)}`;
-    return [502, "unavailable", `no answer from ${url}${why}`];
-  }
-
+export async function openProxy(options: ProxyOptions) {
   const server = createServer((request, response) => {
-    if (pages(request, response)) return;
-    answer(request, response).catch(() => response.destroy());
+    if (options.pages(request, response)) return;
+    answer(options, request, response).catch(() => response.destroy());
   });
-  const address = await listenOnLoopback(server, port);
+  const address = await listenOnLoopback(server, options.port);
   return { address, stop: () => closeServer(server, 0) };
+}
+
+async function answer(
+  options: ProxyOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const refusal = refusalOf(options, request);
+  if (refusal !== undefined) return refuse(response, refusal);
+  const { method = "", url: path = "" } = request;
+  const target = targetOf(options.url, path);
+  if (target === undefined) {
+    const detail = `the path must begin with "/" and must not leave ${baseOf(options.url)}, got ${JSON.stringify(request.url)}`;
+    return refuse(response, { status: 400, code: "bad-request", detail });
+  }
+  const body = await readRequestBody(request, MAX_BODY_BYTES);
+  if (body === "too-large") {
+    const detail = `the body must have at most ${MAX_BODY_BYTES} bytes`;
+    return refuse(response, { status: 413, code: "too-large", detail });
+  }
+  const left = new AbortController();
+  response.on("close", () => left.abort());
+  const sent = { method, url: target, headers: headersOf(request), body: body.toString() };
+  const found = await callApi(options, sent, left.signal).catch((error: unknown) => error);
+  if (left.signal.aborted) return;
+  if (!isAnswer(found)) return problem(response, problemOf(options, found));
+  passOn(options.url, found, response);
+}
+
+/** A problem that the proxy answers itself. */
+type Refusal = {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** Says why a request is not passed on; `undefined` if it may be. */
+function refusalOf({ key }: ProxyOptions, { method = "", headers }: IncomingMessage): Refusal | undefined {
+  const foreign = refusalOfWebPage(headers);
+  if (foreign !== undefined) return { status: 403, code: "forbidden", detail: foreign };
+  if (!isSame(String(headers[KEY_HEADER] ?? ""), key)) {
+    const detail = `the header ${KEY_HEADER} must have the key of this run: open the address that "minutehand console" has printed`;
+    // The page shows how to get the key when it finds this header in an answer.
+    return { status: 403, code: "forbidden", detail, headers: { [KEY_HEADER]: "wrong" } };
+  }
+  if (METHODS.includes(method)) return undefined;
+  const allowed = METHODS.join(", ");
+  const detail = `the method must be one of ${allowed}, got ${method}`;
+  return { status: 405, code: "method-not-allowed", detail, headers: { allow: allowed } };
+}
+
+/** The URL of a call. `undefined`: the path leads to another host, or out of the path of the API's URL. */
+function targetOf(url: string, path: string): string | undefined {
+  if (!path.startsWith("/")) return undefined;
+  const target = URL.parse(`${url}${path}`)?.href;
+  return target?.startsWith(baseOf(url)) ? target : undefined;
+}
+
+function baseOf(url: string): string {
+  return new URL(`${url}/`).href;
+}
+
+async function callApi(
+  { authorize, patience = PATIENCE_MS }: ProxyOptions,
+  sent: Outgoing,
+  left: AbortSignal,
+): Promise<Answer> {
+  const { method, url } = sent;
+  // Nothing that reads has a body, and `fetch` would refuse one.
+  const body = ["GET", "HEAD"].includes(method) ? "" : sent.body;
+  const headers = await authorize({ ...sent, body });
+  const signal = AbortSignal.any([left, AbortSignal.timeout(patience)]);
+  // A redirect would carry the signature to another host.
+  const init = { method, headers, signal, redirect: "manual" } as const;
+  const response = await fetch(url, body === "" ? init : { ...init, body });
+  const { status, headers: answered } = response;
+  return { status, headers: answered, body: Buffer.from(await response.arrayBuffer()) };
+}
+
+/** Says why there is no answer of the API. A call that could not be signed has its own error, which says what to do. */
+function problemOf({ url, patience = PATIENCE_MS }: ProxyOptions, error: unknown): Refusal {
+  if (error instanceof MinutehandError) return { status: 403, code: error.code, detail: error.message };
+  const isLate = error instanceof Error && error.name === "TimeoutError";
+  const why = isLate ? ` within ${patience / 1000} s` : `: ${reasonOf(error)}`;
+  return { status: 502, code: "unavailable", detail: `no answer from ${url}${why}` };
+}
+
+function passOn(url: string, { status, headers, body }: Answer, response: ServerResponse): void {
+  // The browser would follow a redirect, and the answer of the other address would look like an answer of the API.
+  if (status >= 300 && status < 400) {
+    const detail = `${url} answered ${status}, a redirect, which Minutehand's API never does: is this the URL of the API?`;
+    problem(response, { status: 502, code: "unavailable", detail });
+    return;
+  }
+  for (const name of ANSWERED) {
+    const value = headers.get(name);
+    if (value !== null) response.setHeader(name, value);
+  }
+  response.setHeader("x-content-type-options", "nosniff");
+  response.setHeader("cache-control", "no-store");
+  response.writeHead(status);
+  response.end(body);
 }
 
 /** The headers of a call that are passed on. */
@@ -148,15 +175,16 @@ function isSame(given: string, wanted: string): boolean {
 }
 
 /** Answers a problem without reading the request's body. The connection can then carry no other request, so it is closed. */
-function refuse(response: ServerResponse, status: number, code: ErrorCode, detail: string): void {
+function refuse(response: ServerResponse, refusal: Refusal): void {
   response.setHeader("connection", "close");
-  problem(response, status, code, detail);
+  problem(response, refusal);
 }
 
 /** Answers a problem in the form of the API's own problems. */
-function problem(response: ServerResponse, status: number, code: ErrorCode, detail: string): void {
+function problem(response: ServerResponse, { status, code, detail, headers = {} }: Refusal): void {
   const body = JSON.stringify({ type: "about:blank", title: code, status, detail, code });
   response.writeHead(status, {
+    ...headers,
     "content-type": "application/problem+json",
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",

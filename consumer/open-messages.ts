@@ -21,64 +21,68 @@ export type Delivery = {
 /** A job to run, and the message that carries the job. */
 export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
 
+/** A message that SQS is to hide for `ms`. */
+export type Aside = { topic: string; delivery: Delivery; ms: number };
+
 /**
  * Opens messages, and answers their jobs in the order of their starts. Each job comes once, from its newest message. Redrives the jobs of
- * dead letters. Hides messages that are early or that a newer version sent. The ids of messages that SQS must keep are added to `kept`.
+ * dead letters. Hides messages that are early or that a newer version sent. `kept`: the ids of messages that SQS must keep.
  */
 export async function openMessages(
   ctx: Context,
   deliveries: readonly Delivery[],
-  kept: Set<string>,
-): Promise<Work[]> {
-  const work: Work[] = [];
-  const aside: Aside[] = [];
-  const letters: { message: Message; messageId: string }[] = [];
-  for (const delivery of deliveries) {
-    if (delivery.visibleAt !== undefined && delivery.visibleAt <= ctx.clock()) {
-      // Lambda was throttled for so long that SQS may have delivered the message to others by now.
-      kept.add(delivery.messageId);
-      continue;
-    }
-    const receives = delivery.receives ?? 1;
-    const opened = openMessage(delivery.body, receives, ctx.clock());
-    const unread = (topic: string, error: string): void =>
-      trouble(ctx, topic, `reading message ${delivery.messageId}`, error);
-    switch (opened.kind) {
-      case "jobs": {
-        const { topic, group, jobs } = opened.message;
-        work.push(...jobs.map((job) => ({ job, topic, group, delivery })));
-        break;
-      }
-      case "dead-letter":
-        letters.push({ message: opened.message, messageId: delivery.messageId });
-        break;
-      case "early":
-        kept.add(delivery.messageId);
-        aside.push({ topic: opened.message.topic, delivery, ms: opened.hideFor });
-        break;
-      case "newer":
-        kept.add(delivery.messageId);
-        unread(opened.topic, opened.error);
-        aside.push({ topic: opened.topic, delivery, ms: opened.hideFor });
-        break;
-      case "foreign":
-        kept.add(delivery.messageId);
-        unread("", "Minutehand did not send it");
-    }
-  }
+): Promise<{ work: Work[]; kept: Set<string> }> {
+  const kept = new Set<string>();
+  const found = deliveries.map((delivery) => {
+    const opened = openDelivery(ctx, delivery);
+    if (opened.stays) kept.add(delivery.messageId);
+    return { delivery, ...opened };
+  });
   await Promise.all([
-    putAside(ctx, aside),
+    putAside(
+      ctx,
+      found.flatMap(({ aside = [] }) => aside),
+    ),
     // In parallel, because other jobs wait for these letters.
-    inParallel(letters, SQS_BATCH_ENTRIES, async ({ message, messageId }) => {
-      // rule: envelope-redrives-its-job
-      if (!(await redriveEnvelope(ctx, message))) kept.add(messageId);
-    }),
+    inParallel(
+      found.flatMap(({ letter, delivery }) => (letter ? { letter, delivery } : [])),
+      SQS_BATCH_ENTRIES,
+      async ({ letter, delivery }) => {
+        // rule: envelope-redrives-its-job
+        if (!(await redriveEnvelope(ctx, letter))) kept.add(delivery.messageId);
+      },
+    ),
   ]);
-  return newestRevisions(work).sort((a, b) => startOf(a.job) - startOf(b.job));
+  const work = found.flatMap(({ jobs = [] }) => jobs);
+  return { work: newestRevisions(work).sort((a, b) => startOf(a.job) - startOf(b.job)), kept };
 }
 
-/** A message that SQS is to hide for `ms`. */
-export type Aside = { topic: string; delivery: Delivery; ms: number };
+/** A message's jobs, or its dead letter. `stays`: SQS must keep the message. */
+type OpenDelivery = { jobs?: Work[]; letter?: Message; stays?: true; aside?: Aside };
+
+function openDelivery(ctx: Context, delivery: Delivery): OpenDelivery {
+  // Lambda was throttled for so long that SQS may have delivered the message to others by now.
+  if (delivery.visibleAt !== undefined && delivery.visibleAt <= ctx.clock()) return { stays: true };
+  const opened = openMessage(delivery.body, delivery.receives ?? 1, ctx.clock());
+  const unread = (topic: string, error: string): void =>
+    trouble(ctx, topic, `reading message ${delivery.messageId}`, error);
+  switch (opened.kind) {
+    case "jobs": {
+      const { topic, group, jobs } = opened.message;
+      return { jobs: jobs.map((job) => ({ job, topic, group, delivery })) };
+    }
+    case "dead-letter":
+      return { letter: opened.message };
+    case "early":
+      return { stays: true, aside: { topic: opened.message.topic, delivery, ms: opened.hideFor } };
+    case "newer":
+      unread(opened.topic, opened.error);
+      return { stays: true, aside: { topic: opened.topic, delivery, ms: opened.hideFor } };
+    case "foreign":
+      unread("", "Minutehand did not send it");
+      return { stays: true };
+  }
+}
 
 /** How many ms each try to hide messages may take. The limit is short, because the jobs of other messages wait. */
 const ASIDE_PATIENCE = 1000;

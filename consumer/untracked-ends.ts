@@ -6,6 +6,38 @@ import type { Delivery, Work } from "./open-messages.ts";
 /** Calls `record` until it succeeds or no time is left. Calls `keep` if `record` never succeeded. */
 type Settle = (record: () => Promise<Settled>, keep: () => void) => Promise<void>;
 
+export type UntrackedEnds = {
+  /** A job's run has ended. */
+  ended(work: Work, ending: Ending): void;
+  /** Nothing is left to do here for one job of a message. Messages without untracked jobs are ignored. */
+  isThrough(work: Pick<Work, "topic" | "delivery">): void;
+  /**
+   * Deletes the messages of which all jobs are through, and from now on each further message as soon as its jobs are through. Other runs
+   * may outlast this process. Then the function never answers, Lambda deletes no message, and jobs that are done would run again.
+   */
+  removeThrough(): void;
+  /** Resolves when all endings are recorded, and the deletion of each message that may go has begun. */
+  idle(): Promise<void>;
+};
+
+/** A job that runs again or is dead, and whose next message is not sent yet. */
+type Waiting = { readonly isDeath: boolean; readonly end: () => Promise<Settled> };
+
+type State = {
+  readonly ctx: Context;
+  readonly settle: Settle;
+  readonly remove: (topic: string, deliveries: readonly Delivery[]) => void;
+  readonly kept: Set<string>;
+  /** How many jobs of each message with untracked jobs are not through. */
+  readonly open: Map<Delivery, number>;
+  readonly waiting: Map<Delivery, Waiting[]>;
+  /** Messages of which all jobs are through, with their topics. Lambda deletes these when the function answers. */
+  readonly through: Map<Delivery, string>;
+  readonly removals: Promise<void>[];
+  /** Whether other runs may outlast this process. */
+  isLast: boolean;
+};
+
 /**
  * Ends the runs of untracked jobs, message by message. A job that runs again or is dead is sent in a message of its own, but only when all
  * jobs of the old message are through: nothing is left to do for them here. Then the old message is deleted at once. If this process were
@@ -24,71 +56,62 @@ export function createUntrackedEnds(
       mates.some(({ job }) => job.untracked) ? [[delivery, mates.length] as const] : [],
     ),
   );
-  const waiting = new Map<Delivery, { isDeath: boolean; end: () => Promise<Settled> }[]>();
-  const through = new Map<Delivery, string>();
-  const removals: Promise<void>[] = [];
-  let isLast = false;
-
-  async function close(delivery: Delivery, topic: string): Promise<void> {
-    const ends = waiting.get(delivery) ?? [];
-    // Dead jobs are sent first. If the DLQ takes no message, the old message stays and comes again. Retries that were sent before would be
-    // sent once more each time.
-    const { deaths = [], others = [] } = Object.groupBy(ends, ({ isDeath }) =>
-      isDeath ? "deaths" : "others",
-    );
-    for (const some of [deaths, others]) {
-      if (kept.has(delivery.messageId)) return;
-      await Promise.all(some.map(({ end }) => settle(end, () => kept.add(delivery.messageId))));
-    }
-    if (kept.has(delivery.messageId)) return;
-    if (ends.length > 0 || isLast) remove(topic, [delivery]);
-    else through.set(delivery, topic);
-  }
-
-  const ends: UntrackedEnds = {
-    ended({ job, topic, group, delivery }, ending) {
-      const endedAt = ctx.clock();
-      const end = (): Promise<Settled> => settleUntracked(ctx, topic, group, job, ending, endedAt);
-      if (ending.end === "done") removals.push(settle(end, () => kept.add(delivery.messageId)));
-      else {
-        const isDeath = isLastRun(ctx, topic, job, ending);
-        waiting.set(delivery, [...(waiting.get(delivery) ?? []), { isDeath, end }]);
-      }
-      ends.isThrough({ topic, delivery });
-    },
-    isThrough({ topic, delivery }) {
-      const before = open.get(delivery);
-      if (before === undefined) return;
-      const left = before - 1;
-      open.set(delivery, left);
-      if (left === 0) removals.push(close(delivery, topic));
-    },
-    removeThrough() {
-      isLast = true;
-      for (const [topic, some] of Map.groupBy(through.keys(), (delivery) => through.get(delivery) ?? ""))
-        remove(topic, some);
-      through.clear();
-    },
+  const none = { waiting: new Map(), through: new Map(), removals: [], isLast: false };
+  const state: State = { ctx, settle, remove, kept, open, ...none };
+  return {
+    ended: (one, ending) => noteEnd(state, one, ending),
+    isThrough: (one) => noteThrough(state, one),
+    removeThrough: () => removeThrough(state),
     async idle() {
+      const { removals } = state;
       for (let done = 0; done < removals.length; ) {
         done = removals.length;
         await Promise.all(removals);
       }
     },
   };
-  return ends;
 }
 
-export type UntrackedEnds = {
-  /** A job's run has ended. */
-  ended(work: Work, ending: Ending): void;
-  /** Nothing is left to do here for one job of a message. Messages without untracked jobs are ignored. */
-  isThrough(work: Pick<Work, "topic" | "delivery">): void;
-  /**
-   * Deletes the messages of which all jobs are through, and from now on each further message as soon as its jobs are through. Other runs
-   * may outlast this process. Then the function never answers, Lambda deletes no message, and jobs that are done would run again.
-   */
-  removeThrough(): void;
-  /** Resolves when all endings are recorded, and the deletion of each message that may go has begun. */
-  idle(): Promise<void>;
-};
+function noteEnd(state: State, { job, topic, group, delivery }: Work, ending: Ending): void {
+  const { ctx, settle, waiting, removals, kept } = state;
+  const endedAt = ctx.clock();
+  const end = (): Promise<Settled> => settleUntracked(ctx, topic, group, job, ending, endedAt);
+  if (ending.end === "done") removals.push(settle(end, () => kept.add(delivery.messageId)));
+  else {
+    const isDeath = isLastRun(ctx, topic, job, ending);
+    waiting.set(delivery, [...(waiting.get(delivery) ?? []), { isDeath, end }]);
+  }
+  noteThrough(state, { topic, delivery });
+}
+
+function noteThrough(state: State, { topic, delivery }: Pick<Work, "topic" | "delivery">): void {
+  const before = state.open.get(delivery);
+  if (before === undefined) return;
+  const left = before - 1;
+  state.open.set(delivery, left);
+  if (left === 0) state.removals.push(close(state, delivery, topic));
+}
+
+/** Sends the next messages of a message's jobs, and then deletes the message. */
+async function close(state: State, delivery: Delivery, topic: string): Promise<void> {
+  const { settle, remove, kept } = state;
+  const ends = state.waiting.get(delivery) ?? [];
+  // Dead jobs are sent first. If the DLQ takes no message, the old message stays and comes again. Retries that were sent before would be
+  // sent once more each time.
+  const { deaths = [], others = [] } = Object.groupBy(ends, ({ isDeath }) => (isDeath ? "deaths" : "others"));
+  for (const some of [deaths, others]) {
+    if (kept.has(delivery.messageId)) return;
+    await Promise.all(some.map(({ end }) => settle(end, () => kept.add(delivery.messageId))));
+  }
+  if (kept.has(delivery.messageId)) return;
+  if (ends.length > 0 || state.isLast) remove(topic, [delivery]);
+  else state.through.set(delivery, topic);
+}
+
+function removeThrough(state: State): void {
+  const { through, remove } = state;
+  state.isLast = true;
+  for (const [topic, some] of Map.groupBy(through.keys(), (delivery) => through.get(delivery) ?? ""))
+    remove(topic, some);
+  through.clear();
+}

@@ -1,7 +1,8 @@
 import { type RunJob, runJobs } from "../consumer/run-jobs.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { ProtocolEvent } from "../protocol/reports.ts";
-import type { MemoryMessage, MemoryQueues } from "./memory-queues.ts";
+import type { MemoryMessage } from "./memory-messages.ts";
+import type { MemoryQueues } from "./memory-queues.ts";
 import { runOf, type TestTopic } from "./topics.ts";
 
 /**
@@ -67,6 +68,8 @@ export function deliverer(
     },
   };
 }
+
+export type Deliverer = ReturnType<typeof deliverer>;
 
 /** The timers of a consumer in memory. They never wait: a message is delivered when its job can start, and no time passes in a run. */
 const STILL = {

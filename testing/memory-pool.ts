@@ -11,12 +11,19 @@ import type {
   Transacted,
   Write,
 } from "../protocol/ports.ts";
-import { byBytes, storedValue } from "./stored-value.ts";
-
-type Row = Record<string, unknown>;
-
-/** The rows of one partition by sort key. `keys`: the sort keys in order, `undefined` until a page needs them. */
-type Partition = { readonly rows: Map<string, Row>; keys: string[] | undefined };
+import {
+  assertKey,
+  copyOf,
+  dropItem,
+  findRow,
+  itemsIn,
+  keysBetween,
+  type Partition,
+  putItem,
+  type Row,
+  type Table,
+} from "./memory-table.ts";
+import { storedValue } from "./stored-value.ts";
 
 /** One call, or one entry of a batch, because each entry of a batch can fail alone. */
 export type PoolCall = { readonly operation: keyof Pool; readonly keys: readonly Key[] };
@@ -44,6 +51,8 @@ export type MemoryPool = Pool & {
 /** AWS's limit of one `TransactWriteItems`. */
 const TRANSACTION_WRITES = 100;
 
+type State = { readonly table: Table; readonly hooks: PoolHooks; readonly clock: () => number };
+
 /** Creates a job pool in memory with DynamoDB's semantics. `clock` and `createdAt` are ms since the epoch. */
 export function memoryPool({
   clock,
@@ -52,146 +61,143 @@ export function memoryPool({
   clock: () => number;
   createdAt?: number;
 }): MemoryPool {
-  const partitions = new Map<string, Partition>();
+  const table: Table = new Map();
   const hooks: PoolHooks = {};
-
-  const find = (key: Key): Row | undefined => partitions.get(key.pk)?.rows.get(key.sk);
-  const copyOf = (row: Row | undefined): Item | undefined => row && (storedValue(row) as Item);
-
-  const put = (item: object): void => {
-    const row = storedValue(item) as Row & Key;
-    assertKey(row);
-    const partition = partitions.get(row.pk) ?? { rows: new Map<string, Row>(), keys: undefined };
-    if (!partition.rows.has(row.sk)) partition.keys = undefined;
-    partition.rows.set(row.sk, row);
-    partitions.set(row.pk, partition);
-  };
-
-  const drop = (key: Key): void => {
-    const partition = partitions.get(key.pk);
-    if (!partition?.rows.delete(key.sk)) return;
-    partition.keys = undefined;
-    if (partition.rows.size === 0) partitions.delete(key.pk);
-  };
-
-  const apply = (change: Change): void => {
-    const next: Row = { ...find(change.key), ...(storedValue(change.set) as Row) };
-    for (const name of change.remove ?? []) delete next[name];
-    put({ ...next, ...change.key });
-  };
-
-  const keysOf = (partition: Partition): readonly string[] => {
-    partition.keys ??= [...partition.rows.keys()].sort(byBytes);
-    return partition.keys;
-  };
-
-  /** Performs a single call or one entry of a batch: hook, deadline, effect, hook. */
-  const perform = async <T>(call: PoolCall, by: Deadline | undefined, effect: () => T): Promise<T> => {
-    for (const key of call.keys) assertKey(key);
-    await hooks.before?.(call);
-    const now = clock();
-    if (by !== undefined && now >= by)
-      throw new MinutehandError(
-        "unavailable",
-        `a ${call.operation} must be issued before ${by}, but it is ${now}`,
-      );
-    const result = effect();
-    await hooks.after?.(call);
-    return result;
-  };
-
-  const change = (wanted: Change, by: Deadline, operation: keyof Pool): Promise<Changed> => {
-    assertChange(wanted);
-    return perform({ operation, keys: [wanted.key] }, by, () => {
-      const row = find(wanted.key);
-      if (!holds(row, wanted.expect)) return { changed: false, item: copyOf(row) };
-      apply(wanted);
-      return { changed: true, item: copyOf(find(wanted.key)) as Item };
-    });
-  };
-
+  const state = { table, hooks, clock };
   return {
     hooks,
-    put,
-    partitions: () => partitions.keys(),
-    holds: (pk) => partitions.has(pk),
-    items: () =>
-      [...partitions]
-        .sort(([one], [other]) => byBytes(one, other))
-        .flatMap(([, partition]) => keysOf(partition).map((sk) => copyOf(partition.rows.get(sk)) as Item)),
-
+    put: (item) => putItem(table, item),
+    partitions: () => table.keys(),
+    holds: (pk) => table.has(pk),
+    items: () => itemsIn(table),
     read: (keys) =>
-      perform({ operation: "read", keys }, undefined, () => keys.map((key) => copyOf(find(key)))),
-
-    async insert(items, by) {
-      return eachAlone(items, (item) => {
-        const call: PoolCall = { operation: "insert", keys: [{ pk: item.pk, sk: item.sk }] };
-        return perform(call, by, () => {
-          if (find(item) !== undefined) return "exists" as const;
-          put(item);
-          return "inserted" as const;
-        });
-      });
-    },
-
-    change: async (wanted, by) => change(wanted, by, "change"),
-
-    async changeMany(changes, by) {
-      assertDistinct(changes.map(({ key }) => key));
-      for (const { remove } of changes)
-        if (remove !== undefined) throw new Error("changeMany cannot remove attributes: use change");
-      return eachAlone(changes, async (wanted) => {
-        const { changed } = await change(wanted, by, "changeMany");
-        return changed ? ("changed" as const) : ("refused" as const);
-      });
-    },
-
-    async transact(writes, by) {
-      const keys = writes.map(keyOf);
-      assertDistinct(keys);
-      if (writes.length > TRANSACTION_WRITES)
-        throw new Error(`a transaction has at most ${TRANSACTION_WRITES} writes, not ${writes.length}`);
-      return perform({ operation: "transact", keys }, by, (): Transacted => {
-        const refused = writes.map((write) => {
-          const row = find(keyOf(write));
-          return allows(write, row) ? (false as const) : copyOf(row);
-        });
-        if (refused.some((entry) => entry !== false)) return { done: false, refused };
-        for (const write of writes) {
-          if ("insert" in write) put(write.insert);
-          if ("change" in write) apply(write.change);
-        }
-        return { done: true };
-      });
-    },
-
+      perform(state, { operation: "read", keys }, undefined, () =>
+        keys.map((key) => copyOf(findRow(table, key))),
+      ),
+    insert: (items, by) => insert(state, items, by),
+    change: async (wanted, by) => change(state, wanted, by, "change"),
+    changeMany: (changes, by) => changeMany(state, changes, by),
+    transact: (writes, by) => transact(state, writes, by),
     page: (pk, from, before, limit) =>
-      perform({ operation: "page", keys: [] }, undefined, (): Page => {
-        const partition = partitions.get(pk);
-        if (!partition) return { items: [], more: false };
-        const between = keysOf(partition).filter((sk) => byBytes(from, sk) < 0 && byBytes(sk, before) < 0);
-        const items = between.slice(0, limit).map((sk) => copyOf(partition.rows.get(sk)) as Item);
-        return { items, more: between.length > limit };
-      }),
-
+      perform(state, { operation: "page", keys: [] }, undefined, () =>
+        pageOf(table.get(pk), from, before, limit),
+      ),
     count: (key, amounts, expiresAt, by) =>
-      perform({ operation: "count", keys: [key] }, by, () => {
-        const row = find(key) ?? { v: ITEM_VERSION };
-        if (row.v !== ITEM_VERSION) throw newerCounters(key);
-        const sums = Object.entries(amounts).map(
-          ([name, amount]) => [name, Number(row[name] ?? 0) + amount] as const,
-        );
-        const { pk, sk } = key;
-        put({ ...row, ...Object.fromEntries(sums), pk, sk, v: ITEM_VERSION, expiresAt });
-        return Object.fromEntries(sums);
-      }),
-
+      perform(state, { operation: "count", keys: [key] }, by, () => addTo(table, key, amounts, expiresAt)),
     async remove(keys, by) {
-      for (const key of keys) await perform({ operation: "remove", keys: [key] }, by, () => drop(key));
+      for (const key of keys)
+        await perform(state, { operation: "remove", keys: [key] }, by, () => dropItem(table, key));
     },
-
-    createdAt: () => perform({ operation: "createdAt", keys: [] }, undefined, () => createdAt),
+    createdAt: () => perform(state, { operation: "createdAt", keys: [] }, undefined, () => createdAt),
   };
+}
+
+/** Performs a single call or one entry of a batch: hook, deadline, effect, hook. */
+async function perform<T>(
+  { hooks, clock }: State,
+  call: PoolCall,
+  by: Deadline | undefined,
+  effect: () => T,
+): Promise<T> {
+  for (const key of call.keys) assertKey(key);
+  await hooks.before?.(call);
+  const now = clock();
+  if (by !== undefined && now >= by)
+    throw new MinutehandError(
+      "unavailable",
+      `a ${call.operation} must be issued before ${by}, but it is ${now}`,
+    );
+  const result = effect();
+  await hooks.after?.(call);
+  return result;
+}
+
+async function insert(
+  state: State,
+  items: readonly Item[],
+  by: Deadline,
+): Promise<("inserted" | "exists" | MinutehandError)[]> {
+  return eachAlone(items, (item) => {
+    const call: PoolCall = { operation: "insert", keys: [{ pk: item.pk, sk: item.sk }] };
+    return perform(state, call, by, () => {
+      if (findRow(state.table, item) !== undefined) return "exists" as const;
+      putItem(state.table, item);
+      return "inserted" as const;
+    });
+  });
+}
+
+function change(state: State, wanted: Change, by: Deadline, operation: keyof Pool): Promise<Changed> {
+  assertChange(wanted);
+  return perform(state, { operation, keys: [wanted.key] }, by, () => {
+    const row = findRow(state.table, wanted.key);
+    if (!holds(row, wanted.expect)) return { changed: false, item: copyOf(row) };
+    apply(state.table, wanted);
+    return { changed: true, item: copyOf(findRow(state.table, wanted.key)) as Item };
+  });
+}
+
+function apply(table: Table, { key, set, remove = [] }: Change): void {
+  const next: Row = { ...findRow(table, key), ...(storedValue(set) as Row) };
+  for (const name of remove) delete next[name];
+  putItem(table, { ...next, ...key });
+}
+
+async function changeMany(
+  state: State,
+  changes: readonly Change[],
+  by: Deadline,
+): Promise<("changed" | "refused" | MinutehandError)[]> {
+  assertDistinct(changes.map(({ key }) => key));
+  for (const { remove } of changes)
+    if (remove !== undefined) throw new Error("changeMany cannot remove attributes: use change");
+  return eachAlone(changes, async (wanted) => {
+    const { changed } = await change(state, wanted, by, "changeMany");
+    return changed ? ("changed" as const) : ("refused" as const);
+  });
+}
+
+async function transact(state: State, writes: readonly Write[], by: Deadline): Promise<Transacted> {
+  const keys = writes.map(keyOf);
+  assertDistinct(keys);
+  if (writes.length > TRANSACTION_WRITES)
+    throw new Error(`a transaction has at most ${TRANSACTION_WRITES} writes, not ${writes.length}`);
+  return perform(state, { operation: "transact", keys }, by, (): Transacted => {
+    const refused = writes.map((write) => {
+      const row = findRow(state.table, keyOf(write));
+      return allows(write, row) ? (false as const) : copyOf(row);
+    });
+    if (refused.some((entry) => entry !== false)) return { done: false, refused };
+    for (const write of writes) {
+      if ("insert" in write) putItem(state.table, write.insert);
+      if ("change" in write) apply(state.table, write.change);
+    }
+    return { done: true };
+  });
+}
+
+function pageOf(partition: Partition | undefined, from: string, before: string, limit: number): Page {
+  if (!partition) return { items: [], more: false };
+  const between = keysBetween(partition, from, before);
+  const items = between.slice(0, limit).map((sk) => copyOf(partition.rows.get(sk)) as Item);
+  return { items, more: between.length > limit };
+}
+
+/** Adds to the numbers of an item, and answers the sums. */
+function addTo(
+  table: Table,
+  key: Key,
+  amounts: Readonly<Record<string, number>>,
+  expiresAt: number,
+): Record<string, number> {
+  const row = findRow(table, key) ?? { v: ITEM_VERSION };
+  if (row.v !== ITEM_VERSION) throw newerCounters(key);
+  const sums = Object.fromEntries(
+    Object.entries(amounts).map(([name, amount]) => [name, Number(row[name] ?? 0) + amount] as const),
+  );
+  const { pk, sk } = key;
+  putItem(table, { ...row, ...sums, pk, sk, v: ITEM_VERSION, expiresAt });
+  return sums;
 }
 
 async function eachAlone<T, R>(
@@ -224,11 +230,6 @@ function allows(write: Write, row: Row | undefined): boolean {
 function holds(row: Row | undefined, expect: Expected): boolean {
   if (row?.v !== ITEM_VERSION) return false;
   return Object.entries(expect).every(([name, value]) => row[name] === value);
-}
-
-function assertKey({ pk, sk }: Key): void {
-  if (typeof pk !== "string" || typeof sk !== "string" || pk === "" || sk === "")
-    throw new Error(`pk and sk must be text of at least one character, not ${pk}, ${sk}`);
 }
 
 function assertChange({ set, remove = [] }: Change): void {

@@ -23,52 +23,32 @@ const OLDEST_START = 5 * 60_000;
 /** Creates recurring schedules in memory, with the semantics of EventBridge Scheduler. `clock`: ms since the epoch. */
 export function memorySchedules({ clock }: { clock: () => number }): MemorySchedules {
   const kept = new Map<string, Kept>();
-  const begin = (): void => {
-    if (fake.trouble) throw fake.trouble;
-  };
-  const keep = (schedule: Schedule, from: number | undefined): void => {
-    if (from !== undefined && from < clock() - OLDEST_START) {
-      throw new MinutehandError(
-        "bad-request",
-        "EventBridge Scheduler refuses the schedule: StartDate is long past",
-      );
-    }
-    const { start: _, end: __, anchor: ___, createdAt: ____, job: _____, ...fields } = schedule;
-    kept.set(schedule.name, { fields, input: occurrenceInput(schedule), from });
-  };
+  /** Makes a call that throws while there is trouble. */
+  const call =
+    <Given extends unknown[], T>(act: (...given: Given) => T) =>
+    async (...given: Given): Promise<T> => {
+      if (fake.trouble) throw fake.trouble;
+      return act(...given);
+    };
   const fake: MemorySchedules = {
     trouble: undefined,
-    async create(schedule, from) {
-      begin();
+    create: call((schedule, from) => {
       if (kept.has(schedule.name)) return "exists";
-      keep(schedule, from);
+      kept.set(schedule.name, keptOf(schedule, from, clock()));
       return "created";
-    },
-    async update(schedule, from) {
-      begin();
+    }),
+    update: call((schedule, from) => {
       if (!kept.has(schedule.name)) return "missing";
-      keep(schedule, from);
+      kept.set(schedule.name, keptOf(schedule, from, clock()));
       return "updated";
-    },
-    async read(name) {
-      begin();
+    }),
+    read: call((name) => {
       const one = kept.get(name);
       const stored = storedInput(one?.input ?? "");
-      if (!one || !stored) return undefined;
-      return { schedule: { ...one.fields, ...stored }, isAimed: true };
-    },
-    async remove(name) {
-      begin();
-      return kept.delete(name) ? "removed" : "missing";
-    },
-    async list(limit, cursor = "") {
-      begin();
-      if (cursor !== "" && !kept.has(cursor)) throw new MinutehandError("bad-request", "unknown cursor");
-      const names = [...kept.keys()].sort().filter((name) => name > cursor);
-      const page = names.slice(0, limit);
-      const last = page.at(-1);
-      return { names: page, ...(last === undefined || names.length <= limit ? {} : { cursor: last }) };
-    },
+      return one && stored && { schedule: { ...one.fields, ...stored }, isAimed: true };
+    }),
+    remove: call((name) => (kept.delete(name) ? "removed" : "missing")),
+    list: call((limit, cursor) => listNames([...kept.keys()], limit, cursor)),
     inputOf(name, time) {
       const at = new Date(time).toISOString().replace(".000Z", "Z");
       return JSON.parse((kept.get(name)?.input ?? "").replaceAll("<aws.scheduler.scheduled-time>", at));
@@ -76,4 +56,24 @@ export function memorySchedules({ clock }: { clock: () => number }): MemorySched
     fromOf: (name) => kept.get(name)?.from,
   };
   return fake;
+}
+
+function keptOf(schedule: Schedule, from: number | undefined, now: number): Kept {
+  if (from !== undefined && from < now - OLDEST_START) {
+    throw new MinutehandError(
+      "bad-request",
+      "EventBridge Scheduler refuses the schedule: StartDate is long past",
+    );
+  }
+  const { start: _, end: __, anchor: ___, createdAt: ____, job: _____, ...fields } = schedule;
+  return { fields, input: occurrenceInput(schedule), from };
+}
+
+/** The names of one page, and the cursor of the next. */
+function listNames(all: readonly string[], limit: number, cursor = ""): { names: string[]; cursor?: string } {
+  if (cursor !== "" && !all.includes(cursor)) throw new MinutehandError("bad-request", "unknown cursor");
+  const names = all.toSorted().filter((name) => name > cursor);
+  const page = names.slice(0, limit);
+  const last = page.at(-1);
+  return { names: page, ...(last === undefined || names.length <= limit ? {} : { cursor: last }) };
 }

@@ -1,29 +1,25 @@
 import type { Client, Duration, Instant, Job } from "../client/client.ts";
 import { receiverSecret } from "../consumer/webhook/receiver-secret.ts";
-import { parseEvent, rulesFor } from "../core/event-rules.ts";
-import { type Home, minuteOf } from "../core/items.ts";
+import { type EventRule, parseEvent, rulesFor } from "../core/event-rules.ts";
+import type { Home } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
-import { parseOccurrence } from "../core/occurrence.ts";
 import { SIZES } from "../core/work-sizes.ts";
 import { parseDuration } from "../general/durations.ts";
 import { parseInstant } from "../general/instant.ts";
 import { jobJson } from "../http/job-json.ts";
 import { routes } from "../http/route-table.ts";
 import { applyRule } from "../protocol/file/apply-rule.ts";
-import { fileOccurrence } from "../protocol/file/recurring.ts";
-import { tick } from "../protocol/hand-over/tick.ts";
 import type { Context } from "../protocol/ports.ts";
+import { type Played, playUntil } from "./advance.ts";
 import { checkOptions } from "./check-options.ts";
 import { clientInside } from "./client-inside.ts";
 import { deliverer, type Run, throwTrouble } from "./deliver.ts";
 import { memoryPool } from "./memory-pool.ts";
 import { memoryQueues } from "./memory-queues.ts";
 import { memorySchedules } from "./memory-schedules.ts";
-import { paceOf } from "./pace.ts";
 import { seededBytes } from "./random.ts";
 import { receiveNow } from "./receive.ts";
 import { rulesOf, type TestTopics, testPolicy, WEBHOOK_SECRET } from "./topics.ts";
-import { earliestOccurrences, nextDelivery, nextTick } from "./upcoming.ts";
 
 export type { Run } from "./deliver.ts";
 export type { Receiver, TestTopic, TestTopics } from "./topics.ts";
@@ -76,8 +72,6 @@ export type TestQueue<Topics> = {
 };
 
 const START = Date.UTC(2026, 0, 1);
-/** The deadline of a tick, ms from its start. The clock stands still while a tick runs. */
-const TICK_TIME = 150_000;
 
 /**
  * Creates a queue in memory for tests, with the rules of the deployed queue and a clock of its own.
@@ -91,68 +85,13 @@ const TICK_TIME = 150_000;
  */
 export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): TestQueue<Topics> {
   checkOptions(options);
-  let time = startOf(options.now);
-  let lastTick = time;
-  const clock = (): number => time;
-  const topics = Object.keys(options.topics);
-  const pool = memoryPool({ clock });
-  const queues = memoryQueues({ clock, topics });
-  const schedules = memorySchedules({ clock });
-  /** The paused topics, whose event sources are disabled. */
-  const idle = new Set<string>();
-  const ctx: Context = {
-    pool,
-    queues,
-    schedules,
-    eventSources: {
-      enable: async (topic, enabled) => void (enabled ? idle.delete(topic) : idle.add(topic)),
-    },
-    clock,
-    random: seededBytes(options.seed ?? 1),
-    policy: testPolicy(options.topics),
-    sizes: SIZES,
-    report: throwTrouble,
-  };
+  const played = createPlayed(options, startOf(options.now));
+  const { ctx, pool, clock, runs } = played;
   const rules = rulesOf(options.topics);
-  const inside = clientInside<Topics>(ctx, console, routes);
-  const client: Client<Topics> = {
-    ...inside,
-    receive: (topic, request) =>
-      receiveNow({ queues, topic, now: time }, (asked) => inside.receive(topic, asked), request),
-  };
-  const { consumed, deliver, runs } = deliverer(ctx, queues, options.topics, options.handlerTimeout);
-  const starts = new Map<string, number>();
-  const waiting = (): number => consumed.reduce((sum, topic) => sum + queues.messages({ topic }).length, 0);
-
-  const runTick = async (): Promise<void> => {
-    lastTick = time;
-    await tick(ctx, time + TICK_TIME);
-  };
-  /** Moves the clock to the next tick, occurrence or delivery, and performs this event. Answers false if no event comes by `end`. */
-  const step = async (end: number): Promise<boolean> => {
-    const ticking = await nextTick(ctx, pool, lastTick);
-    const occurring = await earliestOccurrences(ctx);
-    const polled = consumed.filter((topic) => !idle.has(topic));
-    const delivery = nextDelivery(queues, polled, starts);
-    const next = Math.min(
-      ...[ticking, occurring, delivery].map((one) => one?.time ?? Number.POSITIVE_INFINITY),
-    );
-    if (next > end) return false;
-    time = Math.max(time, next);
-    // File occurrences first: `earliestOccurrences` answers only occurrences after the clock's time, so the next step would skip these.
-    if (occurring?.time === next) {
-      for (const name of occurring.names) {
-        await fileOccurrence(ctx, parseOccurrence(schedules.inputOf(name, next)));
-      }
-    } else if (ticking?.time === next) await runTick();
-    else if (delivery) await deliver(delivery.topic, delivery.message);
-    return true;
-  };
-
   let advancing = false;
   return {
-    client,
-    now: () => new Date(time),
+    client: clientOf<Topics>(played),
+    now: () => new Date(clock.time),
     async advance(duration) {
       const ms = parseDuration(duration);
       if (ms === undefined) {
@@ -166,29 +105,11 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
         );
       }
       advancing = true;
-      try {
-        const end = time + ms;
-        const pace = paceOf(clock, runs, waiting);
-        while (await step(end)) await pace();
-        // Tick at the last minute, so that the lags are correct at the end.
-        if (minuteOf(end) > lastTick) {
-          time = Math.max(time, minuteOf(end));
-          await runTick();
-        }
-        time = end;
-      } finally {
+      await playUntil(played, clock.time + ms).finally(() => {
         advancing = false;
-      }
+      });
     },
-    async publish({ source, detailType, detail }) {
-      const id = drawToken(ctx.random);
-      const at = new Date(time - (time % 1000));
-      const event = parseEvent(JSON.stringify({ id, source, "detail-type": detailType, time: at, detail }));
-      const errors: unknown[] = [];
-      for (const rule of rulesFor(rules, event))
-        await applyRule(ctx, rule, event).catch((error) => errors.push(error));
-      if (errors.length > 0) throw errors[0];
-    },
+    publish: (event) => publish(ctx, rules, event),
     receiverSecret: (url) => receiverSecret(WEBHOOK_SECRET, url),
     jobs(topic) {
       const homes = pool.items().filter((item): item is Home => "body" in item);
@@ -198,6 +119,55 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     },
     runs: () => [...runs],
   };
+}
+
+/** Creates the services in memory, and the handlers. `start`: the first time of the clock, ms since the epoch. */
+function createPlayed<Topics>(options: TestQueueOptions<Topics>, start: number): Played {
+  const clock = { time: start, lastTick: start };
+  const now = (): number => clock.time;
+  const pool = memoryPool({ clock: now });
+  const queues = memoryQueues({ clock: now, topics: Object.keys(options.topics) });
+  const schedules = memorySchedules({ clock: now });
+  const idle = new Set<string>();
+  const ctx: Context = {
+    pool,
+    queues,
+    schedules,
+    eventSources: {
+      enable: async (topic, enabled) => void (enabled ? idle.delete(topic) : idle.add(topic)),
+    },
+    clock: now,
+    random: seededBytes(options.seed ?? 1),
+    policy: testPolicy(options.topics),
+    sizes: SIZES,
+    report: throwTrouble,
+  };
+  const delivered = deliverer(ctx, queues, options.topics, options.handlerTimeout);
+  return { ctx, clock, pool, queues, schedules, idle, ...delivered, starts: new Map() };
+}
+
+function clientOf<Topics>({ ctx, queues }: Played): Client<Topics> {
+  const client = clientInside<Topics>(ctx, console, routes);
+  return {
+    ...client,
+    receive: (topic, request) =>
+      receiveNow({ queues, topic, now: ctx.clock() }, (asked) => client.receive(topic, asked), request),
+  };
+}
+
+async function publish(
+  ctx: Context,
+  rules: readonly EventRule[],
+  { source, detailType, detail }: TestEvent,
+): Promise<void> {
+  const id = drawToken(ctx.random);
+  const now = ctx.clock();
+  const time = new Date(now - (now % 1000));
+  const event = parseEvent(JSON.stringify({ id, source, "detail-type": detailType, time, detail }));
+  const errors: unknown[] = [];
+  for (const rule of rulesFor(rules, event))
+    await applyRule(ctx, rule, event).catch((error) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
 }
 
 function startOf(now: Instant = new Date(START)): number {

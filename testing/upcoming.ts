@@ -4,8 +4,9 @@ import { parseMessage, startOf } from "../core/message.ts";
 import { listSchedules, nextOccurrences } from "../protocol/file/recurring.ts";
 import { readPauses } from "../protocol/gate/known-pauses.ts";
 import type { Context } from "../protocol/ports.ts";
+import type { MemoryMessage } from "./memory-messages.ts";
 import type { MemoryPool } from "./memory-pool.ts";
-import type { MemoryMessage, MemoryQueues } from "./memory-queues.ts";
+import type { MemoryQueues } from "./memory-queues.ts";
 
 /**
  * Functions that find the next event of a queue. `time`: ms since the epoch; a past time means at once. `undefined`: no further event

@@ -58,15 +58,10 @@ async function* examine(session: Session): AsyncIterable<Check> {
   const { options, surroundings } = session;
   yield judgeNode(surroundings.nodeVersion);
   yield describeDatabase(chooseDatabase(undefined));
-  const { callerArn, freeConcurrency, stackReservations } = await import("../../aws/account.ts");
   const [target] = await Promise.allSettled([session.target()]);
   const { auth, region } = target.status === "fulfilled" ? target.value : {};
   const isOnAws = auth === "iam" || options.stack !== undefined;
-  if (isOnAws) {
-    const [caller] = await Promise.allSettled([callerArn(region)]);
-    if (caller.status === "fulfilled") yield { check: "credentials", result: "ok", found: caller.value };
-    else yield failed("credentials", caller.reason, "log in to AWS, or choose a profile with --profile");
-  }
+  if (isOnAws) yield await examineCredentials(region);
   if (target.status === "rejected") {
     yield failed(options.stack === undefined ? "API" : "stack", target.reason);
     return;
@@ -93,10 +88,29 @@ async function* examine(session: Session): AsyncIterable<Check> {
     yield failed("topics", topics.reason);
     return;
   }
-  if (topics.value.length > 0) yield judgeSweep(topics.value);
-  const [overdue] = await Promise.allSettled([overdueJobs(api, surroundings.clock(), { late: OVERDUE })]);
+  yield* examineTopics(api, topics.value, surroundings.clock());
+  if (isOnAws) yield* examineConcurrency(topics.value, region, stack?.name);
+}
+
+async function examineCredentials(region: string | undefined): Promise<Check> {
+  const { callerArn } = await import("../../aws/account.ts");
+  try {
+    return { check: "credentials", result: "ok", found: await callerArn(region) };
+  } catch (error) {
+    return failed("credentials", error, "log in to AWS, or choose a profile with --profile");
+  }
+}
+
+/** @param now ms since the epoch */
+async function* examineTopics(
+  api: Client,
+  topics: readonly TopicReport[],
+  now: number,
+): AsyncIterable<Check> {
+  if (topics.length > 0) yield judgeSweep(topics);
+  const [overdue] = await Promise.allSettled([overdueJobs(api, now, { late: OVERDUE })]);
   if (overdue.status === "rejected") yield failed("overdue jobs", overdue.reason);
-  const examined = await inParallel(topics.value, WIDTH, (topic) => countDead(api, topic));
+  const examined = await inParallel(topics, WIDTH, (topic) => countDead(api, topic));
   const late = overdue.status === "fulfilled" ? overdue.value : [];
   yield* judgeTopics(
     examined.map((report) => ({
@@ -104,21 +118,24 @@ async function* examine(session: Session): AsyncIterable<Check> {
       overdue: late.filter(({ topic }) => topic === report.topic).length,
     })),
   );
-  if (!isOnAws) return;
+}
+
+async function* examineConcurrency(
+  topics: readonly TopicReport[],
+  region: string | undefined,
+  stack: string | undefined,
+): AsyncIterable<Check> {
+  const { freeConcurrency, stackReservations } = await import("../../aws/account.ts");
   const [free, reserved] = await Promise.allSettled([
     freeConcurrency(region),
-    stack === undefined ? undefined : stackReservations(stack.name),
+    stack === undefined ? undefined : stackReservations(stack),
   ]);
   if (reserved.status === "rejected")
     yield unknown("concurrency", reserved.reason, "allow cloudformation:GetTemplate for this check");
   if (free.status === "rejected")
     yield unknown("concurrency", free.reason, "allow lambda:GetAccountSettings for this check");
   else
-    yield judgeConcurrency(
-      free.value,
-      topics.value,
-      reserved.status === "fulfilled" ? reserved.value : undefined,
-    );
+    yield judgeConcurrency(free.value, topics, reserved.status === "fulfilled" ? reserved.value : undefined);
 }
 
 function unknown(check: string, reason: unknown, todo: string): Check {

@@ -35,18 +35,24 @@ export function addEnqueue(program: Command, open: Open): void {
       "--idempotency-key <token>",
       "makes a repeat idempotent: the same command with the same token files one job",
     )
-    .action(async (topic: string, { delay, dueAt, ...flags }: JobFlags & TimeFlags) => {
-      const time = timeOf({ delay, dueAt });
-      if (time === undefined) throw new UsageError("one of --delay and --due-at must be given");
-      const { surroundings, output, client } = open();
-      const { body, options } = await jobFromFlags(flags, surroundings);
-      const api = await client();
-      const job = await api.enqueue(topic, body, { ...options, ...time });
-      await output.told(job, changedLine(job));
-    });
+    .action((topic: string, flags: JobFlags & TimeFlags) => enqueue(open, topic, flags));
   examples(command, [
     `minutehand enqueue order-timeout --key order-17 --delay 30m --body '{"orderId": 17}'`,
     "minutehand enqueue reminders --due-at 2026-03-01T09:30:00Z --body @reminder.json",
     `jq -n '{n: 1}' | minutehand enqueue work --delay 0 --body - --json`,
   ]);
+}
+
+async function enqueue(
+  open: Open,
+  topic: string,
+  { delay, dueAt, ...flags }: JobFlags & TimeFlags,
+): Promise<void> {
+  const time = timeOf({ delay, dueAt });
+  if (time === undefined) throw new UsageError("one of --delay and --due-at must be given");
+  const { surroundings, output, client } = open();
+  const { body, options } = await jobFromFlags(flags, surroundings);
+  const api = await client();
+  const job = await api.enqueue(topic, body, { ...options, ...time });
+  await output.told(job, changedLine(job));
 }

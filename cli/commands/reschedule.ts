@@ -33,30 +33,34 @@ export function addReschedule(program: Command, open: Open): void {
     .option("--now", "the job is due now")
     .option("--rate <n>", "for many jobs: start at most this many a second", rate)
     .option("--body <json>", "for one job: the new body as JSON, @file, or - to read stdin");
-  addFilters(addNames(command), DUE).action(async (id: string | undefined, flags: Flags) => {
-    const { delay, dueAt, now, rate, body, ...choice } = flags;
-    const chosen = chosenJobs(id === undefined ? [] : [id], choice);
-    const time = now ? { delay: 0 } : timeOf({ delay, dueAt });
-    const session = open();
-    if ("ids" in chosen || "key" in chosen) {
-      if (time === undefined && body === undefined) {
-        throw new UsageError("one of --delay, --due-at, --now and --body must be given");
-      }
-      if (rate !== undefined) throw new UsageError("--rate must be given for many jobs only, not for one");
-      return changeOne(session, chosen, { ...time, ...(await bodyOf(body, session)) });
-    }
-    if (body !== undefined) throw new UsageError("--body must be given for one job only, not for many");
-    if (time === undefined) throw new UsageError("one of --delay, --due-at and --now must be given");
-    const action = now ? { action: "run" as const } : { action: "move" as const, ...time };
-    const pace = rate === undefined ? {} : { ratePerSecond: rate };
-    return changeMany(session, { ...action, ...chosen, ...filtersOf(choice), ...pace }, choice);
-  });
+  addFilters(addNames(command), DUE).action((id: string | undefined, flags: Flags) =>
+    reschedule(open, id, flags),
+  );
   examples(command, [
     "minutehand reschedule 01KJMF8S00G00000000000000A --delay 1d",
     `minutehand reschedule --topic reminders --key shop-9 --now --body '{"text": "now"}'`,
     "minutehand reschedule --topic reminders --tag spring-sale --due-at 2026-04-01T08:00:00Z --dry-run",
     "minutehand reschedule --topic reminders --group shop-9 --delay 2h --yes",
   ]);
+}
+
+async function reschedule(open: Open, id: string | undefined, flags: Flags): Promise<void> {
+  const { delay, dueAt, now, rate, body, ...choice } = flags;
+  const chosen = chosenJobs(id === undefined ? [] : [id], choice);
+  const time = now ? { delay: 0 } : timeOf({ delay, dueAt });
+  const session = open();
+  if ("ids" in chosen || "key" in chosen) {
+    if (time === undefined && body === undefined) {
+      throw new UsageError("one of --delay, --due-at, --now and --body must be given");
+    }
+    if (rate !== undefined) throw new UsageError("--rate must be given for many jobs only, not for one");
+    return changeOne(session, chosen, { ...time, ...(await bodyOf(body, session)) });
+  }
+  if (body !== undefined) throw new UsageError("--body must be given for one job only, not for many");
+  if (time === undefined) throw new UsageError("one of --delay, --due-at and --now must be given");
+  const action = now ? { action: "run" as const } : { action: "move" as const, ...time };
+  const pace = rate === undefined ? {} : { ratePerSecond: rate };
+  return changeMany(session, { ...action, ...chosen, ...filtersOf(choice), ...pace }, choice);
 }
 
 async function bodyOf(body: string | undefined, { surroundings }: Session): Promise<{ body?: unknown }> {

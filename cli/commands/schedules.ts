@@ -42,42 +42,53 @@ export function addSchedules(program: Command, open: Open): void {
   examples(list, ["minutehand schedules list"]);
 
   addPut(group, open);
-  const named = (
-    name: string,
-    description: string,
-    act: (session: Session, name: string) => Promise<void>,
-  ) => {
+  for (const { name, description, act } of NAMED) {
     const command = group.command(name).description(description).argument("<name>");
     command.action((schedule: string) => act(open(), schedule));
     examples(command, [`minutehand schedules ${name} daily-report`]);
-  };
-  named("show", "show a schedule and its next five occurrences", async (session, name) => {
-    const api = await session.client();
-    await show(session, await api.schedule(name));
-  });
-  named(
-    "pause",
-    "pause a schedule: no occurrence files a job until you resume the schedule",
-    async (session, name) => {
-      const api = await session.client();
-      await show(session, await api.pauseSchedule(name));
-    },
-  );
-  named("resume", "resume a schedule, beginning with its next occurrence", async (session, name) => {
-    const api = await session.client();
-    await show(session, await api.resumeSchedule(name));
-  });
-  named("run", "file the job of a schedule now, in addition to its occurrences", async (session, name) => {
-    const api = await session.client();
-    const job = await api.runSchedule(name);
-    await session.output.told(job, changedLine(job));
-  });
-  named("remove", "delete a schedule; the jobs that it has filed stay", async (session, name) => {
-    const api = await session.client();
-    const removed = await api.removeSchedule(name);
-    await session.output.told(removed, `${name} is removed`);
-  });
+  }
 }
+
+type Named = {
+  readonly name: string;
+  readonly description: string;
+  readonly act: (session: Session, name: string) => Promise<void>;
+};
+
+/** The subcommands that take the name of a schedule. */
+const NAMED: readonly Named[] = [
+  {
+    name: "show",
+    description: "show a schedule and its next five occurrences",
+    act: async (session, name) => show(session, await (await session.client()).schedule(name)),
+  },
+  {
+    name: "pause",
+    description: "pause a schedule: no occurrence files a job until you resume the schedule",
+    act: async (session, name) => show(session, await (await session.client()).pauseSchedule(name)),
+  },
+  {
+    name: "resume",
+    description: "resume a schedule, beginning with its next occurrence",
+    act: async (session, name) => show(session, await (await session.client()).resumeSchedule(name)),
+  },
+  {
+    name: "run",
+    description: "file the job of a schedule now, in addition to its occurrences",
+    async act({ client, output }, name) {
+      const job = await (await client()).runSchedule(name);
+      await output.told(job, changedLine(job));
+    },
+  },
+  {
+    name: "remove",
+    description: "delete a schedule; the jobs that it has filed stay",
+    async act({ client, output }, name) {
+      const removed = await (await client()).removeSchedule(name);
+      await output.told(removed, `${name} is removed`);
+    },
+  },
+];
 
 function known(group: Command): string {
   return `it must be ${group.commands

@@ -7,7 +7,7 @@ import { brief, styleOf } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { follow, LEAST_WAIT, LONGEST_WAIT } from "../follow.ts";
 import type { Output } from "../output.ts";
-import type { Open } from "../session.ts";
+import type { Open, Session } from "../session.ts";
 
 type Flags = { topic?: string; around: number | string; every: number | string };
 
@@ -30,27 +30,31 @@ export function addTail(program: Command, open: Open): void {
       durationFrom(LEAST_WAIT, LONGEST_WAIT),
       "2s",
     )
-    .action(async ({ topic, around, every }: Flags) => {
-      const { surroundings, output, client } = open();
-      const { clock, wait, endUnread } = surroundings;
-      endUnread();
-      const api = await client();
-      const changes = follow(api, {
-        ...(topic === undefined ? {} : { topic }),
-        around: parseDuration(around) ?? 0,
-        every: parseDuration(every) ?? 0,
-        clock,
-        wait,
-        onTrouble: ({ message }) => output.note(`minutehand: ${message}`),
-      });
-      for await (const job of changes) {
-        await output.toldPainted(job, lineOf(job, clock(), output));
-      }
-    });
+    .action((flags: Flags) => tail(open(), flags));
   examples(command, [
     "minutehand tail",
     "minutehand tail --topic order-timeout --around 10m --json | jq -r .lastError",
   ]);
+}
+
+async function tail(
+  { surroundings, output, client }: Session,
+  { topic, around, every }: Flags,
+): Promise<void> {
+  const { clock, wait, endUnread } = surroundings;
+  endUnread();
+  const api = await client();
+  const changes = follow(api, {
+    ...(topic === undefined ? {} : { topic }),
+    around: parseDuration(around) ?? 0,
+    every: parseDuration(every) ?? 0,
+    clock,
+    wait,
+    onTrouble: ({ message }) => output.note(`minutehand: ${message}`),
+  });
+  for await (const job of changes) {
+    await output.toldPainted(job, lineOf(job, clock(), output));
+  }
 }
 
 const STATE_CHARS = "handed-off".length;

@@ -36,9 +36,7 @@ const OTHER_KEYS = [
 
 /** What surrounds every view: the name of the queue, the navigation, the search, the settings, and what the last action did. */
 export function Frame({ children }: { children: ComponentChildren }) {
-  const { path, route } = useLocation();
-  const routing = useRef(route);
-  routing.current = route;
+  const { path } = useLocation();
   const search = useRef<HTMLInputElement>(null);
   const keys = useRef<HTMLDialogElement>(null);
   const main = useRef<HTMLElement>(null);
@@ -48,7 +46,53 @@ export function Frame({ children }: { children: ComponentChildren }) {
     // If an action opened this view, its notice is for this view and stays.
     if (notice.value?.path !== path) forgetNotice();
   }, [path]);
+  useKeys(search, keys, main);
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header>
+        <a class="brand" href={addresses.overview}>
+          Minutehand <span>{about.queue}</span>
+        </a>
+        <SearchBox field={search} />
+        <Settings openKeys={() => keys.current?.showModal()} />
+        <Navigation path={path} />
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        <NoticeLine />
+        {isKeyWrong.value ? <KeyMissing /> : children}
+      </main>
+      <p class="hidden" aria-live="polite">
+        {title}
+      </p>
+      <KeysDialog dialog={keys} />
+    </>
+  );
+}
 
+function Navigation({ path }: { path: string }) {
+  return (
+    <nav aria-label="Views">
+      {VIEWS.map(({ name, href }) => (
+        <a key={name} href={href} aria-current={isShown(path, href) ? "page" : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** Listens to the keys that work in every view. */
+function useKeys(
+  search: RefObject<HTMLInputElement>,
+  keys: RefObject<HTMLDialogElement>,
+  main: RefObject<HTMLElement>,
+): void {
+  const { route } = useLocation();
+  const routing = useRef(route);
+  routing.current = route;
   useEffect(() => {
     // A new view must not forget that `g` was pressed, so the keys are registered once.
     const opens = VIEWS.map(({ href, key }) => [`g ${key}`, () => routing.current(href)] as const);
@@ -62,37 +106,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
       k: () => moveFocus(main.current, -1),
     };
     return listenToKeys(handlers);
-  }, []);
-
-  return (
-    <>
-      <a class="skip" href="#main">
-        Skip to the content
-      </a>
-      <header>
-        <a class="brand" href={addresses.overview}>
-          Minutehand <span>{about.queue}</span>
-        </a>
-        <SearchBox field={search} />
-        <Settings openKeys={() => keys.current?.showModal()} />
-        <nav aria-label="Views">
-          {VIEWS.map(({ name, href }) => (
-            <a key={name} href={href} aria-current={isShown(path, href) ? "page" : undefined}>
-              {name}
-            </a>
-          ))}
-        </nav>
-      </header>
-      <main id="main" ref={main} tabIndex={-1}>
-        <NoticeLine />
-        {isKeyWrong.value ? <KeyMissing /> : children}
-      </main>
-      <p class="hidden" aria-live="polite">
-        {title}
-      </p>
-      <KeysDialog dialog={keys} />
-    </>
-  );
+  }, [search, keys, main]);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { MinutehandError, messageOf } from "../../../core/errors.ts";
 import { refresh } from "../api.ts";
@@ -79,29 +79,8 @@ type DialogProps = Pick<Props, "title" | "children" | "run"> & {
 
 function ActionDialog({ title, children, run, confirm, isReady, isDangerous, close }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [error, setError] = useState<unknown>();
-  const [isRunning, setRunning] = useState(false);
   useEffect(() => dialog.current?.showModal(), []);
-
-  async function submit(event: Event): Promise<void> {
-    event.preventDefault();
-    setError(undefined);
-    setRunning(true);
-    try {
-      const done = await run();
-      say(typeof done === "string" ? { text: done } : done);
-      dialog.current?.close();
-    } catch (thrown) {
-      if (dialog.current?.open) setError(thrown);
-      // The user has closed the dialog, and nobody would see the error there.
-      else say({ text: `"${confirm}" failed: ${messageOf(thrown)}`, isFailure: true });
-    } finally {
-      setRunning(false);
-      // A failed action may have changed something, too.
-      void refresh();
-    }
-  }
-
+  const { submit, error, isRunning } = useSubmit(dialog, run, confirm);
   return (
     <dialog ref={dialog} onClose={close} aria-labelledby="action-title">
       <form onSubmit={(event) => void submit(event)}>
@@ -123,6 +102,33 @@ function ActionDialog({ title, children, run, confirm, isReady, isDangerous, clo
       </form>
     </dialog>
   );
+}
+
+/** Does the action of a dialog, says what it did, and closes the dialog. `error`: why it failed. */
+function useSubmit(dialog: RefObject<HTMLDialogElement>, run: Props["run"], confirm: string) {
+  const [error, setError] = useState<unknown>();
+  const [isRunning, setRunning] = useState(false);
+
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault();
+    setError(undefined);
+    setRunning(true);
+    try {
+      const done = await run();
+      say(typeof done === "string" ? { text: done } : done);
+      dialog.current?.close();
+    } catch (thrown) {
+      if (dialog.current?.open) setError(thrown);
+      // The user has closed the dialog, and nobody would see the error there.
+      else say({ text: `"${confirm}" failed: ${messageOf(thrown)}`, isFailure: true });
+    } finally {
+      setRunning(false);
+      // A failed action may have changed something, too.
+      void refresh();
+    }
+  }
+
+  return { submit, error, isRunning };
 }
 
 /** The API's own error, with each of its parts. */

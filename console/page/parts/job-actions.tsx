@@ -19,66 +19,39 @@ export function JobActions({ job }: { job: JobJson }) {
   const stateTrouble =
     job.state === "scheduled" ? undefined : `the job is ${job.state}, so it cannot be changed`;
   const impossible = untrackedTrouble(job.topic) ?? stateTrouble;
+  const given = { job, name, impossible };
   return (
     <div class="buttons">
-      <Action
-        label="Run now"
-        title="Run this job now?"
-        confirm="Run the job now"
-        impossible={impossible}
-        run={async () => {
-          await api.reschedule(job.id, { delay: 0 });
-          return `${name} is due now. It starts within seconds.`;
-        }}
-      >
-        <p>
-          <strong>{name}</strong> becomes due now instead of at <Time at={job.dueAt} />. A pause, a limit or a
-          window of its topic still counts.
-        </p>
-      </Action>
-      <Reschedule job={job} name={name} impossible={impossible} />
-      <ChangeBody job={job} name={name} impossible={impossible} />
-      <Action
-        label="Cancel"
-        title="Cancel this job?"
-        confirm="Cancel the job"
-        isDangerous
-        impossible={impossible}
-        run={async () => {
-          await api.cancel(job.id);
-          return `Cancelled ${name}. It will not run.`;
-        }}
-      >
-        <p>
-          <strong>{name}</strong> will not run. A cancelled job cannot be brought back, but you can enqueue a
-          new one.
-        </p>
-      </Action>
-      <Action
-        label="Redrive"
-        title="Run this dead job again?"
-        confirm="Redrive the job"
-        impossible={
-          job.state === "dead" ? undefined : `the job is ${job.state}, and only a dead job can be redriven`
-        }
-        run={async () => {
-          const { redriven } = await api.redrive(job.topic, { ids: [job.id] });
-          return redriven === 1
-            ? `Redriven ${name}. It runs now.`
-            : `${name} was not dead any more, so nothing was done.`;
-        }}
-      >
-        <p>
-          <strong>{name}</strong> becomes due now, with all of its attempts. If its cause is not mended, it
-          dies again.
-        </p>
-        {job.lastError !== undefined && <DiedOf errors={[firstLineOf(job.lastError)]} />}
-      </Action>
+      <RunNow {...given} />
+      <Reschedule {...given} />
+      <ChangeBody {...given} />
+      <Cancel {...given} />
+      <Redrive job={job} name={name} />
     </div>
   );
 }
 
 type Props = { readonly job: JobJson; readonly name: string; readonly impossible: string | undefined };
+
+function RunNow({ job, name, impossible }: Props) {
+  return (
+    <Action
+      label="Run now"
+      title="Run this job now?"
+      confirm="Run the job now"
+      impossible={impossible}
+      run={async () => {
+        await api.reschedule(job.id, { delay: 0 });
+        return `${name} is due now. It starts within seconds.`;
+      }}
+    >
+      <p>
+        <strong>{name}</strong> becomes due now instead of at <Time at={job.dueAt} />. A pause, a limit or a
+        window of its topic still counts.
+      </p>
+    </Action>
+  );
+}
 
 /** How much later than its due time a button moves a job, ms. */
 const LATER = [HOUR, 2 * HOUR, DAY];
@@ -138,6 +111,52 @@ function ChangeBody({ job, name, impossible }: Props) {
         <strong>{name}</strong> will run with this body. Its time stays.
       </p>
       <JsonField label="Body (JSON)" value={text} onChange={setText} />
+    </Action>
+  );
+}
+
+function Cancel({ job, name, impossible }: Props) {
+  return (
+    <Action
+      label="Cancel"
+      title="Cancel this job?"
+      confirm="Cancel the job"
+      isDangerous
+      impossible={impossible}
+      run={async () => {
+        await api.cancel(job.id);
+        return `Cancelled ${name}. It will not run.`;
+      }}
+    >
+      <p>
+        <strong>{name}</strong> will not run. A cancelled job cannot be brought back, but you can enqueue a
+        new one.
+      </p>
+    </Action>
+  );
+}
+
+function Redrive({ job, name }: Omit<Props, "impossible">) {
+  return (
+    <Action
+      label="Redrive"
+      title="Run this dead job again?"
+      confirm="Redrive the job"
+      impossible={
+        job.state === "dead" ? undefined : `the job is ${job.state}, and only a dead job can be redriven`
+      }
+      run={async () => {
+        const { redriven } = await api.redrive(job.topic, { ids: [job.id] });
+        return redriven === 1
+          ? `Redriven ${name}. It runs now.`
+          : `${name} was not dead any more, so nothing was done.`;
+      }}
+    >
+      <p>
+        <strong>{name}</strong> becomes due now, with all of its attempts. If its cause is not mended, it dies
+        again.
+      </p>
+      {job.lastError !== undefined && <DiedOf errors={[firstLineOf(job.lastError)]} />}
     </Action>
   );
 }

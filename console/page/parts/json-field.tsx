@@ -1,3 +1,4 @@
+import type { RefObject } from "preact";
 import { useId, useRef } from "preact/hooks";
 import { type ReadJson, readJson } from "../json-text.ts";
 import "./json-field.css";
@@ -16,7 +17,7 @@ export function JsonField({ label, value, onChange }: Props) {
   const mistakes = mistakesOf(readJson(value));
   const lines = value.split("\n");
 
-  function goTo(line: number, column: number): void {
+  function goTo({ line, column }: Mistake): void {
     const offset = lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0) + column - 1;
     field.current?.focus();
     field.current?.setSelectionRange(offset, offset);
@@ -26,18 +27,7 @@ export function JsonField({ label, value, onChange }: Props) {
     <div class="field">
       <label for={id}>{label}</label>
       <div class="json-field">
-        <div
-          class="json-lines"
-          ref={numbers}
-          aria-hidden="true"
-          style={{ height: `${field.current?.clientHeight ?? 0}px` }}
-        >
-          {lines.slice(0, NUMBERED_LINES).map((_, index) => (
-            <div key={index} class={mistakes.some(({ line }) => line === index + 1) ? "wrong" : ""}>
-              {index + 1}
-            </div>
-          ))}
-        </div>
+        <LineNumbers place={numbers} field={field} count={lines.length} mistakes={mistakes} />
         <textarea
           id={id}
           ref={field}
@@ -52,16 +42,55 @@ export function JsonField({ label, value, onChange }: Props) {
           }}
         />
       </div>
-      <div id={`${id}-mistakes`} aria-live="polite">
-        {mistakes.slice(0, 3).map(({ line, column, text }) => (
-          <p key={`${line}:${column}`} class="wrong">
-            <button type="button" onClick={() => goTo(line, column)}>
-              Line {line}, column {column}
-            </button>{" "}
-            {text}
-          </p>
-        ))}
-      </div>
+      <Mistakes id={`${id}-mistakes`} mistakes={mistakes} goTo={goTo} />
+    </div>
+  );
+}
+
+type Mistake = ReturnType<typeof mistakesOf>[number];
+
+type NumbersProps = {
+  readonly place: RefObject<HTMLDivElement>;
+  /** The field whose lines these are. */
+  readonly field: RefObject<HTMLTextAreaElement>;
+  readonly count: number;
+  readonly mistakes: readonly Mistake[];
+};
+
+function LineNumbers({ place, field, count, mistakes }: NumbersProps) {
+  return (
+    <div
+      class="json-lines"
+      ref={place}
+      aria-hidden="true"
+      style={{ height: `${field.current?.clientHeight ?? 0}px` }}
+    >
+      {Array.from({ length: Math.min(count, NUMBERED_LINES) }, (_, index) => (
+        <div key={index} class={mistakes.some(({ line }) => line === index + 1) ? "wrong" : ""}>
+          {index + 1}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+type MistakesProps = {
+  readonly id: string;
+  readonly mistakes: readonly Mistake[];
+  readonly goTo: (mistake: Mistake) => void;
+};
+
+function Mistakes({ id, mistakes, goTo }: MistakesProps) {
+  return (
+    <div id={id} aria-live="polite">
+      {mistakes.slice(0, 3).map((mistake) => (
+        <p key={`${mistake.line}:${mistake.column}`} class="wrong">
+          <button type="button" onClick={() => goTo(mistake)}>
+            Line {mistake.line}, column {mistake.column}
+          </button>{" "}
+          {mistake.text}
+        </p>
+      ))}
     </div>
   );
 }

@@ -90,12 +90,7 @@ function LaneBars({ topic, buckets, step, axis, pointed, point }: BarsProps) {
     // Elsewhere these keys move the range.
     event.stopPropagation();
     event.preventDefault();
-    const bars = barsIn(buckets, axis.get(), step);
-    const next =
-      pointed === undefined
-        ? bars.find((begin) => begin + step > Date.now())
-        : bars[bars.indexOf(pointed) + by];
-    point(next ?? pointed ?? bars.at(-1));
+    point(nextBar(barsIn(buckets, axis.get(), step), pointed, by, step));
   }
 
   return (
@@ -113,15 +108,28 @@ function LaneBars({ topic, buckets, step, axis, pointed, point }: BarsProps) {
       data-line
     >
       {pointed !== undefined && (
-        <i
-          style={{
-            left: `${((pointed - from) / (to - from)) * 100}%`,
-            width: `${(step / (to - from)) * 100}%`,
-          }}
-        />
+        <i style={{ left: percent(pointed - from, to - from), width: percent(step, to - from) }} />
       )}
     </a>
   );
+}
+
+function percent(part: number, whole: number): string {
+  return `${(part / whole) * 100}%`;
+}
+
+/** The bar after (1) or before (-1) the pointed one. Without a pointed one, the first that has not passed. */
+function nextBar(
+  bars: readonly number[],
+  pointed: number | undefined,
+  by: number,
+  step: number,
+): number | undefined {
+  const next =
+    pointed === undefined
+      ? bars.find((begin) => begin + step > Date.now())
+      : bars[bars.indexOf(pointed) + by];
+  return next ?? pointed ?? bars.at(-1);
 }
 
 /** The jobs of a lane, each a link at its place. Their places follow the range by properties of the style sheet. */

@@ -99,19 +99,11 @@ function textOf(
 
 /** What a job that has not ended waits for. */
 function Next({ job }: { job: JobJson }) {
-  const { topic, dueAt, heldUntil = dueAt, leaseUntil, maxAttempts, attempt } = job;
-  const { pause, policy } = topicOf(topic) ?? {};
+  const { topic, dueAt, heldUntil = dueAt, leaseUntil } = job;
+  const { pause } = topicOf(topic) ?? {};
   const holding = job.state === "scheduled" && isHolding(pause) ? pause : undefined;
   const isDue = Date.parse(heldUntil) <= now.value;
-  const text = {
-    scheduled: `starts attempt ${attempt + 1} of ${maxAttempts}`,
-    held: "is held by a pause, a limit or a window, and may start",
-    late:
-      policy?.maxPerSecond === undefined
-        ? "should have started: its consumer is slow or does not run"
-        : `should have started: other jobs have used up the limit of ${policy.maxPerSecond} a second, or its consumer is slow or does not run`,
-    running: "is running; if nothing is heard of the run, the job runs again after",
-  }[shownState(job, now.value, pause) as string];
+  const text = waitText(job);
   if (text === undefined) return null;
   const at = job.state === "running" ? leaseUntil : heldUntil;
   return (
@@ -139,4 +131,18 @@ function Next({ job }: { job: JobJson }) {
       </div>
     </li>
   );
+}
+
+function waitText(job: JobJson): string | undefined {
+  const { pause, policy } = topicOf(job.topic) ?? {};
+  const texts: Readonly<Record<string, string>> = {
+    scheduled: `starts attempt ${job.attempt + 1} of ${job.maxAttempts}`,
+    held: "is held by a pause, a limit or a window, and may start",
+    late:
+      policy?.maxPerSecond === undefined
+        ? "should have started: its consumer is slow or does not run"
+        : `should have started: other jobs have used up the limit of ${policy.maxPerSecond} a second, or its consumer is slow or does not run`,
+    running: "is running; if nothing is heard of the run, the job runs again after",
+  };
+  return texts[shownState(job, now.value, pause)];
 }

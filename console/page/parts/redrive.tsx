@@ -28,16 +28,7 @@ export function RedriveChosen({ topic, ids, whose = "", errors, onDone }: Chosen
       : `one after the other, over ${durationText((ids.length / perSecond) * 1000)}`;
 
   async function run(): Promise<string> {
-    setDone(0);
-    let sum = 0;
-    for (let at = 0; at < ids.length; at += BATCH_JOBS) {
-      // Each batch starts after the ones before it.
-      const delay =
-        perSecond === undefined ? {} : { ratePerSecond: perSecond, delay: Math.floor(at / perSecond) };
-      const { redriven } = await api.redrive(topic, { ids: ids.slice(at, at + BATCH_JOBS), ...delay });
-      sum += redriven;
-      setDone(at + BATCH_JOBS);
-    }
+    const sum = await redriveBatches(topic, ids, perSecond, setDone);
     onDone();
     return `Redriven ${sum.toLocaleString("en")} of ${jobs} of ${topic}. They become due ${when}.`;
   }
@@ -59,6 +50,26 @@ export function RedriveChosen({ topic, ids, whose = "", errors, onDone }: Chosen
       {done > 0 && <progress max={ids.length} value={Math.min(done, ids.length)} aria-label="Redriven" />}
     </Action>
   );
+}
+
+/** Redrives jobs in batches. Calls `onProgress` with how many ids were sent. Answers how many jobs were redriven. */
+async function redriveBatches(
+  topic: string,
+  ids: readonly string[],
+  perSecond: number | undefined,
+  onProgress: (sent: number) => void,
+): Promise<number> {
+  onProgress(0);
+  let sum = 0;
+  for (let at = 0; at < ids.length; at += BATCH_JOBS) {
+    // Each batch starts after the ones before it.
+    const delay =
+      perSecond === undefined ? {} : { ratePerSecond: perSecond, delay: Math.floor(at / perSecond) };
+    const { redriven } = await api.redrive(topic, { ids: ids.slice(at, at + BATCH_JOBS), ...delay });
+    sum += redriven;
+    onProgress(at + BATCH_JOBS);
+  }
+  return sum;
 }
 
 /** A dialog names at most so many errors. */

@@ -1,5 +1,5 @@
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
 type Props<Row> = {
@@ -19,37 +19,8 @@ type Props<Row> = {
 /** A scrolling list that draws only the rows in sight, so that a list of a million rows stays fast. */
 export function Rows<Row>({ rows, keyOf, children, height, label, onEnd, isFollowed }: Props<Row>) {
   const place = useRef<HTMLElement>(null);
-  const [, draw] = useReducer((count: number) => count + 1, 0);
-  const options = {
-    count: rows.length,
-    getScrollElement: () => place.current,
-    getItemKey: (index: number) => keyOf(rows[index] as Row),
-    estimateSize: () => height,
-    overscan: 8,
-    observeElementRect,
-    observeElementOffset,
-    scrollToFn: elementScroll,
-    onChange: () => draw(undefined),
-  };
-  const [list] = useState(() => new Virtualizer<HTMLElement, HTMLLIElement>(options));
-  list.setOptions(options);
-  useLayoutEffect(() => list._didMount(), [list]);
-  useLayoutEffect(() => list._willUpdate());
-
-  const isAtEnd = useRef(true);
-  useLayoutEffect(() => {
-    if (isFollowed && isAtEnd.current && rows.length > 0)
-      list.scrollToIndex(rows.length - 1, { align: "end" });
-  }, [list, rows, isFollowed]);
-
-  function noteEnd({
-    currentTarget: { scrollTop, clientHeight, scrollHeight },
-  }: {
-    currentTarget: HTMLElement;
-  }): void {
-    isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 2 * height;
-  }
-
+  const list = useVirtualList(place, rows.length, (index) => keyOf(rows[index] as Row), height);
+  const noteEnd = useFollowedEnd(list, rows, height, isFollowed === true);
   const shown = list.getVirtualItems();
   const last = shown.at(-1)?.index ?? -1;
   useEffect(() => {
@@ -79,4 +50,44 @@ export function Rows<Row>({ rows, keyOf, children, height, label, onEnd, isFollo
       </ul>
     </section>
   );
+}
+
+type List = Virtualizer<HTMLElement, HTMLLIElement>;
+
+function useVirtualList(
+  place: RefObject<HTMLElement>,
+  count: number,
+  getItemKey: (index: number) => string,
+  height: number,
+): List {
+  const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
+  const options = {
+    count,
+    getScrollElement: () => place.current,
+    getItemKey,
+    estimateSize: () => height,
+    overscan: 8,
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    onChange: () => draw(undefined),
+  };
+  const [list] = useState(() => new Virtualizer<HTMLElement, HTMLLIElement>(options));
+  list.setOptions(options);
+  useLayoutEffect(() => list._didMount(), [list]);
+  useLayoutEffect(() => list._willUpdate());
+  return list;
+}
+
+/** Shows the last rows as new ones come, unless the user has scrolled up. Answers the handler of scrolling. */
+function useFollowedEnd<Row>(list: List, rows: readonly Row[], height: number, isFollowed: boolean) {
+  const isAtEnd = useRef(true);
+  useLayoutEffect(() => {
+    if (isFollowed && isAtEnd.current && rows.length > 0)
+      list.scrollToIndex(rows.length - 1, { align: "end" });
+  }, [list, rows, isFollowed]);
+  return ({ currentTarget }: { currentTarget: HTMLElement }): void => {
+    const { scrollTop, clientHeight, scrollHeight } = currentTarget;
+    isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 2 * height;
+  };
 }

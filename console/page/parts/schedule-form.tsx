@@ -29,30 +29,13 @@ type Props = {
 /** A button with a form that creates a schedule, or replaces all fields of one. */
 export function ScheduleForm({ label, schedule }: Props) {
   const topics = useTopics();
-  const [fields, setFields] = useState(fieldsOf(schedule));
-  const topic = fields.topic || topics.data?.[0]?.topic || "";
-  const change = (changed: Partial<Fields>) => setFields({ ...fields, ...changed });
+  const [written, setFields] = useState(fieldsOf(schedule));
+  const fields = { ...written, topic: written.topic || topics.data?.[0]?.topic || "" };
+  const change = (changed: Partial<Fields>) => setFields({ ...written, ...changed });
   const preview = previewOf(fields, schedule);
-  const body = readJson(fields.body);
-  const bounds = [fields.start, fields.end].map((words) => readTime(words, now.value, zone.value));
-  const isWrongBound = bounds.some(
-    (read, index) => "error" in read && [fields.start, fields.end][index] !== "",
-  );
-  const isReady = fields.name !== "" && "occurrences" in preview && "value" in body && !isWrongBound;
-
+  const sent = readFields(fields);
   async function run() {
-    if (!("value" in body)) throw new Error("the body must be JSON");
-    const [start, end] = bounds.map((read) => ("at" in read ? new Date(read.at).toISOString() : undefined));
-    const sent = {
-      expression: fields.expression.trim(),
-      timezone: fields.timezone,
-      ...(start && { start }),
-      ...(end && { end }),
-      ...(fields.flexibleWindow && { flexibleWindow: fields.flexibleWindow }),
-      topic,
-      body: body.value,
-      ...readOptions(fields.options),
-    };
+    if (sent === undefined) throw new Error("a field of the schedule is wrong");
     const path = `/schedules/${encodeURIComponent(fields.name)}`;
     await call<ScheduleJson>("PUT", path, { name: "string" }, { body: sent });
     return {
@@ -61,28 +44,43 @@ export function ScheduleForm({ label, schedule }: Props) {
       link: "Show the schedule",
     };
   }
-
   return (
     <Action
       label={label}
       title={schedule ? `Edit ${schedule.name}` : "New schedule"}
       confirm={schedule ? "Save the schedule" : "Create the schedule"}
-      isReady={isReady}
+      isReady={fields.name !== "" && "occurrences" in preview && sent !== undefined}
       onOpen={() => setFields(fieldsOf(schedule))}
       run={run}
     >
-      {schedule === undefined && (
-        <div class="field">
-          <label>
-            Name
-            <input
-              value={fields.name}
-              onInput={(event) => change({ name: event.currentTarget.value.trim() })}
-            />
-          </label>
-          <p class="quiet">A schedule that has this name already is replaced.</p>
-        </div>
-      )}
+      {schedule === undefined && <NameField name={fields.name} change={change} />}
+      <TimesFields fields={fields} preview={preview} change={change} />
+      <TopicField value={fields.topic} onChange={(topic) => change({ topic })} />
+      <JsonField label="Body of its jobs (JSON)" value={fields.body} onChange={(body) => change({ body })} />
+      <BoundsFields fields={fields} change={change} />
+      <OptionFields texts={fields.options} onChange={(options) => change({ options })} />
+    </Action>
+  );
+}
+
+type FieldsProps = { readonly fields: Fields; readonly change: (changed: Partial<Fields>) => void };
+
+function NameField({ name, change }: Pick<FieldsProps, "change"> & { name: string }) {
+  return (
+    <div class="field">
+      <label>
+        Name
+        <input value={name} onInput={(event) => change({ name: event.currentTarget.value.trim() })} />
+      </label>
+      <p class="quiet">A schedule that has this name already is replaced.</p>
+    </div>
+  );
+}
+
+/** The fields that say when the schedule occurs. */
+function TimesFields({ fields, preview, change }: FieldsProps & { preview: PreviewOf }) {
+  return (
+    <>
       <div class="field">
         <label>
           Expression
@@ -104,12 +102,14 @@ export function ScheduleForm({ label, schedule }: Props) {
           onChange={(timezone) => change({ timezone })}
         />
       </div>
-      <TopicField value={topic} onChange={(name) => change({ topic: name })} />
-      <JsonField
-        label="Body of its jobs (JSON)"
-        value={fields.body}
-        onChange={(text) => change({ body: text })}
-      />
+    </>
+  );
+}
+
+/** The fields that bound the occurrences, or spread them. */
+function BoundsFields({ fields, change }: FieldsProps) {
+  return (
+    <>
       <TimeField
         label="Not before (optional)"
         isOptional
@@ -132,9 +132,27 @@ export function ScheduleForm({ label, schedule }: Props) {
         </label>
         <p class="quiet">An occurrence then files its job at some time within the window.</p>
       </div>
-      <OptionFields texts={fields.options} onChange={(options) => change({ options })} />
-    </Action>
+    </>
   );
+}
+
+/** The schedule as the API takes it; `undefined` while a field is wrong. */
+function readFields(fields: Fields) {
+  const body = readJson(fields.body);
+  const [start, end] = [fields.start, fields.end].map((words) => readTime(words, now.value, zone.value));
+  const isWrong = (read: ReturnType<typeof readTime> | undefined, words: string) =>
+    read !== undefined && "error" in read && words !== "";
+  if (!("value" in body) || isWrong(start, fields.start) || isWrong(end, fields.end)) return undefined;
+  return {
+    expression: fields.expression.trim(),
+    timezone: fields.timezone,
+    ...(start && "at" in start && { start: new Date(start.at).toISOString() }),
+    ...(end && "at" in end && { end: new Date(end.at).toISOString() }),
+    ...(fields.flexibleWindow && { flexibleWindow: fields.flexibleWindow }),
+    topic: fields.topic,
+    body: body.value,
+    ...readOptions(fields.options),
+  };
 }
 
 type Fields = {

@@ -26,41 +26,89 @@ const DUPLICATES = {
   postpone: "postpone the live job (debounce)",
 } as const;
 
+/** What the form says. The topic stands in the address. */
+type Fields = {
+  readonly key: string;
+  readonly onDuplicate: keyof typeof DUPLICATES;
+  readonly maxDelay: string;
+  readonly when: string;
+  readonly body: string;
+  readonly options: OptionTexts;
+};
+
+const FIRST_FIELDS: Fields = {
+  key: "",
+  onDuplicate: "reject",
+  maxDelay: "1h",
+  when: "in 30 minutes",
+  body: '{\n  "text": "hello"\n}',
+  options: {},
+};
+
 /** A form that files a job, and shows the same call as curl and as TypeScript. */
 export function EnqueueView() {
-  const [query, change] = useSearch();
+  const [query, changeAddress] = useSearch();
   const topics = useTopics();
   const topic = query.topic || topics.data?.[0]?.topic || "";
-  const [key, setKey] = useState("");
-  const [onDuplicate, setOnDuplicate] = useState<keyof typeof DUPLICATES>("reject");
-  const [maxDelay, setMaxDelay] = useState("1h");
-  const [when, setWhen] = useState("in 30 minutes");
-  const [body, setBody] = useState('{\n  "text": "hello"\n}');
-  const [options, setOptions] = useState<OptionTexts>({});
-  const [answer, setAnswer] = useState<{ job: JobJson } | { error: unknown } | undefined>();
+  const [fields, setFields] = useState(FIRST_FIELDS);
+  const change = (changed: Partial<Fields>) => setFields((before) => ({ ...before, ...changed }));
+  const { file, answer, isFiling } = useFiling();
+  const job = jobOf(topic, fields);
+  return (
+    <>
+      <h1>Enqueue a job</h1>
+      <form
+        class="columns"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (job !== undefined) void file(job);
+        }}
+      >
+        <div>
+          <TopicField value={topic} onChange={(name) => changeAddress({ topic: name })} />
+          <TimeField label="Due" isOfJob value={fields.when} onChange={(when) => change({ when })} />
+          <KeyFields fields={fields} change={change} />
+          <JsonField label="Body (JSON)" value={fields.body} onChange={(body) => change({ body })} />
+          <OptionFields texts={fields.options} onChange={(options) => change({ options })} />
+          <Preview topic={topic} fields={fields} job={job} />
+          <div class="buttons">
+            <button type="submit" class="primary" disabled={job === undefined || isFiling || topic === ""}>
+              {isFiling ? "Filing …" : "Enqueue the job"}
+            </button>
+          </div>
+          <div aria-live="polite">{answer && <Answer answer={answer} />}</div>
+        </div>
+        <SameCall job={job} />
+      </form>
+    </>
+  );
+}
+
+/** The job that the fields describe; `undefined` while a field is wrong. */
+function jobOf(
+  topic: string,
+  { key, onDuplicate, maxDelay, when, body, options }: Fields,
+): NewJob | undefined {
+  const time = readJobTime(when, now.value, zone.value);
+  const json = readJson(body);
+  if (time === undefined || !("value" in json)) return undefined;
+  const duplicate = { onDuplicate, ...(onDuplicate === "postpone" ? { maxDelay } : {}) };
+  return {
+    topic,
+    ...(key === "" ? {} : { key, ...(onDuplicate === "reject" ? {} : duplicate) }),
+    ...time,
+    body: json.value,
+    ...readOptions(options),
+  };
+}
+
+type Filed = { readonly job: JobJson } | { readonly error: unknown };
+
+function useFiling() {
+  const [answer, setAnswer] = useState<Filed | undefined>();
   const [isFiling, setFiling] = useState(false);
 
-  const time = readJobTime(when, now.value, zone.value);
-  const due = readTime(when, now.value, zone.value);
-  const json = readJson(body);
-  const duplicate = {
-    onDuplicate,
-    ...(onDuplicate === "postpone" ? { maxDelay } : {}),
-  };
-  const job: NewJob | undefined =
-    time !== undefined && "value" in json
-      ? {
-          topic,
-          ...(key === "" ? {} : { key, ...(onDuplicate === "reject" ? {} : duplicate) }),
-          ...time,
-          body: json.value,
-          ...readOptions(options),
-        }
-      : undefined;
-
-  async function file(event: Event): Promise<void> {
-    event.preventDefault();
-    if (job === undefined) return;
+  async function file(job: NewJob): Promise<void> {
     setFiling(true);
     try {
       const idempotencyKey = crypto.randomUUID();
@@ -74,72 +122,90 @@ export function EnqueueView() {
     }
   }
 
+  return { file, answer, isFiling };
+}
+
+type KeyProps = { readonly fields: Fields; readonly change: (changed: Partial<Fields>) => void };
+
+/** The fields of the key, and of what happens if a live job has the key. */
+function KeyFields({ fields: { key, onDuplicate, maxDelay }, change }: KeyProps) {
   return (
     <>
-      <h1>Enqueue a job</h1>
-      <form class="columns" onSubmit={(event) => void file(event)}>
-        <div>
-          <TopicField value={topic} onChange={(name) => change({ topic: name })} />
-          <TimeField label="Due" isOfJob value={when} onChange={setWhen} />
-          <div class="field">
+      <div class="field">
+        <label>
+          Key (optional)
+          <input
+            value={key}
+            placeholder="order-17"
+            onInput={(event) => change({ key: event.currentTarget.value })}
+          />
+        </label>
+      </div>
+      {key !== "" && (
+        <div class="field">
+          <DuplicateField value={onDuplicate} onChange={(name) => change({ onDuplicate: name })} />
+          {onDuplicate === "postpone" && (
             <label>
-              Key (optional)
-              <input
-                value={key}
-                placeholder="order-17"
-                onInput={(event) => setKey(event.currentTarget.value)}
-              />
+              At most this long after its first enqueue
+              <input value={maxDelay} onInput={(event) => change({ maxDelay: event.currentTarget.value })} />
             </label>
-          </div>
-          {key !== "" && (
-            <div class="field">
-              <label>
-                If a live job has this key
-                <select
-                  value={onDuplicate}
-                  onChange={(event) => setOnDuplicate(event.currentTarget.value as keyof typeof DUPLICATES)}
-                >
-                  {Object.entries(DUPLICATES).map(([name, text]) => (
-                    <option key={name} value={name}>
-                      {text}
-                    </option>
-                  ))}
-                </select>
-              </label>
-              {onDuplicate === "postpone" && (
-                <label>
-                  At most this long after its first enqueue
-                  <input value={maxDelay} onInput={(event) => setMaxDelay(event.currentTarget.value)} />
-                </label>
-              )}
-            </div>
           )}
-          <JsonField label="Body (JSON)" value={body} onChange={setBody} />
-          <OptionFields texts={options} onChange={setOptions} />
-          <p>
-            {job === undefined || !("at" in due) ? (
-              `Mend ${[...("at" in due ? [] : ["the time"]), ...("value" in json ? [] : ["the body"])].join(" and ")} first.`
-            ) : (
-              <>
-                This files one job of <strong>{topic}</strong>, due <Time at={Math.max(due.at, now.value)} />.
-              </>
-            )}
-          </p>
-          <div class="buttons">
-            <button type="submit" class="primary" disabled={job === undefined || isFiling || topic === ""}>
-              {isFiling ? "Filing …" : "Enqueue the job"}
-            </button>
-          </div>
-          <div aria-live="polite">{answer && <Answer answer={answer} />}</div>
         </div>
-        <div>
-          <h2>The same call as curl</h2>
-          <Copied name="curl command" text={job && curlText(job, apiUrl, about.auth)} />
-          <h2>The same call as TypeScript</h2>
-          <Copied name="TypeScript" text={job && typescriptText(job, apiUrl, about.auth)} />
-        </div>
-      </form>
+      )}
     </>
+  );
+}
+
+type DuplicateProps = {
+  readonly value: Fields["onDuplicate"];
+  readonly onChange: (name: Fields["onDuplicate"]) => void;
+};
+
+function DuplicateField({ value, onChange }: DuplicateProps) {
+  return (
+    <label>
+      If a live job has this key
+      <select
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value as Fields["onDuplicate"])}
+      >
+        {Object.entries(DUPLICATES).map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+type PreviewProps = { readonly topic: string; readonly fields: Fields; readonly job: NewJob | undefined };
+
+/** Says what the form will file, or which fields are wrong. */
+function Preview({ topic, fields, job }: PreviewProps) {
+  const due = readTime(fields.when, now.value, zone.value);
+  if (job === undefined || !("at" in due)) {
+    const wrong = [
+      ...("at" in due ? [] : ["the time"]),
+      ...("value" in readJson(fields.body) ? [] : ["the body"]),
+    ];
+    return <p>Mend {wrong.join(" and ")} first.</p>;
+  }
+  return (
+    <p>
+      This files one job of <strong>{topic}</strong>, due <Time at={Math.max(due.at, now.value)} />.
+    </p>
+  );
+}
+
+function SameCall({ job }: { job: NewJob | undefined }) {
+  return (
+    <div>
+      <h2>The same call as curl</h2>
+      <Copied name="curl command" text={job && curlText(job, apiUrl, about.auth)} />
+      <h2>The same call as TypeScript</h2>
+      <Copied name="TypeScript" text={job && typescriptText(job, apiUrl, about.auth)} />
+    </div>
   );
 }
 
@@ -151,7 +217,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   replayed: "Filed already",
 };
 
-function Answer({ answer }: { answer: { job: JobJson } | { error: unknown } }) {
+function Answer({ answer }: { answer: Filed }) {
   if ("error" in answer) return <ActionError error={answer.error} />;
   const { id, key, dueAt, outcome = "created" } = answer.job;
   return (

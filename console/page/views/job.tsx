@@ -20,44 +20,47 @@ export function JobView({ id = "" }: { id?: string }) {
   useTopics();
   return (
     <Loaded query={job} what={`the job ${id}`}>
-      {(found) => (
-        <>
-          <h1>
-            {found.key ?? found.id} <StateBadge job={found} />
-          </h1>
-          <p class="quiet">
-            A job of <a href={addresses.jobs({ topic: found.topic })}>{found.topic}</a>, due{" "}
-            <Time at={found.dueAt} />
-          </p>
-          <JobActions job={found} />
-          <div class="columns">
-            <div>
-              {found.lastError !== undefined && (
-                <section aria-labelledby="error-title">
-                  <h2 id="error-title">Last error</h2>
-                  <TextBlock text={found.lastError} label="Text of the last error" />
-                </section>
-              )}
-              <section aria-labelledby="life-title">
-                <h2 id="life-title">Life</h2>
-                <LogLinks job={found} />
-                <Life job={found} />
-                {found.timeline.length === MOST_HAPPENINGS && (
-                  <p class="quiet">Only the last {MOST_HAPPENINGS} events of a job are kept.</p>
-                )}
-              </section>
-            </div>
-            <div>
-              <section aria-labelledby="body-title">
-                <h2 id="body-title">Body</h2>
-                <Copied name="body" text={jsonText(found.body, 2)} />
-              </section>
-              <Facts fields={found} without={SEEN_ELSEWHERE} />
-            </div>
-          </div>
-        </>
-      )}
+      {(found) => <Found job={found} />}
     </Loaded>
+  );
+}
+
+function Found({ job }: { job: JobJson }) {
+  return (
+    <>
+      <h1>
+        {job.key ?? job.id} <StateBadge job={job} />
+      </h1>
+      <p class="quiet">
+        A job of <a href={addresses.jobs({ topic: job.topic })}>{job.topic}</a>, due <Time at={job.dueAt} />
+      </p>
+      <JobActions job={job} />
+      <div class="columns">
+        <div>
+          {job.lastError !== undefined && (
+            <section aria-labelledby="error-title">
+              <h2 id="error-title">Last error</h2>
+              <TextBlock text={job.lastError} label="Text of the last error" />
+            </section>
+          )}
+          <section aria-labelledby="life-title">
+            <h2 id="life-title">Life</h2>
+            <LogLinks job={job} />
+            <Life job={job} />
+            {job.timeline.length === MOST_HAPPENINGS && (
+              <p class="quiet">Only the last {MOST_HAPPENINGS} events of a job are kept.</p>
+            )}
+          </section>
+        </div>
+        <div>
+          <section aria-labelledby="body-title">
+            <h2 id="body-title">Body</h2>
+            <Copied name="body" text={jsonText(job.body, 2)} />
+          </section>
+          <Facts fields={job} without={SEEN_ELSEWHERE} />
+        </div>
+      </div>
+    </>
   );
 }
 

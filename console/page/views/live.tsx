@@ -12,7 +12,7 @@ import "./live.css";
 
 /** The lines of the local stack's log, as they are written. */
 export function LiveView() {
-  const [{ topic = "", job = "", text = "" }, change] = useSearch();
+  const [{ topic = "", job = "", text = "" }] = useSearch();
   const { lines, connection } = useLiveLines();
   const [frozen, setFrozen] = useState<readonly LiveLine[] | undefined>();
   const all = frozen ?? lines;
@@ -21,26 +21,7 @@ export function LiveView() {
   return (
     <>
       <h1>Live</h1>
-      <div class="filters">
-        <TopicField value={topic} none="all topics" onChange={(name) => change({ topic: name })} />
-        <div class="field">
-          <label>
-            Job id
-            <input
-              class="id"
-              value={job}
-              placeholder="a job's id or its beginning"
-              onInput={(event) => change({ job: event.currentTarget.value.trim() })}
-            />
-          </label>
-        </div>
-        <div class="field">
-          <label>
-            Text
-            <input value={text} onInput={(event) => change({ text: event.currentTarget.value })} />
-          </label>
-        </div>
-      </div>
+      <Filters />
       {connection === "lost" && (
         <div class="stale" role="status">
           <p>The local stack does not answer. New lines appear when it is back.</p>
@@ -55,28 +36,53 @@ export function LiveView() {
         </span>
         <span class="quiet">The times are {zoneName(now.value, zone.value)}.</span>
       </div>
-      {shown.length === 0 ? (
-        // Without a connection nobody knows whether something has happened.
-        (connection === "open" || lines.length > 0) && (
-          <Empty>
-            <p>
-              {lines.length === 0 ? "Nothing has happened yet." : "No line matches."} Lines appear here as
-              they are written.{job !== "" && " They name jobs by their ids, not by their keys."}
-            </p>
-          </Empty>
-        )
-      ) : (
-        <Rows
-          rows={shown}
-          keyOf={keyOf}
-          height={26}
-          label="Lines of the log"
-          isFollowed={frozen === undefined}
-        >
+      {shown.length > 0 && (
+        <Rows rows={shown} keyOf={keyOf} height={26} label="Lines of the log" isFollowed={!frozen}>
           {(line) => <Line line={line} />}
         </Rows>
       )}
+      {/* Without a connection nobody knows whether something has happened. */}
+      {shown.length === 0 && (connection === "open" || lines.length > 0) && (
+        <NoLine isFirst={lines.length === 0} job={job} />
+      )}
     </>
+  );
+}
+
+function NoLine({ isFirst, job }: { isFirst: boolean; job: string }) {
+  return (
+    <Empty>
+      <p>
+        {isFirst ? "Nothing has happened yet." : "No line matches."} Lines appear here as they are written.
+        {job !== "" && " They name jobs by their ids, not by their keys."}
+      </p>
+    </Empty>
+  );
+}
+
+function Filters() {
+  const [{ topic = "", job = "", text = "" }, change] = useSearch();
+  return (
+    <div class="filters">
+      <TopicField value={topic} none="all topics" onChange={(name) => change({ topic: name })} />
+      <div class="field">
+        <label>
+          Job id
+          <input
+            class="id"
+            value={job}
+            placeholder="a job's id or its beginning"
+            onInput={(event) => change({ job: event.currentTarget.value.trim() })}
+          />
+        </label>
+      </div>
+      <div class="field">
+        <label>
+          Text
+          <input value={text} onInput={(event) => change({ text: event.currentTarget.value })} />
+        </label>
+      </div>
+    </div>
   );
 }
 

@@ -1,17 +1,16 @@
 import { useRef } from "preact/hooks";
-import { OVERDUE_COUNTED } from "../../../client/overdue.ts";
 import { USUAL_LAG } from "../../../core/constants.ts";
-import type { JobSummary, ScheduleSummary, TopicJson } from "../../../http/answers.ts";
+import type { TopicJson } from "../../../http/answers.ts";
 import type { Lateness } from "../lateness.ts";
+import { byNeed, heldJobs, jobsText, lagOf, type Need, needsOf } from "../needs.ts";
 import { Bars } from "../parts/bars.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { heldText, PauseBadge, PauseTopic, ResumeTopic } from "../parts/pause-topic.tsx";
 import { addresses } from "../parts/search.ts";
 import { Explained, WordList } from "../parts/words.tsx";
 import { AHEAD_MINUTES, useDueNext, useLateJobs, useLateness, useSchedules, useTopics } from "../reads.ts";
-import { isHolding, type Pause } from "../shown-state.ts";
-import { now, zone } from "../state.ts";
-import { DAY, durationText, HOUR, isoAt, MINUTE, timeText } from "../times.ts";
+import { isHolding } from "../shown-state.ts";
+import { durationText, MINUTE } from "../times.ts";
 import type { Word } from "../words.ts";
 
 /** The words of the overview that need an explanation. */
@@ -68,73 +67,6 @@ function Topics({ topics, lateness }: TopicsProps) {
   );
 }
 
-/** Something that a person should look at. */
-type Need = { readonly href: string; readonly text: string; readonly topic?: string };
-
-/** What a person should look at, the most urgent first. `late`: the jobs that should have started, the oldest first. */
-function needsOf(
-  topics: readonly TopicJson[],
-  late: readonly JobSummary[],
-  schedules: readonly ScheduleSummary[],
-): Need[] {
-  const lateTopics = Map.groupBy(late, ({ topic }) => topic);
-  const lag = lagOf(topics);
-  return [
-    ...(lag > USUAL_LAG
-      ? [
-          {
-            href: addresses.overview,
-            text: `The sweep is ${durationText(lag)} behind: jobs may start late. Look at the log of the tick.`,
-          },
-        ]
-      : []),
-    ...[...lateTopics].map(([topic, jobs]) => ({
-      topic,
-      href: addresses.jobs({
-        topic,
-        state: "scheduled",
-        from: jobs[0]?.dueAt,
-        to: justAfter(jobs.at(-1)?.dueAt),
-      }),
-      text: `${jobs.length >= OVERDUE_COUNTED ? `${OVERDUE_COUNTED} or more jobs` : jobsText(jobs.length)} of ${topic} should have started and have not. Is its consumer running?`,
-    })),
-    ...topics
-      .filter(({ depths }) => depths.dead > 0)
-      .map(({ topic, depths }) => ({
-        topic,
-        href: addresses.dead({ topic }),
-        text: `${jobsText(depths.dead)} of ${topic} ${depths.dead === 1 ? "is" : "are"} dead and ${depths.dead === 1 ? "waits" : "wait"} for a decision. See the errors.`,
-      })),
-    ...topics.flatMap(({ topic, pause }) =>
-      pause?.state === "paused"
-        ? [
-            {
-              topic,
-              href: heldJobs(topic, pause),
-              text: `${topic} has been paused since ${timeText(Date.parse(pause.since), now.value, zone.value)}${pause.parked > 0 ? `, and holds ${heldText(pause.parked)}` : ""}.`,
-            },
-          ]
-        : [],
-    ),
-    ...schedules
-      .filter(({ paused }) => paused)
-      .map(({ name }) => ({
-        href: addresses.schedule(name),
-        text: `The schedule ${name} is paused, and files no jobs.`,
-      })),
-  ];
-}
-
-/**
- * The waiting jobs of a paused topic: those that were due since an hour before the pause, because they may have waited then, and
- * those of the next hour. A list has at most 31 days.
- */
-function heldJobs(topic: string, { since }: Pause): string {
-  const minute = Math.floor(now.value / MINUTE) * MINUTE;
-  const from = Math.max(Date.parse(since) - HOUR, minute - 30 * DAY);
-  return addresses.jobs({ topic, state: "scheduled", from: isoAt(from), to: isoAt(minute + HOUR) });
-}
-
 function Needs({ needs }: { needs: readonly Need[] }) {
   return (
     <section aria-labelledby="needs-title" class="needs">
@@ -156,13 +88,6 @@ function Needs({ needs }: { needs: readonly Need[] }) {
   );
 }
 
-/** Orders the topics as their needs, so that the topics in trouble come first. */
-function byNeed(topics: readonly TopicJson[], needs: readonly Need[]): TopicJson[] {
-  const troubled = new Set(needs.map(({ topic }) => topic));
-  const first = [...troubled].flatMap((name) => topics.find(({ topic }) => topic === name) ?? []);
-  return [...first, ...topics.filter(({ topic }) => !troubled.has(topic))];
-}
-
 /** The topics in the order of an earlier list. Topics that this list does not have come last. */
 function inOrder(topics: readonly TopicJson[], earlier: readonly TopicJson[]): TopicJson[] {
   const places = new Map(earlier.map(({ topic }, place) => [topic, place]));
@@ -171,33 +96,16 @@ function inOrder(topics: readonly TopicJson[], earlier: readonly TopicJson[]): T
   );
 }
 
-function jobsText(count: number): string {
-  return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
-}
-
-/** A range ends before its `to`. */
-function justAfter(time: string | undefined): string | undefined {
-  return time === undefined ? undefined : new Date(Date.parse(time) + 1).toISOString();
-}
-
 function sweepText(topics: readonly TopicJson[]): string {
   const lag = lagOf(topics);
   if (lag <= USUAL_LAG) return "is on time: all jobs of the next minutes are on their way.";
   return `is ${durationText(lag)} behind.`;
 }
 
-/** How far the sweep is behind, ms. */
-function lagOf(topics: readonly TopicJson[]): number {
-  return 1000 * Math.max(...topics.map(({ sweepLag }) => sweepLag));
-}
+type CardProps = { readonly topic: TopicJson; readonly lateness: Lateness | undefined };
 
-function TopicCard({
-  topic: { topic, policy, depths, pause },
-  lateness,
-}: {
-  topic: TopicJson;
-  lateness: Lateness | undefined;
-}) {
+function TopicCard({ topic: report, lateness }: CardProps) {
+  const { topic, policy, depths, pause } = report;
   const isTracked = policy.tracking === "full";
   const isPaused = pause?.state === "paused";
   const holding = isHolding(pause) ? pause : undefined;
@@ -211,25 +119,7 @@ function TopicCard({
         <PauseBadge pause={pause} />
       </div>
       <DueNext topic={topic} />
-      <dl class="figures">
-        <Figure name="ready" value={depths.ready.toLocaleString("en")} />
-        <Figure name="delayed" value={depths.delayed.toLocaleString("en")} />
-        <Figure name="in flight" value={depths.inFlight.toLocaleString("en")} />
-        <Figure name="held" value={pause ? heldText(pause.parked).replace(/ jobs?/, "") : "0"} />
-        <Figure
-          name="dead"
-          value={depths.dead.toLocaleString("en")}
-          href={isTracked && depths.dead > 0 ? addresses.dead({ topic }) : undefined}
-        />
-        <Figure
-          name="late p50 / p99"
-          isWide
-          value={lateness ? `${durationText(lateness.p50)} / ${durationText(lateness.p99)}` : "–"}
-          title={
-            lateness ? `${lateness.runs} runs of the last hour` : "no run of a tracked job in the last hour"
-          }
-        />
-      </dl>
+      <Figures topic={report} lateness={lateness} />
       <div class="buttons">
         {holding && <ResumeTopic {...{ topic, depths, pause: holding }} />}
         {isTracked && !isPaused && <PauseTopic topic={topic} />}
@@ -238,6 +128,31 @@ function TopicCard({
         </a>
       </div>
     </li>
+  );
+}
+
+function Figures({ topic: { topic, policy, depths, pause }, lateness }: CardProps) {
+  const hasDead = policy.tracking === "full" && depths.dead > 0;
+  return (
+    <dl class="figures">
+      <Figure name="ready" value={depths.ready.toLocaleString("en")} />
+      <Figure name="delayed" value={depths.delayed.toLocaleString("en")} />
+      <Figure name="in flight" value={depths.inFlight.toLocaleString("en")} />
+      <Figure name="held" value={pause ? heldText(pause.parked).replace(/ jobs?/, "") : "0"} />
+      <Figure
+        name="dead"
+        value={depths.dead.toLocaleString("en")}
+        href={hasDead ? addresses.dead({ topic }) : undefined}
+      />
+      <Figure
+        name="late p50 / p99"
+        isWide
+        value={lateness ? `${durationText(lateness.p50)} / ${durationText(lateness.p99)}` : "–"}
+        title={
+          lateness ? `${lateness.runs} runs of the last hour` : "no run of a tracked job in the last hour"
+        }
+      />
+    </dl>
   );
 }
 

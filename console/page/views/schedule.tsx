@@ -12,6 +12,8 @@ import { addresses } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { wordsOrExpression } from "../schedule-words.ts";
 
+type Props = { readonly schedule: ScheduleJson };
+
 /** One schedule: when it occurs, what it files, and what can be done with it. */
 export function ScheduleView({ name = "" }: { name?: string }) {
   const schedule = useQuery({
@@ -20,111 +22,134 @@ export function ScheduleView({ name = "" }: { name?: string }) {
   });
   return (
     <Loaded query={schedule} what={`the schedule ${name}`}>
-      {(found) => (
-        <>
-          <h1>
-            {found.name} {found.paused && <span class="badge held">❚❚ paused</span>}
-          </h1>
-          <p>
-            {wordsOrExpression(found)}. Each occurrence files a job of{" "}
-            <a href={addresses.jobs({ topic: found.topic })}>{found.topic}</a>.
-          </p>
-          <ScheduleActions schedule={found} />
-          <div class="columns">
-            <section aria-labelledby="next-title">
-              <h2 id="next-title">Next occurrences</h2>
-              {found.paused ? (
-                <p>None while the schedule is paused. Resume it, and it files jobs again.</p>
-              ) : found.next.length === 0 ? (
-                <p>The schedule never occurs again.</p>
-              ) : (
-                <ol>
-                  {found.next.map((at) => (
-                    <li key={at}>
-                      <Time at={at} />
-                    </li>
-                  ))}
-                </ol>
-              )}
-            </section>
-            <div>
-              <section aria-labelledby="body-title">
-                <h2 id="body-title">Body of its jobs</h2>
-                <Copied name="body" text={jsonText(found.body, 2)} />
-              </section>
-              <Facts fields={found} without={["name", "body", "next", "topic", "paused"]} />
-            </div>
-          </div>
-        </>
-      )}
+      {(found) => <Found schedule={found} />}
     </Loaded>
   );
 }
 
-function ScheduleActions({ schedule }: { schedule: ScheduleJson }) {
-  const { name, topic, paused } = schedule;
-  const { route } = useLocation();
+function Found({ schedule }: Props) {
+  return (
+    <>
+      <h1>
+        {schedule.name} {schedule.paused && <span class="badge held">❚❚ paused</span>}
+      </h1>
+      <p>
+        {wordsOrExpression(schedule)}. Each occurrence files a job of{" "}
+        <a href={addresses.jobs({ topic: schedule.topic })}>{schedule.topic}</a>.
+      </p>
+      <ScheduleActions schedule={schedule} />
+      <div class="columns">
+        <section aria-labelledby="next-title">
+          <h2 id="next-title">Next occurrences</h2>
+          <NextOccurrences schedule={schedule} />
+        </section>
+        <div>
+          <section aria-labelledby="body-title">
+            <h2 id="body-title">Body of its jobs</h2>
+            <Copied name="body" text={jsonText(schedule.body, 2)} />
+          </section>
+          <Facts fields={schedule} without={["name", "body", "next", "topic", "paused"]} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function NextOccurrences({ schedule: { paused, next } }: Props) {
+  if (paused) return <p>None while the schedule is paused. Resume it, and it files jobs again.</p>;
+  if (next.length === 0) return <p>The schedule never occurs again.</p>;
+  return (
+    <ol>
+      {next.map((at) => (
+        <li key={at}>
+          <Time at={at} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function ScheduleActions({ schedule }: Props) {
   return (
     <div class="buttons">
-      <Action
-        label="Run now"
-        title={`Run ${name} now?`}
-        confirm="File a job now"
-        run={async () => {
-          const job = await api.runSchedule(name);
-          return { text: `Filed a job of ${topic}.`, href: addresses.job(job.id), link: "Show the job" };
-        }}
-      >
-        <p>
-          This files one job of <strong>{topic}</strong> that is due now, in addition to the occurrences.
-        </p>
-      </Action>
-      {paused ? (
-        <Action
-          label="Resume"
-          title={`Resume ${name}?`}
-          confirm="Resume the schedule"
-          run={async () => {
-            await api.resumeSchedule(name);
-            return `Resumed ${name}.`;
-          }}
-        >
-          <p>
-            The schedule files jobs again, beginning with its next occurrence. Missed occurrences are not made
-            up for.
-          </p>
-        </Action>
-      ) : (
-        <Action
-          label="Pause"
-          title={`Pause ${name}?`}
-          confirm="Pause the schedule"
-          run={async () => {
-            await api.pauseSchedule(name);
-            return `Paused ${name}.`;
-          }}
-        >
-          <p>
-            No occurrence files a job until you resume the schedule. Jobs that are filed already still run.
-          </p>
-        </Action>
-      )}
+      <RunNow schedule={schedule} />
+      {schedule.paused ? <Resume schedule={schedule} /> : <Pause schedule={schedule} />}
       <ScheduleForm label="Edit" schedule={schedule} />
-      <Action
-        label="Delete"
-        title={`Delete ${name}?`}
-        confirm="Delete the schedule"
-        isDangerous
-        run={async () => {
-          await api.removeSchedule(name);
-          route(addresses.schedules);
-          return `Deleted ${name}.`;
-        }}
-      >
-        <p>
-          The schedule files no more jobs and cannot be brought back. Jobs that are filed already still run.
-        </p>
-      </Action>
+      <Delete schedule={schedule} />
     </div>
+  );
+}
+
+function RunNow({ schedule: { name, topic } }: Props) {
+  return (
+    <Action
+      label="Run now"
+      title={`Run ${name} now?`}
+      confirm="File a job now"
+      run={async () => {
+        const job = await api.runSchedule(name);
+        return { text: `Filed a job of ${topic}.`, href: addresses.job(job.id), link: "Show the job" };
+      }}
+    >
+      <p>
+        This files one job of <strong>{topic}</strong> that is due now, in addition to the occurrences.
+      </p>
+    </Action>
+  );
+}
+
+function Resume({ schedule: { name } }: Props) {
+  return (
+    <Action
+      label="Resume"
+      title={`Resume ${name}?`}
+      confirm="Resume the schedule"
+      run={async () => {
+        await api.resumeSchedule(name);
+        return `Resumed ${name}.`;
+      }}
+    >
+      <p>
+        The schedule files jobs again, beginning with its next occurrence. Missed occurrences are not made up
+        for.
+      </p>
+    </Action>
+  );
+}
+
+function Pause({ schedule: { name } }: Props) {
+  return (
+    <Action
+      label="Pause"
+      title={`Pause ${name}?`}
+      confirm="Pause the schedule"
+      run={async () => {
+        await api.pauseSchedule(name);
+        return `Paused ${name}.`;
+      }}
+    >
+      <p>No occurrence files a job until you resume the schedule. Jobs that are filed already still run.</p>
+    </Action>
+  );
+}
+
+function Delete({ schedule: { name } }: Props) {
+  const { route } = useLocation();
+  return (
+    <Action
+      label="Delete"
+      title={`Delete ${name}?`}
+      confirm="Delete the schedule"
+      isDangerous
+      run={async () => {
+        await api.removeSchedule(name);
+        route(addresses.schedules);
+        return `Deleted ${name}.`;
+      }}
+    >
+      <p>
+        The schedule files no more jobs and cannot be brought back. Jobs that are filed already still run.
+      </p>
+    </Action>
   );
 }

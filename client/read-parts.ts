@@ -1,0 +1,106 @@
+import { MinutehandError } from "../core/errors.ts";
+import { truncate } from "../general/text.ts";
+import type { BulkPart } from "../http/answers.ts";
+import { type Call, QUOTED, type Query, type Shape } from "./call.ts";
+import type { BulkRequest, BulkResult, ForecastQuery, Instant } from "./client.ts";
+
+type MinuteCount = { minute: string; count: number };
+
+const HOUR = 3_600_000;
+const BULK: Shape = { matched: "number", changed: "number", skipped: "object", errors: "array" };
+
+/** Reads a list page by page. `name`: the member of an answer that has the entries. */
+export async function* pages<T>(
+  call: Call,
+  path: string,
+  name: string,
+  { query, signal }: { query?: Query; signal?: AbortSignal | undefined } = {},
+): AsyncGenerator<T, void> {
+  type Page = { cursor?: string } & Record<string, T[]>;
+  const isNew = unrepeated(path);
+  let cursor: string | undefined;
+  do {
+    const page: Page = await call("GET", path, { [name]: "array" }, { query: { ...query, cursor }, signal });
+    yield* page[name] ?? [];
+    cursor = isNew(page.cursor);
+  } while (cursor !== undefined);
+}
+
+/** Reads a forecast part by part. `clock`: ms since the epoch. */
+export async function* forecastParts(
+  call: Call,
+  clock: () => number,
+  { topic, from = new Date(clock()), to = hourAfter(from), signal }: ForecastQuery = {},
+): AsyncGenerator<MinuteCount, void> {
+  type Part = { minutes: MinuteCount[]; next?: string };
+  const isNew = unrepeated("/forecast");
+  let start: Instant | undefined = from;
+  while (start !== undefined) {
+    const query = { topic, from: start, to };
+    const part: Part = await call("GET", "/forecast", { minutes: "array" }, { query, signal });
+    yield* part.minutes;
+    start = isNew(part.next);
+  }
+}
+
+/** An hour after `from`; `undefined` if `from` is not a time, so that the API refuses it. */
+function hourAfter(from: Instant): Date | undefined {
+  const time = new Date(from).getTime();
+  return Number.isNaN(time) ? undefined : new Date(time + HOUR);
+}
+
+/** Changes many jobs part by part, and answers the sums. An error names the cursor of the part that failed. */
+export async function bulkParts(
+  call: Call,
+  newKey: (() => string) | undefined,
+  { cursor: start, idempotencyKey = newKey?.(), signal, ...request }: BulkRequest,
+  onProgress?: (sums: BulkResult) => void,
+): Promise<BulkResult> {
+  const isNew = unrepeated("/jobs/bulk");
+  let sums: BulkResult | undefined;
+  let at = isNew(start);
+  do {
+    const cursor = at === undefined ? {} : { cursor: at };
+    const sent = { body: { ...request, ...cursor }, idempotencyKey, signal };
+    try {
+      const part = await call<BulkPart>("POST", "/jobs/bulk", BULK, sent);
+      at = isNew(part.cursor);
+      sums = sums ? sumOf(sums, part) : part;
+    } catch (error) {
+      if (error instanceof MinutehandError) Object.assign(error.data, cursor);
+      throw error;
+    }
+    onProgress?.(sums);
+  } while (at !== undefined);
+  return sums;
+}
+
+/** Makes a function that returns each cursor. It throws `bad-answer` for a repeated cursor, with which a list would never end. */
+function unrepeated(path: string): (cursor: string | undefined) => string | undefined {
+  const before = new Set<string>();
+  return (cursor) => {
+    if (cursor === undefined) return undefined;
+    if (before.has(cursor)) {
+      const text = `${path} answered the same cursor twice, expected a new cursor or none: ${JSON.stringify(truncate(cursor, QUOTED))}`;
+      throw new MinutehandError("bad-answer", text);
+    }
+    before.add(cursor);
+    return cursor;
+  };
+}
+
+/** How many errors a bulk answers, as in the API's answer to one part. */
+const TOLD = 10;
+
+function sumOf(before: BulkResult, part: BulkResult): BulkResult {
+  const skipped = { ...before.skipped };
+  for (const [code, count] of Object.entries(part.skipped)) skipped[code] = (skipped[code] ?? 0) + count;
+  return {
+    ...part,
+    examined: before.examined + part.examined,
+    matched: before.matched + part.matched,
+    changed: before.changed + part.changed,
+    skipped,
+    errors: [...before.errors, ...part.errors].slice(0, TOLD),
+  };
+}

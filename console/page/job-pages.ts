@@ -1,0 +1,49 @@
+import { useInfiniteQuery } from "@tanstack/preact-query";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { queries, REFRESH_MS, refetchEvery } from "./api.ts";
+import { type JobSelection, jobPage } from "./reads.ts";
+
+/** A list of so many pages is read again at each interval. A longer list is read again only when the user asks for that. */
+export const REFRESHED_PAGES = 2;
+/** A page may have no job although the list goes on. Then the next pages are read without a click, until so many jobs are there. */
+const FIRST_JOBS = 50;
+
+/** A list of jobs, as far as it is read. */
+export type JobPages = ReturnType<typeof useJobPages>;
+
+export function useJobPages(asked: JobSelection) {
+  const queryKey = ["jobs", asked];
+  const [isStopped, setStopped] = useState(false);
+  const pages = useInfiniteQuery({
+    queryKey,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) => jobPage(asked, pageParam, signal),
+    getNextPageParam: ({ cursor }) => cursor,
+    // The lines of the selection before stay until those of a new selection are read, so that nothing moves under the pointer.
+    placeholderData: (before) => before,
+    refetchInterval: ({ state }) =>
+      (state.data?.pages.length ?? 0) <= REFRESHED_PAGES &&
+      refetchEvery(Math.max(REFRESH_MS, 5000))({ state }),
+  });
+  const { fetchNextPage, hasNextPage, isFetching, isFetchingNextPage, isPlaceholderData, data } = pages;
+  const readOn = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const jobs = useMemo(() => data?.pages.flatMap((page) => page.jobs) ?? [], [data]);
+  useEffect(() => {
+    if (jobs.length < FIRST_JOBS && !isStopped) readOn();
+  }, [jobs.length, isStopped, readOn]);
+  return {
+    pages,
+    jobs,
+    isMore: isPlaceholderData ? data?.pages.at(-1)?.cursor !== undefined : hasNextPage,
+    /** Whether the list is from before an action. */
+    isOld: isFetching && queries.getQueryState(queryKey)?.isInvalidated,
+    readOn,
+    readOnOrStop: () => {
+      setStopped(isFetchingNextPage);
+      readOn();
+    },
+    readAgain: () => void queries.resetQueries({ queryKey }),
+  };
+}

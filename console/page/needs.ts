@@ -1,0 +1,86 @@
+import { OVERDUE_COUNTED } from "../../client/overdue.ts";
+import { USUAL_LAG } from "../../core/constants.ts";
+import type { JobSummary, ScheduleSummary, TopicJson } from "../../http/answers.ts";
+import { heldText } from "./parts/pause-topic.tsx";
+import { addresses } from "./parts/search.ts";
+import type { Pause } from "./shown-state.ts";
+import { now, zone } from "./state.ts";
+import { DAY, durationText, HOUR, isoAt, MINUTE, timeText } from "./times.ts";
+
+/** Something that a person should look at. */
+export type Need = { readonly href: string; readonly text: string; readonly topic?: string };
+
+/** What a person should look at, the most urgent first. `late`: the jobs that should have started, the oldest first. */
+export function needsOf(
+  topics: readonly TopicJson[],
+  late: readonly JobSummary[],
+  schedules: readonly ScheduleSummary[],
+): Need[] {
+  const lag = lagOf(topics);
+  const behind = `The sweep is ${durationText(lag)} behind: jobs may start late. Look at the log of the tick.`;
+  return [
+    ...(lag > USUAL_LAG ? [{ href: addresses.overview, text: behind }] : []),
+    ...Array.from(
+      Map.groupBy(late, ({ topic }) => topic),
+      ([topic, jobs]) => lateNeed(topic, jobs),
+    ),
+    ...topics.filter(({ depths }) => depths.dead > 0).map(deadNeed),
+    ...topics.flatMap(({ topic, pause }) => (pause?.state === "paused" ? [pauseNeed(topic, pause)] : [])),
+    ...schedules
+      .filter(({ paused }) => paused)
+      .map(({ name }) => ({
+        href: addresses.schedule(name),
+        text: `The schedule ${name} is paused, and files no jobs.`,
+      })),
+  ];
+}
+
+function lateNeed(topic: string, jobs: readonly JobSummary[]): Need {
+  const range = { from: jobs[0]?.dueAt, to: justAfter(jobs.at(-1)?.dueAt) };
+  const count = jobs.length >= OVERDUE_COUNTED ? `${OVERDUE_COUNTED} or more jobs` : jobsText(jobs.length);
+  const text = `${count} of ${topic} should have started and have not. Is its consumer running?`;
+  return { topic, href: addresses.jobs({ topic, state: "scheduled", ...range }), text };
+}
+
+function deadNeed({ topic, depths: { dead } }: TopicJson): Need {
+  const verbs = dead === 1 ? "is dead and waits" : "are dead and wait";
+  const text = `${jobsText(dead)} of ${topic} ${verbs} for a decision. See the errors.`;
+  return { topic, href: addresses.dead({ topic }), text };
+}
+
+function pauseNeed(topic: string, pause: Pause): Need {
+  const since = timeText(Date.parse(pause.since), now.value, zone.value);
+  const holds = pause.parked > 0 ? `, and holds ${heldText(pause.parked)}` : "";
+  return { topic, href: heldJobs(topic, pause), text: `${topic} has been paused since ${since}${holds}.` };
+}
+
+/**
+ * The waiting jobs of a paused topic: those that were due since an hour before the pause, because they may have waited then, and
+ * those of the next hour. A list has at most 31 days.
+ */
+export function heldJobs(topic: string, { since }: Pause): string {
+  const minute = Math.floor(now.value / MINUTE) * MINUTE;
+  const from = Math.max(Date.parse(since) - HOUR, minute - 30 * DAY);
+  return addresses.jobs({ topic, state: "scheduled", from: isoAt(from), to: isoAt(minute + HOUR) });
+}
+
+/** Orders the topics as their needs, so that the topics in trouble come first. */
+export function byNeed(topics: readonly TopicJson[], needs: readonly Need[]): TopicJson[] {
+  const troubled = new Set(needs.map(({ topic }) => topic));
+  const first = [...troubled].flatMap((name) => topics.find(({ topic }) => topic === name) ?? []);
+  return [...first, ...topics.filter(({ topic }) => !troubled.has(topic))];
+}
+
+export function jobsText(count: number): string {
+  return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
+}
+
+/** A range ends before its `to`. */
+function justAfter(time: string | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(Date.parse(time) + 1).toISOString();
+}
+
+/** How far the sweep is behind, ms. */
+export function lagOf(topics: readonly TopicJson[]): number {
+  return 1000 * Math.max(...topics.map(({ sweepLag }) => sweepLag));
+}

@@ -1,0 +1,101 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { JobSummary } from "../../../http/answers.ts";
+import { isNarrow } from "../state.ts";
+import { Choice } from "./choice.tsx";
+import { RangeFields } from "./range-fields.tsx";
+import { useSearch } from "./search.ts";
+import { TopicField } from "./topic-field.tsx";
+
+export const JOB_STATES: readonly JobSummary["state"][] = [
+  ...(["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const),
+];
+
+/** The filters. Where they would take half of the window, they are folded, and their names and values are in one line. */
+export function Filters() {
+  const [{ topic, state, tag, group, from }] = useSearch();
+  if (!isNarrow.value) return <FilterFields />;
+  const chosen = [topic, state, tag && `tag ${tag}`, group && `group ${group}`, from && "a range"].filter(
+    Boolean,
+  );
+  return (
+    <details class="folded">
+      <summary>Filters: {chosen.join(", ") || "none"}</summary>
+      <FilterFields />
+    </details>
+  );
+}
+
+function FilterFields() {
+  const [query, change] = useSearch();
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <TopicField value={query.topic ?? ""} none="all topics" onChange={(topic) => change({ topic })} />
+      <div class="field">
+        <Choice
+          label="State"
+          value={query.state ?? ""}
+          options={JOB_STATES}
+          onChange={(state) => change({ state })}
+          none="all states"
+        />
+      </div>
+      <Filter name="tag" value={query.tag ?? ""} onChange={(tag) => change({ tag })} />
+      <Filter name="group" value={query.group ?? ""} onChange={(group) => change({ group })} />
+      <RangeFields from={query.from ?? ""} to={query.to ?? ""} onChange={change} />
+    </form>
+  );
+}
+
+type FilterProps = {
+  readonly name: "tag" | "group";
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+};
+
+function Filter({ name, value, onChange }: FilterProps) {
+  const { text, type, apply } = useTyped(value, onChange);
+  return (
+    <div class="field">
+      <label>
+        {name === "tag" ? "Tag" : "Group"}
+        <input
+          value={text}
+          placeholder="any"
+          onInput={(event) => type(event.currentTarget.value)}
+          onChange={(event) => apply(event.currentTarget.value)}
+        />
+      </label>
+    </div>
+  );
+}
+
+/** How long the user must not type until a filter is applied, ms. */
+const TYPED_MS = 400;
+
+/** Keeps a text that is applied while the user types, because the click that leaves the field may be for something else. */
+function useTyped(value: string, onChange: (text: string) => void) {
+  const [text, setText] = useState(value);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const applied = useRef(value);
+  // The other filters may change before this one is applied.
+  const latest = useRef(onChange);
+  latest.current = onChange;
+  useEffect(() => {
+    // The address may change without this field. What the user types meanwhile stays.
+    if (value !== applied.current) setText(value);
+    applied.current = value;
+  }, [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  function apply(words: string): void {
+    clearTimeout(timer.current);
+    if (words.trim() === applied.current) return;
+    applied.current = words.trim();
+    latest.current(words.trim());
+  }
+  function type(words: string): void {
+    setText(words);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(apply, TYPED_MS, words);
+  }
+  return { text, type, apply };
+}
