@@ -1,5 +1,4 @@
 import { MinutehandError } from "../core/errors.ts";
-import type { Head } from "../core/items.ts";
 import { createContext } from "../environment/context.ts";
 import { createScheduler } from "../environment/scheduler.ts";
 import {
@@ -29,7 +28,7 @@ import type {
   RepeatableOptions,
   TopicBodies,
 } from "./client.ts";
-import { readFields, readPath, readRepeatable, runDirectly } from "./direct-calls.ts";
+import { type Run, readFields, readPath, readRepeatable, runDirectly } from "./direct-calls.ts";
 
 /** The calls that `queue.grantEnqueue(producer)` allows to code inside AWS. */
 export type DirectClient<Topics = TopicBodies> = Pick<
@@ -68,16 +67,15 @@ export function directOn<Topics = TopicBodies>(
   done?: () => void,
 ): DirectClient<Topics> {
   const run = runDirectly(log, done);
-  const filed = ({ outcome, home }: Enqueued) => ({ ...jobJson(ctx, home), outcome });
-  const enqueued = (result: Enqueued | MinutehandError) =>
-    result instanceof MinutehandError
-      ? errorOf(problemOf(result))
-      : { ...summaryOf(ctx, result.home), outcome: result.outcome };
-  const cancelled = (result: Head | MinutehandError) =>
-    result instanceof MinutehandError ? errorOf(problemOf(result)) : summaryOf(ctx, result);
+  const calls = { ...filingCalls(ctx, run), ...jobCalls(ctx, run), ...manyJobCalls(ctx, log, run) };
+  // The caller has declared the type of the bodies.
+  return withCheckedOptions(calls as unknown as DirectClient<Topics>);
+}
 
-  const calls = {
-    enqueue: (topic: string, body: unknown, given: Partial<EnqueueOptions> = {}) => {
+function filingCalls(ctx: Context, run: Run) {
+  const filed = ({ outcome, home }: Enqueued) => ({ ...jobJson(ctx, home), outcome });
+  return {
+    enqueue(topic: string, body: unknown, given: Partial<EnqueueOptions> = {}) {
       const { idempotencyKey, signal, ...options } = given;
       return run(signal, async () => {
         const call = { method: "POST", path: "/jobs", idempotencyKey };
@@ -85,13 +83,7 @@ export function directOn<Topics = TopicBodies>(
         return filed(await enqueueJob(ctx, fields, sent));
       });
     },
-    enqueueMany: (jobs: readonly object[], { idempotencyKey, signal }: RepeatableOptions = {}) =>
-      run(signal, async () => {
-        const call = { method: "POST", path: "/jobs/batch", idempotencyKey };
-        const { fields, sent } = readRepeatable(newJobs, { jobs }, call);
-        return (await enqueueJobs({ ctx, log }, fields.jobs, sent)).map(enqueued);
-      }),
-    put: (topic: string, key: string, given: Partial<PutOptions> = {}) => {
+    put(topic: string, key: string, given: Partial<PutOptions> = {}) {
       const { idempotencyKey, signal, ...job } = given;
       return run(signal, async () => {
         const keyed = readPath(keyPath, { topic, key });
@@ -100,6 +92,11 @@ export function directOn<Topics = TopicBodies>(
         return filed(await putJob(ctx, keyed, fields, sent));
       });
     },
+  };
+}
+
+function jobCalls(ctx: Context, run: Run) {
+  return {
     get: (id: string, { signal }: CallOptions = {}) => run(signal, async () => getJob(ctx, idOf(id))),
     getByKey: (topic: string, key: string, { signal }: CallOptions = {}) =>
       run(signal, async () => getJobByKey(ctx, readPath(keyPath, { topic, key }))),
@@ -112,15 +109,30 @@ export function directOn<Topics = TopicBodies>(
     cancel: (id: string, { signal }: CallOptions = {}) => run(signal, async () => cancelJob(ctx, idOf(id))),
     cancelByKey: (topic: string, key: string, { signal }: CallOptions = {}) =>
       run(signal, async () => cancelJobByKey(ctx, readPath(keyPath, { topic, key }))),
+  };
+}
+
+/** The calls about many jobs. Each entry of an answer is a job or an error. */
+function manyJobCalls(ctx: Context, log: Service["log"], run: Run) {
+  const orError = <R extends object>(result: R | MinutehandError, toJson: (value: R) => object) =>
+    result instanceof MinutehandError ? errorOf(problemOf(result)) : toJson(result);
+  return {
+    enqueueMany: (jobs: readonly object[], { idempotencyKey, signal }: RepeatableOptions = {}) =>
+      run(signal, async () => {
+        const call = { method: "POST", path: "/jobs/batch", idempotencyKey };
+        const { fields, sent } = readRepeatable(newJobs, { jobs }, call);
+        const results = await enqueueJobs({ ctx, log }, fields.jobs, sent);
+        return results.map((result) =>
+          orError(result, ({ home, outcome }) => ({ ...summaryOf(ctx, home), outcome })),
+        );
+      }),
     cancelMany: (ids: readonly string[], { signal }: CallOptions = {}) =>
       run(signal, async () => {
         const results = await cancelJobs({ ctx, log }, readFields(jobIds, { ids }).ids);
         log.info("a decision", { call: "cancelMany" });
-        return results.map(cancelled);
+        return results.map((result) => orError(result, (home) => summaryOf(ctx, home)));
       }),
   };
-  // The caller has declared the type of the bodies.
-  return withCheckedOptions(calls as unknown as DirectClient<Topics>);
 }
 
 function idOf(id: string): string {
