@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Figure } from "./figure.ts";
 import { batch } from "./figures/batch.ts";
-import { bill } from "./figures/bill.ts";
 import { bundles } from "./figures/bundles.ts";
 import { burst } from "./figures/burst.ts";
 import { change } from "./figures/change.ts";
@@ -24,7 +23,6 @@ const FIGURES: readonly Figure[] = [
   loads,
   sourceMaps,
   units,
-  bill,
   enqueue,
   batch,
   change,
