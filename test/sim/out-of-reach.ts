@@ -17,7 +17,7 @@ export const OUT_OF_REACH: Readonly<Record<string, OutOfReach>> = {
     why: "an audit prolongs once items only in the few histories of weeks",
     test: test("silent-partitions.test.ts", "the partition of an Idempotency-Key whose job is late"),
   },
-  "recovery  protocol/run/claim.ts claim": {
+  "recovery  protocol/run/claim.ts lookAtRefused": {
     why: "a known pause must become too old between two claims of one batch, and then be unreadable",
     test: test(
       "run/void-messages.test.ts",
