@@ -128,7 +128,9 @@ async function wheel(page: Page, place: string, by: (turn: number) => number): P
   for (let turn = 0; turn < TURNS; turn++) await page.mouse.wheel(0, by(turn));
 }
 
-const zoom = (page: Page) => wheel(page, ".lanes", (turn) => (turn % 40 < 20 ? -100 : 100));
+function zoom(page: Page): Promise<void> {
+  return wheel(page, ".lanes", (turn) => (turn % 40 < 20 ? -100 : 100));
+}
 
 async function measureOverview(open: Open): Promise<boolean[]> {
   const overview = await open("/console");
