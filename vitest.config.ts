@@ -47,12 +47,64 @@ class WaitingFirst extends BaseSequencer {
  * templates. `e2e`: the embedded stack over HTTP. `browser`: the console in Chromium, over the embedded stack, and the calculator. `life`: deployments
  * one after the other, to the place that `npm run test:deploy` chooses.
  */
+const PROJECTS: readonly ProjectTest[] = [
+  {
+    name: "unit",
+    sequence: AFTER_TEMPLATE,
+    // The files of a worker share its loaded modules, because loading took a third of the CPU time. So a test must undo its
+    // changes to the process, and a module must not keep the state of one queue for the next.
+    isolate: false,
+    include: [
+      "test/{layers,lengths}.test.ts",
+      "test/docs/{pages,rooms,shell-blocks.long,words}.test.ts",
+      "test/{types,cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,console,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
+    ],
+    exclude: ["test/testing/memory-*.test.ts"],
+  },
+  { name: "security", sequence: AFTER_TEMPLATE, include: ["test/security/**/*.test.ts"] },
+  {
+    name: "contract",
+    sequence: AFTER_TEMPLATE,
+    include: ["test/aws/**/*.test.ts", "test/testing/memory-*.test.ts", "test/sim/services.test.ts"],
+  },
+  {
+    name: "sim",
+    sequence: AFTER_TEMPLATE,
+    // Let Node load the sources. In Vitest's own modules each use of an import calls a getter, and histories use imports in loops.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    include: [
+      "test/sim/{world,alarms,mutants}/*.test.ts",
+      "test/sim/{simulate,histories.long}.test.ts",
+      "test/judge/*.test.ts",
+    ],
+  },
+  {
+    name: "template",
+    // The CDK takes seconds to load, so load it once and not for each file.
+    isolate: false,
+    maxWorkers: 1,
+    // Otherwise the CDK copies all bundles for each app, and deleting these thousands of files took longer than the tests.
+    env: { CDK_CONTEXT_JSON: JSON.stringify({ "aws:cdk:disable-asset-staging": true }) },
+    include: ["test/infra/**/*.test.ts", "test/docs/{tables,code-blocks.long}.test.ts"],
+  },
+  {
+    name: "e2e",
+    sequence: AFTER_TEMPLATE,
+    include: ["test/e2e/**/*.test.ts"],
+    globalSetup: ["test/e2e/setup.ts"],
+  },
+  {
+    name: "browser",
+    include: ["test/browser/**/*.test.ts"],
+    globalSetup: ["test/browser/setup.ts"],
+    // Pages and the stack share two cores. More pages at once would only make each of them slow.
+    maxWorkers: 2,
+  },
+  { name: "life", sequence: AFTER_TEMPLATE, include: ["test/life/**/*.test.ts"] },
+];
+
 export default defineConfig(({ mode }) => {
   const leftOut = LEFT_OUT[mode] ?? [];
-  const project = (test: ProjectTest) => ({
-    extends: true as const,
-    test: { ...test, exclude: [...leftOut, ...(test.exclude ?? [])] },
-  });
   return {
     // The examples import the package by its name.
     resolve: {
@@ -71,61 +123,10 @@ export default defineConfig(({ mode }) => {
       hookTimeout: HANG_MS,
       teardownTimeout: HANG_MS,
       expect: { poll: { timeout: PATIENCE_MS } },
-      projects: [
-        project({
-          name: "unit",
-          sequence: AFTER_TEMPLATE,
-          // The files of a worker share its loaded modules, because loading took a third of the CPU time. So a test must undo its
-          // changes to the process, and a module must not keep the state of one queue for the next.
-          isolate: false,
-          include: [
-            "test/{layers,lengths}.test.ts",
-            "test/docs/{pages,rooms,shell-blocks.long,words}.test.ts",
-            "test/{types,cli,core,cron,general,examples,protocol,client,consumer,environment,functions,http,local,console,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
-          ],
-          exclude: ["test/testing/memory-*.test.ts"],
-        }),
-        project({ name: "security", sequence: AFTER_TEMPLATE, include: ["test/security/**/*.test.ts"] }),
-        project({
-          name: "contract",
-          sequence: AFTER_TEMPLATE,
-          include: ["test/aws/**/*.test.ts", "test/testing/memory-*.test.ts", "test/sim/services.test.ts"],
-        }),
-        project({
-          name: "sim",
-          sequence: AFTER_TEMPLATE,
-          // Let Node load the sources. In Vitest's own modules each use of an import calls a getter, and histories use imports in loops.
-          experimental: { viteModuleRunner: false, nodeLoader: false },
-          include: [
-            "test/sim/{world,alarms,mutants}/*.test.ts",
-            "test/sim/{simulate,histories.long}.test.ts",
-            "test/judge/*.test.ts",
-          ],
-        }),
-        project({
-          name: "template",
-          // The CDK takes seconds to load, so load it once and not for each file.
-          isolate: false,
-          maxWorkers: 1,
-          // Otherwise the CDK copies all bundles for each app, and deleting these thousands of files took longer than the tests.
-          env: { CDK_CONTEXT_JSON: JSON.stringify({ "aws:cdk:disable-asset-staging": true }) },
-          include: ["test/infra/**/*.test.ts", "test/docs/{tables,code-blocks.long}.test.ts"],
-        }),
-        project({
-          name: "e2e",
-          sequence: AFTER_TEMPLATE,
-          include: ["test/e2e/**/*.test.ts"],
-          globalSetup: ["test/e2e/setup.ts"],
-        }),
-        project({
-          name: "browser",
-          include: ["test/browser/**/*.test.ts"],
-          globalSetup: ["test/browser/setup.ts"],
-          // Pages and the stack share two cores. More pages at once would only make each of them slow.
-          maxWorkers: 2,
-        }),
-        project({ name: "life", sequence: AFTER_TEMPLATE, include: ["test/life/**/*.test.ts"] }),
-      ],
+      projects: PROJECTS.map((test) => ({
+        extends: true as const,
+        test: { ...test, exclude: [...leftOut, ...(test.exclude ?? [])] },
+      })),
     },
   };
 });

@@ -9,10 +9,11 @@ import {
   findUnsettled,
   findVoid,
   isMet,
+  type Obligations,
   obligationsOf,
   type ViolationKind,
 } from "./promises.ts";
-import { isUntracked, tellStories } from "./story.ts";
+import { isUntracked, type Story, tellStories } from "./story.ts";
 
 export type Violation = { readonly kind: ViolationKind; readonly n: number; readonly why: string };
 
@@ -44,51 +45,94 @@ export type Verdict = {
 /** Judges by the ledger which promises were kept. `over`: no job will run any more, so that a waiting job is lost. */
 export function judge(events: readonly LedgerEvent[], over: boolean): Verdict {
   const { stories, faults, unexpected } = tellStories(events);
-  const violations: Violation[] = unexpected.map(({ n, what }) => ({
-    kind: "unexpected answer",
-    n,
-    why: what,
-  }));
-  const ranAgain = Object.fromEntries(CAUSES.map((cause) => [cause, 0])) as Record<Cause, number>;
-  const changes = { applied: 0, refused: 0 };
-  const untracked = { acknowledged: 0, lost: 0, ranAgain: 0 };
-  const count = { asked: 0, acknowledged: 0, cancelled: 0, completed: 0, dead: 0, failed: 0, starts: 0 };
-  const lateness: number[] = [];
-  const waiting: Waiting[] = [];
-
-  for (const story of stories) {
-    const { n, asked, answered, started, ended, states } = story;
-    const accuse = (kind: ViolationKind, why: string) => violations.push({ kind, n, why });
+  const wrong = unexpected.map(({ n, what }): Violation => ({ kind: "unexpected answer", n, why: what }));
+  const excused = new Set(unexpected.map(({ n }) => n));
+  const all = stories.map((story): Told => {
     const obligations = obligationsOf(story);
-    const { acknowledged, cancelled, wanted } = obligations;
-    const open = wanted.filter((one) => !isMet(story, one));
+    return { story, obligations, open: obligations.wanted.filter((one) => !isMet(story, one)) };
+  });
+  const judged = all.map((told) =>
+    judgeStory(told, { faults, over, mayBeUnanswered: excused.has(told.story.n) }),
+  );
+  const ranAgain = judged.flatMap((one) => one.ranAgain);
+  return {
+    ...countsOf(all),
+    changes: changesOf(all),
+    ranAgain: Object.fromEntries(
+      CAUSES.map((cause) => [cause, ranAgain.filter((one) => one === cause).length]),
+    ) as Record<Cause, number>,
+    untracked: untrackedOf(all),
+    lateness: judged.flatMap((one) => one.lateness),
+    waiting: all.flatMap(({ story, open }) =>
+      open.map(({ id }) => ({ n: story.n, id, untracked: isUntracked(story) })),
+    ),
+    violations: [...wrong, ...judged.flatMap((one) => one.violations)],
+  };
+}
 
-    count.asked += Number(asked.length > 0);
-    count.acknowledged += Number(acknowledged);
-    count.cancelled += Number(cancelled !== undefined);
-    count.completed += Number(acknowledged && cancelled === undefined && open.length === 0);
-    count.dead += Number([...states.values()].includes("dead"));
-    count.failed += ended.filter(({ how }) => how === "failed").length;
-    count.starts += started.length;
-    changes.applied += answered.filter((one) => one.version > 0 && one.outcome !== "refused").length;
-    changes.refused += answered.filter((one) => one.outcome === "refused").length;
-    if (over && unexpected.every((one) => one.n !== n)) findUnanswered(story, accuse);
-    lateness.push(...findEarly(story, accuse));
-    waiting.push(...open.map(({ id }) => ({ n, id, untracked: isUntracked(story) })));
+/** A job's story, what its acknowledgements oblige to, and which of that has not happened. */
+type Told = {
+  readonly story: Story;
+  readonly obligations: Obligations;
+  readonly open: Obligations["wanted"];
+};
 
-    if (isUntracked(story)) {
-      untracked.acknowledged += Number(acknowledged);
-      untracked.lost += open.length;
-      untracked.ranAgain += Math.max(0, started.length - 1);
-      continue;
-    }
-    findVoid(story, accuse);
-    findTwins(story, accuse);
-    for (const cause of findRepeats(story, faults, accuse)) ranAgain[cause] += 1;
-    if (!over) continue;
+type Rules = {
+  readonly faults: Parameters<typeof findRepeats>[1];
+  readonly over: boolean;
+  /** A request of the job had an unexpected answer, which is a violation already. */
+  readonly mayBeUnanswered: boolean;
+};
+
+/** Judges one job. The violations come in the order in which they are looked for. */
+function judgeStory({ story, obligations, open }: Told, { faults, over, mayBeUnanswered }: Rules) {
+  const violations: Violation[] = [];
+  const accuse = (kind: ViolationKind, why: string) => violations.push({ kind, n: story.n, why });
+  if (over && !mayBeUnanswered) findUnanswered(story, accuse);
+  const lateness = findEarly(story, accuse);
+  if (isUntracked(story)) return { violations, lateness, ranAgain: [] };
+  findVoid(story, accuse);
+  findTwins(story, accuse);
+  const ranAgain = findRepeats(story, faults, accuse);
+  if (over) {
     for (const { versions } of open)
       accuse("lost", `version ${versions.join(" or ")} was acknowledged and never ran to its end`);
     findUnsettled(story, obligations, accuse);
   }
-  return { ...count, changes, ranAgain, untracked, lateness, waiting, violations };
+  return { violations, lateness, ranAgain };
+}
+
+function countsOf(all: readonly Told[]) {
+  const count = (is: (told: Told) => boolean) => all.filter(is).length;
+  const sum = (numberOf: (story: Story) => number) =>
+    all.reduce((sum, { story }) => sum + numberOf(story), 0);
+  return {
+    asked: count(({ story }) => story.asked.length > 0),
+    acknowledged: count(({ obligations }) => obligations.acknowledged),
+    cancelled: count(({ obligations }) => obligations.cancelled !== undefined),
+    completed: count(
+      ({ obligations, open }) =>
+        obligations.acknowledged && obligations.cancelled === undefined && open.length === 0,
+    ),
+    dead: count(({ story }) => [...story.states.values()].includes("dead")),
+    failed: sum(({ ended }) => ended.filter(({ how }) => how === "failed").length),
+    starts: sum(({ started }) => started.length),
+  };
+}
+
+function changesOf(all: readonly Told[]): Verdict["changes"] {
+  const answers = all.flatMap(({ story }) => story.answered);
+  return {
+    applied: answers.filter((one) => one.version > 0 && one.outcome !== "refused").length,
+    refused: answers.filter((one) => one.outcome === "refused").length,
+  };
+}
+
+function untrackedOf(all: readonly Told[]): Verdict["untracked"] {
+  const untracked = all.filter(({ story }) => isUntracked(story));
+  return {
+    acknowledged: untracked.filter(({ obligations }) => obligations.acknowledged).length,
+    lost: untracked.reduce((sum, { open }) => sum + open.length, 0),
+    ranAgain: untracked.reduce((sum, { story }) => sum + Math.max(0, story.started.length - 1), 0),
+  };
 }

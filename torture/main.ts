@@ -7,15 +7,15 @@ import { planFaults, planTicks } from "./fault-plan.ts";
 import { judge, type Verdict } from "./judge.ts";
 import { followLedger, type LedgerEvent, record } from "./ledger.ts";
 import { planLoad } from "./load.ts";
-import { startMonkey } from "./monkey.ts";
+import { type Monkey, startMonkey } from "./monkey.ts";
 import { HELP, parseCommandLine, type TortureOptions } from "./options.ts";
 import { startProducers } from "./producers.ts";
 import { startProxy } from "./proxy.ts";
 import { startPullers } from "./pullers.ts";
-import { seededRandom } from "./random.ts";
+import { type Random, seededRandom } from "./random.ts";
 import { describeViolations, faultRows, rowsOf, table } from "./report.ts";
 import { type SoakResult, soakRows, watchProcesses } from "./soak.ts";
-import { startStack } from "./stack.ts";
+import { type Proxies, startStack } from "./stack.ts";
 
 const USAGE_ERROR = 2;
 /** With so many producers, the requests that an outage has delayed are soon sent. */
@@ -84,24 +84,14 @@ async function run(options: TortureOptions): Promise<void> {
 }
 
 async function torture(options: TortureOptions, folder: string): Promise<Result> {
-  const { jobs, minutes, drainMinutes, seed, families, soak } = options;
+  const { jobs, minutes, seed, families, soak } = options;
   const ms = minutes * 60_000;
   // Each part has random numbers of its own, which do not depend on how often other parts draw.
   const random = (of: number) => seededRandom(seed * 16 + of);
   const ledger = join(folder, "ledger.ndjson");
-  const follow = followLedger(ledger);
-  const events: LedgerEvent[] = [];
-  const read = () => {
-    for (const event of follow()) events.push(event);
-    return events;
-  };
-
+  const read = readerOf(ledger);
   const lost = Promise.withResolvers<never>();
-  const proxies = {
-    api: await startProxy(random(0)),
-    dynamodb: await startProxy(random(1)),
-    sqs: await startProxy(random(2)),
-  };
+  const proxies = await startProxies(random);
   const { url } = proxies.api;
   const stack = await startStack(folder, ledger, proxies, (how) => {
     record(ledger, { event: "unexpected", n: -1, what: `the stack ended ${how}`, at: Date.now() });
@@ -115,24 +105,12 @@ async function torture(options: TortureOptions, folder: string): Promise<Result>
     lost.reject,
   );
   const watcher = soak ? watchProcesses(() => stack.pid(), pullers.pids) : undefined;
-  const began = Date.now();
-  const progress = setInterval(
-    () => console.log(progressLine(judge(read(), false), Date.now() - began)),
-    PROGRESS_MS,
-  );
+  const progress = printProgress(read);
   try {
     const load = planLoad({ jobs, ms, producers: PRODUCERS, random: random(5) });
-    const lastRequest = Math.max(...load.flat().map(({ at }) => at));
-    const producers = startProducers(url, load, ledger);
-    const run = async (): Promise<Result> => {
-      await sleep(ms);
-      const underFaults = judge(read(), false).acknowledged;
-      await monkey.calm();
-      await Promise.race([producers.finished, sleep(Math.max(lastRequest - ms, 0) + drainMinutes * 60_000)]);
-      await drain(url, ledger, read, drainMinutes * 60_000);
-      return { verdict: judge(read(), true), underFaults, events, soak: watcher?.stop() };
-    };
-    return await Promise.race([run(), lost.promise]);
+    const finished = runLoad(options, load, { url, ledger, read, monkey });
+    const judged = finished.then((result) => ({ ...result, soak: watcher?.stop() }));
+    return await Promise.race([judged, lost.promise]);
   } finally {
     clearInterval(progress);
     monkey.stop();
@@ -140,6 +118,54 @@ async function torture(options: TortureOptions, folder: string): Promise<Result>
     await stack.stop();
     for (const proxy of Object.values(proxies)) await proxy.close();
   }
+}
+
+/** Makes a function that answers all events of the ledger until now. */
+function readerOf(ledger: string): () => readonly LedgerEvent[] {
+  const follow = followLedger(ledger);
+  const events: LedgerEvent[] = [];
+  return () => {
+    for (const event of follow()) events.push(event);
+    return events;
+  };
+}
+
+async function startProxies(random: (of: number) => Random): Promise<Proxies> {
+  return {
+    api: await startProxy(random(0)),
+    dynamodb: await startProxy(random(1)),
+    sqs: await startProxy(random(2)),
+  };
+}
+
+function printProgress(read: () => readonly LedgerEvent[]): NodeJS.Timeout {
+  const began = Date.now();
+  return setInterval(() => console.log(progressLine(judge(read(), false), Date.now() - began)), PROGRESS_MS);
+}
+
+type Scene = {
+  readonly url: string;
+  readonly ledger: string;
+  readonly read: () => readonly LedgerEvent[];
+  readonly monkey: Monkey;
+};
+
+/** Files and changes the jobs of the load under faults, ends the faults, and waits until all jobs have ended. */
+async function runLoad(
+  { minutes, drainMinutes }: TortureOptions,
+  load: ReturnType<typeof planLoad>,
+  { url, ledger, read, monkey }: Scene,
+): Promise<Omit<Result, "soak">> {
+  const ms = minutes * 60_000;
+  const lastRequest = Math.max(...load.flat().map(({ at }) => at));
+  const producers = startProducers(url, load, ledger);
+  await sleep(ms);
+  const underFaults = judge(read(), false).acknowledged;
+  await monkey.calm();
+  await Promise.race([producers.finished, sleep(Math.max(lastRequest - ms, 0) + drainMinutes * 60_000)]);
+  await drain(url, ledger, read, drainMinutes * 60_000);
+  const events = read();
+  return { verdict: judge(events, true), underFaults, events };
 }
 
 function progressLine(verdict: Verdict, ms: number): string {

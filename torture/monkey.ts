@@ -25,105 +25,124 @@ export type Monkey = {
   readonly stop: () => void;
 };
 
+/** A monkey at work. `storms`: how many storms each service has had. */
+type Raid = Target & {
+  readonly ticks: Iterator<TickPlan>;
+  readonly onLost: (error: unknown) => void;
+  readonly frozen: Set<ProcessInfo>;
+  readonly storms: Map<Service, number>;
+  restarting: Promise<void> | undefined;
+  calm: boolean;
+};
+
 /** Injects the planned faults into the stack, and fires its ticks. `onLost` is called if the stack does not start again. */
 export function startMonkey(
-  { stack, pullers, proxies, ledger }: Target,
+  target: Target,
   faults: readonly PlannedFault[],
   ticks: Iterator<TickPlan>,
   onLost: (error: unknown) => void,
 ): Monkey {
+  const [frozen, storms] = [new Set<ProcessInfo>(), new Map<Service, number>()];
+  const raid: Raid = { ...target, ticks, onLost, frozen, storms, restarting: undefined, calm: false };
+  fireTick(raid);
+  void injectFaults(raid, faults);
+  const clock = startMinuteClock(() => fireTick(raid));
+  return { calm: () => calmDown(raid), stop: () => clock.stop() };
+}
+
+async function injectFaults(raid: Raid, faults: readonly PlannedFault[]): Promise<void> {
   const began = Date.now();
-  const frozen = new Set<ProcessInfo>();
-  const storms = new Map<Service, number>();
-  let restarting: Promise<void> | undefined;
-  let calm = false;
-
-  const recordFault = (fault: string, details: Pick<Fault, "pid" | "ms"> = {}) =>
-    record(ledger, { event: "fault", fault, ...details, at: Date.now() });
-
-  function victims(victim: Victim): ProcessInfo[] {
-    if (victim === "puller") return pullers.pids().flatMap((pid) => readProcess(pid) ?? []);
-    const pid = stack.pid();
-    if (pid === undefined) return [];
-    if (victim === "stack") return [pid].flatMap((one) => readProcess(one) ?? []);
-    return processesOf(pid, victim === "function" ? FUNCTIONS : [victim]);
+  for (const planned of faults) {
+    await sleep(Math.max(0, began + planned.at - Date.now()));
+    if (raid.calm) return;
+    if ("victim" in planned) hurtProcess(raid, planned);
+    else startStorm(raid, planned.fault, planned.service, planned.ms);
   }
+}
 
-  function hurtProcess(fault: "kill" | "freeze", victim: Victim, which: number, ms: number): void {
-    if (calm) return;
-    const all = victims(victim);
-    const found = all[Math.floor(which * all.length)];
-    if (!found) setTimeout(hurtProcess, RETRY_MS, fault, victim, which, ms);
-    else if (fault === "freeze") freeze(victim, found, ms);
-    else if (victim === "stack") killStack(ms);
-    else if (signal(found, "SIGKILL")) recordFault(`kill ${victim}`, { pid: found.pid });
+async function calmDown(raid: Raid): Promise<void> {
+  raid.calm = true;
+  for (const process of raid.frozen) thaw(raid, process);
+  for (const proxy of Object.values(raid.proxies)) proxy.setWeather(CALM);
+  await raid.restarting;
+}
+
+function recordFault({ ledger }: Raid, fault: string, details: Pick<Fault, "pid" | "ms"> = {}): void {
+  record(ledger, { event: "fault", fault, ...details, at: Date.now() });
+}
+
+function fireTick(raid: Raid): void {
+  const { stack, ticks } = raid;
+  const plan: TickPlan = raid.calm ? { times: 1 } : ticks.next().value;
+  if (plan.times === 0) recordFault(raid, "skip tick");
+  for (let i = 0; i < plan.times; i++) stack.tick();
+  if (plan.times === 2) recordFault(raid, "double tick");
+  if (plan.then) setTimeout(hurtProcess, plan.then.afterMs, raid, { ...plan.then, victim: "tick", which: 0 });
+}
+
+type Hurt = {
+  readonly fault: "kill" | "freeze";
+  readonly victim: Victim;
+  /** Which of the victim's processes: 0 to 1. */
+  readonly which: number;
+  readonly ms: number;
+};
+
+function hurtProcess(raid: Raid, hurt: Hurt): void {
+  if (raid.calm) return;
+  const { fault, victim, which, ms } = hurt;
+  const all = victims(raid, victim);
+  const found = all[Math.floor(which * all.length)];
+  if (!found) setTimeout(hurtProcess, RETRY_MS, raid, hurt);
+  else if (fault === "freeze") freeze(raid, victim, found, ms);
+  else if (victim === "stack") killStack(raid, ms);
+  else if (signal(found, "SIGKILL")) recordFault(raid, `kill ${victim}`, { pid: found.pid });
+}
+
+function victims({ stack, pullers }: Raid, victim: Victim): ProcessInfo[] {
+  if (victim === "puller") return pullers.pids().flatMap((pid) => readProcess(pid) ?? []);
+  const pid = stack.pid();
+  if (pid === undefined) return [];
+  if (victim === "stack") return [pid].flatMap((one) => readProcess(one) ?? []);
+  return processesOf(pid, victim === "function" ? FUNCTIONS : [victim]);
+}
+
+function freeze(raid: Raid, victim: Victim, process: ProcessInfo, ms: number): void {
+  if (!signal(process, "SIGSTOP")) return;
+  raid.frozen.add(process);
+  recordFault(raid, `freeze ${victim}`, { pid: process.pid, ms });
+  setTimeout(thaw, ms, raid, process);
+}
+
+function thaw({ frozen }: Raid, process: ProcessInfo): void {
+  if (frozen.delete(process)) signal(process, "SIGCONT");
+}
+
+function killStack(raid: Raid, downMs: number): void {
+  recordFault(raid, "kill stack", { ms: downMs });
+  raid.restarting = raid.stack.killAndRestart(downMs).then(() => fireTick(raid));
+  raid.restarting.catch(raid.onLost);
+}
+
+function startStorm(
+  raid: Raid,
+  fault: Exclude<PlannedFault["fault"], "kill" | "freeze">,
+  service: Service,
+  ms: number,
+): void {
+  const { proxies, storms } = raid;
+  const proxy = proxies[service];
+  if (fault === "cut") {
+    proxy.cutAll();
+    recordFault(raid, `cut ${service}`);
+    return;
   }
-
-  function freeze(victim: Victim, process: ProcessInfo, ms: number): void {
-    if (!signal(process, "SIGSTOP")) return;
-    frozen.add(process);
-    recordFault(`freeze ${victim}`, { pid: process.pid, ms });
-    setTimeout(thaw, ms, process);
-  }
-
-  function thaw(process: ProcessInfo): void {
-    if (frozen.delete(process)) signal(process, "SIGCONT");
-  }
-
-  function killStack(downMs: number): void {
-    recordFault("kill stack", { ms: downMs });
-    restarting = stack.killAndRestart(downMs).then(fireTick);
-    restarting.catch(onLost);
-  }
-
-  function startStorm(
-    fault: Exclude<PlannedFault["fault"], "kill" | "freeze">,
-    service: Service,
-    ms: number,
-  ): void {
-    const proxy = proxies[service];
-    if (fault === "cut") {
-      proxy.cutAll();
-      recordFault(`cut ${service}`);
-      return;
-    }
-    const number = (storms.get(service) ?? 0) + 1;
-    storms.set(service, number);
-    proxy.setWeather(STORMS[fault]);
-    recordFault(`${fault} ${service}`, { ms });
-    // If a later storm has replaced this storm of the service, the timer of the later storm ends it.
-    setTimeout(() => {
-      if (storms.get(service) === number) proxy.setWeather(CALM);
-    }, ms);
-  }
-
-  function fireTick(): void {
-    const plan: TickPlan = calm ? { times: 1 } : ticks.next().value;
-    if (plan.times === 0) recordFault("skip tick");
-    for (let i = 0; i < plan.times; i++) stack.tick();
-    if (plan.times === 2) recordFault("double tick");
-    if (plan.then) setTimeout(hurtProcess, plan.then.afterMs, plan.then.fault, "tick", 0, plan.then.ms);
-  }
-
-  async function doFaults(): Promise<void> {
-    for (const planned of faults) {
-      await sleep(Math.max(0, began + planned.at - Date.now()));
-      if (calm) return;
-      if ("victim" in planned) hurtProcess(planned.fault, planned.victim, planned.which, planned.ms);
-      else startStorm(planned.fault, planned.service, planned.ms);
-    }
-  }
-
-  fireTick();
-  void doFaults();
-  const clock = startMinuteClock(fireTick);
-  return {
-    calm: async () => {
-      calm = true;
-      for (const process of frozen) thaw(process);
-      for (const proxy of Object.values(proxies)) proxy.setWeather(CALM);
-      await restarting;
-    },
-    stop: () => clock.stop(),
-  };
+  const number = (storms.get(service) ?? 0) + 1;
+  storms.set(service, number);
+  proxy.setWeather(STORMS[fault]);
+  recordFault(raid, `${fault} ${service}`, { ms });
+  // If a later storm has replaced this storm of the service, the timer of the later storm ends it.
+  setTimeout(() => {
+    if (storms.get(service) === number) proxy.setWeather(CALM);
+  }, ms);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { call, type Heard } from "./call.ts";
-import { type Answered, type LedgerEvent, record } from "./ledger.ts";
+import { type Answered, record } from "./ledger.ts";
 import type { Body, PlannedJob, Request } from "./load.ts";
 
 const FIRST_PAUSE_MS = 100;
@@ -15,78 +15,102 @@ export type Producers = {
   readonly finished: Promise<void>;
 };
 
+/** The producers of a run. `jobs`: the jobs that were created, by their numbers. */
+type Run = {
+  readonly url: string;
+  readonly file: string;
+  readonly began: number;
+  readonly jobs: Map<number, { planned: PlannedJob; id: string }>;
+};
+
 /**
  * Starts the producers. Each makes its planned requests in order, and repeats a request until it has an answer. A repeat asks for the
  * same: POSTs and PATCHes have an `Idempotency-Key`, and due times are absolute.
  */
 export function startProducers(url: string, plans: readonly Request[][], file: string): Producers {
-  const began = Date.now();
-  const jobs = new Map<number, { planned: PlannedJob; id: string }>();
-  const note = (event: LedgerEvent) => record(file, event);
-  return { finished: Promise.all(plans.map(produce)).then(() => {}) };
+  const run: Run = { url, file, began: Date.now(), jobs: new Map() };
+  return { finished: Promise.all(plans.map((requests) => produce(run, requests))).then(() => {}) };
+}
 
-  async function produce(requests: readonly Request[]): Promise<void> {
-    for (const request of requests) {
-      await sleep(Math.max(0, began + request.at - Date.now()));
-      if (request.kind === "create") await create(request.jobs);
-      else await change(request);
-    }
-  }
-
-  async function create(planned: readonly PlannedJob[]): Promise<void> {
-    const [first] = planned;
-    if (!first) return;
-    const at = Date.now();
-    const dueAts = planned.map(({ delay }) => at + delay);
-    for (const [i, { n, topic }] of planned.entries())
-      note({ event: "asked", n, version: 0, topic, change: "create", dueAt: dueAts[i] ?? at, at });
-    const wanted = planned.map((job, i) => newJob(job, 0, dueAts[i] ?? at));
-    const [path, body] = planned.length === 1 ? ["/jobs", wanted[0]] : ["/jobs/batch", { jobs: wanted }];
-    const token = { "idempotency-key": `torture-${first.n}-0` };
-    const answer = await untilAnswered(() => call(url, "POST", path, body, token));
-    const results = planned.length === 1 ? [resultOfOne(answer)] : (answer.body as BatchJson).results;
-    for (const [i, job] of planned.entries()) {
-      const result = results?.[i];
-      const { n } = job;
-      if (result?.job && (result.status === 201 || result.status === 200)) {
-        jobs.set(n, { planned: job, id: result.job.id });
-        note({ event: "answered", n, version: 0, outcome: "created", id: result.job.id, at: Date.now() });
-      } else
-        note({
-          event: "unexpected",
-          n,
-          what: `${path}: ${JSON.stringify(result ?? answer)}`,
-          at: Date.now(),
-        });
-    }
-  }
-
-  async function change(request: Exclude<Request, { kind: "create" }>): Promise<void> {
-    const { n, version, kind } = request;
-    const job = jobs.get(n);
-    // The job was not created: that answer is recorded as unexpected.
-    if (!job) return;
-    const { planned, id } = job;
-    const at = Date.now();
-    const dueAt = "delay" in request ? at + request.delay : at;
-    const time = kind === "cancel" ? {} : { dueAt };
-    note({ event: "asked", n, version, topic: planned.topic, change: kind, ...time, at });
-    const answer = await untilAnswered(() => {
-      if (kind === "cancel") return call(url, "DELETE", `/jobs/${id}`);
-      const wanted = newJob(planned, version, dueAt);
-      // Without the key, a try whose connection was cut could take effect late, and overwrite a later change.
-      const token = { "idempotency-key": `torture-${n}-${version}` };
-      if (kind === "replace") return call(url, "POST", "/jobs", { ...wanted, onDuplicate: "replace" }, token);
-      return call(url, "PATCH", `/jobs/${id}`, { dueAt: wanted.dueAt, body: wanted.body }, token);
-    });
-    const outcome = outcomeOf(answer, id);
-    if (!outcome)
-      return note({ event: "unexpected", n, what: `${kind}: ${JSON.stringify(answer)}`, at: Date.now() });
-    const now = (answer.body as Partial<JobJson>).id ?? id;
-    if (outcome === "created") jobs.set(n, { planned, id: now });
-    note({ event: "answered", n, version, outcome, id: outcome === "refused" ? id : now, at: Date.now() });
+async function produce(run: Run, requests: readonly Request[]): Promise<void> {
+  for (const request of requests) {
+    await sleep(Math.max(0, run.began + request.at - Date.now()));
+    if (request.kind === "create") await create(run, request.jobs);
+    else await change(run, request);
   }
 }
+
+function noteUnexpected({ file }: Run, n: number, what: string): void {
+  record(file, { event: "unexpected", n, what, at: Date.now() });
+}
+
+async function create(run: Run, planned: readonly PlannedJob[]): Promise<void> {
+  const [first] = planned;
+  if (!first) return;
+  const at = Date.now();
+  const dueAts = planned.map(({ delay }) => at + delay);
+  for (const [i, { n, topic }] of planned.entries())
+    record(run.file, { event: "asked", n, version: 0, topic, change: "create", dueAt: dueAts[i] ?? at, at });
+  const wanted = planned.map((job, i) => newJob(job, 0, dueAts[i] ?? at));
+  const [path, body] = planned.length === 1 ? ["/jobs", wanted[0]] : ["/jobs/batch", { jobs: wanted }];
+  const token = { "idempotency-key": `torture-${first.n}-0` };
+  const answer = await untilAnswered(() => call(run.url, "POST", path, body, token));
+  const results = planned.length === 1 ? [resultOfOne(answer)] : (answer.body as BatchJson).results;
+  for (const [i, job] of planned.entries()) {
+    const result = results?.[i];
+    if (isCreated(result)) noteCreated(run, job, result.job.id);
+    else noteUnexpected(run, job.n, `${path}: ${JSON.stringify(result ?? answer)}`);
+  }
+}
+
+type Result = BatchJson["results"][number];
+
+function isCreated(result: Result | undefined): result is Result & { job: JobJson } {
+  return result?.job !== undefined && (result.status === 201 || result.status === 200);
+}
+
+function noteCreated({ file, jobs }: Run, planned: PlannedJob, id: string): void {
+  jobs.set(planned.n, { planned, id });
+  record(file, { event: "answered", n: planned.n, version: 0, outcome: "created", id, at: Date.now() });
+}
+
+type Change = Exclude<Request, { kind: "create" }>;
+
+async function change(run: Run, request: Change): Promise<void> {
+  const { file, jobs } = run;
+  const { n, version, kind } = request;
+  const job = jobs.get(n);
+  // The job was not created: that answer is recorded as unexpected.
+  if (!job) return;
+  const { planned, id } = job;
+  const at = Date.now();
+  const dueAt = "delay" in request ? at + request.delay : at;
+  const time = kind === "cancel" ? {} : { dueAt };
+  record(file, { event: "asked", n, version, topic: planned.topic, change: kind, ...time, at });
+  const wanted = newJob(planned, version, dueAt);
+  const answer = await untilAnswered(() => callForChange(run.url, request, id, wanted));
+  const outcome = outcomeOf(answer, id);
+  if (!outcome) return noteUnexpected(run, n, `${kind}: ${JSON.stringify(answer)}`);
+  const now = (answer.body as Partial<JobJson>).id ?? id;
+  if (outcome === "created") jobs.set(n, { planned, id: now });
+  const answered = outcome === "refused" ? id : now;
+  record(file, { event: "answered", n, version, outcome, id: answered, at: Date.now() });
+}
+
+function callForChange(
+  url: string,
+  { n, version, kind }: Change,
+  id: string,
+  wanted: Wanted,
+): Promise<Heard> {
+  if (kind === "cancel") return call(url, "DELETE", `/jobs/${id}`);
+  // Without the key, a try whose connection was cut could take effect late, and overwrite a later change.
+  const token = { "idempotency-key": `torture-${n}-${version}` };
+  if (kind === "replace") return call(url, "POST", "/jobs", { ...wanted, onDuplicate: "replace" }, token);
+  return call(url, "PATCH", `/jobs/${id}`, { dueAt: wanted.dueAt, body: wanted.body }, token);
+}
+
+type Wanted = ReturnType<typeof newJob>;
 
 function newJob({ n, topic, keyed, takes, fails }: PlannedJob, version: number, dueAt: number) {
   const body: Body = { n, version, takes, fails };

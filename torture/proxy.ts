@@ -28,72 +28,35 @@ export type FaultyProxy = {
   readonly close: () => Promise<void>;
 };
 
+/** What a proxy does to connections now. `pairs`: how to cut each connection. */
+type State = {
+  readonly random: Random;
+  readonly pairs: Set<() => void>;
+  target: URL | undefined;
+  weather: Weather;
+};
+
 /** Starts a TCP proxy on a port of loopback. It disturbs connections as its `Weather` says. */
 export async function startProxy(random: Random): Promise<FaultyProxy> {
-  let target: URL | undefined;
-  let weather = CALM;
-  const pairs = new Set<() => void>();
-
-  const server = createServer((client) => {
-    if (target === undefined) return client.destroy();
-    const service = connect(Number(target.port), target.hostname);
-    let swallowed = false;
-    const cut = () => {
-      pairs.delete(cut);
-      client.destroy();
-      service.destroy();
-    };
-    pairs.add(cut);
-    for (const socket of [client, service]) socket.setNoDelay(true).on("error", cut);
-    client.once("close", () => pairs.delete(cut));
-    pass(client, service, () => {
-      if (random() < weather.cutRequests) cut();
-      swallowed ||= random() < weather.swallow;
-      return !swallowed;
-    });
-    pass(service, client, () => {
-      if (random() < weather.cutAnswers) cut();
-      return !swallowed;
-    });
-  });
-
-  /** Passes chunks on in order: each waits for those before it. */
-  function pass(from: Socket, to: Socket, mayPass: () => boolean): void {
-    let last: Promise<void> = Promise.resolve();
-    from.on("data", (chunk: Buffer) => {
-      if (!mayPass()) return;
-      const ms = random() * weather.delay;
-      last = last.then(async () => {
-        if (ms > 1) await new Promise((resolve) => setTimeout(resolve, ms));
-        if (to.destroyed) return;
-        // A slow receiver makes the sender wait, so that no data piles up here.
-        if (!to.write(chunk)) {
-          from.pause();
-          to.once("drain", () => from.resume());
-        }
-      });
-    });
-    // When one side ends, the other is closed after it has received all data.
-    from.on("close", () => void last.then(() => to.destroySoon()));
-  }
-
+  const state: State = { random, pairs: new Set(), target: undefined, weather: CALM };
+  const server = createServer((client) => connectPair(state, client));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const cutAll = () => {
-    const count = pairs.size;
-    for (const cut of [...pairs]) cut();
+    const count = state.pairs.size;
+    for (const cut of [...state.pairs]) cut();
     return count;
   };
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     setTarget: (url) => {
-      target = url === undefined ? undefined : new URL(url);
+      state.target = url === undefined ? undefined : new URL(url);
     },
     setWeather: (next) => {
-      weather = next;
+      state.weather = next;
     },
     cutAll,
-    connections: () => pairs.size,
+    connections: () => state.pairs.size,
     close: async () => {
       const closed = once(server, "close");
       server.close();
@@ -101,4 +64,52 @@ export async function startProxy(random: Random): Promise<FaultyProxy> {
       await closed;
     },
   };
+}
+
+/** Connects a caller with the target. */
+function connectPair(state: State, client: Socket): void {
+  const { random, pairs, target } = state;
+  if (target === undefined) {
+    client.destroy();
+    return;
+  }
+  const service = connect(Number(target.port), target.hostname);
+  let swallowed = false;
+  const cut = () => {
+    pairs.delete(cut);
+    client.destroy();
+    service.destroy();
+  };
+  pairs.add(cut);
+  for (const socket of [client, service]) socket.setNoDelay(true).on("error", cut);
+  client.once("close", () => pairs.delete(cut));
+  passOn(state, client, service, () => {
+    if (random() < state.weather.cutRequests) cut();
+    swallowed ||= random() < state.weather.swallow;
+    return !swallowed;
+  });
+  passOn(state, service, client, () => {
+    if (random() < state.weather.cutAnswers) cut();
+    return !swallowed;
+  });
+}
+
+/** Passes chunks on in order: each waits for those before it. */
+function passOn(state: State, from: Socket, to: Socket, mayPass: () => boolean): void {
+  let last: Promise<void> = Promise.resolve();
+  from.on("data", (chunk: Buffer) => {
+    if (!mayPass()) return;
+    const ms = state.random() * state.weather.delay;
+    last = last.then(async () => {
+      if (ms > 1) await new Promise((resolve) => setTimeout(resolve, ms));
+      if (to.destroyed) return;
+      // A slow receiver makes the sender wait, so that no data piles up here.
+      if (!to.write(chunk)) {
+        from.pause();
+        to.once("drain", () => from.resume());
+      }
+    });
+  });
+  // When one side ends, the other is closed after it has received all data.
+  from.on("close", () => void last.then(() => to.destroySoon()));
 }

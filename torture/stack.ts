@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
+import { createWriteStream, mkdirSync, type WriteStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FaultyProxy } from "./proxy.ts";
@@ -26,6 +26,16 @@ export type HurtStack = {
   readonly stop: () => Promise<void>;
 };
 
+/** The stack's process, and what a new process needs. `expected`: the end of the process is no accident. */
+type State = {
+  readonly args: readonly string[];
+  readonly output: WriteStream;
+  readonly proxies: Proxies;
+  readonly onDeath: (how: string) => void;
+  child: ChildProcess | undefined;
+  expected: boolean;
+};
+
 /**
  * Starts the stack with all its data in `folder`. Functions and callers use the proxies. `onDeath` is called if the stack ends
  * unexpectedly.
@@ -40,51 +50,50 @@ export async function startStack(
   mkdirSync(root);
   writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: `"${process.execPath}" "${CDK_APP}"` }));
   const output = createWriteStream(join(folder, "stack.log"), { flags: "a" });
-  let child: ChildProcess | undefined;
-  let expected = false;
-
-  async function start(): Promise<void> {
-    expected = false;
-    // With these variables the stack would not start emulators of its own.
-    const { AWS_ENDPOINT_URL_DYNAMODB: _dynamodb, AWS_ENDPOINT_URL_SQS: _sqs, ...env } = process.env;
-    const args = [root, join(folder, "data"), ledger, proxies.dynamodb.url, proxies.sqs.url];
-    const started = fork(PROGRAM, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"], execArgv: [] });
-    for (const stream of [started.stdout, started.stderr]) stream?.pipe(output, { end: false });
-    const ended = once(started, "exit").then(([code, signal]) => `with ${signal ?? `code ${code}`}`);
-    const up = once(started, "message").then(([message]) => message as StackUp);
-    const outcome = await Promise.race([up, ended]);
-    if (typeof outcome === "string")
-      throw new Error(`the stack ended ${outcome} before it was up: ${output.path}`);
-    proxies.api.setTarget(outcome.url);
-    proxies.dynamodb.setTarget(outcome.dynamodb);
-    proxies.sqs.setTarget(outcome.sqs);
-    child = started;
-    void ended.then((how) => {
-      child = undefined;
-      if (!expected) onDeath(how);
-    });
-  }
-
-  async function end(signal: NodeJS.Signals): Promise<void> {
-    if (!child) return;
-    expected = true;
-    const exited = once(child, "exit");
-    child.kill(signal);
-    await exited;
-  }
-
-  await start();
+  const args = [root, join(folder, "data"), ledger, proxies.dynamodb.url, proxies.sqs.url];
+  const state: State = { args, output, proxies, onDeath, child: undefined, expected: false };
+  await startProcess(state);
   return {
-    pid: () => child?.pid,
-    tick: () => child?.send("tick" satisfies FireRules, () => {}),
+    pid: () => state.child?.pid,
+    tick: () => state.child?.send("tick" satisfies FireRules, () => {}),
     killAndRestart: async (afterMs) => {
-      await end("SIGKILL");
+      await endProcess(state, "SIGKILL");
       await new Promise((resolve) => setTimeout(resolve, afterMs));
-      await start();
+      await startProcess(state);
     },
     stop: async () => {
-      await end("SIGTERM");
+      await endProcess(state, "SIGTERM");
       output.end();
     },
   };
+}
+
+async function startProcess(state: State): Promise<void> {
+  const { args, output, proxies } = state;
+  state.expected = false;
+  // With these variables the stack would not start emulators of its own.
+  const { AWS_ENDPOINT_URL_DYNAMODB: _dynamodb, AWS_ENDPOINT_URL_SQS: _sqs, ...env } = process.env;
+  const started = fork(PROGRAM, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"], execArgv: [] });
+  for (const stream of [started.stdout, started.stderr]) stream?.pipe(output, { end: false });
+  const ended = once(started, "exit").then(([code, signal]) => `with ${signal ?? `code ${code}`}`);
+  const up = once(started, "message").then(([message]) => message as StackUp);
+  const outcome = await Promise.race([up, ended]);
+  if (typeof outcome === "string")
+    throw new Error(`the stack ended ${outcome} before it was up: ${output.path}`);
+  proxies.api.setTarget(outcome.url);
+  proxies.dynamodb.setTarget(outcome.dynamodb);
+  proxies.sqs.setTarget(outcome.sqs);
+  state.child = started;
+  void ended.then((how) => {
+    state.child = undefined;
+    if (!state.expected) state.onDeath(how);
+  });
+}
+
+async function endProcess(state: State, signal: NodeJS.Signals): Promise<void> {
+  if (!state.child) return;
+  state.expected = true;
+  const exited = once(state.child, "exit");
+  state.child.kill(signal);
+  await exited;
 }

@@ -25,6 +25,7 @@ const AHEAD = 15 * MINUTE;
 type File = (queue: BilledQueue, dueAt: number) => Promise<unknown>;
 
 /** Runs every workload on a queue of its own, and answers what each used. Takes less than a minute. */
+// long: the list of workloads
 export async function billAll(): Promise<Bill> {
   const deployed = deployedQueue();
   const start = (topic: Partial<TopicPolicy> = {}, more: Partial<Policy> = {}) =>

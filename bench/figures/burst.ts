@@ -35,14 +35,12 @@ export const burst: Figure = {
     const count = rig.count(COUNT);
     const own: Way = { name: "Minutehand", file: (jobs) => fileJobs(rig, jobs), startsOf: rig.starts.of };
     await runBurst(rig, count, own);
-    const table = rig.stack.tableName;
     const queueUrl = await createQueue(rig, "bench-burst");
-    const slots = policyOf(rig.ctx, TOPIC).concurrency;
     const consumers = startPlainConsumers(consumerProcesses(rig), {
       emulators: rig.emulators,
-      table,
+      table: rig.stack.tableName,
       queueUrl,
-      slots,
+      slots: policyOf(rig.ctx, TOPIC).concurrency,
     });
     const plain: Way = {
       name: "ceiling",
@@ -56,38 +54,45 @@ export const burst: Figure = {
       () => runBurst(rig, count, plain),
     );
     consumers.stop();
-    const spent = (bursts: readonly Burst[]) => bursts.map(greatest);
-    const drained = (bursts: readonly Burst[]) => bursts.map((late) => (late.length / greatest(late)) * 1000);
-    const drain = medianRatio(drained(ours), drained(ceiling));
-    const early = ours.flat().filter((ms) => ms < 0).length;
-    const lateness = [0.5, 0.99].map((share): Row => {
-      const at = (bursts: readonly Burst[]) => bursts.map((late) => percentile(late, share));
-      return {
-        figure: `burst: lateness p${share * 100}`,
-        ours: inMs(median(at(ours))),
-        ceiling: inMs(median(at(ceiling))),
-        ratio: medianRatio(at(ceiling), at(ours)),
-      };
-    });
-    return [
-      {
-        figure: `burst: ${count.toLocaleString("en")} jobs due at once, until the last starts`,
-        ours: inSeconds(median(spent(ours))),
-        ceiling: inSeconds(median(spent(ceiling))),
-        ratio: medianRatio(spent(ceiling), spent(ours)),
-      },
-      {
-        figure: "burst: drain",
-        ours: perSecond(median(drained(ours))),
-        ceiling: perSecond(median(drained(ceiling))),
-        ratio: drain,
-        aim: atLeast(drain, LEAST),
-      },
-      ...lateness,
-      { figure: "burst: jobs started early", ours: String(early), aim: atMost(early, 0, "0") },
-    ];
+    return rowsOf(count, ours, ceiling);
   },
 };
+
+function rowsOf(count: number, ours: readonly Burst[], ceiling: readonly Burst[]): Row[] {
+  const spent = (bursts: readonly Burst[]) => bursts.map(greatest);
+  const drained = (bursts: readonly Burst[]) => bursts.map((late) => (late.length / greatest(late)) * 1000);
+  const drain = medianRatio(drained(ours), drained(ceiling));
+  const early = ours.flat().filter((ms) => ms < 0).length;
+  return [
+    {
+      figure: `burst: ${count.toLocaleString("en")} jobs due at once, until the last starts`,
+      ours: inSeconds(median(spent(ours))),
+      ceiling: inSeconds(median(spent(ceiling))),
+      ratio: medianRatio(spent(ceiling), spent(ours)),
+    },
+    {
+      figure: "burst: drain",
+      ours: perSecond(median(drained(ours))),
+      ceiling: perSecond(median(drained(ceiling))),
+      ratio: drain,
+      aim: atLeast(drain, LEAST),
+    },
+    ...latenessOf(ours, ceiling),
+    { figure: "burst: jobs started early", ours: String(early), aim: atMost(early, 0, "0") },
+  ];
+}
+
+function latenessOf(ours: readonly Burst[], ceiling: readonly Burst[]): Row[] {
+  return [0.5, 0.99].map((share): Row => {
+    const at = (bursts: readonly Burst[]) => bursts.map((late) => percentile(late, share));
+    return {
+      figure: `burst: lateness p${share * 100}`,
+      ours: inMs(median(at(ours))),
+      ceiling: inMs(median(at(ceiling))),
+      ratio: medianRatio(at(ceiling), at(ours)),
+    };
+  });
+}
 
 /** A way to file jobs and to learn when they started. */
 type Way = {

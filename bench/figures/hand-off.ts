@@ -16,7 +16,7 @@ import type { Rig } from "../rig.ts";
 import { contextOf } from "../rig.ts";
 import { alternate, medianRatio } from "../rounds.ts";
 import { median } from "../statistics.ts";
-import { atLeast, perSecond } from "../table.ts";
+import { atLeast, perSecond, type Row } from "../table.ts";
 
 const COUNT = 100_000;
 const TOPIC = "bench-hand-off";
@@ -62,18 +62,20 @@ export const handOff: Figure = {
       () => timed(plainly),
     );
     await emptyQueue(rig, url);
-    const ratio = medianRatio(ours, ceiling);
-    return [
-      {
-        figure: `hand-off of ${count.toLocaleString("en")} due jobs`,
-        ours: perSecond(median(ours)),
-        ceiling: perSecond(median(ceiling)),
-        ratio,
-        aim: atLeast(ratio, LEAST),
-      },
-    ];
+    return [rowOf(count, ours, ceiling)];
   },
 };
+
+function rowOf(count: number, ours: readonly number[], ceiling: readonly number[]): Row {
+  const ratio = medianRatio(ours, ceiling);
+  return {
+    figure: `hand-off of ${count.toLocaleString("en")} due jobs`,
+    ours: perSecond(median(ours)),
+    ceiling: perSecond(median(ceiling)),
+    ratio,
+    aim: atLeast(ratio, LEAST),
+  };
+}
 
 /** Makes a clock that starts at `start` and runs like the real one. */
 function clockFrom(start: number): () => number {

@@ -81,19 +81,22 @@ export async function rehearse(kind: Kind): Promise<Rehearsed> {
     usage,
     async play(times) {
       const before = process.cpuUsage();
-      for (let i = 0; i < times; i++) {
-        const asked = new Map<string, number>();
-        await runTick((request) => {
-          const count = asked.get(request) ?? 0;
-          asked.set(request, count + 1);
-          const answer = recorded.get(request)?.[count];
-          if (!answer) throw new Error(`the tick made a call that it did not make before: ${request}`);
-          return answer;
-        });
-      }
+      for (let i = 0; i < times; i++) await runTick(answererFrom(recorded));
       const { user, system } = process.cpuUsage(before);
       return (user + system) / 1000;
     },
+  };
+}
+
+/** Gives the recorded answers of each request in their order. */
+function answererFrom(recorded: ReadonlyMap<string, readonly Buffer[]>): Answerer {
+  const asked = new Map<string, number>();
+  return (request) => {
+    const count = asked.get(request) ?? 0;
+    asked.set(request, count + 1);
+    const answer = recorded.get(request)?.[count];
+    if (!answer) throw new Error(`the tick made a call that it did not make before: ${request}`);
+    return answer;
   };
 }
 

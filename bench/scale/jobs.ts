@@ -37,55 +37,11 @@ export type Jobs = {
 
 /** `jobs`: how many jobs each modelled job stands for. */
 export function virtualJobs(load: Load, shards: number, jobs: number): Jobs {
-  const buckets = new Map<string, Bucket>();
-  // The shards take the modelled jobs in turns, from minute to minute. `first`: the bucket's first job, by its number in the minute.
-  const placeOf = (minute: number, shard: number) => {
-    const due = load(minute);
-    const all = due ? Math.round(due.count / jobs) : 0;
-    const turn = ((minute / BUCKET) * all) % shards;
-    const first = (shard - turn + shards) % shards;
-    return { due, all, first, count: Math.max(Math.ceil((all - first) / shards), 0) };
-  };
-  const bucketAt = (minute: number, shard: number): Bucket => {
-    const pk = bucketOf(minute, shard);
-    const known = buckets.get(pk);
-    if (known) return known;
-    const { count } = placeOf(minute, shard);
-    const bucket = { pk, count, states: new Uint8Array(count) };
-    if (count > 0) buckets.set(pk, bucket);
-    return bucket;
-  };
+  const { bucketAt, open } = bucketsOf(load, shards, jobs);
   let areAllDone = false;
-  const isDone = ({ states }: Bucket, index: number): boolean => areAllDone || states[index] === DONE;
-  const open = (pk: string) => {
-    const [time = "", number = ""] = pk.split("#");
-    const [minute, shard] = [Date.parse(`${time}Z`), Number(number)];
-    const { due, all, first } = placeOf(minute, shard);
-    const bucket = bucketAt(minute, shard);
-    const idAt = (index: number): string => {
-      const dueAt = due ? due.from + Math.floor(((index * shards + first) * due.span) / all) : minute;
-      return drawJobId(dueAt, MAX_SHARDS, () => tailOf(shard, index));
-    };
-    return { bucket, idAt, skAt: (index: number) => homeKey(idAt(index)).sk };
-  };
+  const isDone: IsDone = ({ states }, index) => areAllDone || states[index] === DONE;
   return {
-    between(pk, from, before, limit) {
-      const { bucket, idAt, skAt } = open(pk);
-      let [begin, end] = [0, bucket.count];
-      while (begin < end) {
-        const middle = (begin + end) >> 1;
-        if (skAt(middle) <= from) begin = middle + 1;
-        else end = middle;
-      }
-      const rows: Row[] = [];
-      for (let index = begin; index < bucket.count; index++) {
-        const row = rowOf(idAt(index), isDone(bucket, index));
-        if ((row.sk?.S ?? "") > before) break;
-        if (rows.length === limit) return { rows, more: true };
-        rows.push(row);
-      }
-      return { rows, more: false };
-    },
+    between: (pk, from, before, limit) => rowsBetween(open(pk), isDone, { from, before, limit }),
     row(sk) {
       const [, id = ""] = sk.split("#");
       const { time, shard } = addressOf(id);
@@ -104,6 +60,64 @@ export function virtualJobs(load: Load, shards: number, jobs: number): Jobs {
       areAllDone = true;
     },
   };
+}
+
+type IsDone = (bucket: Bucket, index: number) => boolean;
+/** A bucket, and the ids of its jobs by their numbers in it. */
+type OpenBucket = { readonly bucket: Bucket; readonly idAt: (index: number) => string };
+
+/** The buckets, each of which is made when it is first used and has a job. */
+function bucketsOf(load: Load, shards: number, jobs: number) {
+  const buckets = new Map<string, Bucket>();
+  // The shards take the modelled jobs in turns, from minute to minute. `first`: the bucket's first job, by its number in the minute.
+  const placeOf = (minute: number, shard: number) => {
+    const due = load(minute);
+    const all = due ? Math.round(due.count / jobs) : 0;
+    const turn = ((minute / BUCKET) * all) % shards;
+    const first = (shard - turn + shards) % shards;
+    return { due, all, first, count: Math.max(Math.ceil((all - first) / shards), 0) };
+  };
+  const bucketAt = (minute: number, shard: number): Bucket => {
+    const pk = bucketOf(minute, shard);
+    const known = buckets.get(pk);
+    if (known) return known;
+    const { count } = placeOf(minute, shard);
+    const bucket = { pk, count, states: new Uint8Array(count) };
+    if (count > 0) buckets.set(pk, bucket);
+    return bucket;
+  };
+  const open = (pk: string): OpenBucket => {
+    const [time = "", number = ""] = pk.split("#");
+    const [minute, shard] = [Date.parse(`${time}Z`), Number(number)];
+    const { due, all, first } = placeOf(minute, shard);
+    const idAt = (index: number): string => {
+      const dueAt = due ? due.from + Math.floor(((index * shards + first) * due.span) / all) : minute;
+      return drawJobId(dueAt, MAX_SHARDS, () => tailOf(shard, index));
+    };
+    return { bucket: bucketAt(minute, shard), idAt };
+  };
+  return { bucketAt, open };
+}
+
+function rowsBetween(
+  { bucket, idAt }: OpenBucket,
+  isDone: IsDone,
+  { from, before, limit }: { from: string; before: string; limit: number },
+): { rows: Row[]; more: boolean } {
+  let [begin, end] = [0, bucket.count];
+  while (begin < end) {
+    const middle = (begin + end) >> 1;
+    if (homeKey(idAt(middle)).sk <= from) begin = middle + 1;
+    else end = middle;
+  }
+  const rows: Row[] = [];
+  for (let index = begin; index < bucket.count; index++) {
+    const row = rowOf(idAt(index), isDone(bucket, index));
+    if ((row.sk?.S ?? "") > before) break;
+    if (rows.length === limit) return { rows, more: true };
+    rows.push(row);
+  }
+  return { rows, more: false };
 }
 
 /** Raises the state of a job. Answers whether it was lower before. */

@@ -6,7 +6,7 @@ import { sqsQueues } from "../../aws/queues.ts";
 import type { Policy } from "../../core/policy.ts";
 import { SIZES } from "../../core/work-sizes.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { drawsOf } from "../../test/sim/draws.ts";
+import { type Draws, drawsOf } from "../../test/sim/draws.ts";
 import type { Row } from "../../test/sim/services/expressions.ts";
 import { NO_TROUBLE, type Service } from "../../test/sim/services/service.ts";
 import type { Timeline } from "../../test/sim/timeline.ts";
@@ -33,91 +33,25 @@ export type Lambda = {
 /** How many requests of a client are in flight at once. */
 const SOCKETS = clientSettings().requestHandler.httpAgent.maxSockets;
 
+export type Services = { readonly dynamodb: Service; readonly sqs: Service };
+
+type Settings = {
+  readonly timeline: Timeline;
+  readonly services: Services;
+  readonly costs: CpuCosts;
+  readonly scale: Scale;
+  readonly policy: Policy;
+};
+
 type Environment = { readonly ctx: Context; kill(): void };
 
-export function modelledLambda(settings: {
-  timeline: Timeline;
-  services: { dynamodb: Service; sqs: Service };
-  costs: CpuCosts;
-  scale: Scale;
-  policy: Policy;
-}): Lambda {
-  const { timeline, services, costs, scale, policy } = settings;
+export function modelledLambda(settings: Settings): Lambda {
+  const { timeline } = settings;
   const free: Environment[] = [];
   const durations: number[] = [];
   const errors: unknown[] = [];
   let started = 0;
   let killed = 0;
-
-  const start = (): Environment => {
-    started += 1;
-    const draws = drawsOf(0, `environment ${started}`);
-    let isAlive = true;
-    let busyUntil = 0;
-    /** Resolves when the environment's core has done so much work, after all work that it was given before. */
-    const compute = (ms: number): Promise<void> => {
-      busyUntil = Math.max(busyUntil, timeline.now()) + (ms * AWS.memoryOfOneCore) / TICK.memory;
-      return until(busyUntil);
-    };
-    const until = (time: number): Promise<void> =>
-      new Promise((resolve) => timeline.at(time, () => isAlive && resolve()));
-    const clientOf = <C>(name: keyof typeof services): C => {
-      const waiting: (() => void)[] = [];
-      let open = 0;
-      const socket = async (): Promise<void> => {
-        if (open < SOCKETS) open += 1;
-        else await new Promise<void>((resolve) => waiting.push(resolve));
-      };
-      const call = async (operation: string, input: object): Promise<unknown> => {
-        await socket();
-        const calls = operation === "SendMessageBatch" ? requestsFor(entriesIn(input), scale) : 1;
-        await compute(costs.call * calls);
-        const slowness = draws.chance(0.01) ? ASSUMED.slowAnswer : 1;
-        const answersAt = timeline.now() + ASSUMED.answer[name] * slowness;
-        try {
-          const output = services[name].perform(operation, input, NO_TROUBLE);
-          await until(answersAt);
-          await compute(jobsCost(input, output, costs, scale));
-          return output;
-        } catch (error) {
-          await until(answersAt);
-          throw error;
-        } finally {
-          const next = waiting.shift();
-          if (next) next();
-          else open -= 1;
-        }
-      };
-      const send = (command: { input: object; constructor: { name: string } }) =>
-        call(command.constructor.name.replace(/Command$/, ""), command.input);
-      return { send } as C;
-    };
-    const clock = timeline.now;
-    const random = seededBytes(started);
-    const wait = (ms: number): Promise<void> => until(timeline.now() + ms);
-    const sizes = {
-      ...SIZES,
-      page: Math.ceil(SIZES.page / scale.jobs),
-      mark: Math.ceil(SIZES.mark / scale.jobs),
-      // An eighth of it is for the pages of each shard (`entriesAtOnce`), which have as many bytes as in production.
-      tickBytes: SIZES.tickBytes * (1 / 8 + 7 / 8 / scale.jobs),
-    };
-    const pool = dynamoPool({
-      client: clientOf<DynamoDBClient>("dynamodb"),
-      table: "jobs",
-      clock,
-      wait,
-      random,
-    });
-    const queues = sqsQueues({ client: clientOf<SQSClient>("sqs"), urlPrefix: "https://sqs/jobs-" });
-    return {
-      ctx: { pool, queues, clock, random, policy, sizes, report: () => {} },
-      kill: () => {
-        isAlive = false;
-      },
-    };
-  };
-
   return {
     durations,
     errors,
@@ -125,7 +59,7 @@ export function modelledLambda(settings: {
     invoke(work) {
       const begun = timeline.now();
       const reused = free.pop();
-      const environment = reused ?? start();
+      const environment = reused ?? startEnvironment(settings, ++started);
       let hasEnded = false;
       const end = (): boolean => {
         if (hasEnded) return false;
@@ -143,6 +77,107 @@ export function modelledLambda(settings: {
           .catch((error) => errors.push(error))
           .finally(() => end() && free.push(environment));
       });
+    },
+  };
+}
+
+function startEnvironment(settings: Settings, number: number): Environment {
+  const { timeline, scale, policy } = settings;
+  const core = startCore(timeline);
+  const draws = drawsOf(0, `environment ${number}`);
+  const clock = timeline.now;
+  const random = seededBytes(number);
+  const sizes = {
+    ...SIZES,
+    page: Math.ceil(SIZES.page / scale.jobs),
+    mark: Math.ceil(SIZES.mark / scale.jobs),
+    // An eighth of it is for the pages of each shard (`entriesAtOnce`), which have as many bytes as in production.
+    tickBytes: SIZES.tickBytes * (1 / 8 + 7 / 8 / scale.jobs),
+  };
+  const pool = dynamoPool({
+    client: clientOf<DynamoDBClient>("dynamodb", settings, core, draws),
+    table: "jobs",
+    clock,
+    wait: (ms) => core.until(timeline.now() + ms),
+    random,
+  });
+  const sqs = clientOf<SQSClient>("sqs", settings, core, draws);
+  const queues = sqsQueues({ client: sqs, urlPrefix: "https://sqs/jobs-" });
+  return {
+    ctx: { pool, queues, clock, random, policy, sizes, report: () => {} },
+    kill: core.kill,
+  };
+}
+
+/** The core of an environment. Nothing of a killed environment resolves. */
+type Core = {
+  /** Resolves at a time. */
+  until(time: number): Promise<void>;
+  /** Resolves when the core has done so much work, after all work that it was given before. */
+  compute(ms: number): Promise<void>;
+  kill(): void;
+};
+
+function startCore(timeline: Timeline): Core {
+  let isAlive = true;
+  let busyUntil = 0;
+  const until = (time: number): Promise<void> =>
+    new Promise((resolve) => timeline.at(time, () => isAlive && resolve()));
+  return {
+    until,
+    compute(ms) {
+      busyUntil = Math.max(busyUntil, timeline.now()) + (ms * AWS.memoryOfOneCore) / TICK.memory;
+      return until(busyUntil);
+    },
+    kill() {
+      isAlive = false;
+    },
+  };
+}
+
+function clientOf<C>(
+  name: keyof Services,
+  { timeline, services, costs, scale }: Settings,
+  { until, compute }: Core,
+  draws: Draws,
+): C {
+  const sockets = openSockets();
+  const call = async (operation: string, input: object): Promise<unknown> => {
+    await sockets.take();
+    const calls = operation === "SendMessageBatch" ? requestsFor(entriesIn(input), scale) : 1;
+    await compute(costs.call * calls);
+    const slowness = draws.chance(0.01) ? ASSUMED.slowAnswer : 1;
+    const answersAt = timeline.now() + ASSUMED.answer[name] * slowness;
+    try {
+      const output = services[name].perform(operation, input, NO_TROUBLE);
+      await until(answersAt);
+      await compute(jobsCost(input, output, costs, scale));
+      return output;
+    } catch (error) {
+      await until(answersAt);
+      throw error;
+    } finally {
+      sockets.give();
+    }
+  };
+  const send = (command: { input: object; constructor: { name: string } }) =>
+    call(command.constructor.name.replace(/Command$/, ""), command.input);
+  return { send } as C;
+}
+
+/** The sockets of a client. Requests wait for a free one in their order. */
+function openSockets() {
+  const waiting: (() => void)[] = [];
+  let open = 0;
+  return {
+    async take(): Promise<void> {
+      if (open < SOCKETS) open += 1;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+    give(): void {
+      const next = waiting.shift();
+      if (next) next();
+      else open -= 1;
     },
   };
 }

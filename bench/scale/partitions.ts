@@ -29,27 +29,13 @@ const COOL_AFTER = 30_000;
  * buckets' entries are read in the order of their sort keys, and DynamoDB does not split a partition key that is used in this order.
  */
 export function tablePartitions(first: number, now: () => number): Partitions {
-  const fresh = (depth: number): Partition => ({
-    depth,
-    left: { ...AWS.partition },
-    filledAt: { read: now(), write: now() },
-    writtenUntil: now(),
-    hotSince: undefined,
-    hotAt: 0,
-  });
-  const roots = Array.from({ length: first }, () => fresh(0));
+  const roots = Array.from({ length: first }, () => freshPartition(0, now()));
   const find = (pk: string): Partition => {
     const hash = hashOf(pk);
     let partition = roots[hash % first] as Partition;
     const rest = Math.floor(hash / first);
     while (partition.halves) partition = partition.halves[(rest >>> partition.depth) & 1] as Partition;
     return partition;
-  };
-  const heat = (partition: Partition): void => {
-    if (now() - partition.hotAt > COOL_AFTER) partition.hotSince = now();
-    partition.hotAt = now();
-    if (now() - (partition.hotSince ?? now()) < ASSUMED.splitAfter) return;
-    partition.halves = [fresh(partition.depth + 1), fresh(partition.depth + 1)];
   };
   return {
     admits(what, pk, units) {
@@ -59,7 +45,7 @@ export function tablePartitions(first: number, now: () => number): Partitions {
       partition.filledAt[what] = now();
       const isAdmitted = partition.left[what] > 0;
       if (isAdmitted) partition.left[what] -= units;
-      else heat(partition);
+      else heat(partition, now());
       return isAdmitted;
     },
     queueWrite(pk, units) {
@@ -67,10 +53,30 @@ export function tablePartitions(first: number, now: () => number): Partitions {
       const begins = Math.max(partition.writtenUntil, now());
       partition.writtenUntil = begins + (units * 1000) / AWS.partition.write;
       // A write that waits for a second would have been throttled.
-      if (begins - now() >= 1000) heat(partition);
+      if (begins - now() >= 1000) heat(partition, now());
       return begins - now();
     },
   };
+}
+
+function freshPartition(depth: number, now: number): Partition {
+  return {
+    depth,
+    left: { ...AWS.partition },
+    filledAt: { read: now, write: now },
+    writtenUntil: now,
+    hotSince: undefined,
+    hotAt: 0,
+  };
+}
+
+/** Notes that a request was throttled. A partition that stays hot gets halves. */
+function heat(partition: Partition, now: number): void {
+  if (now - partition.hotAt > COOL_AFTER) partition.hotSince = now;
+  partition.hotAt = now;
+  if (now - (partition.hotSince ?? now) < ASSUMED.splitAfter) return;
+  const { depth } = partition;
+  partition.halves = [freshPartition(depth + 1, now), freshPartition(depth + 1, now)];
 }
 
 /** FNV-1a with a finish that mixes all bits: partition keys differ in their last characters only. */

@@ -6,14 +6,14 @@ import { beforeTime } from "../../core/position.ts";
 import { sweepPart, tick } from "../../protocol/hand-over/tick.ts";
 import type { Sweepers } from "../../protocol/ports.ts";
 import type { Row } from "../../test/sim/services/expressions.ts";
-import { timelineFrom } from "../../test/sim/timeline.ts";
+import { type Timeline, timelineFrom } from "../../test/sim/timeline.ts";
 import { PRICES } from "../prices.ts";
 import { type Consumers, modelledConsumers } from "./consumers.ts";
 import { type Job, type Load, TOPIC, virtualJobs } from "./jobs.ts";
-import { type CpuCosts, modelledLambda } from "./lambda.ts";
+import { type CpuCosts, type Lambda, modelledLambda, type Services } from "./lambda.ts";
 import { ASSUMED, PROVISIONED, type Scale, type Setup, TICK } from "./limits.ts";
 import { tablePartitions } from "./partitions.ts";
-import { modelledQueue, modelledTable, type Usage } from "./services.ts";
+import { modelledQueue, modelledTable, type Usage, type World } from "./services.ts";
 
 /** What is to be played. All times are ms since the epoch. */
 export type Scenario = {
@@ -71,46 +71,79 @@ export type Result = {
 
 /** Plays one scenario with the real tick. Deterministic: equal scenarios have equal results. */
 export async function play(scenario: Scenario): Promise<Result> {
-  const { load, scale, shards, setup, costs, from, sweptAt, until } = scenario;
-  const timeline = timelineFrom(from);
-  const tableOf = () => tablePartitions(setup.partitions, timeline.now);
+  const { load, scale, shards, setup, sweptAt, until } = scenario;
+  const timeline = timelineFrom(scenario.from);
   const jobs = virtualJobs(load, shards, scale.jobs);
-  const partitions = tableOf();
   const usage: Usage = { readUnits: 0, writeUnits: 0, sqsRequests: 0, throttles: 0 };
-  // The jobs of the last minute may not have started at the end.
-  const judgedUntil = until - BUCKET;
-  const world = { timeline, jobs, scale, usage };
-  let overdue = 0;
-  const handedOver: number[] = [];
-  let caughtUpAfter = 0;
-  let sent = 0;
-  let again = 0;
-  const consumersOf = (pool: { invocations: number; pollers?: number }, finished: (job: Job) => void) => {
-    const latenesses: number[] = [];
-    const started = ({ dueAt }: Job, at: number): void => {
-      if (dueAt >= from && dueAt < judgedUntil) latenesses.push(at - dueAt);
-    };
-    const consumers = modelledConsumers(timeline, tableOf(), { ...pool, scale, until, started, finished });
-    return { consumers, latenesses };
-  };
-  const mapping = consumersOf({ invocations: setup.invocations }, jobs.finish);
-  const pollers = consumersOf({ ...PROVISIONED, pollers: scenario.pollers }, () => {});
-  const sqs = modelledQueue(world, [mapping.consumers, pollers.consumers], {
-    sent(dueAt) {
-      sent += 1;
-      if (dueAt >= from && dueAt < judgedUntil) handedOver.push(timeline.now() - dueAt);
+  const world: World = { timeline, jobs, scale, usage };
+  const mapping = startConsumers(scenario, timeline, { invocations: setup.invocations }, jobs.finish);
+  const provisioned = { ...PROVISIONED, pollers: scenario.pollers };
+  const pollers = startConsumers(scenario, timeline, provisioned, () => {});
+  const { handedOver, seen } = watchHandOver(scenario, timeline);
+  const sqs = modelledQueue(world, [mapping.consumers, pollers.consumers], seen);
+  const dynamodb = modelledTable(world, tablePartitions(setup.partitions, timeline.now));
+  for (const row of cursorsAt(sweptAt, shards)) dynamodb.put(row);
+  const lambda = startTicks(scenario, timeline, { dynamodb, sqs });
+  await timeline.run(until, () => false);
+  return resultOf(scenario, { usage, lambda, handedOver, mapping, pollers });
+}
+
+/** The jobs of the last minute may not have started at the end. */
+function judgedUntil({ until }: Scenario): number {
+  return until - BUCKET;
+}
+
+/** The jobs that were handed over. `late`: how long after its due time SQS accepted each job that is judged. */
+type HandedOver = {
+  late: number[];
+  overdue: number;
+  caughtUpAfter: number;
+  sent: number;
+  again: number;
+};
+
+function watchHandOver(scenario: Scenario, timeline: Timeline) {
+  const { from, scale } = scenario;
+  const handedOver: HandedOver = { late: [], overdue: 0, caughtUpAfter: 0, sent: 0, again: 0 };
+  const seen = {
+    sent(dueAt: number) {
+      handedOver.sent += 1;
+      if (dueAt >= from && dueAt < judgedUntil(scenario)) handedOver.late.push(timeline.now() - dueAt);
       if (dueAt >= from) return;
-      overdue += scale.jobs;
-      caughtUpAfter = timeline.now() - from;
+      handedOver.overdue += scale.jobs;
+      handedOver.caughtUpAfter = timeline.now() - from;
     },
     again() {
-      again += 1;
+      handedOver.again += 1;
     },
-  });
-  const dynamodb = modelledTable(world, partitions);
-  for (const row of cursorsAt(sweptAt, shards)) dynamodb.put(row);
+  };
+  return { handedOver, seen };
+}
+
+/** Consumers, and how long after its due time each job that is judged started with them. */
+type Started = { readonly consumers: Consumers; readonly late: number[] };
+
+/** Starts consumers that have a table of their own, as if they were alone. */
+function startConsumers(
+  scenario: Scenario,
+  timeline: Timeline,
+  pool: { invocations: number; pollers?: number },
+  finished: (job: Job) => void,
+): Started {
+  const { from, scale, setup, until } = scenario;
+  const late: number[] = [];
+  const started = ({ dueAt }: Job, at: number): void => {
+    if (dueAt >= from && dueAt < judgedUntil(scenario)) late.push(at - dueAt);
+  };
+  const partitions = tablePartitions(setup.partitions, timeline.now);
+  const consumers = modelledConsumers(timeline, partitions, { ...pool, scale, until, started, finished });
+  return { consumers, late };
+}
+
+function startTicks(scenario: Scenario, timeline: Timeline, services: Services): Lambda {
+  const { scale, shards, costs, from, until } = scenario;
   const lambda = modelledLambda({
-    ...{ timeline, services: { dynamodb, sqs }, costs, scale },
+    ...{ timeline, services, costs, scale },
     // If a modelled job stands for several, they share one message.
     policy: policyOf(shards, scale.jobs === 1 ? SQS_BATCH_ENTRIES : 1),
   });
@@ -124,44 +157,76 @@ export async function play(scenario: Scenario): Promise<Result> {
   };
   for (let time = from; time < until; time += BUCKET)
     timeline.at(time, () => lambda.invoke((ctx, last) => tick({ ...ctx, sweepers }, last)));
-  await timeline.run(until, () => false);
+  return lambda;
+}
 
-  let due = 0;
-  for (let minute = minuteOf(from); minute < judgedUntil; minute += BUCKET)
-    due += Math.round((load(minute)?.count ?? 0) / scale.jobs);
-  const lambdaMs = lambda.durations.reduce((sum, ms) => sum + ms, 0);
-  const handOver =
-    usage.readUnits * PRICES.readUnit +
-    usage.writeUnits * PRICES.writeUnit +
-    usage.sqsRequests * PRICES.sqsRequest +
-    lambda.durations.length * PRICES.invocation +
-    gigabyteSeconds(lambdaMs, TICK.memory) * PRICES.gigabyteSecond;
-  const costOf = ({ usage: { sqsRequests, invocations, ms } }: Consumers): number =>
-    handOver +
-    sent * scale.jobs * WRITES_A_JOB * PRICES.writeUnit +
-    sqsRequests * PRICES.sqsRequest +
-    invocations * PRICES.invocation +
-    gigabyteSeconds(ms, ASSUMED.consumerMemory) * PRICES.gigabyteSecond;
-  const startsOf = ({ consumers, latenesses }: typeof mapping): Starts => ({
-    late: timesOf(latenesses, due - latenesses.length),
-    missing: (due - latenesses.length) * scale.jobs,
+type Played = {
+  readonly usage: Usage;
+  readonly lambda: Lambda;
+  readonly handedOver: HandedOver;
+  readonly mapping: Started;
+  readonly pollers: Started;
+};
+
+function resultOf(scenario: Scenario, { usage, lambda, handedOver, mapping, pollers }: Played): Result {
+  const { scale } = scenario;
+  const due = judgedJobs(scenario);
+  const cost = costOfTicks(usage, lambda);
+  const startsOf = ({ consumers, late }: Started): Starts => ({
+    late: timesOf(late, due - late.length),
+    missing: (due - late.length) * scale.jobs,
     throttles: consumers.usage.throttles,
-    cost: costOf(consumers),
+    cost: costOfJobs(cost, handedOver.sent * scale.jobs, consumers),
   });
   return {
-    caughtUpAfter,
-    overdue,
-    handedOver: timesOf(handedOver, due - handedOver.length),
-    missing: (due - handedOver.length) * scale.jobs,
-    again: again * scale.jobs,
+    caughtUpAfter: handedOver.caughtUpAfter,
+    overdue: handedOver.overdue,
+    handedOver: timesOf(handedOver.late, due - handedOver.late.length),
+    missing: (due - handedOver.late.length) * scale.jobs,
+    again: handedOver.again * scale.jobs,
     throttles: usage.throttles,
     ticks: timesOf(lambda.durations, 0),
     killed: lambda.killed(),
     failed: lambda.errors.length,
-    cost: handOver,
+    cost,
     mapping: startsOf(mapping),
     pollers: startsOf(pollers),
   };
+}
+
+/** How many modelled jobs are judged. */
+function judgedJobs(scenario: Scenario): number {
+  const { load, scale, from } = scenario;
+  let due = 0;
+  for (let minute = minuteOf(from); minute < judgedUntil(scenario); minute += BUCKET)
+    due += Math.round((load(minute)?.count ?? 0) / scale.jobs);
+  return due;
+}
+
+function costOfTicks({ readUnits, writeUnits, sqsRequests }: Usage, { durations }: Lambda): number {
+  const lambdaMs = durations.reduce((sum, ms) => sum + ms, 0);
+  return (
+    readUnits * PRICES.readUnit +
+    writeUnits * PRICES.writeUnit +
+    sqsRequests * PRICES.sqsRequest +
+    durations.length * PRICES.invocation +
+    gigabyteSeconds(lambdaMs, TICK.memory) * PRICES.gigabyteSecond
+  );
+}
+
+/** Adds to the cost of the ticks what it costs to file, run and settle so many jobs. */
+function costOfJobs(
+  ticks: number,
+  jobs: number,
+  { usage: { sqsRequests, invocations, ms } }: Consumers,
+): number {
+  return (
+    ticks +
+    jobs * WRITES_A_JOB * PRICES.writeUnit +
+    sqsRequests * PRICES.sqsRequest +
+    invocations * PRICES.invocation +
+    gigabyteSeconds(ms, ASSUMED.consumerMemory) * PRICES.gigabyteSecond
+  );
 }
 
 /** A tracked job costs a write each to file, claim and settle it. */

@@ -12,14 +12,18 @@ import type { Partitions } from "./partitions.ts";
 /** What the ticks of a run use, and how many of their reads and writes were throttled. */
 export type Usage = { readUnits: number; writeUnits: number; sqsRequests: number; throttles: number };
 
-type World = { timeline: Timeline; jobs: Jobs; scale: Scale; usage: Usage };
+/** What the services of a run share. */
+export type World = {
+  readonly timeline: Timeline;
+  readonly jobs: Jobs;
+  readonly scale: Scale;
+  readonly usage: Usage;
+};
 
 /** The job table: the virtual jobs, and beside them the items that ticks write. `put` stores an item. */
-export function modelledTable(
-  { timeline, jobs, scale, usage }: World,
-  partitions: Partitions,
-): Service & { put(row: Row): void } {
-  const admits = (what: "read" | "write", pk: string, units: number): boolean => {
+export function modelledTable(world: World, partitions: Partitions): Service & { put(row: Row): void } {
+  const { timeline, scale, usage } = world;
+  const admits: Admits = (what, pk, units) => {
     const isAdmitted = partitions.admits(what, pk, units);
     if (!isAdmitted) usage.throttles += 1;
     else if (what === "read") usage.readUnits += units;
@@ -35,6 +39,20 @@ export function modelledTable(
     capacity: { admits: (what, pk) => what === "read" || admits("write", pk, manyOf(pk)) },
     onWrite: () => {},
   });
+  const reads = readsOf(world, stored, admits);
+  return {
+    perform: (operation, input) =>
+      reads[operation]?.(input as never) ?? stored.perform(operation, input, NO_TROUBLE),
+    put: stored.plant,
+  };
+}
+
+type Admits = (what: "read" | "write", pk: string, units: number) => boolean;
+type KeysOfTables = { RequestItems: Record<string, { Keys: Row[] }> };
+type Asked = { ExpressionAttributeValues: Record<string, { S: string }>; Limit: number };
+
+/** The reads of a table, by the names of their operations. */
+function readsOf({ jobs, scale }: World, stored: Dynamo, admits: Admits) {
   const mustRead = (pk: string, rows: readonly Row[], limit?: number): void => {
     const many = isBucket(pk) ? jobsIn(rows.length, limit, scale) / Math.max(rows.length, 1) : 1;
     const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0) * many;
@@ -51,32 +69,33 @@ export function modelledTable(
       mustRead(Key.pk?.S ?? "", row ? [row] : []);
       return row ? { Item: row } : {};
     },
-    BatchGetItem({ RequestItems }: { RequestItems: Record<string, { Keys: Row[] }> }) {
+    BatchGetItem({ RequestItems }: KeysOfTables) {
       const [[name, { Keys }]] = Object.entries(RequestItems) as [[string, { Keys: Row[] }]];
       const rows = Keys.map(rowAt);
       for (const [i, row] of rows.entries()) mustRead(Keys[i]?.pk?.S ?? "", row ? [row] : []);
       return { Responses: { [name]: rows.filter((row) => row !== undefined) } };
     },
-    Query(input: { ExpressionAttributeValues: Record<string, { S: string }>; Limit: number }) {
-      const value = (name: string): string => input.ExpressionAttributeValues[name]?.S ?? "";
-      const [pk, from, before] = [value(":pk"), value(":from"), value(":before")];
-      const found = stored.perform("Query", input, NO_TROUBLE) as { Items: Row[]; LastEvaluatedKey?: Row };
-      const limit = Math.min(input.Limit, Math.floor(AWS.pageBytes / (bytesOf() * scale.jobs)));
-      const homes = isBucket(pk) ? jobs.between(pk, from, before, limit) : { rows: [], more: false };
-      const all = [...homes.rows, ...found.Items];
-      if (found.Items.length > 0) all.sort((a, b) => ((a.sk?.S ?? "") < (b.sk?.S ?? "") ? -1 : 1));
-      const Items = all.slice(0, limit);
-      mustRead(pk, Items, input.Limit);
-      const last = Items.at(-1);
-      const isCut = homes.more || found.LastEvaluatedKey !== undefined || all.length > Items.length;
-      return { Items, ...(isCut && last && { LastEvaluatedKey: { pk: last.pk, sk: last.sk } }) };
+    Query(input: Asked) {
+      const { pk, rows, isCut } = pageOf(input, jobs, scale, stored);
+      mustRead(pk, rows, input.Limit);
+      const last = rows.at(-1);
+      return { Items: rows, ...(isCut && last && { LastEvaluatedKey: { pk: last.pk, sk: last.sk } }) };
     },
   };
-  return {
-    perform: (operation, input) =>
-      reads[operation]?.(input as never) ?? stored.perform(operation, input, NO_TROUBLE),
-    put: stored.plant,
-  };
+  return reads;
+}
+
+/** A page of a partition: its jobs and its other items, in their order. */
+function pageOf(input: Asked, jobs: Jobs, scale: Scale, stored: Dynamo) {
+  const value = (name: string): string => input.ExpressionAttributeValues[name]?.S ?? "";
+  const [pk, from, before] = [value(":pk"), value(":from"), value(":before")];
+  const found = stored.perform("Query", input, NO_TROUBLE) as { Items: Row[]; LastEvaluatedKey?: Row };
+  const limit = Math.min(input.Limit, Math.floor(AWS.pageBytes / (bytesOf() * scale.jobs)));
+  const homes = isBucket(pk) ? jobs.between(pk, from, before, limit) : { rows: [], more: false };
+  const all = [...homes.rows, ...found.Items];
+  if (found.Items.length > 0) all.sort((a, b) => ((a.sk?.S ?? "") < (b.sk?.S ?? "") ? -1 : 1));
+  const rows = all.slice(0, limit);
+  return { pk, rows, isCut: homes.more || found.LastEvaluatedKey !== undefined || all.length > rows.length };
 }
 
 /** The partition key of a bucket begins with its minute. All others begin with a word. */

@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { expect, inject, test } from "vitest";
 import { createClient } from "../../client/client.ts";
 import { testBrowser } from "./browser.ts";
@@ -8,32 +9,8 @@ const api = createClient({ url: inject("stackUrl") });
 test("a schedule is created, paused, resumed, run, edited and deleted", async () => {
   const page = await browser.open("/console/schedules");
   const dialog = page.getByRole("dialog");
-  await page.getByRole("button", { name: "New schedule …" }).click();
-  await dialog.getByRole("textbox", { name: "Name" }).fill("made-here");
-  await dialog.getByLabel("Expression").fill("cron(0 9 * * * *)");
-  await dialog.getByText("expression must").waitFor();
-  expect(await dialog.getByRole("button", { name: "Create the schedule" }).isDisabled()).toBe(true);
-  await dialog.getByLabel("Expression").fill("cron(0 9 ? * MON-FRI *)");
-  await dialog.getByLabel("Time zone").selectOption("Europe/Berlin");
-  await dialog.getByText("At 09:00, Monday through Friday, Europe/Berlin").waitFor();
-  await dialog.getByRole("combobox", { name: "Topic" }).selectOption("work");
-  await dialog.getByRole("button", { name: "Create the schedule" }).click();
-  await page.getByRole("link", { name: "Show the schedule" }).click();
-  await page.getByRole("heading", { name: "made-here" }).waitFor();
-
-  await page.getByRole("button", { name: "Pause …" }).click();
-  await dialog.getByRole("button", { name: "Pause the schedule" }).click();
-  await page.getByText("Paused made-here.").waitFor();
-  await page.getByText("None while the schedule is paused.").waitFor();
-  await page.getByRole("link", { name: "Overview" }).click();
-  await page.getByRole("link", { name: "The schedule made-here is paused" }).click();
-  // What was done before is not said for ever.
-  await page.getByRole("button", { name: "Resume …" }).waitFor();
-  expect(await page.getByText("Paused made-here.").count()).toBe(0);
-  expect((await api.schedule("made-here")).paused).toBe(true);
-  await page.getByRole("button", { name: "Resume …" }).click();
-  await dialog.getByRole("button", { name: "Resume the schedule" }).click();
-  await page.getByText("Resumed made-here.").waitFor();
+  await createSchedule(page);
+  await pauseAndResume(page);
 
   await page.getByRole("button", { name: "Edit …" }).click();
   await dialog.getByLabel("Expression").fill("rate(2 hours)");
@@ -51,6 +28,39 @@ test("a schedule is created, paused, resumed, run, edited and deleted", async ()
   await page.getByText("Deleted made-here.").waitFor();
   await expect(api.schedule("made-here")).rejects.toMatchObject({ code: "schedule-not-found" });
 });
+
+async function createSchedule(page: Page): Promise<void> {
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "New schedule …" }).click();
+  await dialog.getByRole("textbox", { name: "Name" }).fill("made-here");
+  await dialog.getByLabel("Expression").fill("cron(0 9 * * * *)");
+  await dialog.getByText("expression must").waitFor();
+  expect(await dialog.getByRole("button", { name: "Create the schedule" }).isDisabled()).toBe(true);
+  await dialog.getByLabel("Expression").fill("cron(0 9 ? * MON-FRI *)");
+  await dialog.getByLabel("Time zone").selectOption("Europe/Berlin");
+  await dialog.getByText("At 09:00, Monday through Friday, Europe/Berlin").waitFor();
+  await dialog.getByRole("combobox", { name: "Topic" }).selectOption("work");
+  await dialog.getByRole("button", { name: "Create the schedule" }).click();
+  await page.getByRole("link", { name: "Show the schedule" }).click();
+  await page.getByRole("heading", { name: "made-here" }).waitFor();
+}
+
+async function pauseAndResume(page: Page): Promise<void> {
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Pause …" }).click();
+  await dialog.getByRole("button", { name: "Pause the schedule" }).click();
+  await page.getByText("Paused made-here.").waitFor();
+  await page.getByText("None while the schedule is paused.").waitFor();
+  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByRole("link", { name: "The schedule made-here is paused" }).click();
+  // What was done before is not said for ever.
+  await page.getByRole("button", { name: "Resume …" }).waitFor();
+  expect(await page.getByText("Paused made-here.").count()).toBe(0);
+  expect((await api.schedule("made-here")).paused).toBe(true);
+  await page.getByRole("button", { name: "Resume …" }).click();
+  await dialog.getByRole("button", { name: "Resume the schedule" }).click();
+  await page.getByText("Resumed made-here.").waitFor();
+}
 
 test("the first five times that the form shows are those that the API answers", async () => {
   const page = await browser.open("/console/schedules");

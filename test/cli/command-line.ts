@@ -37,20 +37,12 @@ export async function type(
   const interruption = Promise.withResolvers<void>();
   void typed.interrupted?.then(interruption.resolve);
   const written = { out: "", err: "" };
-  const sink = (name: "out" | "err") => ({
-    write: (text: string, done?: () => void) => {
-      written[name] += text;
-      done?.();
-    },
-    isTTY: terminal,
-    columns: 80,
-  });
   const code = await run(args, {
     env: typed.env ?? { MINUTEHAND_URL: api?.url ?? NOWHERE },
     folder: typed.folder ?? tmpdir(),
     stdin: Object.assign(Readable.from(input === "" ? [] : [Buffer.from(input)]), { isTTY: terminal }),
-    stdout: sink("out"),
-    stderr: sink("err"),
+    stdout: sinkOf(written, "out", terminal),
+    stderr: sinkOf(written, "err", terminal),
     clock: typed.clock ?? api?.world.now ?? (() => START),
     wait: async (ms) => wait?.(ms, interruption.resolve),
     interrupted: () => interruption.promise,
@@ -67,5 +59,17 @@ export async function type(
         .filter((line) => line !== "")
         .map((line) => JSON.parse(line));
     },
+  };
+}
+
+/** A stream that adds what is written to it to `written`. */
+function sinkOf(written: { out: string; err: string }, name: "out" | "err", terminal: boolean) {
+  return {
+    write: (text: string, done?: () => void) => {
+      written[name] += text;
+      done?.();
+    },
+    isTTY: terminal,
+    columns: 80,
   };
 }

@@ -185,17 +185,8 @@ describe("schedules", () => {
 
   test("are put, listed, shown, paused, resumed, run and removed", async () => {
     await using api = await serveApi();
-    const options = [
-      "--timezone",
-      "Europe/Berlin",
-      "--flexible-window",
-      "15m",
-      "--tag",
-      "t",
-      "--header",
-      "a=b",
-    ];
-    const made = await type(api, [...put, ...options, "--body", '{"n": 1}', "--json"]);
+    const options = "--timezone Europe/Berlin --flexible-window 15m --tag t --header a=b";
+    const made = await type(api, [...put, ...options.split(" "), "--body", '{"n": 1}', "--json"]);
     expect(made.code).toBe(0);
     expect(made.lines).toMatchObject([
       {

@@ -2,11 +2,15 @@ import { describe, expect, test } from "vitest";
 import { itemAt, numbers } from "./contract-items.ts";
 import { NOW, type PoolBench } from "./pool-contract.ts";
 
-export function countContract({ pool, by, partition }: PoolBench): void {
-  describe("counting", () => {
-    /** Seconds since the epoch, as TTL has them. */
-    const EXPIRES = NOW / 1000;
+export function countContract(bench: PoolBench): void {
+  counts(bench);
+  countsNothing(bench);
+}
 
+function counts({ pool, by, partition }: PoolBench): void {
+  /** Seconds since the epoch, as TTL has them. */
+  const EXPIRES = NOW / 1000;
+  describe("counting", () => {
     test("begins at 0, and answers the new value of each counter", async () => {
       const key = { pk: partition(), sk: "starts" };
       expect(await pool().count(key, { s0: 2, s59: 1 }, EXPIRES, by())).toEqual({ s0: 2, s59: 1 });
@@ -36,7 +40,12 @@ export function countContract({ pool, by, partition }: PoolBench): void {
       );
       expect(counted.map(({ s0 }) => s0).sort((a = 0, b = 0) => a - b)).toEqual(numbers(1, 10));
     });
+  });
+}
 
+function countsNothing({ pool, by, partition }: PoolBench): void {
+  const EXPIRES = NOW / 1000;
+  describe("counts that are refused", () => {
     test("counts nothing in an item that a newer version wrote", async () => {
       const item = { ...itemAt({ pk: partition(), sk: "starts" }, { s0: 1 }), v: 2 };
       await pool().insert([item], by());

@@ -13,21 +13,35 @@ function behind(seen: readonly string[]): Position {
   return last === undefined ? BEGINNING : justAfter(last);
 }
 
-export function pageContract({ pool, by, partition }: PoolBench): void {
-  const fill = async (sks: readonly string[], attributes = {}): Promise<string> => {
-    const pk = partition();
-    await pool().insert(
-      sks.map((sk) => itemAt({ pk, sk }, attributes)),
-      by(),
-    );
-    return pk;
-  };
-  const sksOf = async (pk: string, from: Position, before: Position, limit = 100) => {
-    const { items, more } = await pool().page(pk, from, before, limit);
-    return { sks: items.map(({ sk }) => sk), more };
-  };
+export function pageContract(bench: PoolBench): void {
+  const pages = pagesOf(bench);
+  boundsPages(pages);
+  cutsPages(pages);
+  pagesThrough(pages);
+}
 
-  describe("pages", () => {
+type Pages = ReturnType<typeof pagesOf>;
+
+function pagesOf(bench: PoolBench) {
+  const { pool, by, partition } = bench;
+  return {
+    ...bench,
+    /** Answers the partition key of a new partition with these items. */
+    async fill(sks: readonly string[], attributes = {}): Promise<string> {
+      const pk = partition();
+      const items = sks.map((sk) => itemAt({ pk, sk }, attributes));
+      await pool().insert(items, by());
+      return pk;
+    },
+    async sksOf(pk: string, from: Position, before: Position, limit = 100) {
+      const { items, more } = await pool().page(pk, from, before, limit);
+      return { sks: items.map(({ sk }) => sk), more };
+    },
+  };
+}
+
+function boundsPages({ pool, partition, fill, sksOf }: Pages): void {
+  describe("the bounds of a page", () => {
     test("a page is of one partition, in order, with whole items", async () => {
       const pk = await fill([NEXT, LOOK, HOME], { headers: { a: "1" } });
       await fill([HOME]);
@@ -53,7 +67,11 @@ export function pageContract({ pool, by, partition }: PoolBench): void {
       expect(await sksOf(pk, BEGINNING, beforeTime(TIME + 1))).toEqual({ sks: [HOME, LOOK], more: false });
       expect(await sksOf(pk, BEGINNING, beforeTime(TIME))).toEqual({ sks: [], more: false });
     });
+  });
+}
 
+function cutsPages({ fill, sksOf }: Pages): void {
+  describe("pages that are empty or cut", () => {
     test("a page whose bounds have no items between them is empty", async () => {
       const pk = await fill([HOME, LOOK, NEXT]);
       for (const [from, before] of [
@@ -76,7 +94,11 @@ export function pageContract({ pool, by, partition }: PoolBench): void {
       expect(await sksOf(pk, BEGINNING, justAfter(LOOK), 1)).toEqual({ sks: [HOME], more: true });
       expect(await sksOf(pk, justAfter(LOOK), END, 1)).toEqual({ sks: [NEXT], more: false });
     });
+  });
+}
 
+function pagesThrough({ pool, by, partition, fill, sksOf }: Pages): void {
+  describe("page after page", () => {
     test("page after page every entry comes once, whatever the limit", async () => {
       const all = numbers(0, 60).map((n) => `17000000000${String(n).padStart(2, "0")}#J`);
       const pk = await fill(all);

@@ -2,8 +2,15 @@ import { describe, expect, test } from "vitest";
 import { itemAt, numbers } from "./contract-items.ts";
 import { NOW, type PoolBench } from "./pool-contract.ts";
 
-export function poolBatchContract({ pool, by, partition }: PoolBench): void {
-  describe("batches", () => {
+export function poolBatchContract(bench: PoolBench): void {
+  insertsBatches(bench);
+  changesBatches(bench);
+  refusesChanges(bench);
+  writesNothing(bench);
+}
+
+function insertsBatches({ pool, by, partition }: PoolBench): void {
+  describe("inserting a batch", () => {
     test("inserts more items than a request takes, each on its own, and answers in their order", async () => {
       const pk = partition();
       const items = numbers(0, 60).map((n) => itemAt({ pk, sk: `${n}` }, { revision: n }));
@@ -33,12 +40,11 @@ export function poolBatchContract({ pool, by, partition }: PoolBench): void {
       expect(await pool().insert([first, second, other], by())).toEqual(["inserted", "exists", "inserted"]);
       expect(await pool().read([first])).toEqual([first]);
     });
+  });
+}
 
-    test("an empty batch does nothing", async () => {
-      expect(await pool().insert([], by())).toEqual([]);
-      expect(await pool().changeMany([], by())).toEqual([]);
-    });
-
+function changesBatches({ pool, by, partition }: PoolBench): void {
+  describe("changing a batch", () => {
     test("changes many items, each on its own, and answers in their order", async () => {
       const pk = partition();
       const items = numbers(0, 60).map((n) => itemAt({ pk, sk: `${n}` }, { revision: n % 2 }));
@@ -55,6 +61,30 @@ export function poolBatchContract({ pool, by, partition }: PoolBench): void {
       );
     });
 
+    test("many changes set lists and maps", async () => {
+      const key = { pk: partition(), sk: "a" };
+      await pool().insert([itemAt(key)], by());
+      const set = { headers: { 'a"b': "1" }, trail: [{ position: "p", reachedAt: 1 }] };
+      expect(await pool().changeMany([{ key, expect: {}, set }], by())).toEqual(["changed"]);
+      expect(await pool().read([key])).toEqual([itemAt(key, set)]);
+    });
+
+    test("of many simultaneous changes of one item exactly one succeeds", async () => {
+      const key = { pk: partition(), sk: "a" };
+      await pool().insert([itemAt(key)], by());
+      const outcomes = await Promise.all(
+        numbers(0, 10).map((n) => {
+          const change = { key, expect: { token: undefined }, set: { token: `t${n}` } };
+          return pool().changeMany([change], by());
+        }),
+      );
+      expect(outcomes.flat().filter((outcome) => outcome === "changed")).toHaveLength(1);
+    });
+  });
+}
+
+function refusesChanges({ pool, by, partition }: PoolBench): void {
+  describe("changes of a batch that are refused", () => {
     test("many changes never create items", async () => {
       const pk = partition();
       const set = { token: "t" };
@@ -80,26 +110,6 @@ export function poolBatchContract({ pool, by, partition }: PoolBench): void {
       expect(await pool().changeMany(changes, by())).toEqual(outcomes);
     });
 
-    test("many changes set lists and maps", async () => {
-      const key = { pk: partition(), sk: "a" };
-      await pool().insert([itemAt(key)], by());
-      const set = { headers: { 'a"b': "1" }, trail: [{ position: "p", reachedAt: 1 }] };
-      expect(await pool().changeMany([{ key, expect: {}, set }], by())).toEqual(["changed"]);
-      expect(await pool().read([key])).toEqual([itemAt(key, set)]);
-    });
-
-    test("of many simultaneous changes of one item exactly one succeeds", async () => {
-      const key = { pk: partition(), sk: "a" };
-      await pool().insert([itemAt(key)], by());
-      const outcomes = await Promise.all(
-        numbers(0, 10).map((n) => {
-          const change = { key, expect: { token: undefined }, set: { token: `t${n}` } };
-          return pool().changeMany([change], by());
-        }),
-      );
-      expect(outcomes.flat().filter((outcome) => outcome === "changed")).toHaveLength(1);
-    });
-
     test("the changes of one call must have different keys, and cannot remove attributes", async () => {
       const key = { pk: partition(), sk: "a" };
       const change = { key, expect: {}, set: { token: "t" } };
@@ -107,6 +117,15 @@ export function poolBatchContract({ pool, by, partition }: PoolBench): void {
       await expect(pool().changeMany([{ ...change, remove: ["id"] }], by())).rejects.toThrow(
         /cannot remove attributes/,
       );
+    });
+  });
+}
+
+function writesNothing({ pool, by, partition }: PoolBench): void {
+  describe("batches that write nothing", () => {
+    test("an empty batch does nothing", async () => {
+      expect(await pool().insert([], by())).toEqual([]);
+      expect(await pool().changeMany([], by())).toEqual([]);
     });
 
     test("at its deadline no entry of a batch is written, and the result of each says so", async () => {

@@ -15,8 +15,18 @@ const EXOTIC: Record<string, string> = {
   "right to left": "שלום עולם",
 };
 
-export function poolWriteContract({ pool, createdBetween, by, partition }: PoolBench): void {
-  describe("reading and single writes", () => {
+export function poolWriteContract(bench: PoolBench): void {
+  readsItems(bench);
+  keepsContent(bench);
+  keepsAttributes(bench);
+  insertsAndRemoves(bench);
+  changesItems(bench);
+  checksExpectations(bench);
+  keepsDeadlines(bench);
+}
+
+function readsItems({ pool, createdBetween, by, partition }: PoolBench): void {
+  describe("reading", () => {
     test("tells when the table was created, the same each time", async () => {
       const createdAt = await pool().createdAt();
       expect(createdAt).toBeGreaterThanOrEqual(createdBetween()[0]);
@@ -24,6 +34,36 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       expect(await pool().createdAt()).toBe(createdAt);
     });
 
+    test("reads keys in their order, with gaps, repeated keys and more than one request's worth", async () => {
+      const pk = partition();
+      const items = numbers(0, 130).map((n) => itemAt({ pk, sk: `${n}` }, { revision: n }));
+      await pool().insert(items, by());
+      const keys = [{ pk, sk: "none" }, ...items.map(({ sk }) => ({ pk, sk })), { pk, sk: "5" }];
+      expect(await pool().read(keys)).toEqual([undefined, ...items, items[5]]);
+      expect(await pool().read([{ pk, sk: "none" }])).toEqual([undefined]);
+      expect(
+        await pool().read([
+          { pk, sk: "7" },
+          { pk, sk: "7" },
+        ]),
+      ).toEqual([items[7], items[7]]);
+      expect(await pool().read([])).toEqual([]);
+    });
+
+    test("an object that a caller gave or got does not share data with the pool", async () => {
+      const key = { pk: partition(), sk: "a" };
+      const trail = [{ position: "a", reachedAt: 1 }];
+      await pool().insert([itemAt(key, { trail })], by());
+      trail.push({ position: "b", reachedAt: 2 });
+      const [read] = (await pool().read([key])) as unknown as [{ trail: object[] }];
+      read.trail.pop();
+      expect(await pool().read([key])).toEqual([itemAt(key, { trail: trail.slice(0, 1) })]);
+    });
+  });
+}
+
+function keepsContent({ pool, by, partition }: PoolBench): void {
+  describe("the content of items", () => {
     test("an item is read as it was inserted", async () => {
       const item = itemAt(
         { pk: partition(), sk: "a" },
@@ -58,7 +98,11 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       const many = { key: { pk, sk: "b" }, expect: { body: text }, set: { lastError: text } };
       expect(await pool().changeMany([many], by())).toEqual(["changed"]);
     });
+  });
+}
 
+function keepsAttributes({ pool, by, partition }: PoolBench): void {
+  describe("attributes", () => {
     test.each([0, -1, 1.5, 1_772_357_400_123, Number.MAX_SAFE_INTEGER])(
       "keeps the number %d, and a change that expects its text is refused",
       async (number) => {
@@ -77,29 +121,17 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       },
     );
 
-    test("reads keys in their order, with gaps, repeated keys and more than one request's worth", async () => {
-      const pk = partition();
-      const items = numbers(0, 130).map((n) => itemAt({ pk, sk: `${n}` }, { revision: n }));
-      await pool().insert(items, by());
-      const keys = [{ pk, sk: "none" }, ...items.map(({ sk }) => ({ pk, sk })), { pk, sk: "5" }];
-      expect(await pool().read(keys)).toEqual([undefined, ...items, items[5]]);
-      expect(await pool().read([{ pk, sk: "none" }])).toEqual([undefined]);
-      expect(
-        await pool().read([
-          { pk, sk: "7" },
-          { pk, sk: "7" },
-        ]),
-      ).toEqual([items[7], items[7]]);
-      expect(await pool().read([])).toEqual([]);
-    });
-
     test("an undefined attribute is not stored", async () => {
       const key = { pk: partition(), sk: "a" };
       await pool().insert([{ ...itemAt(key), token: undefined } as never], by());
       const [item] = await pool().read([key]);
       expect(Object.keys(item ?? {}).sort()).toEqual(["id", "pk", "sk", "v"]);
     });
+  });
+}
 
+function insertsAndRemoves({ pool, by, partition }: PoolBench): void {
+  describe("inserting and removing", () => {
     test("an item that is there is not inserted again", async () => {
       const item = itemAt({ pk: partition(), sk: "a" }, { body: "first" });
       await pool().insert([item], by());
@@ -107,6 +139,23 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       expect(await pool().read([item])).toEqual([item]);
     });
 
+    test("removes items that are there and items that are not", async () => {
+      const pk = partition();
+      const keys = numbers(0, 30).map((n) => ({ pk, sk: `${n}` }));
+      await pool().insert(
+        keys.slice(0, 29).map((key) => itemAt(key)),
+        by(),
+      );
+      await pool().remove(keys, by());
+      await pool().remove(keys.slice(0, 1), by());
+      await pool().remove([], by());
+      expect((await pool().page(pk, BEGINNING, END, 100)).items).toEqual([]);
+    });
+  });
+}
+
+function changesItems({ pool, by, partition }: PoolBench): void {
+  describe("changing", () => {
     test("a change sets and removes attributes and answers with the whole item", async () => {
       const key = { pk: partition(), sk: "a" };
       await pool().insert([itemAt(key, { state: "scheduled", token: "t", expiresAt: 5 })], by());
@@ -137,7 +186,11 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
       expect(await pool().transact([{ check: { key, expect: {} } }], by())).toEqual(refused);
       expect(await pool().read([key])).toEqual([item]);
     });
+  });
+}
 
+function checksExpectations({ pool, by, partition }: PoolBench): void {
+  describe("what a change expects", () => {
     test("a change that expects another value changes nothing, and answers the stored item", async () => {
       const key = { pk: partition(), sk: "a" };
       const item = itemAt(key, { revision: 3 });
@@ -168,30 +221,11 @@ export function poolWriteContract({ pool, createdBetween, by, partition }: PoolB
         expect(await pool().read([key])).toEqual([undefined]);
       },
     );
+  });
+}
 
-    test("removes items that are there and items that are not", async () => {
-      const pk = partition();
-      const keys = numbers(0, 30).map((n) => ({ pk, sk: `${n}` }));
-      await pool().insert(
-        keys.slice(0, 29).map((key) => itemAt(key)),
-        by(),
-      );
-      await pool().remove(keys, by());
-      await pool().remove(keys.slice(0, 1), by());
-      await pool().remove([], by());
-      expect((await pool().page(pk, BEGINNING, END, 100)).items).toEqual([]);
-    });
-
-    test("an object that a caller gave or got does not share data with the pool", async () => {
-      const key = { pk: partition(), sk: "a" };
-      const trail = [{ position: "a", reachedAt: 1 }];
-      await pool().insert([itemAt(key, { trail })], by());
-      trail.push({ position: "b", reachedAt: 2 });
-      const [read] = (await pool().read([key])) as unknown as [{ trail: object[] }];
-      read.trail.pop();
-      expect(await pool().read([key])).toEqual([itemAt(key, { trail: trail.slice(0, 1) })]);
-    });
-
+function keepsDeadlines({ pool, partition }: PoolBench): void {
+  describe("deadlines", () => {
     test("a write is issued before its deadline, but not at its deadline", async () => {
       const key = { pk: partition(), sk: "a" };
       const unavailable = expect.objectContaining({ code: "unavailable" });

@@ -5,16 +5,34 @@ import type { QueuesBench } from "./queues-contract.ts";
 /** Of every ready queue the suite is given. */
 export const MAX_RECEIVE_COUNT = 20;
 
-export function receiveContract({ queues, topic, pass, drain }: QueuesBench): void {
-  const filled = async (count: number, delaySeconds = 0): Promise<string> => {
-    const name = await topic();
-    const messages = numbers(0, count).map((n) => ({ body: `${n}`, delaySeconds }));
-    await queues().send({ topic: name }, messages);
-    return name;
-  };
-  const receive = (name: string, hideSeconds: number, max = 10) =>
-    queues().receive({ topic: name }, { max, waitSeconds: 0, hideSeconds });
+export function receiveContract(bench: QueuesBench): void {
+  const filled = filledQueuesOf(bench);
+  receivesMessages(filled);
+  hidesMessages(filled);
+  removesMessages(filled);
+  countsMessages(filled);
+  failsCalls(filled);
+}
 
+type FilledQueues = ReturnType<typeof filledQueuesOf>;
+
+function filledQueuesOf(bench: QueuesBench) {
+  const { queues, topic } = bench;
+  return {
+    ...bench,
+    /** Answers the topic of a new queue with the messages `0` to `count - 1`. */
+    async filled(count: number, delaySeconds = 0): Promise<string> {
+      const name = await topic();
+      const messages = numbers(0, count).map((n) => ({ body: `${n}`, delaySeconds }));
+      await queues().send({ topic: name }, messages);
+      return name;
+    },
+    receive: (name: string, hideSeconds: number, max = 10) =>
+      queues().receive({ topic: name }, { max, waitSeconds: 0, hideSeconds }),
+  };
+}
+
+function receivesMessages({ queues, topic, pass, filled, receive }: FilledQueues): void {
   describe("receiving", () => {
     test("an empty queue answers with nothing", async () => {
       expect(await receive(await topic(), 30)).toEqual([]);
@@ -46,7 +64,11 @@ export function receiveContract({ queues, topic, pass, drain }: QueuesBench): vo
       expect([first?.receives, second?.receives]).toEqual([1, 2]);
       expect(second?.handle).not.toBe(first?.handle);
     });
+  });
+}
 
+function hidesMessages({ queues, topic, pass, drain, filled, receive }: FilledQueues): void {
+  describe("hiding", () => {
     test("hiding counts from now, longer or shorter", async () => {
       const name = await filled(3);
       const received = await drain(name, 30);
@@ -75,6 +97,16 @@ export function receiveContract({ queues, topic, pass, drain }: QueuesBench): vo
       expect(await queues().depth({ topic: name })).toEqual({ ready: 0, delayed: 0, inFlight: 0 });
     });
 
+    test("hiding and removing nothing does nothing", async () => {
+      const name = await topic();
+      await queues().hide({ topic: name }, []);
+      await queues().remove({ topic: name }, []);
+    });
+  });
+}
+
+function removesMessages({ queues, pass, drain, filled, receive }: FilledQueues): void {
+  describe("removing", () => {
     test("a removed message does not come back, and removing or hiding it again is no error", async () => {
       const name = await filled(2);
       const [gone, kept] = await drain(name, 4);
@@ -98,19 +130,17 @@ export function receiveContract({ queues, topic, pass, drain }: QueuesBench): vo
       expect(await receive(name, 600)).toEqual([]);
     });
 
-    test("hiding and removing nothing does nothing", async () => {
-      const name = await topic();
-      await queues().hide({ topic: name }, []);
-      await queues().remove({ topic: name }, []);
-    });
-
     test("unknown handles are no error", async () => {
       const name = await filled(1);
       await queues().remove({ topic: name }, ["nonsense"]);
       await queues().hide({ topic: name }, [{ handle: "nonsense", seconds: 5 }]);
       expect(await receive(name, 600)).toHaveLength(1);
     });
+  });
+}
 
+function countsMessages({ queues, filled, receive }: FilledQueues): void {
+  describe("the depth and the DLQ", () => {
     test("the depth tells ready, delayed and in flight apart", async () => {
       const name = await filled(5);
       await queues().send({ topic: name }, [{ body: "later", delaySeconds: 900 }]);
@@ -136,7 +166,11 @@ export function receiveContract({ queues, topic, pass, drain }: QueuesBench): vo
       const dead = await queues().receive({ topic: name, dead: true }, options);
       expect(dead.map(({ body }) => body)).toEqual(["0"]);
     });
+  });
+}
 
+function failsCalls({ queues, topic }: FilledQueues): void {
+  describe("calls that fail", () => {
     test("a queue that does not exist is unavailable", async () => {
       const queue = { topic: "no-such-topic" };
       const unavailable = expect.objectContaining({ code: "unavailable" });

@@ -6,7 +6,13 @@ import type { QueuesBench } from "./queues-contract.ts";
 const now = (body: string): Outgoing => ({ body, delaySeconds: 0 });
 const REFUSED = { outcome: "refused", reason: expect.any(String) };
 
-export function sendContract({ queues, topic, groups, drain, unless }: QueuesBench): void {
+export function sendContract(bench: QueuesBench): void {
+  sendsMessages(bench);
+  sendsManyMessages(bench);
+  refusesMessages(bench);
+}
+
+function sendsMessages({ queues, topic, groups, drain, unless }: QueuesBench): void {
   describe("sending", () => {
     test("a message arrives as it was sent", async () => {
       const name = await topic();
@@ -30,24 +36,25 @@ export function sendContract({ queues, topic, groups, drain, unless }: QueuesBen
       expect((await drain(name)).map((message) => message.body)).toEqual([body]);
     });
 
-    test.each([
-      ["U+FFFE", "a\ufffe"],
-      ["U+FFFF", "a\uffff"],
-      ["a control character", "a\u0001"],
-      ["U+0000", "a\u0000"],
-      ["a lone high surrogate", "a\ud800b"],
-      ["a lone low surrogate", "a\udc00b"],
-      ["no character", ""],
-      ["more than 256 KiB", "x".repeat(256 * 1024 + 1)],
-      ["more than 256 KiB in UTF-8", "é".repeat(128 * 1024 + 1)],
-    ])("refuses a body with %s, and takes the others of its batch", async (_, body) => {
+    test("a DLQ is a queue of its own", async () => {
       const name = await topic();
-      const sent = await queues().send({ topic: name }, [now("first"), now(body), now("last")]);
-      expect(sent).toEqual([{ outcome: "sent" }, REFUSED, { outcome: "sent" }]);
-      const bodies = (await drain(name)).map((message) => message.body);
-      expect(bodies.sort()).toEqual(["first", "last"]);
+      await queues().send({ topic: name, dead: true }, [now("dead")]);
+      expect(await drain(name)).toEqual([]);
+      const options = { max: 10, waitSeconds: 0, hideSeconds: 600 };
+      const dead = await queues().receive({ topic: name, dead: true }, options);
+      expect(dead.map(({ body }) => body)).toEqual(["dead"]);
     });
 
+    unless("drops-groups", "a message keeps its group, and has none unless told", async () => {
+      const name = await topic();
+      await queues().send({ topic: name }, [{ ...now("a"), group: "tenant-1:~" }, now("b")]);
+      expect((await groups(name)).sort()).toEqual(["tenant-1:~", undefined]);
+    });
+  });
+}
+
+function sendsManyMessages({ queues, topic, drain }: QueuesBench): void {
+  describe("sending many messages", () => {
     test("sends more messages than one request takes, each once", async () => {
       const name = await topic();
       const bodies = numbers(0, 125).map((n) => `message ${n}`);
@@ -75,21 +82,34 @@ export function sendContract({ queues, topic, groups, drain, unless }: QueuesBen
       const sizes = (await drain(name)).map(({ body }) => Buffer.byteLength(body));
       expect(sizes.sort()).toEqual([200, 200, 200, 256].map((kib) => kib * 1024));
     });
+  });
+}
+
+function refusesMessages({ queues, topic, drain }: QueuesBench): void {
+  describe("messages that are refused", () => {
+    test.each([
+      ["U+FFFE", "a\ufffe"],
+      ["U+FFFF", "a\uffff"],
+      ["a control character", "a\u0001"],
+      ["U+0000", "a\u0000"],
+      ["a lone high surrogate", "a\ud800b"],
+      ["a lone low surrogate", "a\udc00b"],
+      ["no character", ""],
+      ["more than 256 KiB", "x".repeat(256 * 1024 + 1)],
+      ["more than 256 KiB in UTF-8", "é".repeat(128 * 1024 + 1)],
+    ])("refuses a body with %s, and takes the others of its batch", async (_, body) => {
+      const name = await topic();
+      const sent = await queues().send({ topic: name }, [now("first"), now(body), now("last")]);
+      expect(sent).toEqual([{ outcome: "sent" }, REFUSED, { outcome: "sent" }]);
+      const bodies = (await drain(name)).map((message) => message.body);
+      expect(bodies.sort()).toEqual(["first", "last"]);
+    });
 
     test("a queue that does not exist is missing, for every message", async () => {
       const missing = { outcome: "missing", reason: expect.any(String) };
       const messages = numbers(0, 12).map((n) => now(`${n}`));
       const sent = await queues().send({ topic: "no-such-topic" }, messages);
       expect(sent).toEqual(messages.map(() => missing));
-    });
-
-    test("a DLQ is a queue of its own", async () => {
-      const name = await topic();
-      await queues().send({ topic: name, dead: true }, [now("dead")]);
-      expect(await drain(name)).toEqual([]);
-      const options = { max: 10, waitSeconds: 0, hideSeconds: 600 };
-      const dead = await queues().receive({ topic: name, dead: true }, options);
-      expect(dead.map(({ body }) => body)).toEqual(["dead"]);
     });
 
     test.each([901, -1, 0.5, Number.NaN])(
@@ -99,11 +119,5 @@ export function sendContract({ queues, topic, groups, drain, unless }: QueuesBen
         await expect(sending).rejects.toThrow(/from 0 to 900/);
       },
     );
-
-    unless("drops-groups", "a message keeps its group, and has none unless told", async () => {
-      const name = await topic();
-      await queues().send({ topic: name }, [{ ...now("a"), group: "tenant-1:~" }, now("b")]);
-      expect((await groups(name)).sort()).toEqual(["tenant-1:~", undefined]);
-    });
   });
 }

@@ -4,8 +4,13 @@ import type { Write } from "../../protocol/ports.ts";
 import { itemAt, numbers } from "./contract-items.ts";
 import type { PoolBench } from "./pool-contract.ts";
 
-export function transactContract({ pool, by, partition }: PoolBench): void {
-  describe("transactions", () => {
+export function transactContract(bench: PoolBench): void {
+  doesTransactions(bench);
+  refusesTransactions(bench);
+}
+
+function doesTransactions({ pool, by, partition }: PoolBench): void {
+  describe("transactions that are done", () => {
     test("a transaction whose conditions hold writes all", async () => {
       const pk = partition();
       const key = { pk, sk: "changed" };
@@ -24,6 +29,33 @@ export function transactContract({ pool, by, partition }: PoolBench): void {
         itemAt({ pk, sk: "checked" }),
         itemAt({ pk, sk: "new" }, { headers: { a: "1" } }),
       ]);
+    });
+
+    test("of many transactions that take one key exactly one is done", async () => {
+      const pk = partition();
+      const results = await Promise.all(
+        numbers(0, 8).map((n) =>
+          pool().transact(
+            [
+              { insert: itemAt({ pk, sk: "key" }, { id: `${n}` }) },
+              { insert: itemAt({ pk, sk: `home-${n}` }) },
+            ],
+            by(),
+          ),
+        ),
+      );
+      expect(results.filter(({ done }) => done)).toHaveLength(1);
+      expect((await pool().page(pk, BEGINNING, END, 20)).items).toHaveLength(2);
+    });
+  });
+}
+
+function refusesTransactions({ pool, by, partition }: PoolBench): void {
+  describe("transactions that are refused", () => {
+    test("a second transaction that is equal to the first is applied too, and finds what the first wrote", async () => {
+      const item = itemAt({ pk: partition(), sk: "a" });
+      expect(await pool().transact([{ insert: item }], by())).toEqual({ done: true });
+      expect(await pool().transact([{ insert: item }], by())).toEqual({ done: false, refused: [item] });
     });
 
     test("a transaction with a refused write writes nothing, and says for each what stands there", async () => {
@@ -46,29 +78,6 @@ export function transactContract({ pool, by, partition }: PoolBench): void {
         refused: [false, there[0], there[1], undefined, there[2], false, undefined, undefined],
       });
       expect((await pool().page(pk, BEGINNING, END, 10)).items).toEqual(there);
-    });
-
-    test("of many transactions that take one key exactly one is done", async () => {
-      const pk = partition();
-      const results = await Promise.all(
-        numbers(0, 8).map((n) =>
-          pool().transact(
-            [
-              { insert: itemAt({ pk, sk: "key" }, { id: `${n}` }) },
-              { insert: itemAt({ pk, sk: `home-${n}` }) },
-            ],
-            by(),
-          ),
-        ),
-      );
-      expect(results.filter(({ done }) => done)).toHaveLength(1);
-      expect((await pool().page(pk, BEGINNING, END, 20)).items).toHaveLength(2);
-    });
-
-    test("a second transaction that is equal to the first is applied too, and finds what the first wrote", async () => {
-      const item = itemAt({ pk: partition(), sk: "a" });
-      expect(await pool().transact([{ insert: item }], by())).toEqual({ done: true });
-      expect(await pool().transact([{ insert: item }], by())).toEqual({ done: false, refused: [item] });
     });
 
     test("a transaction cannot name an item twice", async () => {

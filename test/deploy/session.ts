@@ -51,38 +51,15 @@ export async function runSession<Options>(
   readOptions: (args: readonly string[]) => Options | undefined,
   work: (session: Session, options: Options) => Promise<void>,
 ): Promise<never> {
-  let options: Options | undefined;
-  try {
-    options = readOptions(process.argv.slice(2));
-  } catch (error) {
-    console.error(`${name}: ${errorText(error)}`);
-    process.exit(USAGE_ERROR);
-  }
-  if (options === undefined) process.exit(0);
+  const options = optionsOrExit(name, readOptions);
   const { session, close } = openSession(name);
-  const closed = (): Promise<boolean> =>
-    close().then(
-      () => true,
-      (error: unknown) => {
-        console.error(`${name}: ${errorText(error)}`);
-        return false;
-      },
-    );
-  let interrupted: Promise<never> | undefined;
-  for (const [signal, code] of Object.entries(SIGNALS)) {
-    process.on(signal, () => {
-      session.progress(`${signal}: ending all programs and cleaning up`);
-      interrupted ??= closed().then((isClean) => {
-        if (isClean) rmSync(session.folder, { recursive: true, force: true });
-        process.exit(isClean ? code : 1);
-      });
-    });
-  }
+  const closed = (): Promise<boolean> => isClean(name, close);
+  const endBySignal = exitOnSignals(session, closed);
   try {
     await work(session, options);
   } catch (error) {
     // After a signal, the work fails because its programs were ended. That is no error, and the signal's handler exits.
-    await interrupted;
+    await endBySignal();
     await closed();
     const known = error instanceof LocalError || !(error instanceof Error);
     console.error(`${name}: ${known ? errorText(error) : error.stack}`);
@@ -97,47 +74,68 @@ export async function runSession<Options>(
   process.exit(0);
 }
 
+function optionsOrExit<Options>(
+  name: string,
+  readOptions: (args: readonly string[]) => Options | undefined,
+): Options {
+  let options: Options | undefined;
+  try {
+    options = readOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${name}: ${errorText(error)}`);
+    process.exit(USAGE_ERROR);
+  }
+  if (options === undefined) process.exit(0);
+  return options;
+}
+
+/** Closes a session. Answers whether it was closed without an error, which is printed. */
+function isClean(name: string, close: () => Promise<void>): Promise<boolean> {
+  return close().then(
+    () => true,
+    (error: unknown) => {
+      console.error(`${name}: ${errorText(error)}`);
+      return false;
+    },
+  );
+}
+
+/** Closes the session and exits after a signal. Answers a function that waits for this, if there was a signal. */
+function exitOnSignals(session: Session, closed: () => Promise<boolean>): () => Promise<void> {
+  let interrupted: Promise<never> | undefined;
+  for (const [signal, code] of Object.entries(SIGNALS)) {
+    process.on(signal, () => {
+      session.progress(`${signal}: ending all programs and cleaning up`);
+      interrupted ??= closed().then((isClean) => {
+        if (isClean) rmSync(session.folder, { recursive: true, force: true });
+        process.exit(isClean ? code : 1);
+      });
+    });
+  }
+  return async () => {
+    await interrupted;
+  };
+}
+
 export function openSession(name: string): { session: Session; close: () => Promise<void> } {
   const folder = mkdtempSync(join(tmpdir(), `minutehand-${name.replaceAll(":", "-")}-`));
   const began = Date.now();
   const teardown = createTeardown();
-
-  const launch = (program: Program): { child: ChildProcess; ended: Promise<string | undefined> } => {
-    const { name, command, args, cwd, env = process.env, shown = false, advice = "" } = program;
-    const path = logOf(program);
-    const file = shown ? undefined : openSync(path, "a");
-    // `detached`: the program has its own process group, so the child processes that it leaves behind can be ended too.
-    const stdio = ["ignore", file ?? "inherit", file ?? "inherit"] as const;
-    const child = spawn(command, [...args], { cwd, env, stdio: [...stdio], detached: true });
-    if (file !== undefined) closeSync(file);
-    teardown.add(() => end(child));
-    const ended = new Promise<string | undefined>((resolve) => {
-      child.once("error", (error) =>
-        resolve(
-          errorCode(error) === "ENOENT" ? `there is no ${command}. ${advice}`.trim() : errorText(error),
-        ),
-      );
-      child.once("exit", (code, signal) => {
-        // End the rest of the group at once, because the system may give the group's id to other processes later.
-        if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
-        const words = shown ? "" : lastWords(path);
-        resolve(code === 0 ? undefined : `${name} ended with ${signal ?? code}${words && `: ${words}`}`);
-      });
-    });
-    return { child, ended };
+  const launchHere = (program: Program): Launched => {
+    const launched = launch(program, join(folder, `${program.name.replaceAll(" ", "-")}.log`));
+    teardown.add(() => end(launched.child));
+    return launched;
   };
-  const logOf = ({ name }: Program): string => join(folder, `${name.replaceAll(" ", "-")}.log`);
-
   const session: Session = {
     folder,
     progress: (line) =>
       console.error(`${name} ${((Date.now() - began) / 1000).toFixed(0).padStart(4)} s: ${line}`),
     run: async (program) => {
-      const failure = await launch(program).ended;
+      const failure = await launchHere(program).ended;
       if (failure !== undefined) throw new LocalError(failure);
     },
     serve: (program) => {
-      const { child, ended } = launch(program);
+      const { child, ended } = launchHere(program);
       const failed = ended.then((failure) => {
         throw new LocalError(failure ?? `${program.name} ended with 0`);
       });
@@ -148,6 +146,30 @@ export function openSession(name: string): { session: Session; close: () => Prom
     atEnd: teardown.add,
   };
   return { session, close: teardown.run };
+}
+
+/** `ended` resolves with what was wrong, if anything was. */
+type Launched = { readonly child: ChildProcess; readonly ended: Promise<string | undefined> };
+
+function launch(program: Program, logPath: string): Launched {
+  const { name, command, args, cwd, env = process.env, shown = false, advice = "" } = program;
+  const file = shown ? undefined : openSync(logPath, "a");
+  // `detached`: the program has its own process group, so the child processes that it leaves behind can be ended too.
+  const stdio = ["ignore", file ?? "inherit", file ?? "inherit"] as const;
+  const child = spawn(command, [...args], { cwd, env, stdio: [...stdio], detached: true });
+  if (file !== undefined) closeSync(file);
+  const ended = new Promise<string | undefined>((resolve) => {
+    child.once("error", (error) =>
+      resolve(errorCode(error) === "ENOENT" ? `there is no ${command}. ${advice}`.trim() : errorText(error)),
+    );
+    child.once("exit", (code, signal) => {
+      // End the rest of the group at once, because the system may give the group's id to other processes later.
+      if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
+      const words = shown ? "" : lastWords(logPath);
+      resolve(code === 0 ? undefined : `${name} ended with ${signal ?? code}${words && `: ${words}`}`);
+    });
+  });
+  return { child, ended };
 }
 
 async function end(child: ChildProcess): Promise<void> {

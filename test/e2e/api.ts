@@ -37,28 +37,18 @@ export type Answer<T> = { status: number; body: T; headers: Headers };
 
 /** Calls the API as its users do. `get`, `until` and `dueAt` throw if a job was claimed before it was due. */
 export function apiOver(send: Send) {
-  const call = async <T = JobView>(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<Answer<T>> => {
+  const call: Call = async (method, path, body, headers = {}) => {
     const response = await send(path, {
       method,
       headers: { "content-type": "application/json", ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, body: JSON.parse(text) as T, headers: response.headers };
-  };
-  const get = async (id: string): Promise<JobView> => {
-    const { body } = await call("GET", `/jobs/${id}`);
-    assertNotEarly(body);
-    return body;
+    return { status: response.status, body: JSON.parse(text), headers: response.headers };
   };
   return {
     call,
-    get,
+    get: (id: string) => getJob(call, id),
     /** Files a job, by default with the body `null`, and answers the job. Throws if it was not created. */
     async file(job: object): Promise<JobView> {
       const { status, body } = await call("POST", "/jobs", { body: null, ...job });
@@ -66,42 +56,61 @@ export function apiOver(send: Send) {
       return body;
     },
     /** All jobs, in any state, whose `dueAt` is `time`. */
-    async dueAt(time: string): Promise<JobView[]> {
-      const to = new Date(Date.parse(time) + 1).toISOString();
-      const jobs: JobView[] = [];
-      for (let cursor: string | undefined, page = ""; ; page = `&cursor=${cursor}`) {
-        const path = `/jobs?from=${time}&to=${to}&limit=1000${page}`;
-        const { body } = await call<{ jobs: JobView[]; cursor?: string }>("GET", path);
-        body.jobs.forEach(assertNotEarly);
-        jobs.push(...body.jobs);
-        cursor = body.cursor;
-        if (cursor === undefined) return jobs;
-      }
-    },
+    dueAt: (time: string) => listDueAt(call, time),
     /** Reads a job until `wanted` answers true for it. */
-    async until(id: string, wanted: (job: JobView) => boolean): Promise<JobView> {
-      const end = Date.now() + PATIENCE_MS;
-      for (;;) {
-        const job = await get(id);
-        if (wanted(job)) return job;
-        if (Date.now() > end) throw new Error(`the job did not become as expected: ${JSON.stringify(job)}`);
-        await sleep(200);
-      }
-    },
+    until: (id: string, wanted: (job: JobView) => boolean) => readUntil(call, id, wanted),
     /** Pulls jobs of a topic until the job with this id comes. */
-    async pull(topic: string, id: string): Promise<Pulled> {
-      const end = Date.now() + PATIENCE_MS;
-      while (Date.now() < end) {
-        const { body } = await call<{ jobs: Pulled[] }>("POST", `/topics/${topic}/receive`, {
-          max: 1,
-          waitSeconds: 2,
-        });
-        const job = body.jobs.find((pulled) => pulled.id === id);
-        if (job) return job;
-      }
-      throw new Error(`job ${id} did not come`);
-    },
+    pull: (topic: string, id: string) => pullOne(call, topic, id),
   };
+}
+
+type Call = <T = JobView>(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Answer<T>>;
+
+async function getJob(call: Call, id: string): Promise<JobView> {
+  const { body } = await call("GET", `/jobs/${id}`);
+  assertNotEarly(body);
+  return body;
+}
+
+async function listDueAt(call: Call, time: string): Promise<JobView[]> {
+  const to = new Date(Date.parse(time) + 1).toISOString();
+  const jobs: JobView[] = [];
+  for (let cursor: string | undefined, page = ""; ; page = `&cursor=${cursor}`) {
+    const path = `/jobs?from=${time}&to=${to}&limit=1000${page}`;
+    const { body } = await call<{ jobs: JobView[]; cursor?: string }>("GET", path);
+    body.jobs.forEach(assertNotEarly);
+    jobs.push(...body.jobs);
+    cursor = body.cursor;
+    if (cursor === undefined) return jobs;
+  }
+}
+
+async function readUntil(call: Call, id: string, wanted: (job: JobView) => boolean): Promise<JobView> {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const job = await getJob(call, id);
+    if (wanted(job)) return job;
+    if (Date.now() > end) throw new Error(`the job did not become as expected: ${JSON.stringify(job)}`);
+    await sleep(200);
+  }
+}
+
+async function pullOne(call: Call, topic: string, id: string): Promise<Pulled> {
+  const end = Date.now() + PATIENCE_MS;
+  while (Date.now() < end) {
+    const { body } = await call<{ jobs: Pulled[] }>("POST", `/topics/${topic}/receive`, {
+      max: 1,
+      waitSeconds: 2,
+    });
+    const job = body.jobs.find((pulled) => pulled.id === id);
+    if (job) return job;
+  }
+  throw new Error(`job ${id} did not come`);
 }
 
 export type Api = ReturnType<typeof apiOver>;

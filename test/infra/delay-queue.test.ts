@@ -6,6 +6,7 @@ import type { CfnFunction } from "aws-cdk-lib/aws-lambda";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
+import type { DelayQueueProps } from "../../infra/props.ts";
 import { resourcesOf } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
 
@@ -217,6 +218,60 @@ describe("synth warns", () => {
   });
 });
 
+/** Topics that set options, some of them to the defaults. */
+const VARIED: DelayQueueProps["topics"] = {
+  work: { consumer: "pull", pack: 1, ttr: Duration.minutes(5), oldestMessageAge: Duration.hours(1) },
+  mail: {
+    tracking: "full",
+    pack: 10,
+    concurrency: 3,
+    maximumConcurrency: 9,
+    backoff: { waits: [1, Duration.minutes(2), Duration.millis(500)] },
+    spread: Duration.minutes(2),
+  },
+  plain: {
+    consumer: "lambda",
+    precision: "second",
+    maxAttempts: 10,
+    spread: Duration.seconds(0),
+    ifLate: { after: Duration.hours(1), do: "run" },
+  },
+  calls: {
+    window: "09:00-18:00 Asia/Shanghai",
+    ifLate: { after: Duration.minutes(5), do: "skip" },
+  },
+};
+/** The policy of a queue of these topics, without the defaults. */
+const VARIED_POLICY = {
+  longDelay: 604_800,
+  shards: 16,
+  retention: 172_800,
+  deadRetention: 7_776_000,
+  topics: {
+    work: { consumer: "pull", ttr: 300 },
+    mail: { concurrency: 3, backoff: { waits: [1, 120, 0.5] }, spread: 120 },
+    plain: {},
+    calls: {
+      window: "09:00-18:00 Asia/Shanghai",
+      ifLate: { after: 300, do: "skip" },
+    },
+  },
+};
+const URL_PREFIX = {
+  "Fn::Join": [
+    "",
+    [
+      "https://sqs.",
+      { Ref: "AWS::Region" },
+      ".",
+      { Ref: "AWS::URLSuffix" },
+      "/",
+      { Ref: "AWS::AccountId" },
+      "/shop-",
+    ],
+  ],
+};
+
 describe("the environment", () => {
   /** Topics whose backoffs take about 500 bytes each when they are compressed. */
   const laddered = (count: number) => {
@@ -234,65 +289,16 @@ describe("the environment", () => {
       prefix: "shop",
       shards: 16,
       retention: Duration.days(2),
-      topics: {
-        work: { consumer: "pull", pack: 1, ttr: Duration.minutes(5), oldestMessageAge: Duration.hours(1) },
-        mail: {
-          tracking: "full",
-          pack: 10,
-          concurrency: 3,
-          maximumConcurrency: 9,
-          backoff: { waits: [1, Duration.minutes(2), Duration.millis(500)] },
-          spread: Duration.minutes(2),
-        },
-        plain: {
-          consumer: "lambda",
-          precision: "second",
-          maxAttempts: 10,
-          spread: Duration.seconds(0),
-          ifLate: { after: Duration.hours(1), do: "run" },
-        },
-        calls: {
-          window: "09:00-18:00 Asia/Shanghai",
-          ifLate: { after: Duration.minutes(5), do: "skip" },
-        },
-      },
+      topics: VARIED,
     });
-    const policy = {
-      longDelay: 604_800,
-      shards: 16,
-      retention: 172_800,
-      deadRetention: 7_776_000,
-      topics: {
-        work: { consumer: "pull", ttr: 300 },
-        mail: { concurrency: 3, backoff: { waits: [1, 120, 0.5] }, spread: 120 },
-        plain: {},
-        calls: {
-          window: "09:00-18:00 Asia/Shanghai",
-          ifLate: { after: 300, do: "skip" },
-        },
-      },
-    };
     const functions = resourcesOf(templateOf(stack), "AWS::Lambda::Function");
     expect(functions).toHaveLength(5);
     for (const [, { Properties }] of functions) {
       expect(Properties.Environment).toMatchObject({
         Variables: {
           MINUTEHAND_TABLE: { Ref: expect.stringMatching(/^JobsPoolTable/) },
-          MINUTEHAND_QUEUE_URL_PREFIX: {
-            "Fn::Join": [
-              "",
-              [
-                "https://sqs.",
-                { Ref: "AWS::Region" },
-                ".",
-                { Ref: "AWS::URLSuffix" },
-                "/",
-                { Ref: "AWS::AccountId" },
-                "/shop-",
-              ],
-            ],
-          },
-          MINUTEHAND_POLICY: JSON.stringify(policy),
+          MINUTEHAND_QUEUE_URL_PREFIX: URL_PREFIX,
+          MINUTEHAND_POLICY: JSON.stringify(VARIED_POLICY),
           POWERTOOLS_SERVICE_NAME: "shop",
           POWERTOOLS_METRICS_NAMESPACE: "Minutehand",
           POWERTOOLS_LOG_LEVEL: "INFO",

@@ -35,6 +35,47 @@ const TOPICS: DelayQueueProps["topics"] = {
   work: { consumer: "pull" },
 };
 
+/** What the function of the events knows of these topics. */
+const RULES = [
+  {
+    topic: "order-timeout",
+    do: "cancel",
+    source: "shop",
+    detailType: "OrderPaid",
+    key: KEY,
+    tombstone: 300,
+  },
+  {
+    topic: "order-timeout",
+    do: "cancel",
+    source: "till",
+    detailType: "OrderPaid",
+    key: KEY,
+    tombstone: 3600,
+  },
+  { topic: "reminders", do: "cancel", source: "shop", detailType: "OrderPaid", key: KEY, tombstone: 0 },
+  {
+    topic: "reminders",
+    do: "enqueue",
+    detailType: "OrderPlaced",
+    key: KEY,
+    body: "$.detail",
+    delay: 1800,
+    onDuplicate: "keep",
+  },
+  {
+    topic: "reminders",
+    do: "enqueue",
+    source: "shop",
+    detailType: "OrderPlaced",
+    key: "$.detail.customer.id",
+    body: "$.detail.customer",
+    delay: 0,
+    onDuplicate: "postpone",
+    maxDelay: 7200,
+  },
+];
+
 function only(template: StackTemplate, type: string, name: string): [string, Resource] {
   const found = resourcesOf(template, type).filter(([id]) => id.startsWith(name));
   expect(found).toHaveLength(1);
@@ -109,45 +150,7 @@ describe("topics with events", () => {
 
   it("have a function that knows what each topic does about which event", () => {
     const { MINUTEHAND_EVENTS = "", ...others } = variablesOf(fn);
-    expect(JSON.parse(MINUTEHAND_EVENTS)).toEqual([
-      {
-        topic: "order-timeout",
-        do: "cancel",
-        source: "shop",
-        detailType: "OrderPaid",
-        key: KEY,
-        tombstone: 300,
-      },
-      {
-        topic: "order-timeout",
-        do: "cancel",
-        source: "till",
-        detailType: "OrderPaid",
-        key: KEY,
-        tombstone: 3600,
-      },
-      { topic: "reminders", do: "cancel", source: "shop", detailType: "OrderPaid", key: KEY, tombstone: 0 },
-      {
-        topic: "reminders",
-        do: "enqueue",
-        detailType: "OrderPlaced",
-        key: KEY,
-        body: "$.detail",
-        delay: 1800,
-        onDuplicate: "keep",
-      },
-      {
-        topic: "reminders",
-        do: "enqueue",
-        source: "shop",
-        detailType: "OrderPlaced",
-        key: "$.detail.customer.id",
-        body: "$.detail.customer",
-        delay: 0,
-        onDuplicate: "postpone",
-        maxDelay: 7200,
-      },
-    ]);
+    expect(JSON.parse(MINUTEHAND_EVENTS)).toEqual(RULES);
     expect(others).toHaveProperty("MINUTEHAND_PROMOTIONS");
     expect(others).toHaveProperty("POWERTOOLS_SERVICE_NAME", "minutehand");
   });

@@ -10,7 +10,7 @@ import type { Topics } from "../../examples/topics.ts";
 import { freePort } from "../../local/free-port.ts";
 import { LocalError } from "../../local/local-error.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
-import type { Session } from "../deploy/session.ts";
+import type { Server, Session } from "../deploy/session.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { said } from "./said.ts";
@@ -22,11 +22,7 @@ const MERCHANT = "merchant";
 /** Runs the examples as their README says, with the package that is installed in `installed`, until each job has run. */
 export async function playExamples(session: Session, installed: string): Promise<void> {
   session.progress(APP);
-  const cwd = join(session.folder, APP);
-  cpSync(join(ROOT, "examples"), cwd, { recursive: true });
-  symlinkSync(join(installed, "node_modules"), join(cwd, "node_modules"));
-  writeFileSync(join(cwd, "package.json"), JSON.stringify({ private: true, type: "module" }));
-
+  const cwd = copyExamples(session, installed);
   const calls: string[] = [];
   await using shop = await startReceiver(({ url = "" }, response) => {
     calls.push(url);
@@ -37,45 +33,58 @@ export async function playExamples(session: Session, installed: string): Promise
   const stack = session.serve({ name: APP, command: "npx", args, cwd, env });
   const [url = ""] = await said(session, APP, stack, /http:\/\/127\.0\.0\.1:\d+/);
   const client = createClient<Topics>({ url });
-
-  const port = await freePort();
   const data = join(cwd, ".minutehand");
-  const merchant = session.serve({
+  const merchant = await startMerchant(session, { cwd, env, data });
+
+  const paid = await closeLater(client, "18");
+  await pay(data, "18");
+  const notice = await notifyMerchant(client, { orderId: "17", amount: "12.50" }, `${merchant.url}/`);
+  const jobs = await fileJobs(client);
+  const worker = [join("python-worker", "worker.py"), url, "--once"];
+  await session.run({ name: "worker", command: "python3", args: worker, cwd, env });
+  for (const { id } of [...jobs, notice]) await until(client, id, "done");
+  await until(client, paid.id, "cancelled");
+  await said(session, MERCHANT, merchant.server, new RegExp(`booked ${notice.id} .*12\\.50`));
+  const wanted = ["/orders/17/close-unless-paid", "/refunds/r-1", "/shops/7/reminders"];
+  if (calls.sort().join() !== wanted.join())
+    throw new LocalError(`the shop must get the calls ${wanted.join(", ")}, got ${calls.join(", ")}`);
+  await Promise.all([merchant.server.stop(), stack.stop()]);
+}
+
+function copyExamples(session: Session, installed: string): string {
+  const folder = join(session.folder, APP);
+  cpSync(join(ROOT, "examples"), folder, { recursive: true });
+  symlinkSync(join(installed, "node_modules"), join(folder, "node_modules"));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  return folder;
+}
+
+/** Starts the receiver of the payment notices. `data`: the folder with the data of the stack. */
+async function startMerchant(
+  session: Session,
+  { cwd, env, data }: { cwd: string; env: NodeJS.ProcessEnv; data: string },
+): Promise<{ url: string; server: Server }> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const server = session.serve({
     name: MERCHANT,
     command: process.execPath,
     args: [join("payment-notice", "receiver.ts")],
     cwd,
-    env: {
-      ...env,
-      PORT: `${port}`,
-      WEBHOOK_SECRET: receiverSecret(secretIn(data), `http://127.0.0.1:${port}`),
-    },
+    env: { ...env, PORT: `${port}`, WEBHOOK_SECRET: receiverSecret(secretIn(data), url) },
   });
-  await said(session, MERCHANT, merchant, /listens/);
+  await said(session, MERCHANT, server, /listens/);
+  return { url, server };
+}
 
-  const paid = await closeLater(client, "18");
-  await pay(data, "18");
-  const notice = await notifyMerchant(
-    client,
-    { orderId: "17", amount: "12.50" },
-    `http://127.0.0.1:${port}/`,
-  );
-  const thumbnail = await client.enqueue("thumbnail", { image: "cat.png", width: 120 }, { delay: 0 });
-  const jobs = [
+/** Files a job of each other example. */
+async function fileJobs(client: Client<Topics>): Promise<{ id: string }[]> {
+  return [
+    await client.enqueue("thumbnail", { image: "cat.png", width: 120 }, { delay: 0 }),
     await client.enqueue("order-timeout", { orderId: "17" }, { delay: 1 }),
     await client.enqueue("refund", { refundId: "r-1" }, { delay: 0 }),
     await client.enqueue("reminder", { shopId: "7" }, { delay: 0 }),
-    notice,
   ];
-  const worker = [join("python-worker", "worker.py"), url, "--once"];
-  await session.run({ name: "worker", command: "python3", args: worker, cwd, env });
-  for (const { id } of [...jobs, thumbnail]) await until(client, id, "done");
-  await until(client, paid.id, "cancelled");
-  await said(session, MERCHANT, merchant, new RegExp(`booked ${notice.id} .*12\\.50`));
-  const wanted = ["/orders/17/close-unless-paid", "/refunds/r-1", "/shops/7/reminders"];
-  if (calls.sort().join() !== wanted.join())
-    throw new LocalError(`the shop must get the calls ${wanted.join(", ")}, got ${calls.join(", ")}`);
-  await Promise.all([merchant.stop(), stack.stop()]);
 }
 
 /** The secret of the only webhook topic. */

@@ -29,7 +29,20 @@ await runSession("test:package", noOptions, async (session) => {
   const app = join(session.folder, "shop");
   cpSync(join(import.meta.dirname, "app"), app, { recursive: true });
   const tarball = await pack(session);
+  await installStepwise(session, app, tarball);
+  await synthesise(session, app);
+  await play(session, app);
+  await playStart(session, tarball);
+  await playFirstHour(session, tarball);
+  await playWorkspace(session, tarball);
+  await playExistingApp(session, tarball);
+  await playExamples(session, app);
+  await playCommonJs(session, tarball);
+  await measureSaves(session, app);
+});
 
+/** Installs the package, the CDK and what `minutehand local` asks for, one after the other, and checks each time what can be imported. */
+async function installStepwise(session: Session, app: string, tarball: string): Promise<void> {
   session.progress("npm install of the package alone");
   await install(session, app, tarball);
   const excess = excessIn(app);
@@ -46,7 +59,9 @@ await runSession("test:package", noOptions, async (session) => {
 
   session.progress("npm install of what minutehand local asks for");
   await install(session, app, ...(await packagesAskedFor(session, app)));
+}
 
+async function synthesise(session: Session, app: string): Promise<void> {
   session.progress("cdk synth");
   const cdk = join(ROOT, "node_modules", "aws-cdk", "bin", "cdk");
   const args = [cdk, "synth", "--app", "node app.ts", "--quiet", "--output", join(session.folder, "cdk.out")];
@@ -57,15 +72,7 @@ await runSession("test:package", noOptions, async (session) => {
     cwd: app,
     env: plainEnvironment(),
   });
-  await play(session, app);
-  await playStart(session, tarball);
-  await playFirstHour(session, tarball);
-  await playWorkspace(session, tarball);
-  await playExistingApp(session, tarball);
-  await playExamples(session, app);
-  await playCommonJs(session, tarball);
-  await measureSaves(session, app);
-});
+}
 
 function noOptions(args: readonly string[]): Record<string, never> {
   if (args.length === 0) return {};

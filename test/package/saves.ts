@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { median } from "../../bench/statistics.ts";
 import { plainEnvironment } from "../deploy/environment.ts";
-import type { Session } from "../deploy/session.ts";
+import type { Server, Session } from "../deploy/session.ts";
 import { said } from "./said.ts";
 
 const NAME = "ten handlers";
@@ -28,41 +28,20 @@ export const handler = consumer(async () => console.log(words, "0"));
  * app's folder that all handlers import, and for the app itself. `installed`: a folder in which the package and the CDK are installed.
  */
 export async function measureSaves(session: Session, installed: string): Promise<void> {
-  const app = join(session.folder, "ten", "app");
-  const shared = join(session.folder, "ten", "shared", "words.ts");
-  for (const folder of [app, join(shared, "..")]) mkdirSync(folder, { recursive: true });
-  symlinkSync(join(installed, "node_modules"), join(session.folder, "ten", "node_modules"));
-  writeFileSync(join(app, "package.json"), '{"type":"module"}');
-  writeFileSync(join(app, "cdk.json"), '{"app":"node app.ts"}');
-  writeFileSync(join(app, "app.ts"), APP);
-  writeFileSync(shared, 'export const words = "0";');
-  for (let index = 0; index < HANDLERS; index++) writeFileSync(join(app, `t${index}.ts`), HANDLER);
-
+  const { app, shared } = writeApp(session, installed);
   session.progress("a save in an app of ten handlers");
   const args = [join(installed, "node_modules", "minutehand", "dist", "npm", "cli", "main.js")];
-  const env = plainEnvironment();
-  const program = {
+  const server = session.serve({
     name: NAME,
     command: process.execPath,
     args: [...args, "local", "--port", "0"],
     cwd: app,
-    env,
-  };
-  const server = session.serve(program);
+    env: plainEnvironment(),
+  });
   await said(session, NAME, server, /Minutehand is up/);
 
-  let saves = 0;
-  /** Saves a file `SAVES` times. Answers how many ms after each save the log had a new `line`, which says that the code is reloaded. */
-  const timeOf = async (file: string, text: string, line: string): Promise<number[]> => {
-    const times: number[] = [];
-    for (let count = 1; count <= SAVES; count++) {
-      const began = performance.now();
-      writeFileSync(file, text.replace('"0"', `"${++saves}"`));
-      await said(session, NAME, server, new RegExp(`(?:${line}[^]*){${count}}`));
-      times.push(performance.now() - began);
-    }
-    return times;
-  };
+  const timeOf = (file: string, text: string, line: string) =>
+    timesOfSaves(session, server, { file, text, line });
   for (const [what, times] of [
     ["a handler", await timeOf(join(app, "t3.ts"), HANDLER, "reloaded t3 in")],
     ["a file that all ten import", await timeOf(shared, 'export const words = "0";', "reloaded t\\d, .* in")],
@@ -73,4 +52,35 @@ export async function measureSaves(session: Session, installed: string): Promise
     );
   }
   await server.stop();
+}
+
+function writeApp(session: Session, installed: string): { app: string; shared: string } {
+  const app = join(session.folder, "ten", "app");
+  const shared = join(session.folder, "ten", "shared", "words.ts");
+  for (const folder of [app, join(shared, "..")]) mkdirSync(folder, { recursive: true });
+  symlinkSync(join(installed, "node_modules"), join(session.folder, "ten", "node_modules"));
+  writeFileSync(join(app, "package.json"), '{"type":"module"}');
+  writeFileSync(join(app, "cdk.json"), '{"app":"node app.ts"}');
+  writeFileSync(join(app, "app.ts"), APP);
+  writeFileSync(shared, 'export const words = "0";');
+  for (let index = 0; index < HANDLERS; index++) writeFileSync(join(app, `t${index}.ts`), HANDLER);
+  return { app, shared };
+}
+
+let saves = 0;
+
+/** Saves a file `SAVES` times. Answers how many ms after each save the log had a new `line`, which says that the code is reloaded. */
+async function timesOfSaves(
+  session: Session,
+  server: Server,
+  { file, text, line }: { file: string; text: string; line: string },
+): Promise<number[]> {
+  const times: number[] = [];
+  for (let count = 1; count <= SAVES; count++) {
+    const began = performance.now();
+    writeFileSync(file, text.replace('"0"', `"${++saves}"`));
+    await said(session, NAME, server, new RegExp(`(?:${line}[^]*){${count}}`));
+    times.push(performance.now() - began);
+  }
+  return times;
 }

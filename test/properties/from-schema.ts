@@ -112,66 +112,74 @@ function goTogether(schema: Schema, value: Members): boolean {
 /** Values that `schema` allows. */
 export function allowedBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown> {
   assertKnown(schema);
-  const { properties = {}, required = [], additionalProperties, minLength = 0, maxLength = 300 } = schema;
-  const inner = (one: Schema): fc.Arbitrary<unknown> => allowedBy(one, resolve);
-  if (schema.$ref !== undefined) return inner(resolve(schema.$ref));
+  const each = (one: Schema): fc.Arbitrary<unknown> => allowedBy(one, resolve);
+  if (schema.$ref !== undefined) return each(resolve(schema.$ref));
   if (schema.enum) return fc.constantFrom(...schema.enum);
-  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(inner));
-  if (schema.oneOf && schema.type === undefined) return fc.oneof(...schema.oneOf.map(inner));
-  const { minimum, exclusiveMinimum: above } = schema;
-  const range = {
-    ...(minimum !== undefined && { min: minimum }),
-    ...(schema.maximum !== undefined && { max: schema.maximum }),
-  };
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(each));
+  if (schema.oneOf && schema.type === undefined) return fc.oneof(...schema.oneOf.map(each));
   switch (schema.type) {
     case "string":
-      return (schema.pattern === undefined ? wellFormed : matching(schema.pattern)).filter(
-        (text) => lengthOf(text) >= minLength && lengthOf(text) <= maxLength,
-      );
+      return allowedTexts(schema);
     case "boolean":
       return fc.boolean();
     case "integer":
-      return fc.integer(range);
+      return fc.integer(rangeOf(schema));
     case "number":
-      return fc.oneof(
-        fc.double({
-          ...range,
-          ...(above !== undefined && { min: above, minExcluded: true }),
-          noNaN: true,
-          noDefaultInfinity: true,
-        }),
-        fc.integer({
-          min: Math.ceil(minimum ?? (above === undefined ? -1e9 : above + 1)),
-          max: Math.floor(schema.maximum ?? 1e9),
-        }),
-      );
+      return allowedNumbers(schema);
     case "array":
-      return fc.array(inner(schema.items ?? {}), { maxLength: 3 });
+      return fc.array(each(schema.items ?? {}), { maxLength: 3 });
     case undefined:
       return json;
-    case "object": {
-      const named = Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, inner(one)]));
-      const others = additionalProperties
-        ? fc.dictionary(
-            inner(schema.propertyNames ?? { type: "string" }) as fc.Arbitrary<string>,
-            inner(additionalProperties),
-            { maxKeys: 3, noNullPrototype: true },
-          )
-        : fc.constant({});
-      const requiredOnly = Object.fromEntries(required.map((name) => [name, named[name] ?? json]));
-      const whole = fc.record(named, { requiredKeys: required, noNullPrototype: true });
-      const own = fc.oneof(
-        { weight: 9, arbitrary: whole },
-        { weight: 1, arbitrary: fc.record(requiredOnly) },
-      );
-      return fc
-        .tuple(own, others)
-        .map(([own, other]): Members => ({ ...other, ...own }))
-        .filter((value) => goTogether(schema, value));
-    }
+    case "object":
+      return allowedObjects(schema, each);
     default:
       throw new Error(`values cannot be drawn of type ${schema.type} yet`);
   }
+}
+
+function allowedTexts({ pattern, minLength = 0, maxLength = 300 }: Schema): fc.Arbitrary<string> {
+  return (pattern === undefined ? wellFormed : matching(pattern)).filter(
+    (text) => lengthOf(text) >= minLength && lengthOf(text) <= maxLength,
+  );
+}
+
+function rangeOf({ minimum, maximum }: Schema): { min?: number; max?: number } {
+  return { ...(minimum !== undefined && { min: minimum }), ...(maximum !== undefined && { max: maximum }) };
+}
+
+function allowedNumbers(schema: Schema): fc.Arbitrary<number> {
+  const { minimum, exclusiveMinimum: above, maximum } = schema;
+  return fc.oneof(
+    fc.double({
+      ...rangeOf(schema),
+      ...(above !== undefined && { min: above, minExcluded: true }),
+      noNaN: true,
+      noDefaultInfinity: true,
+    }),
+    fc.integer({
+      min: Math.ceil(minimum ?? (above === undefined ? -1e9 : above + 1)),
+      max: Math.floor(maximum ?? 1e9),
+    }),
+  );
+}
+
+function allowedObjects(schema: Schema, each: (one: Schema) => fc.Arbitrary<unknown>): fc.Arbitrary<Members> {
+  const { properties = {}, required = [], additionalProperties } = schema;
+  const named = Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, each(one)]));
+  const others = additionalProperties
+    ? fc.dictionary(
+        each(schema.propertyNames ?? { type: "string" }) as fc.Arbitrary<string>,
+        each(additionalProperties),
+        { maxKeys: 3, noNullPrototype: true },
+      )
+    : fc.constant({});
+  const requiredOnly = Object.fromEntries(required.map((name) => [name, named[name] ?? json]));
+  const whole = fc.record(named, { requiredKeys: required, noNullPrototype: true });
+  const own = fc.oneof({ weight: 9, arbitrary: whole }, { weight: 1, arbitrary: fc.record(requiredOnly) });
+  return fc
+    .tuple(own, others)
+    .map(([own, other]): Members => ({ ...other, ...own }))
+    .filter((value) => goTogether(schema, value));
 }
 
 const typeOf = (value: unknown): string =>
@@ -235,70 +243,85 @@ function breaksWithinType(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
 }
 
 function breaksOfObject(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
-  const {
-    properties = {},
-    required = [],
-    additionalProperties,
-    propertyNames,
-    oneOf = [],
-    not,
-    dependentRequired = {},
-  } = schema;
+  const { required = [], oneOf = [], not, dependentRequired = {} } = schema;
+  const { good, plus } = membersOf(schema, resolve);
+  const breaks: fc.Arbitrary<unknown>[] = required.map((name) => good.map((value) => without([name], value)));
+  breaks.push(...breaksOfMembers(schema, resolve), ...breaksOfOthers(schema, resolve));
+  if (oneOf.length > 0) {
+    const all = oneOf.flatMap((one) => one.required);
+    breaks.push(
+      plus(all),
+      good.map((value) => without(all, value)),
+    );
+  }
+  breaks.push(...breaksOfCondition(schema, resolve));
+  if (not) breaks.push(plus(not.required));
+  if (schema.minProperties === 1) breaks.push(fc.constant({}));
+  for (const [name, needed] of Object.entries(dependentRequired))
+    breaks.push(plus([name]).map((value) => without(needed, value)));
+  return breaks;
+}
+
+function without(names: readonly string[], value: Members): Members {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+}
+
+/** Allowed objects, and `plus`: allowed objects with these members added. */
+function membersOf(schema: Schema, resolve: Resolve) {
   const good = allowedBy(schema, resolve) as fc.Arbitrary<Members>;
-  /** Allowed objects with these members added. */
-  const plus = (names: readonly string[]): fc.Arbitrary<unknown> =>
+  const plus = (names: readonly string[]): fc.Arbitrary<Members> =>
     fc
-      .tuple(good, ...names.map((name) => allowedBy(properties[name] ?? {}, resolve)))
+      .tuple(good, ...names.map((name) => allowedBy(schema.properties?.[name] ?? {}, resolve)))
       .map(([value, ...added]) => ({
         ...value,
         ...Object.fromEntries(names.map((name, i) => [name, added[i]])),
       }));
-  const without = (names: readonly string[], value: Members): Members =>
-    Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
-  const withMember = (name: fc.Arbitrary<string>, member: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  return { good, plus };
+}
+
+/** Objects of which one named member is broken. */
+function breaksOfMembers(schema: Schema, resolve: Resolve): fc.Arbitrary<Members>[] {
+  const { good } = membersOf(schema, resolve);
+  return Object.entries(schema.properties ?? {}).flatMap(([name, one]) => {
+    const bad = forbiddenBy(one, resolve);
+    return bad ? [fc.tuple(good, bad).map(([value, member]) => ({ ...value, [name]: member }))] : [];
+  });
+}
+
+/** Objects with a further member that is not allowed, or whose name is not. */
+function breaksOfOthers(schema: Schema, resolve: Resolve): fc.Arbitrary<Members>[] {
+  const { properties = {}, additionalProperties, propertyNames } = schema;
+  const { good } = membersOf(schema, resolve);
+  const withMember = (name: fc.Arbitrary<string>, member: fc.Arbitrary<unknown>): fc.Arbitrary<Members> =>
     // `fromEntries` makes `__proto__` an own member, as `JSON.parse` does.
     fc
       .tuple(good, name, member)
       .map(([value, at, one]) => Object.fromEntries([...Object.entries(value), [at, one]]));
-
-  const breaks = required.map((name) => good.map((value) => without([name], value)));
-  for (const [name, one] of Object.entries(properties)) {
-    const bad = forbiddenBy(one, resolve);
-    if (bad) breaks.push(fc.tuple(good, bad).map(([value, member]) => ({ ...value, [name]: member })));
-  }
   const others = fc
     .oneof(wellFormed, fc.constantFrom("__proto__", "constructor", "Body", "delay ", ""))
     .filter((name) => !Object.hasOwn(properties, name));
-  if (additionalProperties === false) breaks.push(withMember(others, json) as fc.Arbitrary<Members>);
-  if (additionalProperties) {
-    const names = propertyNames ? (allowedBy(propertyNames, resolve) as fc.Arbitrary<string>) : wellFormed;
-    const bad = forbiddenBy(additionalProperties, resolve);
-    if (bad) breaks.push(withMember(names, bad) as fc.Arbitrary<Members>);
-    const badNames = propertyNames?.pattern && notMatching(propertyNames.pattern);
-    if (badNames)
-      breaks.push(withMember(badNames, allowedBy(additionalProperties, resolve)) as fc.Arbitrary<Members>);
-  }
-  if (oneOf.length > 0) {
-    const all = oneOf.flatMap((one) => one.required);
-    breaks.push(
-      plus(all) as fc.Arbitrary<Members>,
-      good.map((value) => without(all, value)),
-    );
-  }
+  if (additionalProperties === false) return [withMember(others, json)];
+  if (!additionalProperties) return [];
+  const names = propertyNames ? (allowedBy(propertyNames, resolve) as fc.Arbitrary<string>) : wellFormed;
+  const bad = forbiddenBy(additionalProperties, resolve);
+  const badNames = propertyNames?.pattern && notMatching(propertyNames.pattern);
+  return [
+    ...(bad ? [withMember(names, bad)] : []),
+    ...(badNames ? [withMember(badNames, allowedBy(additionalProperties, resolve))] : []),
+  ];
+}
+
+/** Objects that break the `then` or the `else` of a schema. */
+function breaksOfCondition(schema: Schema, resolve: Resolve): fc.Arbitrary<Members>[] {
   const { if: asked, then: needed = NOTHING, else: other } = schema;
+  const { good, plus } = membersOf(schema, resolve);
+  const breaks: fc.Arbitrary<Members>[] = [];
   if (asked) {
     const [name] = asked.required;
     breaks.push(
       good.map((value) => without(needed.required, { ...value, [name]: asked.properties[name]?.const })),
     );
   }
-  if (other)
-    breaks.push(
-      (plus(other.not.required) as fc.Arbitrary<Members>).filter((value) => !isAsked(schema, value)),
-    );
-  if (not) breaks.push(plus(not.required) as fc.Arbitrary<Members>);
-  if (schema.minProperties === 1) breaks.push(fc.constant({}));
-  for (const [name, needed] of Object.entries(dependentRequired))
-    breaks.push((plus([name]) as fc.Arbitrary<Members>).map((value) => without(needed, value)));
+  if (other) breaks.push(plus(other.not.required).filter((value) => !isAsked(schema, value)));
   return breaks;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { Item } from "../../core/items.ts";
+import type { Home, Item } from "../../core/items.ts";
+import type { Policy } from "../../core/policy.ts";
 import { cancel } from "../../protocol/change/cancel.ts";
 import { pauseTopic } from "../../protocol/change/pause.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
@@ -53,32 +54,26 @@ function newerQueues(queues: Queues): Queues {
 
 type Done = { id: string; at: number };
 
+const SHOP: Partial<Policy> = {
+  shards: 2,
+  longDelay: 10 * 3600,
+  topics: {
+    orders: { backoff: { waits: [600] }, maxAttempts: 3 },
+    held: {},
+    limited: { maxPerSecond: 1 },
+    work: { consumer: "pull" },
+    events: { consumer: "pull", tracking: "none" },
+  },
+};
+
 /** A deployment that changes between two versions, with one pool and one set of queues. */
 function deployment() {
-  const world = createWorld({
-    shards: 2,
-    longDelay: 10 * 3600,
-    topics: {
-      orders: { backoff: { waits: [600] }, maxAttempts: 3 },
-      held: {},
-      limited: { maxPerSecond: 1 },
-      work: { consumer: "pull" },
-      events: { consumer: "pull", tracking: "none" },
-    },
-  });
+  const world = createWorld(SHOP);
   const second: World = { ...world, queues: { ...world.queues, ...newerQueues(world.queues) } };
   second.ctx = { ...world.ctx, queues: second.queues };
-  const runs: Done[] = [];
-  const failing = new Set<string>();
+  const { runs, failing, work } = workersOf(world);
   let before = new Map<string, string>();
   let current = world;
-
-  const pullAll = async (ctx: Context, topic: string): Promise<void> => {
-    for (const { id, receipt } of await receive(ctx, topic, { max: 10, waitSeconds: 0 }, world.timers)) {
-      runs.push({ id, at: world.now() });
-      await settlePulled(ctx, topic, receipt, { end: "done" });
-    }
-  };
   return {
     world,
     runs,
@@ -103,97 +98,67 @@ function deployment() {
     async pass(ms: number): Promise<void> {
       for (const end = world.now() + ms; world.now() < end; ) {
         await world.pass(30 * SECOND, { ticks: false });
-        const { ctx } = current;
-        for (const id of world.promotions.fire()) await promote(ctx, id);
-        if (world.now() % MINUTE === 0) await tick(ctx, world.now() + MINUTE);
-        for (const topic of ["orders", "held", "limited"]) {
-          const run = ({ id }: { id: string }) => {
-            if (failing.has(id)) return { end: "failed", error: "no" } as const;
-            runs.push({ id, at: world.now() });
-            return { end: "done" } as const;
-          };
-          await consume(current, topic, { ctx, run });
-        }
-        await pullAll(ctx, "events");
+        await work(current);
       }
     },
   };
 }
 
+/** The functions of both versions. `failing`: the jobs whose runs fail. */
+function workersOf(world: World) {
+  const runs: Done[] = [];
+  const failing = new Set<string>();
+  const run = ({ id }: { id: string }) => {
+    if (failing.has(id)) return { end: "failed", error: "no" } as const;
+    runs.push({ id, at: world.now() });
+    return { end: "done" } as const;
+  };
+  const pullAll = async (ctx: Context, topic: string): Promise<void> => {
+    for (const { id, receipt } of await receive(ctx, topic, { max: 10, waitSeconds: 0 }, world.timers)) {
+      runs.push({ id, at: world.now() });
+      await settlePulled(ctx, topic, receipt, { end: "done" });
+    }
+  };
+  const work = async (version: World): Promise<void> => {
+    const { ctx } = version;
+    for (const id of world.promotions.fire()) await promote(ctx, id);
+    if (world.now() % MINUTE === 0) await tick(ctx, world.now() + MINUTE);
+    for (const topic of ["orders", "held", "limited"]) await consume(version, topic, { ctx, run });
+    await pullAll(ctx, "events");
+  };
+  return { runs, failing, work };
+}
+
+type Shop = ReturnType<typeof deployment>;
+type Wanted = Partial<Parameters<typeof enqueue>[1]> & { delay: number };
+
+/** Files a job as the version does that runs now. */
+async function enqueueAs({ world, version }: Shop, { delay, ...more }: Wanted): Promise<Home> {
+  const dueAt = world.now() + delay;
+  const { home } = await enqueue(version().ctx, { topic: "orders", body: "{}", dueAt, ...more });
+  return home;
+}
+
+const ONCE = { token: "t", hash: "h" };
+
 test("jobs of a newer version wait for it through a rollback, and run once when it is back", async () => {
   const shop = deployment();
   const { world, runs } = shop;
   await shop.pass(MINUTE);
-  const enqueueAs = async (job: Partial<Parameters<typeof enqueue>[1]> & { delay: number }) => {
-    const { delay, ...more } = job;
-    const { home } = await enqueue(shop.version().ctx, {
-      topic: "orders",
-      body: "{}",
-      dueAt: world.now() + delay,
-      ...more,
-    });
-    return home;
-  };
-  const early = await enqueueAs({ delay: 3 * HOUR });
+  const early = await enqueueAs(shop, { delay: 3 * HOUR });
 
   shop.forward();
-  const once = { token: "t", hash: "h" };
-  await pauseTopic(shop.version().ctx, "held");
-  const parked = await enqueueAs({ topic: "held", delay: MINUTE });
-  const failed = await enqueueAs({ delay: MINUTE });
-  const dead = await enqueueAs({ delay: MINUTE, maxAttempts: 1 });
-  shop.failing.add(failed.id);
-  shop.failing.add(dead.id);
-  await shop.pass(2 * MINUTE + 30 * SECOND);
-  expect(await world.home(dead.id)).toMatchObject({ state: "dead" });
-  expect(await world.home(failed.id)).toMatchObject({ state: "scheduled", attempt: 1 });
-  shop.failing.delete(failed.id);
-  const crashed = await enqueueAs({ delay: 0 });
-  await crashWhileRunning(shop.version(), "orders");
-  expect(await world.home(crashed.id)).toMatchObject({ state: "running" });
-  const waiting = {
-    now: await enqueueAs({ delay: 10 * SECOND }),
-    soon: await enqueueAs({ delay: 10 * MINUTE }),
-    later: await enqueueAs({ delay: 2 * HOUR }),
-    afterwards: await enqueueAs({ delay: 20 * HOUR }),
-    far: await enqueueAs({ delay: 11 * HOUR }),
-    keyed: await enqueueAs({ delay: HOUR, key: "order-1" }),
-    once: await enqueueAs({ delay: HOUR, once }),
-    untrackedNow: await enqueueAs({ topic: "events", delay: 10 * SECOND }),
-    untracked: await enqueueAs({ topic: "events", delay: HOUR }),
-    limited: await enqueueAs({ topic: "limited", delay: 5 * MINUTE }),
-    failed,
-    crashed,
-  };
-  const limited = await enqueueAs({ topic: "limited", delay: 5 * MINUTE });
-  expect(await world.home(waiting.far.id)).toMatchObject({ hasSchedule: true });
+  const { dead, waiting, others } = await fileAsNewer(shop);
   const ranBefore = runs.length;
 
   shop.back();
   const written = shop.newerItems();
-  const own: { id: string; dueAt: number }[] = [early];
-  for (let hour = 0; hour < 12; hour++) {
-    own.push(await enqueueAs({ delay: 30 * MINUTE, key: `own-${hour}` }));
-    own.push(await enqueueAs({ topic: "events", delay: 40 * MINUTE }));
-    own.push(await enqueueAs({ topic: "limited", delay: 50 * MINUTE }));
-    await shop.pass(HOUR);
-  }
+  const own = [early, ...(await runTwelveHours(shop))];
   // Nothing of version 2 was changed, and nothing of version 1 was late.
   const stands = places(world);
   for (const item of written) expect(stands.get(`${item.pk} ${item.sk}`)).toBe(JSON.stringify(item));
-  const ranMeanwhile = runs.slice(ranBefore);
-  expect(ranMeanwhile.map(({ id }) => id).sort()).toEqual(own.map(({ id }) => id).sort());
-  for (const { id, at } of ranMeanwhile) {
-    const { dueAt } = own.find((job) => job.id === id) ?? { dueAt: 0 };
-    expect(at - dueAt).toBeGreaterThanOrEqual(0);
-    expect(at - dueAt).toBeLessThanOrEqual(30 * SECOND);
-  }
-  const { ctx } = shop.version();
-  const unavailable = { code: "unavailable" };
-  await expect(cancel(ctx, waiting.afterwards.id)).rejects.toMatchObject(unavailable);
-  await expect(enqueueAs({ delay: HOUR, key: "order-1" })).rejects.toMatchObject(unavailable);
-  await expect(enqueueAs({ delay: HOUR, once })).rejects.toMatchObject(unavailable);
-  await expect(pauseTopic(ctx, "held")).rejects.toMatchObject(unavailable);
+  expectOnTime(runs.slice(ranBefore), own);
+  await expectUnavailable(shop, waiting.afterwards.id);
   expect(world.promotions.filed.has(waiting.far.id)).toBe(false);
   expect(world.events.some(({ type }) => type === "unreadable")).toBe(true);
 
@@ -202,8 +167,72 @@ test("jobs of a newer version wait for it through a rollback, and run once when 
   await resume(shop.version().ctx, "held", undefined);
   await shop.pass(12 * HOUR);
   expect(await world.home(dead.id)).toMatchObject({ state: "dead" });
-  const expected = [...Object.values(waiting), limited, parked];
+  const expected = [...Object.values(waiting), ...others];
   const ranAfter = runs.slice(ranOnReturn).map(({ id }) => id);
   expect(ranAfter.sort()).toEqual(expected.map(({ id }) => id).sort());
   expect(world.queues.messages({ topic: "orders", dead: true })).toHaveLength(1);
 });
+
+/** Files jobs as version 2, which brings some of them into their states before the rollback. */
+async function fileAsNewer(shop: Shop) {
+  const { world } = shop;
+  await pauseTopic(shop.version().ctx, "held");
+  const parked = await enqueueAs(shop, { topic: "held", delay: MINUTE });
+  const failed = await enqueueAs(shop, { delay: MINUTE });
+  const dead = await enqueueAs(shop, { delay: MINUTE, maxAttempts: 1 });
+  shop.failing.add(failed.id);
+  shop.failing.add(dead.id);
+  await shop.pass(2 * MINUTE + 30 * SECOND);
+  expect(await world.home(dead.id)).toMatchObject({ state: "dead" });
+  expect(await world.home(failed.id)).toMatchObject({ state: "scheduled", attempt: 1 });
+  shop.failing.delete(failed.id);
+  const crashed = await enqueueAs(shop, { delay: 0 });
+  await crashWhileRunning(shop.version(), "orders");
+  expect(await world.home(crashed.id)).toMatchObject({ state: "running" });
+  const waiting = {
+    now: await enqueueAs(shop, { delay: 10 * SECOND }),
+    soon: await enqueueAs(shop, { delay: 10 * MINUTE }),
+    later: await enqueueAs(shop, { delay: 2 * HOUR }),
+    afterwards: await enqueueAs(shop, { delay: 20 * HOUR }),
+    far: await enqueueAs(shop, { delay: 11 * HOUR }),
+    keyed: await enqueueAs(shop, { delay: HOUR, key: "order-1" }),
+    once: await enqueueAs(shop, { delay: HOUR, once: ONCE }),
+    untrackedNow: await enqueueAs(shop, { topic: "events", delay: 10 * SECOND }),
+    untracked: await enqueueAs(shop, { topic: "events", delay: HOUR }),
+    limited: await enqueueAs(shop, { topic: "limited", delay: 5 * MINUTE }),
+  };
+  const limited = await enqueueAs(shop, { topic: "limited", delay: 5 * MINUTE });
+  expect(await world.home(waiting.far.id)).toMatchObject({ hasSchedule: true });
+  return { dead, waiting, others: [failed, crashed, limited, parked] };
+}
+
+/** Files jobs of three topics in each hour, and runs them. Answers them. */
+async function runTwelveHours(shop: Shop): Promise<Home[]> {
+  const own: Home[] = [];
+  for (let hour = 0; hour < 12; hour++) {
+    own.push(await enqueueAs(shop, { delay: 30 * MINUTE, key: `own-${hour}` }));
+    own.push(await enqueueAs(shop, { topic: "events", delay: 40 * MINUTE }));
+    own.push(await enqueueAs(shop, { topic: "limited", delay: 50 * MINUTE }));
+    await shop.pass(HOUR);
+  }
+  return own;
+}
+
+function expectOnTime(runs: readonly Done[], jobs: readonly Home[]): void {
+  expect(runs.map(({ id }) => id).sort()).toEqual(jobs.map(({ id }) => id).sort());
+  for (const { id, at } of runs) {
+    const { dueAt } = jobs.find((job) => job.id === id) ?? { dueAt: 0 };
+    expect(at - dueAt).toBeGreaterThanOrEqual(0);
+    expect(at - dueAt).toBeLessThanOrEqual(30 * SECOND);
+  }
+}
+
+/** What version 1 cannot read, it does not change. */
+async function expectUnavailable(shop: Shop, id: string): Promise<void> {
+  const { ctx } = shop.version();
+  const unavailable = { code: "unavailable" };
+  await expect(cancel(ctx, id)).rejects.toMatchObject(unavailable);
+  await expect(enqueueAs(shop, { delay: HOUR, key: "order-1" })).rejects.toMatchObject(unavailable);
+  await expect(enqueueAs(shop, { delay: HOUR, once: ONCE })).rejects.toMatchObject(unavailable);
+  await expect(pauseTopic(ctx, "held")).rejects.toMatchObject(unavailable);
+}

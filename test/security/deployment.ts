@@ -19,7 +19,7 @@ import { createQueues } from "../../local/queues.ts";
 import { readStack, type StackSpec } from "../../local/resources.ts";
 import { createSchedules } from "../../local/schedules.ts";
 import { createSecrets } from "../../local/secrets.ts";
-import { startOwnServices } from "../../local/services/own-services.ts";
+import { type OwnServices, startOwnServices } from "../../local/services/own-services.ts";
 import { createTables } from "../../local/tables.ts";
 import type { Scope, Template } from "../../local/template.ts";
 import type { Context } from "../../protocol/ports.ts";
@@ -124,122 +124,21 @@ export type Deployment = {
 /** The functions of a stack with a topic of every kind, in this process, on the services of the local stack. */
 export async function deploy(): Promise<Deployment> {
   const receivers = await startReceivers();
-  const { stack, queue } = shopWith({
-    shards: SHARDS,
-    topics: {
-      orders: { ...LIMIT, ...LATE, ...EVENTS },
-      precise: { ...LIMIT, ...LATE, precision: "millisecond" },
-      notes: { tracking: "none", maxAttempts: 2 },
-      work: { ...LIMIT, ...LATE, consumer: "pull" },
-      events: { consumer: "pull", tracking: "none" },
-      hooks: {
-        ...LIMIT,
-        ...LATE,
-        webhook: { url: receivers.url, allowHttp: true, allowHosts: ["127.0.0.1"] },
-      },
-    },
-  });
-  for (const [topic, id] of Object.entries(CONSUMERS)) queue.addConsumer(topic, someFunction(stack, id));
-  queue.grantEnqueue(someFunction(stack, "Shop"));
-  const puller = someFunction(stack, "Worker");
-  for (const topic of ["work", "events"]) queue.grantPull(topic, puller);
-  const template = templateOf(stack);
-
-  const [dynamo, queues] = [await startDynamo(), await startSqs()];
-  const services = await startOwnServices(undefined, PLACE);
-  useEndpoint("DYNAMODB", dynamo.endpoint);
-  useEndpoint("SQS", queues.endpoint);
-  for (const service of ["SCHEDULER", "SECRETS_MANAGER", "LAMBDA"] as const)
-    useEndpoint(service, services.url);
-  process.env.AWS_SECRET_ACCESS_KEY = `${MARK}-aws-secret`;
+  const template = shopTemplate(receivers.url);
+  const { dynamo, queues, services } = await startServices();
   const written = listen();
   const site = { ...PLACE, stackName: "Shop", sqsEndpoint: queues.endpoint, apiUrl: "" };
   const resources = readStack(assemblyOf(template, site.stackName), site);
-  const { secretsClient, sqsClient } = await import("../../aws/clients.ts");
-  const { schedulerClient } = await import("../../aws/scheduler-client.ts");
-  const [sqs, scheduler] = [sqsClient(), schedulerClient()];
-  const refused = [
-    ...(await createTables(resources.tables, {})),
-    ...(await createQueues(resources.queues, sqs)),
-    ...(await createSchedules(resources.scheduleGroups, resources.schedules, scheduler)),
-    ...(await createSecrets(resources.secrets, secretsClient())),
-  ];
-  if (refused.length > 0) throw new Error(`the services refuse ${refused.map(refusalText).join(", ")}`);
+  const { sqs, scheduler } = await createResources(resources);
   const secrets = await changeSecrets(resources.secrets);
-  // Nothing polls the queues: each scene invokes the consumers itself, with the messages that it chooses.
-  const idle = () => ({ stop: async () => {} });
-  services.invocations.start((name) => resources.functions.some((spec) => spec.name === name));
-  services.eventSourceMappings.start(resources.eventSources.map((spec) => ({ spec, start: idle })));
+  serveResources(services, resources);
+  const environmentOf = (name: string) => functionEnvironment(template, resources, name);
+  const pass = shiftClock();
 
-  const environmentOf = (name: string): Readonly<Record<string, string>> => {
-    const id = functionIn(template, name);
-    const spec = resources.functions.find(({ logicalId }) => logicalId === id);
-    return { AWS_LAMBDA_FUNCTION_NAME: spec?.name ?? "", ...spec?.environment };
-  };
-  /** Replaces the environment, because a function must not see the variables of another function. */
-  const enter = (name: string, more: Readonly<Record<string, string>> = {}): void => {
-    for (const variable of Object.keys(process.env))
-      if (variable.startsWith("MINUTEHAND_")) delete process.env[variable];
-    Object.assign(process.env, environmentOf(name), { POWERTOOLS_LOG_LEVEL: "DEBUG" }, more);
-  };
-
-  const receipts: string[] = [];
-  const wallClock = Date.now;
-  let ahead = 0;
-  vi.spyOn(Date, "now").mockImplementation(() => wallClock() + ahead);
-
-  enter("JobsApiHandler");
-  const { createContext } = await import("../../environment/context.ts");
-  const { createScheduler } = await import("../../environment/scheduler.ts");
-  const ctx = { ...createContext(), ...createScheduler() };
-  // These ports load their clients on first use. Use them before the recorder starts. Otherwise the recorder would take these clients for a function's.
-  await ctx.promotions?.remove("none");
-  await ctx.schedules?.remove("none");
-
+  enter(environmentOf("JobsApiHandler"));
+  const ctx = await unrecordedContext();
   const recorder = createRecorder();
-  const load = <T>(
-    name: FunctionName,
-    module: () => Promise<T>,
-    more?: Record<string, string>,
-  ): Promise<T> => {
-    enter(name, more);
-    return recorder.load(name, module);
-  };
-  const api = (await load("JobsApiHandler", () => import("../../functions/api.ts"))).handler;
-  const receive = (await load("JobsApiReceive", () => import("../../functions/receive.ts"))).handler;
-  const promote = (await load("JobsPromotionsPromote", () => import("../../functions/promote.ts"))).handler;
-  const occur = (await load("JobsRecurringOccurrence", () => import("../../functions/occurrence.ts")))
-    .handler;
-  const bring = (await load("JobsEventsApplier", () => import("../../functions/event.ts"))).handler;
-  const loadTick = async (more?: Record<string, string>) => {
-    const places = recorder.reached.get("JobsTickSweeper") ?? [];
-    const { handler } = await load("JobsTickSweeper", () => import("../../functions/tick.ts"), more);
-    for (const place of places) recorder.reached.get("JobsTickSweeper")?.add(place);
-    return handler;
-  };
-  let tick = await loadTick();
-  const consumers = new Map<string, (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>>();
-  for (const [topic, id] of Object.entries(CONSUMERS) as [string, FunctionName][]) {
-    const { handler } = await load(id, () => import("../../functions/reminders.ts"));
-    consumers.set(topic, handler);
-  }
-  const hooks = await load("JobsWebhookhooksCaller", () => import("../../functions/webhook.ts"));
-  consumers.set("hooks", hooks.handler);
-  const { directClient } = await load("Shop", () => import("../../client/direct-client.ts"));
-  const producer = directClient();
-  const { directWorker } = await load("Worker", () => import("../../client/direct-worker.ts"));
-  const worker = directWorker();
-
-  const call: Deployment["call"] = async (method, path, body, headers) => {
-    const pulls = method === "POST" && path.endsWith("/receive");
-    return noted(answerOf(await (pulls ? receive : api)(eventOf(method, path, body, headers))));
-  };
-  const noted = (answer: Answer): Answer => {
-    const pulled = (answer.json.jobs ?? []) as { receipt?: string }[];
-    receipts.push(...pulled.flatMap(({ receipt }) => receipt ?? []));
-    return answer;
-  };
-
+  const functions = await loadFunctions(recorder, environmentOf);
   return {
     template,
     scope: scopeOf(template as unknown as Template, site),
@@ -251,38 +150,200 @@ export async function deploy(): Promise<Deployment> {
     urlPrefix: environmentOf("JobsApiHandler").MINUTEHAND_QUEUE_URL_PREFIX ?? "",
     secrets,
     receivers,
-    producer,
-    promote: (event) => promote(event as { id: string }),
-    occur,
-    receipts,
+    producer: functions.producer,
     output: () => written.join(""),
-    pass(ms) {
-      ahead += ms;
-    },
-    call,
-    async callByWorker(method, path, body, headers) {
-      const [, topic = "", verb = ""] =
-        /^\/topics\/(\w+)\/(receive|finish|extend|retry|bury)$/.exec(path) ?? [];
-      if (verb === "") return call(method, path, body, headers);
-      return noted(await answerOfWorker(worker, topic, verb as keyof DirectWorker, body));
-    },
-    tick: () => tick({}, contextWith(170_000)),
-    async tickWithShards(shards) {
-      const policy = JSON.parse(environmentOf("JobsTickSweeper").MINUTEHAND_POLICY ?? "");
-      tick = await loadTick({ MINUTEHAND_POLICY: JSON.stringify({ ...policy, shards }) });
-      await tick({}, contextWith(170_000));
-    },
-    bring: (bodies) => bring(messagesOf(bodies)),
-    async consume(topic, bodies, remaining = 30_000) {
-      const handler = consumers.get(topic);
-      if (!handler) throw new Error(`${topic} has no consumer`);
-      return handler(messagesOf(bodies), contextWith(remaining));
-    },
+    pass,
+    ...callsOf(functions),
+    ...invocationsOf(functions),
     async close() {
       vi.restoreAllMocks();
       await Promise.all([dynamo.close(), queues.close(), services.stop(), receivers.stop()]);
     },
   };
+}
+
+function shopTemplate(webhookUrl: string): StackTemplate {
+  const { stack, queue } = shopWith({
+    shards: SHARDS,
+    topics: {
+      orders: { ...LIMIT, ...LATE, ...EVENTS },
+      precise: { ...LIMIT, ...LATE, precision: "millisecond" },
+      notes: { tracking: "none", maxAttempts: 2 },
+      work: { ...LIMIT, ...LATE, consumer: "pull" },
+      events: { consumer: "pull", tracking: "none" },
+      hooks: {
+        ...LIMIT,
+        ...LATE,
+        webhook: { url: webhookUrl, allowHttp: true, allowHosts: ["127.0.0.1"] },
+      },
+    },
+  });
+  for (const [topic, id] of Object.entries(CONSUMERS)) queue.addConsumer(topic, someFunction(stack, id));
+  queue.grantEnqueue(someFunction(stack, "Shop"));
+  const puller = someFunction(stack, "Worker");
+  for (const topic of ["work", "events"]) queue.grantPull(topic, puller);
+  return templateOf(stack);
+}
+
+/** Starts the services, and directs the clients of this process to them. */
+async function startServices() {
+  const [dynamo, queues] = [await startDynamo(), await startSqs()];
+  const services = await startOwnServices(undefined, PLACE);
+  useEndpoint("DYNAMODB", dynamo.endpoint);
+  useEndpoint("SQS", queues.endpoint);
+  for (const service of ["SCHEDULER", "SECRETS_MANAGER", "LAMBDA"] as const)
+    useEndpoint(service, services.url);
+  process.env.AWS_SECRET_ACCESS_KEY = `${MARK}-aws-secret`;
+  return { dynamo, queues, services };
+}
+
+async function createResources(resources: StackSpec) {
+  const { secretsClient, sqsClient } = await import("../../aws/clients.ts");
+  const { schedulerClient } = await import("../../aws/scheduler-client.ts");
+  const [sqs, scheduler] = [sqsClient(), schedulerClient()];
+  const refused = [
+    ...(await createTables(resources.tables, {})),
+    ...(await createQueues(resources.queues, sqs)),
+    ...(await createSchedules(resources.scheduleGroups, resources.schedules, scheduler)),
+    ...(await createSecrets(resources.secrets, secretsClient())),
+  ];
+  if (refused.length > 0) throw new Error(`the services refuse ${refused.map(refusalText).join(", ")}`);
+  return { sqs, scheduler };
+}
+
+/** Nothing polls the queues: each scene invokes the consumers itself, with the messages that it chooses. */
+function serveResources(services: OwnServices, resources: StackSpec): void {
+  const idle = () => ({ stop: async () => {} });
+  services.invocations.start((name) => resources.functions.some((spec) => spec.name === name));
+  services.eventSourceMappings.start(resources.eventSources.map((spec) => ({ spec, start: idle })));
+}
+
+type Variables = Readonly<Record<string, string>>;
+
+function functionEnvironment(template: StackTemplate, resources: StackSpec, name: string): Variables {
+  const id = functionIn(template, name);
+  const spec = resources.functions.find(({ logicalId }) => logicalId === id);
+  return { AWS_LAMBDA_FUNCTION_NAME: spec?.name ?? "", ...spec?.environment };
+}
+
+/** Replaces the environment, because a function must not see the variables of another function. */
+function enter(environment: Variables, more: Variables = {}): void {
+  for (const variable of Object.keys(process.env))
+    if (variable.startsWith("MINUTEHAND_")) delete process.env[variable];
+  Object.assign(process.env, environment, { POWERTOOLS_LOG_LEVEL: "DEBUG" }, more);
+}
+
+/** Takes over the clock of this process. Answers the function that moves the clock ahead. */
+function shiftClock(): (ms: number) => void {
+  const wallClock = Date.now;
+  let ahead = 0;
+  vi.spyOn(Date, "now").mockImplementation(() => wallClock() + ahead);
+  return (ms) => {
+    ahead += ms;
+  };
+}
+
+async function unrecordedContext(): Promise<Context> {
+  const { createContext } = await import("../../environment/context.ts");
+  const { createScheduler } = await import("../../environment/scheduler.ts");
+  const ctx = { ...createContext(), ...createScheduler() };
+  // These ports load their clients on first use. Use them before the recorder starts. Otherwise the recorder would take these clients for a function's.
+  await ctx.promotions?.remove("none");
+  await ctx.schedules?.remove("none");
+  return ctx;
+}
+
+type Consume = (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>;
+
+type Load = <T>(name: FunctionName, module: () => Promise<T>, more?: Variables) => Promise<T>;
+
+/** Loads each function in its environment. `environmentOf` answers a function's environment by the beginning of its name. */
+async function loadFunctions(recorder: Recorder, environmentOf: (name: string) => Variables) {
+  const load: Load = (name, module, more) => {
+    enter(environmentOf(name), more);
+    return recorder.load(name, module);
+  };
+  const { handler: api } = await load("JobsApiHandler", () => import("../../functions/api.ts"));
+  const { handler: receive } = await load("JobsApiReceive", () => import("../../functions/receive.ts"));
+  const promotions = await load("JobsPromotionsPromote", () => import("../../functions/promote.ts"));
+  const recurring = await load("JobsRecurringOccurrence", () => import("../../functions/occurrence.ts"));
+  const { handler: bring } = await load("JobsEventsApplier", () => import("../../functions/event.ts"));
+  const tick = await loadTick(load, recorder);
+  const consumers = await loadConsumers(load);
+  const { directClient } = await load("Shop", () => import("../../client/direct-client.ts"));
+  const producer = directClient();
+  const { directWorker } = await load("Worker", () => import("../../client/direct-worker.ts"));
+  const worker = directWorker();
+  const tickOfShards = (shards: number) => {
+    const policy = JSON.parse(environmentOf("JobsTickSweeper").MINUTEHAND_POLICY ?? "");
+    return loadTick(load, recorder, { MINUTEHAND_POLICY: JSON.stringify({ ...policy, shards }) });
+  };
+  const { handler: promote } = promotions;
+  const { handler: occur } = recurring;
+  return { api, receive, promote, occur, bring, tick, tickOfShards, consumers, producer, worker };
+}
+
+/** Loads the function of the tick, perhaps again. The places that it has reached before stay known. */
+async function loadTick(load: Load, { reached }: Recorder, more?: Variables) {
+  const places = reached.get("JobsTickSweeper") ?? [];
+  const { handler } = await load("JobsTickSweeper", () => import("../../functions/tick.ts"), more);
+  for (const place of places) reached.get("JobsTickSweeper")?.add(place);
+  return handler;
+}
+
+async function loadConsumers(load: Load): Promise<ReadonlyMap<string, Consume>> {
+  const consumers = new Map<string, Consume>();
+  for (const [topic, id] of Object.entries(CONSUMERS) as [string, FunctionName][]) {
+    const { handler } = await load(id, () => import("../../functions/reminders.ts"));
+    consumers.set(topic, handler);
+  }
+  const hooks = await load("JobsWebhookhooksCaller", () => import("../../functions/webhook.ts"));
+  return consumers.set("hooks", hooks.handler);
+}
+
+type Functions = Awaited<ReturnType<typeof loadFunctions>>;
+
+/** The calls of the API and of a worker, and the receipts that they have answered. */
+function callsOf({ api, receive, worker }: Functions) {
+  const receipts: string[] = [];
+  const noted = (answer: Answer): Answer => {
+    const pulled = (answer.json.jobs ?? []) as { receipt?: string }[];
+    receipts.push(...pulled.flatMap(({ receipt }) => receipt ?? []));
+    return answer;
+  };
+  const call: Deployment["call"] = async (method, path, body, headers) => {
+    const pulls = method === "POST" && path.endsWith("/receive");
+    return noted(answerOf(await (pulls ? receive : api)(eventOf(method, path, body, headers))));
+  };
+  const callByWorker: Deployment["call"] = async (method, path, body, headers) => {
+    const [, topic = "", verb = ""] =
+      /^\/topics\/(\w+)\/(receive|finish|extend|retry|bury)$/.exec(path) ?? [];
+    if (verb === "") return call(method, path, body, headers);
+    return noted(await answerOfWorker(worker, topic, verb as keyof DirectWorker, body));
+  };
+  return { receipts, call, callByWorker };
+}
+
+/** The invocations of the functions that nobody calls over HTTP. */
+function invocationsOf({ promote, occur, bring, consumers, tickOfShards, ...first }: Functions) {
+  let { tick } = first;
+  const invocations: Pick<Deployment, "promote" | "occur" | "tick" | "tickWithShards" | "bring" | "consume"> =
+    {
+      promote: (event) => promote(event as { id: string }),
+      occur,
+      tick: () => tick({}, contextWith(170_000)),
+      async tickWithShards(shards) {
+        tick = await tickOfShards(shards);
+        await tick({}, contextWith(170_000));
+      },
+      bring: (bodies) => bring(messagesOf(bodies)),
+      async consume(topic, bodies, remaining = 30_000) {
+        const handler = consumers.get(topic);
+        if (!handler) throw new Error(`${topic} has no consumer`);
+        return handler(messagesOf(bodies), contextWith(remaining));
+      },
+    };
+  return invocations;
 }
 
 /** Collects all output. Powertools writes to the streams. Functions write to the console, which the test runner has replaced. */

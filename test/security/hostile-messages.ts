@@ -37,8 +37,30 @@ const JOB_FIELDS = [
   ..."callbackUrl restarts heldUntil".split(" "),
 ];
 
-/** Message bodies that Minutehand never sends, each with the name of its fault. None of their jobs is filed. */
-export function* hostileMessages(): Generator<[string, string]> {
+/** The name of a fault, and a message body that has the fault. */
+type Hostile = [string, string];
+
+/** Message bodies that Minutehand never sends. None of their jobs is filed. */
+export function* hostileMessages(): Generator<Hostile> {
+  yield* noMessages();
+  yield* oddValues();
+  yield* prototypeKeys();
+  yield* oddTopics();
+  yield ["a deep body", raw(`${rawJob},"body":${DEEP}`)];
+  yield ["deep headers", raw(`${rawJob},"headers":${DEEP}`)];
+  for (const number of ["1e309", "-0", "1e126", "123456789012345678901234567890"])
+    yield [`the revision ${number}`, raw(rawJob.replace('"revision":0', `"revision":${number}`))];
+  yield* oddTimes();
+  yield* oddIds();
+  yield ["a dead letter of nobody", around({ dead: true, error: "x" })];
+  yield ["2,000 jobs", around({ jobs: Array.from({ length: 2000 }, () => ({ ...job, id: randomId() })) })];
+  yield [
+    "one job 2,000 times",
+    around({ jobs: Array.from({ length: 2000 }, (_, i) => ({ ...job, revision: i })) }),
+  ];
+}
+
+function* noMessages(): Generator<Hostile> {
   const texts = [
     "",
     " ",
@@ -57,16 +79,25 @@ export function* hostileMessages(): Generator<[string, string]> {
   ];
   for (const text of texts) yield [`no message: ${text.slice(0, 10)}`, text];
   for (const version of [0, 2, "1", 1.5, null]) yield [`layout ${version}`, around({ v: version })];
+}
+
+function* oddValues(): Generator<Hostile> {
   for (const [i, value] of ODD_VALUES.entries()) {
     for (const name of FIELDS) yield [`${name} is odd value ${i}`, around({ [name]: value })];
     for (const name of JOB_FIELDS) yield [`a job's ${name} is odd value ${i}`, withJob({ [name]: value })];
     yield [`a job is odd value ${i}`, around({ jobs: [job, value] })];
   }
+}
+
+function* prototypeKeys(): Generator<Hostile> {
   yield [
     "prototype keys",
     `{"__proto__":{"v":1,"topic":"orders","jobs":[]},"constructor":{"prototype":{"x":1}}}`,
   ];
   yield ["a job's prototype keys", raw(`${rawJob},"__proto__":{"key":"k"},"headers":{"__proto__":"x"}`)];
+}
+
+function* oddTopics(): Generator<Hostile> {
   for (const topic of [
     "__proto__",
     "constructor",
@@ -77,10 +108,9 @@ export function* hostileMessages(): Generator<[string, string]> {
     "a\nb",
   ])
     yield [`the topic ${topic.slice(0, 12)}`, around({ topic })];
-  yield ["a deep body", raw(`${rawJob},"body":${DEEP}`)];
-  yield ["deep headers", raw(`${rawJob},"headers":${DEEP}`)];
-  for (const number of ["1e309", "-0", "1e126", "123456789012345678901234567890"])
-    yield [`the revision ${number}`, raw(rawJob.replace('"revision":0', `"revision":${number}`))];
+}
+
+function* oddTimes(): Generator<Hostile> {
   for (const heldUntil of ["+275760-09-13T00:00:00.000Z", "2026-03-01T09:00:00.000+24:00", "now"])
     yield [`held until ${heldUntil}`, withJob({ heldUntil })];
   for (const dueAt of [
@@ -92,6 +122,9 @@ export function* hostileMessages(): Generator<[string, string]> {
     DUE + DUE,
   ])
     yield [`due ${dueAt}`, withJob({ dueAt })];
+}
+
+function* oddIds(): Generator<Hostile> {
   for (const id of [
     ID.toLowerCase(),
     `${ID}0`,
@@ -102,12 +135,6 @@ export function* hostileMessages(): Generator<[string, string]> {
   ])
     yield [`the id ${id}`, withJob({ id })];
   yield ["the latest id there can be", withJob({ id: `7ZZZZZZZZZ00${"Z".repeat(14)}` })];
-  yield ["a dead letter of nobody", around({ dead: true, error: "x" })];
-  yield ["2,000 jobs", around({ jobs: Array.from({ length: 2000 }, () => ({ ...job, id: randomId() })) })];
-  yield [
-    "one job 2,000 times",
-    around({ jobs: Array.from({ length: 2000 }, (_, i) => ({ ...job, revision: i })) }),
-  ];
 }
 
 function randomId(): string {

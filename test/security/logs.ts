@@ -36,51 +36,41 @@ async function failing(
   return said;
 }
 
+const STEPS = [
+  ..."enqueued moved cancelled handed-over hand-over-failed started dropped paused parked resumed released".split(
+    " ",
+  ),
+  ..."done threw failed dead expired swept audited trouble".split(" "),
+];
+
 /** Reads all that was written in a run of every path, and then in failures of each kind. */
 export function testLogs(deployed: () => Deployment): void {
-  const scenes = () => createScenes(deployed());
-  describe("what is logged:", () => {
+  testEveryPath(deployed);
+  testSecrets(deployed);
+  testErrorsOfDynamo(deployed);
+  testErrorsOfOthers(deployed);
+  testTexts(deployed);
+  testErrorsOfHandlers(deployed);
+}
+
+function testEveryPath(deployed: () => Deployment): void {
+  describe("what every path logs:", () => {
     test("every step of every job was logged and measured", () => {
       const output = deployed().output();
-      const types = [
-        "enqueued",
-        "moved",
-        "cancelled",
-        "handed-over",
-        "hand-over-failed",
-        "started",
-        "dropped",
-        "paused",
-        "parked",
-        "resumed",
-        "released",
-      ];
-      for (const type of [
-        ...types,
-        "done",
-        "threw",
-        "failed",
-        "dead",
-        "expired",
-        "swept",
-        "audited",
-        "trouble",
-      ])
-        expect(output).toContain(`"message":"job ${type}"`);
+      for (const type of STEPS) expect(output).toContain(`"message":"job ${type}"`);
       expect(output).toContain('"Namespace":"Minutehand"');
     });
 
     test("no body, header, key, tag, group, callback URL, Idempotency-Key or AWS secret is in any of it", () => {
-      const at = deployed().output().indexOf(MARK);
-      expect(
-        at === -1
-          ? ""
-          : deployed()
-              .output()
-              .slice(Math.max(at - 500, 0), at + 100),
-      ).toBe("");
+      const output = deployed().output();
+      const at = output.indexOf(MARK);
+      expect(at === -1 ? "" : output.slice(Math.max(at - 500, 0), at + 100)).toBe("");
     });
+  });
+}
 
+function testSecrets(deployed: () => Deployment): void {
+  describe("the secrets that every path uses:", () => {
     test("no receipt, claim's token or message's handle is in any of it, because a reader could settle jobs with them", async () => {
       const { table, output, recorder } = deployed();
       const { Items = [] } = await new DynamoDBClient().send(new ScanCommand({ TableName: table }));
@@ -108,7 +98,12 @@ export function testLogs(deployed: () => Deployment): void {
       const told = [...secrets, ...signatures].filter((secret) => output().includes(secret));
       expect(told).toEqual([]);
     });
+  });
+}
 
+function testErrorsOfDynamo(deployed: () => Deployment): void {
+  const scenes = () => createScenes(deployed());
+  describe("errors of DynamoDB and SQS:", () => {
     test.each([
       ["refuses a transaction", "TransactWriteItems", "ConditionalCheckFailed", "POST"],
       ["fails a transaction", "TransactWriteItems", "ValidationError", "POST"],
@@ -141,7 +136,12 @@ export function testLogs(deployed: () => Deployment): void {
         }
       }
     });
+  });
+}
 
+function testErrorsOfOthers(deployed: () => Deployment): void {
+  const scenes = () => createScenes(deployed());
+  describe("errors of other services:", () => {
     test("errors of Scheduler's, Lambda's and Secrets Manager's calls are logged without what they carry", async () => {
       const { call, consume, pass } = deployed();
       const error = carrying("InternalServerException");
@@ -165,7 +165,12 @@ export function testLogs(deployed: () => Deployment): void {
         expect(said).not.toContain(MARK);
       }
     });
+  });
+}
 
+function testTexts(deployed: () => Deployment): void {
+  const scenes = () => createScenes(deployed());
+  describe("texts of users:", () => {
     test.each([
       ["JSON that ends early", `{"topic":"orders","body":"${MARK}`],
       ["no JSON", MARK],
@@ -201,7 +206,12 @@ export function testLogs(deployed: () => Deployment): void {
       expect(said).toContain('"message":"job dead"');
       expect(said).not.toContain(MARK);
     });
+  });
+}
 
+function testErrorsOfHandlers(deployed: () => Deployment): void {
+  const scenes = () => createScenes(deployed());
+  describe("errors of handlers:", () => {
     test.each(["orders", "notes", "hooks"] as const)(
       "the error of a handler of %s is logged when its job dies, and is cut: the handler must keep secrets out of it",
       async (topic) => {

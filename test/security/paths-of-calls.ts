@@ -6,14 +6,25 @@ import { MINUTE, SECOND } from "../support/world.ts";
 import { type Answer, MARK } from "./deployment.ts";
 import { isNote, isPause, marked, type Scenes, type Step, secrets, TOPICS, TRACKED } from "./scenes.ts";
 
-export async function callEveryRoute(scenes: Scenes): Promise<void> {
-  const { ok, newKey, fileByApi, withoutSqs } = scenes;
-  const { call, ctx } = scenes;
-  const once = (name: string) => ({ "idempotency-key": `${MARK}-once-${name}` });
-  const far = { topic: "orders", body: marked(), delay: "1h", ...secrets };
+const once = (name: string) => ({ "idempotency-key": `${MARK}-once-${name}` });
+const far = { topic: "orders", body: marked(), delay: "1h", ...secrets };
 
+export async function callEveryRoute(scenes: Scenes): Promise<void> {
+  const { ok, ctx } = scenes;
   for (const path of ["/health", "/openapi.json", "/topics", "/topics/orders", "/topics/work"])
     await ok("GET", path);
+  await fileEachKind(scenes);
+  await fileBatches(scenes);
+  await fileByKey(scenes);
+  await cancelMany(scenes);
+  await ok("GET", `/jobs?from=${new Date(ctx.clock() - DAY / 8).toISOString()}`);
+  await ok("GET", "/forecast");
+  await callBulks(scenes);
+  await redrive(scenes, await settleEveryWay(scenes));
+  await prolong(scenes);
+}
+
+async function fileEachKind({ ok, call }: Scenes): Promise<void> {
   for (const [name, topic] of [
     ["a", "orders"],
     ["b", "work"],
@@ -24,6 +35,9 @@ export async function callEveryRoute(scenes: Scenes): Promise<void> {
   }
   await ok("POST", "/jobs", { ...far, topic: "events", delay: 215 }, once("near"));
   expect((await call("POST", "/jobs", { ...far, delay: "2h" }, once("a"))).status).toBe(422);
+}
+
+async function fileBatches({ ok, newKey, withoutSqs, call }: Scenes): Promise<void> {
   const jobs = [
     far,
     far,
@@ -53,7 +67,10 @@ export async function callEveryRoute(scenes: Scenes): Promise<void> {
     expect((await withoutSqs(() => call("POST", "/jobs", { topic, body: marked(), delay: 0 }))).status).toBe(
       503,
     );
+}
 
+/** Files, moves and cancels the job of one key. */
+async function fileByKey({ ok, newKey, fileByApi, call }: Scenes): Promise<void> {
   const key = newKey();
   const id = await fileByApi("orders", { delay: "1h", key });
   expect((await call("POST", "/jobs", { ...far, key })).status).toBe(409);
@@ -71,23 +88,29 @@ export async function callEveryRoute(scenes: Scenes): Promise<void> {
   await ok("DELETE", `/jobs/${id}`);
   // The key is free again. The call checks that its last holder is over, and that this stays so.
   await ok("PUT", `/topics/orders/jobs/${key}`, { body: marked(), delay: "1h" });
+}
+
+async function cancelMany({ ok, fileByApi, call }: Scenes): Promise<void> {
   const untracked = await fileByApi("events", { delay: "1h" });
   const ids = [await fileByApi("orders"), await fileByApi("work"), untracked];
   await ok("POST", "/jobs/cancel", { ids: [...ids, ids[0], "none", "01ARZ3NDEK00SV4RRFFQ69G5FA"] });
   expect((await call("DELETE", `/jobs/${untracked}`)).status).toBe(409);
   expect((await call("GET", "/jobs/01ARZ3NDEK00SV4RRFFQ69G5FA")).status).toBe(404);
+}
 
-  const from = new Date(ctx.clock() - DAY / 8).toISOString();
-  await ok("GET", `/jobs?from=${from}`);
-  await ok("GET", "/forecast");
-  await callBulks(scenes);
-
-  const buried = await settleEveryWay(scenes);
+/** Redrives the jobs that were buried, the first of them after its key is free. */
+async function redrive(scenes: Scenes, buried: readonly string[]): Promise<void> {
+  const { ok } = scenes;
   await ok("GET", "/topics/work/dead");
   await scenes.forgetKeyOf(buried[0] ?? "");
   await ok("POST", "/topics/work/redrive", { ids: buried, delay: "1h" });
   await ok("POST", "/topics/work/redrive", {});
   for (let i = 0; i < 2; i++) await ok("POST", "/topics/work/redrive", {}, once("redrive"));
+}
+
+/** Moves a job so far ahead that its once item must be prolonged. */
+async function prolong(scenes: Scenes): Promise<void> {
+  const { ok, ctx } = scenes;
   const prolonged = await scenes.file("orders", { dueAt: ctx.clock() + DAY });
   await ok("PATCH", `/jobs/${prolonged.id}`, { delay: "30d" }, once("patch"));
 }
@@ -187,9 +210,15 @@ export async function produce(scenes: Scenes): Promise<void> {
 
 /** Pauses, resumes and limits of a topic: the API's calls for them, and calls of the API and a producer that file jobs meanwhile. */
 export async function pauseEveryWay(scenes: Scenes): Promise<void> {
-  const { ok, fileByApi, fill, hold, home, letGo, meanwhile } = scenes;
-  const { ctx, pass, producer, tick } = scenes;
-  const free = (topic: string): Step[] => [[isNote, () => resumeTopic(ctx, topic, undefined)]];
+  await pauseEachTopic(scenes);
+  await parkJobs(scenes);
+  await resumeInTicks(scenes);
+  await resumeWhileFiling(scenes);
+  await parkForLackOfStarts(scenes);
+}
+
+async function pauseEachTopic(scenes: Scenes): Promise<void> {
+  const { ok, hold, ctx, pass, tick } = scenes;
   await ctx.pool.remove([pauseKey("precise")], ctx.clock() + MINUTE);
   pass(6 * SECOND);
   for (const topic of TRACKED) {
@@ -202,43 +231,63 @@ export async function pauseEveryWay(scenes: Scenes): Promise<void> {
   // This releases the jobs that other scenes have left parked. Some are released ahead of their starts.
   pass(4 * MINUTE);
   await tick();
-  for (const topic of ["orders"]) {
-    await ok("POST", `/topics/${topic}/pause`);
-    await ok("POST", `/topics/${topic}/pause`);
-    const id = await fileByApi(topic);
-    const jobs = [1, 2].map(() => ({ topic, body: marked(), delay: 0 }));
-    await ok("POST", "/jobs/batch", { jobs });
-    pass(6 * SECOND);
-    await producer.enqueueMany(jobs);
-    expect(await ok("GET", `/topics/${topic}`)).toMatchObject({ pause: { state: "paused", parked: 5 } });
-    await ok("POST", `/topics/${topic}/resume`, { ratePerSecond: 10 });
-    expect((await home(id)).heldUntil).toBeDefined();
-    await meanwhile([[isPause, () => pass(6 * SECOND)]], () => ok("POST", `/topics/${topic}/pause`));
-    pass(6 * SECOND);
-    await fileByApi(topic);
-    // The call stops waiting after some seconds. Ticks release the other jobs, and end the resume.
-    const answer = await meanwhile([[isPause, () => pass(6 * SECOND)]], () =>
-      ok("POST", `/topics/${topic}/resume`, {}),
-    );
-    expect(answer).toMatchObject({ released: 0, left: expect.any(Number) });
-    await tick();
-    expect(await ok("POST", `/topics/${topic}/resume`)).toMatchObject({ left: 0 });
-    const files = [() => fileByApi(topic), () => producer.enqueue(topic, marked(), { delay: 0 })];
-    for (const file of files) {
-      await hold(topic);
-      await meanwhile<unknown>(free(topic), file);
-      await letGo(topic);
-    }
-    await fill(topic);
-    const late = await fileByApi(topic);
-    await fill(topic);
-    const other = await producer.enqueue(topic, marked(), { delay: 0 });
-    for (const held of [late, other.id]) expect(await scenes.isParked(held)).toBe(true);
-    // A resume finds no start for these jobs either. It notes that, and calls that file further jobs read the note.
-    await hold(topic);
-    expect(await ok("POST", `/topics/${topic}/resume`)).toMatchObject({ released: 0, left: 2 });
-    pass(11 * MINUTE);
+}
+
+/** Files jobs during a pause, resumes with a rate, and pauses again. */
+async function parkJobs({ ok, fileByApi, home, meanwhile, pass, producer }: Scenes): Promise<void> {
+  await ok("POST", "/topics/orders/pause");
+  await ok("POST", "/topics/orders/pause");
+  const id = await fileByApi("orders");
+  const jobs = [1, 2].map(() => ({ topic: "orders", body: marked(), delay: 0 }));
+  await ok("POST", "/jobs/batch", { jobs });
+  pass(6 * SECOND);
+  await producer.enqueueMany(jobs);
+  expect(await ok("GET", "/topics/orders")).toMatchObject({ pause: { state: "paused", parked: 5 } });
+  await ok("POST", "/topics/orders/resume", { ratePerSecond: 10 });
+  expect((await home(id)).heldUntil).toBeDefined();
+  await meanwhile([[isPause, () => pass(6 * SECOND)]], () => ok("POST", "/topics/orders/pause"));
+  pass(6 * SECOND);
+  await fileByApi("orders");
+}
+
+async function resumeInTicks({ ok, meanwhile, pass, tick }: Scenes): Promise<void> {
+  // The call stops waiting after some seconds. Ticks release the other jobs, and end the resume.
+  const answer = await meanwhile([[isPause, () => pass(6 * SECOND)]], () =>
+    ok("POST", "/topics/orders/resume", {}),
+  );
+  expect(answer).toMatchObject({ released: 0, left: expect.any(Number) });
+  await tick();
+  expect(await ok("POST", "/topics/orders/resume")).toMatchObject({ left: 0 });
+}
+
+async function resumeWhileFiling({
+  ctx,
+  fileByApi,
+  meanwhile,
+  hold,
+  letGo,
+  producer,
+}: Scenes): Promise<void> {
+  const free: Step[] = [[isNote, () => resumeTopic(ctx, "orders", undefined)]];
+  const files = [() => fileByApi("orders"), () => producer.enqueue("orders", marked(), { delay: 0 })];
+  for (const file of files) {
+    await hold("orders");
+    await meanwhile<unknown>(free, file);
+    await letGo("orders");
   }
+}
+
+async function parkForLackOfStarts(scenes: Scenes): Promise<void> {
+  const { ok, fileByApi, hold, fill, pass, producer } = scenes;
+  await fill("orders");
+  const late = await fileByApi("orders");
+  await fill("orders");
+  const other = await producer.enqueue("orders", marked(), { delay: 0 });
+  for (const held of [late, other.id]) expect(await scenes.isParked(held)).toBe(true);
+  // A resume finds no start for these jobs either. It notes that, and calls that file further jobs read the note.
+  await hold("orders");
+  expect(await ok("POST", "/topics/orders/resume")).toMatchObject({ released: 0, left: 2 });
+  pass(11 * MINUTE);
 }
 
 const isTracked = (topic: string): boolean => (TRACKED as readonly string[]).includes(topic);

@@ -9,16 +9,40 @@ import { type ConsumedTopic, MARK } from "./deployment.ts";
 import { isNote, isReceive, marked, type Scenes, type Step, secrets } from "./scenes.ts";
 
 export async function pullEveryWay(scenes: Scenes): Promise<void> {
-  const { ok, newKey, file, fileByApi, home, messageFor, crash, put, pull, pullOne, withoutSqs } = scenes;
-  const { pass } = scenes;
+  const { file, messageFor, pull, put } = scenes;
   await pull("work");
+  await pullTooLate(scenes);
+  await pullEnded(scenes);
+  await pullDisowned(scenes);
+  await pullDeadLetters(scenes);
+  await pullOutrun(scenes);
+  await pullPack(scenes);
+  await pullOfBefore(scenes);
+  await put("events", messageFor({ ...(await file("events")), dueAt: Date.now() + 10 * MINUTE }));
+  await pull("events");
+}
 
+async function pullTooLate({
+  newKey,
+  fileByApi,
+  file,
+  home,
+  messageFor,
+  put,
+  pull,
+  pass,
+}: Scenes): Promise<void> {
   await fileByApi("work", { expiresAfter: 1, key: newKey() });
   pass(5 * SECOND);
   const skipped = await file("work", { dueAt: 9e12, key: newKey() });
   await put("work", messageFor({ ...skipped, dueAt: Date.now() - DAY }));
   await pull("work");
   expect((await home(skipped.id)).state).toBe("cancelled");
+}
+
+/** Jobs that have ended, were moved or have crashed, a job that is not due, and a message of nobody. */
+async function pullEnded(scenes: Scenes): Promise<void> {
+  const { ok, newKey, file, home, messageFor, crash, put, pull, withoutSqs } = scenes;
   const finished = [await file("work", { dueAt: 9e12 }), await file("work", { dueAt: 9e12 })];
   for (const { id } of finished) await ok("DELETE", `/jobs/${id}`);
   const moved = await file("work", { dueAt: Date.now() + 30 * MINUTE });
@@ -40,13 +64,20 @@ export async function pullEveryWay(scenes: Scenes): Promise<void> {
   await put("work", `${MARK}: no message of ours`);
   await pull("work");
   expect(await home(crashed[1]?.id ?? "")).toMatchObject({ state: "dead" });
+}
+
+async function pullDisowned(scenes: Scenes): Promise<void> {
+  const { newKey, file, home, messageFor, crash, put, pull } = scenes;
   const disowned = await file("work", { key: newKey() });
   await scenes.purge("work");
   await crash(disowned, () => scenes.disown("work", disowned.key));
   await put("work", messageFor(disowned));
   await pull("work");
   expect(await home(disowned.id)).toMatchObject({ state: "cancelled" });
+}
 
+async function pullDeadLetters(scenes: Scenes): Promise<void> {
+  const { ok, newKey, home, put, pull, pullOne } = scenes;
   const buried = [
     await pullOne("work", { key: newKey() }),
     await pullOne("work", { key: newKey() }),
@@ -58,6 +89,11 @@ export async function pullEveryWay(scenes: Scenes): Promise<void> {
   await pull("work");
   for (const { id } of buried)
     expect(await home(id)).toMatchObject({ state: expect.stringMatching(/sched|run/) });
+}
+
+/** A dead letter of a job whose key now belongs to another job. */
+async function pullOutrun(scenes: Scenes): Promise<void> {
+  const { ok, newKey, file, home, put, pull, pullOne } = scenes;
   const key = newKey();
   const outrun = await pullOne("work", { key });
   await ok("POST", "/topics/work/bury", { receipt: outrun.receipt });
@@ -65,8 +101,10 @@ export async function pullEveryWay(scenes: Scenes): Promise<void> {
   await put("work", await scenes.deadLetter(outrun.id));
   await pull("work");
   expect((await home(outrun.id)).state).toBe("dead");
+}
 
-  // A message of several jobs. A pull topic can have such messages after its consumer was changed.
+/** A message of several jobs. A pull topic can have such messages after its consumer was changed. */
+async function pullPack({ file, put, pull }: Scenes): Promise<void> {
   const mates = [await file("work", { dueAt: 9e12 }), await file("work", { dueAt: 9e12 })];
   await put(
     "work",
@@ -77,7 +115,11 @@ export async function pullEveryWay(scenes: Scenes): Promise<void> {
     ),
   );
   await pull("work");
-  // Jobs that were filed while the topic was tracked: two have crashed, and one is buried.
+}
+
+/** Jobs that were filed while the topic was tracked: two have crashed, and one is buried. */
+async function pullOfBefore(scenes: Scenes): Promise<void> {
+  const { ok, home, messageFor, crash, put, pull } = scenes;
   const before = await scenes.fileBefore("events", { maxAttempts: 1 });
   await scenes.purge("events");
   await crash(before);
@@ -93,8 +135,6 @@ export async function pullEveryWay(scenes: Scenes): Promise<void> {
   const held = (await pull("events")).find(({ id }) => id === given.id);
   await ok("POST", "/topics/events/bury", { receipt: held?.receipt });
   expect(await home(given.id)).toMatchObject({ state: "dead" });
-  await put("events", messageFor({ ...(await file("events")), dueAt: Date.now() + 10 * MINUTE }));
-  await pull("events");
 }
 
 /** A pause that begins while a call waits for messages, or ends while it notes a job. */
@@ -129,8 +169,18 @@ export async function pullHeld(scenes: Scenes): Promise<void> {
 }
 
 export async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Promise<void> {
-  const { file, home, messageFor, crash, newKey, ok, deadLetter, withoutSqs } = scenes;
-  const { consume, pass } = scenes;
+  const homes = await consumeEachEnd(scenes, topic);
+  await consumeAgain(scenes, topic, homes);
+  await consumeOutrun(scenes, topic, homes[3] as Home);
+  await consumeTooLate(scenes, topic);
+  await consumeCrashed(scenes, topic);
+  await consumeDisowned(scenes, topic);
+  await consumeOffTime(scenes, topic);
+}
+
+/** Jobs that end in each way. Answers their homes as they were filed. */
+async function consumeEachEnd(scenes: Scenes, topic: ConsumedTopic): Promise<Home[]> {
+  const { newKey, file, messageFor, consume } = scenes;
   const body = (more: object) => JSON.stringify(marked(more));
   const endings: Partial<NewJob>[] = [
     { key: newKey(), headers: secrets.headers },
@@ -144,29 +194,57 @@ export async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Pro
   ];
   const homes: Home[] = [];
   for (const more of endings) homes.push(await file(topic, more));
-  const states = async () => Promise.all(homes.map(async ({ id }) => (await home(id)).state));
   expect(await consume(topic, homes.map(messageFor))).toEqual({ batchItemFailures: [] });
-  expect(await states()).toEqual("done done scheduled dead dead dead dead scheduled".split(" "));
+  expect(await statesOf(scenes, homes)).toEqual(
+    "done done scheduled dead dead dead dead scheduled".split(" "),
+  );
+  return homes;
+}
 
-  // The same messages again. Each is dropped. The message of the failed job, whose retry is near, also makes the consumer send
-  // the message of the retry once more.
+function statesOf({ home }: Scenes, homes: readonly Home[]): Promise<string[]> {
+  return Promise.all(homes.map(async ({ id }) => (await home(id)).state));
+}
+
+/**
+ * The same messages again. Each is dropped. The message of the failed job, whose retry is near, also makes the consumer send the
+ * message of the retry once more. Then the dead letters of the buried jobs.
+ */
+async function consumeAgain(scenes: Scenes, topic: ConsumedTopic, homes: readonly Home[]): Promise<void> {
+  const { messageFor, deadLetter, pass, consume } = scenes;
   pass(16 * SECOND);
   await consume(topic, homes.map(messageFor));
   const dead = homes.slice(4, 7);
   await scenes.forgetKeyOf(dead[0]?.id ?? "");
   for (const { id } of dead) await consume(topic, [await deadLetter(id)]);
-  expect((await states()).slice(4, 7)).toEqual(["scheduled", "scheduled", "scheduled"]);
-  // A dead letter goes back to the DLQ if the job's key now belongs to another job.
-  const outrun = homes[3] as Home;
+  expect(await statesOf(scenes, dead)).toEqual(["scheduled", "scheduled", "scheduled"]);
+}
+
+/** A dead letter goes back to the DLQ if the job's key now belongs to another job. */
+async function consumeOutrun(
+  { file, home, deadLetter, consume }: Scenes,
+  topic: ConsumedTopic,
+  outrun: Home,
+): Promise<void> {
   await file(topic, { key: outrun.key ?? "", dueAt: Date.now() + DAY });
   await consume(topic, [await deadLetter(outrun.id)]);
   expect((await home(outrun.id)).state).toBe("dead");
+}
 
+async function consumeTooLate(
+  { newKey, file, home, messageFor, pass, consume }: Scenes,
+  topic: ConsumedTopic,
+): Promise<void> {
   const expired = await file(topic, { expiresAfter: 1, key: newKey() });
   pass(5 * SECOND);
   const skipped = await file(topic, { dueAt: 9e12, key: newKey() });
   await consume(topic, [messageFor(expired), messageFor({ ...skipped, dueAt: Date.now() - DAY })]);
   expect((await home(skipped.id)).state).toBe("cancelled");
+}
+
+async function consumeCrashed(
+  { newKey, file, messageFor, crash, withoutSqs, consume }: Scenes,
+  topic: ConsumedTopic,
+): Promise<void> {
   const crashed = [
     await file(topic),
     await file(topic, { maxAttempts: 1, key: newKey() }),
@@ -175,10 +253,21 @@ export async function consumeEveryWay(scenes: Scenes, topic: ConsumedTopic): Pro
   for (const one of crashed) await crash(one);
   await consume(topic, crashed.slice(0, 2).map(messageFor));
   await withoutSqs(() => consume(topic, [messageFor(crashed[2] as Home)]));
+}
+
+async function consumeDisowned(scenes: Scenes, topic: ConsumedTopic): Promise<void> {
+  const { newKey, file, home, messageFor, crash, consume } = scenes;
   const disowned = await file(topic, { key: newKey() });
   await crash(disowned, () => scenes.disown(topic, disowned.key));
   await consume(topic, [messageFor(disowned)]);
   expect(await home(disowned.id)).toMatchObject({ state: "cancelled" });
+}
+
+/** Jobs that were moved or are not due, messages of nobody, and an invocation without time. */
+async function consumeOffTime(
+  { ok, file, messageFor, consume }: Scenes,
+  topic: ConsumedTopic,
+): Promise<void> {
   const moved = await file(topic, { dueAt: Date.now() + 30 * MINUTE });
   await ok("PATCH", `/jobs/${moved.id}`, { delay: 60 });
   await consume(topic, [messageFor({ ...moved, dueAt: Date.now() })]);
@@ -216,23 +305,31 @@ export async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise
 
 /** Tracked jobs that are still in the queue of a topic whose tracking was changed to `none`. */
 export async function consumeOfBefore(scenes: Scenes): Promise<void> {
-  const { fileBefore, home, hold, letGo, messageFor, crash, newKey, consume } = scenes;
+  await consumeEndsOfBefore(scenes);
+  await consumeHeldOfBefore(scenes);
+}
+
+async function consumeEndsOfBefore(scenes: Scenes): Promise<void> {
+  const { newKey, fileBefore, home, messageFor, crash, consume } = scenes;
   const fails = { body: JSON.stringify(marked({ fails: "no bank" })) };
   const homes = [
     await fileBefore("notes"),
     await fileBefore("notes", fails),
     await fileBefore("notes", { ...fails, maxAttempts: 1, key: newKey() }),
   ];
-  const states = async () => Promise.all(homes.map(async ({ id }) => (await home(id)).state));
   expect(await consume("notes", homes.map(messageFor))).toEqual({ batchItemFailures: [] });
-  expect(await states()).toEqual(["done", "scheduled", "dead"]);
+  expect(await statesOf(scenes, homes)).toEqual(["done", "scheduled", "dead"]);
   await consume("notes", homes.map(messageFor));
   await consume("notes", [await scenes.deadLetter(homes[2]?.id ?? "")]);
-  expect(await states()).toEqual(["done", "scheduled", "scheduled"]);
+  expect(await statesOf(scenes, homes)).toEqual(["done", "scheduled", "scheduled"]);
   const crashed = await fileBefore("notes");
   await crash(crashed);
   await consume("notes", [messageFor(crashed)]);
   expect(await home(crashed.id)).toMatchObject({ state: "scheduled", revision: 1 });
+}
+
+async function consumeHeldOfBefore(scenes: Scenes): Promise<void> {
+  const { fileBefore, home, messageFor, hold, letGo, consume } = scenes;
   const waiting = [await fileBefore("notes"), await fileBefore("notes")];
   await hold("notes");
   await consume("notes", waiting.map(messageFor));

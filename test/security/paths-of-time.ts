@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
-import { ITEM_VERSION, parkedKey } from "../../core/items.ts";
+import { type Home, ITEM_VERSION, parkedKey } from "../../core/items.ts";
 import { resumeTopic } from "../../protocol/change/pause.ts";
 import { enqueue, enqueueMany } from "../../protocol/file/enqueue.ts";
 import type { NewJob } from "../../protocol/new-job.ts";
@@ -46,103 +46,151 @@ export async function fileFarAhead(scenes: Scenes): Promise<void> {
 
 /** What events do to jobs of `orders`: jobs that wait, run, are cancelled or are not filed yet, and jobs that events have filed. */
 export async function comeAbout(scenes: Scenes): Promise<void> {
-  const { file, fill, fillSome, hold, home, letGo, meanwhile, newKey, ok, withoutSqs } = scenes;
-  const { bring, ctx, pass, producer } = scenes;
-  const event = (detailType: string, key: unknown, more: object = {}, at = ctx.clock()) =>
-    JSON.stringify({
-      id: `event-${events++}`,
-      source: "shop",
-      "detail-type": detailType,
-      time: new Date(at).toISOString(),
-      detail: marked({ key, ...more }),
-    });
-  const holder = async (key: string) => home(String((await ok("GET", `/topics/orders/jobs/${key}`)).id));
-  const all = { batchItemFailures: [] };
+  await cancelByEvents(scenes);
+  await cancelInAdvance(scenes);
+  await refuseToEndRunning(scenes);
+  await fileByEvents(scenes);
+  await fileByEventsAgain(scenes);
+  await fileByEventsHeld(scenes);
+  const wrong = [
+    `${MARK}: no event`,
+    eventText(scenes, "Done", `${MARK} no key`),
+    eventText(scenes, "Asked", { key: MARK }),
+  ];
+  expect((await scenes.bring(wrong)).batchItemFailures).toHaveLength(3);
+}
 
+const ALL = { batchItemFailures: [] };
+
+/** The text of an event of a shop about the job of a key. `at`: when it happened, ms since the epoch. */
+function eventText({ ctx }: Scenes, detailType: string, key: unknown, at = ctx.clock()): string {
+  return JSON.stringify({
+    id: `event-${events++}`,
+    source: "shop",
+    "detail-type": detailType,
+    time: new Date(at).toISOString(),
+    detail: marked({ key }),
+  });
+}
+
+async function holderOf({ home, ok }: Scenes, key: string): Promise<Home> {
+  return home(String((await ok("GET", `/topics/orders/jobs/${key}`)).id));
+}
+
+async function cancelByEvents(scenes: Scenes): Promise<void> {
+  const { newKey, file, home, ctx, bring, producer } = scenes;
   const waiting = await file("orders", { key: newKey(), dueAt: ctx.clock() + DAY });
-  const done = event("Done", waiting.key);
-  expect(await bring([done, done, event("Nobody's", waiting.key)])).toEqual(all);
+  const done = eventText(scenes, "Done", waiting.key);
+  expect(await bring([done, done, eventText(scenes, "Nobody's", waiting.key)])).toEqual(ALL);
   expect(await home(waiting.id)).toMatchObject({ state: "cancelled" });
   const far = await producer.enqueue("orders", marked(), { delay: "30d", key: newKey() });
-  expect(await bring([event("Done", far.key)])).toEqual(all);
+  expect(await bring([eventText(scenes, "Done", far.key)])).toEqual(ALL);
+}
 
-  // The event comes before the job, which the API, a producer or another event then files. A second event for each key follows.
+/** The event comes before the job, which the API, a producer or another event then files. A second event for each key follows. */
+async function cancelInAdvance(scenes: Scenes): Promise<void> {
+  const { ok, newKey, pass, bring, producer } = scenes;
   const early = [newKey(), newKey(), newKey()] as const;
-  expect(await bring(early.map((key) => event("Done", key)))).toEqual(all);
+  expect(await bring(early.map((key) => eventText(scenes, "Done", key)))).toEqual(ALL);
   pass(SECOND);
-  expect(await bring(early.map((key) => event("Done", key)))).toEqual(all);
+  expect(await bring(early.map((key) => eventText(scenes, "Done", key)))).toEqual(ALL);
   const born = [
     await ok("POST", "/jobs", { topic: "orders", body: marked(), delay: "30d", key: early[0] }),
     await producer.enqueue("orders", marked(), { delay: "1h", key: early[1] }),
   ];
   for (const job of born) expect(job).toMatchObject({ state: "cancelled" });
-  expect(await bring([event("Asked", early[2])])).toEqual(all);
-  expect(await holder(early[2])).toMatchObject({ state: "cancelled" });
+  expect(await bring([eventText(scenes, "Asked", early[2])])).toEqual(ALL);
+  expect(await holderOf(scenes, early[2])).toMatchObject({ state: "cancelled" });
   pass(10 * MINUTE);
-  expect(await bring(early.map((key) => event("Done", key)))).toEqual(all);
+  expect(await bring(early.map((key) => eventText(scenes, "Done", key)))).toEqual(ALL);
+}
 
+async function refuseToEndRunning(scenes: Scenes): Promise<void> {
+  const { newKey, file, ctx, pass, bring } = scenes;
   const running = await file("orders", { key: newKey() });
   const { id, revision } = running;
   const job = { id, revision, attempt: 1, dueAt: new Date(running.dueAt).toISOString(), body: null };
   await claim(ctx, "orders", [job], ctx.clock() + MINUTE);
-  expect(await bring([event("Done", running.key)])).toEqual(all);
+  expect(await bring([eventText(scenes, "Done", running.key)])).toEqual(ALL);
   pass(SECOND);
-  expect(await bring([event("Again", running.key)])).toEqual({
+  expect(await bring([eventText(scenes, "Again", running.key)])).toEqual({
     batchItemFailures: [{ itemIdentifier: "m0" }],
   });
+}
 
+async function fileByEvents(scenes: Scenes): Promise<void> {
+  const { ok, newKey, ctx, bring } = scenes;
   for (const type of ["Asked", "Again", "Later", "Far"]) {
     const key = newKey();
-    const first = event(type, key);
-    const earlier = event(type, key, {}, ctx.clock() - SECOND);
-    expect(await bring([first])).toEqual(all);
-    expect(await bring([first, event(type, key), earlier])).toEqual(all);
+    const first = eventText(scenes, type, key);
+    const earlier = eventText(scenes, type, key, ctx.clock() - SECOND);
+    expect(await bring([first])).toEqual(ALL);
+    expect(await bring([first, eventText(scenes, type, key), earlier])).toEqual(ALL);
     await ok("DELETE", `/topics/orders/jobs/${key}`);
-    expect(await bring([event(type, key)])).toEqual(all);
+    expect(await bring([eventText(scenes, type, key)])).toEqual(ALL);
     await ok("DELETE", `/topics/orders/jobs/${key}`);
   }
+}
+
+async function fileByEventsAgain(scenes: Scenes): Promise<void> {
+  const { newKey, file, home, withoutSqs, ctx, pass, bring } = scenes;
   const replaced = await file("orders", { key: newKey(), dueAt: ctx.clock() + DAY });
-  await bring([event("Again", replaced.key)]);
+  await bring([eventText(scenes, "Again", replaced.key)]);
   expect(await home(replaced.id)).toMatchObject({ revision: 1 });
   const asked = newKey();
-  await withoutSqs(() => bring([event("Asked", asked)]));
+  await withoutSqs(() => bring([eventText(scenes, "Asked", asked)]));
   // A minute later SQS takes messages again.
   pass(MINUTE);
-  await bring([event("Again", asked), event("Asked", asked)]);
+  await bring([eventText(scenes, "Again", asked), eventText(scenes, "Asked", asked)]);
+}
 
+async function fileByEventsHeld(scenes: Scenes): Promise<void> {
+  const { newKey, meanwhile, hold, letGo, fill, fillSome, ctx, pass, bring } = scenes;
   await hold("orders");
-  await bring([event("Asked", newKey())]);
+  await bring([eventText(scenes, "Asked", newKey())]);
   await meanwhile([[isNote, () => resumeTopic(ctx, "orders", undefined)]], () =>
-    bring([event("Asked", newKey())]),
+    bring([eventText(scenes, "Asked", newKey())]),
   );
   await letGo("orders");
   await fillSome("orders");
-  await bring([event("Asked", newKey())]);
+  await bring([eventText(scenes, "Asked", newKey())]);
   await fill("orders");
   const late = newKey();
-  await bring([event("Asked", late)]);
-  expect(await scenes.isParked((await holder(late)).id)).toBe(true);
+  await bring([eventText(scenes, "Asked", late)]);
+  expect(await scenes.isParked((await holderOf(scenes, late)).id)).toBe(true);
   pass(11 * MINUTE);
-
-  const wrong = [`${MARK}: no event`, event("Done", `${MARK} no key`), event("Asked", { key: MARK })];
-  expect((await bring(wrong)).batchItemFailures).toHaveLength(3);
 }
 
 let events = 0;
 
 export async function tickEveryWay(scenes: Scenes): Promise<void> {
-  const { file, fill, home, fileByApi, hold, letGo, losingKeys, newKey, ok, purge, pullOne } = scenes;
-  const { ctx, tick, tickWithShards, pass, withoutSqs } = scenes;
-  const minutes = async (count: number) => {
-    for (let i = 0; i < count; i++) {
-      pass(MINUTE);
-      await tick();
-    }
-  };
-  await minutes(1);
+  await tickFor(scenes, 1);
+  await tickForManyJobs(scenes);
+  await tickWithoutSqs(scenes);
+  await tickDuringPause(scenes);
+  await tickWhileHeld(scenes);
+  await tickForMoved(scenes);
+  await tickForExpired(scenes);
+  await tickForLost(scenes);
+  await tickForDead(scenes);
+  await scenes.tickWithShards(3);
+  await tickWithBacklog(scenes);
+  await redriveADayLater(scenes);
+}
 
-  // Homes, looks, and a minute with more jobs than fit in a page.
-  const soon = () => Date.now() + 6 * MINUTE;
+/** So many minutes pass, each with its tick. */
+async function tickFor({ pass, tick }: Scenes, minutes: number): Promise<void> {
+  for (let i = 0; i < minutes; i++) {
+    pass(MINUTE);
+    await tick();
+  }
+}
+
+const soon = () => Date.now() + 6 * MINUTE;
+
+/** Homes, looks, a minute with more jobs than fit in a page, and a job of a topic without a queue. The tick records that this job is dead. */
+async function tickForManyJobs(scenes: Scenes): Promise<void> {
+  const { ok, file, home, ctx } = scenes;
   for (const topic of TOPICS) await file(topic, { dueAt: soon() });
   for (let i = 0; i < 8; i++) {
     const { id } = await file("orders", { dueAt: Date.now() + DAY });
@@ -151,15 +199,25 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
   const full = soon() - (soon() % MINUTE);
   const many = Array.from({ length: 1200 }, (): NewJob => ({ topic: "notes", body: "{}", dueAt: full }));
   await enqueueMany(ctx, many);
-  // A job of a topic without a queue, as another deployment may have it. The tick records that the job is dead.
+  const ghost = await fileGhost(scenes);
+  await tickFor(scenes, 4);
+  expect(await home(ghost)).toMatchObject({ state: "dead" });
+}
+
+/** Files a job of a topic without a queue, as another deployment may have it. Answers its id. */
+async function fileGhost({ ctx }: Scenes): Promise<string> {
   const ghost = { topic: "ghost", key: `${MARK}-ghost`, body: "{}" };
   const owner = { ...ctx, policy: { ...ctx.policy, topics: { ...ctx.policy.topics, ghost: {} } } };
   const lost = await enqueue(owner, { ...ghost, dueAt: soon() });
-  await minutes(4);
-  expect(await home(lost.home.id)).toMatchObject({ state: "dead" });
+  return lost.home.id;
+}
 
-  // No send reaches SQS. The tick then asks the queues of the topics to which it has sent nothing, to learn whether SQS as a
-  // whole does not answer. In the second round it has sent to more topics.
+/**
+ * No send reaches SQS. The tick then asks the queues of the topics to which it has sent nothing, to learn whether SQS as a whole does
+ * not answer. In the second round it has sent to more topics.
+ */
+async function tickWithoutSqs(scenes: Scenes): Promise<void> {
+  const { file, withoutSqs, pass, tick } = scenes;
   for (const topics of [
     ["orders", "precise"],
     ["orders", "precise", "notes", "work"],
@@ -167,29 +225,40 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
     for (const topic of topics) for (let i = 0; i < 12; i++) await file(topic, { dueAt: soon() });
     pass(4 * MINUTE);
     await withoutSqs(tick);
-    await minutes(4);
+    await tickFor(scenes, 4);
   }
+}
 
-  // Jobs that become due during a pause, during a resume with a rate, and while other jobs have all starts.
+/** Jobs that become due during a pause, and during a resume with a rate. */
+async function tickDuringPause(scenes: Scenes): Promise<void> {
+  const { ok, file, home, pass } = scenes;
   const held = [await file("orders", { dueAt: soon() }), await file("orders", { dueAt: soon() })];
   await ok("POST", "/topics/orders/pause");
-  await minutes(7);
+  await tickFor(scenes, 7);
   for (const { id } of held) expect(await home(id)).toMatchObject({ state: "scheduled" });
   await scenes.meanwhile([[isPause, () => pass(6 * SECOND)]], () =>
     ok("POST", "/topics/orders/resume", { ratePerSecond: 1 }),
   );
-  await minutes(12);
+  await tickFor(scenes, 12);
+}
+
+/** Jobs that become due while their topic is paused or other jobs have all starts. */
+async function tickWhileHeld(scenes: Scenes): Promise<void> {
+  const { file, hold, letGo, fill } = scenes;
   await hold("orders");
   await file("orders", { dueAt: soon() });
-  await minutes(4);
+  await tickFor(scenes, 4);
   await letGo("orders");
   const late = await file("orders", { dueAt: soon() });
   await fill("orders");
-  await minutes(4);
+  await tickFor(scenes, 4);
   expect(await scenes.isParked(late.id)).toBe(true);
-  await minutes(8);
+  await tickFor(scenes, 8);
+}
 
-  // A job that was moved by a call that died before it sent the job. The note of the job's old revision is left.
+/** A job that was moved by a call that died before it sent the job. The note of the job's old revision is left. */
+async function tickForMoved(scenes: Scenes): Promise<void> {
+  const { ok, file, home, ctx } = scenes;
   const moved = await file("orders", { dueAt: soon() });
   await ok("PATCH", `/jobs/${moved.id}`, { body: marked() });
   const note = {
@@ -199,31 +268,42 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
     revision: 0,
   };
   await ctx.pool.insert([note], ctx.clock() + MINUTE);
-  await minutes(6);
+  await tickFor(scenes, 6);
+}
 
-  // One that expires while no tick comes.
+/** A job that expires while no tick comes. */
+async function tickForExpired(scenes: Scenes): Promise<void> {
+  const { file, home, pass } = scenes;
   const expiring = await file("orders", { dueAt: soon(), expiresAfter: SECOND });
   pass(8 * MINUTE);
-  await minutes(1);
+  await tickFor(scenes, 1);
   expect(await home(expiring.id)).toMatchObject({ state: "expired" });
+}
 
-  // Lost messages, which the audit finds. A run that goes on. Dead letters of redriven jobs and of dead jobs.
+/** Lost messages, which the audit finds, and a run that goes on. */
+async function tickForLost(scenes: Scenes): Promise<void> {
+  const { ok, newKey, fileByApi, home, purge, pullOne, losingKeys } = scenes;
   const longest = await pullOne("work", { body: marked() });
   await ok("POST", "/topics/work/extend", { receipt: longest.receipt, seconds: 3600 });
   const missing = await fileByApi("orders");
   const left = await fileByApi("orders", { delay: "6m", key: newKey() });
   await losingKeys(() => ok("DELETE", `/jobs/${left}`));
   for (const topic of ["orders", "work", "precise"]) await purge(topic);
-  await minutes(16);
+  await tickFor(scenes, 16);
   expect(await home(missing)).toMatchObject({ state: "scheduled" });
+}
+
+/** Dead letters of redriven jobs and of dead jobs. */
+async function tickForDead(scenes: Scenes): Promise<void> {
+  const { ok, pullOne } = scenes;
   const dead = [await pullOne("work"), await pullOne("work")];
   for (const { receipt } of dead) await ok("POST", "/topics/work/bury", { receipt });
   await ok("POST", "/topics/work/redrive", { ids: [dead[0]?.id], delay: "1h" });
-  await minutes(1);
-  await tickWithShards(3);
-  await tickWithBacklog(scenes);
+  await tickFor(scenes, 1);
+}
 
-  // A day later the same Idempotency-Key starts another redrive.
+/** A day later the same Idempotency-Key starts another redrive. */
+async function redriveADayLater({ ok, pass }: Scenes): Promise<void> {
   const redrive = () => ok("POST", "/topics/work/redrive", {}, { "idempotency-key": `${MARK}-redrive` });
   await redrive();
   pass(DAY + MINUTE);

@@ -27,124 +27,150 @@ type Client = {
 };
 
 export function createRecorder(): Recorder {
-  let loading = "";
-  const recorder: Recorder = { requests: [], reached: new Map(), before: () => {}, load };
-
-  /** Records in the SDK's step `finalizeRequest`: there each request is signed, and each retry of the SDK passes too. */
-  function recorded<C>(client: C): C {
-    const by = loading;
-    const watch =
-      (next: Next, { commandName = "none" }: { commandName?: string }): Next =>
-      async (args) => {
-        const request = { by, operation: commandName.replace(/Command$/, ""), input: args.input };
-        recorder.requests.push(request);
-        await recorder.before(request);
-        return next(args);
+  const recorder: Recorder = {
+    requests: [],
+    reached: new Map(),
+    before: () => {},
+    async load(by, module) {
+      const places = new Set<string>();
+      recorder.reached.set(by, places);
+      const watch: Watch = {
+        recorded: (client) => recordedAs(by, client, recorder),
+        traced: (port) => tracedIn(places, port),
       };
-    const options = { name: "recorder", step: "finalizeRequest", priority: "low" } as const;
-    (client as Client).middlewareStack.add(watch, options);
-    return client;
-  }
-
-  function traced<P extends object>(port: P, places: Set<string>): P {
-    return new Proxy(port, {
-      get(target, method: string) {
-        const member = (target as Record<string, unknown>)[method];
-        if (typeof member !== "function") return member;
-        return (...args: unknown[]) => {
-          places.add(callerOf(method));
-          return member.apply(target, args);
-        };
-      },
-    });
-  }
-
-  async function load<T>(by: string, module: () => Promise<T>): Promise<T> {
-    loading = by;
-    const places = new Set<string>();
-    let warmed: Promise<void> | undefined;
-    recorder.reached.set(by, places);
-    vi.resetModules();
-    vi.doMock("../../aws/clients.ts", async (original) => {
-      const actual = await original<typeof import("../../aws/clients.ts")>();
-      return {
-        ...actual,
-        dynamoClient: () => recorded(actual.dynamoClient()),
-        sqsClient: () => recorded(actual.sqsClient()),
-        longPollClient: () => recorded(actual.longPollClient()),
-        secretsClient: () => recorded(actual.secretsClient()),
-      } satisfies typeof actual;
-    });
-    vi.doMock("../../aws/scheduler-client.ts", async (original) => {
-      const actual = await original<typeof import("../../aws/scheduler-client.ts")>();
-      return {
-        schedulerClient: () => recorded(actual.schedulerClient()),
-        promotionsClient: () => recorded(actual.promotionsClient()),
-      } satisfies typeof actual;
-    });
-    vi.doMock("../../aws/lambda-client.ts", async (original) => {
-      const actual = await original<typeof import("../../aws/lambda-client.ts")>();
-      return { lambdaClient: () => recorded(actual.lambdaClient()) };
-    });
-    vi.doMock("../../environment/context.ts", async (original) => {
-      const actual = await original<typeof import("../../environment/context.ts")>();
-      const createContext: typeof actual.createContext = (...given) => {
-        const ctx = actual.createContext(...given);
-        return { ...ctx, pool: traced(ctx.pool, places), queues: traced(ctx.queues, places) };
-      };
-      return { ...actual, createContext };
-    });
-    vi.doMock("../../environment/scheduler.ts", async (original) => {
-      const actual = await original<typeof import("../../environment/scheduler.ts")>();
-      const { promotionsClient, schedulerClient } = await import("../../aws/scheduler-client.ts");
-      const { schedulerPromotions } = await import("../../aws/promotions.ts");
-      const { schedulerSchedules } = await import("../../aws/schedules.ts");
-      const createScheduler: typeof actual.createScheduler = (environment = process.env) => {
-        const { MINUTEHAND_PROMOTIONS: promotions, MINUTEHAND_SCHEDULES: schedules } = environment;
-        // The real ports make their clients on first use, when another function may be loading.
-        return {
-          ...(promotions && {
-            promotions: traced(
-              schedulerPromotions({ client: promotionsClient(), target: JSON.parse(promotions) }),
-              places,
-            ),
-          }),
-          ...(schedules && {
-            schedules: traced(
-              schedulerSchedules({ client: schedulerClient(), target: JSON.parse(schedules) }),
-              places,
-            ),
-          }),
-        };
-      };
-      return { createScheduler };
-    });
-    vi.doMock("../../environment/event-sources.ts", async (original) => {
-      const actual = await original<typeof import("../../environment/event-sources.ts")>();
-      const createEventSources: typeof actual.createEventSources = (environment) => {
-        const sources = actual.createEventSources(environment);
-        // The port loads its client on first use, which must be before the next function is loaded. No topic has this name.
-        warmed = sources.enable("", true);
-        return traced(sources, places);
-      };
-      return { createEventSources };
-    });
-    vi.doMock("../../environment/sweepers.ts", async (original) => {
-      const actual = await original<typeof import("../../environment/sweepers.ts")>();
-      const { lambdaClient } = await import("../../aws/lambda-client.ts");
-      const { lambdaSweepers } = await import("../../aws/sweepers.ts");
-      const createSweepers: typeof actual.createSweepers = (environment = process.env) => {
-        const { most, wait } = actual.createSweepers(environment);
-        const functionName = environment.AWS_LAMBDA_FUNCTION_NAME ?? "";
-        // The real port makes its client on first use, when another function may be loading.
-        return traced(lambdaSweepers({ client: lambdaClient(), functionName, most, wait }), places);
-      };
-      return { createSweepers };
-    });
-    const loaded = await module();
-    await warmed;
-    return loaded;
-  }
-
+      vi.resetModules();
+      mockClients(watch);
+      mockContext(watch);
+      mockScheduler(watch);
+      const { hasWarmed } = mockEventSources(watch);
+      mockSweepers(watch);
+      const loaded = await module();
+      await hasWarmed();
+      return loaded;
+    },
+  };
   return recorder;
+}
+
+/** How the clients and ports of a function are watched. */
+type Watch = {
+  recorded<C>(client: C): C;
+  traced<P extends object>(port: P): P;
+};
+
+/** Records in the SDK's step `finalizeRequest`: there each request is signed, and each retry of the SDK passes too. */
+function recordedAs<C>(by: string, client: C, recorder: Recorder): C {
+  const watch =
+    (next: Next, { commandName = "none" }: { commandName?: string }): Next =>
+    async (args) => {
+      const request = { by, operation: commandName.replace(/Command$/, ""), input: args.input };
+      recorder.requests.push(request);
+      await recorder.before(request);
+      return next(args);
+    };
+  const options = { name: "recorder", step: "finalizeRequest", priority: "low" } as const;
+  (client as Client).middlewareStack.add(watch, options);
+  return client;
+}
+
+/** Notes in `places` where the port is called. */
+function tracedIn<P extends object>(places: Set<string>, port: P): P {
+  return new Proxy(port, {
+    get(target, method: string) {
+      const member = (target as Record<string, unknown>)[method];
+      if (typeof member !== "function") return member;
+      return (...args: unknown[]) => {
+        places.add(callerOf(method));
+        return member.apply(target, args);
+      };
+    },
+  });
+}
+
+function mockClients({ recorded }: Watch): void {
+  vi.doMock("../../aws/clients.ts", async (original) => {
+    const actual = await original<typeof import("../../aws/clients.ts")>();
+    return {
+      ...actual,
+      dynamoClient: () => recorded(actual.dynamoClient()),
+      sqsClient: () => recorded(actual.sqsClient()),
+      longPollClient: () => recorded(actual.longPollClient()),
+      secretsClient: () => recorded(actual.secretsClient()),
+    } satisfies typeof actual;
+  });
+  vi.doMock("../../aws/scheduler-client.ts", async (original) => {
+    const actual = await original<typeof import("../../aws/scheduler-client.ts")>();
+    return {
+      schedulerClient: () => recorded(actual.schedulerClient()),
+      promotionsClient: () => recorded(actual.promotionsClient()),
+    } satisfies typeof actual;
+  });
+  vi.doMock("../../aws/lambda-client.ts", async (original) => {
+    const actual = await original<typeof import("../../aws/lambda-client.ts")>();
+    return { lambdaClient: () => recorded(actual.lambdaClient()) };
+  });
+}
+
+function mockContext({ traced }: Watch): void {
+  vi.doMock("../../environment/context.ts", async (original) => {
+    const actual = await original<typeof import("../../environment/context.ts")>();
+    const createContext: typeof actual.createContext = (...given) => {
+      const ctx = actual.createContext(...given);
+      return { ...ctx, pool: traced(ctx.pool), queues: traced(ctx.queues) };
+    };
+    return { ...actual, createContext };
+  });
+}
+
+/** The real ports make their clients on first use, when another function may be loading. */
+function mockScheduler({ traced }: Watch): void {
+  vi.doMock("../../environment/scheduler.ts", async (original) => {
+    const actual = await original<typeof import("../../environment/scheduler.ts")>();
+    const { promotionsClient, schedulerClient } = await import("../../aws/scheduler-client.ts");
+    const { schedulerPromotions } = await import("../../aws/promotions.ts");
+    const { schedulerSchedules } = await import("../../aws/schedules.ts");
+    const promotionsTo = (target: string) =>
+      traced(schedulerPromotions({ client: promotionsClient(), target: JSON.parse(target) }));
+    const schedulesTo = (target: string) =>
+      traced(schedulerSchedules({ client: schedulerClient(), target: JSON.parse(target) }));
+    const createScheduler: typeof actual.createScheduler = (environment = process.env) => {
+      const { MINUTEHAND_PROMOTIONS: promotions, MINUTEHAND_SCHEDULES: schedules } = environment;
+      return {
+        ...(promotions && { promotions: promotionsTo(promotions) }),
+        ...(schedules && { schedules: schedulesTo(schedules) }),
+      };
+    };
+    return { createScheduler };
+  });
+}
+
+/** `hasWarmed` resolves when the port has loaded its client. It loads it on first use, which must be before the next function is loaded. */
+function mockEventSources({ traced }: Watch): { hasWarmed(): Promise<void> } {
+  let warmed: Promise<void> | undefined;
+  vi.doMock("../../environment/event-sources.ts", async (original) => {
+    const actual = await original<typeof import("../../environment/event-sources.ts")>();
+    const createEventSources: typeof actual.createEventSources = (environment) => {
+      const sources = actual.createEventSources(environment);
+      // No topic has this name.
+      warmed = sources.enable("", true);
+      return traced(sources);
+    };
+    return { createEventSources };
+  });
+  return { hasWarmed: async () => warmed };
+}
+
+/** The real port makes its client on first use, when another function may be loading. */
+function mockSweepers({ traced }: Watch): void {
+  vi.doMock("../../environment/sweepers.ts", async (original) => {
+    const actual = await original<typeof import("../../environment/sweepers.ts")>();
+    const { lambdaClient } = await import("../../aws/lambda-client.ts");
+    const { lambdaSweepers } = await import("../../aws/sweepers.ts");
+    const createSweepers: typeof actual.createSweepers = (environment = process.env) => {
+      const { most, wait } = actual.createSweepers(environment);
+      const functionName = environment.AWS_LAMBDA_FUNCTION_NAME ?? "";
+      return traced(lambdaSweepers({ client: lambdaClient(), functionName, most, wait }));
+    };
+    return { createSweepers };
+  });
 }

@@ -24,6 +24,7 @@ import { claim } from "../../protocol/run/claim.ts";
 import { readJob } from "../../protocol/store/read-job.ts";
 import { MINUTE, SECOND } from "../support/world.ts";
 import { type Answer, type Deployment, LIMIT, MARK } from "./deployment.ts";
+import type { Recorder } from "./recorder.ts";
 import type { AwsRequest } from "./rights.ts";
 
 /** A body that tells a consumer what to do, such as to fail, and that must not appear in a log. */
@@ -49,17 +50,49 @@ export const isPause = ({ operation, input }: AwsRequest) =>
 
 /** The actions that the paths consist of. */
 export function createScenes(deployment: Deployment) {
-  const { ctx, call, sqs, scheduler, urlPrefix, receivers, pass, recorder } = deployment;
+  return {
+    ...deployment,
+    ...createCalls(deployment),
+    ...createJobs(deployment),
+    ...createMessages(deployment),
+    ...createTroubles(deployment),
+    ...createPauses(deployment),
+    ...createLimits(deployment),
+    ...createLateness(deployment),
+  };
+}
+
+/** Calls of the API. */
+function createCalls({ call }: Deployment) {
   const ok = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
     const answered = await call(method, path, body, headers);
     expect({ method, path, ...answered }).toSatisfy(({ status }: Answer) => status < 300);
     return answered.json;
   };
-  const scenes = {
+  const fileByApi = async (topic: string, more: object = {}) =>
+    String((await ok("POST", "/jobs", { topic, body: marked(), delay: 0, ...more })).id);
+  const pull = async (topic: string): Promise<Job[]> =>
+    (await ok("POST", `/topics/${topic}/receive`, { max: 10 })).jobs as Job[];
+  return {
     ok,
     newKey: () => `${MARK}-key-${keys++}`,
-    fileByApi: async (topic: string, more: object = {}) =>
-      String((await ok("POST", "/jobs", { topic, body: marked(), delay: 0, ...more })).id),
+    fileByApi,
+    pull,
+    pullOne: async (topic: string, more: object = {}): Promise<Job> => {
+      const id = await fileByApi(topic, more);
+      // The queue may hand out other jobs first.
+      for (let i = 0; i < 20; i++) {
+        const job = (await pull(topic)).find((pulled) => pulled.id === id);
+        if (job) return job;
+      }
+      throw new Error(`${id} did not come`);
+    },
+  };
+}
+
+/** Jobs, in calls that are not recorded. */
+function createJobs({ ctx, receivers, pass }: Deployment) {
+  return {
     /** Files a job by a call that is not recorded. A tracked job gets an `Idempotency-Key`, which a move of the job must prolong. */
     file: async (topic: string, more: Partial<NewJob> = {}) => {
       const once = { token: `${MARK}-once-${keys++}`, hash: "h", lasts: -DAY };
@@ -77,7 +110,6 @@ export function createScenes(deployment: Deployment) {
         .home;
     },
     home: (id: string): Promise<Home> => readJob(ctx, id),
-    messageFor: (home: Home) => messageText(home.topic, home.group, [jobText(home)]),
     /** Claims a job as a process that then dies. */
     crash: async (home: Home, meanwhile?: () => Promise<void>) => {
       const { id, revision } = home;
@@ -96,62 +128,63 @@ export function createScenes(deployment: Deployment) {
       const { topic, key = "" } = await readJob(ctx, id);
       await ctx.pool.remove([keyItemKey(topic, key)], ctx.clock() + MINUTE);
     },
+  };
+}
+
+/** Messages that others put into the queues. */
+function createMessages({ ctx, sqs, urlPrefix }: Deployment) {
+  return {
+    messageFor: (home: Home) => messageText(home.topic, home.group, [jobText(home)]),
     /** A dead letter as SQS's own redrive puts it into the ready queue. */
     deadLetter: async (id: string) => deadText(await readJob(ctx, id), "died"),
     put: (topic: string, text: string) =>
       sqs.send(new SendMessageCommand({ QueueUrl: `${urlPrefix}${topic}`, MessageBody: text })),
     purge: (topic: string) => sqs.send(new PurgeQueueCommand({ QueueUrl: `${urlPrefix}${topic}` })),
-    pull: async (topic: string): Promise<Job[]> =>
-      (await ok("POST", `/topics/${topic}/receive`, { max: 10 })).jobs as Job[],
-    pullOne: async (topic: string, more: object = {}): Promise<Job> => {
-      const id = await scenes.fileByApi(topic, more);
-      // The queue may hand out other jobs first.
-      for (let i = 0; i < 20; i++) {
-        const job = (await scenes.pull(topic)).find((pulled) => pulled.id === id);
-        if (job) return job;
-      }
-      throw new Error(`${id} did not come`);
-    },
+  };
+}
+
+/** Troubles while calls run. */
+function createTroubles({ recorder, pass }: Deployment) {
+  /** Runs `act` before each request that `work` makes. */
+  const before = async <T>(act: Recorder["before"], work: () => Promise<T>): Promise<T> => {
+    recorder.before = act;
+    const result = await work();
+    recorder.before = () => {};
+    return result;
+  };
+  return {
     /** While `work` runs no message reaches SQS. */
-    withoutSqs: async <T>(work: () => Promise<T>): Promise<T> => {
-      recorder.before = ({ operation }) => {
+    withoutSqs: <T>(work: () => Promise<T>): Promise<T> =>
+      before(({ operation }) => {
         if (operation === "SendMessageBatch")
           throw Object.assign(new Error("down"), { code: "ECONNREFUSED" });
-      };
-      const result = await work();
-      recorder.before = () => {};
-      return result;
-    },
+      }, work),
     /** While `work` runs, calls die before they free a key. */
-    losingKeys: async <T>(work: () => Promise<T>): Promise<T> => {
-      recorder.before = ({ operation, input }) => {
+    losingKeys: <T>(work: () => Promise<T>): Promise<T> =>
+      before(({ operation, input }) => {
         if (operation === "UpdateItem" && partitionOf(input.Key).startsWith("key#")) throw new Error("died");
-      };
-      const result = await work();
-      recorder.before = () => {};
-      return result;
-    },
+      }, work),
     /** While `work` runs, time passes before each request of this operation is sent. */
-    whilePassing: async <T>(operation: string, ms: number, work: () => Promise<T>): Promise<T> => {
-      recorder.before = (request) => request.operation === operation && pass(ms);
-      const result = await work();
-      recorder.before = () => {};
-      return result;
-    },
+    whilePassing: <T>(operation: string, ms: number, work: () => Promise<T>): Promise<T> =>
+      before((request) => request.operation === operation && pass(ms), work),
     /** While `work` runs, each step acts once: before the first request of its kind. */
     meanwhile: async <T>(steps: readonly Step[], work: () => Promise<T>): Promise<T> => {
       const left = new Set(steps);
-      recorder.before = async (request) => {
+      const result = await before(async (request) => {
         const step = [...left].find(([is]) => is(request));
         if (!step) return;
         left.delete(step);
         await step[1]();
-      };
-      const result = await work();
-      recorder.before = () => {};
+      }, work);
       expect(left).toEqual(new Set());
       return result;
     },
+  };
+}
+
+/** Pauses of topics. */
+function createPauses({ ctx, pass }: Deployment) {
+  return {
     /**
      * Pauses a topic by a call that is not recorded, as a version does that lists no paused topics. Waits until every function knows
      * the pause.
@@ -171,6 +204,12 @@ export function createScenes(deployment: Deployment) {
       const [note] = await ctx.pool.read([parkedKey(await readJob(ctx, id))]);
       return note !== undefined;
     },
+  };
+}
+
+/** Starts of limited topics. */
+function createLimits({ ctx, pass }: Deployment) {
+  return {
     /** Counts all starts of a topic for the next ten minutes as taken by other jobs. No function knows of it yet. */
     fill: async (topic: string) => {
       await ctx.pool.remove([limitedKey(topic)], ctx.clock() + MINUTE);
@@ -191,6 +230,12 @@ export function createScenes(deployment: Deployment) {
         await ctx.pool.count(key, counts, ttl(begin + DAY), now + MINUTE);
       }
     },
+  };
+}
+
+/** What happens long after a call. */
+function createLateness({ ctx, scheduler }: Deployment) {
+  return {
     /** Lets the item expire that a bulk call has stored about itself, as a day would. */
     outliveBulk: async (request: { topic: string }, token: string) => {
       const headers = { "idempotency-key": token };
@@ -206,7 +251,6 @@ export function createScenes(deployment: Deployment) {
       return JSON.parse((Target?.Input ?? "").replace("<aws.scheduler.scheduled-time>", at)) as unknown;
     },
   };
-  return { ...deployment, ...scenes };
 }
 
 let keys = 0;

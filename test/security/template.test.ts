@@ -14,48 +14,57 @@ type Statement = {
   Condition?: unknown;
 };
 
-/** The resources of a template that would let a caller in without a permission of IAM. There must be none. */
-function openings(of: StackTemplate): string[] {
-  const found: string[] = [];
-  const look = (type: string, hole: (properties: Record<string, unknown>, id: string) => unknown) => {
-    for (const [id, { Properties }] of resourcesOf(of, type))
-      if (hole(Properties, id)) found.push(`${type} ${id}`);
-  };
-  look("AWS::ApiGatewayV2::Route", ({ AuthorizationType }) => AuthorizationType !== "AWS_IAM");
+/** Whether a resource with these properties would let a caller in without a permission of IAM. */
+type IsOpen = (properties: Record<string, unknown>, of: StackTemplate) => unknown;
+
+const OPENINGS: readonly (readonly [type: string, isOpen: IsOpen])[] = [
+  ["AWS::ApiGatewayV2::Route", ({ AuthorizationType }) => AuthorizationType !== "AWS_IAM"],
   // API Gateway answers a preflight before it checks who sent it.
-  look(
+  [
     "AWS::ApiGatewayV2::Api",
     ({ CorsConfiguration, ProtocolType }) => CorsConfiguration || ProtocolType !== "HTTP",
+  ],
+  ["AWS::ApiGatewayV2::Authorizer", () => true],
+  ["AWS::ApiGateway::RestApi", () => true],
+  ["AWS::Lambda::Url", () => true],
+  [
+    "AWS::Lambda::Permission",
+    ({ Principal, SourceArn, FunctionUrlAuthType }) => {
+      const service = ["apigateway.amazonaws.com", "events.amazonaws.com"].includes(String(Principal));
+      return !service || SourceArn === undefined || FunctionUrlAuthType !== undefined;
+    },
+  ],
+  ["AWS::DynamoDB::Table", ({ ResourcePolicy }) => ResourcePolicy !== undefined],
+  [
+    "AWS::SQS::QueuePolicy",
+    (properties, of) =>
+      statementsOf(properties).some(
+        ({ Effect, Principal, Condition }) =>
+          Effect === "Allow" && (!isService(Principal) || !isOwnRule(of, Condition)),
+      ),
+  ],
+  [
+    "AWS::IAM::Role",
+    ({ AssumeRolePolicyDocument }, of) =>
+      (AssumeRolePolicyDocument as { Statement: Statement[] }).Statement.some(
+        ({ Effect, Principal, Condition }) =>
+          Effect === "Allow" &&
+          (!isService(Principal) || (isScheduler(Principal) && !isOwnGroup(of, Condition))),
+      ),
+  ],
+  ["AWS::IAM::User", () => true],
+  ["AWS::IAM::AccessKey", () => true],
+  ["AWS::SecretsManager::ResourcePolicy", () => true],
+  ["AWS::SQS::QueueInlinePolicy", () => true],
+];
+
+/** The resources of a template that would let a caller in without a permission of IAM. There must be none. */
+function openings(of: StackTemplate): string[] {
+  return OPENINGS.flatMap(([type, isOpen]) =>
+    resourcesOf(of, type)
+      .filter(([, { Properties }]) => isOpen(Properties, of))
+      .map(([id]) => `${type} ${id}`),
   );
-  look("AWS::ApiGatewayV2::Authorizer", () => true);
-  look("AWS::ApiGateway::RestApi", () => true);
-  look("AWS::Lambda::Url", () => true);
-  look("AWS::Lambda::Permission", ({ Principal, SourceArn, FunctionUrlAuthType }) => {
-    const service = ["apigateway.amazonaws.com", "events.amazonaws.com"].includes(String(Principal));
-    return !service || SourceArn === undefined || FunctionUrlAuthType !== undefined;
-  });
-  look("AWS::DynamoDB::Table", ({ ResourcePolicy }) => ResourcePolicy !== undefined);
-  look("AWS::SQS::QueuePolicy", (properties) =>
-    statementsOf(properties).some(
-      ({ Effect, Principal, Condition }) =>
-        Effect === "Allow" && (!isService(Principal) || !isOwnRule(of, Condition)),
-    ),
-  );
-  look("AWS::IAM::Role", ({ AssumeRolePolicyDocument }) =>
-    (AssumeRolePolicyDocument as { Statement: Statement[] }).Statement.some(
-      ({ Effect, Principal, Condition }) =>
-        Effect === "Allow" &&
-        (!isService(Principal) || (isScheduler(Principal) && !isOwnGroup(of, Condition))),
-    ),
-  );
-  for (const type of [
-    "AWS::IAM::User",
-    "AWS::IAM::AccessKey",
-    "AWS::SecretsManager::ResourcePolicy",
-    "AWS::SQS::QueueInlinePolicy",
-  ])
-    look(type, () => true);
-  return found;
 }
 
 function statementsOf({ PolicyDocument }: Record<string, unknown>): Statement[] {

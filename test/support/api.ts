@@ -57,6 +57,11 @@ export function createApi(world: World = createWorld()): Api {
     if (method !== "HEAD") expectPromised(method, path, response, json);
     return { status: response.status, headers: response.headers, json };
   };
+  return { world, app, logged, call, ...jobsOver(call) };
+}
+
+/** The calls that bring a job into a state. */
+function jobsOver(call: Api["call"]): Pick<Api, "file" | "receive" | "bury"> {
   const file: Api["file"] = async (job = {}, headers = {}) => {
     const answered = await call("POST", "/jobs", {
       body: { topic: "orders", body: { n: 1 }, ...("dueAt" in job ? {} : { delay: "1h" }), ...job },
@@ -78,7 +83,7 @@ export function createApi(world: World = createWorld()): Api {
     expect(buried).toMatchObject({ status: 200, json: { id, state: "dead", lastError: error } });
     return id;
   };
-  return { world, app, logged, call, file, receive, bury };
+  return { file, receive, bury };
 }
 
 function expectPromised(method: string, path: string, response: Response, json: Json): void {

@@ -59,13 +59,9 @@ export function createWorld(policy: Partial<Policy> = {}, sizes: Sizes = SIZES):
   let time = START;
   const now = (): number => time;
   const whole = { ...POLICY, ...policy };
-  const pool = memoryPool({ clock: now, createdAt: START - HOUR });
-  const queues = memoryQueues({ clock: now, topics: Object.keys(whole.topics) });
-  const promotions = memoryPromotions({ clock: now });
-  const schedules = memorySchedules({ clock: now });
+  const ports = startServices(now, Object.keys(whole.topics));
   const events: ProtocolEvent[] = [];
   const report = (event: ProtocolEvent): void => void events.push(event);
-  const ports = { pool, queues, promotions, schedules };
   const ctx: Context = { ...ports, clock: now, random: seededBytes(0), policy: whole, sizes, report };
   const runTick = (): Promise<void> => tick(ctx, time + 150 * SECOND);
 
@@ -89,19 +85,33 @@ export function createWorld(policy: Partial<Policy> = {}, sizes: Sizes = SIZES):
     timers: { wait: (ms) => pass(ms), after: () => () => {} },
     fileAll,
     file: async (job) => (await fileAll(job)).home,
-    async home(id) {
-      const [home] = await readHomes(ctx, [id]);
-      if (!home || isUnreadable(home)) throw new Error(`no job ${id} that can be read`);
-      return home;
-    },
-    visible: (topic) =>
-      queues
-        .messages({ topic })
-        .filter(({ visibleAt }) => visibleAt <= time)
-        .flatMap(({ body }) => parseMessage(body)?.jobs ?? [])
-        .map(({ id, revision, attempt }) => ({ id, revision, attempt })),
+    home: (id) => readableHome(ctx, id),
+    visible: (topic) => visibleJobs(ports.queues, topic, time),
     skewed: (skew) => ({ ...ctx, clock: () => time + skew }),
   };
+}
+
+function startServices(clock: () => number, topics: string[]) {
+  return {
+    pool: memoryPool({ clock, createdAt: START - HOUR }),
+    queues: memoryQueues({ clock, topics }),
+    promotions: memoryPromotions({ clock }),
+    schedules: memorySchedules({ clock }),
+  };
+}
+
+async function readableHome(ctx: Context, id: string): Promise<Home> {
+  const [home] = await readHomes(ctx, [id]);
+  if (!home || isUnreadable(home)) throw new Error(`no job ${id} that can be read`);
+  return home;
+}
+
+function visibleJobs(queues: MemoryQueues, topic: string, time: number): ReturnType<World["visible"]> {
+  return queues
+    .messages({ topic })
+    .filter(({ visibleAt }) => visibleAt <= time)
+    .flatMap(({ body }) => parseMessage(body)?.jobs ?? [])
+    .map(({ id, revision, attempt }) => ({ id, revision, attempt }));
 }
 
 type BreakArguments = [

@@ -8,7 +8,7 @@ import type { Topics } from "./topics.ts";
 
 // What must not compile. Each comment has a part of the error that the next statement must give.
 
-export async function wrong(client: Client<Topics>, untyped: Client): Promise<void> {
+export async function wrongJobs(client: Client<Topics>, untyped: Client): Promise<void> {
   // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
   await client.enqueue("order", { orderId: "17" }, { delay: 1 });
   // 'refundId' does not exist in type '{ orderId: string; }'.
@@ -37,6 +37,9 @@ export async function wrong(client: Client<Topics>, untyped: Client): Promise<vo
   await client.reschedule("id", { body: { text: "17" } });
   // Argument of type '{ delay: number; dueAt: Date; }' is not assignable
   await client.reschedule("id", { delay: 1, dueAt: new Date() });
+}
+
+export async function wrongTopics(client: Client<Topics>): Promise<void> {
   // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
   await client.getByKey("order", "key");
   // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.

@@ -62,91 +62,112 @@ async function run(): Promise<boolean> {
 }
 
 async function measure(browser: Browser, url: string): Promise<boolean[]> {
-  const open = async (path: string): Promise<Page> => {
-    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-    page.setDefaultTimeout(PATIENCE_MS);
-    page.on("pageerror", (error) => say(`error: ${error.message}`));
-    await page.goto(`${url}${path}`, { waitUntil: "commit" });
-    return page;
-  };
-
-  /** How long it takes until a view shows something of the queue, ms. */
-  const firstView = async (name: string, path: string, shown: string): Promise<boolean> => {
-    const times: number[] = [];
-    for (let count = 0; count < OPENED; count++) {
-      const began = performance.now();
-      const page = await open(path);
-      await page.locator(shown).first().waitFor();
-      times.push(performance.now() - began);
-      await page.close();
-      await untilIdle(url);
-    }
-    times.sort((a, b) => a - b);
-    const median = times[Math.floor(OPENED / 2)] ?? 0;
-    say(`${name}: first view after ${times.map((time) => time.toFixed(0)).join(", ")} ms`);
-    return median < FIRST_VIEW_MS;
-  };
-
-  const fluent = async (name: string, page: Page, act: () => Promise<void>): Promise<boolean> => {
-    const { p50, p99, longest, count } = await framesOf(page, act);
-    say(
-      `${name}: ${count} frames, ${p50.toFixed(0)} ms (p50), ${p99.toFixed(0)} ms (p99), ${longest.toFixed(0)} ms (longest)`,
-    );
-    return longest < FRAME_MS;
-  };
-
-  /** Turns the wheel above an element, a turn a frame. */
-  const wheel = async (page: Page, place: string, by: (turn: number) => number): Promise<void> => {
-    await page.locator(place).first().hover();
-    for (let turn = 0; turn < TURNS; turn++) await page.mouse.wheel(0, by(turn));
-  };
-
-  const found = [
-    await firstView("overview", "/console", ".topics .card"),
-    await firstView("time", "/console/time", ".lanes canvas"),
-    await firstView("jobs", "/console/jobs", ".rows .row"),
-    await firstView(
-      "jobs of a tag in a day",
-      `/console/jobs?tag=batch-3&from=${at(0)}&to=${at(24 * 60)}`,
-      ".rows .row",
-    ),
-    await firstView("dead", "/console/dead", "h1"),
+  const open = (path: string): Promise<Page> => openPage(browser, `${url}${path}`);
+  return [
+    ...(await measureFirstViews(open, url)),
+    ...(await measureOverview(open)),
+    ...(await measureList(open)),
+    ...(await measureTime(open)),
+    ...(await measureCountedTime(open)),
   ];
+}
 
+/** Opens a path of the stack. */
+type Open = (path: string) => Promise<Page>;
+
+async function openPage(browser: Browser, url: string): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.on("pageerror", (error) => say(`error: ${error.message}`));
+  await page.goto(url, { waitUntil: "commit" });
+  return page;
+}
+
+async function measureFirstViews(open: Open, url: string): Promise<boolean[]> {
+  const found: boolean[] = [];
+  for (const [name, path, shown] of [
+    ["overview", "/console", ".topics .card"],
+    ["time", "/console/time", ".lanes canvas"],
+    ["jobs", "/console/jobs", ".rows .row"],
+    ["jobs of a tag in a day", `/console/jobs?tag=batch-3&from=${at(0)}&to=${at(24 * 60)}`, ".rows .row"],
+    ["dead", "/console/dead", "h1"],
+  ] as const) {
+    const times = await timesOfFirstView(open, path, shown, url);
+    say(`${name}: first view after ${times.map((time) => time.toFixed(0)).join(", ")} ms`);
+    found.push((times[Math.floor(OPENED / 2)] ?? 0) < FIRST_VIEW_MS);
+  }
+  return found;
+}
+
+/** How long it takes until a view shows something of the queue: ms, the shortest time first. */
+async function timesOfFirstView(open: Open, path: string, shown: string, url: string): Promise<number[]> {
+  const times: number[] = [];
+  for (let count = 0; count < OPENED; count++) {
+    const began = performance.now();
+    const page = await open(path);
+    await page.locator(shown).first().waitFor();
+    times.push(performance.now() - began);
+    await page.close();
+    await untilIdle(url);
+  }
+  return times.sort((a, b) => a - b);
+}
+
+/** Whether all frames are short while `act` goes on. */
+async function isFluent(name: string, page: Page, act: () => Promise<void>): Promise<boolean> {
+  const { p50, p99, longest, count } = await framesOf(page, act);
+  say(
+    `${name}: ${count} frames, ${p50.toFixed(0)} ms (p50), ${p99.toFixed(0)} ms (p99), ${longest.toFixed(0)} ms (longest)`,
+  );
+  return longest < FRAME_MS;
+}
+
+/** Turns the wheel above an element, a turn a frame. */
+async function wheel(page: Page, place: string, by: (turn: number) => number): Promise<void> {
+  await page.locator(place).first().hover();
+  for (let turn = 0; turn < TURNS; turn++) await page.mouse.wheel(0, by(turn));
+}
+
+function zoom(page: Page): Promise<void> {
+  return wheel(page, ".lanes", (turn) => (turn % 40 < 20 ? -100 : 100));
+}
+
+async function measureOverview(open: Open): Promise<boolean[]> {
   const overview = await open("/console");
   await overview.locator(".topics .card").first().waitFor();
-  found.push(
-    await fluent("overview while it counts", overview, () =>
-      overview
-        .getByText(/[1-9][\d,]* jobs? due in the next/)
-        .first()
-        .waitFor(),
-    ),
+  const counting = await isFluent("overview while it counts", overview, () =>
+    overview
+      .getByText(/[1-9][\d,]* jobs? due in the next/)
+      .first()
+      .waitFor(),
   );
-  found.push(
-    await fluent("overview, scrolling", overview, () =>
-      wheel(overview, "main", (turn) => (turn % 20 < 10 ? 120 : -120)),
-    ),
+  const scrolling = await isFluent("overview, scrolling", overview, () =>
+    wheel(overview, "main", (turn) => (turn % 20 < 10 ? 120 : -120)),
   );
   await overview.close();
+  return [counting, scrolling];
+}
 
+async function measureList(open: Open): Promise<boolean[]> {
   const list = await open(`/console/jobs?from=${at(0)}&to=${at(24 * 60)}`);
   await list.locator(".rows .row").first().waitFor();
-  found.push(
-    await fluent("jobs, scrolling while pages are read", list, () => wheel(list, ".rows", () => 1500)),
+  const down = await isFluent("jobs, scrolling while pages are read", list, () =>
+    wheel(list, ".rows", () => 1500),
   );
-  found.push(await fluent("jobs, scrolling back", list, () => wheel(list, ".rows", () => -1500)));
+  const back = await isFluent("jobs, scrolling back", list, () => wheel(list, ".rows", () => -1500));
   await list.close();
+  return [down, back];
+}
 
+async function measureTime(open: Open): Promise<boolean[]> {
   const time = await open("/console/time");
   await time.locator(".lanes canvas").first().waitFor();
-  found.push(
-    await fluent("time, zooming while it counts", time, () =>
-      wheel(time, ".lanes", (turn) => (turn % 40 < 20 ? -100 : 100)),
-    ),
-  );
+  const isZoomed = await isFluent("time, zooming while it counts", time, () => zoom(time));
   await time.close();
+  return [isZoomed];
+}
 
+async function measureCountedTime(open: Open): Promise<boolean[]> {
   const counted = await open("/console/time");
   const began = performance.now();
   const isCounting = counted.getByText("Counting the jobs");
@@ -155,13 +176,9 @@ async function measure(browser: Browser, url: string): Promise<boolean[]> {
     () => say(`time: all counted after ${((performance.now() - began) / 1000).toFixed(1)} s`),
     () => say(`time: still counting after ${PATIENCE_MS / 1000} s`),
   );
-  found.push(
-    await fluent("time, zooming", counted, () =>
-      wheel(counted, ".lanes", (turn) => (turn % 40 < 20 ? -100 : 100)),
-    ),
-  );
+  const isZoomed = await isFluent("time, zooming", counted, () => zoom(counted));
   await counted.close();
-  return found;
+  return [isZoomed];
 }
 
 /** Waits until the stack answers at once, because it has ended what it did for a closed page. */

@@ -4,39 +4,41 @@ import { PATIENCE_MS } from "../../patience.ts";
 
 const MINUTE = 60;
 
+const order = (number: number) => ({ orderId: `${number}`, shop: "Berlin" });
+
+const upcoming = Array.from({ length: 240 }, (_, index) => ({
+  topic: index % 4 === 0 ? "reminder" : "order-timeout",
+  key: `order-${1000 + index}`,
+  body: order(1000 + index),
+  // More of them in the next minutes than later.
+  delay: Math.round(4 * MINUTE + ((index * index) / 240 ** 2) * 55 * MINUTE),
+}));
+const notices = Array.from({ length: 40 }, (_, index) => ({
+  topic: "payment-notice",
+  body: { ...order(2000 + index), amount: "25.00 EUR" },
+  delay: 0,
+}));
+const done = Array.from({ length: 30 }, (_, index) => ({
+  topic: "order-timeout",
+  key: `order-${900 + index}`,
+  body: { ...order(900 + index), takes: 20 },
+  delay: index % 20,
+}));
+const refunds = Array.from({ length: 12 }, (_, index) => ({
+  topic: "refund",
+  key: `refund-${3000 + index}`,
+  body: { refundId: `${3000 + index}`, amount: "25.00 EUR" },
+  delay: 0,
+}));
+const thumbnails = Array.from({ length: 18 }, (_, index) => ({
+  topic: "thumbnail",
+  body: { image: `shoe-${index}.png`, width: 320 },
+  delay: index * 40,
+}));
+
 /** Fills the queue of the shop with jobs of all states. Answers the ids of the jobs that pictures show. */
 export async function fillShop(url: string): Promise<{ dead: string }> {
   const api = createClient({ url });
-  const order = (number: number) => ({ orderId: `${number}`, shop: "Berlin" });
-  const upcoming = Array.from({ length: 240 }, (_, index) => ({
-    topic: index % 4 === 0 ? "reminder" : "order-timeout",
-    key: `order-${1000 + index}`,
-    body: order(1000 + index),
-    // More of them in the next minutes than later.
-    delay: Math.round(4 * MINUTE + ((index * index) / 240 ** 2) * 55 * MINUTE),
-  }));
-  const notices = Array.from({ length: 40 }, (_, index) => ({
-    topic: "payment-notice",
-    body: { ...order(2000 + index), amount: "25.00 EUR" },
-    delay: 0,
-  }));
-  const done = Array.from({ length: 30 }, (_, index) => ({
-    topic: "order-timeout",
-    key: `order-${900 + index}`,
-    body: { ...order(900 + index), takes: 20 },
-    delay: index % 20,
-  }));
-  const refunds = Array.from({ length: 12 }, (_, index) => ({
-    topic: "refund",
-    key: `refund-${3000 + index}`,
-    body: { refundId: `${3000 + index}`, amount: "25.00 EUR" },
-    delay: 0,
-  }));
-  const thumbnails = Array.from({ length: 18 }, (_, index) => ({
-    topic: "thumbnail",
-    body: { image: `shoe-${index}.png`, width: 320 },
-    delay: index * 40,
-  }));
   await api.pause("reminder");
   await api.putSchedule("daily-report", {
     topic: "reminder",

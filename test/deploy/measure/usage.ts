@@ -74,27 +74,44 @@ function queryOf({ namespace, metric, dimension, value }: Meter, i: number): Met
 }
 
 async function metersOf({ named }: StackParts): Promise<Meter[]> {
+  const tables = [...named("AWS::DynamoDB::Table"), ...named("AWS::DynamoDB::GlobalTable")];
+  return [
+    ...tables.flatMap(metersOfTable),
+    ...named("AWS::SQS::Queue").flatMap(metersOfQueue),
+    ...(await metersOfFunctions(named("AWS::Lambda::Function"))),
+    ...named("AWS::ApiGatewayV2::Api").map(
+      (value): Meter => ({
+        ...{ of: "apiCalls", weight: 1, namespace: "AWS/ApiGateway", metric: "Count" },
+        ...{ dimension: "ApiId", value },
+      }),
+    ),
+    ...named("AWS::Logs::LogGroup").map(
+      (value): Meter => ({
+        ...{ of: "logBytes", weight: 1, namespace: "AWS/Logs", metric: "IncomingBytes" },
+        ...{ dimension: "LogGroupName", value },
+      }),
+    ),
+  ];
+}
+
+function metersOfTable(value: string): Meter[] {
+  const own = { weight: 1, namespace: "AWS/DynamoDB", dimension: "TableName", value };
+  return [
+    { of: "writeUnits", metric: "ConsumedWriteCapacityUnits", ...own },
+    { of: "readUnits", metric: "ConsumedReadCapacityUnits", ...own },
+  ];
+}
+
+function metersOfQueue(url: string): Meter[] {
+  const value = url.split("/").at(-1) ?? "";
+  const own = { weight: 1, namespace: "AWS/SQS", dimension: "QueueName", value };
+  return QUEUE_METRICS.map((metric) => ({ of: "sqsMessages", metric, ...own }));
+}
+
+async function metersOfFunctions(names: readonly string[]): Promise<Meter[]> {
   const meters: Meter[] = [];
-  for (const table of named("AWS::DynamoDB::Table").concat(named("AWS::DynamoDB::GlobalTable"))) {
-    const of = (of: keyof Usage, metric: string) =>
-      meters.push({ of, weight: 1, namespace: "AWS/DynamoDB", metric, dimension: "TableName", value: table });
-    of("writeUnits", "ConsumedWriteCapacityUnits");
-    of("readUnits", "ConsumedReadCapacityUnits");
-  }
-  for (const url of named("AWS::SQS::Queue"))
-    for (const metric of QUEUE_METRICS) {
-      const value = url.split("/").at(-1) ?? "";
-      meters.push({
-        of: "sqsMessages",
-        weight: 1,
-        namespace: "AWS/SQS",
-        metric,
-        dimension: "QueueName",
-        value,
-      });
-    }
   const lambda = new LambdaClient({});
-  for (const value of named("AWS::Lambda::Function")) {
+  for (const value of names) {
     const { MemorySize = 128 } = await lambda.send(
       new GetFunctionConfigurationCommand({ FunctionName: value }),
     );
@@ -103,23 +120,5 @@ async function metersOf({ named }: StackParts): Promise<Meter[]> {
     meters.push({ of: "gigabyteSeconds", weight: MemorySize / 1024 / 1000, metric: "Duration", ...own });
   }
   lambda.destroy();
-  for (const value of named("AWS::ApiGatewayV2::Api"))
-    meters.push({
-      of: "apiCalls",
-      weight: 1,
-      namespace: "AWS/ApiGateway",
-      metric: "Count",
-      dimension: "ApiId",
-      value,
-    });
-  for (const value of named("AWS::Logs::LogGroup"))
-    meters.push({
-      of: "logBytes",
-      weight: 1,
-      namespace: "AWS/Logs",
-      metric: "IncomingBytes",
-      dimension: "LogGroupName",
-      value,
-    });
   return meters;
 }

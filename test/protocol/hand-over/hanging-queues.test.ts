@@ -19,6 +19,9 @@ const JOBS = 1_500;
 
 type Stage = { world: World; hung: Set<string>; sent: Map<string, number>; runTick: () => Promise<number> };
 
+/** How long the calls of a tick that hung took, and when the tick is killed. */
+type Time = { lost: number; killedAt: number };
+
 /**
  * A world whose calls to `hung` queues take as long as their client waits, and whose ticks are killed at their function's
  * timeout. `runTick` answers how long a tick took.
@@ -27,16 +30,35 @@ function stage(topics: readonly string[], shards = 1): Stage {
   const policy = { shards, topics: Object.fromEntries(topics.map((topic) => [topic, {}])) };
   const world = createWorld(policy, { ...SIZES, page: 100 });
   const hung = new Set<string>();
+  const time: Time = { lost: 0, killedAt: Number.POSITIVE_INFINITY };
+  const clock = (): number => world.now() + time.lost;
+  const { queues, sent } = hangingQueues(world, hung, time);
+  const pool = mortalPool(world.pool, () => clock() < time.killedAt);
+  return {
+    world,
+    hung,
+    sent,
+    async runTick() {
+      time.lost = 0;
+      time.killedAt = world.now() + FUNCTION_TIMEOUT;
+      const ctx = { ...world.ctx, pool, queues, clock };
+      await tick(ctx, time.killedAt - 20 * SECOND).catch(() => {});
+      const took = time.lost;
+      time.lost = 0;
+      return took;
+    },
+  };
+}
+
+/** The queues, and how often each job was sent. */
+function hangingQueues(world: World, hung: ReadonlySet<string>, time: Time) {
   const sent = new Map<string, number>();
   // Calls that hang at the same time overlap, so only the longest counts.
-  let lost = 0;
-  let killedAt = Number.POSITIVE_INFINITY;
-  const clock = (): number => world.now() + lost;
   const hangs = async (queue: QueueName): Promise<boolean> => {
     if (!hung.has(`${queue.events ? "events" : queue.topic}${queue.dead ? " dead" : ""}`)) return false;
-    const until = lost + HANGS;
+    const until = time.lost + HANGS;
     await new Promise(setImmediate);
-    lost = Math.max(lost, until);
+    time.lost = Math.max(time.lost, until);
     return true;
   };
   const queues: Queues = {
@@ -52,28 +74,22 @@ function stage(topics: readonly string[], shards = 1): Stage {
       return world.queues.depth(queue);
     },
   };
+  return { queues, sent };
+}
+
+/** A pool whose calls fail once the tick is killed. */
+function mortalPool(pool: Pool, isAlive: () => boolean): Pool {
   const alive =
     <A extends unknown[], R>(call: (...asked: A) => Promise<R>) =>
     (...asked: A): Promise<R> =>
-      clock() < killedAt ? call(...asked) : Promise.reject(new Error("killed"));
-  const { pool } = world;
-  const mortal: Pool = { ...pool, page: alive(pool.page), read: alive(pool.read) };
-  // The world's own clock stands still during a tick, so writes here have no deadline.
-  mortal.change = alive((change) => pool.change(change, Number.POSITIVE_INFINITY));
-  mortal.insert = alive((items) => pool.insert(items, Number.POSITIVE_INFINITY));
+      isAlive() ? call(...asked) : Promise.reject(new Error("killed"));
   return {
-    world,
-    hung,
-    sent,
-    async runTick() {
-      lost = 0;
-      killedAt = world.now() + FUNCTION_TIMEOUT;
-      const ctx = { ...world.ctx, pool: mortal, queues, clock };
-      await tick(ctx, killedAt - 20 * SECOND).catch(() => {});
-      const took = lost;
-      lost = 0;
-      return took;
-    },
+    ...pool,
+    page: alive(pool.page),
+    read: alive(pool.read),
+    // The world's own clock stands still during a tick, so writes here have no deadline.
+    change: alive((change) => pool.change(change, Number.POSITIVE_INFINITY)),
+    insert: alive((items) => pool.insert(items, Number.POSITIVE_INFINITY)),
   };
 }
 

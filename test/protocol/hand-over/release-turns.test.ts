@@ -45,6 +45,17 @@ async function slowTick(
     await takes(lambda);
     throw new Error("TimeoutError");
   };
+  const { released, servedAt, report } = watchReleases(clock);
+  const pool = { ...world.pool, changeMany, read };
+  await tick(
+    { ...world.ctx, clock, report, pool, eventSources: { enable } },
+    clock() + FUNCTION_TIMEOUT - 20 * SECOND,
+  );
+  return { took: lost, released, servedAt };
+}
+
+/** Counts by topic how many jobs were released, and notes when its first ones were. */
+function watchReleases(clock: () => number) {
   const released = new Map<string, number>();
   const servedAt = new Map<string, number>();
   const report: Context["report"] = (event) => {
@@ -53,12 +64,7 @@ async function slowTick(
     if (!released.has(topic)) servedAt.set(topic, clock());
     released.set(topic, (released.get(topic) ?? 0) + jobs);
   };
-  const pool = { ...world.pool, changeMany, read };
-  await tick(
-    { ...world.ctx, clock, report, pool, eventSources: { enable } },
-    clock() + FUNCTION_TIMEOUT - 20 * SECOND,
-  );
-  return { took: lost, released, servedAt };
+  return { released, servedAt, report };
 }
 
 const fileMany = (world: World, topic: string, count: number, more: object = {}) =>

@@ -20,11 +20,9 @@ it("while an earlier audit goes on, a tick records what its sweep has sent, and 
   world.queues.purge({ topic: "lost" });
   await world.pass(6 * MINUTE);
   // Both audits find the lost jobs. The audit of the second tick waits until the first one has moved its place.
-  const [firstFiles, secondFiles, firstIsDone] = [
-    Promise.withResolvers<void>(),
-    Promise.withResolvers<void>(),
-    Promise.withResolvers<void>(),
-  ];
+  const firstFiles = Promise.withResolvers<void>();
+  const secondFiles = Promise.withResolvers<void>();
+  const firstIsDone = Promise.withResolvers<void>();
   const tickThatWaits = (files: PromiseWithResolvers<void>, goesOn: Promise<void>): Promise<void> => {
     const insert: Pool["insert"] = async (items, by) => {
       if (items.some(({ sk }) => sk.endsWith("#look"))) {
