@@ -122,15 +122,19 @@ export function withCheckedOptions<Calls extends object>(client: Calls): Calls {
       const [unknown] = Object.entries(OPTIONS[name as keyof Client]).flatMap(([position, names]) =>
         unknownNames(name, "option", given[Number(position)], Object.keys(names)),
       );
-      if (unknown === undefined) return call(...given);
-      const refusal = new MinutehandError("bad-request", unknown);
-      return LISTS.includes(name) ? refusedList(refusal) : Promise.reject(refusal);
+      try {
+        if (unknown === undefined) return call(...given);
+        throw new MinutehandError("bad-request", unknown);
+      } catch (refusal) {
+        // A call fails by its promise, also if plain JavaScript gives `null` for its options.
+        return LISTS.includes(name) ? refusedList(refusal) : Promise.reject(refusal);
+      }
     },
   ]);
   return Object.fromEntries(calls) as Calls;
 }
 
 /** A list that fails when its first entry is read. */
-async function* refusedList(refusal: MinutehandError): AsyncGenerator<never> {
+async function* refusedList(refusal: unknown): AsyncGenerator<never> {
   yield await Promise.reject(refusal);
 }

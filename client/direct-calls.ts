@@ -1,5 +1,5 @@
 import type * as z from "zod/mini";
-import { checkDepth } from "../core/json.ts";
+import { parseJson } from "../core/json.ts";
 import { logFailure } from "../http/log-failure.ts";
 import type { Sent } from "../http/new-job.ts";
 import { problemOf } from "../http/problem.ts";
@@ -40,7 +40,7 @@ export function unlessAborted<T>(answered: Promise<T>, signal: AbortSignal): Pro
 
 /** Reads the fields of a call as the API reads its body. Throws `bad-request` or `too-large`. */
 export function readFields<T>(schema: z.ZodMiniType<T>, fields: object): T {
-  return validate(schema, JSON.parse(checkedJson(fields)), "the request");
+  return validate(schema, parseJson(boundedJson(fields)), "the request");
 }
 
 /** A call whose repeats have no further effect. `path`: the path that the call has over HTTP. A repeat may come over HTTP. */
@@ -56,17 +56,16 @@ export function readRepeatable<T>(
   given: object,
   { method, path, idempotencyKey }: Repeatable,
 ): { fields: T; sent: Sent } {
-  const text = checkedJson(given);
+  const text = boundedJson(given);
   const header = idempotencyKey === undefined ? {} : { "idempotency-key": trimmed(String(idempotencyKey)) };
   const headers = validate(idempotent, header, "the headers");
-  return { fields: validate(schema, JSON.parse(text), "the request"), sent: { method, path, text, headers } };
+  return { fields: validate(schema, parseJson(text), "the request"), sent: { method, path, text, headers } };
 }
 
-/** The JSON of a call's fields, within the API's bounds. So the call has the same fields as over HTTP: times are text, and `undefined` is absent. */
-function checkedJson(fields: object): string {
+/** The JSON of a call's fields, within the API's bound. So the call has the same fields as over HTTP: times are text, and `undefined` is absent. */
+function boundedJson(fields: object): string {
   const text = jsonOf(fields);
   checkBytes(Buffer.byteLength(text));
-  checkDepth(text);
   return text;
 }
 

@@ -192,12 +192,12 @@ async function claimAndStart(invocation: Invocation, batch: readonly Work[]): Pr
   try {
     claims = await claim(ctx, topic, jobs, time.deadline, {
       by: time.lastStart,
-      onClaimed({ job, token, lateSince }) {
+      onClaimed({ job, token }) {
         const { id, attempt, key } = job;
         const one = workOf.get(id);
         workOf.delete(id);
         const held = { id, topic, attempt, token, ...(key === undefined ? {} : { key }) };
-        if (one) start(invocation, { ...one, job }, held, lateSince);
+        if (one) start(invocation, { ...one, job }, held);
       },
     });
   } catch (error) {
@@ -214,12 +214,8 @@ async function claimAndStart(invocation: Invocation, batch: readonly Work[]): Pr
   void end.then(() => undecided.delete(rest));
 }
 
-/**
- * Runs a job, and settles the run when it has ended.
- * @param held the job's claim; absent for an untracked job
- * @param lateSince as `Claimed.lateSince`
- */
-function start(invocation: Invocation, work: Work, held?: Held, lateSince?: number): void {
+/** Runs a job, and settles the run when it has ended. `held`: the job's claim; absent for an untracked job. */
+function start(invocation: Invocation, work: Work, held?: Held): void {
   const { ctx, time, settler, running, untrackedEnds } = invocation;
   const { job, topic, delivery } = work;
   if (held && time.isTooLate()) {
@@ -229,7 +225,7 @@ function start(invocation: Invocation, work: Work, held?: Held, lateSince?: numb
   }
   invocation.begun.add(delivery);
   const startedAt = ctx.clock();
-  ctx.report(startedEvent(topic, job, startedAt, lateSince));
+  ctx.report(startedEvent(ctx, topic, job, startedAt));
   const slot = invocation.run(job, topic, time.aborted).then((ending) => {
     running.delete(slot);
     time.noteRun(ctx.clock() - startedAt);

@@ -103,7 +103,7 @@ function canonical(token: string): string {
 }
 
 /** Throws `bad-request` for JSON text that is nested too deep: writing such a value as text again would overflow the stack. */
-export function checkDepth(text: string): void {
+function checkDepth(text: string): void {
   let depth = 0;
   let inString = false;
   for (let i = 0; i < text.length; i++) {

@@ -1,4 +1,4 @@
-import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
+import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
 import { asError } from "../../core/errors.ts";
 import { type Limited, limitedKey, type Pause, pauseKey } from "../../core/items.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
@@ -6,7 +6,7 @@ import type { TopicPolicy } from "../../core/policy.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { isLimited, policyOf } from "../policy.ts";
-import type { Context, Deadline, Pool } from "../ports.ts";
+import type { Context, Pool } from "../ports.ts";
 import { type Read, readOf } from "../store/read-apart.ts";
 import { createSilences } from "../store/silence.ts";
 
@@ -58,12 +58,11 @@ export function isPaused({ pauseBound }: TopicNow): boolean {
   return pauseBound === HOLDS_ALL;
 }
 
-/** What is known of several topics. `readBy`: from then on (ms since the epoch) it was read too long ago to hand jobs over. */
+/** What is known of several topics. */
 export type TopicsNow = {
   readonly known: ReadonlyMap<string, TopicNow>;
-  /** Topics whose pauses cannot be read, each with the error. They may be paused, so none of their jobs may be handed over. */
+  /** Topics whose pauses or settings cannot be read, each with the error. They may be paused, so none of their jobs may be handed over. */
   readonly unknown: ReadonlyMap<string, unknown>;
-  readonly readBy: Deadline;
 };
 
 /**
@@ -72,7 +71,6 @@ export type TopicsNow = {
  * taken for the trouble.
  */
 export async function topicsNow(ctx: Context, topics: readonly string[]): Promise<TopicsNow> {
-  const readBy = ctx.clock() + WRITER_DEADLINE;
   const unique = [...new Set(topics)];
   const unknown = new Map<string, unknown>();
   for (const topic of unique) {
@@ -85,8 +83,17 @@ export async function topicsNow(ctx: Context, topics: readonly string[]): Promis
   } catch {
     for (const [topic, error] of await refreshApart(ctx, asked)) unknown.set(topic, error);
   }
-  const known = unique.flatMap((topic) => (unknown.has(topic) ? [] : lastKnown(ctx, topic)));
-  return { known: new Map(known.map((now) => [now.topic, now])), unknown, readBy };
+  const known = new Map<string, TopicNow>();
+  for (const topic of unique) {
+    if (unknown.has(topic)) continue;
+    try {
+      known.set(topic, lastKnown(ctx, topic));
+    } catch (error) {
+      // The settings of one topic may be malformed. The jobs of other topics must not wait for that.
+      unknown.set(topic, error);
+    }
+  }
+  return { known, unknown };
 }
 
 /** Answers what is known of a topic. @throws if its pause cannot be read */
@@ -101,7 +108,8 @@ export async function topicJustNow(ctx: Context, topic: string): Promise<TopicNo
   return lastKnown(ctx, topic);
 }
 
-function lastKnown(ctx: Context, topic: string): TopicNow {
+/** Answers what was last known of a topic. Reads nothing. */
+export function lastKnown(ctx: Context, topic: string): TopicNow {
   const pause = known.get(ctx.pool)?.get(topic)?.pause;
   const readable = pause && layoutTrouble(pause) === undefined ? pause : undefined;
   return {

@@ -53,7 +53,7 @@ export async function sendDue(
   const { outcomes, toSend, parked } = await sortSpecial(ctx, special, due, topics, listed);
   const all = [...plain, ...toSend];
   await askForBacklogs(all, ctx.clock(), backlogs);
-  const sent = await send(ctx, all, { parked }, topics);
+  const sent = await send(ctx, all, { parked });
   const handed = new Map<string, Handed>([...outcomes, ...sent]);
   reportUnread(ctx, homes, handed);
   return handed;

@@ -117,20 +117,21 @@ async function lookAtRefused(
   take: (job: MessageJob) => void,
   again: ClaimOptions | undefined,
 ): Promise<Promise<Verdicts>[]> {
+  const begun: Promise<Verdicts>[] = [];
   try {
     const met = await readRefused(ctx, topic, refused, tokens, again !== undefined);
     for (const job of met.claimed) take(job);
     // rule: claim-settles-a-crashed-run
     const crashes = settleCrashes(ctx, topic, met.crashed);
-    if (met.renewable.length === 0) return [Promise.resolve(met.verdicts), crashes];
+    begun.push(Promise.resolve(met.verdicts), crashes);
+    if (met.renewable.length === 0) return begun;
     const renewed = await claim(ctx, topic, met.renewable, leaseEnd, again);
-    const verdicts = renewed.rest.then(
-      (some) => new Map(some.map((verdict, i) => [met.renewable[i]?.id ?? "", verdict])),
-    );
-    return [Promise.resolve(met.verdicts), crashes, verdicts];
+    const verdictsOf = (some: readonly Verdict[]): Verdicts =>
+      new Map(some.map((verdict, i) => [met.renewable[i]?.id ?? "", verdict]));
+    return [...begun, renewed.rest.then(verdictsOf)];
   } catch (error) {
     reportTrouble(ctx, topic, error);
-    return [];
+    return begun;
   }
 }
 
@@ -138,9 +139,9 @@ function reportTrouble(ctx: Context, topic: string, error: unknown): void {
   ctx.report({ type: "trouble", topic, what: "looking at refused claims", error: messageOf(error) });
 }
 
-function claimedOf({ topicNow, tokens, leaseEnd, claimedAt }: Claim, job: MessageJob): Claimed {
+function claimedOf({ tokens, leaseEnd, claimedAt }: Claim, job: MessageJob): Claimed {
   const token = tokens.get(job.id) ?? "";
-  return { verdict: "claimed", job, token, leaseEnd, claimedAt, lateSince: lateSince(topicNow, job) };
+  return { verdict: "claimed", job, token, leaseEnd, claimedAt };
 }
 
 function claimOf({ topicNow, tokens, claimedAt, leaseEnd }: Claim, job: MessageJob): Change {

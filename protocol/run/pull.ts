@@ -133,7 +133,7 @@ async function handOut(
   const tracked = unique.filter(({ job }) => !job.untracked);
   const untracked = unique.filter(({ job }) => job.untracked);
   const claimed: Held[] = [];
-  const started: { job: MessageJob; lateSince?: number }[] = [];
+  const started: MessageJob[] = [];
   const jobs = tracked.map(({ job }) => job);
   // After an error the messages are hidden for a few seconds only: by default they would stay hidden for the topic's `ttr`, maybe hours.
   const failures: unknown[] = [];
@@ -144,9 +144,9 @@ async function handOut(
   for (const { received, message, job } of tracked) {
     const verdict = verdicts.get(job.id);
     if (verdict?.verdict === "claimed") {
-      const { token, lateSince } = verdict;
+      const { token } = verdict;
       claimed.push({ id: job.id, topic, token, attempt: verdict.job.attempt });
-      started.push({ job: verdict.job, lateSince });
+      started.push(verdict.job);
       pulled.push(pulledOf(verdict.job, received, leaseEnd, { token }));
     } else if (verdict?.verdict === "left") {
       // SQS counts the receives also while another run holds the job. A new message begins with 0 receives.
@@ -157,7 +157,7 @@ async function handOut(
   for (const { received, job } of untracked) {
     if (signal?.aborted) hideFor(away, received, 0);
     else {
-      started.push({ job });
+      started.push(job);
       pulled.push(pulledOf(job, received, leaseEnd, { topic, receivedAt }));
     }
   }
@@ -172,7 +172,7 @@ async function handOut(
   if (failure !== undefined && pulled.length === 0) throw failure;
   if (failure !== undefined)
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(failure) });
-  for (const { job, lateSince } of started) ctx.report(startedEvent(topic, job, ctx.clock(), lateSince));
+  for (const job of started) ctx.report(startedEvent(ctx, topic, job, ctx.clock()));
   return pulled;
 }
 

@@ -135,7 +135,11 @@ export async function giveBackUnknown(
   const given = new Map<string, Verdict>();
   const giveBack = inParallel(claimed, 8, async ({ id, attempt }) => {
     const held = { id, topic, attempt, token: tokens.get(id) ?? "" };
-    if ((await giveClaimBack(ctx, held)) === "settled") given.set(id, { verdict: "void" });
+    try {
+      if ((await giveClaimBack(ctx, held)) === "settled") given.set(id, { verdict: "void" });
+    } catch (error) {
+      ctx.report({ type: "trouble", topic, what: "giving a claim back", error: messageOf(error) });
+    }
   });
   const [settled] = await Promise.all([settleCrashes(ctx, topic, crashed), giveBack]);
   return new Map([...verdicts, ...settled, ...given]);

@@ -1,19 +1,17 @@
-import { type MessageJob, startOf } from "../../core/message.ts";
+import type { MessageJob } from "../../core/message.ts";
+import { lastKnown, lateSince } from "../gate/known-pauses.ts";
+import type { Context } from "../ports.ts";
 import type { ProtocolEvent } from "../reports.ts";
 
-/**
- * Makes the event for logs and metrics that a job begins to run.
- * @param now ms since the epoch
- * @param lateSince since when the job is late, as its claim knew it: ms since the epoch. An untracked job is not claimed
- */
+/** Makes the event for logs and metrics that a job begins to run. The claim has just read the topic's pause. `now`: ms since the epoch. */
 export function startedEvent(
+  ctx: Context,
   topic: string,
   job: MessageJob,
   now: number,
-  lateSince = startOf(job),
 ): Extract<ProtocolEvent, { type: "started" }> {
   const { id, attempt } = job;
   const dueAt = Date.parse(job.dueAt);
-  const heldMs = Math.max(Math.min(lateSince, now) - dueAt, 0);
+  const heldMs = Math.max(Math.min(lateSince(lastKnown(ctx, topic), job), now) - dueAt, 0);
   return { type: "started", topic, id, attempt, dueAt, lateMs: now - dueAt, heldMs };
 }

@@ -15,8 +15,6 @@ export type Claimed = {
   /** The job may run until then. */
   readonly leaseEnd: number;
   readonly claimedAt: number;
-  /** Since when the job is late, by what was known of its topic at the claim. */
-  readonly lateSince: number;
 };
 
 /**

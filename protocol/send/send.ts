@@ -5,9 +5,9 @@ import type { Home } from "../../core/items.ts";
 import { delaySecondsOf, type Pack, packsOf } from "../../core/packs.ts";
 import type { TopicPolicy } from "../../core/policy.ts";
 import { inParallel } from "../../general/batches.ts";
-import { isPlain, type TopicNow, type TopicsNow, topicsNow } from "../gate/known-pauses.ts";
+import { isPlain, topicNow, topicsNow } from "../gate/known-pauses.ts";
 import { parkForLimit, removeNotes } from "../gate/park.ts";
-import { type Gated, type KnownJobs, readTooLongAgo, startGate } from "../gate/start-gate.ts";
+import { type KnownJobs, readTooLongAgo, startGate } from "../gate/start-gate.ts";
 import { policyOf } from "../policy.ts";
 import type { Context, Deadline, Outgoing, Sent } from "../ports.ts";
 import { fileLooks } from "../store/looks.ts";
@@ -21,29 +21,25 @@ type Outcomes = ReadonlyMap<string, HandedOver>;
 /**
  * Sends the current revision of each of these jobs, unless a pause, a limit or a window holds it. Answers the outcomes by the jobs' ids.
  * @param looks what a sweep, an audit or a consumer knows of jobs of limited topics
- * @param topics what is known of the jobs' topics, if the caller has asked
  * @throws the error of reading a pause, if the pauses of all these topics cannot be read
  */
 export async function send(
   ctx: Context,
   homes: readonly Home[],
   looks?: KnownJobs,
-  topics?: TopicsNow,
 ): Promise<Map<string, HandedOver>> {
   const byTopic = Map.groupBy(uniqueJobs(homes), (home) => home.topic);
-  const now = topics ?? (await topicsNow(ctx, [...byTopic.keys()]));
-  if (byTopic.size > 0 && [...byTopic.keys()].every((topic) => now.unknown.has(topic)))
-    throw [...now.unknown.values()][0];
-  const isTooLate = ctx.clock() >= now.readBy;
+  const readBy = ctx.clock() + WRITER_DEADLINE;
+  const { unknown } = await topicsNow(ctx, [...byTopic.keys()]);
+  if (byTopic.size > 0 && unknown.size === byTopic.size) throw [...unknown.values()][0];
+  const tooLate = ctx.clock() < readBy ? undefined : new Error(readTooLongAgo(readBy));
   const outcomes = new Map<string, HandedOver>();
   // Topics are worked on in parallel. So if DynamoDB throttles one topic's items, the jobs of the other topics do not wait.
   await inParallel([...byTopic], 8, async ([topic, jobs]) => {
-    const known = now.known.get(topic);
+    const error = unknown.get(topic) ?? tooLate;
     const sent =
-      known === undefined || isTooLate
-        ? failAll(ctx, topic, jobs, now.unknown.get(topic) ?? new Error(readTooLongAgo(now.readBy)))
-        : await sendKnown(ctx, known, jobs, looks);
-    for (const [id, outcome] of sent) outcomes.set(id, outcome);
+      error === undefined ? sendOfTopic(ctx, topic, jobs, looks) : failAll(ctx, topic, jobs, error);
+    for (const [id, outcome] of await sent) outcomes.set(id, outcome);
   });
   return outcomes;
 }
@@ -54,16 +50,20 @@ export function uniqueJobs(homes: readonly Home[]): Home[] {
 }
 
 /** Sends jobs of one topic. Nothing holds the jobs of a plain topic, except those that may wait for a release (`spare`). */
-async function sendKnown(
+async function sendOfTopic(
   ctx: Context,
-  topicNow: TopicNow,
+  topic: string,
   jobs: readonly Home[],
   looks: KnownJobs | undefined,
 ): Promise<Outcomes> {
   const by = ctx.clock() + WRITER_DEADLINE;
-  return isPlain(topicNow) && !jobs.some(({ spare }) => spare)
-    ? sendNow(ctx, jobs, by)
-    : sendThroughGate(ctx, topicNow.topic, jobs, looks, by);
+  try {
+    // Asked again, because other topics may have taken minutes. Usually the answer is known.
+    const isHeldByNothing = isPlain(await topicNow(ctx, topic)) && !jobs.some(({ spare }) => spare);
+    return await (isHeldByNothing ? sendNow(ctx, jobs, by) : sendThroughGate(ctx, topic, jobs, looks, by));
+  } catch (error) {
+    return failAll(ctx, topic, jobs, error);
+  }
 }
 
 /** Asks the gate which of these jobs may start, sends those, and parks others for the limit. Answers the outcomes of all. */
@@ -74,13 +74,7 @@ async function sendThroughGate(
   looks: KnownJobs | undefined,
   by: Deadline,
 ): Promise<Outcomes> {
-  let gated: Gated;
-  try {
-    gated = await startGate(ctx, topic, jobs, looks);
-  } catch (error) {
-    return failAll(ctx, topic, jobs, error);
-  }
-  const { ready, later, failed, spare } = gated;
+  const { ready, later, failed, spare } = await startGate(ctx, topic, jobs, looks);
   // A job that gets no other outcome is parked, or waits for a later start.
   const held = jobs.map(({ id }): [string, HandedOver] => [id, { outcome: "held" }]);
   const unstarted = failEach(ctx, topic, failed);
