@@ -1,6 +1,6 @@
 import type { Answer } from "./platform.ts";
 import { UNTRACKED } from "./topics.ts";
-import type { Asked, Told } from "./witness.ts";
+import type { Asked, Told } from "./witness/bench.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;

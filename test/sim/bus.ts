@@ -3,8 +3,8 @@ import type { EventRule } from "../../core/event-rules.ts";
 import type { Draws } from "./draws.ts";
 import { pollQueue } from "./platform.ts";
 import { NO_TROUBLE } from "./services/service.ts";
-import { EVENT, type SentEvent } from "./tombstones.ts";
 import { BOUNDS } from "./users.ts";
+import { EVENT, type SentEvent } from "./witness/tombstones.ts";
 import { EVENTS_QUEUE, type World } from "./world.ts";
 
 const SECOND = 1000;

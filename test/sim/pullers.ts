@@ -2,7 +2,7 @@ import type { Pulled } from "../e2e/api.ts";
 import type { fatesOf } from "./handlers.ts";
 import type { Api } from "./platform.ts";
 import { UNTRACKED } from "./topics.ts";
-import type { Run } from "./witness.ts";
+import type { Run } from "./witness/bench.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;

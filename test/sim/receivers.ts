@@ -2,7 +2,7 @@ import type { Call, Post, Reply } from "../../consumer/webhook/call.ts";
 import type { Draws } from "./draws.ts";
 import type { Fate, fatesOf } from "./handlers.ts";
 import type { Machine } from "./machine.ts";
-import type { Run } from "./witness.ts";
+import type { Run } from "./witness/bench.ts";
 import type { World } from "./world.ts";
 
 /** The length of a job id. In a `webhook-id`, the text after the job id tells redrives apart. */

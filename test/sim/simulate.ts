@@ -29,7 +29,8 @@ import { sufferers } from "./sufferers.ts";
 import { timelineFrom } from "./timeline.ts";
 import { LAMBDA_TOPICS, PULL_TOPICS, TOPICS, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
 import { users } from "./users.ts";
-import { type Violation, witnessOf } from "./witness.ts";
+import type { Violation } from "./witness/bench.ts";
+import { witnessOf } from "./witness.ts";
 import { UNWANTED, type World, worldOf } from "./world.ts";
 
 export type History = {

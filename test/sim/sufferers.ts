@@ -5,7 +5,7 @@ import { topicsOf } from "./habits.ts";
 import { REDRIVE_STEPS } from "./menders.ts";
 import type { Answer, Api } from "./platform.ts";
 import { LIMITED, TOPICS, UNTRACKED } from "./topics.ts";
-import type { Told } from "./witness.ts";
+import type { Told } from "./witness/bench.ts";
 import { UNWANTED, type World } from "./world.ts";
 
 const SECOND = 1000;

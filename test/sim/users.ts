@@ -7,7 +7,7 @@ import { menders, REDRIVE_STEPS } from "./menders.ts";
 import type { Answer, Api } from "./platform.ts";
 import { pickFrom } from "./stretch.ts";
 import { LIMITED, RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
-import type { Told } from "./witness.ts";
+import type { Told } from "./witness/bench.ts";
 import { UNWANTED, type World } from "./world.ts";
 
 export type Callers = { api: Api; producers: Api; bus: Bus | undefined };
@@ -289,7 +289,7 @@ async function user(
   async function patch(id: string, wish: Wish): Promise<void> {
     const token = !direct && own.chance(0.4) ? `patch-${n}-${patches++}` : undefined;
     const headers = token === undefined ? {} : { "idempotency-key": token };
-    if (token !== undefined && wish.body !== undefined) witness.gives(wish.body);
+    if (token !== undefined && wish.body !== undefined) witness.repeats.gives(wish.body);
     const sentAt = timeline.now();
     const hasToken = token !== undefined;
     note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: true, hasToken });

@@ -137,7 +137,10 @@ export function worldOf(settings: {
       trace(() => `  queue ${queue} shows from ${new Date(visibleAt).toISOString().slice(11, 23)}: ${body}`);
       const jobs = parseMessage(body)?.jobs ?? [];
       if (queue.endsWith("_dlq")) for (const { id, revision } of jobs) witness.enveloped(queue, id, revision);
-      else witness.handedOff(queue, jobs, visibleAt, { ...sender, knowsTopic: sender.knows(queue) });
+      else {
+        const { isAnswered, knows } = sender;
+        witness.handedOff({ topic: queue, carried: jobs, visibleAt, isAnswered, knowsTopic: knows(queue) });
+      }
     },
     onRefused: () => {
       world.counts.refusals += 1;

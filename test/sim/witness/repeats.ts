@@ -1,6 +1,7 @@
-import { DAY } from "../../core/constants.ts";
-import type { Home } from "../../core/items.ts";
-import type { Bench, Told } from "./witness.ts";
+import { DAY } from "../../../core/constants.ts";
+import type { Home } from "../../../core/items.ts";
+import type { Bench, Told } from "./bench.ts";
+import type { Revision } from "./known-jobs.ts";
 
 /** Judges calls with an `Idempotency-Key`: repeats file each job once. `isOver`: whether a repeat need not find this job any more. */
 export function repeatsOf({ clock, skew, broken }: Bench, isOver: (id: string) => boolean) {
@@ -10,6 +11,8 @@ export function repeatsOf({ clock, skew, broken }: Bench, isOver: (id: string) =
   const keptUntil = new Map<string, number>();
   /** The jobs that were filed for each body of such a call. No other call has the same body. */
   const filed = new Map<string, Set<string>>();
+  /** Bodies that one call with a token gives to a job: a repeat of the call must not give the body again. */
+  const given = new Set<string>();
 
   return {
     /** A caller makes or repeats a call with an `Idempotency-Key`, which files a job with each of these bodies. */
@@ -20,11 +23,20 @@ export function repeatsOf({ clock, skew, broken }: Bench, isOver: (id: string) =
       }
     },
 
+    /** A call with a token will give a job this body. No other call has the same body. */
+    gives: (body: unknown): void => void given.add(JSON.stringify(body)),
+
     created({ id, body }: Home): void {
       const ids = filed.get(body);
       if (!ids) return;
       for (const other of ids) if (isOver(other)) ids.delete(other);
       if (ids.add(id).size > 1) broken(id, `one call filed ${[...ids].join(" and ")}: ${body}`);
+    },
+
+    /** A job changes. `revisions`: those that it had until now. */
+    changed(before: Home, { id, body }: Home, revisions: readonly Revision[]): void {
+      const isBack = before.body !== body && revisions.some((revision) => revision?.body === body);
+      if (isBack && given.has(body)) broken(id, `a repeated call gave it ${body} again`);
     },
 
     /** An answer to the call `request` names a job. */
