@@ -4,7 +4,8 @@ import type { Draws } from "./draws.ts";
 import { pollQueue } from "./platform.ts";
 import { NO_TROUBLE } from "./services/service.ts";
 import { BOUNDS } from "./users.ts";
-import { EVENT, type SentEvent } from "./witness/tombstones.ts";
+import { EVENT } from "./witness/event-jobs.ts";
+import type { SentEvent } from "./witness/keyed-jobs.ts";
 import { EVENTS_QUEUE, type World } from "./world.ts";
 
 const SECOND = 1000;

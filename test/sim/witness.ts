@@ -45,7 +45,7 @@ export function witnessOf({
     enveloped: deadLetters.enveloped,
     destroyed: deadLetters.destroyed,
     repeated: surplus.tickRepeated,
-    running: attempts.running,
+    running: judges.overlaps.running,
     started(run: Run, now: number): void {
       pauses.started(run.topic);
       runTimes.started(run, now);

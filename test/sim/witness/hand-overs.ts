@@ -18,40 +18,31 @@ export type Sent = {
   knowsTopic: boolean;
 };
 
+type Scene = Court & {
+  jobs: KnownJobs;
+  limits: ReturnType<typeof limitsOf>;
+  windows: ReturnType<typeof windowsOf>;
+  weather: Weather;
+  /** ms from the check of a topic's window to the send. */
+  longestSend: number;
+};
+
 /** Judges messages: none may let a job start while its topic's window is closed, or take a second start of its limit. */
-export function handOversOf(
-  { violate }: Court,
-  {
-    jobs,
-    limits,
-    windows,
-    weather,
-    longestSend,
-  }: {
-    jobs: KnownJobs;
-    limits: ReturnType<typeof limitsOf>;
-    windows: ReturnType<typeof windowsOf>;
-    weather: Weather;
-    longestSend: number;
-  },
-) {
+export function handOversOf({ violate, jobs, limits, windows, weather, longestSend }: Scene) {
   /** Jobs and starts in messages that were sent while the sender's deployment did not have the topic. */
   const sentUnknowing = new Set<string>();
-
-  const judgeWindow = (job: MessageJob, { topic, knowsTopic }: Sent): void => {
-    const { home } = jobs.of(job.id);
-    // The message of a crashed run only makes a consumer settle the run.
-    const isToRun = home?.state === "scheduled" && home.revision === job.revision;
-    const begins = Math.max(startOf(job), Date.parse(job.sentAt ?? job.dueAt));
-    const sent = `${job.id} ${job.revision} ${begins}`;
-    if (!knowsTopic) sentUnknowing.add(sent);
-    const isHeld = isToRun && !sentUnknowing.has(sent);
-    if (isHeld && !windows.wasOpen(topic, begins - longestSend, begins))
-      violate("window", job.id, `handed over to start at ${begins}, out of its window`);
-  };
-
   return {
-    judgeWindow,
+    judgeWindow(job: MessageJob, { topic, knowsTopic }: Sent): void {
+      const { home } = jobs.of(job.id);
+      // The message of a crashed run only makes a consumer settle the run.
+      const isToRun = home?.state === "scheduled" && home.revision === job.revision;
+      const begins = Math.max(startOf(job), Date.parse(job.sentAt ?? job.dueAt));
+      const sent = `${job.id} ${job.revision} ${begins}`;
+      if (!knowsTopic) sentUnknowing.add(sent);
+      const isHeld = isToRun && !sentUnknowing.has(sent);
+      if (isHeld && !windows.wasOpen(topic, begins - longestSend, begins))
+        violate("window", job.id, `handed over to start at ${begins}, out of its window`);
+    },
     noteStart(job: MessageJob): void {
       const [{ handedOff }, start] = [jobs.of(job.id), startOf(job)];
       for (const name of [`revision ${job.revision}`, `due ${Date.parse(job.dueAt)}`]) {

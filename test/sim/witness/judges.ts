@@ -14,6 +14,7 @@ import { keysOf } from "./keys.ts";
 import { type KnownJobs, knownJobs } from "./known-jobs.ts";
 import { limitsOf } from "./limits.ts";
 import { looksOf } from "./looks.ts";
+import { overlapsOf } from "./overlaps.ts";
 import { pausesOf } from "./pauses.ts";
 import { recurringOf } from "./recurring.ts";
 import { repeatsOf } from "./repeats.ts";
@@ -79,11 +80,12 @@ export function judgesOf(court: Court, settings: Settings) {
     },
     grants: grantsOf(court, jobs, untracked),
     attempts: attemptsOf(court, jobs, untracked, cancels),
+    overlaps: overlapsOf(bench("P5"), jobs, untracked),
     runTimes: runTimesOf({
       ...{ ...court, jobs, topics, untracked, weather, latest: settings.latest, unwanted },
       ...{ pauses, limits, windows, bulks },
     }),
-    handOvers: handOversOf(court, { jobs, limits, windows, weather, longestSend: bounds.send }),
+    handOvers: handOversOf({ ...court, jobs, limits, windows, weather, longestSend: bounds.send }),
     surplus: surplusMessagesOf(bench("P6"), jobs, unwritten),
     work: workCountsOf(jobs, topics),
     keys: keysOf(bench("key")),

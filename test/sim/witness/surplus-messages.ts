@@ -3,7 +3,7 @@ import { startsAt } from "../../../core/home.ts";
 import type { Home } from "../../../core/items.ts";
 import type { MessageJob } from "../../../core/message.ts";
 import type { Bench } from "./bench.ts";
-import type { KnownJobs } from "./known-jobs.ts";
+import type { KnownJob, KnownJobs } from "./known-jobs.ts";
 
 /** The writer (or a sweep in its place), the revision's own sweep, and the consumer of a message of the revision before. */
 const SENDS_A_REVISION = 3;
@@ -12,32 +12,22 @@ const MORE_SENDS = 5;
 /** Further sends of a job if ticks died, or ran at the same time. Then the cursors' compare-and-set stops all of them but one. */
 const SENDS_BY_OVERLAP = 2;
 
-/** Judges how many messages a job gets. `unwritten`: for how many ms no looks can be written: see `witnessOf`. */
+const unsent = () => ({
+  /** How often SQS accepted a message with the job. `givenBack`: sends of a job split from a pulled pack. */
+  sends: 0,
+  givenBack: 0,
+  /** Revision and `sentAt` of each message, to recognise one that is sent again. */
+  madeAt: new Set<string>(),
+  /** How often a repeated call or an event found the job again. Each time its message may be sent once more as a precaution. */
+  finds: 0,
+  /** The longest that it waited past its start until its home changed. ms. */
+  waited: 0,
+});
+
+/** Judges how many messages a job gets. `unwritten`: for how many ms no looks can be written: see `Settings`. */
 export function surplusMessagesOf({ clock, broken }: Bench, jobs: KnownJobs, unwritten: number) {
   let repeatedTicks = 0;
-  const notes = jobs.notes(() => ({
-    /** How often SQS accepted a message with the job. `givenBack`: sends of a job split from a pulled pack. */
-    sends: 0,
-    givenBack: 0,
-    /** Revision and `sentAt` of each message, to recognise one that is sent again. */
-    madeAt: new Set<string>(),
-    /** How often a repeated call or an event found the job again. Each time its message may be sent once more as a precaution. */
-    finds: 0,
-    /** The longest that it waited past its start until its home changed. ms. */
-    waited: 0,
-  }));
-  const mostOf = (id: string): number => {
-    const { revisions, starts } = jobs.of(id);
-    const { givenBack, waited, finds } = notes(id);
-    // The runs of an untracked job have no revisions, so each run counts as one.
-    const counted = Math.max(revisions.length, 1) + (starts.get("") ?? 0);
-    // A repeated message may be a pack that a puller splits, which causes one more send.
-    const repeats = Math.min(repeatedTicks, SENDS_BY_OVERLAP);
-    // An audit that can file no look at a job that it has sent comes to the same place again, each minute.
-    const audits = Math.ceil(unwritten / BUCKET);
-    const again = repeats + Math.min(repeats, givenBack) + audits;
-    return SENDS_A_REVISION * counted + Math.max(MORE_SENDS, sendsWhileWaiting(waited)) + finds + again;
-  };
+  const notes = jobs.notes(unsent);
   return {
     sent({ id, revision, sentAt }: MessageJob): void {
       const made = `${revision} ${sentAt}`;
@@ -59,12 +49,30 @@ export function surplusMessagesOf({ clock, broken }: Bench, jobs: KnownJobs, unw
     },
     judge(): void {
       for (const id of jobs.ids) {
-        const [{ sends }, most, { length }] = [notes(id), mostOf(id), jobs.of(id).revisions];
+        const [job, known] = [jobs.of(id), notes(id)];
+        const most = mostOf(job, known, { repeatedTicks, unwritten });
+        const [sends, revisions] = [known.sends, job.revisions.length];
         if (sends > most)
-          broken(id, `${sends} messages for ${length} revisions, at most ${most} are allowed`);
+          broken(id, `${sends} messages for ${revisions} revisions, at most ${most} are allowed`);
       }
     },
   };
+}
+
+/** The most messages that a job may get. */
+function mostOf(
+  { revisions, starts }: KnownJob,
+  { givenBack, waited, finds }: ReturnType<typeof unsent>,
+  { repeatedTicks, unwritten }: { repeatedTicks: number; unwritten: number },
+): number {
+  // The runs of an untracked job have no revisions, so each run counts as one.
+  const counted = Math.max(revisions.length, 1) + (starts.get("") ?? 0);
+  // A repeated message may be a pack that a puller splits, which causes one more send.
+  const repeats = Math.min(repeatedTicks, SENDS_BY_OVERLAP);
+  // An audit that can file no look at a job that it has sent comes to the same place again, each minute.
+  const audits = Math.ceil(unwritten / BUCKET);
+  const again = repeats + Math.min(repeats, givenBack) + audits;
+  return SENDS_A_REVISION * counted + Math.max(MORE_SENDS, sendsWhileWaiting(waited)) + finds + again;
 }
 
 /**
