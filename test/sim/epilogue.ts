@@ -3,7 +3,7 @@ import { periodOf } from "../../core/limit.ts";
 import { SIZES, type Sizes } from "../../core/work-sizes.ts";
 import { noterOf } from "./answers.ts";
 import { beyondBudget, type Done, since } from "./budget.ts";
-import { ON_TIME } from "./faults.ts";
+import { ON_TIME } from "./faults/one-fault.ts";
 import type { Api } from "./platform.ts";
 import type { Row } from "./services/expressions.ts";
 import { TOPICS } from "./topics.ts";

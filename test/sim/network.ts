@@ -5,7 +5,7 @@ import type { SQSClient } from "@aws-sdk/client-sqs";
 import { REQUEST_TIMEOUT } from "../../aws/clients.ts";
 import { chainLength } from "../../local/recursive-loop.ts";
 import { type Draws, drawsOf } from "./draws.ts";
-import type { Fate } from "./faults.ts";
+import type { Fate } from "./faults/fate.ts";
 import type { Machine } from "./machine.ts";
 import { problem, type Service } from "./services/service.ts";
 import type { Timeline } from "./timeline.ts";

@@ -1,7 +1,8 @@
 import { CLOCK_MARGIN, EVENT_PRECISION, LEAST_RETENTION } from "../../../core/constants.ts";
 import type { EventRule } from "../../../core/event-rules.ts";
 import type { Home, Tombstone } from "../../../core/items.ts";
-import { ON_ITS_WAY, type Weather } from "../faults.ts";
+import { ON_ITS_WAY } from "../faults/fate.ts";
+import type { Weather } from "../faults.ts";
 import type { Bench } from "./bench.ts";
 
 /** An event on the bus, and the rule that its topic applies to it. `at`: when it happened, ms since the epoch. */
