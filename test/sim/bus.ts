@@ -3,7 +3,7 @@ import type { EventRule } from "../../core/event-rules.ts";
 import type { Draws } from "./draws.ts";
 import { pollQueue } from "./platform.ts";
 import { NO_TROUBLE } from "./services/service.ts";
-import { BOUNDS } from "./users.ts";
+import { BOUNDS } from "./user.ts";
 import { EVENT } from "./witness/event-jobs.ts";
 import type { SentEvent } from "./witness/keyed-jobs.ts";
 import { EVENTS_QUEUE, type World } from "./world.ts";
