@@ -5,8 +5,8 @@ import type { Draws } from "./draws.ts";
 import { crowdedTopic, toldTopic, topicsOf } from "./habits.ts";
 import type { Api } from "./platform.ts";
 import { pickFrom } from "./stretch.ts";
-import { RECEIVER, UNTRACKED, WEBHOOK_TOPICS } from "./topics.ts";
-import { UNWANTED, type World } from "./world.ts";
+import { RECEIVER, UNTRACKED, UNWANTED, WEBHOOK_TOPICS } from "./topics.ts";
+import type { World } from "./world.ts";
 
 const SECOND = 1000;
 const CHOICE = [

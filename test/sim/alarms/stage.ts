@@ -14,8 +14,9 @@ import { calling, consumeTopic, handledBy, pollQueue, tickOf } from "../platform
 import { NO_TROUBLE } from "../services/service.ts";
 import { stretchOf } from "../stretch.ts";
 import { timelineFrom } from "../timeline.ts";
+import { EVENTS_QUEUE } from "../topics.ts";
 import { witnessOf } from "../witness.ts";
-import { EVENTS_QUEUE, type World, worldOf } from "../world.ts";
+import { type World, worldOf } from "../world.ts";
 import { type AlarmSpec, cloudWatch } from "./cloudwatch.ts";
 
 const SECOND = 1000;

@@ -14,10 +14,10 @@ import { NO_TROUBLE } from "../services/service.ts";
 import { simulatedSqs } from "../services/sqs.ts";
 import { stretchOf } from "../stretch.ts";
 import { timelineFrom } from "../timeline.ts";
-import { TOPICS, UNTRACKED } from "../topics.ts";
+import { TOPICS, UNTRACKED, UNWANTED } from "../topics.ts";
 import type { Violation } from "../witness/bench.ts";
 import { witnessOf } from "../witness.ts";
-import { UNWANTED, worldOf } from "../world.ts";
+import { worldOf } from "../world.ts";
 
 const CALM = 10;
 const MINUTE = 60_000;
