@@ -9,15 +9,11 @@ import type { World } from "./world.ts";
 const SECOND = 1000;
 
 /** Strikes a blow. `tick`: lets a tick run. */
-// long: the list of the blows
 export function strikeBlow(world: World, { kind, key }: Blow, tick: () => void): void {
   const { sqs, timeline } = world;
   const draws = world.draws(key);
   const topic = victimOf(world, draws);
-  const message = () => {
-    const waiting = sqs.messages(topic);
-    return waiting.length > 0 ? draws.pick(waiting) : undefined;
-  };
+  const message = () => pickMessage(draws, sqs.messages(topic));
   world.trace(() => `BLOW ${kind} (${topic})`);
   switch (kind) {
     case "purge":
@@ -50,6 +46,10 @@ export function strikeBlow(world: World, { kind, key }: Blow, tick: () => void):
     case "more-shards":
       world.policy = { ...world.policy, shards: 2 * world.stretch.shards };
   }
+}
+
+function pickMessage(draws: Draws, waiting: readonly Message[]): Message | undefined {
+  return waiting.length > 0 ? draws.pick(waiting) : undefined;
 }
 
 /** Half of the blows strike the crowded topic or the topic with the additional setting: otherwise they would rarely strike it. */

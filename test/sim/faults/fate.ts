@@ -52,7 +52,6 @@ export function throttled(): Error {
 }
 
 /** Lets a try meet a fault. */
-// long: the list of the faults of a call
 export function strike(fault: CallFault, { fate, call, own }: Omit<Try, "now">): void {
   switch (fault) {
     case "crash":

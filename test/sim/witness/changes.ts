@@ -58,21 +58,21 @@ const JUDGES: Record<ChangeName, Judge> = {
   redrive: moved,
 };
 
-/** Judges a change of a home by `core/states.ts`, and by what has happened. */
-export function judgeChange(scene: Scene, job: KnownJob, before: Home | undefined, after: Home): void {
-  const wrong = wrongAttributes(before, after) ?? wrongReason(scene, job, before, after);
-  const change = `${before?.state ?? "nothing"} → ${after.state}`;
-  if (wrong)
-    scene.violate(
-      "state",
-      after.id,
-      `${change}${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`,
-    );
-}
-
-/** Judges the deletion of a home by TTL. */
-export function judgeDeletion({ violate }: Scene, home: Home): void {
-  if (!isFinished(home) && !home.untracked) violate("state", home.id, "deleted while it is not finished");
+/** Judges changes of homes by `core/states.ts`, and by what has happened. */
+export function changesOf(scene: Scene) {
+  const violate = (id: string, text: string): void => scene.violate("state", id, text);
+  return {
+    changed(job: KnownJob, before: Home | undefined, after: Home): void {
+      const wrong = wrongAttributes(before, after) ?? wrongReason(scene, job, before, after);
+      if (!wrong) return;
+      const change = `${before?.state ?? "nothing"} → ${after.state}`;
+      violate(after.id, `${change}${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
+    },
+    /** TTL deleted a home. */
+    deleted(home: Home): void {
+      if (!isFinished(home) && !home.untracked) violate(home.id, "deleted while it is not finished");
+    },
+  };
 }
 
 function wrongAttributes(before: Home | undefined, after: Home): string | undefined {

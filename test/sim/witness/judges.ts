@@ -6,6 +6,7 @@ import type { Bench, Court } from "./bench.ts";
 import { boundsOf } from "./bounds.ts";
 import { bulksOf } from "./bulks.ts";
 import { cancelsOf } from "./cancels.ts";
+import { changesOf } from "./changes.ts";
 import { deadLettersOf } from "./dead-letters.ts";
 import { endsOf } from "./ends.ts";
 import { grantsOf } from "./grants.ts";
@@ -52,7 +53,7 @@ export function judgesOf(court: Court, settings: Settings) {
     broken: (id, text) => violate(promise, id, text),
   });
   const bounds = boundsOf(weather);
-  const jobs = knownJobs();
+  const jobs = knownJobs(clock);
   const looks = looksOf(bench("P1"), jobs);
   const untrackedJobs = untrackedOf(bench("P1"), jobs);
   const deadLetters = deadLettersOf(court, jobs, unwanted);
@@ -73,11 +74,10 @@ export function judgesOf(court: Court, settings: Settings) {
     ...{ jobs, looks, untrackedJobs, deadLetters, pauses, bulks, tombstones, repeats, cancels, webhookIds },
     limits,
     ends: endsOf(bench("P1"), jobs, deadLetters, untrackedJobs),
-    /** What the judge of changes asks. */
-    changes: {
+    changes: changesOf({
       ...{ ...court, bounds, topics, burns: settings.burns },
       ...{ pauses, tombstones, bulks, repeats, cancels, deadLetters, webhookIds },
-    },
+    }),
     grants: grantsOf(court, jobs, untracked),
     attempts: attemptsOf(court, jobs, untracked, cancels),
     overlaps: overlapsOf(bench("P5"), jobs, untracked),

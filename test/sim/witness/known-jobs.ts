@@ -34,7 +34,7 @@ const unknownJob = () => ({
 export type KnownJobs = ReturnType<typeof knownJobs>;
 
 /** What the witness knows of all jobs. */
-export function knownJobs() {
+export function knownJobs(clock: () => number) {
   const ids = new Set<string>();
   /** Makes the notes of one judge about each job. */
   const notes = <T extends object>(fresh: () => T): ((id: string) => T) => {
@@ -54,6 +54,11 @@ export function knownJobs() {
     ids: ids as ReadonlySet<string>,
     of,
     notes,
+    /** Notes the revision of a home that was written, if it is a new one. */
+    noteRevision(home: Home): void {
+      const { id, revision, dueAt, body, attempt, postponeUntil, askedAt = home.createdAt } = home;
+      of(id).revisions[revision] ??= { dueAt, body, attempt, askedAt, postponeUntil, since: clock() };
+    },
     /** The home of a job, if a judge has heard of the job. A question makes no job known. */
     homeOf: (id: string): Home | undefined => (ids.has(id) ? of(id).home : undefined),
   };

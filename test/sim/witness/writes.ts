@@ -2,14 +2,12 @@ import { fromAttributes } from "../../../aws/attributes.ts";
 import { type Home, type SharedOnceItem, type Tombstone, timeOf } from "../../../core/items.ts";
 import { sharedJobs } from "../../../protocol/store/shared-once-item.ts";
 import type { Row } from "../services/expressions.ts";
-import { judgeChange, judgeDeletion } from "./changes.ts";
 import type { Judges } from "./judges.ts";
 
 /** The home of each row, because a stored row never changes. */
 const HOMES = new WeakMap<Row, Home>();
 
 /** Tells the judges of a write to the table. */
-// long: the list of the kinds of items
 export function tellWrite(judges: Judges, before: Row | undefined, after: Row | undefined): void {
   const row = (after ?? before) as Row;
   const [pk, sk, id] = [row.pk?.S ?? "", row.sk?.S ?? "", row.id?.S ?? ""];
@@ -38,16 +36,14 @@ export function tellWrite(judges: Judges, before: Row | undefined, after: Row | 
 }
 
 function tellHome(judges: Judges, before: Home | undefined, after: Home): void {
-  const { id, body, dueAt, attempt, postponeUntil, askedAt = after.createdAt } = after;
-  const job = judges.jobs.of(id);
+  const job = judges.jobs.of(after.id);
   job.home = after;
   if (before) judges.work.changed(before, after);
-  else judges.recurring.created(id, body, !after.untracked);
+  else judges.recurring.created(after.id, after.body, !after.untracked);
   if (!before && !after.untracked) judges.repeats.created(after);
-  judgeChange(judges.changes, job, before, after);
+  judges.changes.changed(job, before, after);
   if (before) judges.repeats.changed(before, after, job.revisions);
-  const since = judges.changes.clock();
-  job.revisions[after.revision] ??= { dueAt, body, attempt, askedAt, postponeUntil, since };
+  judges.jobs.noteRevision(after);
   if (before) judges.surplus.changed(before);
   judges.timelines.written(before, after);
   judges.looks.mustBeAhead(job);
@@ -55,7 +51,7 @@ function tellHome(judges: Judges, before: Home | undefined, after: Home): void {
 }
 
 function tellDeletion(judges: Judges, home: Home): void {
-  judgeDeletion(judges.changes, home);
+  judges.changes.deleted(home);
   judges.untrackedJobs.deleted(home);
   tellKey(judges, home, undefined);
 }
