@@ -17,14 +17,49 @@ const LATE = 2 * SECOND + SKEW;
  */
 const AFTER_OUTAGE = 10 * MINUTE;
 
+/** What the judge knows. `messages`: by id and revision. `running`: how many ticks and parts run now. */
+type Known = {
+  readonly jobs: Map<string, Job>;
+  readonly messages: Map<string, Messages>;
+  readonly states: Map<string, Home["state"]>;
+  running: number;
+  overlaps: number;
+};
+
 /** Judges the hand-over: each job gets a message, in time, and few jobs get a second one. */
 export function judgeHandOver(world: World, plan: Plan) {
-  const { accuse, queues, timeline } = world;
   const jobs = new Map<string, Job>();
-  const messages = new Map<string, Messages>();
-  const states = new Map<string, Home["state"]>();
-  let [running, overlaps] = [0, 0];
+  const known: Known = { jobs, messages: new Map(), states: new Map(), running: 0, overlaps: 0 };
+  watchQueues(world, known);
+  world.onHome.push(({ id, state }) => void known.states.set(id, state));
+  return {
+    filed: (id: string, topic: string, dueAt: number) =>
+      void jobs.set(id, { topic, dueAt, isChanged: false }),
+    /** Says that a caller has changed this job, or that SQS has lost its message. */
+    changed(id: string): void {
+      const job = jobs.get(id);
+      if (job) job.isChanged = true;
+    },
+    isChanged: (id: string) => jobs.get(id)?.isChanged ?? false,
+    /** Says that a tick or a further invocation begins. The answered function says that it has ended. */
+    began(): () => void {
+      if (known.running > 0) known.overlaps += 1;
+      known.running += 1;
+      return () => {
+        known.running -= 1;
+      };
+    },
+    /** The ids of the tracked jobs. */
+    tracked: () => [...jobs].filter(([, { topic }]) => topic !== "pings").map(([id]) => id),
+    atEnd(): void {
+      for (const [id, job] of jobs) judgeJob(world, plan, known, { id, ...job });
+      judgeSurplus(world, plan, known);
+    },
+  };
+}
 
+/** Notes each message that a queue accepts. */
+function watchQueues({ queues, timeline, say }: World, { messages }: Known): void {
   const send = queues.send;
   queues.send = async (queue, some) => {
     const outcomes = await send(queue, some);
@@ -37,58 +72,38 @@ export function judgeHandOver(world: World, plan: Plan) {
           count: (before?.count ?? 0) + 1,
           visibleAt: Math.min(before?.visibleAt ?? visibleAt, visibleAt),
         });
-        world.say(`sent ${id} ${revision} to be visible at ${new Date(visibleAt).toISOString()}`);
+        say(`sent ${id} ${revision} to be visible at ${new Date(visibleAt).toISOString()}`);
       }
     }
     return outcomes;
   };
-  world.onHome.push(({ id, state }) => void states.set(id, state));
+}
 
-  const isExcused = (dueAt: number): boolean => {
-    const { from, to } = plan.outage;
-    return to > from && dueAt >= from && dueAt < to + AFTER_OUTAGE;
-  };
-  const judgeTimes = (id: string, { dueAt, topic }: Job): void => {
-    const { visibleAt } = messages.get(`${id} 0`) ?? {};
-    if (visibleAt === undefined || isExcused(dueAt)) return;
-    if (visibleAt > dueAt + LATE) accuse(`${id} of ${topic} is ${(visibleAt - dueAt) / SECOND} s late`);
-  };
+type Filed = Job & { readonly id: string };
 
-  return {
-    filed: (id: string, topic: string, dueAt: number) =>
-      void jobs.set(id, { topic, dueAt, isChanged: false }),
-    /** Says that a caller has changed this job, or that SQS has lost its message. */
-    changed(id: string): void {
-      const job = jobs.get(id);
-      if (job) job.isChanged = true;
-    },
-    isChanged: (id: string) => jobs.get(id)?.isChanged ?? false,
-    /** Says that a tick or a further invocation begins. The answered function says that it has ended. */
-    began(): () => void {
-      if (running > 0) overlaps += 1;
-      running += 1;
-      return () => {
-        running -= 1;
-      };
-    },
-    /** The ids of the tracked jobs. */
-    tracked: () => [...jobs].filter(([, { topic }]) => topic !== "pings").map(([id]) => id),
-    atEnd(): void {
-      for (const [id, job] of jobs) {
-        const state = states.get(id) ?? "unknown";
-        if (job.topic === "pings" && !messages.has(`${id} 0`)) accuse(`untracked ${id} was never sent`);
-        if (job.topic !== "pings" && state !== "done" && !(job.isChanged && state === "cancelled"))
-          accuse(`${id} has not run: it is ${state}, due ${new Date(job.dueAt).toISOString()}`);
-        if (plan.weather === CALM && !job.isChanged) judgeTimes(id, job);
-      }
-      const unchanged = [...jobs].filter(([, { isChanged }]) => !isChanged);
-      const surplus = unchanged.reduce((sum, [id]) => sum + (messages.get(`${id} 0`)?.count ?? 1) - 1, 0);
-      const most = overlaps * surplusOf(plan);
-      world.say(`${surplus} surplus messages, at most ${most} for ${overlaps} overlaps`);
-      if (plan.weather === CALM && surplus > most)
-        accuse(`${surplus} surplus messages, ${overlaps} overlaps allow at most ${most}`);
-    },
-  };
+function judgeJob({ accuse }: World, plan: Plan, { messages, states }: Known, job: Filed): void {
+  const { id, topic, dueAt, isChanged } = job;
+  const state = states.get(id) ?? "unknown";
+  const first = messages.get(`${id} 0`);
+  if (topic === "pings" && !first) accuse(`untracked ${id} was never sent`);
+  if (topic !== "pings" && state !== "done" && !(isChanged && state === "cancelled"))
+    accuse(`${id} has not run: it is ${state}, due ${new Date(dueAt).toISOString()}`);
+  if (plan.weather !== CALM || isChanged || !first || isExcused(plan, dueAt)) return;
+  const late = first.visibleAt - dueAt;
+  if (late > LATE) accuse(`${id} of ${topic} is ${late / SECOND} s late`);
+}
+
+function isExcused({ outage: { from, to } }: Plan, dueAt: number): boolean {
+  return to > from && dueAt >= from && dueAt < to + AFTER_OUTAGE;
+}
+
+function judgeSurplus({ say, accuse }: World, plan: Plan, { jobs, messages, overlaps }: Known): void {
+  const unchanged = [...jobs].filter(([, { isChanged }]) => !isChanged);
+  const surplus = unchanged.reduce((sum, [id]) => sum + (messages.get(`${id} 0`)?.count ?? 1) - 1, 0);
+  const most = overlaps * surplusOf(plan);
+  say(`${surplus} surplus messages, at most ${most} for ${overlaps} overlaps`);
+  if (plan.weather === CALM && surplus > most)
+    accuse(`${surplus} surplus messages, ${overlaps} overlaps allow at most ${most}`);
 }
 
 /**

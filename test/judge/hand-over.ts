@@ -31,6 +31,7 @@ const FATES = ["runs", "never", "twice", "late", "refused"] as const;
 export type Plan = ReturnType<typeof planOf>;
 type Stage = { readonly world: World; readonly plan: Plan; readonly judge: ReturnType<typeof judgeHandOver> };
 
+// long: the list of what is drawn, in its order
 function planOf(draws: Draws) {
   const gap = draws.chance(0.35) ? draws.pick([5, 15, 28]) * MINUTE : 0;
   const from = BUSY_FROM + draws.whole(1, 5) * MINUTE;

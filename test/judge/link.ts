@@ -25,53 +25,71 @@ const NEVER = new Promise<never>(() => {});
 /** The line between one process and the services. All its calls go through `call`. A call of a dead process never answers. */
 export type Link = ReturnType<typeof createLink>;
 
-export function createLink({ timeline, draws, weather, latency, skew, stored }: Parts) {
-  let dead = false;
-  const clock = (): number => timeline.now() + skew;
-  const kill = (): void => {
-    dead = true;
+type State = Parts & { isDead: boolean; readonly clock: () => number };
+
+export function createLink(parts: Parts) {
+  const state: State = { ...parts, isDead: false, clock: () => parts.timeline.now() + parts.skew };
+  return {
+    clock: state.clock,
+    call: <T>(what: Call, effect: () => Promise<T>): Promise<T> => send(state, what, effect),
+    kill: (): void => {
+      state.isDead = true;
+    },
+    isDead: () => state.isDead,
   };
-  const die = (): Promise<never> => {
-    kill();
-    return NEVER;
-  };
-  const failed = ({ name }: Call, why: string) => new MinutehandError("unavailable", `${name}: ${why}`);
-  const land = async <T>(what: Call, effect: () => Promise<T>): Promise<T> => {
-    const result = await effect();
-    if (what.by !== undefined) await stored(what);
-    return result;
-  };
-  const landLate = async (what: Call, effect: () => Promise<unknown>): Promise<never> => {
-    timeline.at(timeline.now() + draws.whole(1_000, 290_000), () => void land(what, effect).catch(() => {}));
-    await timeline.wait(draws.whole(5_000, 15_000));
-    if (draws.chance(0.3)) return die();
-    throw failed(what, "no answer");
-  };
-  const call = async <T>(what: Call, effect: () => Promise<T>): Promise<T> => {
-    const { by = Number.POSITIVE_INFINITY, keys } = what;
-    const isWrite = what.by !== undefined;
-    const now = weather();
-    if (dead) return NEVER;
-    if (draws.chance(now.freeze)) await timeline.wait(draws.whole(5_000, 200_000));
-    if (draws.chance(now.crash)) return die();
-    await timeline.wait(draws.chance(now.slow) ? draws.whole(100, 20_000) : draws.whole(1, latency));
-    if (dead) return NEVER;
-    if (clock() >= by) throw failed(what, "its deadline has passed");
-    const partitions = keys.map(({ pk }) => pk);
-    if (draws.chance(now.none) || isBrownedOut(now, timeline.now(), partitions, draws))
-      throw failed(what, "no effect");
-    if (isWrite && draws.chance(now.late)) return landLate(what, effect);
-    let result = await land(what, effect);
-    if (isWrite && draws.chance(now.twice)) {
-      await timeline.wait(draws.whole(100, 6_000));
-      if (clock() >= by) throw failed(what, "its answer is lost, and its deadline has passed");
-      result = await land(what, effect);
-    }
-    if (draws.chance(now.crash)) return die();
-    await timeline.wait(draws.whole(1, latency));
-    if (dead) return NEVER;
-    if (isWrite && draws.chance(now.lost)) throw failed(what, "its answer is lost");
-    return result;
-  };
-  return { clock, call, kill, isDead: () => dead };
+}
+
+function die(state: State): Promise<never> {
+  state.isDead = true;
+  return NEVER;
+}
+
+function failed({ name }: Call, why: string): MinutehandError {
+  return new MinutehandError("unavailable", `${name}: ${why}`);
+}
+
+/** Makes a call: it may be slow, fail, take effect twice or late, or lose its answer, and the process may freeze or die. */
+async function send<T>(state: State, what: Call, effect: () => Promise<T>): Promise<T> {
+  const { timeline, draws, weather, latency, clock } = state;
+  const { by = Number.POSITIVE_INFINITY, keys } = what;
+  const isWrite = what.by !== undefined;
+  const now = weather();
+  if (state.isDead) return NEVER;
+  if (draws.chance(now.freeze)) await timeline.wait(draws.whole(5_000, 200_000));
+  if (draws.chance(now.crash)) return die(state);
+  await timeline.wait(draws.chance(now.slow) ? draws.whole(100, 20_000) : draws.whole(1, latency));
+  if (state.isDead) return NEVER;
+  if (clock() >= by) throw failed(what, "its deadline has passed");
+  const partitions = keys.map(({ pk }) => pk);
+  if (draws.chance(now.none) || isBrownedOut(now, timeline.now(), partitions, draws))
+    throw failed(what, "no effect");
+  if (isWrite && draws.chance(now.late)) return landLate(state, what, effect);
+  let result = await land(state, what, effect);
+  if (isWrite && draws.chance(now.twice)) {
+    await timeline.wait(draws.whole(100, 6_000));
+    if (clock() >= by) throw failed(what, "its answer is lost, and its deadline has passed");
+    result = await land(state, what, effect);
+  }
+  if (draws.chance(now.crash)) return die(state);
+  await timeline.wait(draws.whole(1, latency));
+  if (state.isDead) return NEVER;
+  if (isWrite && draws.chance(now.lost)) throw failed(what, "its answer is lost");
+  return result;
+}
+
+/** The call takes effect. */
+async function land<T>({ stored }: State, what: Call, effect: () => Promise<T>): Promise<T> {
+  const result = await effect();
+  if (what.by !== undefined) await stored(what);
+  return result;
+}
+
+/** The call takes effect later than its caller waits. */
+async function landLate(state: State, what: Call, effect: () => Promise<unknown>): Promise<never> {
+  const { timeline, draws } = state;
+  const later = draws.whole(1_000, 290_000);
+  timeline.at(timeline.now() + later, () => void land(state, what, effect).catch(() => {}));
+  await timeline.wait(draws.whole(5_000, 15_000));
+  if (draws.chance(0.3)) return die(state);
+  throw failed(what, "no answer");
 }

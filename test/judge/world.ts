@@ -58,30 +58,14 @@ export type Process = ReturnType<World["spawn"]>;
 export function createWorld({ seed, isTraced, draws, shards, topics, weather, calmFrom }: Options) {
   const timeline = timelineFrom(START);
   const clock = timeline.now;
-  const policy: Policy = {
-    ...{ shards, retention: 86_400, deadRetention: 90 * 86_400 },
-    topics: { orders: TOPIC, bills: TOPIC, ...topics },
-  };
+  const policy = policyOf(shards, topics);
   const pool = memoryPool({ clock, createdAt: START - HOUR });
   const queues = memoryQueues({ clock, topics: Object.keys(policy.topics) });
   const ports = { promotions: memoryPromotions({ clock }), schedules: memorySchedules({ clock }) };
   const [random, faults] = [seededBytes(seed), drawsOf(seed, "faults")];
-  /** The first violation of each kind. */
-  const violations = new Map<string, string>();
-  const trace: string[] = [];
-  const stats: Record<string, number> = {};
+  const { say, accuse, ...notes } = takeNotes(clock, isTraced);
   /** Each gets each home of a job as a write has left it. */
   const onHome: ((home: Home) => void)[] = [];
-
-  const say = (text: string): void => {
-    if (isTraced) trace.push(`${((clock() - START) / SECOND).toFixed(3)}s ${text}`);
-  };
-  /** Notes a broken promise. The same sentence about other jobs is noted once. */
-  const accuse = (text: string): void => {
-    const kind = text.replace(/[0-9A-Z]{26}/g, "ID").replace(/\d+/g, "N");
-    say(`VIOLATION ${text}`);
-    if (!violations.has(kind)) violations.set(kind, `${((clock() - START) / SECOND).toFixed(3)}s ${text}`);
-  };
   const stored = async ({ name, keys }: Call): Promise<void> => {
     say(`${name} ${keys.map(({ pk, sk }) => `${pk} ${sk}`).join(", ")}`);
     for (const item of await pool.read(keys))
@@ -101,15 +85,39 @@ export function createWorld({ seed, isTraced, draws, shards, topics, weather, ca
   };
   say(`weather ${JSON.stringify(weather)} until ${(calmFrom - START) / SECOND} s, ${shards} shards`);
   return {
-    ...{ timeline, pool, queues, draws, calmFrom, isCalm, spawn, say, accuse, onHome },
+    ...{ timeline, pool, queues, draws, calmFrom, isCalm, spawn, say, accuse, ...notes, onHome },
     hasFaults: weather !== CALM,
     /** Calls `act` so often, at random times from `from` to `to`. */
     plan(times: number, from: number, to: number, act: () => void): void {
       for (let i = 0; i < times; i++) timeline.at(draws.whole(from, to), act);
     },
     /** Changes the number of shards for processes that start from now on. */
-    deploy(newShards: number): void {
-      Object.assign(policy, { shards: newShards });
+    deploy: (newShards: number): void => void Object.assign(policy, { shards: newShards }),
+  };
+}
+
+function policyOf(shards: number, topics: Options["topics"]): Policy {
+  const all = { orders: TOPIC, bills: TOPIC, ...topics };
+  return { shards, retention: 86_400, deadRetention: 90 * 86_400, topics: all };
+}
+
+/** The notes of the judge of one history. */
+function takeNotes(clock: () => number, isTraced: boolean) {
+  /** The first violation of each kind. */
+  const violations = new Map<string, string>();
+  const trace: string[] = [];
+  const stats: Record<string, number> = {};
+  const stamped = (text: string): string => `${((clock() - START) / SECOND).toFixed(3)}s ${text}`;
+  const say = (text: string): void => {
+    if (isTraced) trace.push(stamped(text));
+  };
+  return {
+    say,
+    /** Notes a broken promise. The same sentence about other jobs is noted once. */
+    accuse(text: string): void {
+      const kind = text.replace(/[0-9A-Z]{26}/g, "ID").replace(/\d+/g, "N");
+      say(`VIOLATION ${text}`);
+      if (!violations.has(kind)) violations.set(kind, stamped(text));
     },
     count(name: string): void {
       stats[name] = (stats[name] ?? 0) + 1;

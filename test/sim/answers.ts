@@ -1,6 +1,6 @@
 import type { Answer } from "./platform.ts";
 import { UNTRACKED } from "./topics.ts";
-import type { Asked, Told } from "./witness.ts";
+import type { Asked, Told } from "./witness/bench.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
@@ -57,7 +57,7 @@ export function noterOf(world: World, topic: string) {
   };
 }
 
-type BatchResult = { status: number; job?: Told };
+export type BatchResult = { status: number; job?: Told };
 
 /** As `noterOf`, for the jobs of a batch. `undefined`: no answer came. `token`: the batch's `Idempotency-Key`. */
 export function batchNoterOf(note: ReturnType<typeof noterOf>, jobs: readonly Wish[], spread: number) {

@@ -11,10 +11,13 @@ const BUCKET = /^\d{4}-/;
 /** Items that wait for no tick. All other items wait for ticks until they are deleted. */
 const IDLE = /^(key|once|tombstone|dead|starts|redrive|bulk)#|^(meta|limited|paused)$/;
 
+/** The names of what waits for ticks, by topic. */
+type Waiting = Map<string, Set<string>>;
+
 /** Learns from each write when a tick has work, so that a history of weeks plays no others: the next tick reads their empty buckets. */
 export function attentionOf(clock: () => number) {
   const minutes = new Set<number>();
-  const waiting = new Map<string, Set<string>>();
+  const waiting: Waiting = new Map();
   const paused = new Set<string>();
   const swept = new Map<string, number>();
   const look = (from: number, to: number): void => {
@@ -24,15 +27,8 @@ export function attentionOf(clock: () => number) {
     look(clock(), clock() + PAUSE_SETTLES);
     if (state?.S === "paused") paused.add(topic);
     else paused.delete(topic);
-    setWaiting("resumed", topic, state?.S === "resuming" && expiresAt === undefined);
+    setWaiting(waiting, "resumed", topic, state?.S === "resuming" && expiresAt === undefined);
   };
-  const setWaiting = (what: string, name: string, isWaiting: boolean): void => {
-    const names = waiting.get(what) ?? new Set();
-    waiting.set(what, names);
-    if (isWaiting) names.add(name);
-    else names.delete(name);
-  };
-
   return {
     written(before: Row | undefined, after: Row | undefined): void {
       const { pk, sk } = (after ?? before) as Row;
@@ -43,7 +39,8 @@ export function attentionOf(clock: () => number) {
         if (after) look(time - AROUND.before, time + AROUND.after);
       } else if (kind === "cursor") swept.set(partition, Number.parseInt(after?.swept?.S ?? "0", 10));
       else if (kind === "pause") pauseChanged(topic, after ?? {});
-      else if (!IDLE.test(partition)) setWaiting(topic, `${partition} ${place}`, after !== undefined);
+      else if (!IDLE.test(partition))
+        setWaiting(waiting, topic, `${partition} ${place}`, after !== undefined);
     },
     /** Whether a tick has work now: an entry is due, an item waits for ticks, or a shard's cursor is an hour behind. */
     isNeeded(now: number): boolean {
@@ -52,6 +49,13 @@ export function attentionOf(clock: () => number) {
       return isBehind || isWaitedFor || minutes.has(minuteOf(now));
     },
   };
+}
+
+function setWaiting(waiting: Waiting, what: string, name: string, isWaiting: boolean): void {
+  const names = waiting.get(what) ?? new Set();
+  waiting.set(what, names);
+  if (isWaiting) names.add(name);
+  else names.delete(name);
 }
 
 function minuteOf(time: number): number {

@@ -3,9 +3,11 @@ import type { EventRule } from "../../core/event-rules.ts";
 import type { Draws } from "./draws.ts";
 import { pollQueue } from "./platform.ts";
 import { NO_TROUBLE } from "./services/service.ts";
-import { EVENT, type SentEvent } from "./tombstones.ts";
-import { BOUNDS } from "./users.ts";
-import { EVENTS_QUEUE, type World } from "./world.ts";
+import { EVENTS_QUEUE } from "./topics.ts";
+import { BOUNDS } from "./user.ts";
+import { EVENT } from "./witness/event-jobs.ts";
+import type { SentEvent } from "./witness/keyed-jobs.ts";
+import type { World } from "./world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -34,93 +36,113 @@ export type Bus = {
   through(): boolean;
 };
 
-export function busOf(world: World): Bus {
-  const { timeline, sqs, witness, habit } = world;
-  const rules = rulesOf(world.draws("rules"), habit.topic);
-  const cancels = world.draws("which events").pick(CANCELS);
-  const sent = new Map<string, SentEvent>();
-  let planned = 0;
+/** `sent`: the events that were put on the bus. `planned`: how many deliveries are still to come. */
+type Traffic = { world: World; sent: Map<string, SentEvent>; planned: number };
+type Rules = ReturnType<typeof rulesOf>;
 
+export function busOf(world: World): Bus {
+  const rules = rulesOf(world.draws("rules"), world.habit.topic);
+  const cancels = world.draws("which events").pick(CANCELS);
+  const traffic: Traffic = { world, sent: new Map(), planned: 0 };
+  pollEvents(traffic, rules);
+  return {
+    around: (n, key) => happenAround(traffic, rules, cancels, { n, key }),
+    whileItRuns: (n, key, dueAt) => happenWhileItRuns(traffic, rules, { n, key, dueAt }),
+    through: () => traffic.planned === 0 && world.sqs.messages(EVENTS_QUEUE).length === 0,
+  };
+}
+
+/** Lets the function that applies events run. */
+function pollEvents({ world, sent }: Traffic, rules: Rules): void {
   pollQueue(world, EVENTS_QUEUE, {
     name: "event",
     build: (ctx) => eventsOn(ctx, Object.values(rules), () => {}),
     invoked(messages) {
       const begun = messages.flatMap((message) => {
         const event = sent.get((JSON.parse(message.Body) as { id: string }).id);
-        return event ? [{ message, ended: witness.tombstones.began(event) }] : [];
+        return event ? [{ message, ended: world.witness.tombstones.began(event) }] : [];
       });
       return (done) => {
         for (const { message, ended } of begun) ended(done.includes(message));
       };
     },
   });
+}
 
-  function put(event: SentEvent): void {
-    planned -= 1;
-    const { id, at, key, rule } = event;
-    sent.set(id, event);
-    const body = JSON.stringify({
-      id,
-      source: SOURCE,
-      "detail-type": rule.detailType,
-      time: new Date(at).toISOString(),
-      detail: { order: key, [EVENT]: id },
-    });
-    world.trace(() => `event ${body}`);
-    sqs.perform(
-      "SendMessageBatch",
-      { QueueUrl: EVENTS_QUEUE, Entries: [{ Id: id, MessageBody: body }] },
-      NO_TROUBLE,
-    );
-  }
+function put(traffic: Traffic, event: SentEvent): void {
+  const { world, sent } = traffic;
+  traffic.planned -= 1;
+  const { id, at, key, rule } = event;
+  sent.set(id, event);
+  const body = JSON.stringify({
+    id,
+    source: SOURCE,
+    "detail-type": rule.detailType,
+    time: new Date(at).toISOString(),
+    detail: { order: key, [EVENT]: id },
+  });
+  world.trace(() => `event ${body}`);
+  const Entries = [{ Id: id, MessageBody: body }];
+  world.sqs.perform("SendMessageBatch", { QueueUrl: EVENTS_QUEUE, Entries }, NO_TROUBLE);
+}
 
-  function tell(
-    n: string,
-    events: readonly SentEvent[],
-    late: () => number,
-    again: Draws,
-    times: number,
-  ): void {
-    for (const event of world.isLeftOut(`event:${n}`) ? [] : events) {
-      const told = event.at + late();
-      for (let i = 0, next = told; i < times; i++, next += again.pick(AGAIN)) {
-        planned += 1;
-        timeline.at(next, () => put(event));
-      }
+/** How often each event is delivered, and how late: ms. */
+type Delivery = { late: () => number; again: Draws; times: number };
+
+function tell(
+  traffic: Traffic,
+  n: string,
+  events: readonly SentEvent[],
+  { late, again, times }: Delivery,
+): void {
+  const { world } = traffic;
+  for (const event of world.isLeftOut(`event:${n}`) ? [] : events) {
+    const told = event.at + late();
+    for (let i = 0, next = told; i < times; i++, next += again.pick(AGAIN)) {
+      traffic.planned += 1;
+      world.timeline.at(next, () => put(traffic, event));
     }
   }
+}
 
-  return {
-    async around(n, key) {
-      const draws = world.draws(`event ${n}`);
-      if (draws.chance(0.2)) return;
-      const near = draws.whole(-30, 30);
-      const offset = draws.pick([near, near, near, -draws.next() * MINUTE, draws.next() * 4 * MINUTE]);
-      const at = Math.round(timeline.now() + Math.max(offset, 0));
-      const rule = draws.chance(cancels) ? rules.cancels : rules.files;
-      const times = draws.chance(0.4) ? draws.whole(2, 3) : 1;
-      const own = world.draws(`more events ${n}`);
-      const events = [{ id: `event-${n}`, at, key, rule }];
-      // A second event does the opposite shortly after. The job may have begun to run between them.
-      const other = rule === rules.cancels ? rules.files : rules.cancels;
-      if (own.chance(0.4))
-        events.push({ id: `event-${n}-2`, at: at + own.whole(1, 9) * own.pick(APART), key, rule: other });
-      tell(n, events, () => own.pick(LATE), draws, times);
-      if (offset < 0) await timeline.wait(-offset);
-    },
-    whileItRuns(n, key, dueAt) {
-      const draws = world.draws(`events while ${n} runs`);
-      if (draws.chance(0.6)) return;
-      const first = dueAt + draws.whole(0, draws.pick(RUNS_SINCE));
-      const second = first + draws.whole(1, draws.pick(RUNS_SINCE));
-      const events = [
-        { id: `event-${n}-while`, at: first, key, rule: rules.cancels },
-        { id: `event-${n}-then`, at: second, key, rule: rules.files },
-      ];
-      tell(n, events, () => 0, draws, 1);
-    },
-    through: () => planned === 0 && sqs.messages(EVENTS_QUEUE).length === 0,
-  };
+async function happenAround(
+  traffic: Traffic,
+  rules: Rules,
+  cancels: number,
+  { n, key }: { n: string; key: string },
+): Promise<void> {
+  const { timeline, draws: drawsFor } = traffic.world;
+  const draws = drawsFor(`event ${n}`);
+  if (draws.chance(0.2)) return;
+  const near = draws.whole(-30, 30);
+  const offset = draws.pick([near, near, near, -draws.next() * MINUTE, draws.next() * 4 * MINUTE]);
+  const at = Math.round(timeline.now() + Math.max(offset, 0));
+  const rule = draws.chance(cancels) ? rules.cancels : rules.files;
+  const times = draws.chance(0.4) ? draws.whole(2, 3) : 1;
+  const own = drawsFor(`more events ${n}`);
+  const events = [{ id: `event-${n}`, at, key, rule }];
+  // A second event does the opposite shortly after. The job may have begun to run between them.
+  const other = rule === rules.cancels ? rules.files : rules.cancels;
+  if (own.chance(0.4))
+    events.push({ id: `event-${n}-2`, at: at + own.whole(1, 9) * own.pick(APART), key, rule: other });
+  tell(traffic, n, events, { late: () => own.pick(LATE), again: draws, times });
+  if (offset < 0) await timeline.wait(-offset);
+}
+
+function happenWhileItRuns(
+  traffic: Traffic,
+  rules: Rules,
+  { n, key, dueAt }: { n: string; key: string; dueAt: number },
+): void {
+  const draws = traffic.world.draws(`events while ${n} runs`);
+  if (draws.chance(0.6)) return;
+  const first = dueAt + draws.whole(0, draws.pick(RUNS_SINCE));
+  const second = first + draws.whole(1, draws.pick(RUNS_SINCE));
+  const events = [
+    { id: `event-${n}-while`, at: first, key, rule: rules.cancels },
+    { id: `event-${n}-then`, at: second, key, rule: rules.files },
+  ];
+  tell(traffic, n, events, { late: () => 0, again: draws, times: 1 });
 }
 
 /** The topic's two rules: a `Paid` event cancels the key's job, and a `Placed` event files one. */

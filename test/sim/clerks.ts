@@ -34,6 +34,17 @@ export function clerks(world: World, api: Api): void {
   }
 }
 
+type Deal = {
+  world: World;
+  draws: Draws;
+  topic: string;
+  action: (typeof ACTIONS)[number];
+  /** ms ahead up to which the bulk's jobs are due, and to which it moves them. */
+  after: number;
+  delay: number;
+  group: string | undefined;
+};
+
 /** Makes a bulk's calls until it is finished, and repeats some. Without a token, a repeat of the first call begins another bulk. */
 export async function deal(
   world: World,
@@ -42,44 +53,22 @@ export async function deal(
   topic: string,
   token?: string,
 ): Promise<void> {
-  const { timeline, witness, plan, stretch } = world;
   const action = draws.pick(ACTIONS);
   if (UNTRACKED.has(topic)) {
-    const dueAt = action === "move" ? { dueAt: iso(timeline.now()) } : {};
+    const dueAt = action === "move" ? { dueAt: iso(world.timeline.now()) } : {};
     return mustRefuse(world, "a bulk", await api("POST", "/jobs/bulk", { action, topic, ...dueAt }));
   }
-  // Such a bulk makes a thousand calls. With many faults it would never finish, and without faults the budget counts the calls.
-  const far = draws.chance(0.6) && action === "move" && plan.weather === "one fault";
-  const near = pickFrom(draws, action === "cancel" ? REACH.cancelled : [REACH.after], stretch.reaches);
-  const after = far ? FAR.after : near;
-  const delay = far ? FAR.delay : draws.pick(DELAYS);
-  const group = draws.chance(0.2) ? draws.pick(["g", "h"]) : undefined;
-  let range = { from: 0, to: 0 };
-  let request: object | undefined;
+  const headers = token === undefined ? {} : { "idempotency-key": token };
+  const bulk = drawDeal(world, draws, topic, action);
+  let begun: ReturnType<typeof beginBulk> | undefined;
   let cursor: unknown;
   for (let tries = TRIES; tries > 0; ) {
-    const now = timeline.now();
-    if (!request) range = { from: now - REACH.before, to: now + after };
-    request ??= {
-      action,
-      topic,
-      from: iso(range.from),
-      to: iso(range.to),
-      ...(group && { group }),
-      ...(action === "move" && { dueAt: iso(witness.bulks.begun(now + delay)) }),
-      ...(action !== "move" && action !== "cancel" && draws.chance(0.3) && { ratePerSecond: 1 }),
-    };
-    const begins = action === "cancel" && cursor === undefined;
-    const begun = begins ? witness.bulks.cancels({ topic, group, ...range }) : () => {};
+    begun ??= beginBulk(bulk);
+    const answered = noteCancel(bulk, begun.range, cursor === undefined);
     world.counts.requests += STEPS;
-    const part = { ...request, ...(cursor !== undefined && { cursor }) };
-    const answer = await api(
-      "POST",
-      "/jobs/bulk",
-      part,
-      token === undefined ? {} : { "idempotency-key": token },
-    );
-    begun();
+    const part = { ...begun.request, ...(cursor !== undefined && { cursor }) };
+    const answer = await api("POST", "/jobs/bulk", part, headers);
+    answered();
     if (answer?.status === 200) {
       const next = answer.body.cursor;
       if (next === undefined) return;
@@ -90,10 +79,47 @@ export async function deal(
     } else if (answer && answer.status < 500) return;
     tries -= 1;
     // Without a cursor or a token the next call cannot continue the bulk that may have begun: it begins another.
-    if (cursor === undefined && token === undefined) request = undefined;
+    if (cursor === undefined && token === undefined) begun = undefined;
     if (answer?.status === 200) continue;
-    await timeline.wait(draws.whole(1, 30) * SECOND);
+    await world.timeline.wait(draws.whole(1, 30) * SECOND);
   }
+}
+
+function drawDeal(world: World, draws: Draws, topic: string, action: Deal["action"]): Deal {
+  const { plan, stretch } = world;
+  // Such a bulk makes a thousand calls. With many faults it would never finish, and without faults the budget counts the calls.
+  const far = draws.chance(0.6) && action === "move" && plan.weather === "one fault";
+  const near = pickFrom(draws, action === "cancel" ? REACH.cancelled : [REACH.after], stretch.reaches);
+  const after = far ? FAR.after : near;
+  const delay = far ? FAR.delay : draws.pick(DELAYS);
+  const group = draws.chance(0.2) ? draws.pick(["g", "h"]) : undefined;
+  return { world, draws, topic, action, after, delay, group };
+}
+
+/** The request of a new bulk, and the range of due times for which it is. */
+function beginBulk({ world: { timeline, witness }, draws, topic, action, after, delay, group }: Deal) {
+  const now = timeline.now();
+  const range = { from: now - REACH.before, to: now + after };
+  const request = {
+    action,
+    topic,
+    from: iso(range.from),
+    to: iso(range.to),
+    ...(group && { group }),
+    ...(action === "move" && { dueAt: iso(witness.bulks.begun(now + delay)) }),
+    ...(action !== "move" && action !== "cancel" && draws.chance(0.3) && { ratePerSecond: 1 }),
+  };
+  return { range, request };
+}
+
+/** Tells the witness of a call that begins a bulk which cancels jobs. Answers a callback for the end of the call. */
+function noteCancel(
+  { world, topic, action, group }: Deal,
+  range: { from: number; to: number },
+  isFirst: boolean,
+): () => void {
+  const begins = action === "cancel" && isFirst;
+  return begins ? world.witness.bulks.cancels({ topic, group, ...range }) : () => {};
 }
 
 function iso(time: number): string {

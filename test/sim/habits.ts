@@ -2,7 +2,7 @@ import type { Policy, TopicPolicy } from "../../core/policy.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Weather } from "./faults.ts";
 import { TOPICS, UNTRACKED } from "./topics.ts";
-import { wallClockOf } from "./windows.ts";
+import { wallClockOf } from "./witness/windows.ts";
 
 /** One topic's additional setting. So histories try it with each kind of consumer, with pauses and with limits, without more topics. */
 export type Habit = {

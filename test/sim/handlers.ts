@@ -1,6 +1,6 @@
 import type { Job } from "../../consumer/consumer.ts";
 import type { Machine } from "./machine.ts";
-import type { Run } from "./witness.ts";
+import type { Run } from "./witness/bench.ts";
 import type { World } from "./world.ts";
 
 /** How a run of a job goes. The first ones are what well-behaved handlers do. */

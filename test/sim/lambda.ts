@@ -19,42 +19,59 @@ export function lambdaOf<E, R>(
   timeout: number,
   build: (ctx: Context, machine: Machine) => LambdaHandler<E, R>,
 ): SimulatedLambda<E, R> {
-  const idle: { machine: Machine; policy: Policy; handler: LambdaHandler<E, R> }[] = [];
+  const idle: Environment<E, R>[] = [];
   let started = 0;
+  const fresh = (): Environment<E, R> => {
+    const { machine, ctx } = world.start(`${name}-${++started}`);
+    return { machine, policy: world.policy, handler: build(ctx, machine) };
+  };
   return (event, chain = 0) => {
     if (world.lambda.isThrottled(name)) {
       world.lambda.ended(name, "throttled");
       return Promise.resolve({ crashed: true });
     }
     const warm = idle.findIndex(({ machine, policy }) => machine.alive() && policy === world.policy);
-    const [environment] = warm === -1 ? [] : idle.splice(warm, 1);
-    const { machine, policy, handler } = environment ?? fresh();
-    machine.chain = chain + 1;
-    const deadline = world.timeline.now() + timeout;
-    return new Promise((resolve) => {
-      let over = false;
-      const end = (how: Invoked<R>): void => {
-        over = true;
-        world.lambda.ended(name, "returned" in how ? "returned" : "failed" in how ? "failed" : "crashed");
-        resolve(how);
-      };
-      machine.onDeath(() => over || end({ crashed: true }));
-      world.timeline.at(deadline, () => over || machine.kill());
-      const context = { getRemainingTimeInMillis: () => deadline - world.timeline.now() } as LambdaContext;
-      const ended = (how: Invoked<R>): void => {
-        if (!machine.alive()) return;
-        idle.push({ machine, policy, handler });
-        end(how);
-      };
-      handler(event, context).then(
-        (returned) => ended({ returned }),
-        (failed: unknown) => ended({ failed }),
-      );
+    const [environment = fresh()] = warm === -1 ? [] : idle.splice(warm, 1);
+    environment.machine.chain = chain + 1;
+    return invoke(world, environment, event, {
+      timeout,
+      served: () => void idle.push(environment),
+      ended: (how) =>
+        world.lambda.ended(name, "returned" in how ? "returned" : "failed" in how ? "failed" : "crashed"),
     });
   };
+}
 
-  function fresh() {
-    const { machine, ctx } = world.start(`${name}-${++started}`);
-    return { machine, policy: world.policy, handler: build(ctx, machine) };
-  }
+type Environment<E, R> = { machine: Machine; policy: Policy; handler: LambdaHandler<E, R> };
+
+/** `served`: called if the environment survives the invocation. `ended`: called at the end of each invocation. */
+type Invocation<R> = { timeout: number; served: () => void; ended: (how: Invoked<R>) => void };
+
+function invoke<E, R>(
+  { timeline }: World,
+  { machine, handler }: Environment<E, R>,
+  event: E,
+  { timeout, served, ended }: Invocation<R>,
+): Promise<Invoked<R>> {
+  const deadline = timeline.now() + timeout;
+  return new Promise((resolve) => {
+    let over = false;
+    const end = (how: Invoked<R>): void => {
+      over = true;
+      ended(how);
+      resolve(how);
+    };
+    machine.onDeath(() => over || end({ crashed: true }));
+    timeline.at(deadline, () => over || machine.kill());
+    const context = { getRemainingTimeInMillis: () => deadline - timeline.now() } as LambdaContext;
+    const settled = (how: Invoked<R>): void => {
+      if (!machine.alive()) return;
+      served();
+      end(how);
+    };
+    handler(event, context).then(
+      (returned) => settled({ returned }),
+      (failed: unknown) => settled({ failed }),
+    );
+  });
 }

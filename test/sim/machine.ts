@@ -1,6 +1,6 @@
 import type { RandomBytes } from "../../core/job-id.ts";
 import type { Timers } from "../../protocol/ports.ts";
-import { drawsOf } from "./draws.ts";
+import { type Draws, drawsOf } from "./draws.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** A process. It has a clock of its own, can freeze, and can die without any clean-up. */
@@ -27,9 +27,6 @@ const HASTY = 1 / 16;
 
 export function startMachine(name: string, seed: number, skew: number, timeline: Timeline): Machine {
   const draws = drawsOf(seed, name);
-  const haste = drawsOf(seed, `${name}'s timers`);
-  // As with `setTimeout`, a timer may fire a millisecond before the clock says so.
-  const firesAt = (ms: number): number => timeline.now() + (haste.chance(HASTY) ? ms - 1 : ms);
   const mourners: (() => void)[] = [];
   let alive = true;
   let frozenUntil = 0;
@@ -39,16 +36,7 @@ export function startMachine(name: string, seed: number, skew: number, timeline:
     name,
     clock: () => timeline.now() + skew,
     random: (count) => Uint8Array.from({ length: count }, () => Math.floor(draws.next() * 256)),
-    timers: {
-      wait: (ms) => new Promise((resolve) => timeline.at(firesAt(ms), () => machine.deliver(resolve))),
-      after(ms, act) {
-        let cancelled = false;
-        timeline.at(firesAt(ms), () => machine.deliver(() => cancelled || act()));
-        return () => {
-          cancelled = true;
-        };
-      },
-    },
+    timers: timersOf(timeline, drawsOf(seed, `${name}'s timers`), (act) => machine.deliver(act)),
     chain: 0,
     nextCall: () => calls++,
     alive: () => alive,
@@ -68,4 +56,19 @@ export function startMachine(name: string, seed: number, skew: number, timeline:
     onDeath: (act) => mourners.push(act),
   };
   return machine;
+}
+
+function timersOf(timeline: Timeline, haste: Draws, deliver: Machine["deliver"]): Timers {
+  // As with `setTimeout`, a timer may fire a millisecond before the clock says so.
+  const firesAt = (ms: number): number => timeline.now() + (haste.chance(HASTY) ? ms - 1 : ms);
+  return {
+    wait: (ms) => new Promise((resolve) => timeline.at(firesAt(ms), () => deliver(resolve))),
+    after(ms, act) {
+      let cancelled = false;
+      timeline.at(firesAt(ms), () => deliver(() => cancelled || act()));
+      return () => {
+        cancelled = true;
+      };
+    },
+  };
 }

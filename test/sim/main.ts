@@ -1,10 +1,11 @@
 import { messageOf } from "../../core/errors.ts";
+import type { History } from "./history.ts";
 import { HELP, type Options, parseCommandLine } from "./options.ts";
 import { OUT_OF_REACH } from "./out-of-reach.ts";
 import { pointsOf, zerosOf } from "./reached.ts";
 import { type Share, shares } from "./share.ts";
 import { shrink, storyOf } from "./shrink.ts";
-import { type History, simulate } from "./simulate.ts";
+import { simulate } from "./simulate.ts";
 import { playInThreads } from "./threads.ts";
 
 const USAGE_ERROR = 2;

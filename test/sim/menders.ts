@@ -1,7 +1,8 @@
 import { noterOf } from "./answers.ts";
 import { topicsOf } from "./habits.ts";
 import type { Api } from "./platform.ts";
-import { UNWANTED, type World } from "./world.ts";
+import { UNWANTED } from "./topics.ts";
+import type { World } from "./world.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -12,7 +12,7 @@ const SELDOM = 10 * MINUTE;
  * no short window opens soon. A history of weeks leaves out the ticks without work instead.
  */
 export function minuteRule(world: World, fire: () => void) {
-  const { timeline, plan, stretch, attention, habit } = world;
+  const { timeline, plan, stretch, attention } = world;
   const draws = world.draws("rule");
   const phase = draws.whole(0, 59) * SECOND;
   let count = 0;
@@ -28,14 +28,8 @@ export function minuteRule(world: World, fire: () => void) {
       count += 1;
       timeline.at(now + late, fire);
     }
-    const isSoonFree = (topic: string): boolean => world.witness.freeAt(topic, now) < now + 2 * SELDOM;
-    // Each tick releases only a minute's share of the parked jobs, so ticks must come each minute once the topic's window is open.
-    const isParked = (): boolean => parkedTopics(world.dynamo).some(isSoonFree);
-    // Jobs that wait for a window of a few minutes a day must not miss it.
-    const isOpening = (): boolean => habit.opening !== undefined && isSoonFree(habit.topic);
-    const quiet =
-      now > habit.start + 2 * HOUR && !stretch.isOfWeeks && !hurried && !isParked() && !isOpening();
-    if (!stopped) timeline.at(now + (quiet ? SELDOM : MINUTE), next);
+    const isSeldom = !hurried && isQuiet(world);
+    if (!stopped) timeline.at(now + (isSeldom ? SELDOM : MINUTE), next);
   };
   timeline.at(timeline.now() + phase, next);
   return {
@@ -51,6 +45,17 @@ export function minuteRule(world: World, fire: () => void) {
       stopped = true;
     },
   };
+}
+
+/** Whether ticks have so little work that they may come seldom. */
+function isQuiet({ timeline, stretch, habit, dynamo, witness }: World): boolean {
+  const now = timeline.now();
+  if (now <= habit.start + 2 * HOUR || stretch.isOfWeeks) return false;
+  const isSoonFree = (topic: string): boolean => witness.freeAt(topic, now) < now + 2 * SELDOM;
+  // Each tick releases only a minute's share of the parked jobs, so ticks must come each minute once the topic's window is open.
+  if (parkedTopics(dynamo).some(isSoonFree)) return false;
+  // Jobs that wait for a window of a few minutes a day must not miss it.
+  return habit.opening === undefined || !isSoonFree(habit.topic);
 }
 
 /** The topics of all notes of parked jobs, `paused#<topic>#<shard>`. */

@@ -5,7 +5,7 @@ import type { SQSClient } from "@aws-sdk/client-sqs";
 import { REQUEST_TIMEOUT } from "../../aws/clients.ts";
 import { chainLength } from "../../local/recursive-loop.ts";
 import { type Draws, drawsOf } from "./draws.ts";
-import type { Fate } from "./faults.ts";
+import type { Fate } from "./faults/fate.ts";
 import type { Machine } from "./machine.ts";
 import { problem, type Service } from "./services/service.ts";
 import type { Timeline } from "./timeline.ts";
@@ -107,7 +107,7 @@ function isRetried(thrown: unknown): boolean {
 /** A caller that dies in the meantime never gets the answer. */
 function tryOnce(network: Network, call: Call, service: Service, timeout: number): Promise<unknown> {
   const { timeline } = network;
-  const { machine, operation, input } = call;
+  const { machine } = call;
   // The machine died at this very moment, so its request is not sent.
   if (!machine.alive()) return new Promise(() => {});
   const draws = drawsOf(network.seed, `${machine.name}#${call.index}`);
@@ -116,17 +116,10 @@ function tryOnce(network: Network, call: Call, service: Service, timeout: number
     if (fate.crash === "before") return machine.kill();
     if (fate.freeze > 0) machine.freeze(fate.freeze);
     const issued = timeline.now();
-    let told = false;
-    const tell = (time: number, act: () => void): void => {
-      timeline.at(time, () =>
-        machine.deliver(() => {
-          if (!told) act();
-          told = true;
-        }),
-      );
-    };
+    const tell = tellOnce(timeline, machine);
     const answersAt = issued + fate.request + fate.answer;
-    if (answersAt > issued + timeout) {
+    const isInTime = answersAt <= issued + timeout;
+    if (!isInTime) {
       const late = Object.assign(new Error(`no answer within ${timeout} ms`), { name: "TimeoutError" });
       tell(issued + timeout, () => reject(late));
     }
@@ -134,25 +127,53 @@ function tryOnce(network: Network, call: Call, service: Service, timeout: number
     if (fate.crash === "under way") timeline.at(issued, () => machine.kill());
     if (fate.request === Number.POSITIVE_INFINITY) return;
     timeline.at(issued + fate.request, () => {
-      let outcome: { output: unknown } | { error: Error };
-      try {
-        if (fate.request > SIGNATURE_LIFE) throw problem("RequestExpired", "the signature is too old", 403);
-        if (fate.refusal) throw fate.refusal;
-        const trouble = {
-          entryFails: (item?: string, pk?: string) => fate.entryFails(draws, item, pk),
-          chain: call.chain,
-        };
-        const isInTime = answersAt <= issued + timeout && fate.answer < Number.POSITIVE_INFINITY;
-        network.beforeEffect(call, isInTime && !fate.refusalAfter && fate.crash === undefined);
-        outcome = { output: service.perform(operation, input, trouble) };
-        if (fate.refusalAfter) throw fate.refusalAfter;
-      } catch (thrown) {
-        outcome = { error: thrown as Error };
-      }
+      const outcome = perform({ network, call, service, fate, draws, isInTime });
       network.onArrival(call, "error" in outcome ? outcome.error : "answered");
       if (fate.crash === "after") machine.kill();
       if (fate.answer === Number.POSITIVE_INFINITY) return;
       tell(answersAt, () => ("error" in outcome ? reject(outcome.error) : resolve(outcome.output)));
     });
   });
+}
+
+/** Makes a function that tells a machine something at a time. The machine hears only the first that reaches it. */
+function tellOnce(timeline: Timeline, machine: Machine): (time: number, act: () => void) => void {
+  let told = false;
+  return (time, act) =>
+    timeline.at(time, () =>
+      machine.deliver(() => {
+        if (!told) act();
+        told = true;
+      }),
+    );
+}
+
+type Arrival = {
+  network: Network;
+  call: Call;
+  service: Service;
+  fate: Fate;
+  draws: Draws;
+  /** Whether the answer comes before the caller gives up. */
+  isInTime: boolean;
+};
+
+/** Carries out a request that has reached its service. */
+function perform(arrival: Arrival): { output: unknown } | { error: Error } {
+  const { network, call, service, fate, draws, isInTime } = arrival;
+  try {
+    if (fate.request > SIGNATURE_LIFE) throw problem("RequestExpired", "the signature is too old", 403);
+    if (fate.refusal) throw fate.refusal;
+    const trouble = {
+      entryFails: (item?: string, pk?: string) => fate.entryFails(draws, item, pk),
+      chain: call.chain,
+    };
+    const isAnswered = isInTime && fate.answer < Number.POSITIVE_INFINITY;
+    network.beforeEffect(call, isAnswered && !fate.refusalAfter && fate.crash === undefined);
+    const output = service.perform(call.operation, call.input, trouble);
+    if (fate.refusalAfter) throw fate.refusalAfter;
+    return { output };
+  } catch (thrown) {
+    return { error: thrown as Error };
+  }
 }

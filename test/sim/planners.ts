@@ -1,8 +1,8 @@
 import { type Draws, mixOf } from "./draws.ts";
 import type { Api } from "./platform.ts";
-import { SCHEDULE } from "./recurring.ts";
 import { pickFrom } from "./stretch.ts";
 import { TOPICS } from "./topics.ts";
+import { SCHEDULE } from "./witness/recurring.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;

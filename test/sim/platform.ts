@@ -51,29 +51,7 @@ export type Api = (
 
 /** API Gateway before the API's function. */
 export function apiOf(world: World): Api {
-  const lambda = lambdaOf<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>(
-    world,
-    "api",
-    TIMEOUT.api,
-    (ctx, machine) => {
-      const log = {
-        info: () => {},
-        warn: (message: string, extra: object) => world.trace(() => `${message} ${JSON.stringify(extra)}`),
-        // An answer with status 500 is a defect even while faults happen.
-        error(message: string, error: Error) {
-          if (machine.alive()) world.witness.defect(`${message}: ${error.stack}`);
-        },
-      };
-      const { pool, begin } = withDeadlinePerCall(ctx.pool, ctx.clock, API_PATIENCE);
-      const service = {
-        ctx: { ...ctx, pool },
-        log,
-        version: async () => "simulated",
-        timers: machine.timers,
-      };
-      return serveEvents(createApp(service, routes), { begin });
-    },
-  );
+  const lambda = apiFunction(world);
   let calls = 0;
   return async (method, path, body, headers = {}) => {
     const call = ++calls;
@@ -92,6 +70,28 @@ export function apiOf(world: World): Api {
     const { statusCode = 0, body: text = "{}" } = ended.returned;
     return { status: statusCode, body: JSON.parse(text) };
   };
+}
+
+function apiFunction(world: World) {
+  return lambdaOf<APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2>(
+    world,
+    "api",
+    TIMEOUT.api,
+    (ctx, machine) => {
+      const log = {
+        info: () => {},
+        warn: (message: string, extra: object) => world.trace(() => `${message} ${JSON.stringify(extra)}`),
+        // An answer with status 500 is a defect even while faults happen.
+        error(message: string, error: Error) {
+          if (machine.alive()) world.witness.defect(`${message}: ${error.stack}`);
+        },
+      };
+      const { pool, begin } = withDeadlinePerCall(ctx.pool, ctx.clock, API_PATIENCE);
+      const { timers } = machine;
+      const service = { ctx: { ...ctx, pool }, log, version: async () => "simulated", timers };
+      return serveEvents(createApp(service, routes), { begin });
+    },
+  );
 }
 
 export function handledBy(handle: (job: Job, machine: Machine) => Promise<void>): BuildConsumer {
@@ -206,9 +206,28 @@ const HOUR_LATE = 0.1;
 
 /** Builds the tick's function. Answers what invokes it, as EventBridge's minute rule does. */
 export function tickOf(world: World): () => void {
-  const { timeline, plan, witness } = world;
-  const draws = world.draws("parts");
-  const lambda = lambdaOf<string | undefined, void>(
+  const { witness } = world;
+  const lambda = tickFunction(world);
+  const running = { ticks: 0, parts: 0 };
+  const invoke = async (what: keyof typeof running, event?: string, chain?: number): Promise<void> => {
+    running[what] += 1;
+    const ended = await lambda(event, chain);
+    if (!("returned" in ended)) witness.repeated();
+    world.trace(() => `tick ${event ?? ""}: ${JSON.stringify(ended)}`);
+    running[what] -= 1;
+  };
+  world.startPart = partsOf(world, (event, chain) => {
+    if (running.ticks !== 1) witness.repeated();
+    void invoke("parts", event, chain);
+  });
+  return () => {
+    if (running.ticks + running.parts > 0) witness.repeated();
+    void invoke("ticks");
+  };
+}
+
+function tickFunction(world: World): SimulatedLambda<string | undefined, void> {
+  return lambdaOf<string | undefined, void>(
     world,
     "tick",
     TIMEOUT.tick,
@@ -220,37 +239,22 @@ export function tickOf(world: World): () => void {
         return part ? sweepPart(ctx, part, Math.min(part.until, until)) : tick(ctx, until);
       },
   );
+}
+
+/** Plays Lambda's asynchronous invocations of the tick: they may begin late, twice or never. */
+function partsOf(world: World, begin: (event: string, chain: number) => void): World["startPart"] {
+  const { timeline, plan, witness } = world;
+  const draws = world.draws("parts");
   const isFull = draws.chance(FULL);
-  let ticks = 0;
-  let parts = 0;
-  const invoke = async (event?: string, chain?: number): Promise<void> => {
-    const ended = await lambda(event, chain);
-    if (!("returned" in ended)) witness.repeated();
-    world.trace(() => `tick ${event ?? ""}: ${JSON.stringify(ended)}`);
-  };
-  world.startPart = (event, chain, isAnswered) => {
+  return (event, chain, isAnswered) => {
     const isFaulty = timeline.now() < plan.calmFrom;
     if (isFaulty && isFull) return;
     const isTwice = isFaulty && draws.chance(TWICE);
     const late = isFaulty && draws.chance(HOUR_LATE) ? 60 * 60_000 : 0;
     // The tick itself sweeps the shards of an invocation of which it does not know, or that is slow to begin.
     if (isFaulty || !isAnswered) witness.repeated();
-    for (let i = 0; i < (isTwice ? 2 : 1); i++) {
-      timeline.at(timeline.now() + late + draws.whole(0, LATEST_PART), () => {
-        if (ticks !== 1) witness.repeated();
-        parts += 1;
-        void invoke(event, chain).then(() => {
-          parts -= 1;
-        });
-      });
-    }
-  };
-  return () => {
-    if (ticks + parts > 0) witness.repeated();
-    ticks += 1;
-    void invoke().then(() => {
-      ticks -= 1;
-    });
+    for (let i = 0; i < (isTwice ? 2 : 1); i++)
+      timeline.at(timeline.now() + late + draws.whole(0, LATEST_PART), () => begin(event, chain));
   };
 }
 

@@ -6,58 +6,68 @@ import type { Machine } from "./machine.ts";
 import type { Answer, Api } from "./platform.ts";
 import type { World } from "./world.ts";
 
+type Headers = { "idempotency-key"?: string };
+type Process = { machine: Machine; ctx: Context };
+
 /** A user's own process with the TypeScript client. It has no timeout, so it may freeze for any time. */
 export function producersOf(world: World): Api {
   let started = 0;
-  let current: { machine: Machine; ctx: Context } | undefined;
-  return async (method, path, body = {}, headers: { "idempotency-key"?: string } = {}) => {
+  let current: Process | undefined;
+  return async (method, path, body = {}, headers: Headers = {}) => {
     if (!current?.machine.alive()) current = world.start(`producer-${++started}`);
-    const { machine, ctx } = current;
-    const log = {
-      info: () => {},
-      warn: () => {},
-      // An error that the client would answer with status 500 is a defect even while faults happen.
-      error(message: string, error: Error) {
-        if (machine.alive()) world.witness.defect(`${message}: ${error.stack}`);
-      },
-    };
-    const client = directOn(ctx, log);
+    const { machine } = current;
+    const client = clientIn(world, current);
     world.called(method, path, body, headers["idempotency-key"] !== undefined);
-    const [, , id = ""] = path.split("/");
     world.trace(() => `${machine.name}: ${method} ${path} ${JSON.stringify(body)}`);
     const died = new Promise<undefined>((resolve) => machine.onDeath(() => resolve(undefined)));
     const call = async (): Promise<Answer> => {
       try {
         const isFiling = method === "POST" && path === "/jobs";
-        return { status: isFiling ? 201 : 200, body: { ...(await run()) } };
-      } catch (error) {
-        if (!(error instanceof MinutehandError)) {
-          if (machine.alive()) world.witness.defect(`the client threw ${(error as Error).stack}`);
-          return { status: 500, body: {} };
-        }
-        return refusalOf(error);
-      }
-    };
-    const token = headers["idempotency-key"];
-    const once = token === undefined ? {} : { idempotencyKey: token };
-    const run = async () => {
-      if (method === "DELETE") return client.cancel(id);
-      if (method === "PATCH") return client.reschedule(id, { ...body, ...once });
-      if (path === "/jobs/batch") {
-        const results = await client.enqueueMany((body as { jobs: NewJobRequest<TopicBodies>[] }).jobs, once);
         return {
-          results: results.map((job) =>
-            job instanceof MinutehandError ? refusalOf(job) : { status: 201, job },
-          ),
+          status: isFiling ? 201 : 200,
+          body: { ...(await run(client, method, path, body, headers)) },
         };
+      } catch (error) {
+        if (error instanceof MinutehandError) return refusalOf(error);
+        if (machine.alive()) world.witness.defect(`the client threw ${(error as Error).stack}`);
+        return { status: 500, body: {} };
       }
-      const { topic, body: text, ...options } = body as EnqueueOptions & { topic: string; body: unknown };
-      return client.enqueue(topic, text, { ...options, ...once });
     };
     const answer = await Promise.race([call(), died]);
     world.trace(() => `${machine.name}: ${JSON.stringify(answer)}`);
     return answer;
   };
+}
+
+function clientIn(world: World, { machine, ctx }: Process) {
+  return directOn(ctx, {
+    info: () => {},
+    warn: () => {},
+    // An error that the client would answer with status 500 is a defect even while faults happen.
+    error(message: string, error: Error) {
+      if (machine.alive()) world.witness.defect(`${message}: ${error.stack}`);
+    },
+  });
+}
+
+/** Makes the client's call that is the same as a call of the API. */
+async function run(
+  client: ReturnType<typeof clientIn>,
+  ...[method, path, body, headers]: [method: string, path: string, body: object, headers: Headers]
+) {
+  const [, , id = ""] = path.split("/");
+  const token = headers["idempotency-key"];
+  const once = token === undefined ? {} : { idempotencyKey: token };
+  if (method === "DELETE") return client.cancel(id);
+  if (method === "PATCH") return client.reschedule(id, { ...body, ...once });
+  if (path === "/jobs/batch") {
+    const results = await client.enqueueMany((body as { jobs: NewJobRequest<TopicBodies>[] }).jobs, once);
+    return {
+      results: results.map((job) => (job instanceof MinutehandError ? refusalOf(job) : { status: 201, job })),
+    };
+  }
+  const { topic, body: text, ...options } = body as EnqueueOptions & { topic: string; body: unknown };
+  return client.enqueue(topic, text, { ...options, ...once });
 }
 
 function refusalOf({ code }: MinutehandError): Answer {

@@ -2,7 +2,7 @@ import type { Call, Post, Reply } from "../../consumer/webhook/call.ts";
 import type { Draws } from "./draws.ts";
 import type { Fate, fatesOf } from "./handlers.ts";
 import type { Machine } from "./machine.ts";
-import type { Run } from "./witness.ts";
+import type { Run } from "./witness/bench.ts";
 import type { World } from "./world.ts";
 
 /** The length of a job id. In a `webhook-id`, the text after the job id tells redrives apart. */
@@ -10,8 +10,8 @@ const ID_CHARS = 26;
 
 /** The servers that receive webhooks, and the network to them. The job's fate decides what they answer. */
 export function receiversOf(world: World, fateOf: ReturnType<typeof fatesOf>) {
-  return (machine: Machine): Post => {
-    return async (call, signal) => {
+  return (machine: Machine): Post =>
+    async (call, signal) => {
       if (!machine.alive()) return new Promise(() => {});
       const run = runOf(world, call);
       world.witness.started(run, machine.clock());
@@ -20,36 +20,35 @@ export function receiversOf(world: World, fateOf: ReturnType<typeof fatesOf>) {
       machine.onDeath(stop);
       const fate = fateOf(run.id);
       world.trace(() => `${machine.name} calls ${call.url} for ${run.id}, attempt ${run.attempt}: ${fate}`);
-      const draws = world.draws(`takes ${run.id} ${run.attempt}`);
       try {
-        return await answerOf(fate, run, call, signal, draws);
+        return await answerTo({ world, machine, run, fate }, call, signal);
       } finally {
         stop();
       }
     };
+}
 
-    async function answerOf(
-      fate: Fate,
-      run: Run,
-      { policy }: Call,
-      signal: AbortSignal,
-      draws: Draws,
-    ): Promise<Reply> {
-      const timeout = policy.timeout * 1000;
-      const takes = fate === "slow" ? draws.whole(0, timeout) : draws.whole(1, 200);
-      const [status, retryAfter] = replyOf(fate, draws);
-      const silent = fate === "outlasts" || takes >= timeout;
-      await machine.timers.wait(silent ? timeout : takes);
-      // Even if the answer gets lost, the receiver has decided whether the job is done.
-      world.witness.ended(run, !silent && status < 300);
-      if (fate === "dies") {
-        machine.kill();
-        return new Promise(() => {});
-      }
-      if (signal.aborted || silent) throw new Error("no whole answer came");
-      return { status, body: "simulated", ...(retryAfter === undefined ? {} : { retryAfter }) };
-    }
-  };
+type Received = { world: World; machine: Machine; run: Run; fate: Fate };
+
+async function answerTo(
+  { world, machine, run, fate }: Received,
+  { policy }: Call,
+  signal: AbortSignal,
+): Promise<Reply> {
+  const draws = world.draws(`takes ${run.id} ${run.attempt}`);
+  const timeout = policy.timeout * 1000;
+  const takes = fate === "slow" ? draws.whole(0, timeout) : draws.whole(1, 200);
+  const [status, retryAfter] = replyOf(fate, draws);
+  const silent = fate === "outlasts" || takes >= timeout;
+  await machine.timers.wait(silent ? timeout : takes);
+  // Even if the answer gets lost, the receiver has decided whether the job is done.
+  world.witness.ended(run, !silent && status < 300);
+  if (fate === "dies") {
+    machine.kill();
+    return new Promise(() => {});
+  }
+  if (signal.aborted || silent) throw new Error("no whole answer came");
+  return { status, body: "simulated", ...(retryAfter === undefined ? {} : { retryAfter }) };
 }
 
 function replyOf(fate: Fate, draws: Draws): [status: number, retryAfter?: string] {

@@ -11,7 +11,7 @@ import { eventSourcesContract } from "../contract/event-sources-contract.ts";
 import { NOW, poolContract } from "../contract/pool-contract.ts";
 import { promotionsContract } from "../contract/promotions-contract.ts";
 import { queuesContract } from "../contract/queues-contract.ts";
-import type { Fate } from "./faults.ts";
+import type { Fate } from "./faults/fate.ts";
 import { startMachine } from "./machine.ts";
 import { clientOn, type Network } from "./network.ts";
 import { simulatedDynamo } from "./services/dynamo.ts";

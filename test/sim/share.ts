@@ -1,4 +1,4 @@
-import type { History } from "./simulate.ts";
+import type { History } from "./history.ts";
 
 export type Share = {
   histories: number;

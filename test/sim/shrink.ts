@@ -1,4 +1,5 @@
-import { type History, simulate } from "./simulate.ts";
+import type { History } from "./history.ts";
+import { simulate } from "./simulate.ts";
 
 /** A history without the faults and users that are not needed to break the promise, and the names of those (`suppressed`). */
 export type Shrunk = { history: History; suppressed: Set<string> };

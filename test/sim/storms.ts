@@ -1,5 +1,5 @@
 import { LEAST_RETENTION } from "../../core/constants.ts";
-import { batchNoterOf, noterOf } from "./answers.ts";
+import { type BatchResult, batchNoterOf, noterOf } from "./answers.ts";
 import { deal } from "./clerks.ts";
 import type { Draws } from "./draws.ts";
 import { crowdedTopic, topicsOf } from "./habits.ts";
@@ -102,22 +102,46 @@ async function file(
   draws: Draws,
   isCancelled: boolean,
 ): Promise<void> {
-  const { timeline, witness } = world;
-  const spread = topicsOf(world.habit)[topic]?.spread ?? 0;
+  const { timeline } = world;
+  const { count, delay } = drawBacklog(world, topic, draws);
+  const results = await fileBacklog(world, api, { topic, count, delay });
+  if (!results || UNTRACKED.has(topic)) return;
+  if (!isCancelled) return hurry(world, api, topic, delay);
+  await timeline.wait(draws.next() * draws.pick([10 * SECOND, 2 * MINUTE]));
+  const ids = results.flatMap(({ job: told }) => (told && draws.chance(0.9) ? told.id : []));
+  await cancelAll(world, api, ids, stepsFor(count));
+}
+
+function drawBacklog({ plan }: World, topic: string, draws: Draws): { count: number; delay: number } {
   // So many webhook calls take long, so a huge backlog is for webhooks only where the witness does not judge lateness.
-  const isSlow = WEBHOOK_TOPICS.includes(topic) && world.plan.weather !== "hurt";
+  const isSlow = WEBHOOK_TOPICS.includes(topic) && plan.weather !== "hurt";
   const huge = draws.chance(0.1) && !LIMITED.has(topic) && !isSlow;
   const count = huge ? BACKLOG.largest : draws.whole(BACKLOG.least, BACKLOG.most);
-  const job = { topic, delay: draws.pick(DELAYS.backlog) };
-  const jobs = Array.from({ length: count }, (_, mate) => ({ ...job, body: { mate } }));
-  const steps = Math.ceil(count / JOBS_A_CALL);
+  return { count, delay: draws.pick(DELAYS.backlog) };
+}
+
+function stepsFor(jobs: number): number {
+  return Math.ceil(jobs / JOBS_A_CALL);
+}
+
+type Backlog = { topic: string; count: number; delay: number };
+
+/** Files a backlog with one call. Some callers repeat the call until all jobs are filed. */
+async function fileBacklog(
+  world: World,
+  api: Api,
+  { topic, count, delay }: Backlog,
+): Promise<BatchResult[] | undefined> {
+  const { timeline, witness } = world;
+  const spread = topicsOf(world.habit)[topic]?.spread ?? 0;
+  const jobs = Array.from({ length: count }, (_, mate) => ({ topic, delay, body: { mate } }));
   const noteBatch = batchNoterOf(noterOf(world, topic), jobs, spread);
   const repeating = world.draws("storm repeats");
   const isOnce = world.policy.retention * SECOND >= LEAST_RETENTION && repeating.chance(0.5);
   const token = isOnce ? "storm" : undefined;
   const call = async () => {
     const sentAt = timeline.now();
-    world.counts.requests += steps;
+    world.counts.requests += stepsFor(count);
     const headers = token === undefined ? {} : { "idempotency-key": token };
     return noteBatch(await api("POST", "/jobs/batch", { jobs }, headers), token, sentAt);
   };
@@ -127,15 +151,16 @@ async function file(
     await timeline.wait(repeating.next() * repeating.pick(REPEATED_WITHIN));
     results = (await call()) ?? results;
   }
-  if (!results || UNTRACKED.has(topic)) return;
-  if (!isCancelled) return hurry(world, api, topic, job.delay);
-  await timeline.wait(draws.next() * draws.pick([10 * SECOND, 2 * MINUTE]));
-  const ids = results.flatMap(({ job: told }) => (told && draws.chance(0.9) ? told.id : []));
+  return results;
+}
+
+async function cancelAll(world: World, api: Api, ids: readonly string[], steps: number): Promise<void> {
+  const { witness } = world;
   const overs = ids.map((id) => witness.cancelAsked(id));
   world.counts.requests += steps;
   const cancelled = await api("POST", "/jobs/cancel", { ids });
   for (const over of overs) over();
-  for (const { status, job: told } of (cancelled?.body.results ?? []) as NonNullable<typeof results>)
+  for (const { status, job: told } of (cancelled?.body.results ?? []) as BatchResult[])
     if (status === 200 && told) witness.cancelled(told);
 }
 

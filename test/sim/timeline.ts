@@ -24,38 +24,45 @@ export function timelineFrom(start: number): Timeline {
     },
     wait: (ms) => new Promise((resolve) => timeline.at(time + ms, resolve)),
     run: (until, enough) =>
-      new Promise((resolve, reject) => {
-        let over = false;
-        const step = (): void => {
-          const next = heap[0];
-          if (over) return;
-          over = !next || next.time > until || enough();
-          if (!next || over) {
-            if (!enough()) time = Math.max(time, until);
-            resolve();
-            return;
-          }
-          pop(heap);
-          time = next.time;
-          try {
-            next.act();
-          } catch (thrown) {
-            over = true;
-            reject(thrown);
-          }
-        };
-        // The code under test waits only for promises, which Node settles between two immediates. A turn of Node's loop is expensive.
-        const turn = (): void => {
-          for (let i = 0; i < EVENTS_A_TURN; i++) setImmediate(step);
-          setImmediate(() => over || turn());
-        };
-        turn();
+      repeat(() => {
+        const next = heap[0];
+        if (!next || next.time > until || enough()) {
+          if (!enough()) time = Math.max(time, until);
+          return true;
+        }
+        pop(heap);
+        time = next.time;
+        next.act();
+        return false;
       }),
   };
   return timeline;
 }
 
-const EVENTS_A_TURN = 100;
+const STEPS_A_TURN = 100;
+
+/** Repeats a step until it answers `true`. Before each step, all promises that can settle have settled. */
+function repeat(step: () => boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let over = false;
+    const stepOnce = (): void => {
+      if (over) return;
+      try {
+        over = step();
+        if (over) resolve();
+      } catch (thrown) {
+        over = true;
+        reject(thrown);
+      }
+    };
+    // The code under test waits only for promises, which Node settles between two immediates. A turn of Node's loop is expensive.
+    const turn = (): void => {
+      for (let i = 0; i < STEPS_A_TURN; i++) setImmediate(stepOnce);
+      setImmediate(() => over || turn());
+    };
+    turn();
+  });
+}
 
 function before(a: Event, b: Event): boolean {
   return a.time < b.time || (a.time === b.time && a.seq < b.seq);

@@ -18,26 +18,19 @@ export type AlarmSpec = {
   missing: "breaching" | "notBreaching";
 };
 
+/** The values of a metric, by the minute in which they were reported. */
+type Values = Map<number, number[]>;
+
 /** CloudWatch's metrics and alarms, after "Evaluating an alarm" and "Configuring how alarms treat missing data" in its user guide. */
 export function cloudWatch(alarms: readonly AlarmSpec[]) {
-  /** The values of each metric, by the minute in which they were reported. */
-  const metrics = new Map<string, Map<number, number[]>>();
+  const metrics = new Map<string, Values>();
   const rang = new Map<string, number>();
-
-  const datapoint = ({ metric, statistic, period }: AlarmSpec, end: number): number | undefined => {
-    const minutes = metrics.get(nameOf(metric));
-    const values: number[] = [];
-    for (let minute = end - period * 1000; minute < end; minute += MINUTE)
-      values.push(...(minutes?.get(minute) ?? []));
-    if (values.length === 0) return undefined;
-    return statistic === "Sum" ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values);
-  };
 
   const rings = (alarm: AlarmSpec, now: number): boolean => {
     const { period, evaluationPeriods, threshold, isBelow, missing, datapointsToAlarm } = alarm;
     const end = now - (now % MINUTE);
     const range = Array.from({ length: evaluationPeriods + LOOKED_BACK }, (_, i) =>
-      datapoint(alarm, end - i * period * 1000),
+      datapoint(alarm, metrics.get(nameOf(alarm.metric)), end - i * period * 1000),
     );
     const breaches = (value: number): boolean => (isBelow ? value < threshold : value >= threshold);
     const real = range.filter((value) => value !== undefined).slice(0, evaluationPeriods);
@@ -49,7 +42,7 @@ export function cloudWatch(alarms: readonly AlarmSpec[]) {
 
   return {
     put(metric: MetricName, value: number, time: number): void {
-      const minutes = metrics.get(nameOf(metric)) ?? new Map<number, number[]>();
+      const minutes = metrics.get(nameOf(metric)) ?? new Map();
       metrics.set(nameOf(metric), minutes);
       const minute = time - (time % MINUTE);
       minutes.set(minute, [...(minutes.get(minute) ?? []), value]);
@@ -60,6 +53,19 @@ export function cloudWatch(alarms: readonly AlarmSpec[]) {
     },
     rang: (): ReadonlyMap<string, number> => rang,
   };
+}
+
+/** An alarm's datapoint for the period that ends at `end`, if there are values. */
+function datapoint(
+  { statistic, period }: AlarmSpec,
+  reported: Values | undefined,
+  end: number,
+): number | undefined {
+  const values: number[] = [];
+  for (let minute = end - period * 1000; minute < end; minute += MINUTE)
+    values.push(...(reported?.get(minute) ?? []));
+  if (values.length === 0) return undefined;
+  return statistic === "Sum" ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values);
 }
 
 function nameOf({ namespace, name, of }: MetricName): string {

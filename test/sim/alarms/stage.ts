@@ -5,16 +5,18 @@ import { SIZES } from "../../../core/work-sizes.ts";
 import { measuresOf } from "../../../environment/telemetry.ts";
 import { METRICS_NAMESPACE } from "../../../infra/environment.ts";
 import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { type Fate, planOf } from "../faults.ts";
-import { habitOf } from "../habits.ts";
+import type { Fate } from "../faults/fate.ts";
+import { type Plan, planOf } from "../faults.ts";
+import { type Habit, habitOf } from "../habits.ts";
 import type { Machine } from "../machine.ts";
 import type { Call } from "../network.ts";
 import { calling, consumeTopic, handledBy, pollQueue, tickOf } from "../platform.ts";
 import { NO_TROUBLE } from "../services/service.ts";
-import { stretchOf } from "../stretch.ts";
-import { timelineFrom } from "../timeline.ts";
+import { type Stretch, stretchOf } from "../stretch.ts";
+import { type Timeline, timelineFrom } from "../timeline.ts";
+import { EVENTS_QUEUE } from "../topics.ts";
 import { witnessOf } from "../witness.ts";
-import { EVENTS_QUEUE, type World, worldOf } from "../world.ts";
+import { type World, worldOf } from "../world.ts";
 import { type AlarmSpec, cloudWatch } from "./cloudwatch.ts";
 
 const SECOND = 1000;
@@ -44,53 +46,61 @@ export type Failure = {
   occurrences?: "are given up";
 };
 
+type Put = (namespace: string, name: string, of: string, value: number) => void;
+
+/** What goes wrong, and the metrics that show it. `fails`: whether it has begun. */
+type Trouble = { failure: Failure; fails: () => boolean; put: Put };
+
+const SEED = 10;
+const POLICY = {
+  shards: 2,
+  longDelay: 604_800,
+  retention: 604_800,
+  deadRetention: 7_776_000,
+  topics: {
+    orders: { backoff: { waits: [15, 60] }, maxAttempts: 3 },
+    logs: { tracking: "none" as const, backoff: { waits: [15] }, maxAttempts: 3 },
+    hooks: { webhook: { url: "https://receiver.example/hook", timeout: 5 } },
+  },
+};
+
 /** Plays a stack that gets a job of each topic and an event every 20 s. Answers each alarm's first ring, in minutes since the failure. */
 export async function play(
   alarms: readonly AlarmSpec[],
   failure: Failure,
   minutes: number,
 ): Promise<Map<string, number>> {
-  const { consumer, topic = "orders", throttled, refusalOf = () => undefined, tickLives } = failure;
-  const seed = 10;
-  const habit = habitOf(seed, "calm");
+  const habit = habitOf(SEED, "calm");
   const { start } = habit;
   const failsFrom = start + 10 * MINUTE;
   const timeline = timelineFrom(start);
   const watch = cloudWatch(alarms);
-  const fails = (): boolean => timeline.now() >= failsFrom;
-  const put = (namespace: string, name: string, of: string, value: number): void =>
-    watch.put({ namespace, name, of }, value, timeline.now());
-  const stretch = stretchOf(seed, false);
-  const calm = planOf(seed, {
-    start,
-    stretch: { ...stretch, shards: 2 },
-    topics: TOPICS,
-    roles: [],
-    suppressed: new Set(),
-    onFault: () => {},
-  });
-  const fateOf = (...asked: Parameters<typeof calm.fateOf>): Fate => {
-    const refusal = fails() ? refusalOf(asked[0]) : undefined;
-    return { ...calm.fateOf(...asked), ...(refusal && { refusal }) };
+  const trouble: Trouble = {
+    failure,
+    fails: () => timeline.now() >= failsFrom,
+    put: (namespace, name, of, value) => watch.put({ namespace, name, of }, value, timeline.now()),
   };
-  const plan = { ...calm, fateOf };
-  const policy = {
-    shards: 2,
-    longDelay: 604_800,
-    retention: 604_800,
-    deadRetention: 7_776_000,
-    topics: {
-      orders: { backoff: { waits: [15, 60] }, maxAttempts: 3 },
-      logs: { tracking: "none" as const, backoff: { waits: [15] }, maxAttempts: 3 },
-      hooks: { webhook: { url: "https://receiver.example/hook", timeout: 5 } },
-    },
-  };
-  const world = worldOf({
-    ...{ seed, plan, habit, timeline, policy, stretch },
+  const world = troubledWorld(habit, timeline, trouble);
+  populate(world, trouble);
+  for (let minute = 1; minute <= minutes + 10; minute++) {
+    await timeline.run(start + minute * MINUTE, () => false);
+    sampleAll(world, trouble);
+    // A new stack has had no ticks yet, so alarms for missing ticks would ring at first.
+    if (timeline.now() >= failsFrom) watch.evaluate(timeline.now());
+  }
+  return new Map([...watch.rang()].map(([id, time]) => [id, Math.round((time - failsFrom) / MINUTE)]));
+}
+
+function troubledWorld(habit: Habit, timeline: Timeline, trouble: Trouble): World {
+  const { failure, fails, put } = trouble;
+  const stretch = stretchOf(SEED, false);
+  const plan = troubledPlan(habit.start, stretch, trouble);
+  return worldOf({
+    ...{ seed: SEED, plan, habit, timeline, policy: POLICY, stretch },
     // This witness reports nothing: simulate.test.ts checks the promises.
     witness: witnessOf({
       ...{ clock: timeline.now, weather: "hurt", skew: 0, latest: plan.latest, burns: true, unwanted: "" },
-      ...{ untracked: new Set(["logs"]), topics: policy.topics, onViolation: () => {} },
+      ...{ untracked: new Set(["logs"]), topics: POLICY.topics, onViolation: () => {} },
     }),
     sizes: SIZES,
     trace: () => {},
@@ -104,7 +114,7 @@ export async function play(
         put(METRICS_NAMESPACE, name, topic === undefined ? "minutehand" : `minutehand ${topic}`, value);
     },
     lambda: {
-      isThrottled: (name) => fails() && name === throttled,
+      isThrottled: (name) => fails() && name === failure.throttled,
       ended(name, how) {
         if (how === "throttled") put("AWS/Lambda", "Throttles", name, 1);
         else put("AWS/Lambda", "Invocations", name, 1);
@@ -112,36 +122,31 @@ export async function play(
       },
     },
   });
+}
 
-  const handle = async (_: unknown, machine: Machine): Promise<void> => {
-    if (fails() && consumer === "hangs") await new Promise(() => {});
-    if (fails() && consumer === "throws") throw new Error("a handler failed");
-    await machine.timers.wait(fails() && consumer === "is slow" ? 55 * SECOND : 20);
+/** A plan without faults, but for the calls that a service refuses. */
+function troubledPlan(start: number, stretch: Stretch, { failure, fails }: Trouble): Plan {
+  const { refusalOf = () => undefined } = failure;
+  const calm = planOf(SEED, {
+    start,
+    stretch: { ...stretch, shards: 2 },
+    topics: TOPICS,
+    roles: [],
+    suppressed: new Set(),
+    onFault: () => {},
+  });
+  const fateOf = (...asked: Parameters<typeof calm.fateOf>): Fate => {
+    const refusal = fails() ? refusalOf(asked[0]) : undefined;
+    return { ...calm.fateOf(...asked), ...(refusal && { refusal }) };
   };
-  for (const name of TOPICS) {
-    const isSick = (): boolean => fails() && name === topic;
-    consumeTopic(world, name, (ctx, machine) => {
-      const well =
-        name === "hooks"
-          ? calling(name, () => async () => ({ status: 200, headers: {}, body: "" }))(ctx, machine)
-          : handledBy(name === topic ? handle : (_, { timers }) => timers.wait(20))(ctx, machine);
-      const noSecret = webhookOn(
-        ctx,
-        {
-          topic: name,
-          secrets: () => Promise.reject(new Error("there is no secret")),
-          post: () => new Promise(() => {}),
-        },
-        machine.timers,
-        () => {},
-      );
-      return async (event, context) => {
-        if (isSick() && consumer === "crashes") throw new Error("Cannot find module");
-        return isSick() && consumer === "has no secret" ? noSecret(event, context) : well(event, context);
-      };
-    });
-  }
-  eachMinute(world, tickOf(world), { fails, tickLives });
+  return { ...calm, fateOf };
+}
+
+/** Fills the world with functions, jobs and events. */
+function populate(world: World, trouble: Trouble): void {
+  const { failure, fails, put } = trouble;
+  for (const name of TOPICS) consume(world, name, trouble);
+  eachMinute(world, tickOf(world), { fails, tickLives: failure.tickLives });
   pollQueue(world, EVENTS_QUEUE, {
     name: "event",
     build: (ctx) => {
@@ -151,22 +156,47 @@ export async function play(
     },
   });
   void file(world, TOPICS, EVERY);
-  if (consumer === "is slow") void file(world, ["orders"], SECOND / 2);
+  if (failure.consumer === "is slow") void file(world, ["orders"], SECOND / 2);
   void tell(world, () => {
     if (!fails() || failure.events !== "their rule has no queue") return true;
     put("AWS/Events", "FailedInvocations", "rule", 1);
     return false;
   });
-  for (let minute = 1; minute <= minutes + 10; minute++) {
-    await timeline.run(start + minute * MINUTE, () => false);
-    const queues = [...TOPICS, EVENTS_QUEUE].flatMap((name) => [name, `${name}_dlq`]);
-    for (const queue of queues) sample(world, queue, put);
-    const givenUp = fails() && failure.occurrences === "are given up" ? 1 : 0;
-    put("AWS/SQS", "ApproximateNumberOfMessagesVisible", "_schedules_dlq", givenUp);
-    // A new stack has had no ticks yet, so alarms for missing ticks would ring at first.
-    if (timeline.now() >= failsFrom) watch.evaluate(timeline.now());
-  }
-  return new Map([...watch.rang()].map(([id, time]) => [id, Math.round((time - failsFrom) / MINUTE)]));
+}
+
+/** Runs the function of a topic, which may fail. */
+function consume(world: World, name: (typeof TOPICS)[number], trouble: Trouble): void {
+  const { fails, failure } = trouble;
+  const { consumer, topic = "orders" } = failure;
+  const isSick = (): boolean => fails() && name === topic;
+  consumeTopic(world, name, (ctx, machine) => {
+    const well =
+      name === "hooks"
+        ? calling(name, () => async () => ({ status: 200, headers: {}, body: "" }))(ctx, machine)
+        : handledBy(name === topic ? handlerIn(trouble) : (_, { timers }) => timers.wait(20))(ctx, machine);
+    const noSecret = webhookOn(
+      ctx,
+      {
+        topic: name,
+        secrets: () => Promise.reject(new Error("there is no secret")),
+        post: () => new Promise(() => {}),
+      },
+      machine.timers,
+      () => {},
+    );
+    return async (event, context) => {
+      if (isSick() && consumer === "crashes") throw new Error("Cannot find module");
+      return isSick() && consumer === "has no secret" ? noSecret(event, context) : well(event, context);
+    };
+  });
+}
+
+function handlerIn({ fails, failure: { consumer } }: Trouble) {
+  return async (_: unknown, machine: Machine): Promise<void> => {
+    if (fails() && consumer === "hangs") await new Promise(() => {});
+    if (fails() && consumer === "throws") throw new Error("a handler failed");
+    await machine.timers.wait(fails() && consumer === "is slow" ? 55 * SECOND : 20);
+  };
 }
 
 function eachMinute(
@@ -213,11 +243,14 @@ async function tell({ timeline, sqs }: World, reaches: () => boolean): Promise<v
   }
 }
 
-function sample(
-  { sqs, timeline }: World,
-  queue: string,
-  put: (namespace: string, name: string, of: string, value: number) => void,
-): void {
+function sampleAll(world: World, { failure, fails, put }: Trouble): void {
+  const queues = [...TOPICS, EVENTS_QUEUE].flatMap((name) => [name, `${name}_dlq`]);
+  for (const queue of queues) sample(world, queue, put);
+  const givenUp = fails() && failure.occurrences === "are given up" ? 1 : 0;
+  put("AWS/SQS", "ApproximateNumberOfMessagesVisible", "_schedules_dlq", givenUp);
+}
+
+function sample({ sqs, timeline }: World, queue: string, put: Put): void {
   const now = timeline.now();
   const messages = sqs.messages(queue);
   const visible = messages.filter(({ visibleAt }) => visibleAt <= now).length;

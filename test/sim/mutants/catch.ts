@@ -1,4 +1,4 @@
-import type { History } from "../simulate.ts";
+import type { History } from "../history.ts";
 
 /** The promise that broke, in which seed, and after how many histories. */
 export type Catch = { promise: string; seed: number; after: number };

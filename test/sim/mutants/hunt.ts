@@ -1,4 +1,4 @@
-import type { History } from "../simulate.ts";
+import type { History } from "../history.ts";
 import { playInThreads } from "../threads.ts";
 import { firstCatch, firstOf } from "./catch.ts";
 import { plant } from "./defect.ts";

@@ -21,69 +21,76 @@ export type Scheduler = Service & {
 const MINUTE = 60_000;
 const REFUSED = { $metadata: {}, message: "simulated" };
 
-export function simulatedScheduler(settings: {
+type Settings = {
   clock: () => number;
   at: (time: number, act: () => void) => void;
   firingsOf: (target: string, name: string, time: number) => Firings;
   fire: (target: string, name: string, input: string) => void;
-}): Scheduler {
-  const { clock, at, firingsOf, fire } = settings;
-  const schedules = new Map<string, Schedule>();
-  const completed = new Set<string>();
-  const nameOf = ({ GroupName = "", Name = "" }: Named): string => `${GroupName}/${Name}`;
-  const found = (input: Named): Schedule => {
-    const schedule = schedules.get(nameOf(input));
-    if (!schedule) throw new ResourceNotFoundException({ ...REFUSED, Message: "there is no such schedule" });
-    return schedule;
-  };
+};
 
-  /** Waits for the occurrence at `time`, and then for the next ones, until the schedule is changed or deleted. */
-  const waitFor = (schedule: Schedule, time: number): void => {
-    at(time, () => {
-      if (schedules.get(nameOf(schedule)) !== schedule) return;
-      if (schedule.State !== "DISABLED") reach(schedule, time);
-      const every = everyOf(schedule);
-      if (every !== undefined) waitFor(schedule, time + every);
-      else if (schedule.ActionAfterCompletion === "DELETE") schedules.delete(nameOf(schedule));
-      else completed.add(nameOf(schedule));
-    });
-  };
+type State = Settings & { schedules: Map<string, Schedule>; completed: Set<string> };
 
-  const reach = ({ Name = "", Target }: Schedule, time: number): void => {
-    const { Arn = "", Input = "" } = Target ?? {};
-    const text = new Date(time).toISOString().replace(/\.\d+/, "");
-    for (const late of firingsOf(Arn, Name, time))
-      at(time + late, () => fire(Arn, Name, Input.replaceAll("<aws.scheduler.scheduled-time>", text)));
-  };
+const OPERATIONS: Record<string, (state: State, input: never) => object> = {
+  CreateSchedule(state, input: CreateScheduleCommandInput) {
+    if (state.schedules.has(nameOf(input)))
+      throw new ConflictException({ ...REFUSED, Message: "it is there" });
+    return put(state, input);
+  },
+  UpdateSchedule(state, input: CreateScheduleCommandInput) {
+    found(state, input);
+    return put(state, input);
+  },
+  GetSchedule: (state, input: CreateScheduleCommandInput) => ({ State: "ENABLED", ...found(state, input) }),
+  DeleteSchedule(state, input: CreateScheduleCommandInput) {
+    found(state, input);
+    state.schedules.delete(nameOf(input));
+    return {};
+  },
+};
 
-  const put = (input: CreateScheduleCommandInput): object => {
-    const schedule = { ...input, from: clock() };
-    schedules.set(nameOf(input), schedule);
-    waitFor(schedule, firstOf(schedule));
-    return { ScheduleArn: nameOf(input) };
-  };
-
-  const operations: Record<string, (input: never) => object> = {
-    CreateSchedule(input: CreateScheduleCommandInput) {
-      if (schedules.has(nameOf(input))) throw new ConflictException({ ...REFUSED, Message: "it is there" });
-      return put(input);
-    },
-    UpdateSchedule(input: CreateScheduleCommandInput) {
-      found(input);
-      return put(input);
-    },
-    GetSchedule: (input: CreateScheduleCommandInput) => ({ State: "ENABLED", ...found(input) }),
-    DeleteSchedule(input: CreateScheduleCommandInput) {
-      found(input);
-      schedules.delete(nameOf(input));
-      return {};
-    },
-  };
-
+export function simulatedScheduler(settings: Settings): Scheduler {
+  const state: State = { ...settings, schedules: new Map(), completed: new Set() };
   return {
-    ...serviceOf(operations),
-    completed: () => [...completed].filter((name) => schedules.has(name)),
+    ...serviceOf(OPERATIONS, state),
+    completed: () => [...state.completed].filter((name) => state.schedules.has(name)),
   };
+}
+
+function nameOf({ GroupName = "", Name = "" }: Named): string {
+  return `${GroupName}/${Name}`;
+}
+
+function found({ schedules }: State, input: Named): Schedule {
+  const schedule = schedules.get(nameOf(input));
+  if (!schedule) throw new ResourceNotFoundException({ ...REFUSED, Message: "there is no such schedule" });
+  return schedule;
+}
+
+function put(state: State, input: CreateScheduleCommandInput): object {
+  const schedule = { ...input, from: state.clock() };
+  state.schedules.set(nameOf(input), schedule);
+  waitFor(state, schedule, firstOf(schedule));
+  return { ScheduleArn: nameOf(input) };
+}
+
+/** Waits for the occurrence at `time`, and then for the next ones, until the schedule is changed or deleted. */
+function waitFor(state: State, schedule: Schedule, time: number): void {
+  const { schedules, completed } = state;
+  state.at(time, () => {
+    if (schedules.get(nameOf(schedule)) !== schedule) return;
+    if (schedule.State !== "DISABLED") reach(state, schedule, time);
+    const every = everyOf(schedule);
+    if (every !== undefined) waitFor(state, schedule, time + every);
+    else if (schedule.ActionAfterCompletion === "DELETE") schedules.delete(nameOf(schedule));
+    else completed.add(nameOf(schedule));
+  });
+}
+
+function reach({ at, fire, firingsOf }: State, { Name = "", Target }: Schedule, time: number): void {
+  const { Arn = "", Input = "" } = Target ?? {};
+  const text = new Date(time).toISOString().replace(/\.\d+/, "");
+  for (const late of firingsOf(Arn, Name, time))
+    at(time + late, () => fire(Arn, Name, Input.replaceAll("<aws.scheduler.scheduled-time>", text)));
 }
 
 /** ms between occurrences; `undefined` if there is only one. */

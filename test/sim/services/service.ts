@@ -14,14 +14,16 @@ export type Service = {
   perform(operation: string, input: object, trouble: Trouble): unknown;
 };
 
-export function serviceOf(
-  operations: Readonly<Record<string, (input: never, trouble: Trouble) => unknown>>,
+/** A service with these operations. `state`: what each of them works on. */
+export function serviceOf<S>(
+  operations: Readonly<Record<string, (state: S, input: never, trouble: Trouble) => unknown>>,
+  state: S,
 ): Service {
   return {
     perform(operation, input, trouble) {
       const run = operations[operation];
       if (!run) throw new Error(`no such operation here: ${operation}`);
-      return run(input as never, trouble);
+      return run(state, input as never, trouble);
     },
   };
 }

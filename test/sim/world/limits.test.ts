@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { limitsOf } from "../limits.ts";
+import { limitsOf } from "../witness/limits.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 9, 0, 0);
 

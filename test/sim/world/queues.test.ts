@@ -14,9 +14,10 @@ import { NO_TROUBLE } from "../services/service.ts";
 import { simulatedSqs } from "../services/sqs.ts";
 import { stretchOf } from "../stretch.ts";
 import { timelineFrom } from "../timeline.ts";
-import { TOPICS, UNTRACKED } from "../topics.ts";
-import { type Violation, witnessOf } from "../witness.ts";
-import { UNWANTED, worldOf } from "../world.ts";
+import { TOPICS, UNTRACKED, UNWANTED } from "../topics.ts";
+import type { Violation } from "../witness/bench.ts";
+import { witnessOf } from "../witness.ts";
+import { worldOf } from "../world.ts";
 
 const CALM = 10;
 const MINUTE = 60_000;
@@ -194,7 +195,10 @@ it("an untracked job is waited for until it is handed over, though its caller ha
   world.witness.written(undefined, toAttributes({ ...home, untracked: true }));
   expect(world.witness.unfinished(false)).toEqual([id]);
   const job = { id, revision: 0, attempt: 1, dueAt: new Date(now + MINUTE).toISOString(), body: {} };
-  world.witness.handedOff("logs", [job], now, { isAnswered: true, knowsTopic: true });
+  world.witness.handedOff({
+    ...{ topic: "logs", carried: [job], visibleAt: now },
+    ...{ isAnswered: true, knowsTopic: true },
+  });
   expect(world.witness.unfinished(false)).toEqual([]);
 });
 

@@ -1,13 +1,17 @@
-import { CLOCK_MARGIN } from "../../core/constants.ts";
-import type { Home } from "../../core/items.ts";
-import type { Bench } from "./witness.ts";
+import { CLOCK_MARGIN } from "../../../core/constants.ts";
+import type { Home } from "../../../core/items.ts";
+import type { Bench } from "./bench.ts";
 
 /** The jobs that a bulk is for. ms since the epoch. */
 export type Range = { topic: string; group: string | undefined; from: number; to: number };
 
-export function bulksOf({ clock, skew, broken }: Bench) {
+/** Knows bulks, and judges what they do. */
+export function bulksOf(bench: Bench) {
+  return { ...bulkCancelsOf(bench), ...bulkMovesOf(bench) };
+}
+
+function bulkCancelsOf({ clock, skew }: Bench) {
   const cancelling: (Range & { begunBy: number })[] = [];
-  const moved = new Map<number, Set<string>>();
   return {
     /** A call asks for a bulk that cancels these jobs. Answers a callback for the end of the call: the bulk cannot begin later. */
     cancels(range: Range): () => void {
@@ -27,7 +31,12 @@ export function bulksOf({ clock, skew, broken }: Bench) {
           askedAt <= bulk.begunBy + CLOCK_MARGIN + skew,
       );
     },
+  };
+}
 
+function bulkMovesOf({ broken }: Bench) {
+  const moved = new Map<number, Set<string>>();
+  return {
     /** A bulk will move jobs to about this time, ms since the epoch. Answers a time near it that no other bulk uses. */
     begun(about: number): number {
       let time = about;

@@ -1,7 +1,7 @@
-import { BUCKET, STARTS_AHEAD } from "../../core/constants.ts";
-import { beginOf, type Period, periodOf } from "../../core/limit.ts";
-import { type MessageJob, startOf } from "../../core/message.ts";
-import type { Policy } from "../../core/policy.ts";
+import { BUCKET, STARTS_AHEAD } from "../../../core/constants.ts";
+import { beginOf, type Period, periodOf } from "../../../core/limit.ts";
+import { type MessageJob, startOf } from "../../../core/message.ts";
+import type { Policy } from "../../../core/policy.ts";
 
 /** The lengths of time for which the limit is checked, in periods: a limit may be broken at once or only in the long run. */
 const SPANS = [1, 2, 5, 20, 60];
@@ -10,48 +10,46 @@ const SPANS = [1, 2, 5, 20, 60];
 const GIVEN_WITHIN = 2 * BUCKET + STARTS_AHEAD;
 
 type Started = { id: string; topic: string; dueAt: number; start: number };
+type Periods = ReadonlyMap<string, Period>;
 
 /** In no span may more jobs of a topic be shown, or run, than its limit allows. Delays in whole seconds reach into the next period. */
 export function limitsOf(clock: () => number, skew: number, topics: Policy["topics"]) {
   const periods = new Map<string, Period>();
   for (const [topic, { maxPerSecond }] of Object.entries(topics))
     if (maxPerSecond !== undefined) periods.set(topic, periodOf(maxPerSecond));
-  const perPeriod = (): Map<string, Map<number, number>> =>
-    new Map([...periods.keys()].map((topic) => [topic, new Map()]));
-  const begun = perPeriod();
-  const ran = perPeriod();
-  const count = (counts: Map<number, number>, begin: number): void =>
-    void counts.set(begin, (counts.get(begin) ?? 0) + 1);
-
+  const [begun, ran] = [countsOf(periods), countsOf(periods)];
   const known = new Set<string>();
-  /** For each revision the start in its last message, which its home says too. ms since the epoch. */
-  const given = new Map<string, number>();
-  const started = new Map<string, Started[]>([...periods.keys()].map((topic) => [topic, []]));
-
   return {
     sent(topic: string, jobs: readonly MessageJob[], time: number): void {
-      const period = periods.get(topic);
-      const counts = begun.get(topic);
-      if (!period || !counts) return;
+      if (!periods.has(topic)) return;
       for (const job of jobs) {
         const begins = Math.max(startOf(job), time);
         // The job will have expired, so it does not start.
         if (job.expiresAt !== undefined && begins > Date.parse(job.expiresAt) + skew) continue;
-        const begin = beginOf(begins, period);
         // Several messages with one start, for example after a change of the body, count once, because only one of them runs the job.
         const start = `${job.id} ${startOf(job)}`;
         if (known.has(start)) continue;
         known.add(start);
-        count(counts, begin);
+        begun.count(topic, begins);
       }
     },
-
     /** A handler starts a job of this topic now. Its message may have been visible for long, because Lambda did not poll the queue. */
-    ran(topic: string): void {
-      const [period, counts] = [periods.get(topic), ran.get(topic)];
-      if (period && counts) count(counts, beginOf(clock(), period));
+    ran: (topic: string): void => ran.count(topic, clock()),
+    ...startsOf(clock, skew, periods),
+    ...waitsOf(periods),
+    /** Says how a limit was broken, by messages or by runs; `undefined` if none was. */
+    broken(): string | undefined {
+      // Runs may need one period more: a delay is rounded up to a second, or the consumer's clock is a little ahead.
+      const how = begun.broken("shown", 1) ?? ran.broken("run", 2);
+      return how && `${how}, at ${clock()}`;
     },
+  };
+}
 
+function startsOf(clock: () => number, skew: number, periods: Periods) {
+  /** For each revision the start in its last message, which its home says too. ms since the epoch. */
+  const given = new Map<string, number>();
+  return {
     /** The jobs to which an earlier message gave another start that is still ahead. A second start takes one from the other jobs. */
     startedAnew(topic: string, jobs: readonly MessageJob[]): MessageJob[] {
       if (!periods.has(topic)) return [];
@@ -64,43 +62,51 @@ export function limitsOf(clock: () => number, skew: number, topics: Policy["topi
         return before !== undefined && before > clock() + skew && before !== startOf(job);
       });
     },
+  };
+}
 
+function waitsOf(periods: Periods) {
+  const started = new Map<string, Started[]>([...periods.keys()].map((topic) => [topic, []]));
+  return {
     started: (run: Started): void => void started.get(run.topic)?.push(run),
-
     /** Jobs that waited longer than the runs of others explain. `openFor`: when the topic's window has been open for `ms` since `time`. */
-    waitedTooLong(openFor: (topic: string, time: number, ms: number) => number): Started[] {
-      return [...started].flatMap(([topic, runs]) => {
+    waitedTooLong: (openFor: (topic: string, time: number, ms: number) => number): Started[] =>
+      [...started].flatMap(([topic, runs]) => {
         const { ms, starts } = periods.get(topic) as Period;
         return runs.filter(({ dueAt, start }) => {
           const others = runs.filter((other) => other.start >= dueAt && other.start <= start).length;
           return start > openFor(topic, dueAt, (Math.ceil(others / starts) + 2) * ms + GIVEN_WITHIN);
         });
-      });
-    },
-
-    /** Says how a limit was broken, by messages or by runs; `undefined` if none was. */
-    broken(): string | undefined {
-      // Runs may need one period more: a delay is rounded up to a second, or the consumer's clock is a little ahead.
-      return brokenBy(begun, "shown", 1) ?? brokenBy(ran, "run", 2);
-    },
+      }),
   };
+}
 
-  function brokenBy(
-    counted: ReadonlyMap<string, ReadonlyMap<number, number>>,
-    how: string,
-    more: number,
-  ): string | undefined {
-    for (const [topic, counts] of counted) {
-      const period = periods.get(topic) as Period;
-      for (const span of SPANS) {
-        for (const from of counts.keys()) {
-          const within = Array.from({ length: span }, (_, i) => counts.get(from + i * period.ms) ?? 0);
-          const sum = within.reduce((a, b) => a + b, 0);
-          if (sum > (span + more) * period.starts)
-            return `${sum} jobs of ${topic} were ${how} in ${span} periods of ${period.ms} ms from ${from}, at ${clock()}`;
+/** Counts what happens in each period of each topic. */
+function countsOf(periods: Periods) {
+  const counted = new Map<string, Map<number, number>>(
+    [...periods.keys()].map((topic) => [topic, new Map()]),
+  );
+  return {
+    count(topic: string, time: number): void {
+      const [period, counts] = [periods.get(topic), counted.get(topic)];
+      if (!period || !counts) return;
+      const begin = beginOf(time, period);
+      counts.set(begin, (counts.get(begin) ?? 0) + 1);
+    },
+    /** Says where the count is higher than the limit. `more`: so many periods more are allowed. */
+    broken(how: string, more: number): string | undefined {
+      for (const [topic, counts] of counted) {
+        const period = periods.get(topic) as Period;
+        for (const span of SPANS) {
+          for (const from of counts.keys()) {
+            const within = Array.from({ length: span }, (_, i) => counts.get(from + i * period.ms) ?? 0);
+            const sum = within.reduce((a, b) => a + b, 0);
+            if (sum > (span + more) * period.starts)
+              return `${sum} jobs of ${topic} were ${how} in ${span} periods of ${period.ms} ms from ${from}`;
+          }
         }
       }
-    }
-    return undefined;
-  }
+      return undefined;
+    },
+  };
 }

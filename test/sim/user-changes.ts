@@ -1,0 +1,93 @@
+import { mustRefuse, type Wish } from "./answers.ts";
+import { REDRIVE_STEPS } from "./menders.ts";
+import type { Answer } from "./platform.ts";
+import { pickFrom } from "./stretch.ts";
+import type { drawTime, User } from "./user.ts";
+import type { Told } from "./witness/bench.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const WAITS = [2 * SECOND, 4 * MINUTE, 10 * MINUTE];
+export const CHANGES = ["cancel", "cancel many", "move", "edit", "replace", "redrive"];
+
+type When = ReturnType<typeof drawTime>;
+
+/** The user changes the job `id`. `what`: one of `CHANGES`. */
+export async function change(user: User, id: string, what: string, when: When): Promise<void> {
+  const { world, tracked, bodyNow, key } = user;
+  if (!tracked) return mustRefuse(world, what, await askForbidden(user, id, what, when));
+  if (what === "cancel") await cancel(user, id, when);
+  else if (what === "cancel many") await cancelMany(user, id);
+  else if (what === "move") await patch(user, id, when);
+  else if (what === "edit") await patch(user, id, { body: bodyNow() });
+  else if (what === "replace" && key !== undefined) await replace(user, key, when);
+  else if (what === "redrive") await redrive(user, id);
+}
+
+async function cancel(user: User, id: string, when: When): Promise<void> {
+  const { witness } = user.world;
+  const over = witness.cancelAsked(id);
+  const answer = await user.caller("DELETE", `/jobs/${id}`);
+  over();
+  if (answer?.status === 200) witness.cancelled(answer.body as unknown as Told);
+  // Without an answer the user may ask for something else while the first request is still on its way.
+  if (!answer && user.own.chance(0.7)) await patch(user, id, when);
+}
+
+async function cancelMany({ world: { witness }, api }: User, id: string): Promise<void> {
+  const over = witness.cancelAsked(id);
+  const answer = await api("POST", "/jobs/cancel", { ids: [id] });
+  over();
+  const [result] = (answer?.body.results ?? []) as { status: number; job?: Told }[];
+  if (result?.status === 200 && result.job) witness.cancelled(result.job);
+}
+
+async function replace(user: User, key: string, when: When): Promise<void> {
+  const { world, api, topic, note, usualSpread } = user;
+  const wish = { body: user.bodyNow(), ...when };
+  const sentAt = world.timeline.now();
+  const answer = await api("PUT", `/topics/${topic}/jobs/${key}`, wish);
+  note(answer, wish, sentAt, { changed: true, spread: usualSpread });
+}
+
+async function redrive({ world, api, draws, topic }: User, id: string): Promise<void> {
+  world.counts.requests += REDRIVE_STEPS;
+  const which = draws.chance(0.5) ? { ids: [id] } : { max: 10 };
+  await api("POST", `/topics/${topic}/redrive`, { ...which, delay: draws.pick([0, 60, 600]) });
+}
+
+/** Asks for a change that an untracked topic refuses. */
+async function askForbidden(user: User, id: string, what: string, when: When): Promise<Answer | undefined> {
+  const { api, caller, topic, bodyNow } = user;
+  switch (what) {
+    case "cancel":
+      return caller("DELETE", `/jobs/${id}`);
+    case "cancel many": {
+      const answer = await api("POST", "/jobs/cancel", { ids: [id] });
+      const [result] = (answer?.body.results ?? []) as { status: number; error?: Answer["body"] }[];
+      return result?.error ? { status: result.status, body: result.error } : answer;
+    }
+    case "redrive":
+      return api("POST", `/topics/${topic}/redrive`, { ids: [id] });
+    case "replace":
+      return api("PUT", `/topics/${topic}/jobs/a`, { body: bodyNow(), ...when });
+    default:
+      return caller("PATCH", `/jobs/${id}`, what === "edit" ? { body: bodyNow() } : when);
+  }
+}
+
+/** Moves or edits the job. With a token, some users repeat the call, perhaps after another change. */
+async function patch(user: User, id: string, wish: Wish): Promise<void> {
+  const { world, caller, own, n, note } = user;
+  const { timeline, witness } = world;
+  const token = !user.direct && own.chance(0.4) ? `patch-${n}-${user.patches++}` : undefined;
+  const headers = token === undefined ? {} : { "idempotency-key": token };
+  if (token !== undefined && wish.body !== undefined) witness.repeats.gives(wish.body);
+  const sentAt = timeline.now();
+  const hasToken = token !== undefined;
+  note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: true, hasToken });
+  if (token === undefined || own.chance(0.4)) return;
+  if (own.chance(0.5)) await patch(user, id, { body: user.bodyNow() });
+  await timeline.wait(own.next() * pickFrom(own, WAITS, world.stretch.waits));
+  note(await caller("PATCH", `/jobs/${id}`, wish, headers), wish, sentAt, { changed: false });
+}

@@ -1,0 +1,24 @@
+import { isFinished } from "../../../core/home.ts";
+import type { Home } from "../../../core/items.ts";
+import type { Row } from "../services/expressions.ts";
+import type { Bench } from "./bench.ts";
+
+/** Judges that a key names one live job at most, and stays until that job has ended. */
+export function keysOf({ broken }: Bench) {
+  const holders = new Map<string, Set<string>>();
+  return {
+    /** A home with a key was written. */
+    written({ id, topic, key }: Home, after: Home | undefined): void {
+      const name = `${topic} ${key}`;
+      const live = holders.get(name) ?? new Set();
+      holders.set(name, live);
+      if (after && !isFinished(after)) live.add(id);
+      else live.delete(id);
+      if (live.size > 1) broken(id, `key ${key} names ${[...live].join(" and ")}, both live`);
+    },
+    /** A key's item gets an end. `home`: that of the job that the item names. */
+    freed(home: Home | undefined, item: Row): void {
+      if (home && !isFinished(home)) broken(home.id, `its key is let go: ${JSON.stringify(item)}`);
+    },
+  };
+}
