@@ -12,8 +12,9 @@ import {
 } from "../http/calls/jobs.ts";
 import { cancelJobs, enqueueJobs } from "../http/calls/many-jobs.ts";
 import { jobJson, summaryOf } from "../http/job-json.ts";
+import { jobPath, keyPath } from "../http/parameters.ts";
 import { problemOf } from "../http/problem.ts";
-import { changes, jobIds, jobPath, keyedJob, keyPath, newJob, newJobs } from "../http/requests.ts";
+import { changes, jobIds, keyedJob, newJob, newJobs } from "../http/requests.ts";
 import type { Service } from "../http/route.ts";
 import type { Enqueued } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";

@@ -5,7 +5,6 @@ import {
   duration,
   expression,
   flexibleWindow,
-  idempotencyKey,
   jobId,
   key,
   longDuration,
@@ -17,13 +16,6 @@ import {
 import { bound, instant } from "./instants.ts";
 import { filters, requestedOptions } from "./job-options.ts";
 import { described, request } from "./named.ts";
-
-/** The parameters in the paths of calls. */
-export const jobPath = z.strictObject({ id: jobId });
-export const topicPath = z.strictObject({ topic });
-export const keyPath = z.strictObject({ topic, key });
-
-export const idempotent = z.object({ "idempotency-key": z.exactOptional(idempotencyKey) });
 
 const time = { delay: z.exactOptional(duration), dueAt: z.exactOptional(instant) };
 

@@ -7,9 +7,10 @@ import { bulkPart } from "../answers.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
 import { iso } from "../instants.ts";
 import { callMarkOf, requestedDueAt } from "../new-job.ts";
+import { idempotent } from "../parameters.ts";
 import { problemOf } from "../problem.ts";
 import { bulkRangeOf } from "../range.ts";
-import { type BulkFields, bulk, idempotent } from "../requests.ts";
+import { type BulkFields, bulk } from "../requests.ts";
 import { route } from "../route.ts";
 
 export const bulkRoute = route({

@@ -10,7 +10,8 @@ import { summaryOf } from "../job-json.ts";
 import { filters } from "../job-options.ts";
 import { logUrlOf } from "../log-url.ts";
 import { callMarkOf } from "../new-job.ts";
-import { idempotent, redriving, topicPath } from "../requests.ts";
+import { idempotent, topicPath } from "../parameters.ts";
+import { redriving } from "../requests.ts";
 import { route } from "../route.ts";
 
 const REDRIVEN_AT_ONCE = 100;

@@ -1,7 +1,8 @@
 import { job } from "../answers.ts";
 import { cancelJob, enqueueJob, getJob, rescheduleJob } from "../calls/jobs.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";
-import { changes, idempotent, jobPath, newJob } from "../requests.ts";
+import { idempotent, jobPath } from "../parameters.ts";
+import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
 
 export const jobRoutes = [

@@ -1,7 +1,8 @@
 import { job } from "../answers.ts";
 import { cancelJobByKey, getJobByKey, putJob } from "../calls/jobs.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";
-import { idempotent, keyedJob, keyPath } from "../requests.ts";
+import { idempotent, keyPath } from "../parameters.ts";
+import { keyedJob } from "../requests.ts";
 import { route } from "../route.ts";
 
 const path = "/topics/{topic}/jobs/{key}";

@@ -5,8 +5,9 @@ import { batchResults, cancelResults } from "../answers.ts";
 import { cancelJobs, enqueueJobs } from "../calls/many-jobs.ts";
 import { statusOf } from "../filed.ts";
 import { summaryOf } from "../job-json.ts";
+import { idempotent } from "../parameters.ts";
 import { problemOf } from "../problem.ts";
-import { idempotent, jobIds, newJobs } from "../requests.ts";
+import { jobIds, newJobs } from "../requests.ts";
 import { route } from "../route.ts";
 
 export const manyJobRoutes = [

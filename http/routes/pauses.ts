@@ -3,7 +3,8 @@ import { resume } from "../../protocol/hand-over/release.ts";
 import { requireTopic, requireTracked } from "../../protocol/policy.ts";
 import { paused, resumed } from "../answers.ts";
 import { iso } from "../instants.ts";
-import { pausing, resuming, topicPath } from "../requests.ts";
+import { topicPath } from "../parameters.ts";
+import { pausing, resuming } from "../requests.ts";
 import { route } from "../route.ts";
 
 const shared = {

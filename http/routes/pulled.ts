@@ -1,6 +1,7 @@
 import { settledJob } from "../answers.ts";
 import { buryJob, extendLease, finishJob, retryJob } from "../calls/pulled.ts";
-import { burying, extending, finishing, retrying, topicPath } from "../requests.ts";
+import { topicPath } from "../parameters.ts";
+import { burying, extending, finishing, retrying } from "../requests.ts";
 import { route } from "../route.ts";
 
 const shared = {

@@ -1,6 +1,7 @@
 import { pulledJobs } from "../answers.ts";
 import { receiveJobs } from "../calls/pulled.ts";
-import { receiving, topicPath } from "../requests.ts";
+import { topicPath } from "../parameters.ts";
+import { receiving } from "../requests.ts";
 import { route } from "../route.ts";
 
 /** A separate Lambda function serves `receive`, so that long polls do not starve the other calls. */

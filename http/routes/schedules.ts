@@ -16,7 +16,8 @@ import { decodeScheduleCursor, encodeScheduleCursor, tie, untie } from "../curso
 import { digits, scheduleName } from "../fields.ts";
 import { FILED_HEADERS, filed } from "../filed.ts";
 import { hashOf, newJobOf } from "../new-job.ts";
-import { idempotent, type NewScheduleFields, newSchedule, pausing, running } from "../requests.ts";
+import { idempotent } from "../parameters.ts";
+import { type NewScheduleFields, newSchedule, pausing, running } from "../requests.ts";
 import { type Answer, route } from "../route.ts";
 import { scheduleJsonOf, scheduleSummaryOf } from "../schedule-json.ts";
 

@@ -3,7 +3,7 @@ import { requireTopic } from "../../protocol/policy.ts";
 import { reportTopics, type TopicReport } from "../../protocol/read/topics.ts";
 import { type TopicJson, topicReport, topicReports } from "../answers.ts";
 import { iso } from "../instants.ts";
-import { topicPath } from "../requests.ts";
+import { topicPath } from "../parameters.ts";
 import { route } from "../route.ts";
 
 function topicJson({ topic, policy, queue, dead, sweepLag, pause }: TopicReport): TopicJson {

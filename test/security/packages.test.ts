@@ -78,7 +78,7 @@ const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   "fast-sha256": ["functions/webhook.ts"],
   // The calendar of recurring schedules: the API says when they come next.
   croner: ["functions/api.ts"],
-  hono: ["functions/api.ts", "functions/receive.ts", ...DIRECT],
+  hono: ["functions/api.ts", "functions/receive.ts"],
   zod: ["functions/api.ts", "functions/receive.ts", ...DIRECT],
 };
 /** The packages of others that every bundle contains, because the SDK stores endpoints with them. */
