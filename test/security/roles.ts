@@ -58,7 +58,7 @@ const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
-    /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (claim|endTooLate|handOut|receiveMessages|putBack) /,
+    /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (writeClaims|endTooLate|handOut|receiveMessages|putBack) /,
     /^protocol\/[\w-]+\/(park\.ts parkReceived remove|resend\.ts resend send)$/,
     RARELY,
     TOGETHER,
