@@ -4,6 +4,8 @@ import type { Problem, TopicJson } from "../http/answers.ts";
 import { type Call, callOver, errorOf, type Shape, segment, type Transport } from "./call.ts";
 import { withCheckedOptions } from "./check-options.ts";
 import type { Client, EnqueueArguments, JobSummary, PulledJob, PutArguments, TopicBodies } from "./client.ts";
+import type { DirectClient } from "./direct-client.ts";
+import type { DirectWorker } from "./direct-worker.ts";
 import { bulkParts, forecastParts, pages } from "./read-parts.ts";
 
 /** How long a `receive` may take in addition to its `waitSeconds`, ms. */
@@ -52,17 +54,7 @@ const topicPath = (topic: string) => `/topics/${segment(topic)}`;
 const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
 const schedulePath = (name: string) => `/schedules/${segment(name)}`;
 
-type JobCall =
-  | "enqueue"
-  | "enqueueMany"
-  | "put"
-  | "get"
-  | "getByKey"
-  | "reschedule"
-  | "cancel"
-  | "cancelByKey"
-  | "cancelMany"
-  | "list";
+type JobCall = keyof DirectClient | "list";
 
 /** The calls that file, read and change jobs. */
 function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobCall> {
@@ -138,10 +130,8 @@ function scheduleCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>,
   };
 }
 
-type PullCall = "receive" | "finish" | "extend" | "retry" | "bury";
-
 /** The calls that pull jobs and settle them. */
-function pullCalls<Topics>(call: Call): Pick<Client<Topics>, PullCall> {
+function pullCalls<Topics>(call: Call): DirectWorker<Topics> {
   return {
     async receive(topic, { signal, ...body } = {}) {
       // Wait longer than the API does: if the client gave up first, claimed jobs would not reach it, and each would lose an attempt.

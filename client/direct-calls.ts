@@ -40,7 +40,11 @@ export function unlessAborted<T>(answered: Promise<T>, signal: AbortSignal): Pro
 
 /** Reads the fields of a call as the API reads its body. Throws `bad-request` or `too-large`. */
 export function readFields<T>(schema: z.ZodMiniType<T>, fields: object): T {
-  return validate(schema, parseJson(boundedJson(fields)), "the request");
+  return readText(schema, boundedJson(fields));
+}
+
+function readText<T>(schema: z.ZodMiniType<T>, text: string): T {
+  return validate(schema, parseJson(text), "the request");
 }
 
 /** A call whose repeats have no further effect. `path`: the path that the call has over HTTP. A repeat may come over HTTP. */
@@ -59,7 +63,7 @@ export function readRepeatable<T>(
   const text = boundedJson(given);
   const header = idempotencyKey === undefined ? {} : { "idempotency-key": trimmed(String(idempotencyKey)) };
   const headers = validate(idempotent, header, "the headers");
-  return { fields: validate(schema, parseJson(text), "the request"), sent: { method, path, text, headers } };
+  return { fields: readText(schema, text), sent: { method, path, text, headers } };
 }
 
 /** The JSON of a call's fields, within the API's bound. So the call has the same fields as over HTTP: times are text, and `undefined` is absent. */

@@ -111,13 +111,16 @@ export async function topicJustNow(ctx: Context, topic: string): Promise<TopicNo
 /** Answers what was last known of a topic. Reads nothing. */
 export function lastKnown(ctx: Context, topic: string): TopicNow {
   const pause = known.get(ctx.pool)?.get(topic)?.pause;
-  const readable = pause && layoutTrouble(pause) === undefined ? pause : undefined;
+  const policy = policyOf(ctx, topic);
+  // Only a newer version knows what this pause says. So the pause holds all jobs: a wrong hold can be undone, a wrong run cannot.
+  if (pause && layoutTrouble(pause) !== undefined)
+    return { topic, policy, pauseBound: HOLDS_ALL, isResuming: false, followedAt: HOLDS_NONE };
   return {
     topic,
-    policy: policyOf(ctx, topic),
+    policy,
     pauseBound: boundOf(pause),
-    isResuming: readable?.state === "resuming" && !isPauseOver(readable),
-    followedAt: readable?.followedAt ?? HOLDS_NONE,
+    isResuming: pause?.state === "resuming" && !isPauseOver(pause),
+    followedAt: pause?.followedAt ?? HOLDS_NONE,
   };
 }
 
@@ -184,8 +187,6 @@ async function refreshPauses(ctx: Context, topics: readonly string[]): Promise<v
 }
 
 function boundOf(pause: Pause | undefined): number {
-  // Only a newer version knows what this pause says. So the pause holds all jobs: a wrong hold can be undone, a wrong run cannot.
-  if (pause && layoutTrouble(pause) !== undefined) return HOLDS_ALL;
   if (pause && isPauseOver(pause)) return HOLDS_NONE;
   if (pause?.state === "paused") return HOLDS_ALL;
   return pause?.rate === undefined ? HOLDS_NONE : pause.changedAt;
