@@ -57,7 +57,7 @@ function Topics({ topics, lateness }: TopicsProps) {
       <p class="sweep">
         The <Explained word="sweep" /> {sweepText(topics)}
       </p>
-      <ul class="topics">
+      <ul class="topics" aria-busy={late.isPending}>
         {inOrder(topics, first).map((topic) => (
           <TopicCard key={topic.topic} topic={topic} lateness={lateness?.get(topic.topic)} />
         ))}
