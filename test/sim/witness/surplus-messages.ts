@@ -11,6 +11,11 @@ const HOUR = DAY / 24;
 const SENDS_A_REVISION = 3;
 /** More sends for each job: by audits, whose looks become ever rarer, and by consumers that give a job back. */
 const MORE_SENDS = 5;
+/**
+ * A busy function keeps a job for at least so long before it gives the job back. ms. Each of its invocations may have no time for the job, so
+ * such sends are counted apart: at most one in this time.
+ */
+const KEPT_FOR = 30_000;
 /** Further sends of a job if ticks died, or ran at the same time. Then the cursors' compare-and-set stops all of them but one. */
 const SENDS_BY_OVERLAP = 2;
 
@@ -18,6 +23,9 @@ const unsent = () => ({
   /** How often SQS accepted a message with the job. `givenBack`: sends of a job split from a pulled pack. */
   sends: 0,
   givenBack: 0,
+  /** How many of these sends the job's consumer made after `KEPT_FOR` at least. */
+  hadNoTime: 0,
+  sentAt: 0,
   /** Revision and `sentAt` of each message, to recognise one that is sent again. */
   madeAt: new Set<string>(),
   /** How often a repeated call or an event found the job again. Each time its message may be sent once more as a precaution. */
@@ -35,8 +43,12 @@ export function surplusMessagesOf({ clock, broken }: Bench, jobs: KnownJobs, unw
       const made = `${revision} ${sentAt}`;
       const known = notes(id);
       known.sends += 1;
-      if (known.madeAt.has(made)) known.givenBack += 1;
+      if (known.madeAt.has(made)) {
+        known.givenBack += 1;
+        if (clock() - known.sentAt >= KEPT_FOR) known.hadNoTime += 1;
+      }
       known.madeAt.add(made);
+      known.sentAt = clock();
     },
     found(id: string): void {
       notes(id).finds += 1;
@@ -64,7 +76,7 @@ export function surplusMessagesOf({ clock, broken }: Bench, jobs: KnownJobs, unw
 /** The most messages that a job may get. */
 function mostOf(
   { revisions, starts }: KnownJob,
-  { givenBack, waited, finds }: ReturnType<typeof unsent>,
+  { givenBack, hadNoTime, waited, finds }: ReturnType<typeof unsent>,
   { repeatedTicks, unwritten }: { repeatedTicks: number; unwritten: number },
 ): number {
   // The runs of an untracked job have no revisions, so each run counts as one.
@@ -74,7 +86,9 @@ function mostOf(
   // An audit that can file no look at a job that it has sent comes to the same place again, each minute.
   const audits = Math.ceil(unwritten / BUCKET);
   const again = repeats + Math.min(repeats, givenBack) + audits;
-  return SENDS_A_REVISION * counted + Math.max(MORE_SENDS, sendsWhileWaiting(waited)) + finds + again;
+  return (
+    SENDS_A_REVISION * counted + Math.max(MORE_SENDS, sendsWhileWaiting(waited)) + hadNoTime + finds + again
+  );
 }
 
 /**
