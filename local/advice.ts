@@ -10,14 +10,13 @@ import type { QueueSpec, StackSpec } from "./resources.ts";
 const ADVISE_EVERY_MS = 60_000;
 
 type AdviserOptions = {
-  /** Answers how many messages wait in a queue. */
   readonly countMessages: (queue: QueueSpec) => Promise<number>;
   readonly log: (line: string) => void;
 };
 
 /**
- * Makes a function that logs what a developer should know about a stack: the warnings of its synthesis, handlers that run no job, and
- * jobs that nobody runs. A warning is logged once, and again only if its reason was gone in between. The function answers all warnings.
+ * Makes a function that logs warnings of the synthesis, handlers that run no job, and jobs that nobody runs. Each is logged once, and
+ * again only if its reason was gone in between. The function answers all warnings.
  */
 export function createAdviser({
   countMessages,
@@ -34,10 +33,7 @@ export function createAdviser({
 
 type RegularOptions = AdviserOptions & { readonly onAdvice: (advice: readonly string[]) => void };
 
-/**
- * Checks a stack now and each minute, because a job that nobody runs may be due later. `follow` checks the stack that runs after a
- * reload.
- */
+/** Repeats the check each minute, because a job may be due later. `follow` checks the stack that runs after a reload. */
 export async function adviseRegularly(
   started: StackSpec,
   { onAdvice, ...options }: RegularOptions,
@@ -111,7 +107,6 @@ function queuesWithoutConsumer({ functions, queues, eventSources }: StackSpec): 
   return [...new Map(all.map((entry) => [entry[1].arn, entry])).values()];
 }
 
-/** Counts the messages of a queue that wait or are in flight. */
 export async function countMessages({ url }: QueueSpec, sqs: SQSClient): Promise<number> {
   const { Attributes = {} } = await sqs.send(
     new GetQueueAttributesCommand({

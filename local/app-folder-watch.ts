@@ -7,10 +7,7 @@ import { errorText } from "./local-error.ts";
 const DEBOUNCE_MS = 150;
 
 type WatchOptions = {
-  /**
-   * Called after each save with the saved paths, as soon as the app's files have not changed for `DEBOUNCE_MS`. If `folders` lists new
-   * folders when the answered promise resolves, they are watched too, and one more call follows, without paths.
-   */
+  /** Gets the saved paths once no file changes for `DEBOUNCE_MS`. If `folders` then lists new ones, it is called again, without paths. */
   readonly onSaved: (paths: ReadonlySet<string>) => void | Promise<void>;
   /** Lists every folder to watch now. Default: the folders of the app. */
   readonly folders?: () => Iterable<string>;
@@ -23,17 +20,12 @@ type Watch = Required<WatchOptions> & {
   readonly app: AppFolder;
   readonly watchers: Map<string, FSWatcher>;
   saved: Set<string>;
-  /** The folders that `folders` has listed last. */
   listed: ReadonlySet<string>;
-  /** Cancels the next call of `onSaved`. */
   cancel: () => void;
   stopped: boolean;
 };
 
-/**
- * Watches the app's files. The returned function ends the watch. Each folder has a watcher of its own: a recursive
- * watcher would include `node_modules`, and some systems limit how many folders a program can watch.
- */
+/** Each folder has a watcher of its own: a recursive one would include `node_modules`, and some systems limit watched folders. */
 export function watchAppFolder(
   app: AppFolder,
   { folders = () => appFolders(app), after = callAfter, ...options }: WatchOptions,
@@ -64,7 +56,7 @@ function debounceSave(watched: Watch): void {
     const paths = watched.saved;
     watched.saved = new Set();
     void watched.onSaved(paths)?.then(() => {
-      // A file in a new folder may have been saved before the watch of the folder began. So `onSaved` is called once more.
+      // A file in a new folder may have been saved before the folder was watched, so `onSaved` is called once more.
       if (!watched.stopped) unlessUnreadable(watched, () => hasNewFolder(watched) && debounceSave(watched));
     });
   });

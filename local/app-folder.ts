@@ -3,10 +3,7 @@ import { type Dirent, readdirSync, readFileSync, type Stats, statSync } from "no
 import { basename, join } from "node:path";
 import { errorCode } from "./local-error.ts";
 
-/**
- * Folders with packages or build output. They do not belong to the app. Folders whose names begin with a dot do not belong to it
- * either.
- */
+/** Packages and build output are not part of the app. Folders whose names begin with a dot are not either. */
 const OUTPUT_FOLDERS = new Set(["node_modules", "cdk.out", "dist"]);
 
 /** Files that editors and operating systems write beside the files that they save. */
@@ -21,7 +18,6 @@ export type AppFolder = {
   readonly onUnreadable?: (path: string) => void;
 };
 
-/** Logs each unreadable path of the folder once. */
 export function openAppFolder(
   root: string,
   excluded: ReadonlySet<string> | undefined,
@@ -38,10 +34,7 @@ export function openAppFolder(
   };
 }
 
-/**
- * Hashes the paths and contents of the app's files, and the version of Node. Times do not count, so a save without a change
- * gives the same hash.
- */
+/** Hashes paths, contents and the version of Node. Times do not count, so a save without a change gives the same hash. */
 export function hashFolder(app: AppFolder): string {
   const hash = createHash("sha256").update(process.version);
   for (const path of appFolders(app).flatMap((folder) => filesIn(app, folder))) {
@@ -51,7 +44,6 @@ export function hashFolder(app: AppFolder): string {
   return hash.digest("hex").slice(0, 32);
 }
 
-/** Lists the files of one folder that belong to the app. */
 export function filesIn(app: AppFolder, folder: string): string[] {
   return (entriesOf(app, folder) ?? [])
     .filter((entry) => entry.isFile())
@@ -59,35 +51,26 @@ export function filesIn(app: AppFolder, folder: string): string[] {
     .filter((path) => isPartOfApp(app, path));
 }
 
-/** Reads a file; `undefined` if the file cannot be read or is gone. */
 export function readPart(app: AppFolder, path: string): Buffer | undefined {
   return ifReadable(app, path, () => readFileSync(path));
 }
 
-/** Hashes the content of a file; `undefined` if the file cannot be read or is gone. */
 export function hashPart(app: AppFolder, path: string): string | undefined {
   const content = readPart(app, path);
   return content && createHash("sha256").update(content).digest("base64");
 }
 
-/** Reads the times and the size of a file; `undefined` if the file cannot be read or is gone. */
 export function statPart(app: AppFolder, path: string): Stats | undefined {
   return ifReadable(app, path, () => statSync(path, { throwIfNoEntry: false }));
 }
 
-/**
- * Answers when a file was last changed, in whole ms since the epoch; `undefined` if the file cannot be read or is gone. The
- * answer is `ctime`, because a tool that puts an old file back may also put back the old time of modification.
- */
+/** `ctime` in whole ms: a tool that puts an old file back may also put back its time of modification. `undefined` if unreadable. */
 export function changeTime(app: AppFolder, path: string): number | undefined {
   const stat = statPart(app, path);
   return stat && Math.trunc(stat.ctimeMs);
 }
 
-/**
- * Lists the root and every folder below it, except build output, hidden folders and `excluded`. A listed folder may have no file of the
- * app. Symbolic links are not followed.
- */
+/** Lists the root and every folder below it, except build output, hidden folders and `excluded`. Symbolic links are not followed. */
 export function appFolders(app: AppFolder, folder = app.root): string[] {
   const entries = entriesOf(app, folder);
   if (entries === undefined) return [];

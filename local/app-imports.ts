@@ -13,7 +13,6 @@ export function importVariables(file: string, env: NodeJS.ProcessEnv): Record<st
   };
 }
 
-/** Reads the paths of all files that the app has imported, without those of packages. An app in another language has none. */
 export function readImports(file: string): string[] {
   if (!existsSync(file)) return [];
   const urls = readFileSync(file, "utf8").split("\n").filter(Boolean);

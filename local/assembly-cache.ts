@@ -16,17 +16,13 @@ import { isProcessRunning } from "./processes.ts";
 const UNUSED_AFTER_MS = 3_600_000;
 const HOLDER = /^holder\.(\d+)\.\d+\.json$/;
 
-/** Keeps the assemblies that one runner uses from being deleted by other runners. */
 export type AssemblyHolder = {
   /** Holds the assemblies that contain these folders, and releases all others. */
   readonly hold: (codeDirs: readonly string[]) => void;
   readonly release: () => void;
 };
 
-/**
- * The runners of one project share its cache. Each runner lists in a file the assemblies that it holds. The file counts while the
- * runner's process lives.
- */
+/** The runners of one project share its cache. A runner's file lists the assemblies it holds, and counts while its process lives. */
 export function createAssemblyHolder(cacheDir: string, pid: number): AssemblyHolder {
   mkdirSync(cacheDir, { recursive: true });
   const file = join(cacheDir, `holder.${pid}.${process.hrtime.bigint()}.json`);
@@ -43,7 +39,6 @@ export function createAssemblyHolder(cacheDir: string, pid: number): AssemblyHol
   };
 }
 
-/** Sets the assembly's time of last use to now. */
 export function markUsed(assembly: string): void {
   const now = new Date();
   if (existsSync(assembly)) utimesSync(assembly, now, now);
@@ -73,9 +68,7 @@ function removeUnlessInUse(path: string): void {
   }
 }
 
-/**
- * Reads the assemblies that a holder's file lists; `undefined` if the file cannot be read now. Removes the file of a dead runner.
- */
+/** `undefined` if the list cannot be read now. Removes the file of a dead runner. */
 function heldBy(cacheDir: string, name: string): string[] | undefined {
   const [, pid] = HOLDER.exec(name) ?? [];
   if (pid === undefined) return [];

@@ -18,7 +18,6 @@ type Metadata = Record<string, { type: string; data?: unknown }[]>;
 type Artifact = {
   type: string;
   metadata?: Metadata;
-  /** A file of the folder with further metadata. */
   additionalMetadataFile?: string;
   properties?: { templateFile?: string; stackName?: string; file?: string; directoryName?: string };
 };
@@ -26,10 +25,7 @@ type AssetFile = { source: { path?: string }; destinations: Record<string, { obj
 /** One folder of an assembly. Each CDK stage has its own folder. */
 type Part = { folder: string; artifacts: Record<string, Artifact> };
 
-/**
- * Reads a cloud assembly folder and chooses one of its stacks. With `wanted`, this is the stack with that name. Without `wanted`, this is
- * the only stack, or else the only stack with a delay queue. Throws `LocalError` if there is no such stack.
- */
+/** Chooses the stack named `wanted`, else the only stack, else the only one with a delay queue. Throws `LocalError` if there is none. */
 export function readAssembly(outdir: string, wanted?: string): Assembly {
   const parts = partsOf(outdir);
   const stacks = parts.flatMap(({ folder, artifacts }) =>
@@ -62,7 +58,6 @@ function warningsOf(folder: string, { metadata = {}, additionalMetadataFile }: A
   return entries.flatMap(({ type, data }) => (type === "aws:cdk:warning" ? String(data) : []));
 }
 
-/** Lists the assets of a folder, each as its object key and its path. */
 function assetsOf({ folder, artifacts }: Part): [string, string][] {
   return Object.values(artifacts).flatMap(({ type, properties = {} }) => {
     if (type !== "cdk:asset-manifest" || !properties.file) return [];

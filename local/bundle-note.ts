@@ -23,7 +23,6 @@ export function packageLists(folder: string): string[] {
   return above === folder ? lists : [...lists, ...packageLists(above)];
 }
 
-/** Reads the note in a resource's metadata; `undefined` if there is none. */
 export function readBundleNote(metadata: Json | undefined): BundleNote | undefined {
   const note = asObject(metadata)[KEY];
   if (note === undefined) return undefined;
@@ -34,7 +33,6 @@ export function readBundleNote(metadata: Json | undefined): BundleNote | undefin
   };
 }
 
-/** Lists the inputs of every noted bundle in an assembly. */
 export function bundledFiles(assembly: string): string[] {
   return globSync("**/*.template.json", { cwd: assembly }).flatMap((file) => {
     const { Resources = {} }: Partial<Template> = JSON.parse(readFileSync(join(assembly, file), "utf8"));

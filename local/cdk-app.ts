@@ -16,9 +16,8 @@ type Options = {
 };
 
 /**
- * Runs a CDK app, which writes its assembly into `outdir`, as the CDK's command line does:
- * https://docs.aws.amazon.com/cdk/v2/guide/apps.html. Without a `command` it runs the command in the root's `cdk.json`.
- * Throws `LocalError` if the app fails. Throws the signal's reason if the signal aborts.
+ * Runs an app as the CDK's command line does: https://docs.aws.amazon.com/cdk/v2/guide/apps.html. Default command: that in `cdk.json`.
+ * Throws `LocalError` if the app fails, and the signal's reason if the signal aborts.
  */
 export async function runCdkApp(
   root: string,
@@ -54,7 +53,6 @@ export async function runCdkApp(
     throw new LocalError(`synthesising failed: \`${app}\` wrote no manifest.json into CDK_OUTDIR`);
 }
 
-/** Answers the exit code, or the name of the signal that ended the app. */
 async function waitForEnd(child: ChildProcess, signal: AbortSignal): Promise<number | string | null> {
   const { promise, resolve, reject } = Promise.withResolvers<number | string | null>();
   const stop = () => {

@@ -2,7 +2,6 @@ import { errorText } from "./local-error.ts";
 
 export type ResourceKind = "table" | "queue" | "schedule group" | "schedule" | "secret";
 
-/** A resource that a service rejected. */
 export type Refusal = { readonly kind: ResourceKind; readonly name: string; readonly reason: string };
 
 /** Creates resources in parallel. If a service rejects one of them, the others are still created. Answers the rejected ones. */

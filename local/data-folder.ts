@@ -10,7 +10,6 @@ import { type RunnerRecord, readRecord, recordFile } from "./runner-record.ts";
 const sqliteFiles = (database: string): string[] =>
   ["", "-wal", "-shm", "-journal"].map((ending) => database + ending);
 
-/** The files and folders that `reset` deletes. */
 const DELETED_BY_RESET = [
   ...["dynamodb.sqlite", "dynamodb-portable.sqlite", "schedules.sqlite"].flatMap(sqliteFiles),
   "sqs",
@@ -20,14 +19,12 @@ const DELETED_BY_RESET = [
 const KEPT_BY_RESET = [...sqliteFiles("lock"), "compiled", "runner.json", "secrets.json", "secrets.json.new"];
 
 export type DataFolder = {
-  /** The two embedded DynamoDBs have different files. */
   readonly databaseFiles: { readonly native: string; readonly portable: string };
   readonly queuesDir: string;
   readonly schedulesFile: string;
   readonly eventSourcesFile: string;
   /** Created so that only its owner can read it. */
   readonly secretsFile: string;
-  /** Node's compile cache for the functions. */
   readonly codeCacheDir: string;
   /** The folder, and every path in it that the runner writes. The folder may also hold files of the user. */
   readonly paths: ReadonlySet<string>;
@@ -39,9 +36,8 @@ export type DataFolder = {
 };
 
 /**
- * Locks a folder for this process. `reset` deletes the data of earlier runs, but neither the secrets, which receivers know, nor
- * files of the user. Throws `LocalError` if the path is not a folder, cannot be written, is on a full disk or is in use.
- * `shortageIn` says why a folder's disk is full.
+ * Locks a folder for this process. `reset` keeps the secrets, which receivers know, and files of the user. Throws `LocalError` if the
+ * path is not a folder, cannot be written, is on a full disk or is in use.
  */
 export function openDataFolder(dir: string, reset: boolean, shortageIn = diskShortage): DataFolder {
   const path = resolve(dir);
@@ -102,10 +98,7 @@ function lockFolder(path: string, holder: () => RunnerRecord | undefined): Datab
   }
 }
 
-/**
- * Kills emulators of an earlier runner. They outlive the runner only if its guard was killed too. The command line of an emulator
- * contains the folder. So this check spares another process that has got the same id since.
- */
+/** Emulators outlive a runner only if its guard was killed too. Their command line names the folder, so no other process is killed. */
 function killLeftEmulators(record: RunnerRecord | undefined, path: string): void {
   for (const pid of record?.emulators ?? []) if (commandOf(pid).includes(path)) signalProcess(pid, "SIGKILL");
 }

@@ -9,10 +9,7 @@ import type { SupervisedProgram } from "./supervise.ts";
 export const DATABASES = ["native", "portable"] as const;
 export type Database = (typeof DATABASES)[number];
 
-/**
- * Answers which embedded DynamoDB to start: the one that is asked for, or by default the native one if it is installed, else the portable
- * one. Throws `LocalError` if the native one is asked for and not installed.
- */
+/** Throws `LocalError` if the native one is asked for and not installed. */
 export function chooseDatabase(
   asked: Database | undefined,
   platform: string = process.platform,
@@ -36,10 +33,7 @@ export function otherDatabase(database: Database, folder: DataFolder): string | 
   return `the jobs of this folder are in ${files[other]}, which this start does not read: --database ${other} reads them`;
 }
 
-/**
- * Describes how to run an embedded DynamoDB. Each of the two keeps its data in a file of its own, or in memory if there is no
- * data folder.
- */
+/** Each of the two keeps its data in a file of its own, or in memory if there is no data folder. */
 export function databaseProgram(
   database: Database,
   folder: DataFolder | undefined,

@@ -12,7 +12,7 @@ export function hasDelayQueue({ Outputs = {} }: Template): boolean {
   return Object.values(Outputs).some(({ Description }) => Description === TABLE_OUTPUT);
 }
 
-/** Answers the logical id of the first delay queue's HTTP API; `undefined` if there is none. */
+/** `undefined` if there is none. */
 export function delayQueueApiId({ Outputs = {} }: Template): string | undefined {
   const endpoint = Object.values(Outputs).find(({ Description }) => Description === API_OUTPUT)?.Value;
   const [logicalId] = asList(asObject(endpoint)["Fn::GetAtt"]);
@@ -24,10 +24,7 @@ export function topicsOfFunction({ environment }: Pick<FunctionSpec, "environmen
   return readPolicy(environment.MINUTEHAND_POLICY ?? "{}").topics ?? {};
 }
 
-/**
- * Makes a function use one shard. Shards divide a minute among the partitions of DynamoDB, and an embedded DynamoDB has no partitions. But
- * each list and each bulk reads every shard of every minute. A table that already has more shards keeps them.
- */
+/** More shards help only partitions of AWS, and slow each list and bulk down. A table that already has more shards keeps them. */
 export function withOneShard(spec: FunctionSpec): FunctionSpec {
   const { MINUTEHAND_POLICY: text } = spec.environment;
   if (text === undefined) return spec;

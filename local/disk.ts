@@ -7,10 +7,7 @@ const CHECK_EVERY_MS = 5_000;
 
 type FreeSpace = { readonly blocks: number; readonly bavail: number; readonly bsize: number };
 
-/**
- * Says why nothing can be written to a folder. Answers `undefined` while the folder's disk has at least 8 MiB free. `readSpace`
- * answers as statfs(2) does.
- */
+/** Answers `undefined` while the folder's disk has at least 8 MiB free. `readSpace` answers as statfs(2) does. */
 export function diskShortage(
   dir: string,
   readSpace: (dir: string) => FreeSpace = statfsSync,

@@ -1,7 +1,4 @@
-/**
- * The process of the portable DynamoDB: `dynamodb-process <port> [database file]`. Without a file it keeps its data in memory. Ends
- * when its parent ends.
- */
+/** `dynamodb-process <port> [database file]`. Without a file it keeps its data in memory. Ends when its parent ends. */
 import { startAwsEndpoint } from "./services/aws-endpoint.ts";
 import { keepDeletingExpired } from "./services/dynamodb/expiry.ts";
 import { dynamoOperations } from "./services/dynamodb/operations.ts";
@@ -26,5 +23,4 @@ process.on("SIGTERM", () => {
   });
 });
 process.send?.("ready");
-// The runner logs every further message.
 keepDeletingExpired(store, Date.now, (line) => process.send?.(line));

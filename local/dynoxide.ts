@@ -8,7 +8,7 @@ import type { SupervisedProgram } from "./supervise.ts";
 
 const { resolve } = createRequire(import.meta.url);
 
-/** Answers the path of dynoxide's binary for this machine. Throws `LocalError` if it is not installed. */
+/** Throws `LocalError` if dynoxide is not installed for this machine. */
 export function findDynoxide(platform: string = process.platform, arch: string = process.arch): string {
   const name = `@dynoxide/${platform}-${arch}`;
   try {
@@ -21,10 +21,7 @@ export function findDynoxide(platform: string = process.platform, arch: string =
   }
 }
 
-/**
- * Describes how to run dynoxide, the DynamoDB emulator. Without a database file it keeps its data in memory. dynoxide answers
- * requests of web pages of any site, so it gets an address that no page can guess.
- */
+/** Without a file, data is kept in memory. dynoxide answers web pages of any site, so it gets an address that no page can guess. */
 export async function dynoxideProgram(
   file: string | undefined,
 ): Promise<{ program: SupervisedProgram; endpoint: string }> {

@@ -80,9 +80,7 @@ export type EmbeddedStackOptions = {
 
 /** A web page about the stack. This room knows nothing about its content. */
 export type StackConsole = {
-  /** The path of the page. */
   readonly path: string;
-  /** Answers the requests for the page and its files. */
   readonly pages: Pages;
   /** Called with each line of the log, and with the topic and the job that the line is about. */
   readonly onLine: (line: LogLine) => void;
@@ -98,7 +96,6 @@ export type EmbeddedStack = {
   readonly queueUrlPrefix: string;
   readonly queues: readonly QueueSpec[];
   readonly functions: readonly FunctionSpec[];
-  /** Account, region and credentials for clients of the endpoints. */
   readonly platform: Platform;
   /** The process ids of each function, by its logical id. */
   readonly functionPids: () => Record<string, number[]>;
@@ -106,16 +103,13 @@ export type EmbeddedStack = {
   readonly guardPid: () => number | undefined;
   /** Invokes a function. `name`: its name, its logical id, or a part of the logical id that no other function has. */
   readonly invoke: (name: string, event: unknown) => Promise<Outcome>;
-  /** Fires every scheduled rule now. */
   readonly tick: () => Promise<Outcome[]>;
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Synthesises an app and starts its stack on this machine. Throws `LocalError` for a failure that the user can fix.
- *
- * @example
- * const stack = await startEmbeddedStack({ port: 0, dataDir: ".minutehand", log: console.log });
+ * Throws `LocalError` for a failure that the user can fix.
+ * @example const stack = await startEmbeddedStack({ port: 0, dataDir: ".minutehand", log: console.log });
  */
 export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise<EmbeddedStack> {
   const teardown = createTeardown();
@@ -127,10 +121,8 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
   }
 }
 
-/** What a start is given. */
 type Start = {
   readonly options: EmbeddedStackOptions;
-  /** The folder of the app. */
   readonly root: string;
   readonly log: RunnerLog;
   readonly teardown: Teardown;
@@ -152,7 +144,6 @@ type App = Base & {
   readonly emulators: Emulators;
   readonly endpoints: Endpoints;
   readonly synthesis: Synthesis;
-  /** The folder of the assembly. */
   readonly outdir: string;
   readonly appFolder: AppFolder;
   /** Absent: nothing is reloaded. */
@@ -263,7 +254,6 @@ function createSqsClient({ platform, endpoints }: App): SQSClient {
   });
 }
 
-/** Answers the stack without the resources that a service rejected. */
 async function createResources(
   { platform, endpoints }: App,
   stack: StackSpec,

@@ -15,9 +15,7 @@ export type Emulators = {
 
 type Dependencies = {
   readonly guard: Guard;
-  /** Absent: the emulators keep everything in memory. */
   readonly folder: DataFolder | undefined;
-  /** Default: the native DynamoDB where it is installed, else the portable one. */
   readonly database: Database | undefined;
   readonly log: (line: string) => void;
   readonly onRestart: () => void;

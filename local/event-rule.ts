@@ -1,10 +1,8 @@
 import { LocalError } from "./local-error.ts";
 import { asList, asObject, type Json, type JsonObject } from "./template.ts";
 
-/** A rule that sends events to queues. */
 export type EventRuleSpec = {
   readonly arn: string;
-  /** The name of the rule's bus. */
   readonly bus: string;
   /** The exact sources that match. Absent: every source matches. */
   readonly sources: readonly string[] | undefined;
@@ -15,10 +13,7 @@ export type EventRuleSpec = {
 
 const DEFAULT_BUS = "default";
 const PATTERN_FIELDS = ["source", "detail-type"];
-/**
- * `RetryPolicy` and `DeadLetterConfig` are accepted but have no effect: if a queue does not take an event, PutEvents rejects the
- * event at once.
- */
+/** `RetryPolicy` and `DeadLetterConfig` have no effect: if a queue does not take an event, PutEvents rejects the event at once. */
 const TARGET_FIELDS = ["Id", "Arn", "RetryPolicy", "DeadLetterConfig"];
 
 /** Reads an `AWS::Events::Rule` that has an event pattern. Throws `LocalError` for a pattern or a target that is not played. */

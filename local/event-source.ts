@@ -32,17 +32,11 @@ type State = Dependencies & {
   readonly spec: EventSourceSpec;
   readonly stopping: AbortController;
   readonly pollers: Set<Promise<void>>;
-  /** The deletions that are under way. */
   readonly removals: Set<Promise<void>>;
-  /** How many pollers run a batch. */
   busy: number;
 };
 
-/**
- * Invokes a function with the messages of a queue. Each poller receives a batch and invokes the function. A poller receives its next
- * batch only after the invocation, so that no batch waits in a poller. The next receive does not wait for
- * the deletion of the messages that succeeded.
- */
+/** A poller receives again only after its invocation, so no batch waits in a poller. */
 export function startEventSource(spec: EventSourceSpec, dependencies: Dependencies): EventSource {
   const [pollers, removals] = [new Set<Promise<void>>(), new Set<Promise<void>>()];
   const stopping = new AbortController();
@@ -96,10 +90,7 @@ async function receive({ client, queueUrl, spec, stopping }: State): Promise<Mes
   }
 }
 
-/**
- * Lambda does not run a message of a recursive loop. The message stays in the queue, and SQS moves it to the DLQ after some
- * receives.
- */
+/** Lambda runs no message of a recursive loop. It stays in the queue, and SQS moves it to the DLQ after some receives. */
 function isOutsideLoop({ spec, log }: State, { MessageId, Attributes }: Message): boolean {
   const isTooLong = chainLength(Attributes?.AWSTraceHeader) >= LONGEST_CHAIN;
   if (isTooLong)

@@ -7,9 +7,8 @@ const CONSUMED = /\bconsumer<\s*\{([^{}]+)\}/;
 const VALUES: Readonly<Record<string, unknown>> = { string: "17", number: 17, boolean: true };
 
 /**
- * Makes a body that the topic's handler can read, of the type that the app's TypeScript declares for it: `"order-timeout": { id: string }`
- * in the type of the topics, or `consumer<{ id: string }>` in the file of `addHandler`. Reads only flat types of texts, numbers and
- * booleans. Answers `undefined` if it finds none, because a guess would only fail in the handler.
+ * Reads the type that the app declares for the topic: `"order-timeout": { id: string }` in the type of the topics, or `consumer<{ id:
+ * string }>` in the file of `addHandler`. Only flat types of texts, numbers and booleans: a guess would fail in the handler.
  */
 export function exampleBody(root: string, topic: string): object | undefined {
   const sources = sourcesIn(root);

@@ -17,13 +17,10 @@ export type Outcome =
   | { readonly outcome: "returned"; readonly payload: string }
   | { readonly outcome: "threw" | "crashed" | "timed-out" | "too-large"; readonly error: FunctionError };
 
-/** A process that runs one invocation at a time, as Lambda's execution environments do. */
+/** A process that runs one invocation at a time. */
 export type ExecutionEnvironment = {
   readonly pid: number;
-  /**
-   * Runs the handler with `event`, which is JSON. Call it again only after the answer. Ends the process at the function's
-   * timeout.
-   */
+  /** `event` is JSON. Call again only after the answer. Ends the process at the function's timeout. */
   readonly invoke: (event: string) => Promise<Outcome>;
   readonly isAlive: () => boolean;
   readonly kill: () => void;
@@ -42,9 +39,7 @@ export type EnvironmentHost = {
 type Process = {
   readonly spec: FunctionSpec;
   readonly child: ChildProcess;
-  /** Resolves with how the process has ended. */
   readonly gone: Promise<string>;
-  /** The invocation that is running. */
   running: { readonly requestId: string; readonly settle: (outcome: Outcome) => void } | undefined;
 };
 
@@ -89,7 +84,6 @@ function forkFunction(spec: FunctionSpec, host: EnvironmentHost): ChildProcess {
   return child;
 }
 
-/** Settles the running invocation with what the process answers, or when the process ends. */
 function settleInvocations(started: Process): void {
   started.child.on("message", (message: RuntimeMessage) => {
     const { running } = started;

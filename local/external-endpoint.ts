@@ -2,10 +2,7 @@ import { errorText, LocalError } from "./local-error.ts";
 
 const ANSWER_MS = 5_000;
 
-/**
- * Answers the origin of a service that runs elsewhere, if this environment variable names one. Throws `LocalError` if the variable
- * is not a URL or if the service does not answer within 5 s.
- */
+/** Throws `LocalError` if the variable is not a URL or if the service does not answer within 5 s. */
 export async function externalEndpoint(variable: string): Promise<string | undefined> {
   const url = process.env[variable];
   if (!url) return undefined;

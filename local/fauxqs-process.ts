@@ -1,7 +1,4 @@
-/**
- * The process of the SQS emulator: `fauxqs-process <host> <port> [data folder]`. Ends when its parent ends. The rest of this
- * file replaces some methods of fauxqs to correct its faults.
- */
+/** `fauxqs-process <host> <port> [data folder]`. Ends when its parent ends. Replaces some methods of fauxqs to correct its faults. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Server, type Socket } from "node:net";
@@ -31,15 +28,13 @@ HttpServer.prototype.emit = function emitUnlessWebPage(this: HttpServer, event: 
 
 process.on("disconnect", () => process.exit());
 
-// SQS rejects some characters, and fauxqs finds them by a pattern. Its own pattern has no flag `u`, so it takes each emoji for two lone
-// surrogates, and rejects the emoji.
+// fauxqs' pattern of refused characters has no flag `u`, so it takes an emoji for two lone surrogates and rejects it. SQS accepts it.
 const sqsTypes = new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href;
 const { INVALID_MESSAGE_BODY_CHAR } = (await import(sqsTypes)) as { INVALID_MESSAGE_BODY_CHAR: RegExp };
 const REJECTED = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
 INVALID_MESSAGE_BODY_CHAR.test = (text) => REJECTED.test(text);
 
-// When a message becomes visible at once, fauxqs stores it without a receive count. Its own table rejects such a row, and the message
-// is then in no list until a restart.
+// fauxqs stores a message that becomes visible at once without a receive count. Its table rejects the row, and no list has the message.
 const persistence = new URL("persistence.js", import.meta.resolve("fauxqs")).href;
 type Persistence = { db: DatabaseSync; updateMessageReady(messageId: string): void };
 const { PersistenceManager } = (await import(persistence)) as {
@@ -82,8 +77,7 @@ SqsQueue.prototype.dequeue = function (...args) {
   });
 };
 
-// fauxqs drops a message's trace header, in which Lambda counts the invocations that led to the message. The header is kept in
-// memory only, so a restart of the emulator starts the count again.
+// fauxqs drops the trace header, by which Lambda counts a chain of invocations. Kept in memory, so a restart starts the count again.
 const { createMessage } = SqsStore;
 SqsStore.createMessage = function (...args) {
   const trace = caller.getStore()?.trace;

@@ -7,7 +7,7 @@ import { DETACHED } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 import type { SupervisedProgram } from "./supervise.ts";
 
-/** Describes how to run fauxqs, the SQS emulator, at an unguessable address. Without a data folder it keeps messages in memory. */
+/** At an unguessable address. Without a data folder it keeps messages in memory. */
 export async function fauxqsProgram(
   dataDir: string | undefined,
 ): Promise<{ program: SupervisedProgram; endpoint: string }> {

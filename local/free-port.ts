@@ -10,7 +10,7 @@ const RETRY_MS = 10;
 
 export type Address = { readonly host: string; readonly port: number };
 
-/** Answers a free port of a loopback address: no program listens on this port at the moment. */
+/** No program listens on this port at the moment. */
 export async function freePort(host = LOOPBACK): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, "listening");
@@ -20,11 +20,7 @@ export async function freePort(host = LOOPBACK): Promise<number> {
   return port;
 }
 
-/**
- * Answers a random loopback address with a free port. At this address, web pages cannot reach a server without
- * authentication such as dynoxide: a page would have to try 16 million addresses. The only loopback address of macOS is 127.0.0.1, so on
- * macOS the host is not hidden.
- */
+/** Hides servers without authentication from web pages, which would have to try 16 million addresses. macOS has only 127.0.0.1. */
 export async function unguessableAddress(): Promise<Address> {
   const host = loopbackHost(process.platform);
   try {

@@ -10,7 +10,6 @@ import type { FunctionSpec } from "./resources.ts";
 
 /** A waiting `receive` holds an environment for up to 20 s, so at most this many calls of `receive` can wait at the same time. */
 const MAX_ENVIRONMENTS = 40;
-/** Even a small machine needs several environments, because each waiting `receive` holds one. */
 const MIN_ENVIRONMENTS = 4;
 const ENVIRONMENTS_PER_CORE = 8;
 /** The memory of one environment, and the part of the machine's memory that one function's environments may take together. */
@@ -18,10 +17,7 @@ const ENVIRONMENT_BYTES = 64 * 1024 * 1024;
 const MEMORY_PART = 1 / 20;
 /** How many environments may start at once. Each start keeps a core busy for a moment, and the running environments need the cores too. */
 const MAX_STARTING = 2;
-/**
- * An invocation waits this long, times the number of environments, before another environment is started. Long polls soon get
- * all the environments that they need. More environments would not speed up work that keeps the cores busy.
- */
+/** An invocation's patience for each environment that exists. Long polls soon get all they need; more would not speed up busy cores. */
 const PATIENCE_MS = 10;
 /** An environment that was idle for this time is ended, for example after a burst. One environment always stays. */
 const IDLE_LIMIT_MS = 120_000;
@@ -34,7 +30,6 @@ export type FunctionPool = {
   readonly spec: FunctionSpec;
   /** Runs the function. Never rejects: a failure is an outcome. */
   readonly invoke: (event: unknown) => Promise<Outcome>;
-  /** Starts the first environment if there is none. */
   readonly warm: () => void;
   readonly pids: () => number[];
   /** Later invocations run with this code and these settings. Running invocations end with the old ones. */
@@ -61,7 +56,6 @@ type Idle = { readonly environment: ExecutionEnvironment; readonly since: number
 
 type State = {
   readonly host: EnvironmentHost;
-  /** How many environments the machine can have for this function. */
   readonly most: number;
   spec: FunctionSpec;
   /** Every environment, with the spec from which it was started. */
@@ -69,7 +63,6 @@ type State = {
   /** A stack: the environment that was used last is used next. So environments that only a burst needed stay idle and are ended. */
   readonly idle: Idle[];
   readonly waiting: Waiting[];
-  /** How many environments are starting. */
   starting: number;
   stopping: boolean;
   growth: NodeJS.Timeout | undefined;
@@ -144,7 +137,6 @@ async function run(
   dispatch(pool);
 }
 
-/** Starts another environment when the oldest invocation has waited longer than its patience. */
 function grow(pool: State): void {
   const { waiting, stopping, growth, all, starting, spec, most } = pool;
   const [oldest] = waiting;

@@ -1,7 +1,4 @@
-/**
- * The process of an execution environment: `function-process <code folder> <index.handler> <ARN>`. Loads the handler, then runs
- * one invocation after the other. Ends when its parent ends.
- */
+/** `function-process <code folder> <index.handler> <ARN>`. Runs one invocation after the other. Ends when its parent ends. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,7 +1,4 @@
-/**
- * The guard: a separate process that ends every process of the runner when the runner is gone, even after a SIGKILL. Without
- * the guard the emulators of a killed runner would keep running.
- */
+/** Ends every process of the runner when the runner is gone. After a SIGKILL its emulators would else keep running. */
 import { killTree, signalProcess } from "./processes.ts";
 
 /** Process ids. A negative id stands for a process group, as in kill(2). */

@@ -3,7 +3,6 @@ import type { GuardMessage } from "./guard-process.ts";
 import { DETACHED } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 
-/** Makes sure that no child outlives this process. */
 export type Guard = {
   /** Ends the child when this process ends. */
   readonly watch: (child: ChildProcess) => void;
@@ -27,7 +26,6 @@ export function startGuard(): Guard {
     return child;
   }
 
-  /** `id`: a process id, or a negative id for a group, as in kill(2). */
   function watchId(child: ChildProcess, id: number): void {
     watched.add(id);
     send(guard, { watch: id });

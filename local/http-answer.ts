@@ -26,7 +26,7 @@ export function gatewayAnswer(status: number, message: string): HttpAnswer {
   };
 }
 
-/** Turns an invocation's outcome into API Gateway's answer, by payload format 2.0. */
+/** Payload format 2.0. */
 export function httpAnswer(outcome: Outcome): HttpAnswer {
   if (outcome.outcome === "too-large") return gatewayAnswer(413, "Request Entity Too Large");
   if (outcome.outcome === "timed-out") return gatewayAnswer(503, "Service Unavailable");

@@ -14,7 +14,6 @@ const MAX_HEADER_BYTES = 10_240;
 const REQUEST_LIMIT_MS = 30_000;
 const HEADERS_LIMIT_MS = 10_000;
 const KEEP_ALIVE_MS = 60_000;
-/** How often Node checks those limits. Node's default is 30 s. */
 const LIMITS_EVERY_MS = 1_000;
 
 type Target = { readonly invoke: (event: object) => Promise<Outcome>; readonly timeoutMs: number };
@@ -31,9 +30,8 @@ export type HttpApi = {
 };
 
 /**
- * Plays the app's HTTP API on a port of loopback, or on a free port for 0. Throws `LocalError` if the port cannot be opened. While
- * `shortage` says that the disk is full, every request except a GET gets status 507 with the text of `shortage`. A request that
- * `pages` takes does not reach the API.
+ * Port 0 takes a free one. Throws `LocalError` if the port cannot be opened. While `shortage` says that the disk is full, each request
+ * except a GET gets a 507 with its text. A request that `pages` takes does not reach the API.
  */
 export async function openHttpApi(
   port: number,
@@ -90,7 +88,6 @@ async function answer(
   return outcome ? httpAnswer(outcome) : gatewayAnswer(503, "Service Unavailable");
 }
 
-/** Answers what `answered` resolves to, or `undefined` after `ms`. */
 async function within<T>(ms: number, answered: Promise<T>): Promise<T | undefined> {
   const { promise: over, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, ms, undefined);

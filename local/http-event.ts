@@ -20,7 +20,7 @@ type RouteContext = {
 };
 
 /**
- * API Gateway passes only these bodies on as text:
+ * Only these bodies are passed on as text:
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
  */
 const TEXT_TYPE = /^(text\/|application\/(json|javascript|xml|[\w.-]+\+(json|xml))\b)/i;
@@ -37,7 +37,7 @@ export function decodePath(url: string): string | undefined {
   }
 }
 
-/** Turns a request into the event of an HTTP API's Lambda integration, by payload format 2.0. */
+/** Payload format 2.0. */
 export function httpEvent(request: HttpRequest, context: RouteContext) {
   const path = decodePath(request.url) ?? "/";
   const query = request.url.includes("?") ? request.url.slice(request.url.indexOf("?") + 1) : "";

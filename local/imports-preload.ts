@@ -1,7 +1,4 @@
-/**
- * Runs in each Node process of a CDK app before the app, by `--import`. When the process ends, appends the URLs of the files that the
- * process has imported or required to `MINUTEHAND_IMPORTS_FILE`. Files of packages are left out.
- */
+/** Runs in each Node process of a CDK app, by `--import`. At its end appends the URLs of imports, without packages, to the file. */
 import { appendFileSync } from "node:fs";
 import * as modules from "node:module";
 

@@ -5,23 +5,18 @@ import { type AppFolder, appFolders, changeTime, filesIn, hashPart } from "./app
 import { packageLists } from "./bundle-note.ts";
 
 const FILE = "minutehand-inputs.json";
-/** Stands for the hash of a file that does not exist. */
 const MISSING = "missing";
 
 /** What an assembly was made from, in addition to the files of the app's folder. */
 type Inputs = {
-  /** The paths of the files that the app imported, without those of packages. */
   readonly imports: readonly string[];
-  /**
-   * The hashes of the imported and bundled files outside the app's folder, by their paths. Lists of installed packages stand for
-   * packages.
-   */
+  /** Hashes of the imported and bundled files outside the app's folder, by path. Lists of installed packages stand for packages. */
   readonly elsewhere: Readonly<Record<string, string>>;
 };
 
 /**
- * Writes the inputs of an assembly into its folder. Answers a hash of the files outside the app's folder, or `undefined` if any input was
- * saved since `startedAt` (ms since the epoch): the assembly may then contain a text that no file has any more.
+ * Answers a hash of the files outside the app's folder, or `undefined` if an input was saved since `startedAt` (ms): the assembly may
+ * then contain a text that no file has any more.
  */
 export function writeInputs(
   assembly: string,
@@ -43,7 +38,6 @@ export function writeInputs(
   return createHash("sha256").update(JSON.stringify(elsewhere)).digest("hex").slice(0, 16);
 }
 
-/** Reads the inputs of an assembly, and whether the files outside the app's folder are still the same. */
 export function readInputs(
   assembly: string,
 ): { readonly imports: readonly string[]; readonly isCurrent: boolean } | undefined {

@@ -2,10 +2,7 @@ import { type Refusal, type ResourceKind, refusalText } from "./create-each.ts";
 import { LocalError } from "./local-error.ts";
 import type { StackSpec } from "./resources.ts";
 
-/**
- * Leaves out every event source, rule and route whose function or queue is not played, and lists them in `leftOut`. Throws
- * `LocalError` if a delay queue's table or one of its ready queues is not played.
- */
+/** Leaves out what leads to a part that is not played. Throws `LocalError` if a delay queue's table or ready queue is not played. */
 export function leaveOutDangling(stack: StackSpec): StackSpec {
   requireDelayQueue(stack);
   const functions = new Set(stack.functions.map(({ arn }) => arn));
@@ -38,7 +35,7 @@ function requireDelayQueue({ tables, queues, required, leftOut }: StackSpec): vo
   throw new LocalError(`the delay queue cannot run without ${missing.join(", ")}: ${leftOut.join("; ")}`);
 }
 
-/** Leaves out the tables and queues that a service rejected, and then everything that leads to them, as `leaveOutDangling` does. */
+/** Leaves out what a service rejected, and then everything that leads to it. */
 export function leaveOutRefused(stack: StackSpec, refusals: readonly Refusal[]): StackSpec {
   const isAccepted = (kind: ResourceKind) => (spec: { readonly name: string }) =>
     !refusals.some((refusal) => refusal.kind === kind && refusal.name === spec.name);

@@ -4,7 +4,6 @@ import { isLoggedError, shortFrame, traceLines } from "./stack-trace.ts";
 /** Characters of a plain line, about five lines of a terminal. */
 const LONGEST_LINE = 500;
 
-/** A readable line of the log. */
 export type LogLine = {
   readonly text: string;
   /** The time that the line shows, ms since the epoch. */
@@ -36,9 +35,8 @@ const LOGGER_FIELDS = new Set([
 const INDENT = " ".repeat("12:00:05.004  ".length);
 
 /**
- * Turns a line that a function wrote into a readable line, and into further lines for the stacks of errors. Answers `undefined`
- * for metrics, empty lines, sweeps and audits that found nothing, and debug records that are not job events.
- *
+ * Also gives lines for the stacks of errors. `undefined` for metrics, empty lines, sweeps and audits that found nothing, and debug
+ * records that are no job events.
  * @param writtenAt when the function wrote the line, ms since the epoch: the time of a line without a timestamp
  * @param codeDir the folder of the function's code: the files of stacks are named from there
  */
@@ -158,7 +156,6 @@ function details(record: LogRecord): string {
 
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
-  // The stack follows in lines of its own.
   if (isLoggedError(value)) return value.message;
   return JSON.stringify(value);
 }
@@ -179,7 +176,6 @@ function date(time: number): string {
   return [year, ...[month, day].map((part) => String(part).padStart(2, "0"))].join("-");
 }
 
-/** `12:00:05.004`, local time. */
 function clock(time: number): string {
   const at = new Date(time);
   if (Number.isNaN(at.getTime())) return "--:--:--.---";

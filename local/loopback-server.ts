@@ -4,10 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode, errorText, LocalError } from "./local-error.ts";
 
-/**
- * Lets a server listen on a port of 127.0.0.1, or on a free port for 0. Answers its URL. Throws `LocalError` if the port cannot
- * be opened.
- */
+/** Port 0 takes a free one. Answers the URL. Throws `LocalError` if the port cannot be opened. */
 export async function listenOnLoopback(server: Server, port: number): Promise<string> {
   server.listen(port, "127.0.0.1");
   try {
@@ -32,7 +29,6 @@ export async function closeServer(server: Server, graceMs: number): Promise<void
   server.closeAllConnections();
 }
 
-/** Reads a request's body, unless it is longer than `maxBytes`. */
 export async function readRequestBody(
   request: IncomingMessage,
   maxBytes: number,

@@ -1,14 +1,12 @@
 import { createHash } from "node:crypto";
 import { type Json, type Resource, resolve, type Scope, type Template } from "./template.ts";
 
-/** The account, region, stack name and URLs that pseudo parameters and the names of resources contain. */
 export type Site = {
   readonly account: string;
   readonly region: string;
   readonly stackName: string;
   /** `http://127.0.0.1:4566`. Queue URLs begin with it. */
   readonly sqsEndpoint: string;
-  /** `http://127.0.0.1:4500` */
   readonly apiUrl: string;
 };
 
@@ -29,10 +27,7 @@ const NAME_PROPERTIES: Readonly<Record<string, string>> = {
 
 export type NamedTemplate = { readonly stackName: string; readonly template: Template };
 
-/**
- * Makes the scope that resolves a template's `Ref`, `Fn::GetAtt` and `Fn::ImportValue`. Imported values come from the app's other
- * stacks.
- */
+/** Imported values come from the app's other stacks. */
 export function scopeOf(template: Template, site: Site, others: readonly NamedTemplate[] = []): Scope {
   const pseudo: Readonly<Record<string, string>> = {
     "AWS::AccountId": site.account,
@@ -69,8 +64,7 @@ function importedValue(name: string, site: Site, others: readonly NamedTemplate[
     for (const { Export, Value = null } of Object.values(template.Outputs ?? {}))
       if (Export && resolve(Export.Name, scope) === name) return resolve(Value, scope);
   }
-  // The export belongs to a stack outside the app. Use the export's name as its value. No local resource has that name, so
-  // the log names the export wherever a resource needs the value.
+  // A stack outside the app exports it. No local resource has the export's name, so the log shows that name wherever a resource needs it.
   return name;
 }
 

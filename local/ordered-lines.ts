@@ -1,14 +1,9 @@
-/**
- * How long a line waits for earlier lines of other processes, ms. A process writes a line within a millisecond after its time, unless the
- * machine is busy.
- */
+/** ms that a line waits for earlier lines of other processes. A process writes within a millisecond, unless the machine is busy. */
 const HOLD_MS = 50;
 
-/** The lines of several processes, in the order in which they happened. */
 export type OrderedLines<Line> = {
   /** Writes a line after all lines of earlier times that arrive within `HOLD_MS`. `at`: ms since the epoch. */
   readonly add: (line: Line, at: number) => void;
-  /** Writes all lines that wait. */
   readonly flush: () => void;
 };
 

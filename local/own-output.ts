@@ -8,9 +8,7 @@ const SHORTEST = 12;
 
 /** Recognises files that hold the runner's own output, such as `minutehand local | tee out.txt` writes. */
 export type OwnOutput = {
-  /** Makes a writer of lines that remembers what it writes. */
   readonly remember: (write: (line: string) => void) => (line: string) => void;
-  /** Whether the last line of a file is one that the runner has written. */
   readonly isIn: (path: string) => boolean;
 };
 

@@ -7,17 +7,13 @@ export type Endpoints = {
   readonly lambda: string;
 };
 
-/** The stack's account and region, and the credentials for its services. */
 export type Platform = {
   readonly account: string;
   readonly region: string;
   readonly credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 };
 
-/**
- * Reads account, region and credentials from the environment if the environment names a service that runs elsewhere. Answers
- * fixed values otherwise, and for each missing value, because the embedded services accept any signature.
- */
+/** The environment counts only if it names a service that runs elsewhere. Embedded services accept any signature, so fixed values do. */
 export function readPlatform(env: NodeJS.ProcessEnv): Platform {
   const own = Object.keys(endpointsIn(env)).length > 0 ? env : {};
   return {
@@ -31,10 +27,7 @@ export function readPlatform(env: NodeJS.ProcessEnv): Platform {
   };
 }
 
-/**
- * Makes the environment variables that functions get beside the template's own. They include each `AWS_ENDPOINT_URL*` of `env`, so
- * functions also reach services that are not played here.
- */
+/** Includes each `AWS_ENDPOINT_URL*` of `env`, so functions also reach services that are not played here. */
 export function platformVariables(
   { region, credentials }: Platform,
   endpoints: Endpoints,

@@ -1,7 +1,4 @@
-/**
- * The properties that the local stack plays, by CloudFormation's names. No other property is resolved: the encryption of a table,
- * for instance, may refer to values that only a deployment knows.
- */
+/** By CloudFormation's names. Others, such as a table's encryption, may refer to values that only a deployment knows. */
 const PLAYED: Readonly<Record<string, readonly string[]>> = {
   "AWS::ApiGatewayV2::Integration": ["IntegrationUri", "PayloadFormatVersion", "TimeoutInMillis"],
   "AWS::ApiGatewayV2::Route": ["ApiId", "RouteKey", "Target"],
@@ -59,7 +56,6 @@ const PLAYED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Picks the properties of a resource that the local stack plays. */
 export function playedProperties<T>(
   type: string,
   properties: Readonly<Record<string, T>>,

@@ -5,7 +5,7 @@ import { DETACHED } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 import type { SupervisedProgram } from "./supervise.ts";
 
-/** Describes how to run the portable DynamoDB, which needs only Node. Without a database file it keeps its data in memory. */
+/** Without a database file it keeps its data in memory. */
 export async function portableDynamoProgram(
   file: string | undefined,
 ): Promise<{ program: SupervisedProgram; endpoint: string }> {

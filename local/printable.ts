@@ -1,7 +1,4 @@
-/**
- * Characters that a terminal acts on or hides: control characters; characters that change the direction of writing; characters
- * without a width, such as U+200B, U+FEFF and tags; and Unicode's line and paragraph separators.
- */
+/** Control characters, changes of direction, characters without width (U+200B, U+FEFF, tags), line and paragraph separators. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Escapes the characters of an untrusted text that a terminal would act on or hide. Escaped JSON keeps its value. */

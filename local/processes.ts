@@ -14,7 +14,6 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Ends a detached child and every process that it has started. */
 export function killTree(pid: number, platform: NodeJS.Platform = process.platform): void {
   const command = treeKiller(pid, platform);
   if (command === undefined) {
@@ -29,10 +28,7 @@ export function killTree(pid: number, platform: NodeJS.Platform = process.platfo
   }
 }
 
-/**
- * The command that ends a process and its descendants on Windows, which has no process groups. `undefined` elsewhere: a detached child
- * leads a group, and one signal ends the group.
- */
+/** Windows has no process groups. `undefined` elsewhere: a detached child leads a group, and one signal ends the group. */
 export function treeKiller(pid: number, platform: NodeJS.Platform): string[] | undefined {
   return platform === "win32" ? ["taskkill", "/pid", String(pid), "/t", "/f"] : undefined;
 }

@@ -9,7 +9,7 @@ import {
 import { createEach, type Refusal } from "./create-each.ts";
 import type { QueueSpec } from "./resources.ts";
 
-/** Creates missing queues and updates the attributes of existing ones. Messages stay. Answers the queues that SQS rejects. */
+/** Also updates the attributes of existing ones. Messages stay. Answers the queues that SQS rejects. */
 export async function createQueues(queues: readonly QueueSpec[], client: SQSClient): Promise<Refusal[]> {
   // SQS rejects a queue whose DLQ does not exist yet, so queues without a DLQ come first.
   const hasDeadLetterQueue = ({ attributes }: QueueSpec) => attributes.RedrivePolicy !== undefined;

@@ -41,7 +41,6 @@ const WITHOUT_LOCAL_EFFECT = new Set([
   "AWS::SQS::QueuePolicy",
 ]);
 
-/** The defaults of API Gateway and Lambda. */
 const DEFAULT_INTEGRATION_TIMEOUT_MS = 30_000;
 const DEFAULT_FUNCTION_TIMEOUT_S = 3;
 const DEFAULT_FUNCTION_MEMORY_MB = 128;
@@ -49,10 +48,8 @@ const DEFAULT_BATCH_SIZE = 10;
 /** SQS gives at most ten messages for one receive. Lambda can combine several receives, which is not played. */
 const MAX_BATCH_SIZE = 10;
 
-/** The template that is read, and what its references and its code lead to. */
 export type Reading = {
   readonly template: Template;
-  /** The folders of the code, by their keys. */
   readonly assets: ReadonlyMap<string, string>;
   readonly scope: Scope;
   readonly site: Site;
@@ -86,10 +83,7 @@ const READERS: Readonly<Record<string, (declared: Declared) => Partial<StackSpec
   }),
 };
 
-/**
- * Reads a resource as a part of the stack. Routes of other APIs than `playedApi` are no part. Throws `LocalError` if the resource cannot
- * be played.
- */
+/** Routes of other APIs than `playedApi` are no part of the stack. Throws `LocalError` if the resource cannot be played. */
 export function readResource(
   reading: Reading,
   logicalId: string,
@@ -167,7 +161,6 @@ function useLocalSqs(value: string, { region, sqsEndpoint }: Site): string {
   return value.replaceAll(`https://sqs.${region}.${URL_SUFFIX}`, sqsEndpoint);
 }
 
-/** Answers the ARN of a function, which a template may refer to by name or by ARN. */
 function functionArnOf(reference: string, { region, account }: Site): string {
   return reference.startsWith("arn:")
     ? reference

@@ -18,10 +18,7 @@ export function hashCode(codeDir: string): string {
   return hashFolder({ root: codeDir });
 }
 
-/**
- * Bundles the handler of a function again, as the app did. `folder`: a new folder for the code, if the code has changed. `root`:
- * the folder to which the paths in a failure are relative.
- */
+/** `folder`: a new folder for the code, if it has changed. `root`: the folder to which the paths in a failure are relative. */
 export async function rebuildFunction(
   spec: FunctionSpec,
   build: BuildOptions,

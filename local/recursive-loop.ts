@@ -1,22 +1,16 @@
 import { randomBytes } from "node:crypto";
 
-/**
- * Lambda does not run a message that is the result of this many invocations in a chain ("Recursive loop detection", Lambda
- * Developer Guide).
- */
+/** Lambda does not run a message at the end of so long a chain ("Recursive loop detection", Lambda Developer Guide). */
 export const LONGEST_CHAIN = 16;
 
 type WithTrace = { readonly attributes?: { readonly AWSTraceHeader?: string } };
 
-/** Reads from a message's trace header how many invocations in a chain led to the message: the last number of its `Lineage`. */
+/** The last number of the header's `Lineage` counts the invocations in a chain that led to the message. */
 export function chainLength(traceHeader: string | undefined): number {
   return Number(/(?:^|;)Lineage=[^;]*:(\d+)(?:;|$)/.exec(traceHeader ?? "")?.[1] ?? 0);
 }
 
-/**
- * Makes the trace header for an invocation with this event. The invocation's chain is one longer than the longest chain of the
- * event's messages.
- */
+/** The invocation's chain is one longer than the longest chain of the event's messages. */
 export function nextTraceHeader(event: { readonly Records?: readonly WithTrace[] } | null): string {
   const records = Array.isArray(event?.Records) ? (event.Records as readonly WithTrace[]) : [];
   const chain = Math.max(0, ...records.map(({ attributes }) => chainLength(attributes?.AWSTraceHeader)));

@@ -29,7 +29,6 @@ export function createReloadLog(log: (line: string) => void, root: string, clock
       const reloaded = specs.length === 0 ? "no function has changed" : `reloaded ${namesOf(specs, stack)}`;
       log(`synthesised ${since(began)}: ${reloaded}`);
     },
-    /** `failure`: what is wrong with the app; `undefined` if nothing is. */
     appFailure: (failure: string | undefined) => {
       if (failure !== undefined)
         log(

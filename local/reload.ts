@@ -12,19 +12,15 @@ import {
 } from "./running-stack.ts";
 
 type ReloadOptions = RunningOptions & {
-  /** The folder of the app. Paths in the log are relative to it. */
   readonly root: string;
   readonly synthesise: () => Promise<Synthesised>;
-  /** Called after each reload. */
   readonly onReloaded?: (stack: StackSpec) => void;
-  /** ms. */
   readonly clock?: () => number;
 };
 
 type Reloader = Required<ReloadOptions> & {
   readonly running: Running;
   readonly say: ReloadLog;
-  /** The files whose save needs a synthesis. */
   readonly unsynthesised: Set<string>;
   /** The files that were found changed before the watch reported them. A later report of the same change is ignored. */
   readonly early: Set<string>;
@@ -34,10 +30,8 @@ type Reloader = Required<ReloadOptions> & {
 const NO_PATHS: ReadonlySet<string> = new Set();
 
 /**
- * Makes the function to call after each save, with the paths that were saved. It bundles the handlers again that contain a saved file,
- * and replaces those whose bundle has changed. After a save of any other file it synthesises the app, and replaces the changed
- * functions. If the app itself writes files during a synthesis, one more synthesis follows. If the content of these files differs each
- * time, the function never ends.
+ * Call the result after each save, with the saved paths. It bundles handlers again that contain one, and synthesises after a save of any
+ * other file. If the app itself writes files during a synthesis, one more follows: with other content each time, it never ends.
  */
 export function createReloader(
   started: Synthesised,
@@ -70,7 +64,6 @@ export function createReloader(
   };
 }
 
-/** Functions are replaced by one call at a time. */
 function takingTurns(): Reloader["inTurn"] {
   let turn: Promise<unknown> = Promise.resolve();
   return (act) => {
@@ -110,8 +103,8 @@ function knownOf({ files, running }: Reloader, paths: readonly string[]): string
 }
 
 /**
- * Whether a changed file needs a synthesis. A file in no bundle needs one if it lies in the app's folder or if the app imports it. A
- * bundled file needs one if the app imports it, if the app's imports are unknown, or if a function has no note of its bundle.
+ * A file in no bundle needs one if it is in the app's folder or the app imports it. A bundled file needs one if the app imports it, if
+ * the app's imports are unknown, or if a function has no note of its bundle.
  */
 function isOfApp({ running, root }: Reloader, path: string, before: ReadonlySet<string>): boolean {
   const { stack, imports } = running;

@@ -34,7 +34,6 @@ export type FunctionSpec = {
 };
 export type EventSourceSpec = {
   readonly uuid: string;
-  /** Whether the template enables the event source. */
   readonly enabled: boolean;
   readonly functionArn: string;
   readonly queueArn: string;
@@ -71,16 +70,11 @@ export type StackSpec = {
   readonly unknownTypes: string[];
   /** The names of the tables and queues without which a delay queue of the stack cannot run. */
   readonly required: readonly string[];
-  /**
-   * A line with the name and the reason for each resource that is not played, although the local stack plays other resources of the same
-   * type.
-   */
+  /** A line with name and reason for each resource that is not played, although others of its type are. */
   readonly leftOut: string[];
-  /** The warnings of the synthesis. */
   readonly warnings: readonly string[];
 };
 
-/** Makes a spec without any resource. */
 export function emptyStack(): StackSpec {
   return {
     tables: [],
@@ -102,8 +96,7 @@ export function emptyStack(): StackSpec {
 }
 
 /**
- * Reads a synthesised stack. Names the resources that are not played in `leftOut`, since an app may have more than a delay queue.
- * Throws `LocalError` if a delay queue's table or one of its ready queues cannot be played.
+ * An app may have more than a delay queue: `leftOut` names it. Throws `LocalError` if a delay queue's table or ready queue is not playable.
  */
 export function readStack({ template, assets, others, warnings }: Assembly, site: Site): StackSpec {
   const scope = scopeOf(template, site, others);
@@ -130,7 +123,6 @@ export function readStack({ template, assets, others, warnings }: Assembly, site
   });
 }
 
-/** Whether the condition of a resource holds. */
 function isDeclared({ template, scope }: Reading, logicalId: string): boolean {
   const condition = template.Resources[logicalId]?.Condition;
   return condition === undefined || holds(condition, scope);

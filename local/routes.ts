@@ -1,4 +1,4 @@
-/** A route of an HTTP API. Its key is `POST /topics/{topic}/receive`, `ANY /{proxy+}` or `$default`, for example. */
+/** Its key is `POST /topics/{topic}/receive`, `ANY /{proxy+}` or `$default`, for example. */
 export type Route<T> = {
   readonly key: string;
   readonly method: string;
@@ -16,8 +16,7 @@ export function parseRoute<T>(key: string, target: T): Route<T> {
 }
 
 /**
- * Finds the route that API Gateway picks for a decoded path: the most specific path that matches. If two routes have this path, a
- * route that names the method comes before a route with ANY. `$default` comes last.
+ * The most specific path that matches, there first a route that names the method, then ANY. `$default` comes last:
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
  */
 export function matchRoute<T>(

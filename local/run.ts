@@ -7,14 +7,10 @@ type RunOptions = Pick<
   EmbeddedStackOptions,
   "port" | "dataDir" | "reset" | "database" | "app" | "stack" | "watch" | "console"
 > & {
-  /** Whether the stack trace of each error is printed. */
   debug: boolean;
 };
 
-/**
- * Runs the stack until a signal ends it, and then ends the process. A failure that the user can fix prints one line on stderr, or with
- * `debug` its stack trace. Any other error prints its stack trace. Both exit with 1.
- */
+/** A failure that the user can fix prints one line, or with `debug` its stack trace, as other errors do. Both exit with 1. */
 export async function runLocal({ debug, ...options }: RunOptions): Promise<void> {
   const fail = (error: unknown): never => {
     console.error(`minutehand: ${failureText(error, debug)}`);
@@ -24,8 +20,7 @@ export async function runLocal({ debug, ...options }: RunOptions): Promise<void>
   const stopping = new AbortController();
   const { signal } = stopping;
   let stack: Promise<EmbeddedStack> | undefined;
-  // npm and the terminal may both send the signal, so `stop` may run twice. The second signal need not force the end, because stopping
-  // the stack takes bounded time.
+  // npm and the terminal may both send the signal. The second need not force the end: stopping takes bounded time.
   const stop = async () => {
     stopping.abort();
     const started = await stack?.catch(() => undefined);
@@ -47,7 +42,6 @@ export async function runLocal({ debug, ...options }: RunOptions): Promise<void>
     const up = await stack;
     if (!signal.aborted) console.log(greeting(up, Date.now() - began, options.console?.path));
   } catch (error) {
-    // A user who pressed Ctrl-C needs no error.
     if (!signal.aborted) fail(error);
   }
 }

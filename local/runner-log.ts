@@ -2,9 +2,8 @@ import type { LogLine } from "./log-lines.ts";
 import { type OrderedLines, orderLines } from "./ordered-lines.ts";
 import { type OwnOutput, rememberOutput } from "./own-output.ts";
 
-/** The log of a runner and of its functions, in the order in which the lines happened. */
+/** In the order in which the lines happened. */
 export type RunnerLog = {
-  /** Writes a line of the runner itself. */
   readonly say: (text: string) => void;
   readonly add: OrderedLines<LogLine>["add"];
   readonly flush: () => void;

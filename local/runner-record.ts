@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The name of the data folder in the folder in which the runner is started. */
 export const DATA_FOLDER = ".minutehand";
 
 /** The content of `runner.json` in the data folder: how the next runner, `doctor` and the user find this runner. */
@@ -16,15 +15,13 @@ export type RunnerRecord = {
 };
 
 export type RecordKeeper = {
-  /** Writes the record from now on. `pids`: the process ids of the emulators. */
   readonly start: (pids: () => object) => void;
   readonly warn: (warnings: readonly string[]) => void;
-  /** Writes the record again. */
   readonly write: () => void;
   readonly stop: () => void;
 };
 
-/** Keeps the record of this process up to date. Without `write`, there is none. */
+/** Without `write`, there is no record. */
 export function keepRecord(
   fixed: Pick<RunnerRecord, "url" | "services">,
   write: (record: RunnerRecord) => void = () => {},
@@ -54,7 +51,6 @@ export function recordFile(dataDir: string): string {
   return join(dataDir, "runner.json");
 }
 
-/** Reads the record of the runner that uses a data folder. `undefined` if there is none. */
 export function readRecord(dataDir: string): RunnerRecord | undefined {
   try {
     return JSON.parse(readFileSync(recordFile(dataDir), "utf8"));

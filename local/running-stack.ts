@@ -8,16 +8,13 @@ import type { FunctionSpec, QueueSpec, StackSpec } from "./resources.ts";
 import type { Change, SavedFiles } from "./saved-files.ts";
 import { compareStacks, isSameFunction, type StackChanges } from "./stack-changes.ts";
 
-/** A synthesised stack, and the files of the developer that the app has imported. */
 export type Synthesised = { readonly stack: StackSpec; readonly imports: ReadonlySet<string> };
 
 export type RunningOptions = {
   readonly files: SavedFiles;
-  /** Bundles the handler of a function with the options of its note. */
   readonly rebuild: (spec: FunctionSpec, build: BuildOptions) => Promise<Rebuilt>;
   /** Throws `LocalError` if SQS rejects a queue. */
   readonly createQueues: (queues: readonly QueueSpec[]) => Promise<void>;
-  /** Later invocations of these functions run the new code. */
   readonly replaceFunctions: (specs: readonly FunctionSpec[]) => void;
   readonly log: (line: string) => void;
 };
@@ -31,10 +28,7 @@ export type Running = {
   readonly failures: Map<string, string>;
 };
 
-/**
- * Bundles the handlers again that contain a changed file or could not be bundled before. Answers the functions whose code has changed.
- * They run the new code.
- */
+/** Also bundles the handlers that could not be bundled before. Answers the functions whose code has changed. They run the new code. */
 export async function reloadChanged(
   running: Running,
   changes: ReadonlyMap<string, Change>,
@@ -96,10 +90,7 @@ function logFailure(
   log(`${failure}; the old ${name} stays in use`);
 }
 
-/**
- * Replaces the functions that a synthesis has changed, and answers them. `before`: the stack that ran when the synthesis began.
- * `needRestart`: every other difference.
- */
+/** `before`: the stack that ran when the synthesis began. `needRestart`: every difference except in functions. */
 export async function applySynthesis(
   running: Running,
   before: StackSpec,

@@ -6,14 +6,9 @@ import { type AppFolder, appFolders, filesIn, hashPart, statPart } from "./app-f
 export type SavedFiles = {
   /** Answers how files have changed since the last call, by their paths. A file is left out if its content is the same. */
   readonly changes: () => Map<string, Change>;
-  /**
-   * Adds the folders of these files to the folders that are looked at. Their present files do not count as new. A path may name
-   * no file yet, and its folder may be missing.
-   */
+  /** Their present files do not count as new. A path may name no file yet, and its folder may be missing. */
   readonly addInputs: (paths: Iterable<string>) => void;
-  /** Lists the folders of all these files. */
   readonly folders: () => string[];
-  /** Whether a path is one of these files. */
   readonly has: (path: string) => boolean;
 };
 
@@ -30,10 +25,7 @@ type State = {
   readonly logs: Set<string>;
 };
 
-/**
- * Looks at the app's folder and, outside it, at the folders of the handlers' inputs. `isOwnLog` says whether a changed file holds the
- * runner's own output. Such a file is then ignored.
- */
+/** Looks at the app's folder and at the folders of the handlers' inputs. A changed file for which `isOwnLog` holds is ignored. */
 export function createSavedFiles(app: AppFolder, isOwnLog: (path: string) => boolean): SavedFiles {
   const state: State = { app, isOwnLog, seen: new Map(), inputs: new Set(), logs: new Set() };
   findChanges(state);
@@ -90,10 +82,7 @@ function outerFolders({ app, inputs }: State): string[] {
     .flatMap((folder) => withInner(app, folder));
 }
 
-/**
- * A folder with its inner folders. A folder above the app's own is taken without them, because it may hold the whole disk.
- * `node_modules` is taken without them too, because npm's list in it changes with each package.
- */
+/** A folder above the app's is taken alone: it may hold the whole disk. So is `node_modules`: npm's list in it shows any change. */
 function withInner(app: AppFolder, folder: string): string[] {
   if (!existsSync(folder)) return [nearestExisting(folder)];
   if (folder.endsWith(`${sep}node_modules`) || `${app.root}${sep}`.startsWith(`${folder}${sep}`))

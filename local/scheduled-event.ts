@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-/** Makes the event that a scheduled rule sends to its target. `time` is in ms since the epoch. */
+/** `time`: ms since the epoch. */
 export function scheduledEvent(ruleArn: string, time: number) {
   const [, , , region, account] = ruleArn.split(":");
   return {

@@ -49,8 +49,7 @@ async function createOrUpdateSchedule(
   client: SchedulerClient,
 ): Promise<void> {
   const current = await findSchedule(input, client);
-  // A schedule with an old start date exists from an earlier run. Scheduler would reject that date in a new request, so an
-  // unchanged schedule is not sent again.
+  // Scheduler would reject the old start date of a schedule from an earlier run, so an unchanged one is not sent again.
   if (current === undefined) await client.send(new CreateScheduleCommand(input));
   else if (!contains(current, input)) await client.send(new UpdateScheduleCommand(input));
 }

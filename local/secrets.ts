@@ -9,7 +9,7 @@ import type { SecretSpec } from "./resources.ts";
 import { generateSecretString } from "./services/random-password.ts";
 import type { JsonObject } from "./template.ts";
 
-/** Creates missing secrets. Existing secrets keep their values. Answers the secrets that Secrets Manager rejects. */
+/** Existing secrets keep their values. Answers the secrets that Secrets Manager rejects. */
 export async function createSecrets(
   secrets: readonly SecretSpec[],
   client: SecretsManagerClient,

@@ -2,7 +2,7 @@ import type { Message } from "@aws-sdk/client-sqs";
 
 type Failures = { batchItemFailures?: { itemIdentifier?: unknown }[] | null } | null;
 
-/** Makes the event with which an SQS event source invokes a function: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html */
+/** https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html */
 export function sqsEvent(messages: readonly Message[], queueArn: string) {
   const awsRegion = queueArn.split(":")[3];
   return {
@@ -35,10 +35,7 @@ function attributesOf({ MessageAttributes = {} }: Message): Record<string, objec
   );
 }
 
-/**
- * Answers the ids of the messages that a partial batch response (JSON) leaves in the queue. An invalid response leaves all of them:
- * a response of another form, or with the id of a message outside the batch.
- */
+/** The ids that a partial batch response leaves in the queue: all if it is invalid or names a message outside the batch. */
 export function failedMessages(payload: string, messages: readonly Message[]): ReadonlySet<string> {
   const ids = new Set(messages.map(({ MessageId = "" }) => MessageId));
   const answer: Failures | string = JSON.parse(payload);

@@ -8,7 +8,6 @@ export type StackChanges = {
   readonly needRestart: readonly string[];
 };
 
-/** Compares two syntheses of the same app. */
 export function compareStacks(before: StackSpec, after: StackSpec): StackChanges {
   const partsAfter = Object.values(partsByKind(after));
   return {
@@ -30,7 +29,6 @@ export function isSameFunction(
 }
 
 type Kind = Exclude<keyof StackSpec, "unknownTypes" | "required" | "leftOut" | "warnings">;
-/** What the log calls a part of a stack, and the value that changes with the part. */
 type Part = readonly [label: string, value: unknown];
 
 function partsByKind(stack: StackSpec): Record<Kind, Part[]> {

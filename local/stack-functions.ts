@@ -5,17 +5,14 @@ import { formatLogLine } from "./log-lines.ts";
 import type { FunctionSpec, StackSpec } from "./resources.ts";
 import type { RunnerLog } from "./runner-log.ts";
 
-/** The functions of a stack. */
 export type StackFunctions = {
   readonly pools: readonly FunctionPool[];
-  /** Runs a function. Logs why it failed. */
+  /** Logs why an invocation failed. */
   readonly invoke: (pool: FunctionPool, event: unknown) => Promise<Outcome>;
   /** `name`: a function's name, its logical id, or a part of the logical id that no other function has. */
   readonly find: (name: string) => FunctionPool;
   readonly replace: (specs: readonly FunctionSpec[]) => void;
-  /** The folders with the code of the functions. */
   readonly codeDirs: () => string[];
-  /** The process ids of each function, by its logical id. */
   readonly pids: () => Record<string, number[]>;
   readonly stop: () => Promise<unknown>;
 };

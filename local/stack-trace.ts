@@ -2,10 +2,8 @@ import { isAbsolute, relative, sep } from "node:path";
 import { isOfPackages } from "../general/package-files.ts";
 import { fileOfFrame, pathOfFrame } from "../general/stack-frames.ts";
 
-/** An error as a function's logger writes it. */
 export type LoggedError = { readonly message: string; readonly stack: string; readonly cause?: unknown };
 
-/** How many causes are shown. */
 const DEEPEST_CAUSE = 8;
 const MESSAGE_LINES = 10;
 
@@ -15,8 +13,8 @@ export function isLoggedError(value: unknown): value is LoggedError {
 }
 
 /**
- * The lines of an error for a person: its message, the frames of the user's own code, how many other frames there are, and the same of its
- * causes. An error without a frame of the user's own code keeps all frames. `codeDir`: the folder of the function's code.
+ * The message, the frames of the user's own code (all frames if there is none), how many others there are, and the same of its causes.
+ * `codeDir`: the folder of the function's code.
  */
 export function traceLines(
   { message, stack, cause }: LoggedError,
@@ -48,10 +46,7 @@ function isOwn(frame: string): boolean {
   return file !== undefined && !isOfPackages(file.name);
 }
 
-/**
- * Names the file of a frame relative to the folder of the function's code. A source map names the sources as if the bundle lay in the
- * folder in which the app was synthesised, so this is the path from there.
- */
+/** A source map names the sources as if the bundle lay in the folder in which the app was synthesised, so this is the path from there. */
 export function shortFrame(frame: string, codeDir: string): string {
   const file = fileOfFrame(frame);
   if (file === undefined || !isAbsolute(codeDir)) return frame;

@@ -4,10 +4,7 @@ import { StringDecoder } from "node:string_decoder";
 const MARK = "\u001e";
 const STAMP = new RegExp(`^${MARK}(\\d+) `);
 
-/**
- * Makes this process write each line with the time at which the line was written, and makes stderr write to stdout. Two pipes
- * lose the order of their lines, because their reader does not know which of them was written first.
- */
+/** Stamps each line with its time, and sends stderr to stdout: a reader of two pipes does not know which line was written first. */
 export function stampOutput(): void {
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);

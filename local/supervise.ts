@@ -34,16 +34,12 @@ type Dependencies = {
 
 type Supervised = Dependencies & {
   readonly program: SupervisedProgram;
-  /** Absent until the first start has succeeded. */
   child: ChildProcess | undefined;
   stopping: boolean;
   failures: number;
 };
 
-/**
- * Starts a program and restarts it when it ends. Gives up if it does not run steadily after five restarts. Throws `LocalError`,
- * with the program's error output, if the first start fails.
- */
+/** Restarts the program up to five times without a steady run. Throws `LocalError`, with its error output, if the first start fails. */
 export async function supervise(program: SupervisedProgram, dependencies: Dependencies): Promise<Supervisor> {
   const supervised: Supervised = { ...dependencies, program, child: undefined, stopping: false, failures: 0 };
   supervised.child = await start(supervised);

@@ -8,12 +8,10 @@ import { runCdkApp } from "./cdk-app.ts";
 import type { Guard } from "./guard.ts";
 import { readInputs, writeInputs } from "./inputs.ts";
 
-/** Synthesises one app, at the start of its stack and after each save. */
 export type Synthesis = {
   /**
-   * Answers the folder of the assembly. Runs the app of a `cdk.json` only if a file of its folder, or a file elsewhere that the app
-   * imports or bundles, has changed. Runs the app of a given command each time: such an app may read other files elsewhere.
-   * Throws `LocalError` if the app fails. Throws the signal's reason if the signal aborts.
+   * Runs the app of a `cdk.json` only if a file of its folder, or one that it imports or bundles, has changed. Runs a given command each
+   * time: it may read other files. Throws `LocalError` if the app fails, the signal's reason if it aborts.
    */
   readonly run: (progress: (line: string) => void) => Promise<string>;
   /** Names a new folder for code that the runner bundles. Give the folder to `hold` too. `stop` deletes the folder. */
@@ -26,10 +24,8 @@ export type Synthesis = {
 
 type Options = {
   readonly appFolder: AppFolder;
-  /** The command that runs the app. Default: the command in `cdk.json`. */
   readonly app: string | undefined;
   readonly guard: Guard;
-  /** Ends the app and every process that the app has started. */
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -86,8 +82,7 @@ async function runApp(run: Run, inputHash: string | undefined, startedAt: number
     await runCdkApp(appFolder.root, app, draft, { guard, signal, importsFile });
     const [imports, bundled] = [readImports(importsFile), bundledFiles(draft)];
     const elsewhere = writeInputs(draft, appFolder, { imports, bundled, startedAt });
-    // If a file was saved while the app ran, the assembly may contain it, even if the save was undone. Such an assembly does not belong
-    // to the hash.
+    // A file saved while the app ran may be in the assembly, even if the save was undone. Such an assembly does not belong to the hash.
     const isOfInputs = elsewhere !== undefined && inputHash === hashFolder(appFolder);
     const assembly = join(cacheDir, isOfInputs ? `${inputHash}.${elsewhere}` : hashFolder({ root: draft }));
     moveInto(draft, assembly);

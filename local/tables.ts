@@ -12,7 +12,7 @@ import {
 import { createEach, type Refusal } from "./create-each.ts";
 import type { TableSpec } from "./resources.ts";
 
-/** Creates missing tables. Existing tables and their items stay. Answers the tables that DynamoDB rejects. */
+/** Existing tables and their items stay. Answers the tables that DynamoDB rejects. */
 export async function createTables(
   tables: readonly TableSpec[],
   config: DynamoDBClientConfig,

@@ -17,7 +17,6 @@ export type Template = {
   readonly Outputs?: Readonly<Record<string, Output>>;
 };
 
-/** Resolves the names that a template refers to. */
 export type Scope = {
   readonly ref: (name: string) => Json | undefined;
   readonly attribute: (logicalId: string, attribute: string) => string;

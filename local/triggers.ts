@@ -24,15 +24,12 @@ type Dependencies = {
   readonly sqs: SQSClient;
   readonly services: Pick<OwnServices, "scheduler" | "eventBridge" | "eventSourceMappings" | "invocations">;
   readonly account: string;
-  /** Whether scheduled rules fire at once and then at their rates. */
   readonly tick: boolean;
   readonly log: (line: string) => void;
 };
 
 export type Triggers = {
-  /** Fires every scheduled rule now. */
   readonly fireRules: () => Promise<Outcome[]>;
-  /** Stops all triggers, and ends the processes of all functions. */
   readonly stop: () => Promise<void>;
 };
 
@@ -79,10 +76,7 @@ export function startTriggers(stack: StackSpec, dependencies: Dependencies): Tri
 type Call = (event: object) => Promise<Outcome>;
 type CallOf = (functionArn: string) => Call;
 
-/**
- * Makes the function that fires the scheduled rules. `minute`, in ms since the epoch, chooses the rules that are due. Without it every
- * rule fires.
- */
+/** `minute`, in ms since the epoch, chooses the rules that are due. Without it every rule fires. */
 function rulesOf(stack: StackSpec, warmAndCall: CallOf): (minute?: number) => Promise<Outcome>[] {
   const rules = stack.rules.map(({ functionArns, ...rule }) => ({
     ...rule,

@@ -3,10 +3,8 @@ import type { IncomingHttpHeaders } from "node:http";
 const LOOPBACK = /^(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|localhost|\[::1\])(:\d+)?$/i;
 
 /**
- * Says why a server of this machine refuses a request that a web page may have made. Answers `undefined` for any other request. A
- * page of any site can send requests to loopback. A browser marks them with `Origin` and `Sec-Fetch-Site`. If a page's own host
- * name points to loopback (DNS rebinding), that name is in `Host`. Other programs send neither `Origin` nor `Sec-Fetch-Site`, and
- * name loopback in `Host`.
+ * A page of any site can send requests to loopback. A browser marks them with `Origin` and `Sec-Fetch-Site`, and a host name that points
+ * to loopback (DNS rebinding) is in `Host`. Other programs send neither, and name loopback in `Host`. `undefined`: not refused.
  */
 export function refusalOfWebPage(headers: IncomingHttpHeaders): string | undefined {
   const { host = "", origin, "sec-fetch-site": site } = headers;

@@ -18,24 +18,16 @@ export type AwsRequest = {
 };
 
 export type Operation = {
-  /** The HTTP status of a success. Default: 200. */
   readonly status?: number;
-  /** Answers the request. Throws `AwsError`, or rejects with it. */
   readonly answer: (request: AwsRequest) => object | Promise<object>;
 };
 
-/**
- * Operations by route, `GET /schedules/{Name}`, or, for a service that speaks AWS JSON 1.0 or 1.1, by target:
- * `secretsmanager.GetSecretValue`.
- */
+/** By route, `GET /schedules/{Name}`, or for AWS JSON 1.0 and 1.1 by target: `secretsmanager.GetSecretValue`. */
 export type Operations = Readonly<Record<string, Operation>>;
 
 export type AwsEndpoint = { readonly url: string; readonly stop: () => Promise<void> };
 
-/**
- * Serves the operations of one or several AWS services on a port of loopback (default: a free one), in the protocols of the SDK's clients:
- * https://smithy.io/2.0/aws/protocols/index.html. Does not check signatures. Refuses requests of web pages.
- */
+/** Speaks https://smithy.io/2.0/aws/protocols/index.html. Checks no signatures. Refuses requests of web pages. */
 export async function startAwsEndpoint(
   operations: Operations,
   { port = 0, maxBodyBytes = MAX_BODY_BYTES }: { port?: number; maxBodyBytes?: number } = {},

@@ -1,4 +1,4 @@
-/** The services' source of time. Times are ms since the epoch. */
+/** Times are ms since the epoch. */
 export type Clock = {
   readonly now: () => number;
   /** Calls `call` once at the given time, or soon if that time is past. The returned function cancels the call. */

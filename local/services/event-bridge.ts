@@ -42,19 +42,13 @@ const putRequest = z.object({
 type Entry = z.infer<typeof putRequest>["Entries"][number];
 type Result = { EventId: string } | { ErrorCode: string; ErrorMessage: string };
 
-/**
- * The limit of a whole request, and the size of an entry's time: "Calculating PutEvents event entry size", EventBridge User
- * Guide.
- */
+/** "Calculating PutEvents event entry size", EventBridge User Guide: a whole request, and an entry's time. */
 const MAX_BYTES = 1024 * 1024;
 const TIME_BYTES = 14;
 const MAX_DETAIL_TYPE = 128;
 const DEFAULT_BUS = "default";
 
-/**
- * Plays EventBridge's buses: PutEvents, and rules that send events to queues. PutEvents answers after the event is in the queues. If
- * a queue does not take the event, the event's entry fails with `InternalFailure`, and the sender may retry.
- */
+/** PutEvents answers after the queues have the event. If one does not take it, its entry fails with `InternalFailure`, to be retried. */
 export function createEventBridgeService(options: Options): EventBridgeService {
   let dependencies: Dependencies | undefined;
   return {

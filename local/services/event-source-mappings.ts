@@ -10,7 +10,6 @@ export type MappingStates = Readonly<Record<string, boolean>>;
 
 export type EventSourceMappings = {
   readonly operations: Operations;
-  /** Adds the mappings of the template, and starts those that are enabled. */
   readonly start: (sources: readonly StartableSource[]) => void;
   readonly stop: () => Promise<void>;
 };
@@ -24,11 +23,10 @@ const updateRequest = z.object({ Enabled: z.optional(z.boolean()) });
 
 type State = Options & {
   readonly mappings: Map<string, Mapping>;
-  /** The event sources that stop. */
   readonly ending: Set<Promise<void>>;
 };
 
-/** Plays the part of Lambda's API that reads event source mappings, and enables or disables them. */
+/** The part of Lambda's API that reads event source mappings, and enables or disables them. */
 export function createEventSourceMappings(options: Options): EventSourceMappings {
   const state: State = { ...options, mappings: new Map(), ending: new Set() };
   const { mappings, ending, now } = state;

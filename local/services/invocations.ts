@@ -10,7 +10,7 @@ export type Invocations = {
   readonly start: (invoke: Invoke) => void;
 };
 
-/** Plays the part of Lambda's API that invokes functions asynchronously. */
+/** The part of Lambda's API that invokes functions asynchronously. */
 export function createInvocations(): Invocations {
   let invoke: Invoke = () => false;
   return {

@@ -5,10 +5,7 @@ const READABLE_BY_OWNER_ONLY = 0o600;
 
 export type JsonFile<T> = { readonly read: () => T; readonly write: (value: T) => void };
 
-/**
- * Keeps one JSON value in a file that only its owner can read, or in memory without a file. After a crash during `write` the file
- * has the old or the new value. `read` throws `LocalError` if the file cannot be read or is not JSON.
- */
+/** Only the owner can read the file. A crash in `write` leaves the old or the new value. `read` throws `LocalError` if it is no JSON. */
 export function jsonFile<T>(file: string | undefined, initial: T): JsonFile<T> {
   let inMemory = initial;
   if (file === undefined)

@@ -1,15 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
 import { errorText, LocalError } from "../local-error.ts";
 
-/**
- * Opens a SQLite file, or a database in memory for `:memory:`, and creates what `schema` declares. Throws `LocalError` if the file is
- * broken.
- */
+/** `:memory:` keeps it in memory. Throws `LocalError` if the file is broken. */
 export function openDatabase(file: string, schema: string): DatabaseSync {
   try {
     const database = new DatabaseSync(file);
-    // With `synchronous = NORMAL` a write does not wait for the disk. The operating system has the data, so a killed process
-    // does not lose it.
+    // With NORMAL a write does not wait for the disk. The operating system has the data, so a killed process does not lose it.
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${schema}`);
     return database;
   } catch (error) {

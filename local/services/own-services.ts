@@ -27,9 +27,8 @@ export type OwnServices = {
 };
 
 /**
- * Serves the AWS services that no emulator plays, on one port of loopback: EventBridge Scheduler, Secrets Manager, EventBridge and
- * a part of Lambda. Every service except Lambda may run elsewhere, at its `AWS_ENDPOINT_URL_*`. Lambda always runs here, because the
- * functions run here. Without a folder everything is kept in memory.
+ * Serves what no emulator plays, on one port of loopback. Each service may run elsewhere, at its `AWS_ENDPOINT_URL_*`, except Lambda,
+ * because the functions run here. Without a folder everything is kept in memory.
  */
 export async function startOwnServices(
   folder: DataFolder | undefined,
@@ -66,7 +65,6 @@ export async function startOwnServices(
 
 type OuterEndpoints = Awaited<ReturnType<typeof findOuterEndpoints>>;
 
-/** Reads the environment: a service with an endpoint of its own runs elsewhere. */
 async function findOuterEndpoints() {
   const [scheduler, secretsManager, eventBridge] = await Promise.all([
     externalEndpoint("AWS_ENDPOINT_URL_SCHEDULER"),
@@ -76,7 +74,6 @@ async function findOuterEndpoints() {
   return { scheduler, secretsManager, eventBridge };
 }
 
-/** Creates the services that do not run elsewhere. */
 function createServices(folder: DataFolder | undefined, location: AwsLocation, outer: OuterEndpoints) {
   const { now } = systemClock;
   const eventSourcesFile = jsonFile<MappingStates>(folder?.eventSourcesFile, {});

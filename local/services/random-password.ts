@@ -5,11 +5,7 @@ const NUMBERS = "0123456789";
 const PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 const DEFAULT_LENGTH = 32;
 
-/**
- * Generates the first value of a secret from its `GenerateSecretString` property:
- * https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetRandomPassword.html. `pick(below)` answers a random whole
- * number of `[0, below)`.
- */
+/** See GetRandomPassword in the API reference of Secrets Manager. `pick(below)`: a random whole number of `[0, below)`. */
 export function generateSecretString(properties: JsonObject, pick: (below: number) => number): string {
   const { SecretStringTemplate, GenerateStringKey } = properties;
   const password = randomPassword(properties, pick);

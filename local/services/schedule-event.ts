@@ -1,4 +1,3 @@
-/** One attempt to invoke a schedule's target. */
 export type Execution = {
   readonly scheduleArn: string;
   /** ms since the epoch. */
@@ -9,9 +8,8 @@ export type Execution = {
 };
 
 /**
- * Makes the event with which a schedule invokes a function. The event is the schedule's input, with replaced context attributes:
- * https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html. For a schedule without an input,
- * the event is EventBridge's default event.
+ * The input with replaced context attributes, else EventBridge's default event:
+ * https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
  */
 export function scheduleEvent(input: string | undefined, execution: Execution): unknown {
   const { scheduleArn, scheduledTime, id, attempt } = execution;

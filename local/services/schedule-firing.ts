@@ -21,7 +21,6 @@ export type InvokeResult = "done" | "failed" | "refused";
 export type FiringOptions = {
   readonly store: ScheduleStore;
   readonly clock: Clock;
-  /** Answers a random number of `[0, 1)`. */
   readonly random: () => number;
   /** Invokes a target. Never rejects. */
   readonly invoke: (targetArn: string, event: unknown) => Promise<InvokeResult>;
@@ -29,9 +28,7 @@ export type FiringOptions = {
 };
 
 export type Firing = {
-  /** Fires a new or changed schedule from now on. */
   readonly watch: (schedule: StoredSchedule) => void;
-  /** Stops firing a schedule. */
   readonly forget: (schedule: StoredSchedule) => void;
   /** Stops firing all schedules. Does not wait for running attempts: the next start repeats them. */
   readonly stop: () => void;
@@ -39,14 +36,12 @@ export type Firing = {
 
 type Firings = FiringOptions & {
   readonly watched: Map<string, { readonly recurrence: Recurrence; cancel: () => void }>;
-  /** The deliveries whose target is being invoked. */
   readonly running: Set<PendingDelivery>;
 };
 
 /**
- * Fires schedules at least once. Each occurrence becomes a delivery, which stays in the store until the target was invoked, the
- * attempts are used up or the delivery is too old. So an occurrence that fell due while the runner was down is delivered late, and
- * an occurrence may be delivered twice.
+ * Fires at least once. An occurrence is a delivery in the store until its target was invoked, its attempts are used up or it is too old.
+ * So it may be late after the runner was down, and delivered twice.
  */
 export function createScheduleFiring(options: FiringOptions): Firing {
   const watched: Firings["watched"] = new Map();
@@ -105,10 +100,7 @@ function fireDue(firings: Firings, known: StoredSchedule): void {
   if (time < Infinity) entry.cancel = clock.callAt(time, () => fireDue(firings, reread(firings, schedule)));
 }
 
-/**
- * Stores the due occurrences as deliveries before any of them starts, so that a crash loses none. Answers the schedule with
- * them.
- */
+/** Stores the due occurrences before any of them starts, so that a crash loses none. Answers the schedule with them. */
 function addDueOccurrences(
   { store, clock, random }: Firings,
   schedule: StoredSchedule,

@@ -45,13 +45,9 @@ const schedule = z.object({
   ClientToken: z.optional(z.string()),
 });
 
-/** The settings of a schedule, with EventBridge Scheduler's defaults. */
 export type ScheduleRequest = z.infer<typeof schedule>;
 
-/**
- * Validates a request of CreateSchedule or UpdateSchedule. `now` is in ms since the epoch. Throws an `AwsError` with
- * ValidationException. A start date more than 5 minutes ago is invalid, even if an update repeats the schedule's own date.
- */
+/** Throws an `AwsError` with ValidationException, also if an update repeats the schedule's own date of over 5 minutes ago. `now`: ms. */
 export function readScheduleRequest(name: string, body: unknown, now: number): ScheduleRequest {
   const request = validate(schedule, { ...(typeof body === "object" ? body : {}), Name: name });
   const { StartDate = Infinity, EndDate = Infinity } = request;
@@ -67,7 +63,7 @@ export function readScheduleRequest(name: string, body: unknown, now: number): S
   return request;
 }
 
-/** Parses a schedule's expression. Without a start date `rate` counts from `createdAt`, in ms since the epoch. */
+/** Without a start date `rate` counts from `createdAt`, ms since the epoch. */
 export function recurrenceOf(request: ScheduleRequest, createdAt: number): Recurrence {
   const { ScheduleExpression, ScheduleExpressionTimezone, StartDate, EndDate } = request;
   const start = StartDate === undefined ? {} : { start: StartDate * 1000 };
@@ -79,7 +75,7 @@ export function recurrenceOf(request: ScheduleRequest, createdAt: number): Recur
   });
 }
 
-/** Validates the name of a schedule or group. Throws an `AwsError` with ValidationException. */
+/** Throws an `AwsError` with ValidationException. */
 export function readResourceName(name: unknown): string {
   return validate(z.object({ Name: NAME }), { Name: name }).Name;
 }

@@ -5,7 +5,6 @@ import { type Documents, openDocuments } from "./sqlite-documents.ts";
 /** An occurrence whose target must still be invoked. Times are ms since the epoch. */
 export type PendingDelivery = {
   readonly scheduledTime: number;
-  /** The number of the next attempt, from 1. */
   readonly attempt: number;
   readonly notBefore: number;
   readonly expiresAt: number;
@@ -31,7 +30,7 @@ export type ScheduleGroup = {
 /** Schedule groups and schedules. Lists are in the order of the names. */
 export type ScheduleStore = {
   readonly groups: () => ScheduleGroup[];
-  /** Finds a group. Throws an `AwsError` with ResourceNotFoundException if there is none. */
+  /** Throws an `AwsError` with ResourceNotFoundException if there is none. */
   readonly group: (name: string) => ScheduleGroup;
   readonly hasGroup: (name: string) => boolean;
   readonly putGroup: (group: ScheduleGroup) => void;
@@ -45,7 +44,7 @@ export type ScheduleStore = {
 
 type Document = { readonly group: ScheduleGroup } | { readonly schedule: StoredSchedule };
 
-/** Opens a file of schedules, or keeps them in memory without a file. */
+/** Without a file they are kept in memory. */
 export function openScheduleStore(file: string | undefined): ScheduleStore {
   const documents: Documents<Document> = openDocuments(file);
   const groups = new Map<string, ScheduleGroup>();

@@ -5,7 +5,6 @@ import { type AwsLocation, createSchedulerService } from "./scheduler.ts";
 
 type Options = Partial<AwsLocation> &
   Partial<Omit<FiringOptions, "store">> & {
-    /** The file with the schedules. Absent: they are kept in memory. */
     readonly file?: string;
   };
 

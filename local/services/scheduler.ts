@@ -21,28 +21,23 @@ const DEFAULT_GROUP = "default";
 export type AwsLocation = { readonly region: string; readonly account: string };
 
 type Options = AwsLocation & {
-  /** The file with the schedules. `undefined`: they are kept in memory. */
   readonly file: string | undefined;
   readonly clock: Clock;
 };
 
 export type SchedulerService = {
   readonly operations: Operations;
-  /**
-   * Begins to fire schedules, first the schedules that fell due before `start`. Before `start` and after `stop`, schedules are only
-   * stored.
-   */
+  /** Fires first what fell due before. Before `start` and after `stop`, schedules are only stored. */
   readonly start: (dependencies: Omit<FiringOptions, "store" | "clock">) => { readonly stop: () => void };
   readonly close: () => void;
 };
 
 type Scheduler = Pick<Options, "region" | "account" | "clock"> & {
   readonly store: ScheduleStore;
-  /** Absent before `start` and after `stop`. */
   firing: Firing | undefined;
 };
 
-/** Plays EventBridge Scheduler: https://docs.aws.amazon.com/scheduler/latest/APIReference/Welcome.html */
+/** https://docs.aws.amazon.com/scheduler/latest/APIReference/Welcome.html */
 export function createSchedulerService({ file, ...options }: Options): SchedulerService {
   const store = openScheduleStore(file);
   const scheduler: Scheduler = { ...options, store, firing: undefined };
@@ -138,10 +133,7 @@ function updateSchedule(scheduler: Scheduler, request: ScheduleRequest): { Sched
   return putSchedule(scheduler, request, findSchedule(scheduler.store, request.GroupName, request.Name));
 }
 
-/**
- * Stores a new or changed schedule. A one-time schedule for a past time fires at once. A recurring schedule fires its
- * occurrences from now on, and keeps the deliveries that wait for their time in the window or for a retry.
- */
+/** A one-time schedule in the past fires at once. A recurring one fires from now on, and keeps its deliveries that wait. */
 function putSchedule(
   scheduler: Scheduler,
   request: ScheduleRequest,

@@ -17,7 +17,6 @@ type Version = {
   readonly createdAt: number;
 };
 
-/** The versions of each secret, by its name. */
 export type SecretsFile = Readonly<Record<string, readonly Version[]>>;
 
 type Options = AwsLocation & { readonly file: JsonFile<SecretsFile>; readonly now: () => number };
@@ -39,11 +38,7 @@ const getRequest = z.object({
   VersionStage: z.optional(z.string()),
 });
 
-/**
- * Plays the operations of Secrets Manager that functions and operators need, for secrets that are text:
- * https://docs.aws.amazon.com/secretsmanager/latest/apireference/Welcome.html. A secret's id is its name or its ARN. ARNs have no
- * random ending here.
- */
+/** Only texts: https://docs.aws.amazon.com/secretsmanager/latest/apireference/Welcome.html. ARNs have no random ending here. */
 export function secretsManagerOperations(options: Options): Operations {
   const answers = {
     CreateSecret: createSecret,

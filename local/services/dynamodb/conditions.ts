@@ -14,14 +14,13 @@ export type Condition = {
   readonly holds: (item: Item, placeholders: Placeholders) => boolean;
   /** `AND`, `OR`, `NOT`, `=`, `BETWEEN`, `begins_with`, `IS MISSING` … */
   readonly operator: string;
-  /** The terms of an `AND`. */
   readonly terms?: readonly Condition[];
   readonly operands?: readonly Operand[];
 };
 
 const parsed = new Map<string, Condition>();
 
-/** Parses a condition, a filter or a key condition: "Condition and filter expressions", DynamoDB Developer Guide. */
+/** "Condition and filter expressions", DynamoDB Developer Guide. */
 export function conditionOf(source: string, what = "Invalid ConditionExpression"): Condition {
   const known = parsed.get(source);
   if (known) return known;
@@ -34,7 +33,6 @@ export function conditionOf(source: string, what = "Invalid ConditionExpression"
   return condition;
 }
 
-/** Reads `… OR …`. */
 export function readCondition(reader: Reader): Condition {
   const terms = [readConjunction(reader)];
   while (reader.take("OR")) terms.push(readConjunction(reader));
@@ -140,7 +138,6 @@ function readComparison(reader: Reader): Condition {
   return readOrder(reader, left);
 }
 
-/** Reads `… AND …` after `BETWEEN`. */
 function readBetween(reader: Reader, left: Operand): Condition {
   const low = readOperand(reader);
   reader.expect("AND");
@@ -157,7 +154,6 @@ function readBetween(reader: Reader, left: Operand): Condition {
   };
 }
 
-/** Reads `= …`, `<> …` or `< …`. */
 function readOrder(reader: Reader, left: Operand): Condition {
   const operator = reader.takeKind("symbol") ?? "";
   const order = ORDERS[operator];

@@ -4,10 +4,7 @@ import type { TableStore } from "./table-store.ts";
 /** AWS deletes an expired item within days. Every reader must expect it to be there until then. */
 const DELETE_EXPIRED_EVERY_MS = 60_000;
 
-/**
- * Deletes what has expired, now and each minute. A failure, such as a full disk, is logged once, and the next minute tries again.
- * The returned function ends the deletions.
- */
+/** Now and each minute. A failure, such as a full disk, is logged once, and tried again in a minute. The result ends the deletions. */
 export function keepDeletingExpired(
   store: Pick<TableStore, "deleteExpired">,
   now: () => number,

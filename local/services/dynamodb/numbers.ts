@@ -30,14 +30,12 @@ export function negateNumber(text: string): string {
   return format({ ...size, negative: !negative });
 }
 
-/** Answers a text that sorts as the number does. */
 export function sortableNumber(text: string): string {
   const { negative, digits, exponent } = parse(text);
   if (digits === "") return "1";
   const size = `${String(exponent + 200).padStart(3, "0")}${digits}`;
   if (!negative) return `2${size}`;
-  // The complement of each digit reverses the order. `~` sorts after every digit, so of two texts that begin alike the longer one sorts
-  // first: -1.5 before -1.
+  // Complements reverse the order. `~` sorts after every digit, so of two texts that begin alike the longer sorts first: -1.5 before -1.
   return `0${size.replace(/\d/g, (digit) => String(9 - Number(digit)))}~`;
 }
 

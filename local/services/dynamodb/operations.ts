@@ -44,9 +44,8 @@ const ANSWERS: { readonly [Name in keyof Requests]: Answer<Requests[Name]> } = {
 };
 
 /**
- * Plays DynamoDB over a store, at the level of its requests:
- * https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/Welcome.html. `now`: ms since the epoch. A member or a statement
- * that DynamoDB knows and this database does not is refused with a ValidationException, and such an operation with
+ * DynamoDB's requests over a store: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/Welcome.html. `now`: ms since the
+ * epoch. What this database does not play is refused: a member or a statement with ValidationException, an operation with
  * UnknownOperationException.
  */
 export function dynamoOperations(store: TableStore, now: () => number): Operations {

@@ -6,9 +6,7 @@ import type { Requests } from "./requests.ts";
 import type { Index, KeySchema, Range, Table, TableStore } from "./table-store.ts";
 import { type Item, readItem, sizeOfItem, sortKey, type Value } from "./values.ts";
 
-/** A page of Query or Scan. */
 export type Page = {
-  /** The items that the filter lets through. */
   readonly items: readonly Item[];
   readonly scanned: readonly Item[];
   /** The key of the last scanned item, if more items may follow. */
@@ -126,7 +124,6 @@ function behind(range: Range, start: Item | undefined, keySchema: KeySchema): Ra
   return { ...range, [range.backwards ? "to" : "from"]: { key, including: false } };
 }
 
-/** Reads an index by looking at every item of the table. */
 function* indexed(
   store: TableStore,
   table: Table,

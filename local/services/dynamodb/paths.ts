@@ -2,7 +2,6 @@ import { invalid } from "./refusals.ts";
 import type { Reader } from "./syntax.ts";
 import type { Item, Value } from "./values.ts";
 
-/** The names and values that the placeholders of a request stand for. */
 export type Placeholders = {
   readonly names: Readonly<Record<string, string>>;
   readonly values: Readonly<Record<string, Value>>;
@@ -10,7 +9,6 @@ export type Placeholders = {
 
 /** A step of a path: a name, a placeholder `#name` of one, or the index of a list. */
 export type Path = readonly (string | number | { readonly placeholder: string })[];
-/** A path without placeholders. */
 export type Resolved = readonly (string | number)[];
 
 /** Reads `name`, `"name"` or `#name`, and any `.name` and `[0]` after it. */

@@ -22,7 +22,6 @@ export function getItem(store: TableStore, request: Requests["GetItem"]): object
   };
 }
 
-/** Answers Query and Scan. */
 export function query(store: TableStore, request: Requests["Query"] | Requests["Scan"]): object {
   const table = tableOf(store, request.TableName);
   const { items, scanned, last } = readPage(store, table, request, placeholdersOf(request));
@@ -75,7 +74,6 @@ function byTable<T extends { readonly name: string }>(
   return Object.fromEntries(groups.map(([name, ofTable = []]) => [name, answer(ofTable)]));
 }
 
-/** Answers the attributes of an item that the request's ProjectionExpression names. */
 export function projected(
   item: Item,
   request: ExpressionRequest & { readonly ProjectionExpression?: string | undefined },

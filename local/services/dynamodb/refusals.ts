@@ -18,7 +18,6 @@ export function notPlayed(what: string): AwsError {
   );
 }
 
-/** Answers what `act` answers, or the refusal that it throws. */
 export function orRefusal<T>(act: () => T): T | AwsError {
   try {
     return act();

@@ -57,9 +57,8 @@ const statement = z.strictObject({
 });
 
 /**
- * The members of each request that this database plays. Any other member is refused, so that none is ignored in silence. Only
- * CreateTable and the specification of a TTL ignore other members, such as tags and provisioned throughput: they do not change the
- * items.
+ * Members that are not played are refused, so that none is ignored in silence. Only CreateTable and TTL ignore others, such as tags and
+ * provisioned throughput: they do not change the items.
  */
 export const REQUESTS = {
   CreateTable: z.object({

@@ -13,7 +13,6 @@ type StatementRequest = Requests["BatchExecuteStatement"]["Statements"][number];
 type Insert = Extract<Statement, { kind: "insert" }>;
 type Change = Exclude<Statement, Insert>;
 
-/** Reads the write of a PartiQL statement. */
 export function statementWrite(store: TableStore, request: StatementRequest): Write {
   const statement = statementOf(request.Statement);
   const table = tableOf(store, statement.table);
@@ -59,7 +58,7 @@ function changeOf(table: Table, statement: Change, placeholders: Placeholders): 
   };
 }
 
-/** Finds the key of a statement, which must name it with `=`. */
+/** The statement must name the key with `=`. */
 function keyIn(table: Table, { where }: Change, placeholders: Placeholders): Item {
   const terms = where.terms ?? [where];
   const key = table.keySchema.map(({ AttributeName }) => {

@@ -4,7 +4,6 @@ import { notPlayed } from "./refusals.ts";
 import { type Reader, readerOf } from "./syntax.ts";
 import { readRemove, readSet, type Update } from "./updates.ts";
 
-/** A statement of PartiQL that writes one item. */
 export type Statement =
   | {
       readonly kind: "insert";
@@ -16,7 +15,7 @@ export type Statement =
 
 const parsed = new Map<string, Statement>();
 
-/** Parses INSERT, UPDATE and DELETE: "PartiQL", DynamoDB Developer Guide. */
+/** INSERT, UPDATE and DELETE: "PartiQL", DynamoDB Developer Guide. */
 export function statementOf(source: string): Statement {
   const known = parsed.get(source);
   if (known) return known;

@@ -1,8 +1,7 @@
 import { invalid } from "./refusals.ts";
 
 /**
- * `name`: a word without quotes, such as the name of an attribute. `quoted`: a name in double quotes. `text`: a literal in
- * single quotes. `placeholder`: `#name`, `:value`, or the number of a statement's `?`: `?2` is the third.
+ * `name`: without quotes. `quoted`: in double quotes. `text`: in single quotes. `placeholder`: `#name`, `:value`, `?2` for the third `?`.
  */
 export type Token = {
   readonly kind: "name" | "quoted" | "placeholder" | "number" | "text" | "symbol";
@@ -16,10 +15,8 @@ export type Reader = {
   /** Takes the next token if it is this symbol, or this word in any case. */
   readonly take: (text: string) => boolean;
   readonly expect: (text: string) => void;
-  /** Takes the next token if it has this kind. */
   readonly takeKind: (kind: Token["kind"]) => string | undefined;
   readonly peek: () => Token | undefined;
-  /** The token after the next one. */
   readonly peekSecond: () => Token | undefined;
   readonly end: () => void;
   readonly fail: () => Error;

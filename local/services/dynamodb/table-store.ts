@@ -10,7 +10,6 @@ export type Index = {
   readonly Projection?: { readonly ProjectionType?: string; readonly NonKeyAttributes?: readonly string[] };
 };
 
-/** A table as CreateTable describes it. */
 export type Table = {
   readonly id: number;
   readonly name: string;
@@ -30,10 +29,7 @@ export type Range = {
   readonly backwards: boolean;
 };
 
-/**
- * Tables and items. A crash of the process does not undo a write that has returned. For writes inside `together`, `together` must
- * have returned.
- */
+/** A crash of the process does not undo a write that has returned, or for writes inside `together` a `together` that has returned. */
 export type TableStore = {
   readonly tables: () => Table[];
   readonly table: (name: string) => Table | undefined;
@@ -72,7 +68,6 @@ const IGNORED_AFTER = 5 * 365 * 24 * 3600;
 /** For how long DynamoDB recognises the repeat of a transaction ("TransactWriteItems", API Reference). ms. */
 const TOKEN_LIFE = 600_000;
 
-/** Answers a table. Throws if it does not exist. */
 export function tableOf(store: TableStore, name: string): Table {
   const table = store.table(name);
   if (table) return table;

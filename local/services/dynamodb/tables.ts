@@ -48,7 +48,7 @@ export function updateTimeToLive(
   return { TimeToLiveSpecification };
 }
 
-/** Reads a table from CreateTable. Its global and local indexes are played alike. */
+/** Global and local indexes are played alike. */
 function newTable(request: Requests["CreateTable"], createdAt: number): Omit<Table, "id"> {
   const { TableName, KeySchema, AttributeDefinitions: attributes } = request;
   const given = [...(request.GlobalSecondaryIndexes ?? []), ...(request.LocalSecondaryIndexes ?? [])];
@@ -73,7 +73,7 @@ function newTable(request: Requests["CreateTable"], createdAt: number): Omit<Tab
   return { name: TableName, keySchema: KeySchema, attributes, indexes, createdAt, timeToLive: undefined };
 }
 
-/** Answers a table as DescribeTable does. It is active at once. */
+/** A table is active at once. */
 function describeTable(table: Table, items: number): object {
   const { name, keySchema, attributes, indexes, createdAt } = table;
   return {

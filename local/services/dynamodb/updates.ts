@@ -19,7 +19,7 @@ export type Update = readonly Action[];
 
 const parsed = new Map<string, Update>();
 
-/** Parses `SET … REMOVE … ADD … DELETE …`: "Update expressions", DynamoDB Developer Guide. */
+/** "Update expressions", DynamoDB Developer Guide. */
 export function updateOf(source: string): Update {
   const known = parsed.get(source);
   if (known) return known;

@@ -66,7 +66,6 @@ function readNumber(text: unknown): string {
   }
 }
 
-/** Answers a sum. Throws a ValidationException if DynamoDB has no such number. */
 export function sumOf(a: string, b: string): string {
   try {
     return addNumbers(a, b);

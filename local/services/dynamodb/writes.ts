@@ -7,10 +7,7 @@ import { type Table, type TableStore, tableOf } from "./table-store.ts";
 import { applyUpdate, updateOf } from "./updates.ts";
 import { type Item, readItem } from "./values.ts";
 
-/**
- * One write of an item. `holds` says whether its condition is met by the item before the write. `after` answers the item after
- * the write.
- */
+/** `holds`: whether the condition is met by the item before the write. `after`: the item after the write. */
 export type Write = {
   readonly table: Table;
   readonly key: Item;
@@ -19,7 +16,7 @@ export type Write = {
   readonly answersOld: boolean;
 };
 
-/** Makes one write. Throws if its condition is not met. */
+/** Throws if its condition is not met. */
 export function makeWrite(
   store: TableStore,
   { table, key, holds, after, answersOld }: Write,
@@ -55,7 +52,6 @@ export function checkWrite(store: TableStore, request: WithKey): Write {
   return { ...deleteWrite(store, request), after: (before) => before };
 }
 
-/** `paths`: the attributes that the update changes. */
 export function updateWrite(
   store: TableStore,
   request: WithKey & { readonly UpdateExpression?: string | undefined },
@@ -96,10 +92,7 @@ export type ExpressionRequest = {
   readonly [member: string]: unknown;
 };
 
-/**
- * Reads the placeholders of a request. Throws if an expression has an undefined placeholder, or if a defined placeholder is used
- * in no expression.
- */
+/** Throws if an expression has an undefined placeholder, or if a defined placeholder is used in no expression. */
 export function placeholdersOf(request: ExpressionRequest): Placeholders {
   const names = request.ExpressionAttributeNames ?? {};
   const values = readItem(request.ExpressionAttributeValues);
