@@ -1,6 +1,5 @@
 export type Asked = {
   what: string;
-  /** How many jobs it files or names, and how many of them have a key. */
   jobs: number;
   keyed: number;
   isOnce: boolean;
@@ -67,7 +66,6 @@ function filed(asked: Asked): number {
   return (asked.keyed < asked.jobs ? batchesOf(asked) : 0) + asked.keyed * (KEYED + PROLONGED);
 }
 
-/** What one call may cost if nobody else changes its jobs, no pause or limit parks them, and SQS accepts every message. */
 export function allowanceOf(asked: Asked): number {
   const kind = KINDS.find(([pattern]) => pattern.test(asked.what));
   if (!kind) throw new Error(`KINDS does not say what ${asked.what} may cost`);

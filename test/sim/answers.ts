@@ -16,13 +16,11 @@ export function mustRefuse({ witness }: World, what: string, answer: Answer | un
 
 export type Wish = { delay?: number; dueAt?: string; body?: unknown; spread?: number; maxDelay?: number };
 
-/** With these outcomes, the job has the values of the request. */
 const GRANTED = new Set(["created", "replaced", "postponed"]);
 
 /** Between which times, in ms, the code under test read its clock for a request; and how many seconds later a job may be due. */
 type Looked = { from: number; to: number; spread: number };
 
-/** The body, and the range of due times, that a request allows. */
 function askedBy({ delay, dueAt, body, maxDelay }: Wish, { from, to, spread }: Looked): Asked {
   const later = spread * SECOND;
   const time = dueAt === undefined ? undefined : Date.parse(dueAt);

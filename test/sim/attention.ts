@@ -11,7 +11,6 @@ const BUCKET = /^\d{4}-/;
 /** Items that wait for no tick. All other items wait for ticks until they are deleted. */
 const IDLE = /^(key|once|tombstone|dead|starts|redrive|bulk)#|^(meta|limited|paused)$/;
 
-/** The names of what waits for ticks, by topic. */
 type Waiting = Map<string, Set<string>>;
 
 /** Learns from each write when a tick has work, so that a history of weeks plays no others: the next tick reads their empty buckets. */

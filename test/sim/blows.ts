@@ -8,7 +8,6 @@ import type { World } from "./world.ts";
 
 const SECOND = 1000;
 
-/** Strikes a blow. `tick`: lets a tick run. */
 export function strikeBlow(world: World, { kind, key }: Blow, tick: () => void): void {
   const { sqs, timeline } = world;
   const draws = world.draws(key);

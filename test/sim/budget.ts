@@ -12,7 +12,6 @@ export function kindOf({ machine, service, input }: Call): string {
   return `${role} ${"QueueUrl" in input && String(input.QueueUrl).endsWith("_dlq") ? "DLQ" : "queue"}`;
 }
 
-/** What a history without faults did. */
 export type Done = {
   calls: ReadonlyMap<string, number>;
   ticks: number;
@@ -21,7 +20,6 @@ export type Done = {
   letters: readonly number[];
   /** Users' and pullers' calls of the API and of the client. A redrive counts as several. */
   requests: number;
-  /** How many requests to the pool these calls may make, by their kinds (allowance.ts). */
   allowance: number;
   /** Invocations of consumers, the jobs in their messages (each time that a message came), and the runs of jobs. */
   invocations: number;
@@ -31,23 +29,19 @@ export type Done = {
   refusals: number;
   /** Writes of callers whose condition failed, because another caller was faster. */
   lostRaces: number;
-  /** Revisions that jobs had, and how often a message carried one. */
   revisions: number;
   messages: number;
-  /** Jobs that a pause or a limit parked, and jobs whose start a limit made later without parking them. */
   parked: number;
   held: number;
   /** Topics whose limit or pause each tick must read. */
   tendedTopics: number;
 };
 
-/** What the world counts while it is played. */
 export type Counts = Pick<
   Done,
   "requests" | "allowance" | "invocations" | "deliveries" | "refusals" | "lostRaces"
 >;
 
-/** What a history has, rather than does. */
 const KEPT: ReadonlySet<string> = new Set(["shards", "tendedTopics"]);
 
 export function since(before: Done, after: Done): Done {
@@ -79,8 +73,8 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of ticks to the pool",
       spent: spent("tick pool"),
-      // Each tick reads the number of shards, limited and paused topics, and their pauses; for each shard two positions, the minutes of
-      // sweep and audit, and jobs of looks; then jobs of dead letters, and parked jobs. A released job: look, home, start and note.
+      // Each tick: the number of shards, limited and paused topics, pauses; for each shard two positions, minutes of sweep and audit, jobs
+      // of looks; then jobs of dead letters, parked jobs. A release: look, home, start, note.
       most: ticked * (4 + 10 * shards + batchesOf(letters) + tendedTopics * shards) + 4 * parked,
     },
     {
@@ -92,17 +86,16 @@ function linesOf(done: Done): Line[] {
     {
       what: "requests of callers to the pool",
       spent: spent("api pool", "producer pool"),
-      // A refused job gets a look. A lost race: key and job are read again, and a look is filed. A parked job: a list and a note, then a
-      // look, the home, and the note's delete.
+      // A refusal: a look. A lost race: key, job, a look. A parked job: a list, a note, a look, the home, the note's delete.
       most: allowance + refusals + 4 * lostRaces + 5 * parked,
     },
     { what: "requests of callers to SQS", spent: spent("api queue", "producer queue"), most: 2 * requests },
     {
       what: "requests of consumers to the pool",
       spent: spent("consumer pool"),
-      // An invocation reads its topic's pause, and claims. A job that does not run: its home, before and after, and a try to end it if it
-      // is late. The end of a run: the home, a look or a dead entry, the home's write, and a start or the key. A revision that waits is
-      // given a start and noted. If that second is full: the counters, another second, and the note of the start.
+      // An invocation: pause and claims. A job that does not run: its home before and after, and a try to end it. The end of a run: home,
+      // look or dead entry, the home's write, start or key. A wait: start and note; in a full second also counters, another second, another
+      // note.
       most: 2 * invocations + 3 * (deliveries - runs) + 4 * runs + refusals + 3 * parked + 3 * held,
     },
     { what: "messages", spent: messages, most: 2 * revisions + 2 },

@@ -32,7 +32,6 @@ export type Bus = {
   around(n: string, key: string): Promise<void>;
   /** Sometimes an event cancels a job's key just after `dueAt` (ms since the epoch), and soon after it another event files a job. */
   whileItRuns(n: string, key: string, dueAt: number): void;
-  /** Whether all events have been delivered, and their queue is empty. */
   through(): boolean;
 };
 
@@ -52,7 +51,6 @@ export function busOf(world: World): Bus {
   };
 }
 
-/** Lets the function that applies events run. */
 function pollEvents({ world, sent }: Traffic, rules: Rules): void {
   pollQueue(world, EVENTS_QUEUE, {
     name: "event",
@@ -86,7 +84,6 @@ function put(traffic: Traffic, event: SentEvent): void {
   world.sqs.perform("SendMessageBatch", { QueueUrl: EVENTS_QUEUE, Entries }, NO_TROUBLE);
 }
 
-/** How often each event is delivered, and how late: ms. */
 type Delivery = { late: () => number; again: Draws; times: number };
 
 function tell(

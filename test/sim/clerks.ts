@@ -20,7 +20,6 @@ const FAR = { delay: 516 * MINUTE, after: 540 * MINUTE };
 const STEPS = 60;
 const TRIES = 4;
 
-/** Users who cancel, move, run and redrive jobs in bulk. */
 export function clerks(world: World, api: Api): void {
   const draws = world.draws("clerks");
   const topic = crowdedTopic(world.seed) ?? draws.pick([world.habit.topic, ...CHOICE]);
@@ -39,7 +38,6 @@ type Deal = {
   draws: Draws;
   topic: string;
   action: (typeof ACTIONS)[number];
-  /** ms ahead up to which the bulk's jobs are due, and to which it moves them. */
   after: number;
   delay: number;
   group: string | undefined;
@@ -96,7 +94,6 @@ function drawDeal(world: World, draws: Draws, topic: string, action: Deal["actio
   return { world, draws, topic, action, after, delay, group };
 }
 
-/** The request of a new bulk, and the range of due times for which it is. */
 function beginBulk({ world: { timeline, witness }, draws, topic, action, after, delay, group }: Deal) {
   const now = timeline.now();
   const range = { from: now - REACH.before, to: now + after };

@@ -1,6 +1,5 @@
 export type Draws = {
   next(): number;
-  /** A whole number from `low` to `high`, both included. */
   whole(low: number, high: number): number;
   chance(probability: number): boolean;
   pick<T>(from: readonly T[]): T;

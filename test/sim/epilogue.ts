@@ -27,8 +27,8 @@ type Filed = { id: string; topic: string; dueAt: number };
 type Means = { sizes: Sizes; run: (until: number) => Promise<void>; done: () => Done };
 
 /**
- * When all faults are over and all jobs have ended, users file two jobs of each topic. These must be on time, and cost no more than jobs of
- * a history without faults: so the history has left nothing behind that makes later jobs late or expensive.
+ * When all has ended, two more jobs of each topic must be on time and cost no more than jobs of a history without faults: so the history
+ * has left nothing behind that makes later jobs late or expensive.
  */
 export async function playEpilogue(world: World, api: Api, { sizes, run, done }: Means): Promise<void> {
   const { timeline, witness, plan } = world;
@@ -54,7 +54,6 @@ export async function playEpilogue(world: World, api: Api, { sizes, run, done }:
   if (spent) witness.overspent(`when all was calm: ${spent}`);
 }
 
-/** The topics whose jobs can start now, and are never too late for their topic. */
 function openTopics({ timeline, witness, policy, plan }: World): string[] {
   const now = timeline.now();
   const isFree = (topic: string): boolean =>
@@ -111,7 +110,6 @@ function behind(world: World): string | undefined {
   return cursors.every(isNear) ? undefined : "sweep or audit have not caught up";
 }
 
-/** The notes of parked jobs. */
 function notesIn({ dynamo }: World): { id: string; topic: string }[] {
   return dynamo.rows().flatMap(({ pk, id }) => {
     const [kind, topic = ""] = pk?.S?.split("#") ?? [];

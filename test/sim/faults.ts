@@ -12,9 +12,7 @@ export type Weather = "calm" | "one fault" | "hurt";
 
 export type Plan = {
   readonly weather: Weather;
-  /** Names of faults and users that must be left out. */
   readonly suppressed: ReadonlySet<string>;
-  /** When all faults are over, ms since the epoch. */
   readonly calmFrom: number;
   readonly skew: number;
   readonly shuffled: boolean;
@@ -31,9 +29,7 @@ export type Plan = {
   /** The share of DynamoDB's real capacity that the history has. Infinite: capacity is unlimited. */
   readonly capacity: number;
   readonly badHandlers: boolean;
-  /** Whether an attempt can be used up although its job never ran. */
   readonly burns: boolean;
-  /** How many ms after its due time a job may start. Infinite in `hurt` weather. */
   latest(id: string): number;
   fateOf(call: Call, draws: Draws, now: number): Fate;
   /** How often EventBridge Scheduler fires an occurrence, and how late. */
@@ -60,14 +56,12 @@ export function weatherOf(seed: number): Weather {
   return seed % 10 <= 3 ? "one fault" : "hurt";
 }
 
-/** The faults of a seed. `suppressed`: names of faults that must not happen. `onFault`: called with the name of each that happens. */
+/** `suppressed`: names of faults that must not happen. `onFault`: called with the name of each that happens. */
 // long: the list of what is drawn, in its order
 export function planOf(
   seed: number,
   settings: Pick<Lot, "start" | "stretch" | "topics"> & {
-    /** When a topic with a short window opens. Messages are also lost just before, while they wait in their queue for the opening. */
     opening?: number | undefined;
-    /** More roles, beside those of `ROLES`, whose calls faults can strike. */
     roles: readonly Role[];
     suppressed: ReadonlySet<string>;
     onFault: (key: string, what: string) => void;
@@ -119,7 +113,6 @@ export function planOf(
   };
 }
 
-/** Draws how often a call meets each kind of fault. */
 function drawRates({ draws, stretch, some }: Lot): Map<CallFault, number> {
   const rates = new Map<CallFault, number>();
   for (const fault of CALL_FAULTS) {
@@ -156,7 +149,6 @@ function manyFaultsOf(
   };
 }
 
-/** The fault that a draw from 0 to 1 falls on, if it falls on one. */
 function faultAt(roll: number, rates: ReadonlyMap<CallFault, number>): CallFault | undefined {
   let upTo = 0;
   for (const [fault, rate] of rates) {

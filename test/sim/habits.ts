@@ -39,7 +39,6 @@ const PLACES = [
 ] as const;
 /** Minutes a day. The audit notices a lost message of the opening after seven: after the shorter window, within the longer. */
 const BRIEF = [5, 50];
-/** Seconds. */
 const BOUNDS = [1, 10, 60];
 
 /** In some histories one topic gets all jobs of the users who do not compete for one key, and all pauses. */
@@ -90,7 +89,6 @@ export function paceOf(seed: number, weather: Weather): Pace {
   return { pullsOne, slow: draws.chance(0.2) && hurt ? topic : undefined };
 }
 
-/** The topic that has the additional setting, if the history has one. */
 export function toldTopic({ kind, topic }: Habit): string | undefined {
   return kind === "none" ? undefined : topic;
 }

@@ -3,7 +3,6 @@ import type { Machine } from "./machine.ts";
 import type { Run } from "./witness/bench.ts";
 import type { World } from "./world.ts";
 
-/** How a run of a job goes. The first ones are what well-behaved handlers do. */
 const FATES = [
   "done",
   "done",
@@ -43,7 +42,6 @@ function runOf({ id, topic, attempt, dueAt, body }: Job): Run {
   return { id, topic, attempt, dueAt: dueAt.getTime(), body: JSON.stringify(body) };
 }
 
-/** A topic's own handler, as a user writes it. */
 export function handlerOf(world: World, fateOf: (id: string) => Fate) {
   const polls = new Map<string, number>();
   const isPolling = (id: string): boolean => {

@@ -20,11 +20,9 @@ export type History = {
   /** A hash of all calls: two histories with the same calls have the same. */
   digest: number;
   trace: string[];
-  /** The places of the code that it reached, if a campaign asked for them (reached.ts). */
   reached?: string[];
 };
 
-/** What is noted of a history while it is played. */
 export type Notes = Pick<History, "violation" | "faults" | "calls" | "digest" | "trace">;
 
 /** Makes the record of a history, and the functions that write in it. Nothing is traced after a violation. */

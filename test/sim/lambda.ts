@@ -44,7 +44,6 @@ export function lambdaOf<E, R>(
 
 type Environment<E, R> = { machine: Machine; policy: Policy; handler: LambdaHandler<E, R> };
 
-/** `served`: called if the environment survives the invocation. `ended`: called at the end of each invocation. */
 type Invocation<R> = { timeout: number; served: () => void; ended: (how: Invoked<R>) => void };
 
 function invoke<E, R>(

@@ -7,8 +7,8 @@ import { parseArgs } from "node:util";
 import type { Node } from "oxc-parser";
 import { nodesOf, parse } from "./mutants/marked.ts";
 
-// Prints the lines that only histories or only unit tests run, and those that neither runs, by V8's coverage. Node strips types in place,
-// so offsets are those of the source; Vitest lets Node load the sources too, so a few tests fail that replace modules. Takes minutes.
+// Prints lines that only histories, only unit tests, or neither run, by V8's coverage; takes minutes. Node strips types in place, so
+// offsets are the source's. It loads the sources for Vitest too, so tests that replace modules fail.
 
 type Range = { readonly startOffset: number; readonly endOffset: number; readonly count: number };
 type Script = { readonly url: string; readonly functions: readonly { readonly ranges: readonly Range[] }[] };
@@ -33,7 +33,6 @@ print("which only histories run", (line) => line.isInSim && !line.isInUnit);
 print("which no history runs, but a unit test", (line) => !line.isInSim && line.isInUnit);
 print("which no history and no unit test runs", (line) => !line.isInSim && !line.isInUnit);
 
-/** Runs a program of Node. Answers the offsets that it and all its processes and threads have run, by file. */
 async function coverageOf(
   program: readonly string[],
   more: readonly string[],
@@ -89,7 +88,6 @@ function print(title: string, isMeant: (line: Line) => boolean): void {
   console.log(`\n${found.length} lines ${title}:\n${found.map((line) => `  ${line}`).join("\n")}`);
 }
 
-/** Answers where each statement begins, and each expression that runs only sometimes. */
 function* statementsOf(program: Node): Generator<number> {
   for (const node of nodesOf(program)) {
     if (/Statement$|^VariableDeclaration$/.test(node.type) && !NOT_RUN.test(node.type)) yield node.start;

@@ -19,11 +19,9 @@ const TICKS = /^tick-/;
 /** How many further invocations a tick may start. Each seed draws one. */
 const MOST_SWEEPERS = [0, 1, 2, 63];
 
-/** The services as a machine reaches them over the network. */
 export type Reach = Pick<World, "seed" | "dynamo" | "sqs" | "sources" | "scheduler"> &
   Pick<Context, "policy" | "sizes" | "report"> & { network: Network; carriesLineage: boolean };
 
-/** The ports of a machine's code. */
 export function contextOn(machine: Machine, reach: Reach): Context {
   const { network, sqs, policy, sizes, report } = reach;
   const { clock, random, name } = machine;

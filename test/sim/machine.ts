@@ -12,12 +12,10 @@ export type Machine = {
   readonly timers: Timers;
   /** How many invocations, one after another, led to its present work, its own included: Lambda's lineage. */
   chain: number;
-  /** The number of its next call, from 0 on. Each read counts one call. */
   nextCall(): number;
   alive(): boolean;
   /** Runs `act` inside the machine: at once, when it is no longer frozen, or never if it is dead. */
   deliver(act: () => void): void;
-  /** ms. */
   freeze(ms: number): void;
   kill(): void;
   onDeath(act: () => void): void;

@@ -61,7 +61,6 @@ function findability({ histories, broken }: Share): string {
   return `One of ${Math.round(histories / broken)} histories broke. After a mend, ${clean} histories without a fault make it count (95 %).`;
 }
 
-/** Prints how many histories reached each place, the rarest first. Answers whether each was reached that a history can reach. */
 function printReached(reached: ReadonlyMap<string, number>): boolean {
   const names = [...new Set(pointsOf().map(({ name }) => name))];
   const rows = names.map((name) => [name, reached.get(name) ?? 0] as const);
@@ -90,7 +89,6 @@ async function playTraced(
   }
 }
 
-/** Prints the shortest history that breaks the same promise, and the command that plays it again. */
 async function explain(seed: number, weeks: boolean): Promise<void> {
   console.error(`seed ${seed} is played again, with fewer and fewer users and faults`);
   const { history, suppressed } = await shrink(seed, SHRINKING, weeks);

@@ -8,8 +8,8 @@ const HOUR = 60 * MINUTE;
 const SELDOM = 10 * MINUTE;
 
 /**
- * EventBridge's minute rule: on time, late, or silent in `no-ticks`. After two hours it fires less often while no parked job may start and
- * no short window opens soon. A history of weeks leaves out the ticks without work instead.
+ * On time, late, or silent in `no-ticks`. After two hours it fires less often while it has little work. In weeks it leaves out ticks
+ * without work.
  */
 export function minuteRule(world: World, fire: () => void) {
   const { timeline, plan, stretch, attention } = world;
@@ -47,7 +47,6 @@ export function minuteRule(world: World, fire: () => void) {
   };
 }
 
-/** Whether ticks have so little work that they may come seldom. */
 function isQuiet({ timeline, stretch, habit, dynamo, witness }: World): boolean {
   const now = timeline.now();
   if (now <= habit.start + 2 * HOUR || stretch.isOfWeeks) return false;
@@ -58,7 +57,6 @@ function isQuiet({ timeline, stretch, habit, dynamo, witness }: World): boolean 
   return habit.opening === undefined || !isSoonFree(habit.topic);
 }
 
-/** The topics of all notes of parked jobs, `paused#<topic>#<shard>`. */
 function parkedTopics(dynamo: Dynamo): string[] {
   const topics = dynamo.rows().map(({ pk }) => /^paused#(.+)#\d+$/.exec(pk?.S ?? "")?.[1]);
   return [...new Set(topics)].filter((topic) => topic !== undefined);

@@ -40,7 +40,6 @@ export type Network = {
   fateOf(call: Call, draws: Draws): Fate;
   /** Called just before a try takes effect. `isAnswered`: whether the caller will get the answer. */
   beforeEffect(call: Call, isAnswered: boolean): void;
-  /** Called for each try that reached a service. */
   onArrival(call: Call, outcome: "answered" | Error): void;
 };
 
@@ -104,7 +103,6 @@ function isRetried(thrown: unknown): boolean {
   );
 }
 
-/** A caller that dies in the meantime never gets the answer. */
 function tryOnce(network: Network, call: Call, service: Service, timeout: number): Promise<unknown> {
   const { timeline } = network;
   const { machine } = call;
@@ -154,11 +152,9 @@ type Arrival = {
   service: Service;
   fate: Fate;
   draws: Draws;
-  /** Whether the answer comes before the caller gives up. */
   isInTime: boolean;
 };
 
-/** Carries out a request that has reached its service. */
 function perform(arrival: Arrival): { output: unknown } | { error: Error } {
   const { network, call, service, fate, draws, isInTime } = arrival;
   try {

@@ -96,7 +96,6 @@ async function letGo(
   }
 }
 
-/** Resumes a topic that is still paused. A resume that has begun ends by itself. */
 async function letGoAtLast(world: World, api: Api, topic: string): Promise<void> {
   for (;;) {
     const askedAt = world.timeline.now();

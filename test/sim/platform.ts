@@ -25,7 +25,6 @@ import type { Machine } from "./machine.ts";
 import { NO_TROUBLE } from "./services/service.ts";
 import type { World } from "./world.ts";
 
-/** ms. */
 const TIMEOUT = { api: 29_000, consumer: 60_000, tick: 180_000, scheduled: 60_000 };
 /** The margin before its timeout at which functions/tick.ts stops working. ms. */
 const TICK_MARGIN = 20_000;
@@ -41,7 +40,6 @@ type BuildConsumer = (ctx: Context, machine: Machine) => ConsumerFunction;
 
 export type Answer = { status: number; body: Record<string, unknown> };
 
-/** The HTTP API as its callers see it. Answers `undefined` if no answer came. */
 export type Api = (
   method: string,
   path: string,
@@ -49,7 +47,6 @@ export type Api = (
   headers?: Record<string, string>,
 ) => Promise<Answer | undefined>;
 
-/** API Gateway before the API's function. */
 export function apiOf(world: World): Api {
   const lambda = apiFunction(world);
   let calls = 0;
@@ -204,7 +201,6 @@ const FULL = 0.2;
 /** How often Lambda accepts an asynchronous invocation and begins it an hour later. */
 const HOUR_LATE = 0.1;
 
-/** Builds the tick's function. Answers what invokes it, as EventBridge's minute rule does. */
 export function tickOf(world: World): () => void {
   const { witness } = world;
   const lambda = tickFunction(world);

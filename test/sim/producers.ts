@@ -50,7 +50,6 @@ function clientIn(world: World, { machine, ctx }: Process) {
   });
 }
 
-/** Makes the client's call that is the same as a call of the API. */
 async function run(
   client: ReturnType<typeof clientIn>,
   ...[method, path, body, headers]: [method: string, path: string, body: object, headers: Headers]

@@ -13,7 +13,6 @@ const MANY = 50;
 const PULLERS = 4;
 
 type Puller = { world: World; api: Api; topic: string; fateOf: ReturnType<typeof fatesOf> };
-/** Calls the API about a job that was pulled. */
 type Say = (verb: string, more?: object) => Promise<Answer | undefined>;
 
 /** Empties a pull topic over HTTP. It asks within a second after a message has become visible. */
@@ -55,7 +54,6 @@ export function pullTopic(world: World, api: Api, topic: string, fateOf: ReturnT
   world.watch(topic, () => timeline.at(timeline.now() + draws.whole(10, 900), () => void ask()));
 }
 
-/** A puller runs a job, and then says how the run ended. */
 async function work({ world, api, topic, fateOf }: Puller, job: Pulled): Promise<void> {
   const { timeline } = world;
   const { id, receipt, attempt, dueAt, body, leaseUntil } = job;

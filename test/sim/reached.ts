@@ -41,7 +41,6 @@ function pathsIn(file: string, source: string): Point[] {
   });
 }
 
-/** The names of the functions around an offset, from the outermost on. A function without a name has an empty one. */
 function functionsAround(node: Node, at: number): string[] {
   if (!(node.start <= at && at < node.end)) return [];
   const inner = childrenOf(node).flatMap((child) => functionsAround(child, at));

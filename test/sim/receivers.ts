@@ -8,7 +8,6 @@ import type { World } from "./world.ts";
 /** The length of a job id. In a `webhook-id`, the text after the job id tells redrives apart. */
 const ID_CHARS = 26;
 
-/** The servers that receive webhooks, and the network to them. The job's fate decides what they answer. */
 export function receiversOf(world: World, fateOf: ReturnType<typeof fatesOf>) {
   return (machine: Machine): Post =>
     async (call, signal) => {

@@ -8,7 +8,6 @@ const ROOT = join(import.meta.dirname, "../..");
 /** Folders whose files change without a commit. Hidden files are ignored too. */
 const NOT_OURS = new Set(["node_modules", "dist", "cdk.out", "coverage"]);
 
-/** A random first seed, which very likely was never played before. */
 export function freshSeed(): number {
   return randomInt(1, MOST);
 }

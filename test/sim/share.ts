@@ -9,7 +9,6 @@ export type Share = {
   broken: number;
   /** In histories without faults, how many ms after its due time the latest run started. */
   latest: number | undefined;
-  /** How many histories reached each place that one of them reached. */
   reached: Map<string, number>;
 };
 

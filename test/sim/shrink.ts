@@ -1,7 +1,6 @@
 import type { History } from "./history.ts";
 import { simulate } from "./simulate.ts";
 
-/** A history without the faults and users that are not needed to break the promise, and the names of those (`suppressed`). */
 export type Shrunk = { history: History; suppressed: Set<string> };
 
 /** The most calls of all histories that are played to shrink one. A history of weeks may make a million calls, others make 4,000. */

@@ -15,7 +15,6 @@ import { seedOfTree } from "./seeds.ts";
 import { simulate } from "./simulate.ts";
 import { sizesOf } from "./sizes.ts";
 
-/** How many histories each run plays. `histories.long.test.ts` plays more. */
 const HISTORIES = 15;
 
 describe("the simulator", () => {

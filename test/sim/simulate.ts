@@ -41,7 +41,6 @@ const LONG_PATIENCE = 480 * HOUR;
 
 type Options = { suppressed?: ReadonlySet<string>; traced?: boolean; weeks?: boolean };
 
-/** A history that is played. `isThrough`: whether all users and events are through. */
 type Stage = {
   record: Notes;
   world: World;
@@ -49,7 +48,6 @@ type Stage = {
   api: Api;
   ticks: ReturnType<typeof minuteRule>;
   isThrough: () => boolean;
-  /** ms that jobs have to end after `span`. */
   patience: number;
 };
 
@@ -70,7 +68,6 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
   };
 }
 
-/** Draws a history: its world, with the faults and the witness, and nobody in it. */
 function sceneOf(seed: number, { suppressed = new Set(), traced = false, weeks = false }: Options) {
   const habit = habitOf(seed, weatherOf(seed));
   const { start } = habit;
@@ -99,7 +96,6 @@ function sceneOf(seed: number, { suppressed = new Set(), traced = false, weeks =
   return { record, world, sizes };
 }
 
-/** Fills a world with functions, consumers and users. */
 function populate(world: World): Pick<Stage, "api" | "ticks" | "isThrough"> {
   const { timeline, plan, habit, stretch } = world;
   const api = apiOf(world);
@@ -121,7 +117,6 @@ function populate(world: World): Pick<Stage, "api" | "ticks" | "isThrough"> {
   return { api, ticks, isThrough: () => world.busy === 0 && (bus?.through() ?? true) };
 }
 
-/** Lets time pass until all jobs have ended, or a promise is broken. */
 async function play({ record, world, isThrough, patience }: Stage): Promise<void> {
   const { timeline, witness, habit, plan, stretch } = world;
   const isEnough = (): boolean => record.violation !== undefined;
@@ -132,7 +127,6 @@ async function play({ record, world, isThrough, patience }: Stage): Promise<void
   }
 }
 
-/** Judges a history in which all jobs have ended: what it has cost, and what it has left behind. */
 async function judgeEnd(stage: Stage): Promise<void> {
   const { record, world, ticks, patience } = stage;
   const { timeline, witness, plan, dynamo } = world;

@@ -24,7 +24,6 @@ const BACKLOGGED = ["rush", "rush", "drip", ...Object.keys(TOPICS)];
 /** Users file a backlog at most so long before ticks are missing: ms. */
 const BUSY_BEFORE = 5 * MINUTE;
 const KEYED = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
-/** Seconds. */
 const DELAYS = { heartbeat: [2, 5, 30, 240], debounce: [1, 3, 10], backlog: [0, 60, 200, 300, 420, 600] };
 /** `maxDelay`: s after which a debounced job is due at the latest; fast calls soon reach it. `pace`: the most ms between two calls. */
 const DEBOUNCES = [
@@ -40,7 +39,6 @@ const REPEATED_WITHIN = [30 * SECOND, 30 * SECOND, 10 * MINUTE];
 /** The most messages of one call to SQS. So a request counts as one call of a user for each ten jobs. */
 const JOBS_A_CALL = 10;
 
-/** Users who file far more than others. */
 export function storms(world: World, api: Api): void {
   const { timeline, stretch } = world;
   const draws = world.draws("storms");

@@ -18,7 +18,6 @@ const KINDS = [
   "newer look",
 ] as const;
 
-/** An attribute by which the simulator recognises such an item. */
 const MARK = "stranger";
 
 export function isStranger(row: Row | undefined): boolean {

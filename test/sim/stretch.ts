@@ -9,9 +9,7 @@ const DAY = 24 * HOUR;
 export type Stretch = {
   readonly isOfWeeks: boolean;
   readonly shards: number;
-  /** For how long users come and faults happen. */
   readonly span: number;
-  /** For how long after `span` jobs may still end. */
   readonly patience: number;
   /** The longest duration of a spell: `long` in histories with outages, `short` in the others. */
   readonly spells: { readonly long: number; readonly short: number };
@@ -72,7 +70,6 @@ export function stretchOf(seed: number, weeks: boolean): Stretch {
   return { ...USUAL, span: draws.pick(SPANS), shards: draws.pick(SHARDS) };
 }
 
-/** Picks one of the usual values, or one of those that only a long history has. */
 export function pickFrom<T>(draws: Draws, usual: readonly T[], more: readonly T[]): T {
   return more.length > 0 && draws.chance(0.5) ? draws.pick(more) : draws.pick(usual);
 }

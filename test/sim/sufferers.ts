@@ -25,7 +25,6 @@ const APART = 70;
 type Sufferer = { world: World; api: Api; draws: Draws; topic: string; note: ReturnType<typeof noterOf> };
 type Wanted = { topic: string; delay: number; body: object };
 
-/** A user who needs just the requests that fail; by chance they rarely meet. */
 export function sufferers(world: World, api: Api): void {
   const { timeline, plan } = world;
   const spell = plan.spells.find(({ kind }) => kind === "requests-fail");
@@ -38,7 +37,6 @@ export function sufferers(world: World, api: Api): void {
   if (act) world.join(Math.max(timeline.now(), spell.from - BEFORE), () => act(sufferer));
 }
 
-/** What needs the requests that fail. */
 const ACTS: Record<string, (sufferer: Sufferer) => Promise<void>> = {
   // A sweep finds jobs of several topics at once.
   "pauses are not read": (one) =>
@@ -72,7 +70,6 @@ async function sufferUnwritten(one: Sufferer): Promise<void> {
   await Promise.all([deal(world, api, draws, topic), far && cancel(one, far.id), insist(one)]);
 }
 
-/** A job dies in its handler, and is redriven. Another dies because SQS refuses its text. */
 async function sufferUnlisted(one: Sufferer): Promise<void> {
   const { world, api, draws, topic } = one;
   const told = await die(one);
@@ -83,7 +80,6 @@ async function sufferUnlisted(one: Sufferer): Promise<void> {
   await world.timeline.wait(MINUTE);
 }
 
-/** A job dies, its key gets another job, and somebody uses SQS's own redrive. */
 async function sufferUnsent(one: Sufferer): Promise<void> {
   await die(one);
   await put(one, { body: { suffered: 2 }, delay: SWEPT });

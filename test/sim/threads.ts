@@ -2,7 +2,6 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { History } from "./history.ts";
 
-/** One history of a campaign. `reached`: whether it also tells which places of the code it reached. */
 export type Play = { seed: number; weeks: boolean; reached: boolean };
 
 /** Plays `seeds` histories, in one thread for each processor. `each` is called for each history when it ends, in any order. */

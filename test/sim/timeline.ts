@@ -4,7 +4,6 @@ export type Timeline = {
   /** Calls `act` at a time. A time in the past means now. */
   at(time: number, act: () => void): void;
   wait(ms: number): Promise<void>;
-  /** Lets events happen up to a time, or until `enough` says so. */
   run(until: number, enough: () => boolean): Promise<void>;
 };
 

@@ -1,12 +1,10 @@
 import type { Policy } from "../../core/policy.ts";
 
-/** The receiver of a webhook topic's jobs that have no `callbackUrl`. */
 export const RECEIVER = "https://receiver.example/hook";
 
 /** SQS refuses a message for good if a body in it contains this word. */
 export const UNWANTED = "unwanted";
 
-/** The queue in which EventBridge puts the events. */
 export const EVENTS_QUEUE = "_events";
 
 /** The topics of every history: each kind of consumer, tracked and not, limited and not. */

@@ -12,7 +12,6 @@ export const CHANGES = ["cancel", "cancel many", "move", "edit", "replace", "red
 
 type When = ReturnType<typeof drawTime>;
 
-/** The user changes the job `id`. `what`: one of `CHANGES`. */
 export async function change(user: User, id: string, what: string, when: When): Promise<void> {
   const { world, tracked, bodyNow, key } = user;
   if (!tracked) return mustRefuse(world, what, await askForbidden(user, id, what, when));
@@ -56,7 +55,6 @@ async function redrive({ world, api, draws, topic }: User, id: string): Promise<
   await api("POST", `/topics/${topic}/redrive`, { ...which, delay: draws.pick([0, 60, 600]) });
 }
 
-/** Asks for a change that an untracked topic refuses. */
 async function askForbidden(user: User, id: string, what: string, when: When): Promise<Answer | undefined> {
   const { api, caller, topic, bodyNow } = user;
   switch (what) {

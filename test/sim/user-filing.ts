@@ -7,7 +7,6 @@ import type { Told } from "./witness/bench.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/** A caller gives up after so many tries. */
 const TRIES = 4;
 /** How soon after its first try a hasty caller repeats a call: ms. */
 const MOST_HASTE = 100;
@@ -33,7 +32,6 @@ function noteKeep({ world, topic, key, onDuplicate }: User): void {
   if (key !== undefined && onDuplicate === "keep") world.witness.tombstones.keeps(topic, key);
 }
 
-/** Files the job, and repeats the call if it got no answer. */
 export async function file(user: User): Promise<Told | undefined> {
   const { world, caller, draws, job, key, onDuplicate, once, spread, note } = user;
   const { timeline, witness } = world;

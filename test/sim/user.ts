@@ -29,7 +29,6 @@ const DELAYS = [0, 0, 1, 5, 20, 60, 170, 180, 195, 209, 211, 225, 240, 300, 420,
 const SOON = [0, 1, 5];
 const KEYS = ["a", "b"];
 export const RIVALS_KEY = "a";
-/** Seconds. */
 export const BOUNDS = [5, 60, 300, 900];
 const SPREADS = [1, 30];
 
@@ -51,7 +50,6 @@ export type Habits = {
 
 export type User = ReturnType<typeof drawUser>;
 
-/** Draws a user: who it is, and the job that the user files. */
 export function drawUser(world: World, callers: Callers, n: number, draws: Draws, habits: Habits) {
   const person = drawPerson(world, callers, n, draws, habits);
   const filed = jobOf(person);
@@ -63,7 +61,6 @@ export function drawUser(world: World, callers: Callers, n: number, draws: Draws
 
 type Person = ReturnType<typeof drawPerson>;
 
-/** Draws the topic, the key and the token of a user's job, and how the user calls. */
 function drawPerson(world: World, { api, producers, bus }: Callers, n: number, draws: Draws, habits: Habits) {
   const rivals = habits.theme === "one key";
   // Behaviour that was added later has draws of its own, so that the other draws of a seed stay as they were.
@@ -84,12 +81,10 @@ function drawPerson(world: World, { api, producers, bus }: Callers, n: number, d
     once: asksOnce ? `token-${n}` : undefined,
     caller: direct ? producers : api,
     bodyNow: () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) }),
-    /** How many changes with a token the user has made. */
     patches: 0,
   };
 }
 
-/** Draws the job that a user files. */
 function jobOf({ world, n, draws, own, rivals, topic, tracked, key, bodyNow }: Person) {
   const duplicate = draws.pick(["reject", "keep", "replace"]);
   const postpones = key !== undefined && own.chance(0.2);
@@ -109,7 +104,6 @@ function jobOf({ world, n, draws, own, rivals, topic, tracked, key, bodyNow }: P
   return { postpones, onDuplicate, job };
 }
 
-/** Draws when a job is to be due. */
 export function drawTime({ world, draws, rivals }: Pick<Person, "world" | "draws" | "rivals">) {
   const { timeline, stretch } = world;
   const delay = pickFrom(draws, rivals ? SOON : DELAYS, stretch.delays);

@@ -12,7 +12,6 @@ const SECOND = 1000;
 const MINUTE = 60_000;
 const WAITS = [2 * SECOND, 4 * MINUTE, 10 * MINUTE];
 
-/** Users file jobs, and then cancel or change some of them. */
 export function users(world: World, callers: Callers): void {
   const { timeline, stretch } = world;
   const plan = world.draws("users");
@@ -45,7 +44,6 @@ function rushAfter(time: number, draws: Draws): number {
   return Math.ceil(time / (2 * MINUTE)) * 2 * MINUTE + draws.whole(0, 60);
 }
 
-/** The user files a job, perhaps repeats the call, and then perhaps changes the job. */
 async function act(user: User): Promise<void> {
   const { world, bus, n, draws, own, topic, key, once, postpones } = user;
   await happen(user, `${n}`);
@@ -68,7 +66,6 @@ async function happen({ world, bus, topic, key }: User, name: string): Promise<v
   if (key !== undefined && topic === world.habit.topic) await bus?.around(name, key);
 }
 
-/** Repeats the call that has filed the job. */
 async function fileLater(user: User, draws: Draws): Promise<void> {
   const { timeline, stretch } = user.world;
   await timeline.wait(draws.next() * pickFrom(draws, [5 * MINUTE], stretch.waits));

@@ -7,10 +7,7 @@ import { tellWrite } from "./witness/writes.ts";
 
 export type Witness = ReturnType<typeof witnessOf>;
 
-/**
- * Sees every write, run and answer from outside, and reports broken promises. It believes the code under test only its answers. `skew`: ms
- * that a clock may be off.
- */
+/** Sees every write, run and answer from outside, and believes the code under test only its answers. `skew`: ms that a clock may be off. */
 // long: the list of what the witness is told, and which judges hear it
 export function witnessOf({
   clock,
@@ -62,7 +59,6 @@ export function witnessOf({
     punctual: (id: string, text: string): void => violate("P3", id, text),
     /** Something happened that no fault excuses. */
     defect: (text: string): void => violate("defect", "", text),
-    /** An item that nothing will ever delete. */
     rubbish: (id: string, pk: string): void => violate("rubbish", id, `${pk} stays for ever`),
     count: () => jobs.ids.size,
     unfinished: judges.ends.unfinished,
@@ -76,7 +72,6 @@ export function witnessOf({
   };
 }
 
-/** Tells the judges that SQS accepted a message with jobs. */
 function tellSent(
   { surplus, handOvers, recurring, work }: Judges,
   sent: Sent,

@@ -21,11 +21,9 @@ export type Wires = WorldSettings & {
   readonly attention: Attention;
   readonly counts: Counts;
   readonly targets: World["targets"];
-  /** What to call when a message of the queue may be visible. */
   readonly watchers: Map<string, () => void>;
   /** The configuration with which each machine started. */
   readonly policies: WeakMap<Machine, Policy>;
-  /** Who makes the present request. */
   sender: { isAnswered: boolean; knows: (topic: string) => boolean };
   readonly startPart: World["startPart"];
 };

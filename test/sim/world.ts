@@ -45,7 +45,6 @@ export type World = {
   policy: Policy;
   readonly machines: Set<Machine>;
   readonly counts: Counts;
-  /** Jobs that their handlers bury. */
   readonly doomed: Set<string>;
   /** Whether the epilogue has begun: users have finished and faults are over. */
   isOver: boolean;
@@ -57,7 +56,6 @@ export type World = {
   start(name: string): { machine: Machine; ctx: Context };
   called(method: string, path: string, body: object, isOnce: boolean): void;
   draws(name: string): Draws;
-  /** Sets what to call when a message of the queue may be visible. */
   watch(queue: string, act: () => void): void;
   poke(queue: string): void;
   trace(line: () => string): void;
@@ -139,7 +137,6 @@ function joinAt(world: World, time: number, act: () => Promise<void>): void {
   });
 }
 
-/** Adds what a call may cost. */
 function allowFor(world: World, ...[method, path, body, isOnce]: Parameters<World["called"]>): void {
   world.counts.requests += 1;
   const isHeld = (topic: string): boolean => {
@@ -150,7 +147,6 @@ function allowFor(world: World, ...[method, path, body, isOnce]: Parameters<Worl
   world.counts.allowance += allowanceOf(askedBy(method, path, body, isOnce, about));
 }
 
-/** Starts a machine with a clock of its own. */
 function bootMachine({ seed, plan, timeline, machines, trace }: World, name: string): Machine {
   const own = drawsOf(seed, `${name} clock`);
   const machine = startMachine(name, seed, own.whole(-plan.skew, plan.skew), timeline);

@@ -18,7 +18,6 @@ export type AlarmSpec = {
   missing: "breaching" | "notBreaching";
 };
 
-/** The values of a metric, by the minute in which they were reported. */
 type Values = Map<number, number[]>;
 
 /** CloudWatch's metrics and alarms, after "Evaluating an alarm" and "Configuring how alarms treat missing data" in its user guide. */
@@ -47,7 +46,6 @@ export function cloudWatch(alarms: readonly AlarmSpec[]) {
       const minute = time - (time % MINUTE);
       minutes.set(minute, [...(minutes.get(minute) ?? []), value]);
     },
-    /** Evaluates all alarms. To be called each minute. */
     evaluate(now: number): void {
       for (const alarm of alarms) if (!rang.has(alarm.id) && rings(alarm, now)) rang.set(alarm.id, now);
     },
@@ -55,7 +53,6 @@ export function cloudWatch(alarms: readonly AlarmSpec[]) {
   };
 }
 
-/** An alarm's datapoint for the period that ends at `end`, if there are values. */
 function datapoint(
   { statistic, period }: AlarmSpec,
   reported: Values | undefined,

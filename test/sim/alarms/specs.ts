@@ -5,7 +5,6 @@ import type { AlarmSpec } from "./cloudwatch.ts";
 
 type Dimension = { Name: string; Value: string | { Ref: string } | { "Fn::GetAtt": [string, string] } };
 
-/** The simulation's name for each function of the template, by the beginning of the function's logical id. */
 const FUNCTIONS: [RegExp, string][] = [
   [/^JobsTickSweeper/, "tick"],
   [/^JobsWebhookhooks/, "consumer-hooks"],

@@ -35,9 +35,7 @@ export type Failure = {
   /** How `topic`'s function fails: it crashes before it claims a job, or its handler fails while a job runs. */
   consumer?: "crashes" | "hangs" | "throws" | "is slow" | "has no secret";
   topic?: (typeof TOPICS)[number];
-  /** The function that Lambda throttles, because there is no concurrency left for it. */
   throttled?: string;
-  /** The error with which a service refuses a call, if it refuses the call. */
   refusalOf?: (call: Call) => Error | undefined;
   /** ms after which each tick is killed. */
   tickLives?: number;
@@ -48,7 +46,6 @@ export type Failure = {
 
 type Put = (namespace: string, name: string, of: string, value: number) => void;
 
-/** What goes wrong, and the metrics that show it. `fails`: whether it has begun. */
 type Trouble = { failure: Failure; fails: () => boolean; put: Put };
 
 const SEED = 10;
@@ -124,7 +121,6 @@ function troubledWorld(habit: Habit, timeline: Timeline, trouble: Trouble): Worl
   });
 }
 
-/** A plan without faults, but for the calls that a service refuses. */
 function troubledPlan(start: number, stretch: Stretch, { failure, fails }: Trouble): Plan {
   const { refusalOf = () => undefined } = failure;
   const calm = planOf(SEED, {
@@ -142,7 +138,6 @@ function troubledPlan(start: number, stretch: Stretch, { failure, fails }: Troub
   return { ...calm, fateOf };
 }
 
-/** Fills the world with functions, jobs and events. */
 function populate(world: World, trouble: Trouble): void {
   const { failure, fails, put } = trouble;
   for (const name of TOPICS) consume(world, name, trouble);
@@ -164,7 +159,6 @@ function populate(world: World, trouble: Trouble): void {
   });
 }
 
-/** Runs the function of a topic, which may fail. */
 function consume(world: World, name: (typeof TOPICS)[number], trouble: Trouble): void {
   const { fails, failure } = trouble;
   const { consumer, topic = "orders" } = failure;

@@ -19,7 +19,6 @@ export const LOSING = new Set<Blow["kind"]>(["purge", "lose-message"]);
 /** A job's message is sent so long before the job is due. ms. */
 const SENT_AHEAD = 180_000;
 
-/** Draws the blows of a seed. `opening`: see `planOf`. */
 export function drawBlows(lot: Lot, opening: number): Blow[] {
   const { seed, draws, start, stretch } = lot;
   return BLOWS.flatMap((kind) => {

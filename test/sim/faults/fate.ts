@@ -3,7 +3,6 @@ import type { Draws } from "../draws.ts";
 import type { Call } from "../network.ts";
 import { problem } from "../services/service.ts";
 
-/** What happens to one try of a call. Times are ms. */
 export type Fate = {
   /** How long the request and the answer take. Infinite: lost. If the request outlasts its signature, it has no effect. */
   request: number;
@@ -34,10 +33,8 @@ export type CallFault = (typeof CALL_FAULTS)[number];
 export const ON_ITS_WAY = 8;
 const HOUR = 60 * 60_000;
 
-/** A try of a call, and its fate so far. `own`: the draws of this try. */
 export type Try = { fate: Fate; call: Call; own: Draws; now: number };
 
-/** The fate of a try without a fault. */
 export function usualFate(own: Draws): Fate {
   return {
     request: own.whole(1, ON_ITS_WAY),
@@ -51,7 +48,6 @@ export function throttled(): Error {
   return problem("ProvisionedThroughputExceededException", "simulated");
 }
 
-/** Lets a try meet a fault. */
 export function strike(fault: CallFault, { fate, call, own }: Omit<Try, "now">): void {
   switch (fault) {
     case "crash":

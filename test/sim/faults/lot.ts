@@ -2,12 +2,10 @@ import { type Draws, drawsOf } from "../draws.ts";
 import type { Weather } from "../faults.ts";
 import type { Stretch } from "../stretch.ts";
 
-/** From what the faults of a seed are drawn. */
 export type Lot = {
   readonly seed: number;
   readonly draws: Draws;
   readonly start: number;
-  /** When all faults are over, ms since the epoch. */
   readonly calmFrom: number;
   readonly stretch: Pick<Stretch, "span" | "spells" | "faultRates" | "shards">;
   readonly topics: readonly string[];
@@ -18,7 +16,6 @@ export type Lot = {
   happens(key: string, what: string): boolean;
 };
 
-/** `suppressed`, `onFault`: as in `planOf`. */
 export function lotOf(
   seed: number,
   weather: Weather,

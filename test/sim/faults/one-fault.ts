@@ -37,7 +37,6 @@ function boundOf({ fault, role }: OneFault): number {
   return fault === "crash" ? AUDITED : REPEATED;
 }
 
-/** Draws the fault of a seed with one fault. */
 export function drawOneFault(draws: Draws, roles: readonly Role[]): OneFault {
   return {
     fault: draws.pick(LONE_FAULTS),
@@ -54,13 +53,11 @@ export function drawOneFault(draws: Draws, roles: readonly Role[]): OneFault {
   };
 }
 
-/** Plays the fault of a history with one fault. */
 export function oneFaultOf(one: OneFault, { seed, happens }: Pick<Lot, "seed" | "happens">) {
   let calls = 0;
   const hotRole = drawsOf(seed, "heat").pick(["api", "consumer"] as const);
   const heat = heatOf(hotRole);
   return {
-    /** Lets a try meet the fault, if it is the one that the fault strikes. */
     meet({ fate, call, own, now }: Try): void {
       if (one.fault === "hot-job") {
         if (heat.reaches(call) && happens("hot-job", "the claims of one job are throttled"))
@@ -72,7 +69,6 @@ export function oneFaultOf(one: OneFault, { seed, happens }: Pick<Lot, "seed" | 
       const key = `${call.machine.name}#${call.index}`;
       if (struck && happens(key, one.fault)) strike(one.fault, { fate, call, own });
     },
-    /** How many ms after its due time a job may start. */
     latest(id: string): number {
       if (one.fault !== "hot-job") return boundOf(one);
       return heat.isHot(id) ? REPEATED : hotRole === "api" ? BESIDE_HOT_PULLED : BESIDE_HOT;

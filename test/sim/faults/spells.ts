@@ -62,7 +62,6 @@ const FAILS_FOR = 40_000;
 /** ms that a tick waits for an answer at most: each call is answered before its caller gives up. */
 const SLOW_ANSWER = 4000;
 
-/** Draws the spells of a seed. `longest`: ms. */
 export function drawSpells(lot: Lot, longest: number): Spell[] {
   return SPELLS.flatMap((kind) => {
     const own = drawsOf(lot.seed, kind);
@@ -93,14 +92,12 @@ function spanOf(
   return { from, to: kind === "no-ticks" ? from + outage : Math.min(from + length, calmFrom) };
 }
 
-/** For how many ms buckets are not written. */
 export function unwrittenIn(spells: readonly Spell[]): number {
   return spells
     .filter(({ kind, requests }) => kind === "requests-fail" && requests === UNWRITTEN)
     .reduce((sum, { from, to }) => sum + Math.max(to - from, 0), 0);
 }
 
-/** Makes a function that lets a try meet the spells of its moment. */
 export function spellsOn(seed: number, spells: readonly Spell[]): (one: Try) => void {
   const refuse = refusalsOf(seed);
   return (one) => {
@@ -128,7 +125,6 @@ function failPartitions({ fate, call, now }: Try): void {
   fate.entryFails = (_, __, pk) => codeOf(pk);
 }
 
-/** Makes a function that lets a request fail, or the entries of a batch, if it is of this kind. */
 function refusalsOf(seed: number): (kind: Kind, one: Try) => void {
   const answered = new Map<string, number>();
   return ({ operations, places, sick, isLater }, { fate, call, now }) => {
@@ -163,13 +159,11 @@ function namesBucketOf(shard: number, input: object): boolean {
   return new RegExp(`T\\d\\d:\\d\\d#${shard}"`).test(JSON.stringify(input));
 }
 
-/** The partition that a request for a single item or a page names. */
 function partitionOf(input: object): string | undefined {
   const { Key, Item = Key, ExpressionAttributeValues: values } = input as Record<string, Row | undefined>;
   return (Item?.pk ?? values?.[":pk"])?.S;
 }
 
-/** The partitions and the queue that a request names, if it is no batch of statements or of reads. */
 function placesOf(input: object): string[] {
   const { TransactItems = [], QueueUrl } = input as {
     TransactItems?: Record<string, object>[];

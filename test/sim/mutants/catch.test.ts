@@ -1,7 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { firstCatch, firstOf } from "./catch.ts";
 
-/** Histories that break these promises, by seed. */
 function playing(broken: Record<number, string>) {
   return async (seed: number) => {
     const promise = broken[seed];

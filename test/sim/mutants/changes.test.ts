@@ -16,7 +16,6 @@ import {
 import { damage } from "./defect.ts";
 import { markedNodes } from "./marked.ts";
 
-/** Applies a change to the first statement of a function with this code. Answers the changed code. */
 function changed(code: string, change: Change): string {
   const [head, tail] = ["function test(a, b, c, f) {\n// rule: a-rule\n", "\n}"];
   const nodes = markedNodes([["a.ts", head + code + tail]]);

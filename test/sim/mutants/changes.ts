@@ -7,7 +7,6 @@ import type {
 } from "oxc-parser";
 import { type Marked, nodesOf } from "./marked.ts";
 
-/** Replaces the source from `start` to `end` with `text`. */
 export type Edit = { readonly start: number; readonly end: number; readonly text: string };
 /** Says how a marked node is damaged. `marked` finds the node of another marker. Throws where the node is not of the right kind. */
 export type Change = (at: Marked, marked: (rule: string) => Marked) => Edit[];
@@ -36,7 +35,6 @@ export function condition(holds: boolean): Change {
   };
 }
 
-/** Changes the value of the declaration, assignment, property or `return`. */
 export function value(code: string): Change {
   return ({ source, node }) => {
     const edit = instead(source, valueNodeOf(node) ?? missing("value"), code);
@@ -83,7 +81,6 @@ export function moveAfter(rule: string): Change {
   };
 }
 
-/** Moves the statement to just before the statement below another marker. */
 export function moveBefore(rule: string): Change {
   return (at, marked) => [...remove(at, marked), ...before(textOf(at.source, at.node))(marked(rule), marked)];
 }
@@ -149,7 +146,6 @@ function isConditional(node: Node): node is IfStatement | ConditionalExpression 
   return node.type === "IfStatement" || node.type === "ConditionalExpression";
 }
 
-/** `a`, `b` and `c` of `a && b && c`. */
 function operandsOf(node: Node, operator: string): Node[] {
   const isOf = (one: Node): one is BinaryExpression | LogicalExpression =>
     (one.type === "LogicalExpression" || one.type === "BinaryExpression") && one.operator === operator;

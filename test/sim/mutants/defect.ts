@@ -20,8 +20,8 @@ export function plant(mutant: Mutant): void {
 }
 
 /**
- * The source of a mutant's file with the defect. Throws if a marker is missing, or the change does not fit; also if the damaged code does
- * not parse, did not change, or uses an undeclared name, whose exception would break promises in place of the missing rule.
+ * Throws if a marker is missing or the change does not fit; also if the result does not parse, is the same, or uses an undeclared name,
+ * whose exception would break promises in place of the missing rule.
  */
 export function damage(
   { name, rule, change, and }: Mutant,

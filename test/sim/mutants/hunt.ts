@@ -4,8 +4,7 @@ import { firstCatch, firstOf } from "./catch.ts";
 import { plant } from "./defect.ts";
 import { MUTANTS } from "./mutants.ts";
 
-// Hunts one mutant in a process of its own. `node hunt.ts <name> <seeds> <known> [story [promise]]` prints the catch as JSON.
-// `known`: the seed that is played first; 0 plays all seeds in their order.
+// `node hunt.ts <name> <seeds> <known> [story [promise]]` prints a mutant's catch as JSON. `known`: the seed to play first, or 0.
 const [, , name, seeds, known, story, promise] = process.argv;
 const mutant = MUTANTS.find((one) => one.name === name);
 if (!mutant) throw new Error(`there is no mutant ${name}`);

@@ -24,7 +24,6 @@ Exits with 1 if a mutant breaks no promise.`;
 const USAGE_ERROR = 2;
 const HUNT = fileURLToPath(new URL("hunt.ts", import.meta.url));
 
-/** The seed of the history that caught each mutant when the seeds were recorded, by the mutant's name. */
 const KNOWN_SEEDS = fileURLToPath(new URL("known-seeds.json", import.meta.url));
 
 type Caught = { promise?: string; seed?: number; after?: number; story?: string[] };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { markedNodes } from "./marked.ts";
 
-/** The code below the marker of this source. */
 function below(source: string): string | undefined {
   const { node } = markedNodes([["a.ts", source]]).get("a-rule") ?? {};
   return node && source.slice(node.start, node.end);

@@ -49,7 +49,6 @@ function markersIn(file: string, source: string): [string, Node][] {
     });
 }
 
-/** Parses TypeScript. Throws if the source has a syntax error. */
 export function parse(file: string, source: string): Program {
   const { program, errors } = parseSync(file, source);
   if (errors[0]) throw new Error(`${file} cannot be parsed: ${errors[0].message}`);

@@ -14,7 +14,6 @@ import {
   withoutOperand,
 } from "./changes.ts";
 
-/** A small deliberate defect: a change of the code below a marker. */
 export type Mutant = {
   name: string;
   /** The rule that a marker in the source names: `// rule: look-before-home` stands above the code that keeps the rule. */
@@ -52,7 +51,6 @@ const CHANGE = /changeOf\(.*\)/s;
 /** The write of `changeOf`, without its condition on these attributes. */
 const dropping = (...names: readonly string[]): string =>
   `(({ expect: { ${names.map((name) => `${name}: _${name}, `).join("")}...expect }, ...made }) => ({ ...made, expect }))($&)`;
-/** Matches the list in the first call of a list's method. */
 const LIST = /[\w.]+(?=\.\w+\(\()/;
 
 /** The mutants: each removes or changes a rule of the protocol. The first ones are mistakes that a naive version would make. */

@@ -14,7 +14,6 @@ import { type Settings, type Table, tableOf, write } from "./table.ts";
 export type Dynamo = Service & {
   rows(): Row[];
   row(pk: string, sk: string): Row | undefined;
-  /** `plant` adds an item and `uproot` removes items, both without a call of `onWrite`. */
   plant(row: Row): void;
   uproot(which: (row: Row) => boolean): void;
   /** Deletes all items that TTL has deleted by `time`, ms. `lateOf`: how many ms after its `expiresAt` an item is deleted. */

@@ -73,7 +73,6 @@ function lookup({ ExpressionAttributeNames = {}, ExpressionAttributeValues = {} 
   };
 }
 
-/** A PartiQL statement on one item, with the names of its parameters in their order. */
 export type Statement =
   | { kind: "insert"; names: string[] }
   | { kind: "update"; set: string[]; where: { name: string; missing: boolean }[] };
@@ -115,7 +114,6 @@ function within(part: string, pattern: RegExp): string {
   return name;
 }
 
-/** The key, the condition and the new values of an update statement, with its parameters filled in. */
 export function updateStatementOf(
   { set, where }: Extract<Statement, { kind: "update" }>,
   parameters: readonly AttributeValue[],

@@ -14,7 +14,6 @@ export type Firings = readonly number[];
 
 /** EventBridge Scheduler, but only with the expressions `at` and `rate` in minutes. */
 export type Scheduler = Service & {
-  /** One-time schedules that have fired but still exist. */
   completed(): string[];
 };
 
@@ -93,7 +92,6 @@ function reach({ at, fire, firingsOf }: State, { Name = "", Target }: Schedule, 
     at(time + late, () => fire(Arn, Name, Input.replaceAll("<aws.scheduler.scheduled-time>", text)));
 }
 
-/** ms between occurrences; `undefined` if there is only one. */
 function everyOf({ ScheduleExpression = "" }: Schedule): number | undefined {
   const minutes = /^rate\((\d+) minutes?\)$/.exec(ScheduleExpression)?.[1];
   return minutes === undefined ? undefined : Number(minutes) * MINUTE;

@@ -8,7 +8,6 @@ import type {
 import { DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, sqsRefusalOf } from "../../../testing/sqs-limits.ts";
 import { problem, type Service, serviceOf, type Trouble } from "./service.ts";
 
-/** A message in a queue. Times are ms since the epoch. */
 export type Message = {
   readonly id: string;
   readonly body: string;
@@ -23,7 +22,6 @@ export type Message = {
 };
 
 export type Sqs = Service & {
-  /** The queue's messages, in no order. */
   messages(queue: string): readonly Message[];
   lose(queue: string, message: Message): void;
   /** Delivers a message twice, as SQS sometimes does. A message in flight becomes visible at once. */
@@ -44,7 +42,6 @@ type Settings = {
   inFlight: () => number;
   /** Which of `count` visible messages comes next. */
   pick: (count: number) => number;
-  /** Called with the time at which a message of the queue becomes visible. */
   onVisible: (queue: string, time: number) => void;
   onSent: (queue: string, body: string, visibleAt: number) => void;
   onRefused: () => void;
@@ -105,7 +102,6 @@ function drop(account: Queues, queue: string, gone: (message: Message) => boolea
   account.queues.set(queue, left);
 }
 
-/** Moves the messages that were received too often to the DLQ. */
 function bury(account: Queues, queue: string): void {
   if (queue.endsWith("_dlq")) return;
   const now = account.clock();
@@ -117,7 +113,6 @@ function bury(account: Queues, queue: string): void {
   }
 }
 
-/** Carries out each entry of a batch. Answers those that failed, with their codes. */
 function each<E extends { Id: string | undefined }>(
   entries: readonly E[] | undefined,
   trouble: Trouble,

@@ -15,10 +15,8 @@ export type Settings = {
 
 const MOST = { statements: 25, keys: 100, writes: 100 };
 
-/** A table with its capacity, to which DynamoDB's operations apply. */
 export type Table = Settings & {
   stored: Stored;
-  /** When each token of a transaction was used, ms since the epoch. */
   tokens: Map<string, number>;
 };
 
@@ -33,7 +31,6 @@ export function write({ stored, onWrite }: Table, key: Row, after: Row | undefin
   onWrite(before, after);
 }
 
-/** Whether the table's capacity allows to read or write these items of one partition. */
 export function admits(
   { capacity }: Table,
   what: "read" | "write",

@@ -5,10 +5,8 @@ import { type KnownJob, type KnownJobs, revisionsOf, wordsOf } from "./known-job
 /** Judges which runs may begin: one for each attempt, of a revision that may still start, and of no cancelled job. */
 export function attemptsOf(court: Court, jobs: KnownJobs, untracked: ReadonlySet<string>, cancels: Cancels) {
   const { violate } = court;
-  /** `oldest`: the oldest revision that may still start. */
   const notes = jobs.notes(() => ({ oldest: 0 }));
   return {
-    /** Only the told revision, or a later one, may start from now on. */
     moved({ id, revision }: Told): void {
       const known = notes(id);
       known.oldest = Math.max(known.oldest, revision);

@@ -1,17 +1,14 @@
 /** A promise that was broken, and how. `P1` to `P6` are the README's promises. The others are rules on which those rest. */
 export type Violation = { promise: string; id: string; text: string; time: number };
 
-/** What each judge of the witness needs. `skew`: ms that a clock may be off. `violate`: told of each broken promise. */
 export type Court = {
   clock: () => number;
   skew: number;
   violate: (promise: string, id: string, text: string) => void;
 };
 
-/** What a judge of one promise needs. `broken`: told each time that the promise was broken. */
 export type Bench = Omit<Court, "violate"> & { broken: (id: string, text: string) => void };
 
-/** A job as an answer describes it. */
 export type Told = {
   id: string;
   topic: string;

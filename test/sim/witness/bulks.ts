@@ -2,10 +2,8 @@ import { CLOCK_MARGIN } from "../../../core/constants.ts";
 import type { Home } from "../../../core/items.ts";
 import type { Bench } from "./bench.ts";
 
-/** The jobs that a bulk is for. ms since the epoch. */
 export type Range = { topic: string; group: string | undefined; from: number; to: number };
 
-/** Knows bulks, and judges what they do. */
 export function bulksOf(bench: Bench) {
   return { ...bulkCancelsOf(bench), ...bulkMovesOf(bench) };
 }

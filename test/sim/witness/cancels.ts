@@ -2,7 +2,6 @@ import type { KnownJobs } from "./known-jobs.ts";
 
 export type Cancels = ReturnType<typeof cancelsOf>;
 
-/** Knows for which jobs users asked for a cancel, and which cancels were acknowledged. */
 export function cancelsOf(clock: () => number, jobs: KnownJobs) {
   const notes = jobs.notes(() => ({
     /** The calls that cancel the job, and when each ended: ms since the epoch. */

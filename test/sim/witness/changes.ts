@@ -22,7 +22,6 @@ import { changesBetween } from "./states.ts";
 
 type Judge = (scene: Scene, change: Change) => string | undefined;
 
-/** What must have happened for each change. */
 const JUDGES: Record<ChangeName, Judge> = {
   file: nothing,
   fileCancelled: unless(
@@ -68,7 +67,6 @@ export function changesOf(scene: Scene) {
       const change = `${before?.state ?? "nothing"} → ${after.state}`;
       violate(after.id, `${change}${wrong}: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
     },
-    /** TTL deleted a home. */
     deleted(home: Home): void {
       if (!isFinished(home) && !home.untracked) violate(home.id, "deleted while it is not finished");
     },

@@ -5,10 +5,8 @@ import type { KnownJobs } from "./known-jobs.ts";
 
 export type DeadLetters = ReturnType<typeof deadLettersOf>;
 
-/** Knows which dead jobs were listed, and which have an envelope in their DLQ. `unwanted`: a text that SQS refuses. */
 export function deadLettersOf({ clock, skew }: Court, jobs: KnownJobs, unwanted: string) {
   const notes = jobs.notes(() => ({
-    /** Revisions whose envelope was sent to the DLQ, and those whose envelope a fault destroyed. */
     envelopes: new Set<number>(),
     destroyed: new Set<number>(),
     /** The time in each dead entry that lists the job. ms since the epoch. */

@@ -15,13 +15,11 @@ import {
   type SentEvent,
 } from "./keyed-jobs.ts";
 
-/** A field of the body of each job that an event files: the event's id. */
 export const EVENT = "event";
 
 /** How long all tries of a caller's call last. ms. */
 const CALL = 120_000;
 
-/** Judges what events do to a job of a key, when the job's home is written or deleted. */
 export function judgeKeyedJob(scene: Scene, before: Home | undefined, after: Home | undefined): void {
   const { clock, broken, seen } = scene;
   const { id, topic, key: name = "" } = (after ?? before) as Home;

@@ -4,7 +4,6 @@ import type { KnownJob, KnownJobs, Revision } from "./known-jobs.ts";
 /** Judges what answers promise: the job is stored, it is as the caller asked for it, and no earlier revision starts from now on. */
 export function grantsOf({ violate }: Court, jobs: KnownJobs, untracked: ReadonlySet<string>) {
   return {
-    /** An answer promises that the job will run as it says. */
     acknowledged({ id, topic }: Told): void {
       const job = jobs.of(id);
       if (!job.home && !untracked.has(topic)) violate("P1", id, "acknowledged, but not in the pool");
@@ -33,7 +32,6 @@ export function grantsOf({ violate }: Court, jobs: KnownJobs, untracked: Readonl
         violate("P1", told.id, `asked to be ${JSON.stringify(body)}, stored as ${stored?.body}`);
     },
 
-    /** An answer says that from now on only this revision, or a later one, may start. */
     moved({ id, revision }: Told): void {
       const { home } = jobs.of(id);
       if (home && home.revision < revision) violate("P1", id, `revision ${revision} was told`);

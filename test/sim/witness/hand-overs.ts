@@ -5,10 +5,7 @@ import type { KnownJobs } from "./known-jobs.ts";
 import type { limitsOf } from "./limits.ts";
 import type { windowsOf } from "./windows.ts";
 
-/**
- * A message that SQS accepted. `isAnswered`: if not, the sender sends it again. `knowsTopic`: if not, the sender knows no window, and a
- * puller may still send single jobs of it later.
- */
+/** `isAnswered`: else the sender repeats it. `knowsTopic`: else it knows no window, and a puller may still send single jobs of it later. */
 export type Sent = {
   topic: string;
   carried: readonly MessageJob[];
@@ -23,13 +20,11 @@ type Scene = Court & {
   limits: ReturnType<typeof limitsOf>;
   windows: ReturnType<typeof windowsOf>;
   weather: Weather;
-  /** ms from the check of a topic's window to the send. */
   longestSend: number;
 };
 
 /** Judges messages: none may let a job start while its topic's window is closed, or take a second start of its limit. */
 export function handOversOf({ violate, jobs, limits, windows, weather, longestSend }: Scene) {
-  /** Jobs and starts in messages that were sent while the sender's deployment did not have the topic. */
   const sentUnknowing = new Set<string>();
   return {
     judgeWindow(job: MessageJob, { topic, knowsTopic }: Sent): void {

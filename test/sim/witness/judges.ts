@@ -32,18 +32,15 @@ export type Settings = {
   weather: Weather;
   topics: Policy["topics"];
   untracked: ReadonlySet<string>;
-  /** How many ms after its due time a job may start. */
   latest: (id: string) => number;
   unwanted: string;
   /** For how many ms DynamoDB takes no writes of looks. In that time each audit sends the same jobs again. */
   unwritten?: number;
-  /** Whether an attempt can be used up although its job never ran. */
   burns: boolean;
 };
 
 export type Judges = ReturnType<typeof judgesOf>;
 
-/** The judges of the witness. Each knows one promise or one rule. */
 // long: the list of the judges
 export function judgesOf(court: Court, settings: Settings) {
   const { weather, topics, untracked, unwanted, unwritten = 0 } = settings;

@@ -40,7 +40,6 @@ export type Key = {
 /** ms after an invocation's end until its requests have taken effect or are too old. After one crash, one may be under way. */
 const LANDS_WITHIN: Record<Weather, number> = { calm: 0, "one fault": ON_ITS_WAY, hurt: 360_000 };
 
-/** What happened to all keys. `surely`: ms by which a time must be later than another to be so surely. */
 export type Scene = Bench & {
   surely: number;
   landsWithin: number;
@@ -105,7 +104,6 @@ export function isSpared(
   return askedAt > at + surely && (createdAt < at - surely || askedAt > reach + surely);
 }
 
-/** An event that happened after `at` and has already cancelled the key's jobs. */
 export function laterCancel({ clock, surely }: Scene, { cancels }: Key, at: number): Cancel | undefined {
   return cancels.find((cancel) => cancel.at - surely > at && cancel.since < clock());
 }
@@ -124,7 +122,6 @@ export function lastEnded({ clock }: Scene, { jobs }: Key, id: string): KeyedJob
   return last && !isLive(last) && last.endedAt > clock() - LEAST_RETENTION / 2 ? last : undefined;
 }
 
-/** Whether an event may have happened before somebody asked for a job last. */
 export function isEarlier({ surely }: Scene, { at }: Pick<SentEvent, "at">, job: KeyedJob): boolean {
   return at < Math.max(job.askedAt, job.createdAt - CLOCK_MARGIN + surely);
 }

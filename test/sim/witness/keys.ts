@@ -7,7 +7,6 @@ import type { Bench } from "./bench.ts";
 export function keysOf({ broken }: Bench) {
   const holders = new Map<string, Set<string>>();
   return {
-    /** A home with a key was written. */
     written({ id, topic, key }: Home, after: Home | undefined): void {
       const name = `${topic} ${key}`;
       const live = holders.get(name) ?? new Set();
@@ -16,7 +15,6 @@ export function keysOf({ broken }: Bench) {
       else live.delete(id);
       if (live.size > 1) broken(id, `key ${key} names ${[...live].join(" and ")}, both live`);
     },
-    /** A key's item gets an end. `home`: that of the job that the item names. */
     freed(home: Home | undefined, item: Row): void {
       if (home && !isFinished(home)) broken(home.id, `its key is let go: ${JSON.stringify(item)}`);
     },

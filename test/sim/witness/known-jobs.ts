@@ -15,28 +15,23 @@ export type Revision = {
   since: number;
 };
 
-/** What several judges know of one job. */
 export type KnownJob = ReturnType<typeof unknownJob>;
 
 const unknownJob = () => ({
   home: undefined as Home | undefined,
   revisions: [] as Revision[],
-  /** How many runs began, by the attempt, due time and body in their message. */
   starts: new Map<string, number>(),
   /** Runs whose handler ended, and runs whose handler succeeded, by the same values. */
   ends: new Set<string>(),
   successes: new Set<string>(),
-  /** The starts in messages that SQS accepted, by revision and by due time. */
   handedOff: new Map<string, Starts>(),
   acknowledged: false,
 });
 
 export type KnownJobs = ReturnType<typeof knownJobs>;
 
-/** What the witness knows of all jobs. */
 export function knownJobs(clock: () => number) {
   const ids = new Set<string>();
-  /** Makes the notes of one judge about each job. */
   const notes = <T extends object>(fresh: () => T): ((id: string) => T) => {
     const known = new Map<string, T>();
     return (id) => {
@@ -54,7 +49,6 @@ export function knownJobs(clock: () => number) {
     ids: ids as ReadonlySet<string>,
     of,
     notes,
-    /** Notes the revision of a home that was written, if it is a new one. */
     noteRevision(home: Home): void {
       const { id, revision, dueAt, body, attempt, postponeUntil, askedAt = home.createdAt } = home;
       of(id).revisions[revision] ??= { dueAt, body, attempt, askedAt, postponeUntil, since: clock() };

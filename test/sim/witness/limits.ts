@@ -37,7 +37,6 @@ export function limitsOf(clock: () => number, skew: number, topics: Policy["topi
     ran: (topic: string): void => ran.count(topic, clock()),
     ...startsOf(clock, skew, periods),
     ...waitsOf(periods),
-    /** Says how a limit was broken, by messages or by runs; `undefined` if none was. */
     broken(): string | undefined {
       // Runs may need one period more: a delay is rounded up to a second, or the consumer's clock is a little ahead.
       const how = begun.broken("shown", 1) ?? ran.broken("run", 2);
@@ -81,7 +80,6 @@ function waitsOf(periods: Periods) {
   };
 }
 
-/** Counts what happens in each period of each topic. */
 function countsOf(periods: Periods) {
   const counted = new Map<string, Map<number, number>>(
     [...periods.keys()].map((topic) => [topic, new Map()]),

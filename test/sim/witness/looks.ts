@@ -12,7 +12,6 @@ const OUTAGE = 89 * DAY;
 /** Judges the invariant on which everything rests (docs/internals/overview.md): the audit never passes a job's last look. */
 export function looksOf({ clock, skew, broken }: Bench, jobs: KnownJobs) {
   const looks = jobs.notes(() => new Set<string>());
-  /** Where the audit of each shard is. */
   const audits = new Map<number, string>();
 
   const mustBeAhead = ({ home }: KnownJob): void => {

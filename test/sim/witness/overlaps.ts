@@ -3,10 +3,8 @@ import type { KnownJobs } from "./known-jobs.ts";
 
 /** Judges that no two handlers run a job at once, because a function is killed before its lease ends. */
 export function overlapsOf({ broken }: Bench, jobs: KnownJobs, untracked: ReadonlySet<string>) {
-  /** How many handlers run the job now. */
   const notes = jobs.notes(() => ({ running: 0 }));
   return {
-    /** A handler runs a job until the callback. */
     running({ id, topic }: Run): () => void {
       const known = notes(id);
       if (untracked.has(topic)) return () => {};

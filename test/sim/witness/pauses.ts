@@ -1,6 +1,5 @@
 import { CLOCK_MARGIN, PAUSE_KNOWN_FOR } from "../../../core/constants.ts";
 
-/** What the witness knows of one topic's pauses, from calls and their answers. Times are ms since the epoch. */
 type Told = {
   /** Since when no job may start: since then a pause is acknowledged, and no resume has been requested. */
   heldFrom: number | undefined;
@@ -27,7 +26,6 @@ const UNENDED = { to: Number.POSITIVE_INFINITY, ratePerSecond: Number.POSITIVE_I
 /** `claims`: the most ms of a claim. `latestEnd`: ms from its read of the pause to its end of a late job. */
 type Settings = { clock: () => number; claims: number; latestEnd: number; mayCrash: boolean };
 
-/** Knows when topics are paused. */
 export function pausesOf({ clock, claims, latestEnd, mayCrash }: Settings) {
   const topics = new Map<string, Told>();
   const told = (topic: string): Told => {
@@ -58,7 +56,6 @@ export function pausesOf({ clock, claims, latestEnd, mayCrash }: Settings) {
     },
     /** When the last pause that all consumers know of ended; now, if it lasts. Before that, the topic's jobs were not late. */
     lastEnd: (topic: string): number => lastEndOf(told(topic), clock(), PAUSE_KNOWN_FOR + latestEnd),
-    /** Whether anybody has ever asked for a pause of this topic. */
     disturb: (topic: string): boolean => told(topic).disturbed.length > 0,
     /** When a job that would start at `start` must have been released at the latest. */
     freeAt: (topic: string, start: number): number => releaseOf(told(topic), start, mayCrash),
@@ -107,8 +104,8 @@ function lastEndOf({ held, heldFrom }: Told, now: number, knownAfter: number): n
 }
 
 /**
- * The rate of a resume excuses a wait only as far as other jobs have started since. If ticks and consumers may crash, they release and
- * start no jobs: then the whole resume excuses the wait.
+ * The rate of a resume excuses a wait only as far as other jobs have started since; if ticks and consumers may crash, the whole resume
+ * does.
  */
 function releaseOf({ disturbed, pacedUntil }: Told, start: number, mayCrash: boolean): number {
   const ends = disturbed.map(({ to, ratePerSecond, runs }) => {

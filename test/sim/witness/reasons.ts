@@ -17,7 +17,6 @@ import type { WebhookIds } from "./webhook-ids.ts";
 export type Scene = Court & {
   bounds: Bounds;
   topics: Policy["topics"];
-  /** Whether an attempt can be used up although its job never ran. */
   burns: boolean;
   pauses: ReturnType<typeof pausesOf>;
   tombstones: ReturnType<typeof tombstonesOf>;
@@ -54,7 +53,6 @@ export function isLate(
   return ifLate?.do === then && late > ifLate.after * 1000;
 }
 
-/** Whether a lease has ended by every clock. */
 export function isReleased({ clock, skew }: Scene, { before: { leaseEnd = 0 } }: Change): boolean {
   return clock() + skew >= leaseEnd + CLOCK_MARGIN;
 }

@@ -1,4 +1,3 @@
-/** A field of the body of each job that a schedule files: its name. */
 export const SCHEDULE = "schedule";
 
 /** Compares the occurrences of schedules with the jobs that they filed. `broken`: told of each broken promise. */
@@ -13,7 +12,6 @@ export function recurringOf(broken: (id: string, text: string) => void) {
     return set;
   };
   return {
-    /** An occurrence reaches its target, perhaps not for the first time. */
     fired: (name: string, time: number): void => void of(fired, name).add(time),
     filed: (name: string, time: number): void => void of(filed, name).add(time),
 

@@ -11,7 +11,6 @@ export function repeatsOf(bench: Bench, isOver: IsOver) {
   const [named, filed] = [namesOf(bench, isOver), filingsOf(bench, isOver)];
   return {
     ...{ ...changesOf(bench), asked: filed.asked, created: filed.created, answered: named.answered },
-    /** Repeats of the calls that filed this job need not find it any more. */
     forget(id: string): void {
       named.forget(id);
       filed.forget(id);
@@ -20,12 +19,10 @@ export function repeatsOf(bench: Bench, isOver: IsOver) {
 }
 
 function namesOf({ clock, skew, broken }: Bench, isOver: IsOver) {
-  /** The job that answers name, by the call. */
   const named = new Map<string, string>();
   /** For each call that kept another job: from when on a repeat may file a job. */
   const keptUntil = new Map<string, number>();
   return {
-    /** An answer to the call `request` names a job. */
     answered({ id, outcome, dueAt }: Told, request: string): void {
       const before = named.get(request) ?? id;
       const mayDiffer = isOver(before) || clock() >= (keptUntil.get(request) ?? Number.POSITIVE_INFINITY);
@@ -40,7 +37,6 @@ function namesOf({ clock, skew, broken }: Bench, isOver: IsOver) {
 }
 
 function filingsOf({ broken }: Bench, isOver: IsOver) {
-  /** The jobs that were filed for each body of such a call. No other call has the same body. */
   const filed = new Map<string, Set<string>>();
   return {
     /** A caller makes or repeats a call with an `Idempotency-Key`, which files a job with each of these bodies. */

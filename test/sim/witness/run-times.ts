@@ -24,10 +24,8 @@ type Scene = Court & {
   bulks: ReturnType<typeof bulksOf>;
 };
 
-/** Judges when runs begin: never early, and on time. */
 export function runTimesOf(scene: Scene) {
   const { clock, jobs, limits, pauses } = scene;
-  /** When a handler first began with the job, ms since the epoch. */
   const notes = jobs.notes(() => ({ startedAt: undefined as number | undefined }));
   const lateness: number[] = [];
   return {
@@ -54,7 +52,6 @@ export function runTimesOf(scene: Scene) {
     },
     /** When a topic's job that would start at `time` may start at the latest, given the topic's pauses and its window. */
     freeAt: (topic: string, time: number): number => freeAt(scene, topic, time),
-    /** In the end: the jobs that a limit held for too long. */
     judge(): void {
       // The rate of a resume holds jobs too, so topics that were ever paused are not judged. With faults, an outage may last long.
       const waited = scene.weather === "calm" ? limits.waitedTooLong(scene.windows.openFor) : [];
@@ -82,7 +79,6 @@ function isRefused({ jobs, unwanted }: Scene, id: string): boolean {
   return jobs.of(id).revisions.some(({ body }) => body.includes(unwanted));
 }
 
-/** How many ms a run may be late. */
 function mostOf({ topics, pauses, bulks, latest, weather }: Scene, run: Run, start: number): number {
   if (bulks.isMark(run.dueAt)) return Number.POSITIVE_INFINITY;
   // Releases give the starts of a limit, and those of a resume with a rate.

@@ -11,10 +11,7 @@ const HOUR = DAY / 24;
 const SENDS_A_REVISION = 3;
 /** More sends for each job: by audits, whose looks become ever rarer, and by consumers that give a job back. */
 const MORE_SENDS = 5;
-/**
- * A busy function keeps a job for at least so long before it gives the job back. ms. Each of its invocations may have no time for the job, so
- * such sends are counted apart: at most one in this time.
- */
+/** A busy function keeps a job at least so long before it gives the job back. ms. So such sends are counted apart: one in this time. */
 const KEPT_FOR = 30_000;
 /** Further sends of a job if ticks died, or ran at the same time. Then the cursors' compare-and-set stops all of them but one. */
 const SENDS_BY_OVERLAP = 2;
@@ -30,7 +27,6 @@ const unsent = () => ({
   madeAt: new Set<string>(),
   /** How often a repeated call or an event found the job again. Each time its message may be sent once more as a precaution. */
   finds: 0,
-  /** The longest that it waited past its start until its home changed. ms. */
   waited: 0,
 });
 
@@ -57,7 +53,6 @@ export function surplusMessagesOf({ clock, broken }: Bench, jobs: KnownJobs, unw
       const known = notes(before.id);
       if (before.state === "scheduled") known.waited = Math.max(known.waited, clock() - startsAt(before));
     },
-    /** A tick died, failed, or ran at the same time as another tick. Its messages may be sent again. */
     tickRepeated(): void {
       repeatedTicks += 1;
     },
@@ -73,7 +68,6 @@ export function surplusMessagesOf({ clock, broken }: Bench, jobs: KnownJobs, unw
   };
 }
 
-/** The most messages that a job may get. */
 function mostOf(
   { revisions, starts }: KnownJob,
   { givenBack, hadNoTime, waited, finds }: ReturnType<typeof unsent>,
@@ -92,8 +86,8 @@ function mostOf(
 }
 
 /**
- * More sends of a job that waited for its consumers. Each look sends it twice: the sweep, and the audit ten minutes later. There is a look
- * each hour until these messages themselves count as a backlog, and then at most one a day.
+ * Each look sends it twice: the sweep, and the audit ten minutes later. There is a look each hour until these messages themselves count as
+ * a backlog, then at most one a day.
  */
 function sendsWhileWaiting(waited: number): number {
   const looks = Math.min(Math.floor(waited / HOUR), HEALTHY_READY / 2 + 1) + Math.ceil(waited / DAY);

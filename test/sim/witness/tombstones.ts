@@ -35,7 +35,6 @@ export function tombstonesOf(bench: Bench, weather: Weather) {
 
     mayCancel: (home: Home): boolean => mayCancel(scene, home),
 
-    /** A caller files a job of a key, and keeps the job that has the key. */
     keeps(topic: string, key: string): void {
       keyOf(topic, key).keptAt = clock();
     },
@@ -119,7 +118,6 @@ function judgeReach(scene: Scene, key: Key, { id }: SentEvent, { before, after }
     scene.broken(last, `event ${id} had done its work, and cancels till ${until}`);
 }
 
-/** Whether a cancel should have ended a live job. */
 function isMissed(scene: Scene, job: KeyedJob, { at, reach }: { at: number; reach: number }): boolean {
   // A cancelled job may still run, if it does not run again.
   if (job.isAsked || isAskedFor(scene, job, { at, reach })) return false;

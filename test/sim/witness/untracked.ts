@@ -8,11 +8,8 @@ import type { KnownJob, KnownJobs } from "./known-jobs.ts";
 /** ms after its start for which an untracked job waits for a tick (docs/reference/tracking.md). */
 const OUTAGE = 10 * DAY;
 
-/** Knows which untracked jobs must have come. */
 export function untrackedOf({ clock, skew }: Bench, jobs: KnownJobs) {
-  /** Where the sweep of each shard is. */
   const sweeps = new Map<number, string>();
-  /** `outlived`: whether TTL deleted the job's home before a sweep read it. */
   const notes = jobs.notes(() => ({ outlived: false }));
   return {
     swept: (shard: number, position: string): void => void sweeps.set(shard, position),

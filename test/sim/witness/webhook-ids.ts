@@ -7,7 +7,6 @@ export type WebhookIds = ReturnType<typeof webhookIdsOf>;
 
 /** Judges the calls of receivers: all attempts must have the same `webhook-id`, and each redrive a new one. */
 export function webhookIdsOf({ violate }: Court, jobs: KnownJobs, topics: Policy["topics"]) {
-  /** The `webhook-id` of a job's webhook calls, by the number of `restarts`. */
   const notes = jobs.notes(() => ({ callIds: new Map<number, string>(), restarts: 0 }));
   return {
     called(id: string, { url, headers }: Call): void {
@@ -22,7 +21,6 @@ export function webhookIdsOf({ violate }: Court, jobs: KnownJobs, topics: Policy
         violate("webhook-id", id, `${callId} after ${restarts} restarts, and ${same} and ${others} before`);
       callIds.set(restarts, callId);
     },
-    /** Whether a receiver was called for the job since its last restart. */
     isCalled(id: string): boolean {
       const { callIds, restarts } = notes(id);
       return callIds.has(restarts);

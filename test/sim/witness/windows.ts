@@ -28,9 +28,7 @@ export function windowsOf(topics: Policy["topics"]) {
     throw new Error(`the window of ${topic} does not open within a week of ${time}`);
   };
   return {
-    /** Whether the topic's window was open at some time from `from` to `to`. */
     wasOpen: (topic: string, from: number, to: number): boolean => opensAt(topic, from) <= to,
-    /** The first moment from `time` on at which a topic's jobs may start. */
     opensAt,
     /** When, from `time` on, the window has been open for `ms`. */
     openFor(topic: string, time: number, ms: number): number {

@@ -2,7 +2,6 @@ import { type Home, LIMITED_TOPICS, PAUSED_TOPICS } from "../../../core/items.ts
 import type { Policy } from "../../../core/policy.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 
-/** Counts the work that the budget allows calls for. */
 export function workCountsOf(jobs: KnownJobs, topics: Policy["topics"]) {
   const counts = { messages: 0, parked: 0, held: 0, runs: 0 };
   const parkedRevisions = new Set<string>();
@@ -24,16 +23,12 @@ export function workCountsOf(jobs: KnownJobs, topics: Policy["topics"]) {
       const isHeld = state === "scheduled" && heldUntil !== undefined && heldUntil !== before.heldUntil;
       if (isHeld && !parkedRevisions.has(`${id} ${revision}`)) counts.held += 1;
     },
-    /** An item of those topics whose limit or pause each tick must read. */
     isTended: (pk: string): boolean => pk === LIMITED_TOPICS || pk === PAUSED_TOPICS,
     tended: (pk: string, topic: string): void => void tendedTopics.add(`${pk} ${topic}`),
     started(topic: string): void {
       if (topics[topic]?.consumer !== "pull") counts.runs += 1;
     },
-    /**
-     * Revisions (also of untracked jobs that were never stored), sends, parked jobs, and runs by functions. `held`: starts that a limit or
-     * a window delayed, of jobs that were not parked.
-     */
+    /** Revisions include those of untracked jobs that were never stored. `held`: delayed by a limit or a window, and not parked. */
     all: () => ({ revisions: revisions(), ...counts, tendedTopics: tendedTopics.size }),
   };
 }

@@ -7,7 +7,6 @@ import type { Judges } from "./judges.ts";
 /** The home of each row, because a stored row never changes. */
 const HOMES = new WeakMap<Row, Home>();
 
-/** Tells the judges of a write to the table. */
 export function tellWrite(judges: Judges, before: Row | undefined, after: Row | undefined): void {
   const row = (after ?? before) as Row;
   const [pk, sk, id] = [row.pk?.S ?? "", row.sk?.S ?? "", row.id?.S ?? ""];

@@ -18,7 +18,6 @@ import { type Timeline, timelineFrom } from "../timeline.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 9);
 
-/** The plan of the first seed that has a spell of this kind, and the spell. */
 function planWith(kind: Spell["kind"]): { plan: Plan; spell: Spell } {
   const settings = {
     start: NOW,
@@ -34,7 +33,6 @@ function planWith(kind: Spell["kind"]): { plan: Plan; spell: Spell } {
   throw new Error(`no seed has ${kind}`);
 }
 
-/** A queue, and a tick's client of it on a network with these fates. */
 function queueOn(timeline: Timeline, topic: string, fateOf: Network["fateOf"]) {
   const sqs = simulatedSqs({
     ...{ clock: timeline.now, topics: [topic], inFlight: () => 10, unwanted: "\u0000", pick: () => 0 },

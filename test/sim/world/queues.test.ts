@@ -23,7 +23,6 @@ const CALM = 10;
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** The plan of a seed for a history of one minute. */
 function planFrom(seed: number, start: number) {
   const stretch = { span: MINUTE, spells: { long: 1, short: 1 }, faultRates: [0], shards: 2 };
   return planOf(seed, {
@@ -54,7 +53,6 @@ function calmWorld(
   });
 }
 
-/** A new job of the topic `orders`, as the pool stores it. */
 function homeOf(createdAt: number, dueAt: number) {
   const id = drawJobId(dueAt, 2, seededBytes(1));
   const home = { ...homeKey(id), v: ITEM_VERSION, id, topic: "orders", body: "{}", state: "scheduled" };

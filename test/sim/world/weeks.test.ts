@@ -12,7 +12,6 @@ function entry(time: number) {
   return { pk: { S: bucketOf(time, 0) }, sk: { S: `${sortable(time)}#job` } };
 }
 
-/** The attention for a pool whose sweep is at `NOW`. */
 function attention() {
   const known = attentionOf(() => NOW);
   known.written(undefined, {
