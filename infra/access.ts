@@ -24,9 +24,7 @@ type QueueAction =
   | "GetQueueAttributes";
 
 /**
- * The actions of a function that handles jobs. It reads a job, files looks for it and changes its home, in a transaction if
- * another item must be checked. It also parks jobs of a topic that is paused or has a limit, many at once, and deletes their
- * notes.
+ * A function that handles jobs reads them, files looks, changes homes (in a transaction if another item must be checked), and parks jobs.
  */
 const MEET_JOBS: readonly PoolAction[] = [
   "GetItem",
@@ -92,7 +90,6 @@ export function grantQueues(
   grantKey(grantee, queues[0]?.encryptionMasterKey, QUEUE_KEY_ACTIONS);
 }
 
-/** Lets `grantee` pull the jobs of these topics and settle them. */
 export function grantPulls(
   grantee: IGrantable,
   table: PoolTable,
@@ -114,7 +111,6 @@ export function grantPulls(
   );
 }
 
-/** Lets `grantee` read the value of a secret. */
 export function grantSecret(grantee: IGrantable, secret: Secret): void {
   grant(grantee, ["secretsmanager:GetSecretValue"], [secret.secretArn]);
   grantKey(grantee, secret.encryptionKey, SECRET_KEY_ACTIONS);

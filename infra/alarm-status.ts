@@ -5,7 +5,7 @@ import { chunksOf } from "../general/batches.ts";
 const MOST_ALARMS = 100;
 const HEIGHT = 4;
 
-/** The states of alarms on a dashboard. The alarms are read at synth, so that alarms of later consumers are shown too. */
+/** The alarms are read at synth, so that alarms of later consumers are shown too. */
 export class AlarmStatus implements IWidget {
   readonly width = GRID_WIDTH;
   private readonly alarms: readonly Alarm[];

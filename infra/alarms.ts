@@ -33,26 +33,23 @@ export type AlarmsProps = {
   readonly consumerOf: (topic: string) => LambdaFunction | undefined;
 };
 
-/** What the description of an alarm says: what is wrong, what a person does first, and where the runbook goes on. */
+/** What is wrong, what a person does first, and where the runbook goes on. */
 type AlarmText = {
-  /** The heading of the runbook's section about this alarm. */
   readonly kind: string;
   /** One sentence, without its full stop. */
   readonly wrong: string;
   /** What to do first, after the word "First". */
   readonly first: string;
-  /** Answers the address of a log. The alarm calls this function at synth, because consumers are added later. */
+  /** Answers the address of a log. Called at synth, because consumers are added later. */
   readonly log?: () => string | undefined;
 };
 
-/** The runbook in the npm package. */
 const RUNBOOK_FILE = "node_modules/minutehand/docs/guides/alarms.md";
 const FIVE_MINUTES = Duration.minutes(5);
 const DEFAULT_OLDEST_AGE = Duration.minutes(15);
 
 /** The queue's CloudWatch alarms. Each of them needs a person to act. */
 export class Alarms extends Construct {
-  /** The alarms that the queue's own stack has so far. */
   readonly inStack: Alarm[] = [];
   private readonly props: AlarmsProps;
 
@@ -94,10 +91,7 @@ export class Alarms extends Construct {
     });
   }
 
-  /**
-   * Watches the Lambda function that runs a topic's jobs: a handler, a consumer or a webhook. An error that a handler throws is
-   * a failed attempt of its job, and not an error of the function.
-   */
+  /** Watches a topic's function. An error that a handler throws is a failed attempt of its job, and no error of the function. */
   watchConsumer(topic: string, fn: LambdaFunction): void {
     // A function in another stack has its alarm there: that stack refers to this stack's queues, and two stacks cannot refer to each other.
     const scope = Stack.of(fn) === Stack.of(this) ? this : fn;
@@ -227,7 +221,6 @@ export class Alarms extends Construct {
     });
   }
 
-  /** Where the runs of a topic's jobs are logged. `undefined` if that is unknown. */
   private logOf(topic: string): string | undefined {
     const fn = this.props.consumerOf(topic);
     const group = fn && logGroupOf(this, fn);
@@ -264,10 +257,7 @@ export class Alarms extends Construct {
   }
 }
 
-/**
- * The alarm of a function that consumes an SQS queue. It rings if 3 of the last 15 minutes have errors. It counts 15 minutes, because SQS
- * delivers a message again only after its visibility timeout.
- */
+/** Rings if 3 of the last 15 minutes have errors: SQS delivers a message again only after its visibility timeout. */
 function failing(
   fn: LambdaFunction,
 ): Pick<AlarmProps, "metric" | "threshold" | "evaluationPeriods" | "datapointsToAlarm"> {

@@ -4,12 +4,9 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { MinutehandStack } from "./minutehand-stack.ts";
 
 /**
- * The app with its options from the CDK's context:
- * - `-c api=none` leaves the HTTP API out.
- * - `-c removable=true` deletes the data with the stack.
- * - `-c alarmTopicArn=…` names the SNS topic that the alarms notify.
- * - `-c callbackHosts=…,…` names the private hosts that the topic `callbacks` may call.
- * - `-c stackName=…` and `-c prefix=…` name the stack and its queues. With other names, an account can have a second stack.
+ * The app. `-c api=none`: no HTTP API. `-c removable=true`: the data goes with the stack. `-c alarmTopicArn=…`: the SNS topic of the
+ * alarms. `-c callbackHosts=…,…`: private hosts that the topic `callbacks` may call. `-c stackName=… -c prefix=…`: names, for a second
+ * stack.
  */
 const app = new App();
 const contextOf = (name: string) => app.node.tryGetContext(name);

@@ -32,7 +32,6 @@ export type FunctionName = (typeof CONSTRUCT_FUNCTIONS | typeof APP_FUNCTIONS)[n
 type Origin = {
   readonly key: string;
   readonly inputs: Readonly<Record<string, string>>;
-  /** The names of the files that the bundle has. */
   readonly files: readonly string[];
 };
 
@@ -48,9 +47,8 @@ export function entryOf(name: FunctionName): string {
 }
 
 /**
- * Bundles a function to `<outDir>/<name>/index.mjs` and its chunks (ESM, Node 24), unless the bundle there was made from the same inputs. The same
- * inputs give the same bytes. Throws esbuild's error if the function does not compile.
- *
+ * Bundles to `<outDir>/<name>/index.mjs` and chunks (ESM, Node 24), unless the bundle there has the same inputs. The same inputs give the
+ * same bytes. Throws esbuild's error if the function does not compile.
  * @returns the folder that holds the bundle and nothing else
  */
 export function buildFunction(entry: string, folders: BuildFolders = {}): string {
@@ -107,10 +105,7 @@ function hashOf(file: string): string | undefined {
   return contents && createHash("sha256").update(contents).digest("base64");
 }
 
-/**
- * Reads a file; `undefined` if it does not exist. A call of `existsSync` before the read would not help, because another process may
- * delete the file between the two calls.
- */
+/** `undefined` if the file does not exist. `existsSync` before the read would not help: another process may delete the file in between. */
 function readIfThere(file: string): Buffer | undefined {
   try {
     return readFileSync(file);

@@ -6,24 +6,17 @@ const WANTED = "MINUTEHAND_NOTE_BUNDLES";
 /** The key of a note in the metadata of a function's resource. `local/bundle-note.ts` reads it. */
 const KEY = "minutehand:bundle";
 
-/** Tells `minutehand local` how the code of a function is bundled, so that a save needs no synthesis. */
+/** Lets `minutehand local` bundle the code of a function without a synthesis. */
 export type BundleNote = {
-  /**
-   * The absolute paths of the files that were bundled. There are too many files of packages, so npm's list of installed packages
-   * stands for them.
-   */
+  /** The absolute paths of the bundled files. npm's list of installed packages stands for the many files of packages. */
   readonly inputs: readonly string[];
   /**
-   * The options with which esbuild makes the bundle again. Absent: the code lies in a package and does not change. The type is not
-   * esbuild's own, because an app that bundles nothing has no esbuild, and must compile too.
+   * esbuild's options. Absent: the code lies in a package. Not esbuild's type: an app that bundles nothing must compile without esbuild.
    */
   readonly build?: object;
 };
 
-/**
- * Adds a note to a function's resource if `minutehand local` runs the app. Without a `note`, only a function whose code lies in a
- * package gets one.
- */
+/** Only if `minutehand local` runs the app. Without a `note`, only a function whose code lies in a package gets one. */
 export function noteBundle(fn: LambdaFunction, code: Code, note: BundleNote | undefined): void {
   if (process.env[WANTED] === undefined) return;
   const ofPackage = code instanceof AssetCode && isOfPackages(code.path);

@@ -5,10 +5,9 @@ import { bundledFiles } from "../general/bundled-files.ts";
 import { requirePackages } from "../general/optional-packages.ts";
 
 /**
- * Node's own modules, by their names with `node:`, each as a module that requires it. An ESM import of a module of Node evaluates all its
- * exports. For `node:http` this loads a client for WebSockets, and for `node:process` the standard streams. Together they take about a
- * sixth of a function's start. `require` evaluates only the exports that are used. Hooks of tracing layers see it too. Names without
- * `node:` are not replaced, because esbuild would also replace `string_decoder/`, which is a package.
+ * Node's modules by their names with `node:`, each as a module that requires it. An ESM import evaluates all exports: a WebSocket client
+ * for `node:http`, the standard streams for `node:process`, together a sixth of a start. `require` evaluates only what is used, and hooks
+ * of tracing layers see it. Names without `node:` stay, because esbuild would also replace the package `string_decoder/`.
  */
 const REQUIRED_BUILTINS = Object.fromEntries(
   builtinModules
@@ -36,8 +35,8 @@ export const OPTIONS = {
 } satisfies Esbuild.BuildOptions;
 
 /**
- * A source map with the names of the sources. It does not contain their text, because the text only makes the map larger. The names are
- * relative to the root, as if the bundle lay in the root. So a line of a stack trace has `<folder of the function>/src/close-order.ts:12`.
+ * Without the sources' text, which only makes the map larger. The names are relative to the root, as if the bundle lay there, so a line of
+ * a stack trace has `<folder of the function>/src/close-order.ts:12`.
  */
 const MAPPED = { sourcemap: "linked", sourcesContent: false } satisfies Esbuild.BuildOptions;
 
@@ -45,14 +44,9 @@ const MAPPED = { sourcemap: "linked", sourcesContent: false } satisfies Esbuild.
 export const BUNDLE_FILE = "index.mjs";
 
 export type BundleChoices = {
-  /** Whether the bundle gets a source map. */
   readonly sourceMap?: boolean;
-  /** Packages that are not bundled. */
   readonly external?: readonly string[];
-  /**
-   * Whether code that is imported on first use gets files of its own, so that a start does not read it. Then modules may be evaluated in
-   * another order, so this suits only code whose modules do nothing but declare.
-   */
+  /** Whether code that is imported on first use gets files of its own. Only for modules that just declare, as their order may change. */
   readonly split?: boolean;
 };
 
@@ -88,26 +82,20 @@ export type Bundle = {
   readonly chunks: ReadonlyMap<string, Uint8Array>;
   /** The source map, if asked for. The code names it as `index.mjs.map`, in the same folder. */
   readonly map: Uint8Array | undefined;
-  /** The files that were bundled, relative to the root. */
   readonly inputs: readonly string[];
-  /** The names that the entry exports. */
   readonly exports: readonly string[];
 };
 
 /**
- * Loads esbuild, only when something must be bundled. An app without `addHandler` needs no esbuild, because the package's
- * functions are bundled already. Uses `require`, because a construct cannot await an `import`. Throws an error with the command
- * that installs esbuild, if esbuild is not installed.
+ * Loads esbuild only when something must be bundled: the package's own functions are bundled already. Uses `require`, because a construct
+ * cannot await an `import`. Throws an error with the command that installs esbuild.
  */
 export function esbuild(): typeof Esbuild {
   requirePackages("the bundle of a handler", "esbuild");
   return createRequire(import.meta.url)("esbuild");
 }
 
-/**
- * Bundles a file with everything that it imports, except `external` packages, as ESM for Node 24. Throws esbuild's error if the file does
- * not compile.
- */
+/** Bundles everything except `external` packages, as ESM for Node 24. Throws esbuild's error if the file does not compile. */
 export function bundle(entry: string, root: string, choices: BundleChoices = {}): Bundle {
   const { outputFiles, metafile } = esbuild().buildSync(optionsFor(entry, root, choices));
   const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));

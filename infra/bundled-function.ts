@@ -28,7 +28,6 @@ export type BundledFunctionProps = Pick<
     readonly timeout: Duration;
     readonly memoryMiB: number;
     readonly removable: boolean;
-    /** Whether, or how, AWS X-Ray traces the function. */
     readonly tracing?: boolean | Tracing;
     /** @default one month */
     readonly logRetention?: RetentionDays;
@@ -44,7 +43,7 @@ const NETWORK_ACTIONS = [
   "ec2:UnassignPrivateIpAddresses",
 ];
 
-/** A bundled function with its own log group and role. The role can write the log, and other constructs add further permissions. */
+/** A function with its own log group and role. The role can write the log, and other constructs add further permissions. */
 export class BundledFunction extends Construct {
   readonly fn: LambdaFunction;
 
@@ -87,8 +86,8 @@ export class BundledFunction extends Construct {
 }
 
 /**
- * Allows Lambda to connect a function to its VPC, and denies the same calls to the function's code. Only calls of the code have
- * the condition key `lambda:SourceFunctionArn` ("Using IAM condition keys with VPC settings for Lambda functions").
+ * Lets Lambda connect the function to its VPC, but not the function's code: only calls of the code have the condition key
+ * `lambda:SourceFunctionArn` ("Using IAM condition keys with VPC settings for Lambda functions").
  */
 function connectToNetwork(role: Role): void {
   role.addToPolicy(new PolicyStatement({ actions: NETWORK_ACTIONS, resources: ["*"] }));

@@ -5,10 +5,7 @@ import { buildFunction, entryOf, type FunctionName } from "./build.ts";
 
 const bundled = new Map<FunctionName, string>();
 
-/**
- * The bundle of a function. The npm package has a folder `functions/<name>` with the bundle. This repository has only the source, and
- * bundles it. All queues of one synth use the same bundles, so a process checks the sources only once.
- */
+/** From the package's folder `functions/<name>`, or from the source here. All queues of one synth use it, so sources are checked once. */
 export function bundleOf(name: FunctionName): Code {
   const folder = bundled.get(name) ?? folderOf(name);
   bundled.set(name, folder);

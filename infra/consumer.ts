@@ -8,7 +8,6 @@ import type { TopicQueues } from "./topic-queues.ts";
 export type ConsumerOptions = {
   /**
    * How many messages an invocation gets at most, 1 to 10.
-   *
    * @default 10
    */
   readonly batchSize?: number;
@@ -20,7 +19,7 @@ const LAMBDA_TIMEOUT = Duration.seconds(3);
 /** A shorter timeout would leave almost no time for jobs: a consumer starts no job in the last `LAST_START_BEFORE_DEADLINE`. */
 const LEAST_TIMEOUT = Duration.millis(2 * LAST_START_BEFORE_DEADLINE);
 
-/** Says why a function cannot consume a topic; `undefined`: it can. */
+/** `undefined` if it can. */
 export function consumerError(
   topic: string,
   queues: TopicQueues | undefined,
@@ -51,7 +50,7 @@ export function consumerError(
   return undefined;
 }
 
-/** Makes `fn` the consumer of a topic: sets the visibility timeout, the permissions and the event source. */
+/** Sets the visibility timeout, the permissions and the event source. */
 export function connectConsumer(
   fn: LambdaFunction,
   queues: TopicQueues,
@@ -62,7 +61,7 @@ export function connectConsumer(
   const { topic, settings, ready, dlq } = queues;
   const { pollers } = settings;
   queues.hideFor(fn.timeout ?? LAMBDA_TIMEOUT);
-  // Grant this for an untracked topic too: its queue may contain tracked jobs from before its tracking was changed.
+  // For an untracked topic too: its queue may contain tracked jobs from before its tracking was changed.
   grantPool(fn, table, RUN_ACTIONS);
   grantQueues(
     fn,

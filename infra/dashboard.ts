@@ -26,7 +26,7 @@ import type { TopicQueues } from "./topic-queues.ts";
 export type DashboardProps = {
   readonly prefix: string;
   readonly topics: readonly TopicQueues[];
-  /** The metrics that each topic has. Graphs of other metrics are left out. */
+  /** Graphs of other metrics are left out. */
   readonly topicMetrics: readonly TopicMetricName[];
   readonly table: PoolTable;
   readonly api: HttpApi | undefined;
@@ -35,18 +35,15 @@ export type DashboardProps = {
   readonly alarms: readonly Alarm[];
 };
 
-/**
- * The most topics of a dashboard. CloudWatch allows 500 metrics in a graph and 2,500 in a dashboard ("CloudWatch service
- * quotas"). The graph of dropped messages has seven metrics for each topic.
- */
+/** 500 metrics in a graph, 2,500 in a dashboard ("CloudWatch service quotas"). The graph of dropped messages has seven for each topic. */
 export const MOST_DASHBOARD_TOPICS = 70;
 const HEIGHT = 6;
 const SUM = { statistic: "Sum" } as const;
 const MAXIMUM = { statistic: "Maximum" } as const;
 
 /**
- * The queue's dashboard in CloudWatch. Its rows are in the order of the questions of an engineer who answers an alarm: which alarm
- * rings, whether jobs are late, where they wait, what failed, which part is ill, and last what the queue costs.
+ * Rows follow the questions of an engineer who answers an alarm: which alarm rings, are jobs late, where they wait, what failed, what is
+ * ill, what it costs.
  */
 export class Dashboard extends Construct {
   private readonly props: DashboardProps;
@@ -80,9 +77,7 @@ export class Dashboard extends Construct {
     });
   }
 
-  /** Adds a function to the graphs of all functions. Ignores a function of another stack, because that
-   * stack refers to this one, and two stacks cannot refer to each other.
-   */
+  /** Ignores a function of another stack: that stack refers to this one, and two stacks cannot refer to each other. */
   watch(label: string, fn: LambdaFunction): void {
     if (Stack.of(fn) !== Stack.of(this)) return;
     const hourly = { label, period: Duration.hours(1), ...SUM };
@@ -242,7 +237,6 @@ export class Dashboard extends Construct {
     ];
   }
 
-  /** The metric of each topic; none if the topics do not have this metric. */
   private byTopic(name: TopicMetricName, options: MetricOptions, suffix = ""): IMetric[] {
     const { prefix, topics, topicMetrics } = this.props;
     if (!topicMetrics.includes(name)) return [];
@@ -252,14 +246,12 @@ export class Dashboard extends Construct {
   }
 }
 
-/** The heading of a row and its widgets, which CloudWatch arranges in lines. */
 function row(question: string, widgets: readonly IWidget[]): IWidget[][] {
   if (widgets.length === 0) return [];
   const heading = new TextWidget({ markdown: `## ${question}`, width: GRID_WIDTH, height: 1 });
   return [[heading], [...widgets]];
 }
 
-/** A graph for each title that has metrics. */
 function graphs(
   titled: readonly (readonly [title: string, metrics: readonly IMetric[] | undefined])[],
   more: { leftAnnotations?: { value: number; label: string }[] } = {},
@@ -283,11 +275,7 @@ function graph(
   });
 }
 
-/**
- * The sum of a metric over all topics; an empty list if `metrics` is empty.
- *
- * @param name how the expression names its metrics, unique in its graph
- */
+/** Empty if `metrics` is empty. `name`: how the expression names its metrics, unique in its graph. */
 function sumOf(label: string, name: string, metrics: readonly IMetric[]): IMetric[] {
   if (metrics.length === 0) return [];
   const named = Object.fromEntries(metrics.map((metric, i) => [`${name}${i}`, metric]));

@@ -45,7 +45,6 @@ const DEFAULT_CONCURRENCY = 100;
 
 type Parts = QueueParts & { readonly encryptionKey: IKey | undefined };
 type Served = { readonly api: JobApi; readonly recurring: RecurringSchedules };
-/** What the alarms and the dashboard watch. */
 type Watched = Parts & {
   readonly tick: Tick;
   readonly recurring: RecurringSchedules | undefined;
@@ -56,12 +55,10 @@ type Watched = Parts & {
  * A delay queue: the job table, a ready queue and a DLQ for each topic, the tick of each minute, the HTTP API, the schedules, the event
  * rules, the callers of webhooks, the alarms and, if wanted, the dashboard.
  *
- * Throws an `Error` if a prop is unknown or out of its range. The error names each broken rule, the value and what is allowed.
- *
+ * Throws an `Error` that names each unknown prop, or each broken rule with the value and what is allowed.
  * @example
  * const queue = new DelayQueue(stack, "Jobs", { topics: { "order-timeout": {} } });
  * queue.addHandler("order-timeout", "close-order.ts");
- *
  * @example
  * // With the type of your topics, a wrong name does not compile.
  * type Topics = { "order-timeout": { orderId: string } };
@@ -77,7 +74,6 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   /**
    * The environment variables of a program outside Lambda that uses `directClient` or `directWorker`, such as a container. Lambda functions
    * get them from `grantEnqueue` and `grantPull`.
-   *
    * @example
    * task.addContainer("Worker", { image, environment: queue.environment });
    * queue.grantPull("work", task.taskRole);
@@ -96,7 +92,6 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   private readonly alarms: Alarms;
   private readonly dashboard: Dashboard | undefined;
   private readonly promotions: Promotions | undefined;
-  /** All functions that have the queue's environment. */
   private readonly equipped = new Set<LambdaFunction>();
 
   constructor(scope: Construct, id: string, props: DelayQueueProps<NoInfer<Topics>>) {
@@ -141,13 +136,13 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   /**
    * Makes `fn` the only consumer of a topic.
    *
-   * Sets the function's environment (`MINUTEHAND_*`, and the service name and the namespace of its Powertools logs and metrics), its
-   * event source with partial batch responses, and its permissions. Sets the visibility timeout of the ready queue to the function's
-   * timeout plus 30 s. The function's role can read and write every job of the table, because the table is not divided by topic. A
-   * consumer of an untracked topic can do this too, because the topic's tracking may change while jobs wait.
+   * Sets the function's environment (`MINUTEHAND_*`, and the service name and the namespace of its Powertools logs and metrics), its event
+   * source with partial batch responses, and its permissions. Sets the ready queue's visibility timeout to the function's timeout plus 30
+   * s. The function's role can read and write every job of the table, because the table is not divided by topic; also for an untracked
+   * topic, because its tracking may change while jobs wait.
    *
-   * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook. Throws if the function has the
-   * environment of another queue, or a timeout of less than 10 s. Throws if the batch size is not 1 to 10.
+   * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook; if the function has the environment of
+   * another queue, or a timeout of less than 10 s; and if the batch size is not 1 to 10.
    */
   addConsumer(topic: keyof Topics & string, fn: LambdaFunction, options: ConsumerOptions = {}): void {
     const queues = this.topics.get(topic);
@@ -166,14 +161,12 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   /**
    * Bundles a file into a Lambda function and makes that function the only consumer of a topic.
    *
-   * The file is an ES module in TypeScript or JavaScript that exports `handler`, such as `export const handler = consumer(…)`. The
-   * function runs Node 24 on arm64 and has a log group. Its role has the permissions that a consumer needs, and those of your
-   * options, such as `initialPolicy` and `tracing`. In a VPC, the role may also manage the network interfaces of the function.
-   * The handler's code may not.
+   * The file is an ES module in TypeScript or JavaScript that exports `handler`, such as `export const handler = consumer(…)`. The function
+   * runs Node 24 on arm64 and has a log group. Its role has the permissions that a consumer needs, and those of your options, such as
+   * `initialPolicy` and `tracing`. In a VPC, the role may also manage the function's network interfaces, but the handler's code may not.
    *
-   * Throws like `addConsumer`. Throws if the file does not exist, does not compile or exports no `handler`. Throws if the timeout is more
-   * than 15 minutes, or if the memory size is not a whole number of 128 to 10,240 MiB.
-   *
+   * Throws like `addConsumer`; if the file does not exist, does not compile or exports no `handler`; if the timeout is more than 15
+   * minutes; and if the memory size is not a whole number of 128 to 10,240 MiB.
    * @param entry the path of the file, from the working directory
    * @returns the function, so that you can grant the permissions that the handler needs
    * @example queue.addHandler("order-timeout", "close-order.ts").addEnvironment("STAGE", "production");
@@ -215,10 +208,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   }
 
   /**
-   * Allows `producer` to enqueue, read, move and cancel jobs of every topic with `directClient`, without the HTTP API. If `producer` is a
-   * Lambda function, sets its environment too.
-   *
-   * Throws if the function has the environment of another queue.
+   * Allows `producer` to enqueue, read, move and cancel jobs of every topic with `directClient`, without the HTTP API. Also sets the
+   * environment of a Lambda function. Throws if the function has the environment of another queue.
    */
   grantEnqueue(producer: IGrantable): void {
     if (producer instanceof LambdaFunction) this.equip(producer);
@@ -229,12 +220,10 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   }
 
   /**
-   * Allows `worker` to pull and settle the jobs of a pull topic with `directWorker`, without the HTTP API. If `worker` is a Lambda
-   * function, sets its environment too. Grant each topic that the worker pulls. The worker's role can read and write every job of the
-   * table, because the table is not divided by topic.
-   *
-   * Throws if the topic is not declared or is not a pull topic. Throws if the function has the environment of another queue.
-   *
+   * Allows `worker` to pull and settle the jobs of a pull topic with `directWorker`, without the HTTP API. Grant each topic that it pulls.
+   * Also sets the environment of a Lambda function. The worker's role can read and write every job of the table, because the table is not
+   * divided by topic.
+   * Throws if the topic is not declared or is not a pull topic, or if the function has the environment of another queue.
    * @example queue.grantPull("work", task.taskRole);
    */
   grantPull(topic: keyof Topics & string, worker: IGrantable): void {
@@ -251,10 +240,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   }
 
   /**
-   * The secret that signs the calls of a webhook topic. For example, grant a function read access to the secret, so that the function can
-   * give receivers their secrets.
-   *
-   * Throws if the topic is not declared or has no webhook.
+   * The secret that signs the calls of a webhook topic. For example, grant a function read access, so that it can give receivers their
+   * secrets. Throws if the topic is not declared or has no webhook.
    */
   webhookSecret(topic: keyof Topics & string): Secret {
     const secret = this.secrets.get(topic);
@@ -280,7 +267,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     return queues;
   }
 
-  /** Creates the HTTP API and, since callers of the API file them, the recurring schedules. */
+  /** The recurring schedules too, since callers of the API file them. */
   private serve(parts: Parts, settings: DelayQueueProps["api"] = {}): Served | undefined {
     if (settings.auth === "none") return undefined;
     const api = new JobApi(this, "Api", { ...parts, api: settings, consumers: this.consumers });

@@ -16,7 +16,6 @@ const KNOWN_AT_DEPLOYMENT: Readonly<Record<string, number>> = {
   "AWS::URLSuffix": "amazonaws.com.cn".length,
 };
 
-/** The environment of every function that works with the queue. */
 type QueueEnvironment = {
   readonly MINUTEHAND_TABLE: string;
   readonly MINUTEHAND_QUEUE_URL_PREFIX: string;
@@ -60,7 +59,6 @@ export function queueEnvironment(
 /** The queue whose environment a function has. A second queue would overwrite the same variables. */
 const queues = new WeakMap<LambdaFunction, Construct>();
 
-/** Sets the environment of a function. Throws if the function has the environment of another queue. */
 export function setEnvironment(
   queue: Construct,
   fn: LambdaFunction,
@@ -76,10 +74,7 @@ export function setEnvironment(
   for (const [name, value] of Object.entries(environment)) fn.addEnvironment(name, value);
 }
 
-/**
- * Says why Lambda would refuse the environment of a function. Counts the queue's variables and the user's own variables. Empty if Lambda
- * would accept the environment.
- */
+/** Counts the queue's variables and the user's own. Empty if Lambda would accept the environment. */
 export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] {
   const resource = fn.node.defaultChild;
   if (!(resource instanceof CfnFunction)) return [];

@@ -4,16 +4,12 @@ import type { EventSourceMapping, Function as LambdaFunction } from "aws-cdk-lib
 import type { Construct } from "constructs";
 
 /**
- * How many mappings one managed policy names. The policy has two ARNs for each mapping: the mapping's, of about 100 characters,
- * and its consumer's, of at most 120. So these ARNs take about 5,400 of the policy's 6,144 characters ("IAM and AWS STS quotas",
- * IAM User Guide).
+ * Two ARNs a mapping: its own of about 100 characters, its consumer's of at most 120. So about 5,400 of a policy's 6,144 characters ("IAM
+ * and AWS STS quotas", IAM User Guide).
  */
 const MAPPINGS_A_POLICY = 24;
 
-/**
- * Lets functions disable and enable the event source mappings of topics, so that Lambda does not poll the queues of paused
- * topics. The functions get the ids of the mappings in their environment, and the permission to change them.
- */
+/** Keeps Lambda from polling the queues of paused topics. Functions get the ids of the mappings, and the permission to change them. */
 export class EventSourceControl {
   private readonly scope: Construct;
   private readonly functions: readonly LambdaFunction[];
@@ -27,8 +23,8 @@ export class EventSourceControl {
   }
 
   /**
-   * Adds the mapping of a topic. Ignores a consumer in another stack: that stack refers to this stack's queues, and two stacks cannot
-   * refer to each other. In a tracked topic, a consumer in another stack checks for a pause itself.
+   * Ignores a consumer in another stack: that stack refers to this stack's queues, and two stacks cannot refer to each other. Such a
+   * consumer of a tracked topic checks for a pause itself.
    */
   add(topic: string, mapping: EventSourceMapping, consumer: LambdaFunction): void {
     if (Stack.of(this.scope) !== Stack.of(mapping)) return;

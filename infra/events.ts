@@ -27,11 +27,11 @@ const MAX_CONCURRENCY = 10;
 const SERVICE = "events.amazonaws.com";
 const DEFAULT_BUS = "default";
 
-/** Brings events to the topics: EventBridge rules send them to a queue, and a function applies them. */
+/** EventBridge rules send events to a queue, and a function applies them. */
 export class Events extends Construct {
   readonly fn: LambdaFunction;
   readonly rules: readonly Rule[];
-  /** The bus of the rules. Absent: the default bus. */
+  /** Absent: the default bus. */
   readonly eventBus: IEventBusRef | undefined;
   readonly queue: Queue;
   readonly dlq: Queue;
@@ -76,7 +76,7 @@ export class Events extends Construct {
     });
   }
 
-  /** Lets the function read the queue, and enqueue jobs of the topics whose rules enqueue. */
+  /** Also lets the function enqueue jobs of the topics whose rules enqueue. */
   private letApply({ rules, table, topics }: EventsProps): void {
     grantPool(this.fn, table, EVENT_ACTIONS);
     const enqueued = new Set(rules.filter((rule) => rule.do === "enqueue").map(({ topic }) => topic));
@@ -115,8 +115,7 @@ export class Events extends Construct {
   }
 
   /**
-   * Lets EventBridge use the key of the queue. The statement names the account and no rule: rules refer to the queue and the queue to its
-   * key, so a key that referred to a rule would make a circular dependency.
+   * Names the account and no rule: rules refer to the queue and the queue to its key, so a rule's name would make a circular dependency.
    */
   private letInto(key: IKey): void {
     const { statementAdded } = key.addToResourcePolicy(
@@ -137,7 +136,7 @@ export class Events extends Construct {
 
 type Pattern = Pick<EventRule, "source" | "detailType">;
 
-/** The distinct patterns of the rules. Leaves out a pattern that another pattern covers. */
+/** Leaves out a pattern that another pattern covers. */
 function patternsOf(rules: readonly EventRule[]): Pattern[] {
   const fromAnyone = new Set(
     rules.flatMap(({ source, detailType }) => (source === undefined ? [detailType] : [])),

@@ -10,7 +10,6 @@ import { BUNDLE_FILE, bundle, optionsFor } from "./bundle.ts";
 import type { BundleNote } from "./bundle-note.ts";
 import type { ConsumerOptions } from "./consumer.ts";
 
-/** Options that go to the CDK's function unchanged. */
 const PASSED_ON = [
   ...["description", "layers", "tracing", "ephemeralStorageSize", "filesystem", "initialPolicy"],
   ...[
@@ -26,48 +25,42 @@ const PASSED_ON = [
 export type PassedOn = Pick<FunctionOptions, (typeof PASSED_ON)[number]>;
 
 /**
- * The options of a handler's function. Beside its own options it takes these of the CDK's `FunctionOptions`, with the CDK's types and
- * meanings: `description`, `layers`, `tracing` (by default as the queue's `tracing`), `ephemeralStorageSize`, `filesystem`,
- * `initialPolicy`, `vpc`, `vpcSubnets`, `securityGroups`, `allowAllOutbound`, `allowPublicSubnet`, `ipv6AllowedForDualStack`,
- * `reservedConcurrentExecutions` and `environmentEncryption`.
+ * The options of a handler's function. It also takes these of the CDK's `FunctionOptions`, with the CDK's types and meanings:
+ * `description`, `layers`, `tracing` (by default as the queue's `tracing`), `ephemeralStorageSize`, `filesystem`, `initialPolicy`, `vpc`,
+ * `vpcSubnets`, `securityGroups`, `allowAllOutbound`, `allowPublicSubnet`, `ipv6AllowedForDualStack`, `reservedConcurrentExecutions` and
+ * `environmentEncryption`.
  */
 export type HandlerOptions = ConsumerOptions &
   PassedOn & {
     /**
      * How long an invocation may take, 10 seconds to 15 minutes.
-     *
      * @default 60 seconds
      */
     readonly timeout?: Duration;
     /**
      * The memory of the function in MiB, 128 to 10,240.
-     *
      * @default 512
      */
     readonly memorySize?: number;
     /**
      * Environment variables of the function, in addition to those of the queue.
-     *
      * @default none
      */
     readonly environment?: Readonly<Record<string, string>>;
     /**
      * How long CloudWatch keeps the log of the function.
-     *
      * @default one month
      */
     readonly logRetention?: RetentionDays;
     /**
      * `externalModules`: packages that are not bundled, because a layer or the runtime has them, such as `["sharp", "@aws-sdk/*"]`.
-     *
      * @default everything is bundled
      */
     readonly bundling?: Pick<BundlingOptions, "externalModules">;
     /**
-     * Whether stack traces name the files and lines of the source. The bundle gets a source map without the text of the sources, and the
-     * function gets `--enable-source-maps`, in addition to your own `NODE_OPTIONS` in `environment`. Measured cost at a cold start:
+     * Whether stack traces name the files and lines of the source. The bundle gets a source map without the sources' text, and the function
+     * gets `--enable-source-maps`, in addition to your own `NODE_OPTIONS`. Measured cost at a cold start:
      * docs/reference/limits-and-cost.md.
-     *
      * @default true
      */
     readonly sourceMaps?: boolean;
@@ -85,7 +78,7 @@ const OWN: Names<Omit<HandlerOptions, keyof PassedOn>> = {
   },
 };
 
-/** Answers one line for each unknown option, which only plain JavaScript can give. */
+/** Only plain JavaScript can give an unknown option. */
 export function unknownHandlerOptions(options: HandlerOptions): string[] {
   return [
     ...unknownNames("addHandler", "option", options, [...Object.keys(OWN), ...PASSED_ON]),
@@ -97,7 +90,7 @@ const LONGEST_TIMEOUT_S = 900;
 const LEAST_MEMORY_MIB = 128;
 const MOST_MEMORY_MIB = 10_240;
 
-/** Says why Lambda would refuse these options; `undefined` if Lambda would accept them. */
+/** `undefined` if Lambda would accept them. */
 export function handlerError(timeout: Duration, memorySize: number): string | undefined {
   if (timeout.toSeconds() > LONGEST_TIMEOUT_S)
     return `the timeout of a handler must be 10 to ${LONGEST_TIMEOUT_S} s, got ${timeout.toSeconds()} s`;
@@ -106,24 +99,19 @@ export function handlerError(timeout: Duration, memorySize: number): string | un
   return undefined;
 }
 
-/** The bundle of a handler. */
 export type HandlerCode = {
   readonly code: Code;
   readonly bundle: BundleNote;
-  /** Whether the bundle contains `consumer`. A handler that is not wrapped with `consumer` runs no job. */
+  /** A handler that is not wrapped with `consumer` runs no job. */
   readonly hasConsumer: boolean;
 };
 
-/**
- * What shows that a bundle contains `consumer`. The result of `consumer` has a property `jobHandler`, and minifying keeps this name. If
- * the package `minutehand` is external, the bundle has the name of the import instead.
- */
+/** The result of `consumer` has a property `jobHandler`, which minifying keeps. If `minutehand` is external, the import's name is there. */
 const MARKS_OF_CONSUMER = /\bjobHandler\b|minutehand\/consumer/;
 
 /**
- * Bundles the file of a handler. `entry`: its path from the working directory. Bundles at each synth and keeps no cache, because a list
- * of the last inputs cannot say whether an import would resolve to another file today. Throws if the file does not exist, does not
- * compile or is not an ES module that exports `handler`.
+ * `entry`: the path from the working directory. Keeps no cache, because a list of the last inputs cannot say whether an import would
+ * resolve to another file today. Throws if the file does not exist, does not compile or is no ES module with `handler`.
  */
 export function handlerCode(
   entry: string,
@@ -154,7 +142,6 @@ export function handlerCode(
   };
 }
 
-/** `choices`: the options of the bundle. */
 function assetOf(
   file: string,
   choices: object,
@@ -180,7 +167,7 @@ function assetOf(
 
 const ENABLE_SOURCE_MAPS = "--enable-source-maps";
 
-/** Adds `--enable-source-maps` to the `NODE_OPTIONS` of a handler, so that Node reads the source map of its bundle. */
+/** Node then reads the source map of the bundle. */
 export function withSourceMaps(environment: Readonly<Record<string, string>>): Record<string, string> {
   const options =
     environment.NODE_OPTIONS?.split(" ").filter((one) => ![ENABLE_SOURCE_MAPS, ""].includes(one)) ?? [];

@@ -28,11 +28,10 @@ const TIMEOUT = Duration.seconds(29);
 const DEFAULT_RATE = 1000;
 const DEFAULT_BURST = 500;
 
-/** The HTTP API and its two functions. `receive` has its own function, so that long polls do not starve the other calls. */
+/** `receive` has its own function, so that long polls do not starve the other calls. */
 export class JobApi extends Construct {
   readonly http: HttpApi;
   readonly functions: readonly LambdaFunction[];
-  /** The function that serves all calls except `receive`. */
   readonly handler: LambdaFunction;
   readonly receive: LambdaFunction;
 
@@ -107,7 +106,7 @@ export class JobApi extends Construct {
     return http;
   }
 
-  /** Stage variables that tell the API's functions where the topics' functions write their logs. `undefined` if no log group is known. */
+  /** Tell the API's functions where the topics' functions log. `undefined` if no log group is known. */
   private logVariables(consumers: JobApiProps["consumers"]): Record<string, string> | undefined {
     const groups = [...consumers].flatMap(([topic, fn]) => {
       const group = logGroupOf(this, fn);
@@ -119,9 +118,8 @@ export class JobApi extends Construct {
 }
 
 /**
- * The name of the access log. Log groups below `/aws/vendedlogs/` do not fill up CloudWatch's resource policy, which has at most 5,120
- * characters. The name contains the id of the stack and the address of the construct, so that a log group that outlived its stack does
- * not block a new stack.
+ * Groups below `/aws/vendedlogs/` do not fill up CloudWatch's resource policy of at most 5,120 characters. With the stack's id and the
+ * construct's address, a group that outlived its stack does not block a new one.
  */
 function accessLogName(scope: Construct): string {
   const stackId = Fn.select(2, Fn.split("/", Stack.of(scope).stackId));

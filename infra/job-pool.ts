@@ -15,17 +15,13 @@ import type { WarmThroughputProps } from "./props.ts";
 export type PoolTable = Table | ITable;
 
 export type JobPoolProps = {
-  /** An existing table; `undefined`: create a table. */
   readonly table: ITable | undefined;
   readonly warmThroughput: WarmThroughputProps | undefined;
   readonly encryptionKey: IKey | undefined;
   readonly removable: boolean;
 };
 
-/**
- * The table with all jobs: a new one, or the given one. CloudFormation chooses the name of a new table, so that a table that outlived
- * its stack does not block the next one.
- */
+/** CloudFormation chooses the name of a new table, so that a table that outlived its stack does not block the next one. */
 export class JobPool extends Construct {
   readonly table: PoolTable;
 

@@ -3,10 +3,7 @@ import { CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-la
 import type { Construct } from "constructs";
 import { inConsole, logUrl } from "../core/log-groups.ts";
 
-/**
- * The name of the log group of a function; `undefined` if it is unknown. Ignores a function in another stack than `scope`: that
- * stack refers to this stack's queues, and two stacks cannot refer to each other.
- */
+/** `undefined` if it is unknown. Ignores a function in another stack than `scope`: two stacks cannot refer to each other. */
 export function logGroupOf(scope: Construct, fn: LambdaFunction): string | undefined {
   const resource = fn.node.defaultChild;
   if (Stack.of(fn) !== Stack.of(scope) || !(resource instanceof CfnFunction)) return undefined;
@@ -15,13 +12,10 @@ export function logGroupOf(scope: Construct, fn: LambdaFunction): string | undef
   return logGroup;
 }
 
-/**
- * A filter for the lines of failed runs: errors that handlers have thrown, jobs that died, and Lambda's own line about an invocation that
- * reached its timeout.
- */
+/** Errors that handlers have thrown, jobs that died, and Lambda's own line about an invocation that reached its timeout. */
 const FAILURES = '?"job threw" ?"job dead" ?"timed out"';
 
-/** The address of the failed runs in a log group. CloudFormation inserts the names that only the deployment knows. */
+/** CloudFormation inserts the names that only the deployment knows. */
 export function failuresUrl(scope: Construct, group: string): string {
   const name = Token.isUnresolved(group) ? Fn.join(inConsole("/"), Fn.split("/", group)) : inConsole(group);
   return logUrl(Stack.of(scope).region, name, FAILURES);

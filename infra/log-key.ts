@@ -14,10 +14,7 @@ const ACTIONS = [
   "kms:DescribeKey",
 ];
 
-/**
- * Encrypts all log groups of `scope` with a key, and lets CloudWatch Logs use the key for log groups of this account. If this app
- * cannot change the policy of the key, encrypts nothing and warns.
- */
+/** CloudWatch Logs may then use the key for groups of this account. If this app cannot change the key's policy, only warns. */
 export function encryptLogs(scope: Construct, key: IKey): void {
   const groups = Stack.of(scope).formatArn({
     service: "logs",

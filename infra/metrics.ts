@@ -5,12 +5,10 @@ import { METRICS_NAMESPACE } from "./environment.ts";
 
 export const MINUTE = Duration.minutes(1);
 
-/** A metric that the queue has once. */
 export function queueMetric(prefix: string, metricName: QueueMetricName, options: MetricOptions): Metric {
   return own(metricName, { service: prefix }, options);
 }
 
-/** A metric that each topic has. */
 export function topicMetric(
   prefix: string,
   topic: string,

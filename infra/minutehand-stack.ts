@@ -22,7 +22,7 @@ const CONSUMER_MEMORY_MIB = 512;
 const REMINDED_AFTER = Duration.seconds(2);
 const LATE_AFTER = Duration.minutes(1);
 
-/** The stack of this repository's own app: a delay queue with a topic of each kind, and two consumers. */
+/** The stack of this repository's own app: a topic of each kind, and two consumers. */
 export class MinutehandStack extends Stack {
   readonly queue: DelayQueue;
 

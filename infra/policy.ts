@@ -15,7 +15,7 @@ import {
 
 import type { DelayQueueProps, TopicProps } from "./props.ts";
 
-/** The policy that functions read. Each topic has only the values that differ from the defaults. */
+/** Each topic has only the values that differ from the defaults. */
 export function queuePolicy(props: DelayQueueProps): Policy {
   const topics = Object.entries(props.topics).map(([name, topic]) => [name, differences(topic)] as const);
   const { longDelay } = props;
@@ -40,12 +40,11 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
   return Object.fromEntries(kept);
 }
 
-/** The event rules of a topic for the function that applies events. */
 export function topicRules(topic: string, settings: TopicProps): EventRule[] {
   return eventRulesOf(topic, settings, secondsOf);
 }
 
-/** A duration in seconds. The waits of a backoff may have fractions of a second. */
+/** The waits of a backoff may have fractions of a second. */
 export function secondsOf(duration: Duration): number {
   return duration.toSeconds({ integral: false });
 }

@@ -15,7 +15,6 @@ import type {
 export type { TopicMetricName } from "../core/metrics.ts";
 export type { EventMatch } from "../core/topic-settings.ts";
 
-/** How the jobs of one topic run. */
 export type TopicProps = TopicSettings<Duration>;
 export type WebhookTopicProps = WebhookSettings<Duration>;
 export type CancelOn = CancelSetting<Duration>;
@@ -24,30 +23,24 @@ export type IfLateProps = IfLateSetting<Duration>;
 
 export type ApiProps = {
   /**
-   * `iam`: callers sign their requests (SigV4) and need the permission `execute-api:Invoke`. `none`: there is no HTTP API.
-   * Producers then use `directClient` of the TypeScript client, workers of pull topics use `directWorker`, and there are no recurring
-   * schedules.
-   *
+   * `iam`: callers sign their requests (SigV4) and need the permission `execute-api:Invoke`. `none`: there is no HTTP API. Producers then
+   * use `directClient`, workers of pull topics use `directWorker`, and there are no recurring schedules.
    * @default "iam"
    */
   readonly auth?: "iam" | "none";
   /**
    * How many requests a second all callers together may send on average, 1 to 10,000. API Gateway throttles further requests.
-   *
    * @default 1000
    */
   readonly throttlingRate?: number;
   /**
    * How many requests may arrive at the same time, 1 to 5,000.
-   *
    * @default 500
    */
   readonly throttlingBurst?: number;
   /**
-   * How many calls of `receive` may wait at the same time, 1 to 1,000. Lambda reserves this many concurrent invocations. Further
-   * callers get a 5xx answer, and no job is claimed for them. The deployment fails unless 100 concurrent invocations of the account
-   * stay unreserved.
-   *
+   * How many calls of `receive` may wait at once, 1 to 1,000. Lambda reserves this many concurrent invocations. Further callers get a 5xx
+   * answer, and no job is claimed for them. The deployment fails unless 100 concurrent invocations of the account stay unreserved.
    * @default no reservation: as many as the account allows
    */
   readonly receiveConcurrency?: number;
@@ -72,97 +65,84 @@ export type WarmThroughputProps = {
  */
 export type DelayQueueProps<Topics = Record<string, unknown>> = {
   /**
-   * The topics by name, one or more. A name has 1 to 50 characters of `a-z`, `0-9` and `-`. Two quotas limit the number of topics. A
-   * CloudFormation stack has at most 500 resources: a pull topic takes 4 of them, a topic with `addHandler` 10, and a webhook topic
-   * 11. A Lambda function has at most 4 KB of environment variables, which contain each topic's differences from the defaults.
+   * The topics by name, one or more. A name has 1 to 50 characters of `a-z`, `0-9` and `-`. Two quotas limit their number: a CloudFormation
+   * stack has at most 500 resources (a pull topic takes 4, a topic with `addHandler` 10, a webhook topic 11), and a Lambda function at most
+   * 4 KB of environment variables, which contain each topic's differences from the defaults.
    */
   readonly topics: { readonly [T in keyof Topics & string]: TopicProps };
   /**
-   * The start of the queues' names (`<prefix>-<topic>`), and the `service` of logs and metrics. 1 to 24 letters, digits and `-`.
-   * Two queues in the same account and region need different prefixes.
-   *
+   * The start of the queues' names (`<prefix>-<topic>`), and the `service` of logs and metrics: 1 to 24 letters, digits and `-`. Two queues
+   * in the same account and region need different prefixes.
    * @default "minutehand"
    */
   readonly prefix?: string;
   /**
-   * How many parts the jobs of each minute are divided into, 1 to 1,024. One part takes about 300 jobs a second. If you lower the number, the
-   * parts that are left over get no new jobs. The tick still sweeps them, because they may hold jobs.
-   *
+   * How many parts each minute's jobs are divided into, 1 to 1,024. One part takes about 300 jobs a second. If you lower the number, the
+   * parts that are left over get no new jobs, and the tick still sweeps them, because they may hold jobs.
    * @default 8
    */
   readonly shards?: number;
   /**
-   * An existing table to use instead of a new one: a queue's table that outlived its stack, or that was restored. The table's keys
-   * must be the strings `pk` and `sk`, and its TTL attribute must be `expiresAt`. A restored table has no TTL attribute until you
-   * set it. If the table has an encryption key, give the key with the table (`Table.fromTableAttributes`).
-   *
+   * An existing table to use instead of a new one: one that outlived its stack, or that was restored. Its keys must be the strings `pk` and
+   * `sk`, and its TTL attribute `expiresAt`: a restored table has none until you set it. If the table has an encryption key, give the key
+   * with it (`Table.fromTableAttributes`).
    * @example Table.fromTableName(this, "Jobs", "Shop-QueuePoolTable1ABC")
    * @default a new table
    */
   readonly table?: ITable;
   /**
-   * The capacity that the new table has from the start. DynamoDB bills it once, and the table keeps it. Without this prop, an
-   * on-demand table begins with 4,000 write units a second and doubles within half an hour. For jobs of up to 1 KB, plan three write
-   * units for each tracked job of the busiest second and one for each untracked job.
-   *
+   * The capacity that the new table has from the start. DynamoDB bills it once, and the table keeps it. Else an on-demand table begins with
+   * 4,000 write units a second and doubles within half an hour. For jobs of up to 1 KB, plan three write units for each tracked job of the
+   * busiest second and one for each untracked job.
    * @default DynamoDB's: 12,000 read and 4,000 write units a second
    */
   readonly warmThroughput?: WarmThroughputProps;
   /**
-   * How many concurrent invocations Lambda reserves for the tick, 1 to 64. The tick shares the account's concurrency with all
-   * consumers. With a reservation, a burst of consumers cannot delay the tick. But then a tick with a backlog and
-   * the further invocations that it starts are together at most as many as are reserved. The deployment fails unless 100 concurrent invocations of the account stay unreserved.
-   *
+   * How many concurrent invocations Lambda reserves for the tick, 1 to 64. Then a burst of consumers, which share the account's
+   * concurrency, cannot delay the tick. But a tick with a backlog and the further invocations that it starts are together at most as many
+   * as are reserved. The deployment fails unless 100 concurrent invocations of the account stay unreserved.
    * @default no reservation; a tick with a backlog starts up to 63 further invocations
    */
   readonly tickConcurrency?: number;
   /**
-   * How many invocations of one topic's consumer may run at the same time, 2 to 1,000. A topic's own `maximumConcurrency` overrides
-   * it, a webhook topic has 5 by default, and a topic with `pollers` has no such limit. Without a limit, one burst could take all
-   * concurrency of the account, and leave none to the tick and the API.
-   *
+   * How many invocations of one topic's consumer may run at once, 2 to 1,000. A topic's own `maximumConcurrency` overrides it, a webhook
+   * topic has 5 by default, and a topic with `pollers` has no such limit. Without a limit, one burst could take all concurrency of the
+   * account, and leave none to the tick and the API.
    * @default 100
    */
   readonly maximumConcurrency?: number;
   /**
    * Whether AWS X-Ray traces the queue's functions. Each function then gets the permission to write traces.
-   *
    * @default false
    */
   readonly tracing?: boolean;
   /**
    * How long a done, cancelled or expired job can be read after its end, 1 day to 10 years.
-   *
    * @default 7 days
    */
   readonly retention?: Duration;
   /**
    * How long a dead job can be read and redriven after its death, 14 days to 10 years.
-   *
    * @default 90 days
    */
   readonly deadRetention?: Duration;
   /**
-   * A job whose due time is further ahead than this duration, 1 day to 10 years, also gets a one-time schedule of EventBridge
-   * Scheduler. The schedule and the sweep are independent: either one alone makes the job run. `false`: no job gets a schedule, and
-   * the function that the schedules invoke is not deployed. Jobs of untracked topics never get a schedule.
-   *
+   * A job that is due later than this, 1 day to 10 years, also gets a one-time schedule of EventBridge Scheduler. Either the schedule or
+   * the sweep alone makes the job run. `false`: no job gets a schedule, and the function that the schedules invoke is not deployed. Jobs of
+   * untracked topics never get a schedule.
    * @default 7 days
    */
   readonly longDelay?: Duration | false;
   /**
    * The event bus with the events of `cancelOn` and `enqueueOn`. It must be in the same account and region.
-   *
    * @default the account's default bus
    */
   readonly eventBus?: IEventBusRef;
   /**
    * Your KMS key, which encrypts a new table, the queues, the secrets of webhooks and the logs. An existing `table` keeps its own key.
-   * EventBridge Scheduler encrypts the jobs of recurring schedules with its own key. The construct allows CloudWatch Logs to use
-   * your key. With `cancelOn` or `enqueueOn`, it also allows EventBridge. If another app owns the key, the construct cannot
-   * change the key's policy. Then you must allow EventBridge yourself, and the key does not encrypt the logs. Synth warns of
-   * both.
-   *
+   * EventBridge Scheduler encrypts the jobs of recurring schedules with its own key. The construct lets CloudWatch Logs use your key and,
+   * with `cancelOn` or `enqueueOn`, EventBridge. If another app owns the key, you must allow EventBridge yourself, and the key does not
+   * encrypt the logs. Synth warns of both.
    * @default keys of AWS: DynamoDB's and Secrets Manager's keys in your account, SQS's key and CloudWatch's key
    */
   readonly encryptionKey?: IKey;
@@ -170,46 +150,38 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   readonly api?: ApiProps;
   /**
    * The SNS topic that the alarms notify. Without it the alarms notify nobody, and synth warns.
-   *
    * @default none
    */
   readonly alarmTopic?: ITopic;
   /**
-   * Where your team keeps the runbook of the alarms: an http or https URL of at most 200 characters. The description of each
-   * alarm has this address and the heading of the alarm's section, such as `#dead`. The runbook is `docs/guides/alarms.md` of
-   * this package: publish the page where your team reads such pages.
-   *
+   * Where your team keeps the runbook of the alarms: an http or https URL of at most 200 characters. Each alarm's description has it with
+   * the heading of the alarm's section, such as `#dead`. The runbook is `docs/guides/alarms.md` of this package: publish the page there.
    * @example "https://wiki.example.com/minutehand-alarms"
    * @default the path of the page in the npm package
    */
   readonly runbookUrl?: string;
   /**
-   * Whether the stack has a dashboard in CloudWatch, which shows the alarms and the metrics of the queue. At most 70 topics. AWS
-   * charges $3 a month for a dashboard with more than 50 metrics, and a queue's dashboard has more. The output `Url` of the
-   * dashboard is its address.
-   *
+   * Whether the stack has a dashboard in CloudWatch with the alarms and metrics of the queue. At most 70 topics. AWS charges $3 a month for
+   * a dashboard with more than 50 metrics, as this one has. The output `Url` of the dashboard is its address.
    * @default false
    */
   readonly dashboard?: boolean;
   /**
-   * Which metrics each topic has. AWS charges $0.30 a month for each metric of each topic, for the hours in which the metric has values.
-   * The alarms need none of these metrics. The dashboard leaves out the graphs of the others.
-   *
+   * Which metrics each topic has. AWS charges $0.30 a month for each metric of each topic, for the hours in which it has values. The alarms
+   * need none of them. The dashboard leaves out the graphs of the others.
    * @example ["Lateness", "Dead"]
    * @default all of them
    */
   readonly topicMetrics?: readonly TopicMetricName[];
   /**
    * For test stacks: a new table, the queues, the secrets of webhooks and the logs are deleted with the stack.
-   *
    * @default false: they stay when the stack is deleted, and the table has deletion protection
    */
   readonly removable?: boolean;
   /**
-   * The path of a JSON file in which synth records the topics of the queue. Commit the file. Synth writes it only when the CDK
-   * CLI runs the app, and not for a local stack. If a recorded topic is no longer in `topics`, synth warns until you delete its
-   * line. With `removable`, synth neither reads nor writes the file.
-   *
+   * The path of a JSON file in which synth records the topics of the queue. Commit the file. Synth writes it only when the CDK CLI runs the
+   * app, and not for a local stack. If a recorded topic is no longer in `topics`, synth warns until you delete its line. With `removable`,
+   * synth neither reads nor writes it.
    * @default `minutehand.topics.json` in the working directory
    */
   readonly topicsFile?: string;

@@ -2,14 +2,14 @@ import { CfnResource, type Stack } from "aws-cdk-lib";
 
 /** "Understand CloudFormation quotas", AWS CloudFormation User Guide. */
 const MOST_RESOURCES = 500;
-/** If a stack has more resources than this, synth warns. */
+/** Above it, synth warns. */
 const MANY_RESOURCES = 400;
 /** The resources of a pull topic: a queue, a DLQ and their two alarms. */
 const PULL_TOPIC = 4;
 /** A topic with a handler also has a function with its role, policy, log group, event source and alarm. */
 const HANDLER_TOPIC = 10;
 
-/** Warns of a stack that is nearly full, and says how many more topics fit; `undefined`: the stack is far from full. */
+/** `undefined` if the stack is far from full. */
 export function roomForTopics(stack: Stack): string | undefined {
   const resources = stack.node
     .findAll()

@@ -8,11 +8,9 @@ import { grantQueues } from "./access.ts";
 
 export type ScheduleGroupProps = {
   readonly name: string;
-  /** The function that the schedules invoke. */
   readonly target: LambdaFunction;
   /** The queue for invocations that Scheduler could not deliver to `target`. */
   readonly dlq?: IQueue;
-  /** The environment variable that tells functions about the group. */
   readonly variable: "MINUTEHAND_PROMOTIONS" | "MINUTEHAND_SCHEDULES";
 };
 
@@ -20,12 +18,9 @@ type ScheduleAction = "CreateSchedule" | "UpdateSchedule" | "GetSchedule" | "Del
 
 const SERVICE = "scheduler.amazonaws.com";
 
-/**
- * A group of EventBridge Scheduler, and the role with which Scheduler invokes the group's target. Functions add schedules at run time.
- * Deleting the stack deletes the group with all its schedules.
- */
+/** A group and the role with which Scheduler invokes its target. Functions add schedules at run time. Deleting the stack deletes them. */
 export class ScheduleGroup extends Construct {
-  /** The environment variable that tells a program about the group. */
+  /** Tells a program about the group. */
   readonly environment: Readonly<Record<string, string>>;
 
   private readonly role: Role;
@@ -63,7 +58,7 @@ export class ScheduleGroup extends Construct {
     this.environment = { [props.variable]: Stack.of(this).toJsonString(where) };
   }
 
-  /** Allows `grantee` these actions on the group's schedules. If `grantee` is a function, also sets its environment. */
+  /** If `grantee` is a function, also sets its environment. */
   allow(grantee: IGrantable, actions: readonly ScheduleAction[]): void {
     const schedules = `arn:${Aws.PARTITION}:scheduler:${Aws.REGION}:${Aws.ACCOUNT_ID}:schedule/${this.name}/*`;
     Grant.addToPrincipal({

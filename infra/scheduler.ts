@@ -51,7 +51,6 @@ export class Promotions extends Construct {
     });
   }
 
-  /** The environment variables of a program that files, moves or cancels jobs. */
   get environment(): Readonly<Record<string, string>> {
     return this.group.environment;
   }

@@ -3,14 +3,12 @@ import { resolve } from "node:path";
 
 const DEFAULT_FILE = "minutehand.topics.json";
 
-/** Topics by the path of the construct that declared them. */
+/** By the path of the construct that declared them. */
 type SeenTopics = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Records `topics` in a file, and answers the topics that are recorded there and no longer declared.
- *
- * The file is needed because synth does not know which topics are deployed. A committed file needs no call of AWS. Unlike the last
- * `cdk.out`, it exists in a clean checkout and in CI. It also shows in a review that a topic is removed.
+ * Answers the topics that are recorded and no longer declared. Synth does not know which topics are deployed. A committed file needs no
+ * call of AWS, exists in a clean checkout and in CI, unlike the last `cdk.out`, and shows in a review that a topic is removed.
  */
 export function removedTopics(
   path: string,

@@ -9,18 +9,12 @@ import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
 import type { QueueParts } from "./topic-queues.ts";
 
-/**
- * A failed tick is neither retried nor kept in a DLQ. The next tick starts at the same cursors a minute later and does the same work, and
- * the alarms `TickErrors` and `TickMissing` tell of the failure.
- */
+/** A failed tick is neither retried nor kept in a DLQ: the next tick does the same work, and `TickErrors` and `TickMissing` tell of it. */
 const NO_REPEATS = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
 
 export type TickProps = QueueParts & { readonly tickConcurrency: number | undefined };
 
-/**
- * The tick: a rule that fires each minute, and its function. It is an EventBridge rule and not a schedule of EventBridge Scheduler, because
- * every emulator fires rules.
- */
+/** An EventBridge rule fires it each minute, and no schedule of EventBridge Scheduler, because every emulator fires rules. */
 export class Tick extends Construct {
   readonly fn: LambdaFunction;
 
@@ -61,7 +55,7 @@ export class Tick extends Construct {
   }
 }
 
-/** Lets a tick with a backlog start further invocations. The policy is not a part of the role: the function depends on its role. */
+/** The policy is not a part of the role: the function depends on its role. */
 function allowSelfInvocation(fn: LambdaFunction): void {
   const statement = new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [fn.functionArn] });
   new Policy(fn, "StartSweepers", { statements: [statement] }).attachToRole(fn.role as IRole);

@@ -3,8 +3,7 @@ import { type Queue, QueuePolicy } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 
 /**
- * Makes queues refuse requests without TLS. All queues share one policy, because CloudFormation limits the resources of a stack. The
- * policy only denies. Its resource `*` stands for each queue to which the policy is attached.
+ * All queues share one policy, because CloudFormation limits a stack's resources. It only denies, and its `*` is each queue that has it.
  */
 export function tlsOnly(scope: Construct, id: string, queues: Queue[]): void {
   const policy = new QueuePolicy(scope, id, { queues });

@@ -12,7 +12,6 @@ import { queueSettings } from "./queue-settings.ts";
 export const QUEUE_RETENTION = Duration.millis(READY_RETENTION);
 export const DLQ_RETENTION = Duration.days(14);
 
-/** The resources and settings that the parts of a delay queue share. */
 export type QueueParts = {
   readonly table: PoolTable;
   readonly topics: readonly TopicQueues[];
@@ -38,10 +37,7 @@ export function ttrOf({ ttr }: TopicProps): Duration {
   return ttr ?? Duration.seconds(topicPolicy({}).ttr);
 }
 
-/**
- * A topic's ready queue, `<prefix>-<topic>`, and its DLQ, `<prefix>-<topic>_dlq`. The name of a topic has no underscore, so no DLQ has
- * the name of a ready queue.
- */
+/** `<prefix>-<topic>` and `<prefix>-<topic>_dlq`. A topic's name has no underscore, so no DLQ has the name of a ready queue. */
 export class TopicQueues extends Construct {
   readonly topic: string;
   readonly settings: TopicProps;
@@ -75,7 +71,7 @@ export class TopicQueues extends Construct {
     return this.settings.tracking !== "none";
   }
 
-  /** Sets the visibility timeout for a consumer that runs for at most `run`. Without this call, the timeout follows from `ttr`. */
+  /** For a consumer that runs for at most `run`. Without this call, the timeout follows from `ttr`. */
   hideFor(run: Duration): void {
     const resource = this.ready.node.defaultChild as CfnQueue;
     resource.visibilityTimeout = visibilityTimeoutFor(run).toSeconds();

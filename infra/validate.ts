@@ -31,10 +31,7 @@ const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
 };
 const WARM_PROPS: { readonly [Name in keyof WarmThroughputProps]-?: true } = { read: true, write: true };
 
-/**
- * Throws an error that names each unknown prop. If no prop is unknown but rules are broken, throws an error that names each broken rule,
- * the value and what is allowed.
- */
+/** The error names each unknown prop, or else each broken rule, the value and what is allowed. */
 export function validate(path: string, props: DelayQueueProps): void {
   const unknown = unknownProps(props);
   // The checks below read the props by their names.
@@ -55,7 +52,7 @@ function invalid(path: string, lines: readonly string[]): Error {
   return new Error(`DelayQueue ${path} has invalid props:\n${lines.map((line) => `  ${line}`).join("\n")}`);
 }
 
-/** Answers one line for each unknown name, which only plain JavaScript can give. */
+/** Only plain JavaScript can give an unknown name. */
 function unknownProps(props: DelayQueueProps): string[] {
   const settings = SETTINGS.map(([name]) => name);
   const topics = Object.entries(props.topics ?? {});
@@ -129,10 +126,7 @@ function apiChecks(api: ApiProps): Check[] {
   ];
 }
 
-/**
- * A duration in seconds. Fractions, tokens, and what plain JavaScript may give in place of a duration stay as they are, so that the
- * checks can refuse them.
- */
+/** Fractions, tokens, and what plain JavaScript may give in place of a duration stay as they are, so that the checks can refuse them. */
 function exact(duration: Duration): number {
   return typeof duration.toSeconds === "function" ? secondsOf(duration) : (duration as never);
 }

@@ -28,16 +28,13 @@ const SECRET_CHARS = 44;
 /** How many rounds of calls that all time out fit into one invocation. */
 const ROUNDS = 4;
 const MEMORY_MIB = 512;
-/**
- * How long the lookup of a name may take, in seconds. Linux asks each of two silent name servers twice, for 5 seconds each
- * ("resolv.conf"). A lookup cannot be ended sooner, even after its call has timed out.
- */
+/** Seconds. Linux asks each of two silent name servers twice, for 5 s each ("resolv.conf"), even after the lookup's call has timed out. */
 const LONGEST_LOOKUP = 20;
 const LEAST_LOOKUPS = 32;
 /** How many invocations may run at once. Small, so that a receiver does not get as many calls as the account allows. */
 const DEFAULT_CONCURRENCY = 5;
 
-/** A webhook topic's consumer: the function that calls its receivers, and the secret that signs the calls. */
+/** The function that calls a topic's receivers, and the secret that signs the calls. */
 export class Webhook extends Construct {
   readonly fn: LambdaFunction;
   readonly secret: Secret;
@@ -78,9 +75,8 @@ export class Webhook extends Construct {
 }
 
 /**
- * The timeout of an invocation whose calls take at most `seconds` each. The function begins no call in the last `seconds` plus
- * `LAST_START_BEFORE_DEADLINE` of an invocation. So `ROUNDS - 1` rounds can end before that time, and the last round can still begin. A
- * longer timeout would only delay the discovery of a crash, because the visibility timeout and the leases follow from the timeout.
+ * `seconds`: the longest call. No call begins in the last `seconds` plus `LAST_START_BEFORE_DEADLINE`: `ROUNDS - 1` rounds end before that,
+ * and the last can still begin. A longer timeout would only delay the discovery of a crash, as visibility timeout and leases follow it.
  */
 function timeoutFor(seconds: number): Duration {
   return Duration.seconds(ROUNDS * seconds + (2 * LAST_START_BEFORE_DEADLINE) / 1000);
