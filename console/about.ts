@@ -4,7 +4,6 @@ export type About = {
   readonly queue: string;
   /** The URL of the API that the queue's producers call. Absent: the API has the page's own origin. */
   readonly url?: string;
-  /** How producers authenticate. */
   readonly auth: "none" | "iam" | "bearer";
   /** Whether the server streams the lines of the local stack's log. */
   readonly hasLive: boolean;
@@ -12,11 +11,9 @@ export type About = {
   readonly needsKey: boolean;
 };
 
-/** The path of the page. All views lie under it. */
 export const CONSOLE_PATH = "/console";
 /** The path at which the local stack streams the lines of its log, as server-sent events. */
 export const LIVE_PATH = "/console/live/events";
 /** The header with the key of the page's address. */
 export const KEY_HEADER = "x-minutehand-key";
-/** The `id` of the element of `index.html` that holds the `About`, as JSON. */
 export const ABOUT_ID = "about";

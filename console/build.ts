@@ -4,16 +4,13 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type * as Esbuild from "esbuild";
 
-/** The page's files by their names, such as `index.html` and `console-4f1c….js`. */
+/** By name, such as `index.html` and `console-4f1c….js`. */
 export type PageFiles = ReadonlyMap<string, Uint8Array>;
 
 /** The place in `index.html` that `consolePages` fills with what the page must know about its server. */
 export const ABOUT_PLACE = "<!-- about -->";
 
-/**
- * Bundles the page from its sources. The names of the bundle's files contain their hashes, so that a browser never mixes two versions.
- * Throws esbuild's error if a source does not compile.
- */
+/** Names contain hashes, so that a browser never mixes two versions. Throws esbuild's error if a source does not compile. */
 export function buildPage(folder = join(import.meta.dirname, "page")): PageFiles {
   const { buildSync }: typeof Esbuild = createRequire(import.meta.url)("esbuild");
   const { outputFiles } = buildSync({

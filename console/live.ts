@@ -11,7 +11,6 @@ const RETRY_MS = 1000;
 /** A line of the stream. `number` counts the lines of this run, from 1. */
 export type LiveLine = LogLine & { readonly number: number };
 
-/** The last lines of the local stack's log, and the pages that follow them. */
 export type Live = {
   readonly add: (line: LogLine) => void;
   /** Sends the kept lines and then each further line, as server-sent events, until the reader goes. */

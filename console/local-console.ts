@@ -4,7 +4,7 @@ import { createLive } from "./live.ts";
 import { readPageFiles } from "./page-files.ts";
 import { consolePages } from "./pages.ts";
 
-/** Makes the console of the local stack, which is served on the port of the stack's API and follows the stack's log. */
+/** Served on the port of the stack's API. Follows the stack's log. */
 export async function localConsole(): Promise<StackConsole> {
   const live = createLive();
   const about = { queue: "local stack", auth: "none", hasLive: true, needsKey: false } as const;

@@ -10,10 +10,7 @@ const TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
 };
 
-/**
- * The page runs only its own code, calls only its own server, and no other page may frame it. `trusted-types 'none'` makes the browser
- * refuse every text that code would parse as HTML.
- */
+/** Only own code, own server, no frame. `trusted-types 'none'`: the browser refuses every text that code would parse as HTML. */
 const POLICY = [
   ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:"],
   ...["connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
@@ -29,14 +26,7 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/**
- * Makes the function that answers requests for the console: its page at `/console`, the files of the page, and the stream of log lines if
- * `live` is given. A request for `/` is sent to the console. The function returns `false` for every other request, which it leaves alone.
- *
- * @example
- * const pages = consolePages(await readPageFiles(), about);
- * createServer((request, response) => pages(request, response) || callApi(request, response));
- */
+/** Answers `/console`, the page's files and, with `live`, the log lines. Sends `/` there. `false`: another request, left alone. */
 export function consolePages(files: PageFiles, about: About, live?: Live) {
   const index = Buffer.from(files.get("index.html") ?? [])
     .toString()
@@ -72,8 +62,8 @@ export function consolePages(files: PageFiles, about: About, live?: Live) {
 }
 
 /**
- * Says why a request for a view is refused: another web page may have made the request. `undefined`: it is not refused. A link on
- * another site's page may open the console in a tab: opening a view changes nothing, and the other page cannot read the tab.
+ * Another web page may have made the request. `undefined`: not refused. A link elsewhere may open a view: that changes nothing, and the
+ * other page cannot read the tab.
  */
 function refusalOfDocument(headers: IncomingHttpHeaders): string | undefined {
   const isLink = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";

@@ -10,7 +10,6 @@ import { KEY_HEADER } from "./about.ts";
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 /** How long an answer may take, ms. API Gateway answers within 30 s. */
 const PATIENCE_MS = 35_000;
-/** The methods of the API's calls. */
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 /** Headers of the page's requests that are passed on. The browser's other headers are about this server. */
 const SENT = ["accept", "content-type", "idempotency-key"];
@@ -20,28 +19,18 @@ const ANSWERED = ["content-type", "idempotent-replayed", "location", "retry-afte
 export type ProxyOptions = {
   /** Answers requests that are not for the API. Returns whether it has taken the request. */
   readonly pages: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** The URL of the API. */
   readonly url: string;
-  /** Signs a request, or adds a token. */
   readonly authorize: Authorize;
   /** The key that each call must have. It keeps other users and programs of this machine from calling with the user's credentials. */
   readonly key: string;
-  /** The port on 127.0.0.1; 0 picks a free port. */
   readonly port: number;
   /** How long an answer of the API may take, ms. Default: 35,000, because API Gateway answers within 30 s. */
   readonly patience?: number;
 };
 
-/** An answer of the API that was read to its end. */
 type Answer = { readonly status: number; readonly headers: Headers; readonly body: Buffer };
 
-/**
- * Serves the console and passes its calls on to an API elsewhere, with the user's own credentials. Throws `LocalError` if the
- * port cannot be opened.
- *
- * @example
- * const proxy = await openProxy({ pages, url, authorize, key: randomUUID(), port: 0 });
- */
+/** Passes calls on to an API elsewhere, with the user's own credentials. Throws `LocalError` if the port cannot be opened. */
 export async function openProxy(options: ProxyOptions) {
   const server = createServer((request, response) => {
     if (options.pages(request, response)) return;
@@ -78,7 +67,6 @@ async function answer(
   passOn(options.url, found, response);
 }
 
-/** A problem that the proxy answers itself. */
 type Refusal = {
   readonly status: number;
   readonly code: ErrorCode;
@@ -154,7 +142,6 @@ function passOn(url: string, { status, headers, body }: Answer, response: Server
   response.end(body);
 }
 
-/** The headers of a call that are passed on. */
 function headersOf(request: IncomingMessage): Headers {
   const headers = new Headers();
   for (const name of SENT) {
@@ -180,7 +167,7 @@ function refuse(response: ServerResponse, refusal: Refusal): void {
   problem(response, refusal);
 }
 
-/** Answers a problem in the form of the API's own problems. */
+/** In the form of the API's own problems. */
 function problem(response: ServerResponse, { status, code, detail, headers = {} }: Refusal): void {
   const body = JSON.stringify({ type: "about:blank", title: code, status, detail, code });
   response.writeHead(status, {

@@ -8,7 +8,6 @@ import { about, callHeaders, isKeyWrong } from "./server.ts";
 /** How long a call may take, ms. The server of the console gives up a little earlier. */
 const PATIENCE_MS = 40_000;
 
-/** Sends a call to the page's own server. Throws `unavailable` if no answer comes. */
 async function transport(outgoing: Outgoing): Promise<Response> {
   const request = fetchable(outgoing);
   const headers = new Headers(request.headers);
@@ -35,13 +34,11 @@ export const api = clientOver({
   newKey: () => crypto.randomUUID(),
 });
 
-/** One call of the API, for lists that are read page by page. */
 export const call = callOver(transport, location.origin);
 
 /** How often the page reads again what it shows, ms. Reads of a deployed queue cost money, those of a local one do not. */
 export const REFRESH_MS = about.hasLive ? 3000 : 15_000;
 
-/** Whether a read may succeed later without a change of the request. */
 function isPassing(error: Error): boolean {
   return !(error instanceof MinutehandError) || ["unavailable", "internal"].includes(error.code);
 }

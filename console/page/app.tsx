@@ -13,7 +13,6 @@ import { ScheduleView } from "./views/schedule.tsx";
 import { SchedulesView } from "./views/schedules.tsx";
 import { TimeView } from "./views/time.tsx";
 
-/** The whole page: its frame, and the view that the address names. */
 export function App() {
   return (
     <QueryClientProvider client={queries}>

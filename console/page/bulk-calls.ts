@@ -4,7 +4,6 @@ import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { api } from "./api.ts";
 import { withVisibleMarks } from "./direction.ts";
 
-/** What each action asks before, and how it names the jobs that it has changed. */
 export const WORDS: Readonly<
   Record<BulkRequest["action"], { readonly asks: string; readonly done: string }>
 > = {
@@ -14,13 +13,10 @@ export const WORDS: Readonly<
   redrive: { asks: "Redrive all dead jobs", done: "redriven" },
 };
 
-/** The jobs of a bulk as far as they are counted. */
 export type Counting = {
   readonly counted: BulkResult | undefined;
   readonly isCounted: boolean;
-  /** How many of the counted jobs can be changed. */
   readonly changeable: number;
-  /** Why the jobs could not be counted. */
   readonly trouble: string | undefined;
   readonly count: () => Promise<void>;
   readonly stop: () => void;

@@ -1,12 +1,8 @@
-/** How many jobs are due in a minute. `minute`: its beginning, ISO 8601. */
 export type Minute = { readonly minute: string; readonly count: number };
 
 /**
- * Counts the jobs of each topic, and answers each topic with its minutes. The API reads all jobs of a range whichever topic it
- * counts, so this first counts the jobs of all topics together, and ends when it has found all of them. Topics without jobs then
- * cost nothing. `topics`: those with most jobs first, so that it ends early.
- *
- * @param read counts the jobs of a topic, or of all topics
+ * Answers each topic with its minutes. The API reads all jobs of a range whichever topic it counts, so first count all topics together and
+ * end when their jobs are found. `topics`: those with most jobs first. `read`: counts one topic or all.
  */
 export async function* countTopics(
   topics: readonly string[],

@@ -2,7 +2,6 @@
 
 /** The invisible characters that set or override a direction: ALM, LRM, RLM, the embeddings, the overrides and the isolates. */
 const MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-/** Letters that are written from right to left, such as those of Hebrew and Arabic. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const STRINGS = /("(?:[^"\\]|\\.)*")/;
 
@@ -16,10 +15,7 @@ export function jsonText(value: unknown, indent?: number): string {
   return withVisibleMarks(JSON.stringify(value, undefined, indent));
 }
 
-/**
- * Cuts JSON into parts. Each second part is a string. A browser must lay out such a string alone, because else two strings
- * from right to left would change places. A text without letters from right to left is one part.
- */
+/** Each second part is a string, to be laid out alone: two strings from right to left would else change places. One part if none is. */
 export function directedParts(text: string): string[] {
   return RIGHT_TO_LEFT.test(text) ? text.split(STRINGS) : [text];
 }

@@ -1,11 +1,9 @@
 import type { JobSummary } from "../../http/answers.ts";
 import { withVisibleMarks } from "./direction.ts";
 
-/** Dead jobs whose errors are alike. */
 export type ErrorGroup = {
   /** The first line of the error, in which values that differ from job to job are replaced by `…`. */
   readonly name: string;
-  /** The dead jobs, the latest death first. */
   readonly jobs: readonly JobSummary[];
 };
 
@@ -18,7 +16,6 @@ const NUMBERS = /\b(?![1-5]\d\d\b)\d+(?:[.,:]\d+)*/g;
 const QUOTED = /"[^"]*"|'[^']*'/g;
 const LONGEST_NAME = 200;
 
-/** Groups dead jobs by their errors, the largest group first. */
 export function groupByError(jobs: readonly JobSummary[]): ErrorGroup[] {
   const groups = Map.groupBy(jobs, ({ lastError }) => nameOf(lastError));
   return [...groups]
@@ -26,7 +23,6 @@ export function groupByError(jobs: readonly JobSummary[]): ErrorGroup[] {
     .sort((a, b) => b.jobs.length - a.jobs.length);
 }
 
-/** When a job died, ms since the epoch. */
 export function diedAt({ finishedAt, dueAt }: Pick<JobSummary, "finishedAt" | "dueAt">): number {
   return Date.parse(finishedAt ?? dueAt);
 }

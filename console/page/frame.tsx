@@ -34,7 +34,7 @@ const OTHER_KEYS = [
   ["Enter", "open the line or press the button that has the focus"],
 ] as const;
 
-/** What surrounds every view: the name of the queue, the navigation, the search, the settings, and what the last action did. */
+/** The name of the queue, the navigation, the search, the settings, and what the last action did. */
 export function Frame({ children }: { children: ComponentChildren }) {
   const { path } = useLocation();
   const search = useRef<HTMLInputElement>(null);
@@ -84,7 +84,6 @@ function Navigation({ path }: { path: string }) {
   );
 }
 
-/** Listens to the keys that work in every view. */
 function useKeys(
   search: RefObject<HTMLInputElement>,
   keys: RefObject<HTMLDialogElement>,
@@ -110,9 +109,8 @@ function useKeys(
 }
 
 /**
- * Names the tab after the heading of the view, or after the path while the view has no heading. Moves the focus to the content
- * when the path changes, because the link that had the focus may be gone. Answers the name, for screen
- * readers.
+ * Names the tab after the view's heading, or the path. Moves the focus to the content when the path changes, because the link that had it
+ * may be gone. Answers the name, for screen readers.
  */
 function useTitle(main: RefObject<HTMLElement>, path: string): string {
   const [title, setTitle] = useState("");
@@ -137,7 +135,6 @@ function useTitle(main: RefObject<HTMLElement>, path: string): string {
   return title;
 }
 
-/** The name of the view, and the job or schedule that the address names. */
 function titleOf(path: string): string {
   const view = VIEWS.find(({ href }) => isShown(path, href));
   const [, , , id] = path.split("/");
@@ -145,10 +142,7 @@ function titleOf(path: string): string {
   return id === undefined ? name : `${decodeURIComponent(id)} · ${name}`;
 }
 
-/**
- * Gives the focus to the content when the element that had it is removed or disabled, such as the button of an action that is done.
- * Gives the focus back to an element that was only moved, such as a group in a list whose order changes.
- */
+/** The content gets the focus when the element that had it is removed or disabled. An element that was only moved gets it back. */
 function useKeptFocus(main: RefObject<HTMLElement>): void {
   useEffect(() => {
     const place = main.current;

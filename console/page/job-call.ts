@@ -1,13 +1,9 @@
 import type { About } from "../about.ts";
 import { jsonText } from "./direction.ts";
 
-/** The fields of `POST /jobs`. */
 export type NewJob = { readonly topic: string; readonly body: unknown } & Readonly<Record<string, unknown>>;
 
-/**
- * Writes the call that files a job as a command line with curl. It contains no secrets: it names environment variables, and the
- * shell inserts their values.
- */
+/** Contains no secrets: it names environment variables, and the shell inserts their values. */
 export function curlText(job: NewJob, url: string, auth: About["auth"]): string {
   const lines = [`curl ${quoted(`${url}/jobs`)}`, ...authLines(url, auth), `-d ${quoted(jsonText(job))}`];
   return lines.join(" \\\n  ");
@@ -24,12 +20,10 @@ function authLines(url: string, auth: About["auth"]): string[] {
   ];
 }
 
-/** Quotes a text for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Writes the call that files a job as TypeScript. */
 export function typescriptText(
   { topic, body, ...options }: NewJob,
   url: string,

@@ -5,7 +5,6 @@ export type OptionTexts = Readonly<Partial<Record<JobOption, string>>>;
 
 export { JOB_OPTIONS, OPTION_NAMES };
 
-/** The name of an option's field, such as `Expires after`. */
 export function labelOf(name: JobOption): string {
   const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   const label = `${words.charAt(0).toUpperCase()}${words.slice(1)}`.replace("url", "URL");

@@ -8,7 +8,6 @@ export const REFRESHED_PAGES = 2;
 /** A page may have no job although the list goes on. Then the next pages are read without a click, until so many jobs are there. */
 const FIRST_JOBS = 50;
 
-/** A list of jobs, as far as it is read. */
 export type JobPages = ReturnType<typeof useJobPages>;
 
 export function useJobPages(asked: JobSelection) {

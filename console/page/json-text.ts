@@ -23,7 +23,6 @@ export function readJson(text: string): ReadJson {
   return {
     mistakes: first.map(({ error, offset }) => ({
       ...placeOf(text, offset),
-      // `PropertyNameExpected` → `property name expected`
       text: printParseErrorCode(error)
         .replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`)
         .toLowerCase(),

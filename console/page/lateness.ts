@@ -4,14 +4,10 @@ export type Lateness = {
   /** ms */
   readonly p50: number;
   readonly p99: number;
-  /** How many runs were looked at. */
   readonly runs: number;
 };
 
-/**
- * Answers by topic how late the last runs of these jobs started. A wait for a pause, a limit or a window does not count. Jobs that have
- * not run are left out.
- */
+/** By topic, how late the last runs started. A wait for a pause, a limit or a window does not count, nor does a job that has not run. */
 export function latenessByTopic(
   jobs: readonly Pick<JobSummary, "topic" | "dueAt" | "heldUntil" | "claimedAt">[],
 ): Map<string, Lateness> {

@@ -7,7 +7,6 @@ import type { Pause } from "./shown-state.ts";
 import { now, zone } from "./state.ts";
 import { DAY, durationText, HOUR, isoAt, MINUTE, timeText } from "./times.ts";
 
-/** Something that a person should look at. */
 export type Need = { readonly href: string; readonly text: string; readonly topic?: string };
 
 /** What a person should look at, the most urgent first. `late`: the jobs that should have started, the oldest first. */
@@ -55,8 +54,7 @@ function pauseNeed(topic: string, pause: Pause): Need {
 }
 
 /**
- * The waiting jobs of a paused topic: those that were due since an hour before the pause, because they may have waited then, and
- * those of the next hour. A list has at most 31 days.
+ * The jobs that were due since an hour before the pause, because they may have waited then, and those of the next hour. At most 31 days.
  */
 export function heldJobs(topic: string, { since }: Pause): string {
   const minute = Math.floor(now.value / MINUTE) * MINUTE;
@@ -64,7 +62,6 @@ export function heldJobs(topic: string, { since }: Pause): string {
   return addresses.jobs({ topic, state: "scheduled", from: isoAt(from), to: isoAt(minute + HOUR) });
 }
 
-/** Orders the topics as their needs, so that the topics in trouble come first. */
 export function byNeed(topics: readonly TopicJson[], needs: readonly Need[]): TopicJson[] {
   const troubled = new Set(needs.map(({ topic }) => topic));
   const first = [...troubled].flatMap((name) => topics.find(({ topic }) => topic === name) ?? []);
@@ -75,7 +72,6 @@ export function jobsText(count: number): string {
   return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
 }
 
-/** A range ends before its `to`. */
 function justAfter(time: string | undefined): string | undefined {
   return time === undefined ? undefined : new Date(Date.parse(time) + 1).toISOString();
 }

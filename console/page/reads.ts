@@ -8,8 +8,6 @@ import { latenessByTopic } from "./lateness.ts";
 import { LATE_MS, type Pause } from "./shown-state.ts";
 import { HOUR, MINUTE } from "./times.ts";
 
-/** What several views read. Each read is named by its key, so that two views share one answer. */
-
 const TOPICS = {
   queryKey: ["topics"],
   queryFn: ({ signal }: { signal: AbortSignal }) => api.topics({ signal }),
@@ -19,7 +17,6 @@ export function useTopics() {
   return useQuery(TOPICS);
 }
 
-/** Reads the topics, or answers those that were read a moment ago. */
 export function readTopics(): Promise<readonly TopicJson[]> {
   return queries.fetchQuery(TOPICS);
 }
@@ -49,10 +46,8 @@ export function useSchedules(everyMs: number = REFRESH_MS) {
 }
 const MOST_SCHEDULES = 1000;
 
-/** How many minutes the charts of the overview show. */
 export const AHEAD_MINUTES = 15;
 
-/** The numbers of jobs that fall due in each of the next minutes, beginning with this minute. */
 export function useDueNext(topic: string) {
   return useQuery({
     queryKey: ["due-next", topic],
@@ -73,10 +68,7 @@ export function useDueNext(topic: string) {
 const WINDOWS = 12;
 const JOBS_A_WINDOW = 100;
 
-/**
- * How late jobs of the last hour started, by topic, from up to 1,200 jobs that are spread over the hour. These are many calls, so
- * they wait until `isWanted`: until the topics have been read.
- */
+/** From up to 1,200 jobs, spread over the last hour. Many calls, so they wait until `isWanted`: until the topics have been read. */
 export function useLateness(isWanted: boolean) {
   return useQuery({
     queryKey: ["lateness"],
@@ -103,7 +95,6 @@ export function useLateJobs() {
   });
 }
 
-/** Reads at most `most` entries of a list. */
 export async function firstOf<T>(entries: AsyncIterable<T>, most: number): Promise<T[]> {
   const read: T[] = [];
   for await (const entry of entries) {
@@ -118,8 +109,8 @@ export function useJob(id: string) {
 }
 
 /**
- * The jobs that a search names: by their id, or by their key in any topic. Those that have not ended come first, the one that is due
- * next before the others. Asks only for what can exist: a text may be no id and no key, and untracked topics have no keys.
+ * By id, or by key in any topic. Unfinished jobs come first, the one due next before the others. Asks only for what can exist: a text may
+ * be no id and no key, and untracked topics have no keys.
  */
 export async function findJobs(text: string, signal: AbortSignal): Promise<JobSummary[]> {
   const topics = KEY_PATTERN.test(text) ? await readTopics() : [];
@@ -155,7 +146,6 @@ export type JobSelection = {
 
 export type JobPage = { readonly jobs: readonly JobSummary[]; readonly cursor?: string };
 
-/** Reads one page of a list. `cursor`: where the page before ended. */
 export function jobPage(
   selection: JobSelection,
   cursor: string | undefined,

@@ -27,7 +27,6 @@ export function wordsOf(expression: string, timezone: string): string {
   return `${cronstrue.toString(`0 ${inner}`, options)}, ${timezone}`;
 }
 
-/** The fields of a schedule that decide when it occurs. `next`: its known next occurrences, from which a rate counts. */
 export type Occurring = Pick<ScheduleSummary, "expression" | "timezone" | "next"> &
   Partial<Pick<ScheduleSummary, "start" | "end">>;
 
@@ -49,11 +48,9 @@ export function occurrencesOf(schedule: Occurring, after: number, before: number
   return found;
 }
 
-/** One day of the calendar strip. */
 export type StripDay = {
   readonly begin: number;
   readonly count: number;
-  /** Whether there are more occurrences than were counted. */
   readonly isMore: boolean;
 };
 

@@ -1,15 +1,11 @@
 import { signal } from "@preact/signals";
 import { ABOUT_ID, type About, KEY_HEADER } from "../about.ts";
 
-/** What the server says about itself in `index.html`. */
 export const about: About = JSON.parse(document.getElementById(ABOUT_ID)?.textContent ?? "{}");
 
 const KEPT_KEY = "minutehand-key";
 
-/**
- * Answers the key that the page's address contained when it was opened first. The key is kept for the next tabs, and leaves the address, so
- * that a copied address does not contain it.
- */
+/** Kept for the next tabs, and taken out of the address, so that a copied address does not contain it. */
 function takeKey(): string {
   const key = new URLSearchParams(location.hash.slice(1)).get("key");
   if (key !== null) {
@@ -19,13 +15,9 @@ function takeKey(): string {
   return localStorage.getItem(KEPT_KEY) ?? "";
 }
 
-/**
- * The key of this page. It is read once: when another command serves another queue on the same port, an open page must not change jobs of
- * that queue, whose name it does not show.
- */
+/** Read once: if another queue is served on the same port, an open page must not change its jobs, whose name it does not show. */
 const key = about.needsKey ? takeKey() : "";
 
-/** The headers that each call of the API needs. */
 export const callHeaders: Readonly<Record<string, string>> = about.needsKey ? { [KEY_HEADER]: key } : {};
 
 /** Whether the server does not accept the page's key, or the page has no key. */
@@ -36,5 +28,4 @@ addEventListener("storage", ({ key: changed }) => {
   if (changed === KEPT_KEY && isKeyWrong.value) location.reload();
 });
 
-/** The URL that producers of this queue call. */
 export const apiUrl = about.url ?? location.origin;

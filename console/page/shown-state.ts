@@ -10,13 +10,7 @@ export function isHolding(pause: Pause | undefined): pause is Pause {
   return pause !== undefined && (pause.state === "paused" || pause.parked > 0);
 }
 
-/**
- * The state that the page shows: a state that the API answers, `held` or `late`. The API answers a due job of a paused topic without a
- * `heldUntil`, so the pause of the topic is needed too.
- *
- * @param now ms since the epoch
- * @param pause the pause of the job's topic
- */
+/** Needs the topic's pause, because the API answers a due job of a paused topic without a `heldUntil`. `now`: ms since the epoch. */
 export function shownState(
   { state, dueAt, heldUntil }: Pick<JobSummary, "state" | "dueAt" | "heldUntil">,
   now: number,

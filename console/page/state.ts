@@ -9,7 +9,6 @@ setInterval(() => {
   now.value = Date.now();
 }, 1000);
 
-/** In which zone times are shown. */
 export const zone = signal<Zone>(localStorage.getItem("minutehand-zone") === "UTC" ? "UTC" : "local");
 effect(() => localStorage.setItem("minutehand-zone", zone.value));
 
@@ -26,25 +25,22 @@ effect(() => {
 });
 
 const narrow = matchMedia("(width < 48rem)");
-/** Whether the window is as narrow as the window of a phone. The style sheet has the same width. */
 export const isNarrow = signal(narrow.matches);
 narrow.addEventListener("change", ({ matches }) => {
   isNarrow.value = matches;
 });
 
-/** What the last action did, or why it failed. The page shows and announces it until the user closes it, opens another view or begins another action. */
+/** What the last action did, or why it failed. Shown until the user closes it, opens another view or begins another action. */
 export type Notice = {
   readonly text: string;
   readonly href?: string;
   readonly link?: string;
-  /** Whether the action failed. */
   readonly isFailure?: boolean;
 };
 /** `path`: the view on which it is shown. */
 type Said = Notice & { readonly at: number; readonly path: string };
 export const notice = signal<Said | undefined>(undefined);
 
-/** Shows a notice with the present time. */
 export function say(said: Notice): void {
   notice.value = { ...said, at: Date.now(), path: location.pathname };
 }

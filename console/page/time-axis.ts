@@ -8,7 +8,6 @@ import { HOUR } from "./times.ts";
 /** How long the range must stay the same before its jobs are read and the address names it, ms. */
 const SETTLED_MS = 400;
 
-/** The range that is shown, and ways to change it. */
 type Movable = Scale & {
   readonly show: (range: Range) => void;
   readonly zoom: (factor: number, around?: number) => void;
@@ -20,22 +19,17 @@ export type Axis = Movable & {
   readonly settled: Range;
 };
 
-/** The range in the address, or from an hour ago to a day ahead. */
 export function rangeIn(from = "", to = ""): Range | undefined {
   const range = { from: Date.parse(from), to: Date.parse(to) };
   return range.to > range.from && range.to - range.from <= LONGEST ? range : undefined;
 }
 
-/**
- * Keeps the shown range outside of the components' states, so that a movement only moves the charts. Calls `name` with a range that
- * has settled, so that the address names it.
- */
+/** The shown range is outside of the components' states, so that a movement only moves the charts. `name` gets a settled range. */
 export function useAxis(asked: Range | undefined, name: (range: Range) => void): Axis {
   const first = asked ?? { from: Date.now() - HOUR, to: Date.now() + 24 * HOUR };
   const [settled, setSettled] = useState(first);
   const naming = useRef(name);
   naming.current = name;
-  /** The range that this view has written into the address. */
   const named = useRef<Range | undefined>(undefined);
   const [axis] = useState(() =>
     createMovable(first, (range) => {
@@ -132,7 +126,6 @@ function zoomByWheel(
   element.addEventListener("wheel", wheel, { passive: false, signal });
 }
 
-/** Calls `drag` with the places of the pointer before and after each movement, px. */
 function followDrag(
   element: HTMLElement,
   drag: (before: number, after: number) => void,

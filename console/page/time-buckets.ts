@@ -5,7 +5,6 @@ import { HOUR, MINUTE, SECOND } from "./times.ts";
 /** The kinds of jobs on the time axis, from the bottom of a bar to its top. */
 export const KINDS = ["done", "failed", "running", "late", "due", "held"] as const;
 export type Kind = (typeof KINDS)[number];
-/** The word for each kind, wherever the axis names it. */
 export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   done: "done",
   failed: "dead or expired",
@@ -16,10 +15,8 @@ export const KIND_WORDS: Readonly<Record<Kind, string>> = {
 };
 export type Counts = Readonly<Record<Kind, number>>;
 
-/** The counts of a topic by the beginning of their bucket, ms since the epoch. */
 export type Buckets = ReadonlyMap<number, Counts>;
 
-/** A range of time, ms since the epoch. */
 export type Range = { readonly from: number; readonly to: number };
 
 const STEPS = [SECOND, 5 * SECOND, 15 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR];
@@ -30,7 +27,6 @@ const MOST_BARS = 180;
 export const LONGEST = 31 * 24 * HOUR;
 const SHORTEST = 10 * SECOND;
 
-/** How long a bar of a range lasts, ms. */
 export function stepOf({ from, to }: Range): number {
   return STEPS.find((step) => (to - from) / step <= MOST_BARS) ?? 24 * HOUR;
 }
@@ -52,7 +48,6 @@ export function timeAt(
   return from + ((x - left) / width) * (to - from);
 }
 
-/** Moves a range by a share of its length. */
 export function moved({ from, to }: Range, share: number): Range {
   const by = Math.round((to - from) * share);
   return { from: from + by, to: to + by };
@@ -84,7 +79,6 @@ export function kindOf(
   }
 }
 
-/** No jobs of any kind. */
 export const NO_COUNTS: Counts = { done: 0, failed: 0, running: 0, late: 0, due: 0, held: 0 };
 
 /** Counts jobs by topic and by the bucket in which they are due. `now`: ms since the epoch. `pauseOf`: answers the pause of a topic. */
@@ -148,8 +142,8 @@ export function partsOf({ from, to }: Range): Range[] {
 }
 
 /**
- * The bars of a lane, for a chart whose bars overlap: for each kind, the number of jobs of this kind and of all kinds before it.
- * The first bar is empty, because the chart makes its bars as wide as the smallest distance of two of them.
+ * For a chart whose bars overlap, a kind counts the kinds before it too. The first bar is empty, because bars get the width of the smallest
+ * distance of two of them.
  */
 export function stacked(buckets: Buckets, step: number): { times: number[]; sums: number[][] } {
   const full = [...buckets.keys()].sort((a, b) => a - b);
@@ -170,7 +164,6 @@ export function barsIn(buckets: Buckets, { from, to }: Range, step: number): num
   return [...buckets.keys()].filter((begin) => begin + step > from && begin < to).sort((a, b) => a - b);
 }
 
-/** The height of a lane: the number of jobs of its tallest bar, at least 1. */
 export function tallestOf(buckets: Buckets): number {
   return [...buckets.values()].reduce((most, counts) => Math.max(most, sumOf(counts)), 1);
 }
@@ -182,14 +175,12 @@ export function countsText(counts: Counts): string {
   ).join(", ");
 }
 
-/** Adds up the counts of all buckets. */
 export function sumOfAll(buckets: Buckets): Counts {
   const sums = { ...NO_COUNTS };
   for (const counts of buckets.values()) for (const kind of KINDS) sums[kind] += counts[kind];
   return sums;
 }
 
-/** The number of jobs of all kinds. */
 export function sumOf(counts: Counts): number {
   return KINDS.reduce((sum, kind) => sum + counts[kind], 0);
 }

@@ -8,11 +8,9 @@ export type ReadTime = { readonly at: number } | { readonly error: string };
 const EXAMPLES = '"in 30 minutes", "tomorrow 9:00", "2027-03-01T09:00:00Z" or a duration such as "90s"';
 
 /**
- * Reads a time from words: a time in English, ISO 8601, or a duration from now as the API takes it. A time of day without a date
- * is the next one after `now`. A time without a zone is in `zone`.
- *
- * @example
- * readTime("in 30 minutes", Date.now(), "local");
+ * A time in English, ISO 8601, or a duration from now as the API takes it. A time of day without a date is the next one after `now`. A time
+ * without a zone is in `zone`.
+ * @example readTime("in 30 minutes", Date.now(), "local");
  */
 export function readTime(text: string, now: number, zone: Zone): ReadTime {
   const words = text.trim();
@@ -30,8 +28,8 @@ export function readTime(text: string, now: number, zone: Zone): ReadTime {
 }
 
 /**
- * Reads the time of a job for a call. Words that count from now, such as `in 30 minutes`, give a `delay` in seconds, so that the same call
- * means the same later. All other words give a `dueAt`. `undefined`: the words name no time.
+ * Words that count from now, such as `in 30 minutes`, give a `delay` in seconds, so that the same call means the same later. All other
+ * words give a `dueAt`. `undefined`: they name no time.
  */
 export function readJobTime(
   text: string,

@@ -22,23 +22,18 @@ const JOBS_SPAN = 15 * MINUTE;
 
 export type Timeline = {
   readonly counts: ReadonlyMap<string, Buckets>;
-  /** The jobs that were read one by one. */
   readonly jobs: readonly JobSummary[];
-  /** How far the reading has come, in words. */
   readonly status: string;
-  /** Whether more jobs may follow. */
   readonly isReading: boolean;
   readonly error: unknown;
-  /** Reads everything again. */
   readonly again: () => void;
 };
 
 const EMPTY = { counts: new Map(), jobs: [], status: "Reading …", isReading: true, error: undefined };
 
 /**
- * Reads what happened and will happen in a range, and answers what is known so far. The past and short ranges are read job by
- * job. The future in longer ranges is counted minute by minute, the nearest minutes first, because the API reads each counted job.
- * A new range ends the reading of the one before.
+ * The past and short ranges are read job by job. The future of longer ranges is counted, the nearest minutes first, because the API reads
+ * each counted job. A new range ends the reading of the one before.
  */
 export function useTimeline(topics: readonly string[], { from, to }: Range, step: number): Timeline {
   const [timeline, setTimeline] = useState<Omit<Timeline, "again">>(EMPTY);

@@ -7,14 +7,13 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** ISO 8601, as in addresses and in the calls of the API. */
 export function isoAt(ms: number): string {
   return new Date(ms).toISOString();
 }
 
 /**
- * `in 4 h 42 min`, `in 4 min`, `12 s ago`, `now`. Rounds towards now, so that a job that is "in 1 min" is not due before a minute has
- * passed. Below an hour there is one unit: a text that changes each second is hard to read, and screen readers would repeat it.
+ * `in 4 h 42 min`, `12 s ago`, `now`. Rounds towards now, so no job "in 1 min" is due earlier. One unit below an hour: a text that changes
+ * each second is hard to read, and screen readers would repeat it.
  */
 export function relativeText(at: number, now: number): string {
   const away = Math.abs(at - now);
@@ -104,7 +103,6 @@ export function startOfDay(now: number, zone: Zone, days: number): number {
   return new Date(at.getFullYear(), at.getMonth(), at.getDate() + days).getTime();
 }
 
-/** `Thu 26 Nov` */
 export function dayText(at: number, zone: Zone): string {
   return formatOf(zone, { weekday: "short", ...DATE }).format(at);
 }

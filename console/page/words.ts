@@ -3,14 +3,12 @@ import { durationText } from "./times.ts";
 
 /** The words of the page that have a meaning of their own, with their explanations. */
 export const WORDS = {
-  // The numbers of a topic.
   ready: "Messages whose jobs are due. They wait until the consumer receives them.",
   delayed: "Messages that SQS already has. SQS delays each of them until its job is due.",
   "in flight": "Messages that the consumer has received and not yet finished.",
   "late p50 / p99":
     "How late the runs of the last hour started. Half of them were at most as late as the first time says, and 99 % at most as late as the second.",
   sweep: "The step that sends the jobs of the next minutes to SQS, once a minute.",
-  // The states of a job.
   scheduled: "The job waits until it is due.",
   held: "A pause, a limit or a window of the topic makes the job start later. On the overview: how many jobs a pause holds.",
   late: `The job should have started more than ${durationText(LATE_MS)} ago.`,

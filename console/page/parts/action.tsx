@@ -12,7 +12,6 @@ type Props = {
   readonly of?: string;
   /** What will happen, as a question, such as `Cancel this job?` */
   readonly title: string;
-  /** What will happen, in sentences, and the fields that the user fills in. */
   readonly children: ComponentChildren;
   /** Does the action, and answers what it did. If it throws an error, the dialog shows the error. */
   readonly run: () => Promise<Notice | string>;
@@ -22,17 +21,12 @@ type Props = {
   readonly isDangerous?: boolean;
   /** Why the action is not possible now. The button's title says so. If the user presses the button, the page says so too. */
   readonly impossible?: string | undefined;
-  /** Whether the fields are filled in. */
   readonly isReady?: boolean;
-  /** Called when the dialog opens, and when it closes. */
   readonly onOpen?: () => void;
   readonly onClose?: () => void;
 };
 
-/**
- * A button of an action. A dialog first says what the action will do. It shows the error of the API if the action fails. After
- * the action, the page says what the action did.
- */
+/** A dialog first says what the action will do. It shows the API's error. Afterwards the page says what the action did. */
 export function Action({ label, confirm = label, isReady = true, ...props }: Props) {
   const { of, title, children, run, isDangerous, impossible, onOpen, onClose } = props;
   const [isOpen, setOpen] = useState(false);
@@ -104,7 +98,6 @@ function ActionDialog({ title, children, run, confirm, isReady, isDangerous, clo
   );
 }
 
-/** Does the action of a dialog, says what it did, and closes the dialog. `error`: why it failed. */
 function useSubmit(dialog: RefObject<HTMLDialogElement>, run: Props["run"], confirm: string) {
   const [error, setError] = useState<unknown>();
   const [isRunning, setRunning] = useState(false);

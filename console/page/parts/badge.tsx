@@ -15,7 +15,6 @@ const MARKS: Readonly<Record<JobSummary["state"], string>> = {
   "handed-off": "→",
 };
 
-/** The state of a job. A job that a pause, a limit or a window holds is `held`. A job that should have started is `late`. */
 export function StateBadge({ job }: { job: Pick<JobSummary, "topic" | "state" | "dueAt" | "heldUntil"> }) {
   const name = shownState(job, now.value, pauseOf(job.topic));
   return (

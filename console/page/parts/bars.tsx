@@ -4,9 +4,7 @@ import { theme } from "../state.ts";
 import { colourOf } from "./colours.ts";
 
 type Props = {
-  /** The beginning of the first bar, ms since the epoch. */
   readonly from: number;
-  /** How long a bar lasts, ms. */
   readonly step: number;
   readonly counts: readonly number[];
   /** What the chart shows, for those who do not see it. */
@@ -15,7 +13,6 @@ type Props = {
 
 const HEIGHT = 36;
 
-/** A small chart of counts, one bar for each step of time. */
 export function Bars({ from, step, counts, label }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | undefined>(undefined);

@@ -13,18 +13,12 @@ type Props = {
   readonly effect: string;
   readonly isDangerous?: boolean;
   readonly takesRate?: boolean;
-  /** Whether the further fields are filled in. */
   readonly isReady?: boolean;
-  /** Why the action is not possible now. */
   readonly impossible?: string | undefined;
-  /** Further fields. */
   readonly children?: ComponentChildren;
 };
 
-/**
- * A button of an action on many jobs. The dialog first counts the jobs and changes nothing. Then it shows how far the change has come, what
- * was skipped and why, and continues a change that was interrupted.
- */
+/** First counts the jobs and changes nothing. Then shows the progress, what was skipped and why, and continues an interrupted change. */
 export function BulkAction({ label, request, effect, isReady = true, ...props }: Props) {
   const { isDangerous, takesRate, impossible, children } = props;
   const [rate, setRate] = useState("");
@@ -76,7 +70,6 @@ type CountedProps = Pick<Props, "request" | "effect"> & {
   readonly count: () => void;
 };
 
-/** Says how many jobs the action will change. */
 function Counted({
   counting: { counted, isCounted, changeable, trouble },
   request,

@@ -9,7 +9,6 @@ type Props = {
   readonly none?: string | undefined;
 };
 
-/** A list from which one text is chosen. */
 export function Choice({ label, value, options, onChange, none }: Props) {
   return (
     <label>

@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import { messageOf } from "../../../core/errors.ts";
 import { directedParts } from "../direction.ts";
 
-/** A text with a button that copies it. `text` is absent while there is nothing to copy. `name`: what the text is, such as `body`. */
 export function Copied({ text, name }: { text: string | undefined; name: string }) {
   const [said, setSaid] = useState("");
   const parts = directedParts(text ?? "…");

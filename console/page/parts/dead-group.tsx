@@ -21,7 +21,6 @@ type GroupProps = {
   readonly chosen: ReadonlySet<string>;
 };
 
-/** Dead jobs with the same error. They can be chosen one by one, or all at once. */
 export function DeadGroup({ topic, group, chosen }: GroupProps) {
   const { name, jobs } = group;
   const [query, change] = useSearch();
@@ -81,7 +80,6 @@ type GroupJobsProps = Pick<GroupProps, "group" | "chosen"> & {
   readonly click: (id: string, isChosen: boolean, isRange: boolean) => void;
 };
 
-/** The error of an open group, and its jobs, each of which can be chosen. */
 function GroupJobs({ group: { name, jobs }, chosen, click }: GroupJobsProps) {
   const ids = jobs.map(({ id }) => id);
   const isAnyLeft = ids.some((id) => !chosen.has(id));
@@ -135,7 +133,6 @@ function changedChoice(
 type ChoosableProps = {
   readonly job: JobSummary;
   readonly isChosen: boolean;
-  /** Called with `isRange` if the Shift key is down. */
   readonly click: (isChosen: boolean, isRange: boolean) => void;
 };
 

@@ -5,14 +5,11 @@ import { Time } from "./time.tsx";
 import "./facts.css";
 
 type Props = {
-  /** The fields of an answer. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The names of fields that the view shows elsewhere. */
   readonly without: readonly string[];
 };
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-/** The fields that are a number of seconds. */
 const DURATIONS = ["expiresAfter", "spread", "flexibleWindow"];
 
 /** All fields of an answer except those in `without`, so that a new field of the API appears without a change here. */

@@ -13,7 +13,6 @@ import { DiedOf } from "./redrive.tsx";
 import { Time } from "./time.tsx";
 import { TimeField } from "./time-field.tsx";
 
-/** What can be done with a job. An action that is not possible now says why. */
 export function JobActions({ job }: { job: JobJson }) {
   const name = job.key ?? job.id;
   const stateTrouble =

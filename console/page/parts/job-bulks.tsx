@@ -17,7 +17,6 @@ export function listedRange(from = "", to = ""): { from: string; to: string } {
   return { from: isoAt(begin), to: to === "" ? isoAt(begin + HOUR) : to };
 }
 
-/** Actions on all jobs of a topic that the filters select. */
 export function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection: JobSelection }) {
   const impossible = topic === "" ? "choose a topic first" : untrackedTrouble(topic);
   const place = from || to ? "in this range" : "due in the next hour";

@@ -4,7 +4,6 @@ import { StateBadge } from "./badge.tsx";
 import { addresses } from "./search.ts";
 import { Time } from "./time.tsx";
 
-/** A job in one line of a list. The line is a link to the job. */
 export function JobLine({ job }: { job: JobSummary }) {
   const { id, key, topic, dueAt, heldUntil, attempt, maxAttempts, lastError, tag, group } = job;
   const more = [

@@ -51,7 +51,6 @@ type Mistake = ReturnType<typeof mistakesOf>[number];
 
 type NumbersProps = {
   readonly place: RefObject<HTMLDivElement>;
-  /** The field whose lines these are. */
   readonly field: RefObject<HTMLTextAreaElement>;
   readonly count: number;
   readonly mistakes: readonly Mistake[];

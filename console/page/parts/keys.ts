@@ -1,9 +1,6 @@
 import { tinykeys } from "tinykeys";
 
-/**
- * Calls the function of each key, or of each sequence of keys such as `g j`. Ignores keys that the user types into a field, and all
- * keys while a dialog is open. Answers a function that ends this.
- */
+/** Or of each sequence such as `g j`. Ignores keys typed into a field, and all keys while a dialog is open. The result ends this. */
 export function listenToKeys(acts: Readonly<Record<string, () => void>>): () => void {
   let stop = (): void => {};
   function start(): void {

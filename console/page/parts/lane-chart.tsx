@@ -24,7 +24,6 @@ type Props = {
   readonly step: number;
   readonly scale: Scale;
   readonly height: number;
-  /** Whether the axis with the times is drawn. */
   readonly hasAxis?: boolean;
   /** What the chart shows, for those who do not see it. */
   readonly label: string;

@@ -28,13 +28,10 @@ type Props = {
   readonly axis: Scale & { readonly settled: Range };
   /** Why the numbers are not complete, such as `counting …`. */
   readonly unread: string | undefined;
-  /** The jobs of the topic, if each of them is drawn. */
   readonly jobs: readonly JobSummary[] | undefined;
 };
 
-/** One topic on the time axis: the numbers of its jobs, and their bars or the jobs themselves. */
 export function Lane({ topic, buckets, step, axis, unread, jobs }: Props) {
-  /** The beginning of the bar that has the pointer or the focus. */
   const [pointed, point] = useState<number | undefined>();
   const counts = countsText(sumOfAll(buckets)) || (unread ?? "no jobs");
   const scale = jobs === undefined ? [`tallest bar ${tallestOf(buckets).toLocaleString("en")}`] : [];
@@ -72,7 +69,6 @@ type BarsProps = Pick<Props, "topic" | "buckets" | "step" | "axis"> & {
   readonly point: (begin: number | undefined) => void;
 };
 
-/** A link over the bars of a lane. It leads to the jobs of the bar that has the pointer or that the arrow keys have reached. */
 function LaneBars({ topic, buckets, step, axis, pointed, point }: BarsProps) {
   const { from, to } = axis.get();
   const range = pointed === undefined ? axis.settled : { from: pointed, to: pointed + step };
@@ -132,7 +128,6 @@ function nextBar(
   return next ?? pointed ?? bars.at(-1);
 }
 
-/** The jobs of a lane, each a link at its place. Their places follow the range by properties of the style sheet. */
 function LaneJobs({ jobs, axis }: { jobs: readonly JobSummary[]; axis: Props["axis"] }) {
   const place = useRef<HTMLDivElement>(null);
   // Positions are relative to the settled range, because the style sheet's numbers are not exact enough for ms since the epoch.

@@ -8,7 +8,6 @@ import { Time } from "./time.tsx";
 
 type Event = JobJson["timeline"][number];
 
-/** How each event looks: its mark and its colour. */
 const LOOKS: Readonly<Record<Event["event"], readonly [mark: string, colour: string]>> = {
   filed: ["+", ""],
   moved: ["↷", ""],
@@ -68,7 +67,6 @@ function movedBy({ event, dueAt }: Event, earlier: readonly Event[]): number | u
   return Date.parse(dueAt) - Date.parse(before);
 }
 
-/** Such as `, 1 h later than before`. */
 function movedText(by: number): string {
   if (by === 0) return ", as before";
   return `, ${durationText(Math.abs(by))} ${by < 0 ? "earlier" : "later"} than before`;

@@ -8,7 +8,6 @@ type Props<Data> = {
     UseQueryResult<Data>,
     "data" | "error" | "isPending" | "dataUpdatedAt" | "failureReason" | "refetch"
   >;
-  /** What is being read, such as `the topics`. */
   readonly what: string;
   readonly children: (data: Data) => ComponentChildren;
 };
@@ -43,7 +42,6 @@ export function Loaded<Data>({ query, what, children }: Props<Data>) {
   );
 }
 
-/** The API's own error, and a way to try again. */
 export function Failure({ error, what, again }: { error: unknown; what: string; again?: () => void }) {
   const code = error instanceof MinutehandError ? error.code : undefined;
   return (
@@ -60,7 +58,6 @@ export function Failure({ error, what, again }: { error: unknown; what: string; 
   );
 }
 
-/** Says that there is nothing to show, and what to do about it. */
 export function Empty({ children }: { children: ComponentChildren }) {
   return <div class="empty">{children}</div>;
 }

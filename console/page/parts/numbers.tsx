@@ -5,7 +5,6 @@ import { NO_BUCKETS } from "./lane.tsx";
 import { addresses } from "./search.ts";
 import { Time } from "./time.tsx";
 
-/** The table shows at most so many rows. */
 const MOST_ROWS = 300;
 
 type NumbersProps = {
@@ -15,7 +14,6 @@ type NumbersProps = {
   readonly range: Range;
 };
 
-/** The same numbers as a table, whose lines lead to the jobs. */
 export function Numbers({ topics, counts, step, range }: NumbersProps) {
   const [isOpen, setOpen] = useState(false);
   const rows = isOpen ? rowsOf(topics, counts, step, range) : [];

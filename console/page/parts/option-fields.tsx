@@ -3,7 +3,6 @@ import { JOB_OPTIONS, labelOf, OPTION_NAMES, type OptionTexts } from "../job-fie
 
 type Props = { readonly texts: OptionTexts; readonly onChange: (texts: OptionTexts) => void };
 
-/** The fields of all options that a job may have, made from their declarations. */
 export function OptionFields({ texts, onChange }: Props) {
   const id = useId();
   return (

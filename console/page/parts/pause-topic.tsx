@@ -6,7 +6,6 @@ import { Action } from "./action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
 import { Time } from "./time.tsx";
 
-/** Says that a topic is paused and since when, or that a resume has not yet released all of its jobs. */
 export function PauseBadge({ pause }: { pause: Pause | undefined }) {
   if (!isHolding(pause)) return null;
   if (pause.state === "resuming") return <span class="badge held">▶ resuming</span>;
@@ -17,7 +16,6 @@ export function PauseBadge({ pause }: { pause: Pause | undefined }) {
   );
 }
 
-/** A button that pauses a topic. */
 export function PauseTopic({ topic }: { topic: string }) {
   return (
     <Action
@@ -40,7 +38,6 @@ export function PauseTopic({ topic }: { topic: string }) {
 
 type ResumeProps = Pick<TopicJson, "topic" | "depths"> & { readonly pause: Pause };
 
-/** Resumes a paused topic, at a rate that the user may choose. */
 export function ResumeTopic({ topic, depths, pause }: ResumeProps) {
   const { ready, delayed, inFlight } = depths;
   const [rate, setRate] = useState("");

@@ -23,7 +23,6 @@ type Props = {
   readonly onChange: (range: { from: string; to: string }) => void;
 };
 
-/** Buttons for usual ranges of due times, and fields for any other range. */
 export function RangeFields({ from, to, onChange }: Props) {
   return (
     <fieldset class="range">
@@ -55,7 +54,6 @@ export function RangeFields({ from, to, onChange }: Props) {
   );
 }
 
-/** Whether a time is at most a minute away from another. */
 function isAbout(time: string, other: number): boolean {
   return Math.abs(Date.parse(time) - other) < MINUTE;
 }

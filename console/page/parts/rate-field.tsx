@@ -8,7 +8,6 @@ type Props = {
   readonly jobs: number | undefined;
 };
 
-/** A field for how many jobs may start in a second. Under the field stands how long the starts take. */
 export function RateField({ value, onChange, jobs }: Props) {
   const rate = rateOf(value);
   const isWrong = rate !== undefined && !(rate >= RATES.lowest && rate <= RATES.highest);
@@ -40,7 +39,6 @@ export function RateField({ value, onChange, jobs }: Props) {
   );
 }
 
-/** The rate that a field's text says. `undefined`: no rate. */
 export function rateOf(text: string): number | undefined {
   return text === "" ? undefined : Number(text);
 }

@@ -11,12 +11,10 @@ type Chosen = {
   readonly ids: readonly string[];
   /** Says in the button which jobs these are, such as ` of this group`. */
   readonly whose?: string;
-  /** The errors of which the jobs died. */
   readonly errors: readonly string[];
   readonly onDone: () => void;
 };
 
-/** Runs chosen dead jobs again, at a rate that the user may choose. */
 export function RedriveChosen({ topic, ids, whose = "", errors, onDone }: Chosen) {
   const [rate, setRate] = useState("");
   const [done, setDone] = useState(0);
@@ -72,10 +70,8 @@ async function redriveBatches(
   return sum;
 }
 
-/** A dialog names at most so many errors. */
 const NAMED_ERRORS = 3;
 
-/** Names the errors whose causes must be mended before a redrive helps. */
 export function DiedOf({ errors }: { errors: readonly string[] }) {
   return (
     <>
@@ -90,7 +86,6 @@ export function DiedOf({ errors }: { errors: readonly string[] }) {
   );
 }
 
-/** Runs all dead jobs of a topic again. Counts them first. */
 export function RedriveAll({ topic, errors }: Pick<Chosen, "topic" | "errors">) {
   return (
     <BulkAction

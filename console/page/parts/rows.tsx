@@ -8,9 +8,7 @@ type Props<Row> = {
   readonly children: (row: Row) => ComponentChildren;
   /** The height of a row before it is measured, px. */
   readonly height: number;
-  /** What the list contains, for those who do not see it. */
   readonly label: string;
-  /** Called when the last rows come into sight. */
   readonly onEnd?: () => void;
   /** Whether the list shows its last rows, as new ones come, until the user scrolls up. */
   readonly isFollowed?: boolean;
@@ -79,7 +77,6 @@ function useVirtualList(
   return list;
 }
 
-/** Shows the last rows as new ones come, unless the user has scrolled up. Answers the handler of scrolling. */
 function useFollowedEnd<Row>(list: List, rows: readonly Row[], height: number, isFollowed: boolean) {
   const isAtEnd = useRef(true);
   useLayoutEffect(() => {

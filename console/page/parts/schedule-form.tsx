@@ -22,11 +22,9 @@ const ZONES = Intl.supportedValuesOf("timeZone");
 
 type Props = {
   readonly label: string;
-  /** The schedule that is edited. Absent: a new one. */
   readonly schedule?: ScheduleJson;
 };
 
-/** A button with a form that creates a schedule, or replaces all fields of one. */
 export function ScheduleForm({ label, schedule }: Props) {
   const topics = useTopics();
   const [written, setFields] = useState(fieldsOf(schedule));
@@ -77,7 +75,6 @@ function NameField({ name, change }: Pick<FieldsProps, "change"> & { name: strin
   );
 }
 
-/** The fields that say when the schedule occurs. */
 function TimesFields({ fields, preview, change }: FieldsProps & { preview: PreviewOf }) {
   return (
     <>
@@ -106,7 +103,6 @@ function TimesFields({ fields, preview, change }: FieldsProps & { preview: Previ
   );
 }
 
-/** The fields that bound the occurrences, or spread them. */
 function BoundsFields({ fields, change }: FieldsProps) {
   return (
     <>
@@ -136,7 +132,6 @@ function BoundsFields({ fields, change }: FieldsProps) {
   );
 }
 
-/** The schedule as the API takes it; `undefined` while a field is wrong. */
 function readFields(fields: Fields) {
   const body = readJson(fields.body);
   const [start, end] = [fields.start, fields.end].map((words) => readTime(words, now.value, zone.value));

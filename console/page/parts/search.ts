@@ -10,7 +10,6 @@ export function useSearch(): [
   return [query, (changes) => route(addressOf(path, { ...query, ...changes }), true)];
 }
 
-/** Writes an address with a query string. Leaves out empty values. */
 function addressOf(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value]] : []));
   const search = new URLSearchParams(given).toString();
@@ -21,10 +20,7 @@ export const addresses = {
   overview: "/console",
   time: (query: { topic?: string; from?: string; to?: string } = {}) => addressOf("/console/time", query),
   jobs: (query: Readonly<Record<string, string | undefined>> = {}) => addressOf("/console/jobs", query),
-  /**
-   * The jobs with a tag or a group that are due from a day ago until seven days ahead. Such jobs may be due long before or after the
-   * job that led here.
-   */
+  /** Due from a day ago until seven days ahead. Such jobs may be due long before or after the job that led here. */
   labelled: (label: "tag" | "group", text: string) => {
     const range = { from: isoAt(Date.now() - DAY), to: isoAt(Date.now() + 7 * DAY) };
     return addressOf("/console/jobs", { [label]: text, ...range });

@@ -5,18 +5,14 @@ import { Time } from "./time.tsx";
 
 type Props = {
   readonly label: string;
-  /** The words, as the user writes them. */
   readonly value: string;
   readonly onChange: (words: string) => void;
-  /** Whether the field may stay empty. */
   readonly isOptional?: boolean;
   /** Whether this is the time of a job. A job with a time in the past becomes due at once. */
   readonly isOfJob?: boolean;
-  /** What the Enter key does. Default: it submits the form. */
   readonly onEnter?: () => void;
 };
 
-/** A field for a time in words. Under the field stands the time that was understood, or why the words name no time. */
 export function TimeField({ label, value, onChange, isOptional, isOfJob, onEnter }: Props) {
   const id = useId();
   const isEmpty = value.trim() === "";

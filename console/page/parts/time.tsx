@@ -4,7 +4,6 @@ import { relativeText, timeText } from "../times.ts";
 type Props = {
   /** ISO 8601, as the API answers times, or ms since the epoch. */
   readonly at: string | number;
-  /** Which of the two texts to show. Default: both. */
   readonly show?: "time" | "distance";
 };
 

@@ -5,11 +5,9 @@ import { PauseBadge } from "./pause-topic.tsx";
 type Props = {
   readonly value: string;
   readonly onChange: (topic: string) => void;
-  /** The text of a first choice that stands for no topic, such as `all topics`. */
   readonly none?: string;
 };
 
-/** A choice of one of the queue's topics. Under it stands whether the topic is paused. */
 export function TopicField({ value, onChange, none }: Props) {
   const topics = useTopics();
   const names = (topics.data ?? []).map(({ topic }) => topic);

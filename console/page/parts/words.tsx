@@ -5,7 +5,6 @@ export function Explained({ word }: { word: Word }) {
   return <abbr title={WORDS[word]}>{word}</abbr>;
 }
 
-/** Explains words of a view. */
 export function WordList({ words }: { words: readonly Word[] }) {
   return (
     <details class="words">

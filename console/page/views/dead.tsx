@@ -11,7 +11,6 @@ import { TopicField } from "../parts/topic-field.tsx";
 import { firstOf, useTopics } from "../reads.ts";
 import "./dead.css";
 
-/** The dead jobs of the topic in the address, or the numbers of dead jobs of all topics. */
 export function DeadView() {
   const [{ topic = "" }, change] = useSearch();
   return (
@@ -96,11 +95,9 @@ function DeadOf({ topic }: { topic: string }) {
 type DeadJobsProps = {
   readonly topic: string;
   readonly jobs: readonly JobSummary[];
-  /** ms since the epoch. */
   readonly readAt: number;
 };
 
-/** The dead jobs of a topic, grouped by error. */
 function DeadJobs({ topic, jobs, readAt }: DeadJobsProps) {
   const chosen = chosenIds.value;
   const ids = jobs.flatMap(({ id }) => (chosen.has(id) ? [id] : []));

@@ -18,7 +18,6 @@ import { about, apiUrl } from "../server.ts";
 import { now, zone } from "../state.ts";
 import { readJobTime, readTime } from "../time-words.ts";
 
-/** What a second job with the same key does. */
 const DUPLICATES = {
   reject: "refuse the new job",
   keep: "keep the live job",
@@ -45,7 +44,6 @@ const FIRST_FIELDS: Fields = {
   options: {},
 };
 
-/** A form that files a job, and shows the same call as curl and as TypeScript. */
 export function EnqueueView() {
   const [query, changeAddress] = useSearch();
   const topics = useTopics();
@@ -127,7 +125,6 @@ function useFiling() {
 
 type KeyProps = { readonly fields: Fields; readonly change: (changed: Partial<Fields>) => void };
 
-/** The fields of the key, and of what happens if a live job has the key. */
 function KeyFields({ fields: { key, onDuplicate, maxDelay }, change }: KeyProps) {
   return (
     <>
@@ -181,7 +178,6 @@ function DuplicateField({ value, onChange }: DuplicateProps) {
 
 type PreviewProps = { readonly topic: string; readonly fields: Fields; readonly job: NewJob | undefined };
 
-/** Says what the form will file, or which fields are wrong. */
 function Preview({ topic, fields, job }: PreviewProps) {
   const due = readTime(fields.when, now.value, zone.value);
   if (job === undefined || !("at" in due)) {

@@ -13,7 +13,6 @@ import { useJob, useTopics } from "../reads.ts";
 import { about } from "../server.ts";
 import "./job.css";
 
-/** One job: its life, its body, its options and its last error, and what can be done with it. */
 export function JobView({ id = "" }: { id?: string }) {
   const job = useJob(id);
   // Whether the job is late or held depends on its topic's pause.

@@ -15,10 +15,8 @@ import { WordList } from "../parts/words.tsx";
 import { findJobs } from "../reads.ts";
 import { HOUR, isoAt } from "../times.ts";
 
-/** The states that the marks of the lines name. */
 const SHOWN_STATES = [...JOB_STATES, "held", "late"] as const;
 
-/** Jobs by topic, state, tag, group and due time, or the jobs that a search has found. */
 export function JobsView() {
   const [query] = useSearch();
   return (
@@ -95,7 +93,6 @@ function Labelled({ text }: { text: string }) {
   );
 }
 
-/** The jobs that the filters select. */
 function Selected() {
   const [{ topic, state, tag, group, from, to }] = useSearch();
   const asked = { topic, state: state as JobSummary["state"] | undefined, tag, group, from, to };
@@ -135,7 +132,6 @@ function Selected() {
 
 type StatusProps = { readonly listed: JobPages; readonly pageCount: number };
 
-/** Says what the list has, how far it is read, and how old it is. */
 function Status({ listed: { pages, jobs, isOld, readAgain }, pageCount }: StatusProps) {
   const [query] = useSearch();
   const { from, to } = query;

@@ -10,7 +10,6 @@ import { now, zone } from "../state.ts";
 import { clockText, zoneName } from "../times.ts";
 import "./live.css";
 
-/** The lines of the local stack's log, as they are written. */
 export function LiveView() {
   const [{ topic = "", job = "", text = "" }] = useSearch();
   const { lines, connection } = useLiveLines();

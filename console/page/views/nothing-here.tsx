@@ -1,7 +1,6 @@
 import { Empty } from "../parts/loaded.tsx";
 import { addresses } from "../parts/search.ts";
 
-/** The view of an address that names nothing. */
 export function NothingHere() {
   return (
     <Empty>

@@ -13,10 +13,8 @@ import { isHolding } from "../shown-state.ts";
 import { durationText, MINUTE } from "../times.ts";
 import type { Word } from "../words.ts";
 
-/** The words of the overview that need an explanation. */
 const OVERVIEW_WORDS = ["ready", "delayed", "in flight", "held", "dead", "late p50 / p99", "sweep"] as const;
 
-/** All topics, and first what needs a person. */
 export function Overview() {
   const topics = useTopics();
   const lateness = useLateness(topics.data !== undefined);

@@ -14,7 +14,6 @@ import { wordsOrExpression } from "../schedule-words.ts";
 
 type Props = { readonly schedule: ScheduleJson };
 
-/** One schedule: when it occurs, what it files, and what can be done with it. */
 export function ScheduleView({ name = "" }: { name?: string }) {
   const schedule = useQuery({
     queryKey: ["schedule", name],

@@ -9,7 +9,6 @@ import { now, zone } from "../state.ts";
 import { dayText, MINUTE, startOfDay } from "../times.ts";
 import "./schedules.css";
 
-/** All recurring schedules, with their occurrences of the next seven days. */
 export function SchedulesView() {
   const schedules = useSchedules();
   return (

@@ -22,7 +22,6 @@ const RANGES = [
   ["next hour", -MINUTE, HOUR],
 ] as const;
 
-/** A time axis with one lane for each topic. */
 export function TimeView() {
   const [query, change] = useSearch();
   const topics = useTopics();
@@ -48,7 +47,6 @@ export function TimeView() {
   );
 }
 
-/** Buttons that change the range. */
 function Movements({ axis }: { axis: Axis }) {
   return (
     <div class="buttons">
