@@ -1,7 +1,6 @@
 import type { Rig } from "./rig.ts";
 import type { Row } from "./table.ts";
 
-/** A benchmark, which gives some lines of the table. */
 export type Figure = {
   readonly name: string;
   readonly what: string;

@@ -18,7 +18,6 @@ export function newJobs(count: number, topic: string, dueAt: (index: number) => 
   }));
 }
 
-/** The homes that filing these jobs would write. Writes nothing. */
 export async function homesOf(ctx: Context, jobs: readonly NewJob[]): Promise<Home[]> {
   const insert = async (items: readonly unknown[]) => items.map(() => "inserted" as const);
   const send = async (_: unknown, messages: readonly unknown[]) =>

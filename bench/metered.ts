@@ -7,7 +7,6 @@ import { contextOf, type Rig } from "./rig.ts";
 
 /** What requests cost: DynamoDB's units and SQS's requests. */
 export type Bill = {
-  /** Write units of jobs. */
   write: number;
   /** Write units of cursors, which are the same for a thousand jobs as for one. */
   cursors: number;
@@ -19,7 +18,6 @@ export const NOTHING: Bill = { write: 0, cursors: 0, read: 0, requests: 0 };
 
 export type Metered = {
   readonly ctx: Context;
-  /** Answers the cost since its last call. */
   readonly bill: () => Bill;
 };
 

@@ -8,7 +8,6 @@ export type BenchOptions = {
   readonly only: readonly string[];
 };
 
-/** Parses the command line. `known`: the names that `--only` accepts. Throws an `Error` for unknown options and names. */
 export function parseCommandLine(args: readonly string[], known: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { markdownTable, type Row } from "./table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-/** The page of the documentation that shows the figures. */
 export const PAGE = join(ROOT, "docs", "internals", "benchmarks.md");
 
 const MEASURED = /(?<=<!-- measured -->\n)[\s\S]*(?=\n<!-- \/measured -->)/;
@@ -16,12 +15,10 @@ export function pageWith(page: string, measured: string): string {
   return page.replace(MEASURED, () => measured);
 }
 
-/** Aligns the page's table, as the check of the formatting requires. */
 export function formatPage(): void {
   execFileSync(join(ROOT, "node_modules", ".bin", "biome"), ["format", "--write", PAGE], { stdio: "ignore" });
 }
 
-/** Says when and where the figures were measured, and shows them. */
 export function measuredText(rows: readonly Row[], minutes: number): string {
   const date = new Date().toISOString().slice(0, 10);
   const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], {

@@ -6,10 +6,7 @@ const ROOT = resolve(import.meta.dirname, "..");
 /** The file of a client, or of one of its commands, in a package of the SDK. */
 const OF_SDK = /node_modules\/(@aws-sdk\/client-[^/]+)\/dist-es\/(?:commands\/(\w+Command)|(\w+Client))\.js$/;
 
-/**
- * Bundles a module that makes the SDK's clients which a function loads at its start, with the same commands, and does nothing else. The
- * options are esbuild's usual ones for Lambda: one minified ES module. So none of the savings of Minutehand's own bundles are in it.
- */
+/** The SDK clients that a function loads, and their commands, by esbuild's usual options for Lambda: without the savings of our bundles. */
 export function plainBundle(entry: string): Uint8Array {
   const { alias: _, ...usual } = OPTIONS;
   const stdin = { contents: plainModule(entry), resolveDir: ROOT };

@@ -10,7 +10,7 @@ export type PlainClients = { readonly dynamo: DynamoDBClient; readonly sqs: SQSC
 
 const SOCKETS = { keepAlive: true, maxSockets: 64 };
 
-/** Makes clients of the AWS SDK with good settings, and without any code of Minutehand. */
+/** Good settings, and no code of Minutehand. */
 export function plainClients({ endpoints, region, credentials }: Emulators): PlainClients {
   const settings = { region, credentials, requestHandler: { httpAgent: SOCKETS, httpsAgent: SOCKETS } };
   const dynamo = new DynamoDBClient({ ...settings, endpoint: endpoints.dynamodb });

@@ -1,8 +1,6 @@
 /**
- * The consumer with which the real one is compared (the ceiling: docs/internals/benchmarks.md). It runs in a process of its own,
- * like the environment of a Lambda function. It receives, holds jobs until they are
- * due, claims, settles and deletes, with plain SDK calls in the batches that the protocol allows. Its handler does nothing. It handles
- * no error: it fails.
+ * The ceiling's consumer (docs/internals/benchmarks.md), in a process of its own, like a Lambda environment. It receives, holds, claims,
+ * settles and deletes with plain SDK calls in the batches that the protocol allows. Its handler does nothing, and any error ends it.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,7 +20,6 @@ export type PlainConsumerSettings = {
   readonly slots: number;
 };
 
-/** The jobs that started together, and when. */
 export type PlainStarts = { readonly ids: string[]; readonly at: number };
 
 type Job = { id: string; dueAt: string; revision: number; attempt: number };

@@ -6,9 +6,7 @@ import type { PlainConsumerSettings, PlainStarts } from "./plain-consumer.ts";
 const PROGRAM = fileURLToPath(new URL("plain-consumer.ts", import.meta.url));
 const LOOK_EVERY_MS = 25;
 
-/** Processes that consume a queue with the plain SDK. */
 export type PlainConsumers = {
-  /** When each of these jobs started, in their order. Throws if some have not started after `timeoutMs`. */
   readonly of: (ids: readonly string[], timeoutMs: number) => Promise<number[]>;
   readonly stop: () => void;
 };

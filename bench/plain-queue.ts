@@ -18,7 +18,6 @@ export type PlainMessage = { readonly body: string; readonly delaySeconds: numbe
 /** So long that no message comes twice within a run. */
 const HIDE_SECONDS = "90";
 
-/** Creates a queue with the name of a topic's ready queue, so that a context sends to it. No function consumes it. */
 export async function createQueue({ plain, stack }: Rig, topic: string): Promise<string> {
   const url = `${stack.queueUrlPrefix}${topic}`;
   const name = url.slice(url.lastIndexOf("/") + 1);
@@ -32,7 +31,6 @@ export async function emptyQueue({ plain }: Rig, url: string): Promise<void> {
   await plain.sqs.send(new PurgeQueueCommand({ QueueUrl: url }));
 }
 
-/** The messages that Minutehand would send for these jobs now. */
 export function messagesOf(topic: string, policy: TopicPolicy, homes: readonly Home[]): PlainMessage[] {
   const now = Date.now();
   return packsOf(topic, policy, homes, now).map(({ body, start: dueAt }) => ({
@@ -41,7 +39,6 @@ export function messagesOf(topic: string, policy: TopicPolicy, homes: readonly H
   }));
 }
 
-/** Sends messages, 10 in each call, with `WIDTH` calls in flight. */
 export async function sendAll(
   client: SQSClient,
   url: string,

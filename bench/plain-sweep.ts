@@ -9,7 +9,6 @@ const { pack: PACK } = topicPolicy({});
 
 type Items = readonly Record<string, AttributeValue>[];
 
-/** Sweeps one minute of one shard with plain calls: reads a page, sends its messages, and reads the next page. */
 export async function sweepPlainly(
   { dynamo, sqs }: PlainClients,
   {

@@ -29,7 +29,6 @@ function insertion(table: string, item: Attributes): BatchStatementRequest {
   };
 }
 
-/** Runs one batch of at most 25 statements. Throws if one of them fails. */
 export async function runStatements(
   client: DynamoDBClient,
   statements: BatchStatementRequest[],
@@ -39,7 +38,6 @@ export async function runStatements(
   if (refused) throw new Error(`a plain statement failed: ${refused.Code}: ${refused.Message}`);
 }
 
-/** Inserts items, 25 in each call, with `WIDTH` calls in flight. Answers how many items were inserted in a second. */
 export async function insertAll(
   client: DynamoDBClient,
   table: string,
@@ -56,7 +54,6 @@ export async function insertAll(
   return (perSecond * items.length) / calls;
 }
 
-/** Creates a table with the keys of the job pool. Answers its name. */
 export async function createTable(client: DynamoDBClient, table: string): Promise<string> {
   await client.send(
     new CreateTableCommand({

@@ -1,10 +1,7 @@
 /** Hours of a month, as AWS counts them. */
 export const MONTH_HOURS = 730;
 
-/**
- * What AWS charges, in dollars: the list prices of us-east-1, without free tiers and taxes, as of 2026-11-01. Sources: the
- * services' pricing pages, aws.amazon.com/<service>/pricing.
- */
+/** Dollars: list prices of us-east-1, without free tiers and taxes, as of 2026-11-01 (aws.amazon.com/<service>/pricing). */
 export const PRICES = {
   /** DynamoDB, on demand: a write unit, a read unit, and a GB that is stored for a month. */
   writeUnit: 0.625e-6,
@@ -25,10 +22,7 @@ export const PRICES = {
   alarmHour: 0.1 / MONTH_HOURS,
   /** Secrets Manager: a secret for an hour. */
   secretHour: 0.4 / MONTH_HOURS,
-  /**
-   * Step Functions: a state transition of a Standard workflow; of an Express workflow a start, and a GB for a second. AWS takes less for
-   * a GB-second of an Express workflow after the first 1,000 GB-hours of a month. As of 2026-03-14.
-   */
+  /** Step Functions: a Standard transition; an Express start, and a GB-second (less after 1,000 GB-hours). As of 2026-03-14. */
   stateTransition: 25e-6,
   expressStart: 1e-6,
   expressGigabyteSecond: 16.67e-6,
@@ -40,10 +34,7 @@ export const PRICES = {
 /** How many invocations of EventBridge Scheduler are free in a month. No sum uses it ("Amazon EventBridge pricing", 2026-03-13). */
 export const FREE_SCHEDULED_INVOCATIONS = 14e6;
 
-/**
- * Nodes of ElastiCache for Valkey, the smallest first: the memory in GiB, and dollars for an hour in us-east-1. Sources: AWS's price
- * list of AmazonElastiCache, as of 2026-10-02, and aws.amazon.com/elasticache/pricing.
- */
+/** ElastiCache for Valkey: GiB, and dollars an hour in us-east-1 (AmazonElastiCache's price list and pricing page, as of 2026-10-02). */
 export const CACHE_NODES = [
   { name: "cache.t4g.small", gibibytes: 1.37, hour: 0.0256 },
   { name: "cache.t4g.medium", gibibytes: 3.09, hour: 0.052 },

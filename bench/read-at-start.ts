@@ -1,7 +1,6 @@
 import type { Metafile } from "esbuild";
 import { esbuild } from "../infra/bundle.ts";
 
-/** What files import, by their paths, as esbuild's metafile says it. */
 type Importing = Readonly<Record<string, { readonly imports: Metafile["outputs"][string]["imports"] }>>;
 
 /** Answers a file and all that it imports, directly or not, without what it imports on first use. */

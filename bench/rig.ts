@@ -9,7 +9,6 @@ import type { Context } from "../protocol/ports.ts";
 import { type Emulators, type PlainClients, plainClients } from "./plain-clients.ts";
 import { observeStarts, type Starts } from "./starts.ts";
 
-/** The parts that each figure measures with. */
 export type Rig = {
   readonly stack: EmbeddedStack;
   /** The context of a producer inside AWS. */
@@ -20,7 +19,6 @@ export type Rig = {
   /** Answers a count, or a tenth of it in a quick run. */
   readonly count: (whole: number) => number;
   readonly rounds: number;
-  /** Prints a line to stderr. */
   readonly progress: (line: string) => void;
 };
 
@@ -66,7 +64,6 @@ function producerEnvironment({ endpoints, platform, functions }: EmbeddedStack):
   return environment;
 }
 
-/** Makes a context over a table, topics and a clock of a figure's own. It tells `onCapacity` and `onRequest` what its requests cost. */
 export function contextOf(
   { ctx, stack }: Rig,
   own: {

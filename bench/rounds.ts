@@ -3,10 +3,7 @@ import { median } from "./statistics.ts";
 /** The results of alternating runs: `ours[i]` and `ceiling[i]` were measured one directly after the other. */
 export type Rounds<T, C = T> = { readonly ours: T[]; readonly ceiling: C[] };
 
-/**
- * Runs ours and the ceiling alternately, so that other load of the machine affects both. Which of them begins alternates too, because
- * the emulators get slower as they fill up.
- */
+/** Alternately, so that other load affects both. The first of each pair alternates too: the emulators get slower as they fill up. */
 export async function alternate<T, C = T>(
   count: number,
   ours: (round: number) => Promise<T>,

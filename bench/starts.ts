@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 const START = / id=(\S+) .*\bstartedAt=(\S+)/;
 const LOOK_EVERY_MS = 25;
 
-/** When handlers started, read from the output of the stack. */
 export type Starts = {
   readonly read: (line: string) => void;
   /** When each of these jobs started first, in their order, in ms since the epoch. Throws if some have not started after `timeoutMs`. */

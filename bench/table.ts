@@ -1,7 +1,5 @@
-/** The aim of one line, and whether it was met. */
 export type Aim = { readonly text: string; readonly met: boolean };
 
-/** One line of the table. */
 export type Row = {
   readonly figure: string;
   readonly ours: string;

@@ -3,12 +3,10 @@ import { CACHE_NODES, FREE_SCHEDULED_INVOCATIONS, MONTH_HOURS, PRICES } from "..
 import { POLLS_A_MONTH } from "./calculator.ts";
 import type { Plan } from "./plan.ts";
 
-/** Another way to run the jobs of a plan. */
 export type Alternative = {
   readonly name: string;
   /** Dollars a month, by what they are paid for. Absent: the alternative cannot wait as long as these jobs do. */
   readonly lines?: Readonly<Record<string, number>>;
-  /** What the sum counts, in a sentence. */
   readonly counts: string;
   /** What the alternative cannot do, in a sentence or two. */
   readonly cannot: string;
@@ -21,7 +19,6 @@ const LONGEST_EXPRESS = 300 / DAY_SECONDS;
 const LONGEST_STANDARD = 365;
 /** The least memory that AWS charges for an Express workflow ("AWS Step Functions pricing"): GB. */
 const EXPRESS_GIGABYTES = 64 / 1024;
-/** How many messages SQS takes or gives in one request. */
 const SQS_BATCH = 10;
 const SQS_REQUEST = 64 * 1024;
 /** What a Redis needs for a waiting job beside its body: the hash of the job, and its entry in a sorted set. Assumed, in bytes. */
@@ -31,7 +28,6 @@ const USABLE_MEMORY = 0.75;
 /** A worker that moves due jobs and runs them: the smallest task of Fargate, vCPUs and GB. Two, so that one may fail. */
 const WORKERS = { count: 2, cpus: 0.25, gigabytes: 0.5 };
 
-/** The other ways to run these jobs, with what they cost in a month. */
 export function alternativesTo(plan: Plan): Alternative[] {
   return [scheduler(plan), sqs(plan), standardWorkflows(plan), expressWorkflows(plan), redis(plan)];
 }

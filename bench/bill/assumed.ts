@@ -1,7 +1,4 @@
-/**
- * What the bill assumes about AWS, because no emulator can show it. All times are ms. DynamoDB and SQS usually answer faster than this
- * within a region, so a real bill for Lambda's time is smaller.
- */
+/** What no emulator can show of AWS, ms. DynamoDB and SQS usually answer faster within a region: a real bill for Lambda is smaller. */
 export const ASSUMED = {
   /** From a request to its answer, without the work of the caller's CPU. */
   answerMs: { dynamodb: 6, sqs: 12, scheduler: 30, lambda: 30 } as Readonly<Record<string, number>>,

@@ -28,11 +28,9 @@ export type BilledQueue = {
   readonly program: Context;
   /** The client over HTTP. Each of its calls invokes a function of the API. */
   readonly client: Client;
-  /** Answers what was used since the last call. */
   readonly bill: () => Usage;
   /** The storage of all items from now until their TTL. */
   readonly storage: () => Stored;
-  /** How many jobs have been started. */
   readonly started: () => number;
 };
 
@@ -73,7 +71,6 @@ function startTicks(account: Account): void {
   timeline.at(START, nextTick);
 }
 
-/** Makes the function that answers what was used since its last call. */
 function billsOf({ timeline, policy, usage, metrics }: Account, deployed: Deployed): () => Usage {
   const topics = Object.values(policy.topics);
   const lambdaTopics = topics.filter(({ consumer }) => consumer !== "pull").length;

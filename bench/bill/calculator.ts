@@ -14,7 +14,6 @@ const READ_UNIT = 4096;
 const SQS_REQUEST = 64 * 1024;
 const API_CALL = 512 * 1024;
 
-/** The usage of a workload of the bill. Throws if the bill has no such workload. */
 function billed(workload: string): Usage {
   const found = BILL.billed.find((one) => one.workload === workload);
   if (!found)
@@ -116,18 +115,15 @@ function steadyMonth({ idle, steady }: (typeof CONSUMERS)[Plan["consumer"]], job
   const hourly = { ...onLine(none, first, MONTH_HOURS), metricHours, topicMetricHours };
   let [from, to]: [Point, Point] = [none, { jobs: MONTH_HOURS, usage: hourly }];
   for (const next of [first, ...faster.map(pointAt)]) if (jobs > to.jobs) [from, to] = [to, next];
-  // Alarms are paid by the hour alone. A measurement may have one job more or less than its rate says. Then the line has a
-  // slope, and the alarms would cost more or less with more jobs.
+  // Alarms are paid by the hour alone. A measurement may have a job more or less than its rate says: the line's slope would price alarms.
   return { ...onLine(from, to, jobs), alarmHours: idle.alarmHours };
 }
 
-/** A month of jobs at a measured rate: jobs a second, and the usage of each. */
 function pointAt([rate, usage]: readonly [number, Usage]): Point {
   const jobs = rate * MONTH_SECONDS;
   return { jobs, usage: scaled(usage, jobs) };
 }
 
-/** The usage of `jobs`, on the straight line through two points. */
 function onLine(a: Point, b: Point, jobs: number): Usage {
   const share = (jobs - a.jobs) / (b.jobs - a.jobs);
   return combined(a.usage, b.usage, (one, other) => one + share * (other - one));
@@ -141,8 +137,7 @@ function furtherTopics({ topics, consumer }: Plan): Usage {
 function furtherWorkers({ workers, consumer }: Plan): Usage {
   if (consumer === "lambda") return NOTHING;
   const { idle } = CONSUMERS[consumer];
-  // `IDLE` has Lambda's polls of a topic with a function. Lambda does not poll a pull topic, so all SQS requests of `idle`
-  // are the worker's.
+  // Lambda does not poll a pull topic, as it does in `IDLE`, so all SQS requests of `idle` are the worker's.
   return scaled({ ...less(idle, IDLE), sqsRequests: idle.sqsRequests }, workers - 1);
 }
 
@@ -159,10 +154,7 @@ function withStorage(usage: Usage, { kind, jobs, delayDays, retentionDays }: Pla
   };
 }
 
-/**
- * Adds the usage of bodies that are larger than those of the bill. A write counts the whole item: the body, and as many further bytes as a
- * finished job of the bill has. A body goes through SQS twice, when its message is sent and when it is received.
- */
+/** A write counts the whole item: the body, and the further bytes of the bill's finished job. A body goes through SQS twice. */
 function withBodies(usage: Usage, { jobs, filed, consumer, bodyBytes }: Plan, run: number): Usage {
   const more = Math.max(bodyBytes - BILL.bodyBytes, 0);
   const item = STORED_BYTES - ASSUMED.bytesPerStoredItem + more;

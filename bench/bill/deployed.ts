@@ -5,10 +5,7 @@ import { DelayQueue } from "../../infra/delay-queue.ts";
 
 const HANDLER = join(import.meta.dirname, "../../examples/order-timeout/close-order.ts");
 
-/**
- * What the construct deploys for a queue with one Lambda topic: the memory of each function in MiB, the number of alarms, and how many of
- * these alarms each further topic has too.
- */
+/** For a queue with one Lambda topic: the functions' memory in MiB, the alarms, and those that each further topic has too. */
 export type Deployed = {
   readonly memory: Readonly<Record<keyof typeof LOGICAL_IDS, number>>;
   readonly alarms: number;
@@ -26,7 +23,6 @@ const LOGICAL_IDS = {
   consumer: /Handlerordertimeout/,
 } as const;
 
-/** Synthesises a queue with one topic and its handler, and reads the template. */
 export function deployedQueue(): Deployed {
   const stack = new Stack(new App(), "Billed");
   const queue = new DelayQueue(stack, "Jobs", { topics: { "order-timeout": {} } });

@@ -36,7 +36,6 @@ const TIMEOUT = 60 * SECOND;
 const SQS_BATCH = 10;
 const VISIBILITY_SECONDS = 90;
 
-/** What the functions of a queue run on, and what they use. */
 export type Account = {
   readonly timeline: Timeline;
   readonly policy: Policy;
@@ -121,7 +120,6 @@ function startEnvironment<E, R>(
   return { machine, events, handle: build(ctx, machine) };
 }
 
-/** The client over HTTP. Each of its calls invokes a function of the API. */
 export function startApi(account: Account): Client {
   const api = apiFunction(account, "api", routes);
   const receive = apiFunction(account, "receive", [receiveRoute]);

@@ -85,7 +85,6 @@ function writesRefusedBy(operation: string, input: object): number {
   return ["PutItem", "UpdateItem", "DeleteItem"].includes(operation) ? 1 : 0;
 }
 
-/** Counts the requests to SQS. */
 export function meteredSqs(sqs: Service, usage: Usage): Service {
   return {
     perform(operation, input, trouble) {

@@ -3,7 +3,6 @@ import { METRICS } from "../../core/metrics.ts";
 import { measuresOf } from "../../environment/telemetry.ts";
 import type { ProtocolEvent } from "../../protocol/reports.ts";
 
-/** Counts the metrics that functions write. */
 export type WrittenMetrics = {
   /** Takes the events of one invocation. Answers how many bytes of log the metrics of this invocation are. */
   readonly written: (events: readonly ProtocolEvent[]) => number;

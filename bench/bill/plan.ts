@@ -1,4 +1,3 @@
-/** The jobs of a month, and how their queue is set. */
 export type Plan = {
   /** How many jobs are filed in a month: 0 or more. */
   readonly jobs: number;
@@ -19,7 +18,6 @@ export type Plan = {
   readonly delayDays: number;
   /** The queue's `longDelay`. A job with a longer delay also gets a schedule: days. */
   readonly longDelayDays: number;
-  /** For how long a finished job is stored: days. */
   readonly retentionDays: number;
   /** 1 or more. */
   readonly topics: number;

@@ -12,14 +12,11 @@ import type { Usage } from "./usage.ts";
 const SECOND = 1000;
 const HOUR = 3_600_000;
 
-/** The services without faults. All their requests are counted. */
 export type Services = {
   readonly dynamo: Dynamo;
   readonly sqs: Service;
   readonly scheduler: Service;
-  /** Whether a queue has a visible message. */
   readonly hasVisible: (queue: string) => boolean;
-  /** Calls `act` whenever a message of the queue becomes visible. */
   readonly whenVisible: (queue: string, act: () => void) => void;
 };
 
@@ -63,7 +60,6 @@ export function startServices(
 
 /** The CPUs of machines. Each request of a machine waits for the work of the requests before. */
 export type Cpus = {
-  /** Gives a machine another share of a core than a whole one. */
   readonly limit: (machine: Machine, cores: number) => void;
   /** Gives a machine so much work, in ms of a whole core. Answers after how many ms it is done. */
   readonly work: (machine: Machine, ms: number) => number;

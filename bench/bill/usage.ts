@@ -1,6 +1,5 @@
 import { PRICES } from "../prices.ts";
 
-/** What a workload or a stack uses of AWS. */
 export type Usage = {
   writeUnits: number;
   readUnits: number;
@@ -16,8 +15,8 @@ export type Usage = {
   /** The part of `metricHours` for metrics that each topic has of its own. */
   topicMetricHours: number;
   /**
-   * How many writes and reads have a body, and for how many months bodies are stored. The fields above count them too. From these
-   * numbers the calculator computes what larger bodies use. A write in a transaction counts twice.
+   * Writes and reads with a body, and the months of stored bodies, all counted above too: the calculator computes larger bodies from them.
+   * A write in a transaction counts twice.
    */
   bodyWrites: number;
   bodyReads: number;
@@ -52,7 +51,6 @@ export const NOTHING: Usage = {
   bodyStoredMonths: 0,
 };
 
-/** What the usage costs in dollars, line by line. */
 export function costOf(usage: Usage) {
   return {
     writes: usage.writeUnits * PRICES.writeUnit,
@@ -76,7 +74,6 @@ export function mapped(usage: Usage, of: (value: number) => number): Usage {
   return combined(usage, NOTHING, of);
 }
 
-/** The usage whose fields `of` makes from the fields of `a` and `b`. */
 export function combined(a: Usage, b: Usage, of: (a: number, b: number) => number): Usage {
   const entries = Object.keys(NOTHING).map((name) => [
     name,

@@ -21,7 +21,6 @@ const COUNT = 2000;
 const RETENTION = 7 * DAY;
 const AHEAD = 15 * MINUTE;
 
-/** Files `COUNT` jobs that are due at `dueAt`. */
 type File = (queue: BilledQueue, dueAt: number) => Promise<unknown>;
 
 /** Runs every workload on a queue of its own, and answers what each used. Takes less than a minute. */
@@ -178,10 +177,7 @@ async function burstOf(
   return { workload, per: "job", usage };
 }
 
-/**
- * Files jobs one by one from inside AWS, each six minutes before it is due. Measures when as many jobs run as are filed. Counts all costs,
- * also those that an idle queue has.
- */
+/** Each six minutes before it is due. Measured when as many jobs run as are filed. Counts all costs, also those of an idle queue. */
 async function steady(workload: string, queue: BilledQueue, every: number, during: number): Promise<Billed> {
   const { timeline, program } = queue;
   const lead = 6 * MINUTE;
@@ -211,7 +207,6 @@ async function steady(workload: string, queue: BilledQueue, every: number, durin
   return { workload, per: "job", usage: scaled(spent, 1 / count) };
 }
 
-/** Lets the first ticks bring the cursors to the present. */
 async function settleIn(queue: BilledQueue): Promise<void> {
   await letPass(queue, 20 * MINUTE);
   queue.bill();

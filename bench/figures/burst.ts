@@ -25,8 +25,8 @@ const LEAST = 0.8;
 type Burst = readonly number[];
 
 /**
- * Jobs that are due in one second, in full packs. The ceiling receives the same messages in the same number of processes, and claims,
- * settles and deletes in batches. Both run once before the measurement, so that no cold start is measured.
+ * Due in one second, in full packs. The ceiling gets the same messages in as many processes, and claims, settles and deletes in batches.
+ * Both run once before, so that no cold start is measured.
  */
 export const burst: Figure = {
   name: "burst",
@@ -94,7 +94,6 @@ function latenessOf(ours: readonly Burst[], ceiling: readonly Burst[]): Row[] {
   });
 }
 
-/** A way to file jobs and to learn when they started. */
 type Way = {
   readonly name: string;
   readonly file: (jobs: readonly NewJob[]) => Promise<Home[]>;

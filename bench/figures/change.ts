@@ -15,10 +15,7 @@ import { perSecond, type Row } from "../table.ts";
 const COUNT = 1500;
 const CALLERS = 8;
 
-/**
- * The ceiling of a cancel is one conditional update by the id. The ceiling of a reschedule is a read of the revision, the put of a look
- * and a conditional update.
- */
+/** Ceilings. A cancel: a conditional update by the id. A reschedule: a read of the revision, the put of a look and such an update. */
 export const change: Figure = {
   name: "change",
   what: `cancel and reschedule through the direct client, ${CALLERS} callers`,
@@ -44,7 +41,6 @@ export const change: Figure = {
   },
 };
 
-/** Writes the homes of jobs for one round. */
 async function insertJobs({ ctx, plain, stack, count }: Rig): Promise<Home[]> {
   const homes = await homesOf(
     ctx,

@@ -15,7 +15,6 @@ const CALLERS = 8;
 /** Calls with which each process is warmed up. The API may run in as many processes as there are callers. */
 const WARM = 500;
 const TOPIC = "reminders";
-/** The least ratios to the ceiling. */
 const LEAST_OVER_HTTP = 0.6;
 const LEAST_DIRECT = 0.9;
 

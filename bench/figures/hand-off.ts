@@ -25,9 +25,8 @@ const LEAST = 0.9;
 const AHEAD = LOOKAHEAD - BUCKET - 20_000;
 
 /**
- * Hands over the jobs of one minute, in a table and a queue that neither the tick nor a consumer uses. The real sweep of all
- * shards runs with a clock that begins `AHEAD` before their minute. The ceiling reads the same items with plain queries and sends
- * the same messages, with the same concurrency.
+ * In a table and a queue of its own. The real sweep of all shards runs with a clock that begins `AHEAD` before the jobs' minute. The
+ * ceiling reads the same items with plain queries and sends the same messages, as concurrently.
  */
 export const handOff: Figure = {
   name: "hand-off",
@@ -77,7 +76,6 @@ function rowOf(count: number, ours: readonly number[], ceiling: readonly number[
   };
 }
 
-/** Makes a clock that starts at `start` and runs like the real one. */
 function clockFrom(start: number): () => number {
   const offset = start - Date.now();
   return () => Date.now() + offset;

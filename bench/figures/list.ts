@@ -22,13 +22,9 @@ const LEAST = 0.5;
 /** "BatchWriteItem", Amazon DynamoDB API Reference. */
 const BATCH_WRITES = 25;
 
-/** Calls the API's code in this process, over one of the two tables. */
 type Call = (method: string, path: string, body?: object) => Promise<void>;
 
-/**
- * Compares the time of a page if an hour has 1,000,000 pending jobs with the time if it has 10,000. With 1,000,000 jobs, one minute
- * has more jobs than a page reads.
- */
+/** The time of a page with 1,000,000 pending jobs in an hour, where a minute has more than a page reads, against 10,000. */
 export const list: Figure = {
   name: "list",
   what: "pages of lists and parts of bulks, 1,000,000 pending jobs against 10,000; runs only with --only list or --write, because filling a table takes minutes",
@@ -70,10 +66,7 @@ export const list: Figure = {
   },
 };
 
-/**
- * Fills a table, which no tick and no consumer uses, with jobs that are due evenly over the span. Answers a function that calls
- * the API over this table.
- */
+/** In a table that no tick and no consumer uses, with jobs that are due evenly. Answers a function that calls the API over it. */
 async function fillTable(rig: Rig, name: string, from: number, count: number): Promise<Call> {
   const table = await createTable(rig.plain.dynamo, name);
   const ctx = contextOf(rig, { table, topics: { [TOPIC]: {} }, clock: Date.now });

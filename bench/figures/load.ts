@@ -76,7 +76,6 @@ async function measureOne(rig: Rig, name: FunctionName, folder: string): Promise
   };
 }
 
-/** The environment of the stack's function with this code. */
 function environmentOf({ stack }: Rig, file: string): Record<string, string> {
   const code = readFileSync(file);
   const found = stack.functions.find(({ codeDir }) => code.equals(readFileSync(join(codeDir, BUNDLE_FILE))));

@@ -39,7 +39,6 @@ export const sourceMaps: Figure = {
   },
 };
 
-/** Bundles the example consumer to a folder. Answers a function that loads the bundle in a new process, and says how many ms that took. */
 function prepare(folder: string, sourceMap: boolean): () => number {
   const { code, map } = bundle(entryOf("reminders"), ROOT, { sourceMap });
   mkdirSync(folder);

@@ -16,7 +16,6 @@ const CEILING_SECONDS = 20;
 const LEAD_MS = 8_000;
 const PATIENCE_MS = 30_000;
 
-/** A topic, and how late its jobs may be, in ms. */
 type Topic = { topic: string; precision: string; p50?: number; p99: number };
 
 const TOPICS: readonly Topic[] = [
@@ -24,10 +23,7 @@ const TOPICS: readonly Topic[] = [
   { topic: "precise", precision: "millisecond", p99: 50 },
 ];
 
-/**
- * Runs jobs of both topics at the same time, evenly spread. The ceiling receives the same messages in the same number of processes,
- * holds them until they are due, and claims them with plain SDK calls.
- */
+/** Both topics at once. The ceiling gets the same messages in as many processes, holds them until they are due, and claims them plainly. */
 export const spread: Figure = {
   name: "spread",
   what: "100 jobs a second for 60 s on a topic of each precision",

@@ -3,18 +3,15 @@ import type { Job } from "./jobs.ts";
 import { ASSUMED, AWS, type Scale } from "./limits.ts";
 import type { Partitions } from "./partitions.ts";
 
-/** The topic's queue and the function that Lambda calls with its messages. */
 export type Consumers = {
   /** Takes a message with these jobs, which is visible from `visibleAt` on. */
   receive(jobs: readonly Job[], visibleAt: number): void;
-  /** How many messages are visible and delayed. */
   depth(): { ready: number; delayed: number };
   /** `throttles`: how many jobs had to wait for their writes. */
   readonly usage: { invocations: number; ms: number; sqsRequests: number; throttles: number };
 };
 
 export type ConsumerSettings = {
-  /** How many invocations there are at once at most. */
   readonly invocations: number;
   /** How many pollers are provisioned at least. Lambda adds more while messages wait. Absent: the pollers of Lambda's default mode. */
   readonly pollers?: number;
@@ -38,9 +35,8 @@ const WRITES = 2;
 const WAVE = ASSUMED.handler + 2 * ASSUMED.answer.dynamodb;
 
 /**
- * Runs jobs as Lambda's event source mapping and our consumer do, by a simple simulation: the code of the consumer does not run here. An
- * invocation runs the jobs of its batch ten at a time, and each ten wait for the writes of their claims. Jobs start in the order in which
- * their messages became visible.
+ * A simple simulation of Lambda's mapping: our consumer's code does not run. An invocation runs its batch ten at a time, each ten after the
+ * writes of their claims. Jobs start in the order in which their messages became visible.
  */
 export function modelledConsumers(
   timeline: Timeline,
@@ -111,7 +107,6 @@ function forgetTaken(messages: Messages): void {
   messages.next = 0;
 }
 
-/** How many invocations a modelled one stands for. */
 function invocationsFor({ jobs }: Scale): number {
   return Math.max(jobs / BATCH_JOBS, 1);
 }
@@ -122,13 +117,11 @@ function pollersAfter(least: number, busyFor: number): number {
   return Math.min(least + (aMinute / invocations) * (busyFor / 60_000), most / invocations);
 }
 
-/** How many batches the pollers receive in a step. */
 function pollsInStep({ pollers, scale }: ConsumerSettings, busyFor: number): number {
   if (!pollers) return Number.POSITIVE_INFINITY;
   return (pollersAfter(pollers, busyFor) * AWS.poller.receives * STEP) / 1000 / invocationsFor(scale);
 }
 
-/** How many invocations the mapping runs at once. `busyFor`: for how long messages have waited, ms. */
 function invocationsAllowed({ invocations, pollers }: ConsumerSettings, busyFor: number): number {
   const { mapping, poller } = AWS;
   const minutes = busyFor / 60_000;
@@ -148,7 +141,6 @@ type Runs = {
   readonly isFirst: (job: Job) => boolean;
 };
 
-/** Runs as many batches as the mapping receives in a step. `busyFor`: for how long messages have waited, ms. */
 function pollMessages(runs: Runs, messages: Messages, busyFor: number): void {
   const { settings, invocations, isFirst } = runs;
   const polls = pollsInStep(settings, busyFor);
@@ -192,7 +184,6 @@ function runBatch({ timeline, partitions, settings, usage, invocations }: Runs, 
   });
 }
 
-/** Makes a function that says whether it is asked about a job for the first time. */
 function firstMessages(): (job: Job) => boolean {
   const seen = new Map<Job["bucket"], Uint8Array>();
   return ({ bucket, index }) => {

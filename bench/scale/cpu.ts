@@ -26,9 +26,8 @@ export const ROUNDS = 6;
 const EMPTY_TICKS = 20;
 
 /**
- * Measures what the real tick costs on this machine: its own code, and that of the AWS SDK, which writes and signs requests and parses
- * answers. The answers are recorded before, so no network and no service takes time. `ASSUMED.socketCpu` is added. The
- * costs depend on this machine.
+ * The cost of the real tick and of the SDK, which writes and signs requests and parses answers, on this machine. Answers are recorded, so
+ * no network takes time; `ASSUMED.socketCpu` is added.
  */
 export async function measureCpu(): Promise<CpuCosts> {
   const [empty, sweep, audit] = [await rehearse("empty"), await rehearse("sweep"), await rehearse("audit")];
@@ -88,7 +87,6 @@ export async function rehearse(kind: Kind): Promise<Rehearsed> {
   };
 }
 
-/** Gives the recorded answers of each request in their order. */
 function answererFrom(recorded: ReadonlyMap<string, readonly Buffer[]>): Answerer {
   const asked = new Map<string, number>();
   return (request) => {

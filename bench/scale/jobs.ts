@@ -13,7 +13,6 @@ const DIGITS = 14;
 
 /** `count` jobs are due between `from` and `from + span`, evenly spread: ms since the epoch, within one minute. */
 export type Due = { readonly count: number; readonly from: number; readonly span: number };
-/** Answers the jobs that are due in a minute. */
 export type Load = (minute: number) => Due | undefined;
 
 export type Job = { readonly bucket: Bucket; readonly index: number; readonly dueAt: number };
@@ -26,10 +25,8 @@ const DONE = 2;
 export type Jobs = {
   /** The rows of a bucket between two positions, at most `limit`, and whether there are more. */
   between(pk: string, from: string, before: string, limit: number): { rows: Row[]; more: boolean };
-  /** The row of a home, by its sort key. */
   row(sk: string): Row | undefined;
   job(id: string): Job;
-  /** Notes that a job was sent. Answers whether this is the first time. */
   send(job: Job): boolean;
   finish(job: Job): void;
   finishAll(): void;
@@ -120,7 +117,6 @@ function rowsBetween(
   return { rows, more: false };
 }
 
-/** Raises the state of a job. Answers whether it was lower before. */
 function raise({ bucket, index }: Job, state: number): boolean {
   const isLower = (bucket.states[index] ?? state) < state;
   if (isLower) bucket.states[index] = state;
@@ -169,7 +165,6 @@ export const WAITING_BYTES = sizeOfItem(rowOf(SAMPLE, false) as never);
 const DONE_BYTES = sizeOfItem(rowOf(SAMPLE, true) as never);
 const OTHER_BYTES = 200;
 
-/** The bytes of a row. Absent: those of a home that waits. */
 export function bytesOf(row?: Row): number {
   if (row === undefined || row.state?.S === "scheduled") return WAITING_BYTES;
   return row.state ? DONE_BYTES : OTHER_BYTES;

@@ -17,10 +17,8 @@ import { jobsIn, requestsFor } from "./services.ts";
 /** What the CPU does for a call, for a job that a sweep sends, and for a job that an audit finds done: ms of a whole core. */
 export type CpuCosts = { readonly call: number; readonly swept: number; readonly audited: number };
 
-/** The work of one invocation. `until`: when the function stops beginning new work. */
 type Work = (ctx: Context, until: number) => Promise<void>;
 
-/** The function of the tick. */
 export type Lambda = {
   /** Starts an invocation, in an environment that is free or else in a new one. */
   invoke(work: Work): void;
@@ -111,7 +109,6 @@ function startEnvironment(settings: Settings, number: number): Environment {
 
 /** The core of an environment. Nothing of a killed environment resolves. */
 type Core = {
-  /** Resolves at a time. */
   until(time: number): Promise<void>;
   /** Resolves when the core has done so much work, after all work that it was given before. */
   compute(ms: number): Promise<void>;
@@ -165,7 +162,6 @@ function clientOf<C>(
   return { send } as C;
 }
 
-/** The sockets of a client. Requests wait for a free one in their order. */
 function openSockets() {
   const waiting: (() => void)[] = [];
   let open = 0;
@@ -186,7 +182,6 @@ function entriesIn(input: object): number {
   return (input as { Entries: unknown[] }).Entries.length;
 }
 
-/** What it costs to read the jobs of an answer and to hand them over, or to find them done. */
 function jobsCost(input: object, output: unknown, { swept, audited }: CpuCosts, scale: Scale): number {
   const { Items = [] } = output as { Items?: Row[] };
   const { Limit } = input as { Limit?: number };

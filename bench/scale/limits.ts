@@ -1,7 +1,4 @@
-/**
- * What the model knows of AWS. All times are ms, and all rates are for a second. The quotas are AWS's defaults as its documentation
- * publishes them; `ASSUMED` has the values that AWS does not publish.
- */
+/** Times are ms, and rates for a second. Quotas are AWS's published defaults; `ASSUMED` has what AWS does not publish. */
 export const AWS = {
   /** "Partitions and data distribution", DynamoDB Developer Guide. */
   partition: { read: 3000, write: 1000 },
@@ -14,15 +11,9 @@ export const AWS = {
   memoryOfOneCore: 1769,
   /** "Lambda scaling behavior": how many further environments each function gets in ten seconds. */
   environmentsInTenSeconds: 1000,
-  /**
-   * "Configuring scaling behavior for SQS event source mappings": without provisioned pollers a mapping begins with 5 invocations at
-   * once, gets up to 300 more in a minute, and has at most 1,250.
-   */
+  /** "Configuring scaling behavior for SQS event source mappings", without provisioned pollers: invocations at once, and more a minute. */
   mapping: { first: 5, aMinute: 300, most: 1250 },
-  /**
-   * With provisioned pollers: a poller serves 10 invocations at once and receives 10 times a second. Pollers for 1,000 more
-   * invocations are added in a minute, up to 20,000 invocations.
-   */
+  /** With provisioned pollers: what one serves at once and receives a second, more invocations a minute, and the most invocations. */
   poller: { invocations: 10, receives: 10, aMinute: 1000, most: 20_000 },
   /** "Amazon SQS message quotas": how many messages of a standard queue are in flight at most. */
   inFlight: 120_000,
@@ -34,8 +25,8 @@ export const ASSUMED = {
   /** How many times as long one answer in a hundred takes. */
   slowAnswer: 5,
   /**
-   * The CPU work of sockets and TLS on a whole core, which the measured costs do not contain: for a call, for a job that is read, and for a
-   * job that is sent. `npm run scale -- --check` showed about 0.35 ms for a call and 15 µs for a job without TLS.
+   * Sockets and TLS on a whole core, which the measured costs lack: a call, a read job, a sent job. `npm run scale -- --check` showed about
+   * 0.35 ms for a call and 15 µs for a job without TLS.
    */
   socketCpu: { call: 0.45, read: 0.01, sent: 0.005 },
   /** From a call that invokes a function asynchronously until its answer. */
@@ -44,7 +35,6 @@ export const ASSUMED = {
   coldStart: 500,
   /** From a message being visible until its consumer's code runs, in an environment that is there. */
   delivery: 30,
-  /** How long the handler of one job takes. */
   handler: 100,
   /** The memory of the consumer's function. MiB. */
   consumerMemory: 256,
@@ -52,7 +42,6 @@ export const ASSUMED = {
   splitAfter: 5 * 60_000,
 } as const;
 
-/** How a queue is set up. */
 export type Setup = {
   readonly name: string;
   /** How many partitions the table has at the beginning: its warm throughput in thousands of write units. */
@@ -74,7 +63,7 @@ export const PROVISIONED = { pollers: 200, invocations: 10_000 } as const;
 export const TICK = { memory: 1024, timeout: 180_000, margin: 20_000 } as const;
 
 /**
- * How a run is smaller than what it stands for. `jobs`: how many jobs of its bucket each modelled job stands for. So a page has fewer
- * modelled jobs, and each of them costs more. `jobsARequest`: how many jobs a request to SQS carries, up to ten packs of ten.
+ * `jobs`: how many jobs of its bucket a modelled job stands for: a page has fewer, and each costs more. `jobsARequest`: how many jobs a
+ * request to SQS carries, up to ten packs of ten.
  */
 export type Scale = { readonly jobs: 1 | 10 | 100 | 500; readonly jobsARequest: number };

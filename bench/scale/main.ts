@@ -58,7 +58,6 @@ function readOptions() {
   }
 }
 
-/** Plays runs in as many threads as the machine has cores, and answers their results in the order of the runs. */
 async function playAll(runs: readonly Asked[]): Promise<Result[]> {
   const results: Result[] = [];
   let next = 0;
@@ -69,7 +68,6 @@ async function playAll(runs: readonly Asked[]): Promise<Result[]> {
       const { workload, shards, setup } = runs[at] as Asked;
       const begun = Date.now();
       worker.postMessage(runs[at]);
-      // Rejects if the worker throws.
       results[at] = ((await once(worker, "message")) as [Result])[0];
       console.error(
         `${workload}, ${shards} shards, ${setup.name} table: took ${((Date.now() - begun) / 1000).toFixed(1)} s`,

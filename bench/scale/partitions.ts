@@ -2,7 +2,6 @@ import { ASSUMED, AWS } from "./limits.ts";
 
 type What = "read" | "write";
 
-/** The physical partitions of a table, and what they admit. */
 export type Partitions = {
   /** Whether a request for this many units is admitted now. An admitted request uses the units up. */
   admits(what: What, pk: string, units: number): boolean;
@@ -24,10 +23,7 @@ type Partition = {
 /** After how long without throttling a partition is not hot any more: ms. */
 const COOL_AFTER = 30_000;
 
-/**
- * A table whose partition keys lie evenly in `first` partitions. A partition that stays hot is split in two by its partition keys. The
- * buckets' entries are read in the order of their sort keys, and DynamoDB does not split a partition key that is used in this order.
- */
+/** Keys lie evenly in `first` partitions. A hot one is split in two by its keys; a key whose entries are used in order is not split. */
 export function tablePartitions(first: number, now: () => number): Partitions {
   const roots = Array.from({ length: first }, () => freshPartition(0, now()));
   const find = (pk: string): Partition => {

@@ -31,14 +31,12 @@ export type Scenario = {
   readonly until: number;
 };
 
-/** How late jobs were, or how long ticks took: ms. A time below 0 is before the due time. `null`: so many jobs were missing at the end that this time is unknown. */
+/** ms: how late jobs were, or how long ticks took. Below 0: before the due time. `null`: unknown, as so many jobs were missing. */
 export type Times = { readonly p50: number | null; readonly p99: number | null; readonly max: number | null };
 
 /** What became of the jobs that were due after the first tick, with one kind of consumers. */
 export type Starts = {
-  /** How long after its due time each job started. */
   readonly late: Times;
-  /** How many jobs have not started at the end. */
   readonly missing: number;
   /** How many jobs had to wait for the writes of their partition. */
   readonly throttles: number;
@@ -53,11 +51,8 @@ export type Result = {
   readonly caughtUpAfter: number;
   /** How long after its due time SQS accepted each job. */
   readonly handedOver: Times;
-  /** How many jobs have not been handed over at the end. */
   readonly missing: number;
-  /** How many second messages of jobs there were. */
   readonly again: number;
-  /** How many reads and writes of ticks were throttled. */
   readonly throttles: number;
   /** How long each tick took: ms. `killed`: how many took longer than Lambda allows. `failed`: how many threw an error. */
   readonly ticks: Times;
@@ -93,7 +88,6 @@ function judgedUntil({ until }: Scenario): number {
   return until - BUCKET;
 }
 
-/** The jobs that were handed over. `late`: how long after its due time SQS accepted each job that is judged. */
 type HandedOver = {
   late: number[];
   overdue: number;
@@ -194,7 +188,6 @@ function resultOf(scenario: Scenario, { usage, lambda, handedOver, mapping, poll
   };
 }
 
-/** How many modelled jobs are judged. */
 function judgedJobs(scenario: Scenario): number {
   const { load, scale, from } = scenario;
   let due = 0;
@@ -214,7 +207,6 @@ function costOfTicks({ readUnits, writeUnits, sqsRequests }: Usage, { durations 
   );
 }
 
-/** Adds to the cost of the ticks what it costs to file, run and settle so many jobs. */
 function costOfJobs(
   ticks: number,
   jobs: number,

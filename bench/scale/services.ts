@@ -12,7 +12,6 @@ import type { Partitions } from "./partitions.ts";
 /** What the ticks of a run use, and how many of their reads and writes were throttled. */
 export type Usage = { readUnits: number; writeUnits: number; sqsRequests: number; throttles: number };
 
-/** What the services of a run share. */
 export type World = {
   readonly timeline: Timeline;
   readonly jobs: Jobs;
@@ -51,7 +50,6 @@ type Admits = (what: "read" | "write", pk: string, units: number) => boolean;
 type KeysOfTables = { RequestItems: Record<string, { Keys: Row[] }> };
 type Asked = { ExpressionAttributeValues: Record<string, { S: string }>; Limit: number };
 
-/** The reads of a table, by the names of their operations. */
 function readsOf({ jobs, scale }: World, stored: Dynamo, admits: Admits) {
   const mustRead = (pk: string, rows: readonly Row[], limit?: number): void => {
     const many = isBucket(pk) ? jobsIn(rows.length, limit, scale) / Math.max(rows.length, 1) : 1;
@@ -85,7 +83,6 @@ function readsOf({ jobs, scale }: World, stored: Dynamo, admits: Admits) {
   return reads;
 }
 
-/** A page of a partition: its jobs and its other items, in their order. */
 function pageOf(input: Asked, jobs: Jobs, scale: Scale, stored: Dynamo) {
   const value = (name: string): string => input.ExpressionAttributeValues[name]?.S ?? "";
   const [pk, from, before] = [value(":pk"), value(":from"), value(":before")];
@@ -103,10 +100,7 @@ function isBucket(pk: string): boolean {
   return /^\d/.test(pk);
 }
 
-/**
- * The topic's queue. Its DLQ is empty. Each of `consumers` gets all messages, as if it were alone, and ticks see the queue of the first.
- * Tells `sent` of each job that is sent for the first time, and `again` of each other.
- */
+/** Each of `consumers` gets all messages, as if alone; ticks see the first's queue. `sent`: a job's first send. `again`: any other. */
 export function modelledQueue(
   { timeline, jobs, scale, usage }: World,
   consumers: readonly Consumers[],
@@ -147,10 +141,7 @@ export function modelledQueue(
   };
 }
 
-/**
- * Answers how many jobs this many rows of a bucket stand for. If a bucket has more rows than the pool wants, a page has one row more (`aws/read.ts`).
- * This row stands for itself.
- */
+/** If a bucket has more rows than the pool wants, a page has one row more (`aws/read.ts`). This row stands for itself. */
 export function jobsIn(rows: number, limit: number | undefined, { jobs }: Scale): number {
   return rows === limit ? (rows - 1) * jobs + 1 : rows * jobs;
 }

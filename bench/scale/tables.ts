@@ -19,7 +19,6 @@ export function written(): Written {
   return JSON.parse(readFileSync(WRITTEN, "utf8")) as Written;
 }
 
-/** The columns of a table: the heading, and a line's cell. */
 const COLUMNS: readonly (readonly [string, (line: Line) => string])[] = [
   ["shards", ({ shards }) => String(shards)],
   ["table", ({ setup }) => setup],
@@ -36,7 +35,6 @@ const COLUMNS: readonly (readonly [string, (line: Line) => string])[] = [
   ["$ of all", ({ mapping }) => mapping.cost.toFixed(2)],
 ];
 
-/** The table of one workload, as Markdown. */
 export function tableOf(workload: string, lines: readonly Line[]): string {
   const columns = COLUMNS.filter(([heading]) => workload === "outage" || heading !== "caught up after");
   const own = lines.filter((line) => line.workload === workload);

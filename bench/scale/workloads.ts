@@ -6,26 +6,20 @@ import type { Result, Scenario } from "./run.ts";
 const SECOND = 1000;
 const DAY_MINUTES = 1440;
 const MILLION = 1e6;
-/** The first tick. */
 const START = Date.UTC(2026, 2, 1, 9, 0, 0);
 
-/** Some jobs that are due, and how long the model plays. */
 export type Workload = {
   readonly name: string;
   readonly what: string;
   /** What is wanted of the hand-over, and whether a run met it. */
   readonly aim: string;
   readonly isMet: (result: Result) => boolean;
-  /** How much smaller the run is than what it stands for. */
   readonly scale: (shards: number) => Scale;
 } & Pick<Scenario, "load" | "from" | "sweptAt" | "until">;
 
 const onTime = { from: START, sweptAt: START - BUCKET };
 
-/**
- * The jobs of the burst are due from 5 s after a tick's limit on. So only the next tick can send them. It begins 125 s before they are due:
- * almost a minute later than for jobs that are due just before a limit.
- */
+/** Due from 5 s after a tick's limit on: only the next tick can send them, 125 s ahead: a minute later than those just before a limit. */
 const BURST_AT = START + 4 * BUCKET + 5 * SECOND;
 
 const evenly =
@@ -50,12 +44,10 @@ function jobsARequest(bucket: number, seconds: number): number {
 /** The sweep before the outage has sent the jobs of three minutes. The modelled jobs are rounded. */
 const OVERDUE = (DAY_MINUTES - 4) * OUTAGE_A_MINUTE;
 
-/** Whether all overdue jobs were handed over. */
 export function hasCaughtUp({ overdue }: Result): boolean {
   return overdue >= OVERDUE;
 }
 
-/** Whether each job was in its queue at most `ms` after it was due. */
 function isInQueueBy(ms: number, { handedOver: { max } }: Result): boolean {
   return max !== null && max <= ms;
 }
