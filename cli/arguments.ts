@@ -35,7 +35,6 @@ export function topicName(text: string, before: readonly string[] = []): string[
   throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
 }
 
-/** A duration as the API takes it: seconds, or a text such as `30m`. */
 export function durationArgument(text: string): number | string {
   const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   if ((parseDuration(asked) ?? Number.POSITIVE_INFINITY) <= LONGEST_DELAY) return asked;
@@ -60,7 +59,6 @@ export function instant(text: string): string {
   throw new InvalidArgumentError("It must be a time with its zone, such as 2026-03-01T09:30:00Z.");
 }
 
-/** A number of jobs a second. */
 export function rate(text: string): number {
   const number = Number(text);
   if (text !== "" && number > 0 && Number.isFinite(number)) return number;

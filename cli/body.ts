@@ -6,8 +6,8 @@ import { UsageError } from "./cli-error.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /**
- * Reads the body that `--body` names: JSON, `@file` with JSON, or `-` for JSON on stdin. Throws `UsageError` if it cannot be read, if
- * it is not JSON in UTF-8, and if JavaScript would alter one of its numbers.
+ * JSON, `@file` with JSON, or `-` for stdin. Throws `UsageError` if it is no JSON in UTF-8, or if JavaScript would alter one of its
+ * numbers.
  */
 export async function readBody(named: string, { stdin }: Surroundings): Promise<unknown> {
   try {

@@ -1,6 +1,5 @@
 /**
- * How many minutes one row may stand for. The chart uses the smallest step with which the range fits into `ROWS` rows. If the range begins
- * within a row, the chart has one row more. A range of more than twelve days has a row for each day.
+ * Minutes of a row: the smallest step that fits the range into `ROWS` rows, or one more if it begins within a row; days above twelve days.
  */
 const STEPS = [1, 5, 15, 30, 60, 180, 360, 720];
 const ROWS = 24;

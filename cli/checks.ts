@@ -20,7 +20,6 @@ export function failed(check: string, error: unknown, todo?: string): Check {
   return { check, result: "failed", found: messageOf(error), ...(todo === undefined ? {} : { todo }) };
 }
 
-/** The Node version that `minutehand local` needs. */
 const OLDEST_LOCAL_NODE = 24;
 
 export function judgeNode(version: string): Check {
@@ -77,7 +76,6 @@ export function judgeClock(skew: number): Check {
   return { check: "clock", result: Math.abs(skew) < SKEW_REFUSED ? "warning" : "failed", found, todo };
 }
 
-/** Whether the sweep is further behind than usual. `lag`: s, as in the API's answers. */
 export function isBehind(lag: number): boolean {
   return lag * 1000 > USUAL_LAG;
 }
@@ -105,8 +103,7 @@ const MANY_WAIT = 100;
 export const DEAD_COUNTED = 100;
 
 /**
- * A topic with the number of its dead jobs, counted up to `DEAD_COUNTED`, or with the error of the count. `deadJobs` is absent for an
- * untracked topic, whose dead jobs are only in its DLQ.
+ * The dead jobs are counted up to `DEAD_COUNTED`, or the count failed. Absent for an untracked topic, whose dead jobs are only in its DLQ.
  */
 export type ExaminedTopic = TopicReport & {
   readonly deadJobs?: PromiseSettledResult<number>;
@@ -166,10 +163,7 @@ function todoForOverdue({ policy }: TopicReport): string {
   return "check that the topic has a consumer whose handler is wrapped with consumer(…), and see its log";
 }
 
-/**
- * Reports the dead jobs of a tracked topic, not its dead letters, because SQS keeps a dead letter for only 14 days. Reports the
- * dead letters of an untracked topic.
- */
+/** Dead jobs of a tracked topic, because SQS keeps a dead letter for only 14 days. Dead letters of an untracked topic. */
 function judgeDead({ topic, depths, deadJobs }: ExaminedTopic): Pick<Check, "found" | "todo">[] {
   if (deadJobs === undefined) {
     return depths.dead === 0
@@ -193,11 +187,9 @@ const BATCHES_OF_A_POLLER = 10;
 const OTHERS = 10;
 
 /**
- * Judges whether the account can run the queue's functions. `free`: the account's unreserved concurrency. `reserved`: what the stack
- * reserves. Absent: the stack is unknown.
- *
- * A topic counts with its first batches, because its `maximumConcurrency` keeps a burst from taking the whole account. A topic with
- * `pollers` has no `maximumConcurrency`, so it counts with all batches of its pollers.
+ * `free`: the account's unreserved concurrency. `reserved`: what the stack reserves; absent: the stack is unknown. A topic counts with its
+ * first batches, because its `maximumConcurrency` keeps a burst from taking the whole account, but with all batches of its `pollers`, which
+ * have no maximum.
  */
 export function judgeConcurrency(
   free: number,

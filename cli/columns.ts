@@ -3,8 +3,6 @@ import { splitPlace } from "../core/thrown.ts";
 import type { Style } from "./output.ts";
 import type { Column } from "./table.ts";
 
-/** How the output for people shows jobs. */
-
 const STYLES: Readonly<Partial<Record<JobState, Style>>> = {
   running: "cyan",
   done: "green",
@@ -17,7 +15,6 @@ export function styleOf(state: JobState): Style | undefined {
   return STYLES[state];
 }
 
-/** A count with its noun, such as `1,234 jobs`. */
 export function many(count: number, noun = "job"): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
@@ -32,7 +29,6 @@ export function counted(count: number): string {
 
 const ERROR_CHARS = 60;
 
-/** The first line of an error and its place, cut to the room of a table. */
 export function brief(error: string | undefined): string {
   const [text, place] = splitPlace(error ?? "");
   const [line = ""] = text.split("\n");
@@ -53,7 +49,6 @@ export const JOB_COLUMNS: Column<JobSummary>[] = [
   { head: "ERROR", text: ({ lastError }) => brief(lastError) },
 ];
 
-/** A line about a job that was just filed or changed. */
 export function changedLine({ id, key, topic, state, dueAt, outcome }: JobSummary): string {
   const named = key === undefined ? id : `${id} (${key})`;
   const now = state === "scheduled" ? `due ${dueAt}` : state;

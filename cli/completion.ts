@@ -3,10 +3,7 @@ import type { Command, Option } from "commander";
 /** The variable in which a shell's script passes the typed words, one word per line. The last word is to be completed. */
 export const TYPED = "MINUTEHAND_TYPED";
 
-/**
- * The script of each shell. The scripts contain no list of commands: they ask the program at each completion. If the program answers
- * no word, they complete file names.
- */
+/** They have no list of commands: they ask the program at each completion, and complete file names if it answers no word. */
 export const SCRIPTS = {
   bash: `_minutehand() {
   local IFS=$'\\n'
@@ -41,7 +38,6 @@ export async function completionsOf(
   const optionsOf = (command: Command) =>
     command === program ? program.options : [...command.options, ...program.options];
   let command = program;
-  /** The option whose value comes next. */
   let option: Option | undefined;
   for (const word of typed.slice(0, -1)) {
     if (option !== undefined) option = undefined;

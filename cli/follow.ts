@@ -8,7 +8,6 @@ export type Following = {
   readonly topic?: string;
   /** Jobs that are due at most this long before or after now are followed, and then until they end or are moved far ahead. */
   readonly around: number;
-  /** How long to wait between two looks, from `LEAST_WAIT` to `LONGEST_WAIT`. */
   readonly every: number;
   readonly clock: () => number;
   readonly wait: (ms: number) => Promise<void>;
@@ -26,10 +25,7 @@ export const LONGEST_WAIT = DAY;
 /** How many jobs one look reads by their ids at most: followed jobs that are no longer in the list, and had not ended before. */
 const LOOKED_UP = 50;
 
-/**
- * Follows jobs. Yields first the unfinished jobs that are due around now, then each job that comes near its due time, starts, fails, is
- * moved or ends. Never ends.
- */
+/** Yields first the unfinished jobs that are due around now, then each that comes near, starts, fails, is moved or ends. Never ends. */
 export async function* follow(api: Client, following: Following): AsyncIterable<JobSummary> {
   const { clock, wait, every, onTrouble } = following;
   let known: Jobs | undefined;
@@ -52,10 +48,7 @@ export async function* follow(api: Client, following: Following): AsyncIterable<
   }
 }
 
-/**
- * Reads the jobs that are due around now, and then the unfinished jobs of `known` that are not among them. `followed`: the jobs
- * that the next look must know.
- */
+/** Reads the jobs that are due around now, and the unfinished ones of `known` that are not. `followed`: what the next look must know. */
 async function look(
   api: Client,
   { topic, around, clock }: Following,
@@ -75,7 +68,6 @@ async function look(
   return { met: [...listed, ...found], followed };
 }
 
-/** Reads a job; `undefined` if it no longer exists. */
 async function lookUp(api: Client, id: string): Promise<JobSummary | undefined> {
   try {
     const { body: _, timeline: __, ...job } = await api.get(id);
@@ -90,7 +82,6 @@ function isFinished({ state }: JobSummary): boolean {
   return state !== "scheduled" && state !== "running";
 }
 
-/** Whether a job has changed since the last look, which was at `lookedAt`. */
 function isNews(before: JobSummary | undefined, job: JobSummary, lookedAt: number): boolean {
   // An unknown job that had ended before the last look is not new: only its due time has come near.
   if (before === undefined) return !(Date.parse(job.finishedAt ?? "") < lookedAt - CLOCK_MARGIN);

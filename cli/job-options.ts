@@ -6,7 +6,6 @@ import { durationArgument, header, wholeNumber } from "./arguments.ts";
 import { readBody } from "./body.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** The flags of a command that files a job. */
 export type JobFlags = Omit<EnqueueOptions, "headers" | "delay" | "dueAt"> & {
   body: string;
   header?: Record<string, string>;
@@ -21,14 +20,12 @@ export function timeOf({ delay, dueAt }: TimeFlags): { delay: Duration } | { due
   return dueAt === undefined ? undefined : { dueAt };
 }
 
-/** Adds a flag for each option by which jobs are selected, such as `--tag`. */
 export function addOptionFilters(command: Command): Command {
   for (const name of Object.keys(filters))
     command.option(`--${name} <${name}>`, `only jobs with this ${name}`);
   return command;
 }
 
-/** Adds a flag for the body and for each option of a job. */
 export function addJobOptions(command: Command): Command {
   command.requiredOption("--body <json>", "the job's body: JSON, @file, or - to read stdin");
   for (const name of OPTION_NAMES) command.addOption(flagOf(name));

@@ -5,7 +5,6 @@ export function pageSizeFor(limit: number): number {
   return Math.min(limit + 1, LIST_JOBS);
 }
 
-/** Yields the first `limit` entries of a list. Calls `more` after them if the list goes on. */
 export async function* firstOf<T>(list: AsyncIterable<T>, limit: number, more: () => void): AsyncIterable<T> {
   let taken = 0;
   for await (const entry of list) {

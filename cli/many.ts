@@ -15,9 +15,8 @@ const WORDS: Readonly<Record<BulkRequest["action"], Words>> = {
 };
 
 /**
- * Counts the jobs, asks the user to confirm, and changes them. Skips the first two steps with `--yes` or `--cursor`. Ends after
- * the count with `--dry-run`, or if there is nothing to change. Throws `UsageError` if it must ask and there is no terminal. Throws
- * `CliError` if the user does not confirm and, at the end, if some jobs could not be changed.
+ * Counts, asks, and changes. `--yes` and `--cursor` skip the first two, `--dry-run` the others. Throws `UsageError` if it must ask without
+ * a terminal, `CliError` if the user does not confirm or some jobs could not be changed.
  */
 export async function changeMany(session: Session, request: BulkRequest, caution: Caution): Promise<void> {
   const { output } = session;
@@ -79,8 +78,7 @@ async function run(
 }
 
 /**
- * Says what an interrupted bulk has done, and how to continue the bulk. `undefined` if no part of the bulk has ended, and for a dry run,
- * which the user can simply start again.
+ * What an interrupted bulk has done, and how to go on. `undefined` if no part has ended, and for a dry run, which the user can start again.
  */
 function wayOn(request: BulkRequest, last: BulkResult | undefined): string | undefined {
   const { action, from, to, dryRun } = request;
@@ -98,7 +96,6 @@ function shareOf({ from, to, reached }: BulkResult): number {
   return Math.floor((100 * (at - begin)) / (end - begin));
 }
 
-/** How many matching jobs could not be changed. */
 function leftOf({ skipped }: BulkResult): number {
   return Object.values(skipped).reduce((sum, count) => sum + count, 0);
 }

@@ -11,15 +11,10 @@ export type Paint = (style: Style | undefined, text: string) => string;
 
 /** Writes data to stdout and everything else to stderr. */
 export type Output = {
-  /** Whether stdout has nothing but JSON. */
   readonly json: boolean;
-  /** Whether stdout is a terminal. */
   readonly isTerminal: boolean;
-  /** How many characters a line of the terminal has. */
   readonly width: number;
-  /** Writes a line of JSON. */
   document(value: unknown): Promise<void>;
-  /** Writes lines for people. */
   line(text: string): Promise<void>;
   /** Writes `value` as JSON with `--json`, and `text` without. */
   told(value: unknown, text: string): Promise<void>;
@@ -34,7 +29,6 @@ export type Output = {
   value(value: unknown): Promise<void>;
   /** Writes each entry as a line of JSON, or all entries as a table. Notes `none` if a table would have no entry. */
   entries<Row>(rows: AsyncIterable<Row> | Iterable<Row>, columns: Column<Row>[], none: string): Promise<void>;
-  /** Writes a message to stderr. */
   note(text: string): void;
   readonly paint: Paint;
 };

@@ -40,7 +40,6 @@ function hintFor(refusal: string): string {
   return /^error: unknown /.test(refusal) ? ": see --help" : "";
 }
 
-/** Creates the program with all its commands. A command that needs a session calls `begin`. */
 export function createProgram(
   surroundings: Surroundings,
   begin: (options: GlobalOptions) => Session,

@@ -1,9 +1,7 @@
 import type { Surroundings } from "./surroundings.ts";
 
-/** Shows the progress of long work. */
 export type Progress = {
   show(text: string): void;
-  /** Clears the line on a terminal. */
   clear(): void;
 };
 

@@ -6,7 +6,6 @@ import { createProgram, FAILED, INTERRUPTED, OK, WRONGLY_CALLED } from "./progra
 import { createSession, type GlobalOptions } from "./session.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** Runs a command line, prints all messages, and then answers the exit code. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { stderr } = surroundings;
   const interrupted = Promise.withResolvers<number>();
@@ -30,7 +29,6 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   }
 }
 
-/** The text of an error: its message, with the stack trace if it is unexpected or `--debug` is given. */
 function wordsOf(error: unknown, isDebugging: boolean): string {
   const isKnown = error instanceof CliError || error instanceof MinutehandError;
   if (!(error instanceof Error && (isDebugging || !isKnown))) return printable(messageOf(error));

@@ -4,10 +4,8 @@ import { UsageError } from "./cli-error.ts";
 import { addOptionFilters } from "./job-options.ts";
 import { checkRange } from "./range.ts";
 
-/** The options that select many jobs of a topic. */
 export type Filters = { tag?: string; group?: string; from?: string; to?: string; cursor?: string };
 
-/** The options about the confirmation of a command that changes many jobs. */
 export type Caution = { dryRun?: true; yes?: true };
 
 export type Choice = Filters & Caution & { topic?: string; key?: string };
@@ -21,7 +19,6 @@ const DUE = {
   to: "only jobs with a dueAt before this time (default: one day after --from)",
 };
 
-/** Adds the options of a command that changes many jobs. */
 export function addFilters(command: Command, { from, to } = DUE): Command {
   return addOptionFilters(command)
     .option("--from <time>", from, instant)
@@ -36,7 +33,6 @@ export function addFilters(command: Command, { from, to } = DUE): Command {
     );
 }
 
-/** Adds `--topic` and `--key` to a command that also takes ids. */
 export function addNames(command: Command): Command {
   return command
     .option("--topic <topic>", "the topic of --key, or the topic whose jobs to change")

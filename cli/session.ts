@@ -7,7 +7,6 @@ import { createProgress, type Progress } from "./progress.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { findTarget, type Target } from "./target.ts";
 
-/** The options that every command takes. */
 export type GlobalOptions = {
   readonly url?: string;
   readonly stack?: string;
@@ -19,7 +18,6 @@ export type GlobalOptions = {
   readonly debug?: true;
 };
 
-/** How long one try may take, ms, and how often a call is retried. */
 type Patience = Pick<ClientOptions, "timeout" | "retries">;
 
 /** Fewer retries than the client's default, because a person waits. */
@@ -41,7 +39,6 @@ export type Session = {
   confirm(question: string): Promise<boolean>;
 };
 
-/** Opens the session of the command that runs. */
 export type Open = () => Session;
 
 /** Writes the region and the profile into the environment variables that the AWS SDK reads. */

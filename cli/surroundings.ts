@@ -11,14 +11,12 @@ type Sink = {
 export type Surroundings = {
   /** The environment variables. The program also sets some, to pass `--region` and `--profile` to the AWS SDK. */
   readonly env: Record<string, string | undefined>;
-  /** The working directory. */
   readonly folder: string;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Sink;
   readonly stderr: Sink;
   /** ms since the epoch. */
   readonly clock: () => number;
-  /** Resolves after this many ms. */
   readonly wait: (ms: number) => Promise<void>;
   /** Resolves at Ctrl-C. After the first call, Ctrl-C no longer ends the process by itself. */
   readonly interrupted: () => Promise<void>;

@@ -11,16 +11,14 @@ export type Column<Row> = {
 
 const BETWEEN = "  ";
 
-/** A column that has a text, with the place of its cells in a line. */
 type Filled = { readonly i: number; readonly align: "right" | undefined; readonly width: number };
 
 /** Before the columns that do not fit beside the first ones. */
 const INDENT = "    ";
 
 /**
- * Formats lines of cells under the heads of their columns, without borders. Leaves a column out if all its cells are empty. If the columns
- * do not fit into `most` characters, each line continues, indented, on the next one. The time grows linearly with the lines, because a
- * list may have hundreds of thousands.
+ * Leaves out columns whose cells are all empty. Lines longer than `most` continue, indented, on the next one. The time grows linearly with
+ * the lines, because a list may have hundreds of thousands.
  */
 export function* tableOf<Row>(
   columns: readonly Column<Row>[],

@@ -15,15 +15,14 @@ export type Target = {
   readonly stack?: DeployedStack & { readonly name: string };
 };
 
-/** The default port of the API that `minutehand local` runs on 127.0.0.1. */
 export const LOCAL_PORT = 4500;
 const LOCAL_URL = `http://127.0.0.1:${LOCAL_PORT}`;
 /** How long the local API may take to answer, ms. */
 const LOCAL_PATIENCE = 2000;
 
 /**
- * Finds the API: by `--url`, `--stack` or MINUTEHAND_URL, or else the API on this machine, if it answers within `patience` ms. Throws
- * `UsageError` for an invalid URL or if no API is found. Throws `CliError` for a stack without an API.
+ * By `--url`, `--stack` or MINUTEHAND_URL, or else the API on this machine if it answers within `patience` ms. Throws `UsageError` for an
+ * invalid URL or no API, and `CliError` for a stack without an API.
  */
 export async function findTarget(
   { url, stack, token }: { readonly url?: string; readonly stack?: string; readonly token?: string },

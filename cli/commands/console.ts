@@ -9,7 +9,6 @@ import { examples } from "../examples.ts";
 import { type Open, withHint } from "../session.ts";
 import type { Target } from "../target.ts";
 
-/** The default port of the console on 127.0.0.1. */
 const CONSOLE_PORT = 4600;
 
 const ABOUT = `

@@ -147,7 +147,6 @@ async function reach(session: Session) {
   return { api, ...(await api.health()) };
 }
 
-/** The number of topics whose dead jobs are counted at the same time. */
 const WIDTH = 8;
 
 async function countDead(api: Client, report: TopicReport): Promise<ExaminedTopic> {
@@ -161,10 +160,7 @@ async function countDead(api: Client, report: TopicReport): Promise<ExaminedTopi
 /** How long a server may take to answer, ms. */
 const PATIENCE = 5000;
 
-/**
- * How far this machine's clock is ahead of a server's, ms, by the `Date` header of any answer, also of a refusal. NaN: the answer has no
- * `Date`. `undefined`: no answer came.
- */
+/** ms, by the `Date` header of any answer, also of a refusal. NaN: the answer has no `Date`. `undefined`: no answer came. */
 async function skewTo(url: string, clock: () => number): Promise<number | undefined> {
   const began = clock();
   try {

@@ -49,7 +49,6 @@ export function addGet(program: Command, open: Open): void {
   ]);
 }
 
-/** Shows a job: its fields, its body and its timeline. */
 async function show(output: Output, { body, timeline, ...fields }: Job): Promise<void> {
   await output.fields(fields, (name) => (name === "state" ? styleOf(fields.state) : undefined));
   await output.value(body);

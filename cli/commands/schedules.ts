@@ -55,7 +55,6 @@ type Named = {
   readonly act: (session: Session, name: string) => Promise<void>;
 };
 
-/** The subcommands that take the name of a schedule. */
 const NAMED: readonly Named[] = [
   {
     name: "show",

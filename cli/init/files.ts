@@ -3,7 +3,6 @@
 /** How the new code is written: the ending of its files, and what runs its tests. */
 export type Kind = { readonly ending: "ts" | "mts"; readonly runner: "node" | "vitest" };
 
-/** The folder of the handlers, their tests, and the type of the topics. */
 export const JOBS = "jobs";
 
 export function appFile(topics: readonly string[], stack: string, kind: Kind): string {

@@ -1,7 +1,6 @@
 import packageJson from "../../package.json" with { type: "json" };
 import type { Kind } from "./files.ts";
 
-/** The parts of a user's package.json that `minutehand init` reads and adds to. */
 export type Manifest = {
   name?: string;
   private?: boolean;
@@ -21,7 +20,6 @@ const VERSIONS: Readonly<Record<string, string>> = {
   ...packageJson.devDependencies,
 };
 
-/** The runner of the tests: Vitest if the package has it, else Node's own. */
 export function runnerOf({ dependencies, devDependencies }: Manifest): Kind["runner"] {
   return "vitest" in { ...dependencies, ...devDependencies } ? "vitest" : "node";
 }

@@ -14,17 +14,14 @@ import {
 } from "./files.ts";
 import { type Manifest, runnerOf, withMissing } from "./manifest.ts";
 
-/** The text of a file of the folder; `undefined` if there is no such file. */
 export type Read = (path: string) => string | undefined;
 
 export type Plan = {
-  /** The new text of each file, by its path. */
   readonly write: Readonly<Record<string, string>>;
   /** The files that exist, and are left as they are. */
   readonly kept: readonly string[];
   /** The lines that the user has to add, and where. */
   readonly add: readonly { readonly to: string; readonly lines: readonly string[] }[];
-  /** The commands that come next. */
   readonly next: readonly string[];
 };
 
@@ -119,7 +116,6 @@ function stackName(folder: string): string {
   return name || "Jobs";
 }
 
-/** The indent of a JSON text, so that a change keeps it. */
 function indentOf(text: string | undefined): string {
   return /^\{\r?\n([ \t]+)/.exec(text ?? "")?.[1] ?? "  ";
 }
