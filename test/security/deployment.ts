@@ -35,10 +35,7 @@ export const MARK = "s3cr3t";
 const SHARDS = 2;
 const PLACE = { region: "us-east-1", account: "000000000000" };
 const CONSUMERS = { orders: "Orders", precise: "Precise", notes: "Notes" } as const;
-/**
- * So many that a job waits only if the starts of other jobs were counted before (`fill`, `fillSome`), or if it is one of the
- * 1,200 jobs of `tickEveryWay` that are due at the same time.
- */
+/** A job waits only if other starts were counted before (`fill`, `fillSome`), or if it is one of the 1,200 jobs of `tickEveryWay`. */
 export const LIMIT = { maxPerSecond: 1000 };
 const LATE: Pick<TopicProps, "ifLate"> = { ifLate: { after: Duration.hours(12), do: "skip" } };
 const KEY = "$.detail.key";
@@ -59,7 +56,6 @@ const EVENTS: Pick<TopicProps, "cancelOn" | "enqueueOn"> = {
   ],
 };
 
-/** The topics that a Lambda function consumes. */
 export type ConsumedTopic = keyof typeof CONSUMERS | "hooks";
 /** The functions, by the beginning of their names in the template, and the file that each is bundled from. */
 export const ENTRIES = {
@@ -82,7 +78,6 @@ export type Answer = { status: number; json: Record<string, unknown> };
 
 export type Deployment = {
   template: StackTemplate;
-  /** The values of the template's parameters and references in this deployment. */
   scope: Scope;
   table: string;
   recorder: Recorder;
@@ -93,9 +88,7 @@ export type Deployment = {
   urlPrefix: string;
   /** Both secrets of the webhook topic: the current one and the one before. */
   secrets: readonly string[];
-  /** The receivers that the webhook topic calls. */
   receivers: Receivers;
-  /** The receipts of all jobs that were pulled. */
   receipts: string[];
   /** All that the functions have written to stdout and stderr: their logs and metrics. */
   output: () => string;
@@ -106,9 +99,7 @@ export type Deployment = {
   tick: () => Promise<void>;
   /** The tick's function after a deployment with another number of shards. */
   tickWithShards: (shards: number) => Promise<void>;
-  /** Invokes the function that the schedules beside far jobs invoke. */
   promote: (event: unknown) => Promise<void>;
-  /** Invokes the function that recurring schedules invoke. */
   occur: (event: unknown) => Promise<void>;
   /** Invokes the function that events reach, with messages of these bodies. */
   bring: (bodies: readonly string[]) => Promise<SQSBatchResponse>;
@@ -185,7 +176,6 @@ function shopTemplate(webhookUrl: string): StackTemplate {
   return templateOf(stack);
 }
 
-/** Starts the services, and directs the clients of this process to them. */
 async function startServices() {
   const [dynamo, queues] = [await startDynamo(), await startSqs()];
   const services = await startOwnServices(undefined, PLACE);
@@ -283,7 +273,6 @@ async function loadFunctions(recorder: Recorder, environmentOf: (name: string) =
   return { api, receive, promote, occur, bring, tick, tickOfShards, consumers, producer, worker };
 }
 
-/** Loads the function of the tick, perhaps again. The places that it has reached before stay known. */
 async function loadTick(load: Load, { reached }: Recorder, more?: Variables) {
   const places = reached.get("JobsTickSweeper") ?? [];
   const { handler } = await load("JobsTickSweeper", () => import("../../functions/tick.ts"), more);
@@ -303,7 +292,6 @@ async function loadConsumers(load: Load): Promise<ReadonlyMap<string, Consume>> 
 
 type Functions = Awaited<ReturnType<typeof loadFunctions>>;
 
-/** The calls of the API and of a worker, and the receipts that they have answered. */
 function callsOf({ api, receive, worker }: Functions) {
   const receipts: string[] = [];
   const noted = (answer: Answer): Answer => {
@@ -324,7 +312,6 @@ function callsOf({ api, receive, worker }: Functions) {
   return { receipts, call, callByWorker };
 }
 
-/** The invocations of the functions that nobody calls over HTTP. */
 function invocationsOf({ promote, occur, bring, consumers, tickOfShards, ...first }: Functions) {
   let { tick } = first;
   const invocations: Pick<Deployment, "promote" | "occur" | "tick" | "tickWithShards" | "bring" | "consume"> =
@@ -366,7 +353,6 @@ export function functionIn(template: StackTemplate, name: string): string {
   return found;
 }
 
-/** A stack's assembly as the CDK writes it, but without code, because the code is loaded in this process. */
 function assemblyOf(template: StackTemplate, stackName: string): Parameters<typeof readStack>[0] {
   const keys = resourcesOf(template, "AWS::Lambda::Function").map(([, { Properties }]) =>
     String((Properties.Code as { S3Key?: string }).S3Key),
@@ -380,7 +366,6 @@ function assemblyOf(template: StackTemplate, stackName: string): Parameters<type
   };
 }
 
-/** Gives each secret another value, and answers both. */
 async function changeSecrets(secrets: StackSpec["secrets"]): Promise<string[]> {
   const { secretsClient } = await import("../../aws/clients.ts");
   const client = secretsClient();
@@ -394,7 +379,6 @@ async function changeSecrets(secrets: StackSpec["secrets"]): Promise<string[]> {
   return values;
 }
 
-/** The result of a worker's call, in the form of an answer of the API. */
 async function answerOfWorker(
   worker: DirectWorker,
   topic: string,

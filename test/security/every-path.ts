@@ -11,10 +11,7 @@ import {
 import { comeAbout, fileFarAhead, tickEveryWay } from "./paths-of-time.ts";
 import { createScenes } from "./scenes.ts";
 
-/**
- * Calls every route of the HTTP API and every function, so that the code meets the places where it calls AWS. `UNREACHABLE` in
- * `roles.ts` lists the places that these scenes do not meet.
- */
+/** Lets the code meet the places where it calls AWS. `UNREACHABLE` in `roles.ts` lists the places that these scenes do not meet. */
 export async function runEveryPath(deployment: Deployment): Promise<void> {
   const scenes = createScenes(deployment);
   await deployment.tick();

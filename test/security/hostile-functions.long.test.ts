@@ -27,7 +27,6 @@ const shared = vi.hoisted(() => {
 /** The services in memory, under the telemetry that the functions really have. */
 vi.mock("../../environment/context.ts", async () => {
   const { createTelemetry } = await import("../../environment/telemetry.ts");
-  /** A part of the world of the test that runs. */
   const partOf = (part: "pool" | "queues" | "policy" | "sizes" | "promotions" | "schedules") =>
     new Proxy({}, { get: (_, name) => Reflect.get(shared.world?.ctx[part] ?? {}, name) });
   return {
@@ -292,10 +291,7 @@ function eventOf(method: string, rawPath: string, body?: string, more: object = 
 }
 
 const MB = 1_000_000;
-/**
- * Each of these requests must be answered with less CPU time than this, in ms, because a client can send many of them at no cost. It is
- * far more than a slow machine needs, and far less than a loop whose steps grow with the square of the request's length.
- */
+/** CPU ms, because a client can send many such requests at no cost: far more than a slow machine needs, far less than a quadratic loop. */
 const CPU_MS = 10_000;
 
 const many = (count: number, text: (i: number) => string) =>

@@ -1,7 +1,6 @@
 import { drawJobId } from "../../core/job-id.ts";
 
 const DUE = "2026-03-01T09:00:00.000Z";
-/** A job that nobody has filed. */
 const ID = "01KJMA0FM001ZZZZZZZZZZZZZZ";
 const job = { id: ID, revision: 0, attempt: 1, dueAt: DUE, body: null };
 
@@ -37,7 +36,6 @@ const JOB_FIELDS = [
   ..."callbackUrl restarts heldUntil".split(" "),
 ];
 
-/** The name of a fault, and a message body that has the fault. */
 type Hostile = [string, string];
 
 /** Message bodies that Minutehand never sends. None of their jobs is filed. */

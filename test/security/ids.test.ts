@@ -80,7 +80,6 @@ const createTopics = () =>
   );
 type Api = ReturnType<typeof createTopics>;
 
-/** All stored items and all messages in the queues. */
 function everything({ world }: Api): string {
   const topics = Object.keys(world.ctx.policy.topics);
   const messages = topics.flatMap((topic) => [
@@ -90,7 +89,6 @@ function everything({ world }: Api): string {
   return JSON.stringify([world.pool.items(), messages]);
 }
 
-/** Makes a call that the API must refuse, and checks that the call has changed nothing. */
 async function refused(api: Api, method: string, path: string, body?: unknown): Promise<[number, unknown]> {
   const before = everything(api);
   const { status, json } = await api.call(method, path, body === undefined ? {} : { body });

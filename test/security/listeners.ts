@@ -7,10 +7,7 @@ const OPEN: Readonly<Record<string, string>> = { tcp: "0A", tcp6: "0A", udp: "07
 /** 127.0.0.0/8, ::1 and ::ffff:127.0.0.0/104, each four bytes in the machine's order. */
 const LOOPBACK = /^(?:[0-9A-F]{6}7F|0{24}01000000|0{16}FFFF0000[0-9A-F]{6}7F)$/;
 
-/**
- * The addresses and ports that a process and all its descendants listen on. Throws on a machine without /proc, because a test
- * that finds no listeners there must not pass.
- */
+/** With those of all descendants. Throws without /proc, because a test that finds no listeners there must not pass. */
 export function listenersOf(root: number): Listener[] {
   if (process.platform !== "linux") {
     throw new Error(
@@ -37,12 +34,10 @@ export function dotted(address: string): string {
   return [6, 4, 2, 0].map((at) => Number.parseInt(address.slice(at, at + 2), 16)).join(".");
 }
 
-/** The listeners that another machine could reach. */
 export function beyondLoopback(listeners: readonly Listener[]): Listener[] {
   return listeners.filter(({ address }) => !LOOPBACK.test(address));
 }
 
-/** The pids of a process and of all its descendants that are alive now. */
 export function familyOf(root: number): number[] {
   const children = Map.groupBy(processes(), ({ parent }) => parent);
   const family = [root];
@@ -60,7 +55,6 @@ function processes(): { pid: number; parent: number }[] {
   });
 }
 
-/** The inodes of a process's sockets. */
 function socketsOf(pid: number): string[] {
   const descriptors = whileThere(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
   return descriptors.flatMap((fd) => {

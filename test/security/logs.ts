@@ -7,7 +7,6 @@ import { MINUTE } from "../support/world.ts";
 import { type Deployment, MARK } from "./deployment.ts";
 import { createScenes, marked } from "./scenes.ts";
 
-/** The output that is written while `work` runs. */
 async function saidBy({ output }: Deployment, work: () => Promise<unknown>): Promise<string> {
   const before = output().length;
   await work();
@@ -43,7 +42,6 @@ const STEPS = [
   ..."done threw failed dead expired swept audited trouble".split(" "),
 ];
 
-/** Reads all that was written in a run of every path, and then in failures of each kind. */
 export function testLogs(deployed: () => Deployment): void {
   testEveryPath(deployed);
   testSecrets(deployed);

@@ -72,7 +72,6 @@ const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   "ipaddr.js": ["functions/api.ts", "functions/webhook.ts", "client/direct-client.ts"],
   // The nearest known name of an unknown option of a call.
   "fastest-levenshtein": DIRECT,
-  // Signatures of calls.
   standardwebhooks: ["functions/webhook.ts"],
   "@stablelib/base64": ["functions/webhook.ts"],
   "fast-sha256": ["functions/webhook.ts"],

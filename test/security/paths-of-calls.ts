@@ -69,7 +69,6 @@ async function fileBatches({ ok, newKey, withoutSqs, call }: Scenes): Promise<vo
     );
 }
 
-/** Files, moves and cancels the job of one key. */
 async function fileByKey({ ok, newKey, fileByApi, call }: Scenes): Promise<void> {
   const key = newKey();
   const id = await fileByApi("orders", { delay: "1h", key });
@@ -98,7 +97,6 @@ async function cancelMany({ ok, fileByApi, call }: Scenes): Promise<void> {
   expect((await call("GET", "/jobs/01ARZ3NDEK00SV4RRFFQ69G5FA")).status).toBe(404);
 }
 
-/** Redrives the jobs that were buried, the first of them after its key is free. */
 async function redrive(scenes: Scenes, buried: readonly string[]): Promise<void> {
   const { ok } = scenes;
   await ok("GET", "/topics/work/dead");
@@ -115,7 +113,6 @@ async function prolong(scenes: Scenes): Promise<void> {
   await ok("PATCH", `/jobs/${prolonged.id}`, { delay: "30d" }, once("patch"));
 }
 
-/** Ends pulled jobs in each way. Answers the ids of those that it buried. */
 export async function settleEveryWay(scenes: Scenes): Promise<string[]> {
   const { call, ok, newKey, pullOne } = scenes;
   const extended = await pullOne("work", secrets);
@@ -292,7 +289,6 @@ async function parkForLackOfStarts(scenes: Scenes): Promise<void> {
 
 const isTracked = (topic: string): boolean => (TRACKED as readonly string[]).includes(topic);
 
-/** Recurring schedules: every route, and every path of the function that they invoke. */
 export async function comeRound(scenes: Scenes): Promise<void> {
   const { call, ok, fill, hold, letGo, meanwhile, occurrenceOf, withoutSqs } = scenes;
   const { ctx, occur, pass } = scenes;

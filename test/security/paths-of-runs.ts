@@ -91,7 +91,6 @@ async function pullDeadLetters(scenes: Scenes): Promise<void> {
     expect(await home(id)).toMatchObject({ state: expect.stringMatching(/sched|run/) });
 }
 
-/** A dead letter of a job whose key now belongs to another job. */
 async function pullOutrun(scenes: Scenes): Promise<void> {
   const { ok, newKey, file, home, put, pull, pullOne } = scenes;
   const key = newKey();
@@ -206,8 +205,8 @@ function statesOf({ home }: Scenes, homes: readonly Home[]): Promise<string[]> {
 }
 
 /**
- * The same messages again. Each is dropped. The message of the failed job, whose retry is near, also makes the consumer send the
- * message of the retry once more. Then the dead letters of the buried jobs.
+ * Each is dropped. The message of the failed job, whose retry is near, also makes the consumer send the retry's once more. Then the dead
+ * letters of the buried jobs.
  */
 async function consumeAgain(scenes: Scenes, topic: ConsumedTopic, homes: readonly Home[]): Promise<void> {
   const { messageFor, deadLetter, pass, consume } = scenes;
@@ -219,7 +218,6 @@ async function consumeAgain(scenes: Scenes, topic: ConsumedTopic, homes: readonl
   expect(await statesOf(scenes, dead)).toEqual(["scheduled", "scheduled", "scheduled"]);
 }
 
-/** A dead letter goes back to the DLQ if the job's key now belongs to another job. */
 async function consumeOutrun(
   { file, home, deadLetter, consume }: Scenes,
   topic: ConsumedTopic,
@@ -277,7 +275,6 @@ async function consumeOffTime(
   await consume(topic, [messageFor(late)], 0);
 }
 
-/** A consumer receives jobs of a topic that is paused or limited. */
 export async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise<void> {
   const { file, fill, home, hold, meanwhile, messageFor } = scenes;
   const { consume, ctx, pass } = scenes;
@@ -303,7 +300,6 @@ export async function consumeHeld(scenes: Scenes, topic: ConsumedTopic): Promise
   pass(11 * MINUTE);
 }
 
-/** Tracked jobs that are still in the queue of a topic whose tracking was changed to `none`. */
 export async function consumeOfBefore(scenes: Scenes): Promise<void> {
   await consumeEndsOfBefore(scenes);
   await consumeHeldOfBefore(scenes);

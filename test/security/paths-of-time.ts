@@ -9,7 +9,6 @@ import { MINUTE, SECOND } from "../support/world.ts";
 import { MARK } from "./deployment.ts";
 import { isNote, isPause, marked, type Scenes, type Step, TOPICS, TRACKED } from "./scenes.ts";
 
-/** The one-time schedules of far jobs, and every path of the function that they invoke. */
 export async function fileFarAhead(scenes: Scenes): Promise<void> {
   const { ok, file, fileByApi, fill, hold, home, meanwhile, newKey } = scenes;
   const { ctx, pass, producer, promote } = scenes;
@@ -178,7 +177,6 @@ export async function tickEveryWay(scenes: Scenes): Promise<void> {
   await redriveADayLater(scenes);
 }
 
-/** So many minutes pass, each with its tick. */
 async function tickFor({ pass, tick }: Scenes, minutes: number): Promise<void> {
   for (let i = 0; i < minutes; i++) {
     pass(MINUTE);
@@ -212,10 +210,7 @@ async function fileGhost({ ctx }: Scenes): Promise<string> {
   return lost.home.id;
 }
 
-/**
- * No send reaches SQS. The tick then asks the queues of the topics to which it has sent nothing, to learn whether SQS as a whole does
- * not answer. In the second round it has sent to more topics.
- */
+/** The tick asks the queues to which it has sent nothing whether SQS as a whole does not answer. In round two it has sent to more. */
 async function tickWithoutSqs(scenes: Scenes): Promise<void> {
   const { file, withoutSqs, pass, tick } = scenes;
   for (const topics of [
@@ -229,7 +224,6 @@ async function tickWithoutSqs(scenes: Scenes): Promise<void> {
   }
 }
 
-/** Jobs that become due during a pause, and during a resume with a rate. */
 async function tickDuringPause(scenes: Scenes): Promise<void> {
   const { ok, file, home, pass } = scenes;
   const held = [await file("orders", { dueAt: soon() }), await file("orders", { dueAt: soon() })];
@@ -242,7 +236,6 @@ async function tickDuringPause(scenes: Scenes): Promise<void> {
   await tickFor(scenes, 12);
 }
 
-/** Jobs that become due while their topic is paused or other jobs have all starts. */
 async function tickWhileHeld(scenes: Scenes): Promise<void> {
   const { file, hold, letGo, fill } = scenes;
   await hold("orders");
@@ -271,7 +264,6 @@ async function tickForMoved(scenes: Scenes): Promise<void> {
   await tickFor(scenes, 6);
 }
 
-/** A job that expires while no tick comes. */
 async function tickForExpired(scenes: Scenes): Promise<void> {
   const { file, home, pass } = scenes;
   const expiring = await file("orders", { dueAt: soon(), expiresAfter: SECOND });
@@ -293,7 +285,6 @@ async function tickForLost(scenes: Scenes): Promise<void> {
   expect(await home(missing)).toMatchObject({ state: "scheduled" });
 }
 
-/** Dead letters of redriven jobs and of dead jobs. */
 async function tickForDead(scenes: Scenes): Promise<void> {
   const { ok, pullOne } = scenes;
   const dead = [await pullOne("work"), await pullOne("work")];
@@ -310,10 +301,7 @@ async function redriveADayLater({ ok, pass }: Scenes): Promise<void> {
   await redrive();
 }
 
-/**
- * A tick whose first page takes six seconds: the tick gives shards to further invocations. Nobody begins them within twenty seconds, so the
- * tick takes the shards back.
- */
+/** Its first page takes six seconds, so it gives shards away. Nobody begins them within twenty seconds, so it takes them back. */
 function tickWithBacklog({ meanwhile, pass, tick }: Scenes): Promise<void> {
   let hasGiven = false;
   const steps: Step[] = [

@@ -5,10 +5,7 @@ import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-/**
- * Each port: a pattern for its name in the calls of the bundle, and its methods. If two modules use the same name, esbuild adds a
- * number to the name.
- */
+/** A pattern for its name in the bundle's calls, and its methods. esbuild adds a number to a name that two modules use. */
 const PORTS = [
   ["\\.pool", "read|insert|change|changeMany|transact|page|count|remove|createdAt"],
   ["\\.queues", "send|receive|remove|hide|depth"],
@@ -21,10 +18,7 @@ const CALL = new RegExp(`(?:${PORTS.join("|")})(?=\\()`, "g");
 /** The circuit breaker only passes calls on. */
 const FRAME = /^((?:protocol\/(?:[\w-]+\/)?(?!circuit-breaker)|consumer\/)[\w-]+\.ts):(\d+):/;
 
-/**
- * Every place where a function can call a port, as `file:line function method`. Read from the function's bundle, because
- * esbuild leaves out each top-level function that the entry cannot reach.
- */
+/** As `file:line function method`. From the bundle, because esbuild leaves out top-level functions that the entry cannot reach. */
 export function portCallsIn(entry: string): string[] {
   const { outputFiles } = buildSync({
     entryPoints: [join(ROOT, entry)],

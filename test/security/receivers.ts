@@ -2,7 +2,6 @@ import { startReceiver } from "../support/receiver.ts";
 
 export type Receivers = {
   readonly url: string;
-  /** The signatures of all calls. */
   readonly signatures: () => string[];
   readonly stop: () => Promise<void>;
 };
@@ -10,7 +9,6 @@ export type Receivers = {
 /** What a call's body asks for, in the words of the app's reminders. */
 type Asked = { fails?: string; bury?: string; retryIn?: string };
 
-/** A receiver on this machine that answers each call as its body says. */
 export async function startReceivers(): Promise<Receivers> {
   const receiver = await startReceiver((_, response) => {
     const { fails, bury, retryIn }: Asked = JSON.parse(receiver.received.at(-1)?.body ?? "{}");

@@ -2,7 +2,6 @@ import { vi } from "vitest";
 import { callerOf } from "./port-calls.ts";
 import type { AwsRequest } from "./rights.ts";
 
-/** A request, and the function whose client made it. */
 export type Recorded = AwsRequest & { by: string };
 
 export type Recorder = {
@@ -52,7 +51,6 @@ export function createRecorder(): Recorder {
   return recorder;
 }
 
-/** How the clients and ports of a function are watched. */
 type Watch = {
   recorded<C>(client: C): C;
   traced<P extends object>(port: P): P;
@@ -73,7 +71,6 @@ function recordedAs<C>(by: string, client: C, recorder: Recorder): C {
   return client;
 }
 
-/** Notes in `places` where the port is called. */
 function tracedIn<P extends object>(places: Set<string>, port: P): P {
   return new Proxy(port, {
     get(target, method: string) {

@@ -2,10 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type Json, resolve, type Scope } from "../../local/template.ts";
 import { policiesOf, type StackTemplate } from "../infra/resources.ts";
 
-/**
- * A right that IAM allows or a call needs, as `service:Action resource`. The resource is the part of its ARN after the account,
- * such as `minutehand-orders` or `table/jobs`.
- */
+/** `service:Action resource`. The resource is the part of its ARN after the account: `minutehand-orders`, `table/jobs`. */
 export type Right = string;
 
 type Statement = {
@@ -67,7 +64,6 @@ function attributeOf(value: unknown): string {
   return id ?? JSON.stringify(value);
 }
 
-/** A request as it leaves the SDK. */
 export type AwsRequest = { operation: string; input: Record<string, unknown> };
 
 type Batched = Record<string, { TableName: string }>;
@@ -91,10 +87,9 @@ const ON_A_TABLE = /^(GetItem|PutItem|UpdateItem|DeleteItem|Query|DescribeTable)
 const ON_A_SCHEDULE = /^(CreateSchedule|UpdateSchedule|GetSchedule|DeleteSchedule)$/;
 
 /**
- * What IAM asks for a request. Transactions ask by their parts ("Using IAM with DynamoDB transactions"), statements
- * by their kind ("IAM security policies with PartiQL for DynamoDB"), the other services by "Actions, resources, and
- * condition keys for Amazon EventBridge Scheduler", "… AWS Secrets Manager" and "… AWS Lambda". Throws for an
- * operation that nobody has looked up yet.
+ * Transactions ask by their parts ("Using IAM with DynamoDB transactions"), statements by their kind ("IAM security policies with PartiQL
+ * for DynamoDB"), the others by "Actions, resources, and condition keys for Amazon EventBridge Scheduler", "… AWS Secrets Manager" and "…
+ * AWS Lambda". Throws for an operation that nobody has looked up yet.
  */
 export function rightsFor({ operation, input }: AwsRequest): Right[] {
   const onTable = (name: string, action: string) => `dynamodb:${action} table/${name}`;

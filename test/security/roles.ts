@@ -31,8 +31,8 @@ const BY_LAMBDA: Readonly<Record<string, readonly RegExp[]>> = {
 
 /** The rights that a function tries to use although its role must not have them. */
 const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
-  // A topic that is not in the policy may belong to another deployment. The tick tries to send the topic's job. It records the job as
-  // dead at once if the queue does not exist, and after an hour if SQS only refuses the call.
+  // A topic that the policy lacks may be another deployment's. The tick tries to send its job, which is dead at once if the queue does not
+  // exist, and after an hour if SQS only refuses the call.
   JobsTickSweeper: [/^sqs:SendMessage minutehand-ghost$/],
 };
 
@@ -104,7 +104,6 @@ const among =
 const unused = (patterns: readonly RegExp[] = [], texts: readonly string[]) =>
   patterns.filter((pattern) => !texts.some((text) => pattern.test(text)));
 
-/** Compares each role with what its function did in a run of every path. */
 export function testRoles(deployed: () => Deployment): void {
   describe.each(Object.keys(ENTRIES) as FunctionName[])("the role of %s", (name) => {
     function compared(): { missing: Right[]; extra: Right[] } {

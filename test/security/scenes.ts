@@ -41,14 +41,12 @@ export type Step = [is: (request: AwsRequest) => boolean, act: () => unknown];
 
 const partitionOf = (item: unknown) => String((item as { pk?: { S: string } } | undefined)?.pk?.S);
 export const isReceive = ({ operation }: AwsRequest) => operation === "ReceiveMessage";
-/** Notes one parked job. */
 export const isNote = ({ operation, input }: AwsRequest) =>
   operation === "PutItem" && partitionOf(input.Item).startsWith("paused#");
 /** Changes a pause that is there. */
 export const isPause = ({ operation, input }: AwsRequest) =>
   operation === "UpdateItem" && partitionOf(input.Key).startsWith("pause#");
 
-/** The actions that the paths consist of. */
 export function createScenes(deployment: Deployment) {
   return {
     ...deployment,
@@ -62,7 +60,6 @@ export function createScenes(deployment: Deployment) {
   };
 }
 
-/** Calls of the API. */
 function createCalls({ call }: Deployment) {
   const ok = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
     const answered = await call(method, path, body, headers);
@@ -131,7 +128,6 @@ function createJobs({ ctx, receivers, pass }: Deployment) {
   };
 }
 
-/** Messages that others put into the queues. */
 function createMessages({ ctx, sqs, urlPrefix }: Deployment) {
   return {
     messageFor: (home: Home) => messageText(home.topic, home.group, [jobText(home)]),
@@ -143,9 +139,7 @@ function createMessages({ ctx, sqs, urlPrefix }: Deployment) {
   };
 }
 
-/** Troubles while calls run. */
 function createTroubles({ recorder, pass }: Deployment) {
-  /** Runs `act` before each request that `work` makes. */
   const before = async <T>(act: Recorder["before"], work: () => Promise<T>): Promise<T> => {
     recorder.before = act;
     const result = await work();
@@ -182,13 +176,9 @@ function createTroubles({ recorder, pass }: Deployment) {
   };
 }
 
-/** Pauses of topics. */
 function createPauses({ ctx, pass }: Deployment) {
   return {
-    /**
-     * Pauses a topic by a call that is not recorded, as a version does that lists no paused topics. Waits until every function knows
-     * the pause.
-     */
+    /** In a call that is not recorded, as a version that lists no paused topics. Waits until every function knows the pause. */
     hold: async (topic: string) => {
       await pauseTopic(ctx, topic);
       await ctx.pool.remove([pausedTopicKey(topic)], ctx.clock() + MINUTE);
@@ -199,7 +189,6 @@ function createPauses({ ctx, pass }: Deployment) {
       await resumeTopic(ctx, topic, undefined);
       pass(6 * SECOND);
     },
-    /** Whether a job waits for a release. */
     isParked: async (id: string): Promise<boolean> => {
       const [note] = await ctx.pool.read([parkedKey(await readJob(ctx, id))]);
       return note !== undefined;
@@ -207,7 +196,6 @@ function createPauses({ ctx, pass }: Deployment) {
   };
 }
 
-/** Starts of limited topics. */
 function createLimits({ ctx, pass }: Deployment) {
   return {
     /** Counts all starts of a topic for the next ten minutes as taken by other jobs. No function knows of it yet. */
@@ -233,7 +221,6 @@ function createLimits({ ctx, pass }: Deployment) {
   };
 }
 
-/** What happens long after a call. */
 function createLateness({ ctx, scheduler }: Deployment) {
   return {
     /** Lets the item expire that a bulk call has stored about itself, as a day would. */

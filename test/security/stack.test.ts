@@ -29,7 +29,6 @@ const get = (path: string) => fetch(stack.url + path);
 const post = (body: string | Uint8Array<ArrayBuffer>, path = "/jobs") =>
   fetch(stack.url + path, { method: "POST", body });
 
-/** The functions' processes and the runner's own parts, by their pids. */
 function parts(): number[] {
   return familyOf(stack.pid).filter((pid) => {
     const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
@@ -143,7 +142,6 @@ describe("no web page reaches the stack:", () => {
   });
 });
 
-/** Sends a request as a browser would, with a header `Host` that `fetch` does not let a program set. */
 function statusOf(url: string, host: string, headers: object): Promise<number | "nobody"> {
   const { promise, resolve, reject } = Promise.withResolvers<number | "nobody">();
   const asked = request(url, { method: "POST", headers: { ...headers, host, "content-type": "text/plain" } });

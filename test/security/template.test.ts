@@ -58,7 +58,6 @@ const OPENINGS: readonly (readonly [type: string, isOpen: IsOpen])[] = [
   ["AWS::SQS::QueueInlinePolicy", () => true],
 ];
 
-/** The resources of a template that would let a caller in without a permission of IAM. There must be none. */
 function openings(of: StackTemplate): string[] {
   return OPENINGS.flatMap(([type, isOpen]) =>
     resourcesOf(of, type)
@@ -71,7 +70,6 @@ function statementsOf({ PolicyDocument }: Record<string, unknown>): Statement[] 
   return (PolicyDocument as { Statement: Statement[] }).Statement;
 }
 
-/** Whether a principal is a service of AWS, such as `{ Service: "events.amazonaws.com" }`. */
 function isService(principal: unknown): boolean {
   return typeof principal === "object" && principal !== null && Object.keys(principal).join() === "Service";
 }
@@ -106,7 +104,6 @@ test("the API refuses every request without a signature", () => {
   expect(openings(template)).toEqual([]);
 });
 
-/** The statements that give roles more than they need, as text. There must be none. */
 function excesses(of: StackTemplate): string[] {
   const statements = policiesOf(of).flatMap(([id, { Properties }]) =>
     statementsOf(Properties).map((statement) => ({ id, ...statement })),
@@ -124,7 +121,6 @@ function excesses(of: StackTemplate): string[] {
   });
 }
 
-/** All schedules of one of the stack's groups. */
 function isOfGroup(resource: unknown): boolean {
   return /:schedule\/minutehand-(promotions|schedules)\/\*"\]\]}$/.test(JSON.stringify(resource));
 }
@@ -329,7 +325,6 @@ test("no function's environment holds a secret", () => {
     "MINUTEHAND_QUEUE_URL_PREFIX",
     "MINUTEHAND_SCHEDULES",
     "MINUTEHAND_TABLE",
-    // Where the secret is.
     "MINUTEHAND_WEBHOOK_SECRET",
     "MINUTEHAND_WEBHOOK_TOPIC",
     "POWERTOOLS_LOG_LEVEL",
