@@ -10,7 +10,6 @@ import type { MemorySchedules } from "./memory-schedules.ts";
 import { paceOf } from "./pace.ts";
 import { earliestOccurrences, nextDelivery, nextTick } from "./upcoming.ts";
 
-/** A queue in memory, and its handlers. */
 export type Played = Deliverer & {
   readonly ctx: Context;
   /** Times are ms since the epoch. `lastTick`: when the latest tick ran. */
@@ -41,7 +40,6 @@ export async function playUntil(played: Played, end: number): Promise<void> {
   clock.time = end;
 }
 
-/** Moves the clock to the next tick, occurrence or delivery, and performs this event. Answers false if no event comes by `end`. */
 async function step(played: Played, end: number): Promise<boolean> {
   const { ctx, clock, pool, queues, schedules, idle, consumed, deliver, starts } = played;
   const ticking = await nextTick(ctx, pool, clock.lastTick);

@@ -18,7 +18,6 @@ const FUNCTIONS = {
   receiver: "a function",
 };
 
-/** The options that are numbers: what each allows, and whether it allows a value. */
 const NUMBERS = [
   ["seed", "a whole number", (value: number) => Number.isSafeInteger(value)],
   [
@@ -29,8 +28,7 @@ const NUMBERS = [
 ] as const;
 
 /**
- * Checks the options as TypeScript does, for callers in plain JavaScript. Throws a `RangeError` for an unknown option, for a number
- * that is out of its range, and for a handler or a receiver that is not a function.
+ * For plain JavaScript. Throws a `RangeError` for an unknown option, a number out of range, and a handler or receiver that is no function.
  */
 export function checkOptions(options: unknown): void {
   const { topics, ...others } = objectOf("the options of the test queue", options, "an object");

@@ -7,7 +7,6 @@ import type { HttpAnswer, Route, Service } from "../http/route.ts";
 import { createService } from "../http/service.ts";
 import type { Context } from "../protocol/ports.ts";
 
-/** Creates a client that calls the API's app inside this process, with the given routes only. */
 export function clientInside<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],

@@ -6,8 +6,8 @@ import type { MemoryQueues } from "./memory-queues.ts";
 import { runOf, type TestTopic } from "./topics.ts";
 
 /**
- * One run of a handler, or one call to a receiver. `error`: the value that the handler has thrown, with its stack and its `cause`; of a
- * buried job and of a failed call, the reason as text. Absent if the run did not fail.
+ * A run of a handler, or a call to a receiver. `error`: what the handler threw, with stack and `cause`; of a buried job and of a failed
+ * call, the reason as text. Absent if the run did not fail.
  */
 export type Run = {
   readonly topic: string;
@@ -26,10 +26,7 @@ const PATIENCE = 5000;
 // Keep the real timers, because a test may replace the global ones.
 const { setTimeout, clearTimeout } = globalThis;
 
-/**
- * Creates the stand-in for Lambda, which delivers messages to the handlers and receivers, one at a time, and records the runs.
- * `patience`: how long a run may take, in ms of the real clock.
- */
+/** Stands in for Lambda: delivers messages one at a time, and records the runs. `patience`: how long a run may take, real ms. */
 export function deliverer(
   ctx: Context,
   queues: MemoryQueues,

@@ -40,13 +40,11 @@ export function contentsOf({ clock, byName }: Stores, queue: QueueName): Stored[
   return kept.sort((a, b) => a.visibleAt - b.visibleAt || a.seq - b.seq);
 }
 
-/** Removes all messages of a queue but those that are `wanted`. */
 export function keepOnly(stores: Stores, queue: QueueName, wanted: (message: Stored) => boolean): void {
   const name = nameOf(queue);
   if (stores.byName.has(name)) stores.byName.set(name, contentsOf(stores, queue).filter(wanted));
 }
 
-/** Stores a message that was sent. */
 export function store(stores: Stores, queue: QueueName, { body, delaySeconds, group }: Outgoing): Sent {
   const reason = sqsRefusalOf(body, group);
   if (reason !== undefined) return { outcome: "refused", reason };
@@ -64,7 +62,6 @@ export function store(stores: Stores, queue: QueueName, { body, delaySeconds, gr
   return { outcome: "sent" };
 }
 
-/** Receives a message, and hides it. */
 export function handOut(stores: Stores, message: Stored, hideSeconds: number): Received {
   const now = stores.clock();
   message.receiveCount += 1;
@@ -74,7 +71,6 @@ export function handOut(stores: Stores, message: Stored, hideSeconds: number): R
   return { body: message.body, handle: message.handle, receives: message.receiveCount };
 }
 
-/** Moves the messages that were received too often to the DLQ. */
 export function buryWornOut(stores: Stores, queue: QueueName): void {
   const now = stores.clock();
   const isWornOut = (message: Stored) =>
@@ -85,7 +81,6 @@ export function buryWornOut(stores: Stores, queue: QueueName): void {
   keepOnly(stores, queue, (message) => !isWornOut(message));
 }
 
-/** Moves every message of the DLQ to the ready queue, as SQS's own redrive does. */
 export function redriveNatively(stores: Stores, topic: string): void {
   const now = stores.clock();
   for (const { handle: _, receivedAt: __, ...message } of contentsOf(stores, { topic, dead: true }))

@@ -29,8 +29,8 @@ import { storedValue } from "./stored-value.ts";
 export type PoolCall = { readonly operation: keyof Pool; readonly keys: readonly Key[] };
 
 /**
- * Functions that a test can set to make calls fail. If `before` throws, the call is not applied. If `after` throws, the call is applied
- * and its answer is lost. In a batch, a thrown `MinutehandError` becomes the error of the entry. Other errors reject the batch.
+ * If `before` throws, the call is not applied. If `after` throws, its answer is lost. In a batch, a thrown `MinutehandError` becomes the
+ * error of the entry, and other errors reject the batch.
  */
 export type PoolHooks = {
   before?: (call: PoolCall) => void | Promise<void>;
@@ -44,7 +44,6 @@ export type MemoryPool = Pool & {
   /** The partition keys, in no particular order. */
   partitions(): Iterable<string>;
   holds(pk: string): boolean;
-  /** Stores an item, and replaces an item with the same key. */
   put(item: Item): void;
 };
 
@@ -92,7 +91,6 @@ export function memoryPool({
   };
 }
 
-/** Performs a single call or one entry of a batch: hook, deadline, effect, hook. */
 async function perform<T>(
   { hooks, clock }: State,
   call: PoolCall,
@@ -183,7 +181,6 @@ function pageOf(partition: Partition | undefined, from: string, before: string, 
   return { items, more: between.length > limit };
 }
 
-/** Adds to the numbers of an item, and answers the sums. */
 function addTo(
   table: Table,
   key: Key,

@@ -3,7 +3,6 @@ import type { Promotions } from "../protocol/ports.ts";
 export type MemoryPromotions = Promotions & {
   /** When each schedule fires, in ms since the epoch, by the id of its job. */
   readonly filed: ReadonlyMap<string, number>;
-  /** How often each call was made. */
   readonly calls: { put: number; remove: number };
   /** Thrown by every call while it is set. */
   trouble: Error | undefined;

@@ -42,7 +42,6 @@ export type MemoryQueues = Queues & {
   /** Receives this message; `undefined` if it is not visible. */
   take(queue: QueueName, id: string, hideSeconds: number): Received | undefined;
   purge(queue: QueueName): void;
-  /** Loses one message. */
   lose(queue: QueueName, id: string): void;
   /** Makes a message visible at once, even if it is in flight: SQS delivers at least once. */
   duplicate(queue: QueueName, id: string): void;
@@ -56,10 +55,7 @@ type State = {
   readonly hooks: QueueHooks;
 };
 
-/**
- * Creates the ready queues and DLQs of `topics` in memory, with SQS's semantics. `clock`: ms since the epoch. `receive` answers at once,
- * because the clock would stand still while it waits.
- */
+/** SQS's semantics. `clock`: ms since the epoch. `receive` answers at once, because the clock would stand still while it waits. */
 export function memoryQueues({
   clock,
   topics,

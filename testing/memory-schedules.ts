@@ -23,7 +23,6 @@ const OLDEST_START = 5 * 60_000;
 /** Creates recurring schedules in memory, with the semantics of EventBridge Scheduler. `clock`: ms since the epoch. */
 export function memorySchedules({ clock }: { clock: () => number }): MemorySchedules {
   const kept = new Map<string, Kept>();
-  /** Makes a call that throws while there is trouble. */
   const call =
     <Given extends unknown[], T>(act: (...given: Given) => T) =>
     async (...given: Given): Promise<T> => {

@@ -6,7 +6,6 @@ export type Row = Record<string, unknown>;
 /** The rows of one partition by sort key. `keys`: the sort keys in order, `undefined` until a page needs them. */
 export type Partition = { readonly rows: Map<string, Row>; keys: string[] | undefined };
 
-/** The items of a pool by partition key. */
 export type Table = Map<string, Partition>;
 
 export function findRow(table: Table, key: Key): Row | undefined {
@@ -17,7 +16,6 @@ export function copyOf(row: Row | undefined): Item | undefined {
   return row && (storedValue(row) as Item);
 }
 
-/** Stores an item, and replaces an item with the same key. */
 export function putItem(table: Table, item: object): void {
   const row = storedValue(item) as Row & Key;
   assertKey(row);
@@ -34,7 +32,6 @@ export function dropItem(table: Table, key: Key): void {
   if (partition.rows.size === 0) table.delete(key.pk);
 }
 
-/** Copies of all items, in the order of their keys. */
 export function itemsIn(table: Table): Item[] {
   return [...table]
     .sort(([one], [other]) => byBytes(one, other))

@@ -1,9 +1,6 @@
 import type { Run } from "./deliver.ts";
 
-/**
- * At one instant of the clock, each message that waits at its beginning may run, and this many further runs may follow. Further
- * runs come only from handlers that enqueue or retry without a delay.
- */
+/** At one instant each waiting message may run, and this many further runs: only handlers that enqueue or retry at once cause more. */
 const MOST_MORE = 1000;
 /** The most further runs of one instant if each run files several jobs. */
 const MOST_FILED = 10_000;
@@ -13,9 +10,8 @@ const STEPS_A_TURN = 100;
 const { setImmediate } = globalThis;
 
 /**
- * Creates a function to await after each step of a queue's time. The function throws if runs go on at one instant without end. It also
- * lets the event loop turn now and then, for example for the test's own timeout. `clock`: ms since the epoch. `waiting`: answers how many
- * messages wait.
+ * Await the result after each step. It throws if runs go on at one instant without end, and lets the event loop turn now and then, for
+ * example for the test's own timeout. `clock`: ms since the epoch. `waiting`: how many messages wait.
  */
 export function paceOf(
   clock: () => number,

@@ -5,10 +5,7 @@ import { startIn } from "./upcoming.ts";
 /** The client's `receive` of one topic. */
 type Receive<Body> = (request: { max?: number; waitSeconds: number }) => Promise<PulledJob<Body>[]>;
 
-/**
- * Receives the jobs that are due by now, without a wait. Makes their messages visible first, because a delay in whole seconds may end
- * after the job is due.
- */
+/** Without a wait. Makes the due jobs' messages visible first: a delay in whole seconds may end after the job is due. */
 export async function receiveNow<Body>(
   { queues, topic, now }: { queues: MemoryQueues; topic: string; now: number },
   receive: Receive<Body>,

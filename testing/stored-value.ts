@@ -1,7 +1,4 @@
-/**
- * Copies a value as DynamoDB would store it, without undefined members. Throws for a value that DynamoDB cannot store, as the marshaller
- * of the SDK does.
- */
+/** Leaves undefined members out. Throws for a value that DynamoDB cannot store, as the marshaller of the SDK does. */
 export function storedValue(value: unknown): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") return storedNumber(value);

@@ -45,22 +45,17 @@ export type TestQueue<Topics> = {
   /** The time of the queue's clock. */
   now(): Date;
   /**
-   * Moves the clock forward by `duration`, and runs everything that falls due until then, in order, with retries. With the duration 0
-   * it runs everything that is due now.
-   *
-   * Throws a `RangeError` for an invalid duration. Throws if a handler does not end, or if jobs run without end while no time passes.
-   * Throws errors that the deployed queue would log and retry: in memory, nothing fails by chance. A handler must not call `advance`.
-   *
-   * @example
-   * await queue.advance("30m");
+   * Moves the clock forward by `duration`, and runs everything that falls due until then, in order, with retries; with 0, everything that
+   * is due now.
+   * Throws a `RangeError` for an invalid duration; if a handler does not end; if jobs run without end while no time passes; and errors that
+   * the deployed queue would log and retry: in memory, nothing fails by chance. A handler must not call `advance`.
+   * @example await queue.advance("30m");
    */
   advance(duration: Duration): Promise<void>;
   /**
-   * Delivers an event to the topics, which apply their `cancelOn` and `enqueueOn`. If a topic cannot apply the event, throws the first
-   * error after all topics have had the event.
-   *
-   * The time of the event is the clock's time in whole seconds, as in EventBridge. Of two events in the same second, the one that
-   * cancels counts as the later one. So call `advance` between an event that cancels a job and an event that files the next.
+   * Delivers an event to the topics, which apply their `cancelOn` and `enqueueOn`. Throws the first error of a topic, after all topics have
+   * had the event. The event's time is the clock's in whole seconds, as in EventBridge. Of two events in the same second, the one that
+   * cancels counts as the later one: call `advance` between a cancelling event and an event that files the next job.
    */
   publish(event: TestEvent): Promise<void>;
   /** The secret with which the receiver of a URL verifies its calls. */
@@ -74,10 +69,8 @@ export type TestQueue<Topics> = {
 const START = Date.UTC(2026, 0, 1);
 
 /**
- * Creates a queue in memory for tests, with the rules of the deployed queue and a clock of its own.
- *
- * Throws a `RangeError` for an unknown option, for an invalid `now`, and for a number or a topic setting that is out of its range.
- *
+ * Creates a queue in memory for tests, with the rules of the deployed queue and a clock of its own. Throws a `RangeError` for an unknown
+ * option, for an invalid `now`, and for a number or a topic setting that is out of its range.
  * @example
  * const queue = createTestQueue({ topics: { "order-timeout": { handler: closeOrder } } });
  * await queue.client.enqueue("order-timeout", { orderId: "17" }, { delay: "30m" });

@@ -48,12 +48,12 @@ export type TestTopics<Topics> = { readonly [T in keyof Topics & string]: TestTo
 /** The secret that signs the calls of all webhook topics. */
 export const WEBHOOK_SECRET = "whsec_bWludXRlaGFuZC10ZXN0cy1hbmQtbm9ib2R5LWVsc2U=";
 
-/** Makes the event rules of the topics. Throws a `RangeError` for an invalid duration. */
+/** Throws a `RangeError` for an invalid duration. */
 export function rulesOf(topics: Readonly<Record<string, TestTopic<never>>>): EventRule[] {
   return Object.entries(topics).flatMap(([name, topic]) => eventRulesOf(name, topic, secondsIn(name)));
 }
 
-/** Makes the policy of the topics. Throws a `RangeError` for a topic that the construct would refuse. */
+/** Throws a `RangeError` for a topic that the construct would refuse. */
 export function testPolicy(topics: Readonly<Record<string, TestTopic<never>>>): Policy {
   const named = Object.entries(topics).map(([name, topic]) => [name, settingsOf(name, topic)] as const);
   return {

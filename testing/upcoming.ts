@@ -8,10 +8,7 @@ import type { MemoryMessage } from "./memory-messages.ts";
 import type { MemoryPool } from "./memory-pool.ts";
 import type { MemoryQueues } from "./memory-queues.ts";
 
-/**
- * Functions that find the next event of a queue. `time`: ms since the epoch; a past time means at once. `undefined`: no further event
- * comes.
- */
+/** `time` of the next event: ms since the epoch; a past time means at once. `undefined`: no further event comes. */
 
 const BUCKETS = /^\d{4}-\d\d-\d\dT\d\d:\d\d#0$/;
 const PAGE = 100;
@@ -59,10 +56,7 @@ export async function earliestOccurrences(
   return { time: first, names: coming.filter(({ time }) => time === first).map(({ name }) => name) };
 }
 
-/**
- * The message of these topics that can be delivered first. If several can be delivered at the same time, the message whose job may start
- * first. `starts`: a cache of the starts of messages, by their ids.
- */
+/** Of several messages at the same time, the one whose job may start first. `starts`: a cache of starts by message id. */
 export function nextDelivery(
   queues: MemoryQueues,
   topics: readonly string[],
