@@ -7,16 +7,10 @@ import { isUntracked, tellStories } from "./story.ts";
 
 const LOOK_EVERY_MS = 2_000;
 const CALLERS = 8;
-/**
- * An untracked job that is missing after this time counts as lost, which is allowed. The message of a killed consumer comes again
- * sooner.
- */
+/** An untracked job missing after this counts as lost, which is allowed. The message of a killed consumer comes again sooner. */
 const UNTRACKED_PATIENCE_MS = 90_000;
 
-/**
- * Waits until each acknowledged job has run to its end, and the API reports a final state for each tracked job. Waits at most `ms`.
- * Records the final states in the ledger, and after `ms` also the states that are not final.
- */
+/** At most `ms`. Each tracked job must reach a final state. Records the states in the ledger, after `ms` also those that are not final. */
 export async function drain(
   url: string,
   ledger: string,

@@ -9,7 +9,6 @@ export type Victim = Exclude<Role, "guard"> | "function" | "puller" | "stack";
 export type Service = "api" | "dynamodb" | "sqs";
 
 export type PlannedFault = {
-  /** When it happens: ms from the beginning. */
   readonly at: number;
   /** Selects one of the processes that the victim has at that time, from 0 (the first one) to just below 1 (the last one). */
   readonly which: number;
@@ -20,7 +19,6 @@ export type PlannedFault = {
   | { readonly fault: "cut" | "lose answers" | "swallow" | "delay"; readonly service: Service }
 );
 
-/** What happens to the tick of one minute. */
 export type TickPlan = {
   readonly times: 0 | 1 | 2;
   /** A fault of the tick's process, `afterMs` after its start. */
@@ -54,10 +52,7 @@ export function longestFreeze(totalMs: number): number {
   return Math.min(60 * SECOND, totalMs / 5);
 }
 
-/**
- * Plans the faults of a run of `totalMs`, in the order of their times. Each kind happens at least once, spread over the run. All faults
- * begin before the end of the run, but the last faults may end later.
- */
+/** In the order of their times. Each kind happens at least once. Faults begin before the end of the run, but the last may end later. */
 export function planFaults(random: Random, totalMs: number, families: ReadonlySet<Family>): PlannedFault[] {
   const faults: PlannedFault[] = [];
   const spread = (everySeconds: number, make: (when: { at: number; which: number }) => PlannedFault) => {
@@ -85,10 +80,7 @@ export function planFaults(random: Random, totalMs: number, families: ReadonlySe
   return faults.sort((a, b) => a.at - b.at);
 }
 
-/**
- * Plans the ticks, without an end. Of three ticks in a row one comes twice and its process is killed, one is left out, and one comes
- * once and may be frozen.
- */
+/** Without an end. Of three in a row, one comes twice and is killed, one is left out, and one comes once and may be frozen. */
 export function* planTicks(
   random: Random,
   totalMs: number,

@@ -17,7 +17,6 @@ import { isUntracked, type Story, tellStories } from "./story.ts";
 
 export type Violation = { readonly kind: ViolationKind; readonly n: number; readonly why: string };
 
-/** An acknowledged job that has not run to its end. */
 export type Waiting = { readonly n: number; readonly id: string; readonly untracked: boolean };
 
 export type Verdict = {
@@ -30,12 +29,10 @@ export type Verdict = {
   /** Jobs that were acknowledged and not cancelled, and that ran to the end of their handler or are dead. */
   readonly completed: number;
   readonly dead: number;
-  /** Runs that failed on purpose. */
   readonly failed: number;
   readonly starts: number;
   readonly ranAgain: Readonly<Record<Cause, number>>;
   readonly untracked: { readonly acknowledged: number; readonly lost: number; readonly ranAgain: number };
-  /** How late first runs started, in ms. */
   readonly lateness: readonly number[];
   /** Jobs that have still to run. At the end of the torture they are lost. */
   readonly waiting: readonly Waiting[];
@@ -70,7 +67,6 @@ export function judge(events: readonly LedgerEvent[], over: boolean): Verdict {
   };
 }
 
-/** A job's story, what its acknowledgements oblige to, and which of that has not happened. */
 type Told = {
   readonly story: Story;
   readonly obligations: Obligations;
@@ -84,7 +80,6 @@ type Rules = {
   readonly mayBeUnanswered: boolean;
 };
 
-/** Judges one job. The violations come in the order in which they are looked for. */
 function judgeStory({ story, obligations, open }: Told, { faults, over, mayBeUnanswered }: Rules) {
   const violations: Violation[] = [];
   const accuse = (kind: ViolationKind, why: string) => violations.push({ kind, n: story.n, why });

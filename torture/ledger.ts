@@ -4,8 +4,8 @@ import { appendFileSync, closeSync, fstatSync, openSync, readSync } from "node:f
 export type Change = "create" | "reschedule" | "replace" | "cancel";
 
 /**
- * One line of the ledger. `n` is the number of a planned job, and stays the same if a replacement files a new job with another id. Each
- * change raises the planned job's `version`, which the job's body carries. Times are ms since the epoch, all by the clock of one machine.
+ * `n`: a planned job's number, which a replacement with another id keeps. Each change raises the `version` in the job's body. Times are ms
+ * since the epoch, all by the clock of one machine.
  */
 export type LedgerEvent =
   | Asked
@@ -17,7 +17,6 @@ export type LedgerEvent =
   | { event: "unexpected"; n: number; what: string; at: number }
   | Fault;
 
-/** Recorded before the first try of a request. */
 export type Asked = {
   event: "asked";
   n: number;
@@ -29,10 +28,7 @@ export type Asked = {
   at: number;
 };
 
-/**
- * Recorded when a request got its answer, after any number of tries. `created`: there is a new job. `applied`: the existing job was
- * changed. `refused`: the job runs, or has ended.
- */
+/** `created`: there is a new job. `applied`: the existing job was changed. `refused`: the job runs, or has ended. Any number of tries. */
 export type Answered = {
   event: "answered";
   n: number;
@@ -42,17 +38,14 @@ export type Answered = {
   at: number;
 };
 
-/** Recorded by a handler before all else. */
 export type Started = {
   event: "started";
   n: number;
   version: number;
   id: string;
-  /** The due time that the handler was given. */
   dueAt: number;
   attempt: number;
   pid: number;
-  /** Of a pulled job. */
   leaseUntil?: number;
   at: number;
 };
@@ -71,10 +64,7 @@ export type Ended = {
 /** A fault, recorded when it was injected into the stack. */
 export type Fault = { event: "fault"; fault: string; pid?: number; ms?: number; at: number };
 
-/**
- * Adds a line to the ledger. When this returns, the operating system has the line, and a SIGKILL cannot undo it. Lines of several
- * processes do not mix, because each is appended by one short write.
- */
+/** When this returns, a SIGKILL cannot undo it. Lines of several processes do not mix: each is one short append. */
 export function record(file: string, event: LedgerEvent): void {
   appendFileSync(file, `${JSON.stringify(event)}\n`);
 }

@@ -6,15 +6,12 @@ export type Topic = (typeof TOPICS)[number];
 /** The topic of `tracking: "none"`. */
 export const UNTRACKED: Topic = "events";
 
-/** What the handler of a job does: the job's body contains it. */
 export type Plan = {
-  /** ms that the handler takes. */
   readonly takes: number;
   /** Whether its first attempt fails. */
   readonly fails: boolean;
 };
 
-/** A job's body. */
 export type Body = Plan & { readonly n: number; readonly version: number };
 
 export type PlannedJob = Plan & {
@@ -52,7 +49,6 @@ const LONGEST_MS = SWEPT_MS + 30_000;
 const LATER_MS = 120_000;
 const BATCH = { least: 5, most: 25 };
 
-/** Plans the requests of each producer, in their order. */
 export function planLoad({ jobs, ms, producers, random }: LoadOptions): Request[][] {
   const plans: Request[][] = Array.from({ length: producers }, () => []);
   for (let n = 0; n < jobs; ) {
@@ -93,10 +89,7 @@ function planJob(n: number, single: boolean, progress: number, random: Random): 
   };
 }
 
-/**
- * A delay of 0, a short one, or one that needs a sweep. Delays of the last kind occur in the first half of the run only, so that the sweep
- * hands these jobs over while faults still happen.
- */
+/** Delays that need a sweep occur in the first half only, so that the sweep hands these jobs over while faults still happen. */
 function planDelay(progress: number, random: Random): number {
   const [low, high] = pick(random, [
     [[0, 0], 10],

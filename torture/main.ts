@@ -120,7 +120,6 @@ async function torture(options: TortureOptions, folder: string): Promise<Result>
   }
 }
 
-/** Makes a function that answers all events of the ledger until now. */
 function readerOf(ledger: string): () => readonly LedgerEvent[] {
   const follow = followLedger(ledger);
   const events: LedgerEvent[] = [];
@@ -150,7 +149,6 @@ type Scene = {
   readonly monkey: Monkey;
 };
 
-/** Files and changes the jobs of the load under faults, ends the faults, and waits until all jobs have ended. */
 async function runLoad(
   { minutes, drainMinutes }: TortureOptions,
   load: ReturnType<typeof planLoad>,

@@ -83,7 +83,6 @@ function fireTick(raid: Raid): void {
 type Hurt = {
   readonly fault: "kill" | "freeze";
   readonly victim: Victim;
-  /** Which of the victim's processes: 0 to 1. */
   readonly which: number;
   readonly ms: number;
 };

@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from "node:fs";
 export type ProcessInfo = {
   readonly pid: number;
   readonly parent: number;
-  /** Its arguments, each followed by a space. */
   readonly command: string;
   /** Clock ticks since the machine started. */
   readonly startTime: number;
@@ -24,7 +23,6 @@ export function descendants(pid: number): ProcessInfo[] {
   return found;
 }
 
-/** Reads a process by its id. `undefined` if there is none, or it has ended. */
 export function readProcess(pid: number): ProcessInfo | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

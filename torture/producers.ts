@@ -11,11 +11,9 @@ type Problem = { code?: string };
 type BatchJson = { results: { status: number; job?: JobJson; error?: Problem }[] };
 
 export type Producers = {
-  /** Resolves when each request has its answer. */
   readonly finished: Promise<void>;
 };
 
-/** The producers of a run. `jobs`: the jobs that were created, by their numbers. */
 type Run = {
   readonly url: string;
   readonly file: string;
@@ -24,8 +22,8 @@ type Run = {
 };
 
 /**
- * Starts the producers. Each makes its planned requests in order, and repeats a request until it has an answer. A repeat asks for the
- * same: POSTs and PATCHes have an `Idempotency-Key`, and due times are absolute.
+ * Requests of a producer come in order, each until it has an answer. Repeats ask for the same, by an `Idempotency-Key` and absolute due
+ * times.
  */
 export function startProducers(url: string, plans: readonly Request[][], file: string): Producers {
   const run: Run = { url, file, began: Date.now(), jobs: new Map() };

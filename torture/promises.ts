@@ -15,7 +15,6 @@ export const VIOLATIONS = [
 ] as const;
 export type ViolationKind = (typeof VIOLATIONS)[number];
 
-/** Is told of each broken promise. */
 export type Accuse = (kind: ViolationKind, why: string) => void;
 
 /** Why a job ran again although its run had not failed. */
@@ -33,10 +32,8 @@ export const FINAL: ReadonlySet<string> = new Set(["done", "cancelled", "dead", 
 /** A job that must run, in any of these versions: after a refused or unanswered change more than one is allowed. */
 export type Wanted = { readonly id: string; readonly versions: number[] };
 
-/** What the system must do, by the answers that producers got. */
 export type Obligations = {
   readonly acknowledged: boolean;
-  /** The id of the job whose cancel was acknowledged. */
   readonly cancelled: string | undefined;
   readonly wanted: readonly Wanted[];
 };
@@ -151,7 +148,6 @@ export function findRepeats({ started, ended }: Story, faults: readonly Fault[],
   return causes;
 }
 
-/** Whether a run failed on purpose, so that the job must run again. */
 function hasFailed(run: Started, by: number, ended: readonly Ended[]): boolean {
   const { id, version, attempt } = run;
   return ended.some(

@@ -22,13 +22,11 @@ export type FaultyProxy = {
   /** Where new connections go from now on: `http://<host>:<port>`. Without a target they are closed at once. */
   readonly setTarget: (url: string | undefined) => void;
   readonly setWeather: (weather: Weather) => void;
-  /** Cuts all connections. Answers how many it cut. */
   readonly cutAll: () => number;
   readonly connections: () => number;
   readonly close: () => Promise<void>;
 };
 
-/** What a proxy does to connections now. `pairs`: how to cut each connection. */
 type State = {
   readonly random: Random;
   readonly pairs: Set<() => void>;
@@ -66,7 +64,6 @@ export async function startProxy(random: Random): Promise<FaultyProxy> {
   };
 }
 
-/** Connects a caller with the target. */
 function connectPair(state: State, client: Socket): void {
   const { random, pairs, target } = state;
   if (target === undefined) {
@@ -94,7 +91,6 @@ function connectPair(state: State, client: Socket): void {
   });
 }
 
-/** Passes chunks on in order: each waits for those before it. */
 function passOn(state: State, from: Socket, to: Socket, mayPass: () => boolean): void {
   let last: Promise<void> = Promise.resolve();
   from.on("data", (chunk: Buffer) => {

@@ -4,7 +4,6 @@ import type { Topic } from "./load.ts";
 import { LEDGER_VARIABLE } from "./run-job.ts";
 
 const PROGRAM = fileURLToPath(new URL("puller.ts", import.meta.url));
-/** The topic of each puller. */
 const TOPIC_OF_EACH: readonly Topic[] = ["work", "work", "work", "work", "work", "events", "events"];
 
 export type Pullers = { readonly pids: () => number[]; readonly stop: () => void };

@@ -1,10 +1,6 @@
-/** Answers numbers from 0 to less than 1. */
 export type Random = () => number;
 
-/**
- * Makes random numbers by Tommy Ettinger's mulberry32. The same seed gives the same numbers. Only the lower 32 bits of the seed
- * are used.
- */
+/** Tommy Ettinger's mulberry32. The same seed gives the same numbers. Only the lower 32 bits of the seed are used. */
 export function seededRandom(seed: number): Random {
   let state = seed | 0;
   return () => {
@@ -15,7 +11,6 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** Draws a number from `low` to less than `high`. */
 export function between(random: Random, low: number, high: number): number {
   return low + random() * (high - low);
 }

@@ -31,7 +31,6 @@ export function rowsOf(verdict: Verdict, underFaults: number): Row[] {
   ];
 }
 
-/** The rows of the table of faults: how often each happened. */
 export function faultRows(events: readonly LedgerEvent[]): Row[] {
   const counts = new Map<string, number>();
   for (const event of events)
@@ -45,7 +44,6 @@ export function table(title: string, rows: readonly Row[]): string {
   return [`| ${title.padEnd(width)} |        |`, `| ${"-".repeat(width)} | -----: |`, ...lines].join("\n");
 }
 
-/** Describes the first violations, each with the events of its job. */
 export function describeViolations({ violations }: Verdict, events: readonly LedgerEvent[]): string {
   const shown = violations.slice(0, MOST_SHOWN).map(({ kind, n, why }) => {
     const history = historyOf(events, n).map((event) => `    ${JSON.stringify(event)}`);

@@ -20,7 +20,6 @@ export function roleOf({ command }: ProcessInfo): Role | undefined {
   return (Object.keys(PATTERNS) as Role[]).find((role) => PATTERNS[role].test(command));
 }
 
-/** The descendants of the runner that have one of these roles. */
 export function processesOf(runnerPid: number, roles: readonly Role[]): ProcessInfo[] {
   return descendants(runnerPid).filter((process) => {
     const role = roleOf(process);

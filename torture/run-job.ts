@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { record } from "./ledger.ts";
 import type { Body } from "./load.ts";
 
-/** The environment variable that names the ledger's file. */
 export const LEDGER_VARIABLE = "TORTURE_LEDGER";
 
 export type Run = {

@@ -97,7 +97,6 @@ function sampleAll(stackPid: number, pullers: readonly number[]): Map<string, Sa
   return new Map([...byRole].map(([role, samples]) => [role, meanOf(samples)]));
 }
 
-/** Samples one process. `undefined` if it has ended meanwhile. */
 function sampleOf(pid: number): Sample | undefined {
   try {
     const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));

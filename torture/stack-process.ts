@@ -1,14 +1,11 @@
 /**
- * The program of the embedded stack, a process of its own like `minutehand local`: `stack-process.ts <CDK project> <data folder>
- * <ledger> <URL for DynamoDB> <URL for SQS>`. The stack has its own emulators, but its functions call them by these URLs. Its rules fire
- * when the parent process says so, so that ticks can be doubled and left out.
+ * `stack-process.ts <CDK project> <data folder> <ledger> <URL for DynamoDB> <URL for SQS>`. The functions call the stack's own emulators by
+ * these URLs. Rules fire when the parent says so, so that ticks can be doubled and left out.
  */
 import { startEmbeddedStack } from "../local/embedded-stack.ts";
 import { LEDGER_VARIABLE } from "./run-job.ts";
 
-/** The message to the parent when the stack is up. */
 export type StackUp = { readonly url: string; readonly dynamodb: string; readonly sqs: string };
-/** The message of the parent that fires the rules. */
 export type FireRules = "tick";
 
 const [root = "", dataDir = "", ledger = "", dynamodb = "", sqs = ""] = process.argv.slice(2);

@@ -16,7 +16,6 @@ export type Proxies = {
   readonly sqs: FaultyProxy;
 };
 
-/** The embedded stack in a process of its own. It can be killed, and started again with the same data. */
 export type HurtStack = {
   /** The id of the runner, whose descendants are the other processes. `undefined` while it is down. */
   readonly pid: () => number | undefined;
@@ -36,10 +35,7 @@ type State = {
   expected: boolean;
 };
 
-/**
- * Starts the stack with all its data in `folder`. Functions and callers use the proxies. `onDeath` is called if the stack ends
- * unexpectedly.
- */
+/** All data is in `folder`. Functions and callers use the proxies. `onDeath`: called if the stack ends unexpectedly. */
 export async function startStack(
   folder: string,
   ledger: string,

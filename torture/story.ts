@@ -18,7 +18,6 @@ export type Stories = {
   readonly unexpected: readonly { readonly n: number; readonly what: string }[];
 };
 
-/** Sorts the events of a ledger by their `n`. */
 export function tellStories(events: readonly LedgerEvent[]): Stories {
   const stories = new Map<number, Story>();
   const faults: Fault[] = [];
@@ -47,7 +46,6 @@ export function isUntracked({ asked }: Story): boolean {
   return asked[0]?.topic === UNTRACKED;
 }
 
-/** The events of one `n`, in the order of the ledger. */
 export function historyOf(events: readonly LedgerEvent[], n: number): LedgerEvent[] {
   return events.filter((event) => "n" in event && event.n === n);
 }

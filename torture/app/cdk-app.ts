@@ -4,10 +4,7 @@ import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { TopicProps } from "../../infra/props.ts";
 import type { Topic } from "../load.ts";
 
-/**
- * The CDK app that is tortured. It uses the construct as any app does, and its handlers write to the ledger. Leases and waits are short,
- * so that crashed jobs run again within a torture of some minutes.
- */
+/** Uses the construct as any app does. Leases and waits are short, so that crashed jobs run again within some minutes. */
 const app = new App();
 const stack = new Stack(app, "Torture");
 const tracked: TopicProps = { backoff: { waits: [1, 2, 5, 10] }, maxAttempts: 50 };
