@@ -82,7 +82,6 @@ async function send({ world, judge }: Stage, token: string, jobs: Job[], isCalm:
   }
 }
 
-/** Moves or cancels a job meanwhile. */
 function changeOne({ world: { draws, spawn }, judge }: Stage): void {
   const id = draws.pick(judge.ids());
   if (id === undefined) return;

@@ -6,14 +6,13 @@ import { CALM } from "./weather.ts";
 import { MINUTE, SECOND, SKEW, type World } from "./world.ts";
 
 type Job = { readonly topic: string; readonly dueAt: number; isChanged: boolean };
-/** The messages of one revision of a job. `visibleAt`: when the first of them can be received. */
 type Messages = { count: number; visibleAt: number };
 
 /** SQS delays a message by whole seconds, and the clock of a tick may be off. */
 const LATE = 2 * SECOND + SKEW;
 /**
- * The jobs that fall due in an outage are late, and perhaps those of the next minutes: the first sweeps have them all to send. With pages
- * of one entry, a tick hands over thirty jobs a minute, twelve new ones arrive, and the outage has left two hundred.
+ * The jobs of an outage are late, and perhaps those of the next minutes: with pages of one entry, a tick hands over thirty jobs a minute,
+ * twelve new ones arrive, and the outage has left two hundred.
  */
 const AFTER_OUTAGE = 10 * MINUTE;
 
@@ -49,7 +48,6 @@ export function judgeHandOver(world: World, plan: Plan) {
         known.running -= 1;
       };
     },
-    /** The ids of the tracked jobs. */
     tracked: () => [...jobs].filter(([, { topic }]) => topic !== "pings").map(([id]) => id),
     atEnd(): void {
       for (const [id, job] of jobs) judgeJob(world, plan, known, { id, ...job });
@@ -58,7 +56,6 @@ export function judgeHandOver(world: World, plan: Plan) {
   };
 }
 
-/** Notes each message that a queue accepts. */
 function watchQueues({ queues, timeline, say }: World, { messages }: Known): void {
   const send = queues.send;
   queues.send = async (queue, some) => {
@@ -106,10 +103,7 @@ function judgeSurplus({ say, accuse }: World, plan: Plan, { jobs, messages, over
     accuse(`${surplus} surplus messages, ${overlaps} overlaps allow at most ${most}`);
 }
 
-/**
- * How many messages one overlap may send twice: of each shard, what a sweep hands over before it writes its cursor, and the page that it
- * has in hand.
- */
+/** What one overlap sends twice: of each shard, what a sweep hands over before it writes its cursor, and its page in hand. */
 function surplusOf({ sizes, latency, shards }: Plan): number {
   const pages = Math.ceil(MARK_AFTER / latency);
   return shards * (Math.min(sizes.mark, pages * sizes.page) + sizes.page);

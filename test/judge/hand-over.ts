@@ -27,7 +27,6 @@ const CALM_FOR = 40 * MINUTE;
 /** What Lambda does with the event of a further invocation. */
 const FATES = ["runs", "never", "twice", "late", "refused"] as const;
 
-/** What a history has of work and of trouble. Times are ms. */
 export type Plan = ReturnType<typeof planOf>;
 type Stage = { readonly world: World; readonly plan: Plan; readonly judge: ReturnType<typeof judgeHandOver> };
 
@@ -58,12 +57,10 @@ function planOf(draws: Draws) {
     weather: draws.chance(0.25) ? drawWeather(draws) : CALM,
     /** No tick runs from `from` to `to`. */
     outage: { from, to: from + gap },
-    /** Up to then jobs are due, and there is trouble. */
     busyUntil: from + gap + draws.whole(5, 10) * MINUTE,
     /** How late a tick begins at most, and how often it is doubled. */
     lateTick: draws.pick([1, 1, 50]) * SECOND,
     doubled: draws.pick([0, 0, 0.2]),
-    /** The fates of further invocations. Empty: ticks start none. */
     fates: draws.pick<readonly (typeof FATES)[number][]>([
       [],
       ["runs"],
@@ -118,7 +115,6 @@ async function fileJobs({ world, plan, judge }: Stage): Promise<void> {
   }
 }
 
-/** Moves or cancels a tracked job. */
 function changeOne({ world: { draws, spawn }, judge }: Stage): void {
   const id = draws.pick(judge.tracked());
   if (id === undefined) return;

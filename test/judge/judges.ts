@@ -3,7 +3,6 @@ import { playHandOver } from "./hand-over.ts";
 import { playKeys } from "./keys.ts";
 import type { History } from "./world.ts";
 
-/** Plays the history of a seed, and judges it. */
 type Judge = (seed: number, isTraced: boolean) => Promise<History>;
 
 export const JUDGES = {

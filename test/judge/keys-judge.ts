@@ -17,25 +17,18 @@ type Life = { readonly key: string; since: number; to?: number };
 
 export type KeysJudge = ReturnType<typeof judgeKeys>;
 
-/** What the judge knows of all jobs and calls. */
 const nothingKnown = () => ({
   homes: new Map<string, Home>(),
   lives: new Map<string, Life>(),
-  /** The revisions that brought a body into a job. */
   effects: new Map<string, string[]>(),
-  /** The jobs whose cancel was acknowledged, and the keys for which a call asked for one. */
   cancelled: new Set<string>(),
   asked: new Set<string>(),
-  /** The bodies of calls with an `Idempotency-Key`. */
   repeatable: new Set<string>(),
   byToken: new Map<string, Set<string>>(),
 });
 type Known = ReturnType<typeof nothingKnown>;
 
-/**
- * Judges keys and `Idempotency-Key`s. It knows the stored jobs at each moment and the answers of calls, and nothing of how the protocol
- * keeps its promises.
- */
+/** Knows the stored jobs at each moment and the answers, and nothing of how the protocol keeps its promises. */
 export function judgeKeys(world: World) {
   const known = nothingKnown();
   const { homes, asked, repeatable } = known;

@@ -29,7 +29,6 @@ export async function playKeys(seed: number, isTraced: boolean): Promise<History
   return world.history();
 }
 
-/** Some calls within milliseconds or seconds. */
 function burst(stage: Stage): void {
   const { draws, plan, timeline } = stage.world;
   const width = draws.pick([3, 30, 300, 3 * SECOND, 20 * SECOND]);

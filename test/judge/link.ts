@@ -10,7 +10,6 @@ export type Call = { readonly name: string; readonly keys: readonly Key[]; reado
 type Parts = {
   readonly timeline: Timeline;
   readonly draws: Draws;
-  /** Answers the weather of this moment. */
   readonly weather: () => Weather;
   /** How long a call takes each way at most: ms. */
   readonly latency: number;
@@ -77,7 +76,6 @@ async function send<T>(state: State, what: Call, effect: () => Promise<T>): Prom
   return result;
 }
 
-/** The call takes effect. */
 async function land<T>({ stored }: State, what: Call, effect: () => Promise<T>): Promise<T> {
   const result = await effect();
   if (what.by !== undefined) await stored(what);

@@ -35,7 +35,6 @@ else {
   for (const name of only) if (!(await play(name, from, seeds, values.trace))) process.exitCode = 1;
 }
 
-/** Plays histories of one judge, and answers whether all have kept their promises. */
 async function play(name: JudgeName, from: number, seeds: number, isTraced: boolean): Promise<boolean> {
   // Printed first, so that the seed is known even if this process is killed.
   console.log(`${seeds} histories of ${name} from seed ${from}`);

@@ -9,10 +9,7 @@ const PATIENCE = 2 * MINUTE;
 /** What the pullers of a world got. `leases`: until when each job is a puller's, ms since the epoch. */
 type Got = { readonly world: World; readonly handedOut: Set<string>; readonly leases: Map<string, number> };
 
-/**
- * Starts a puller for each topic, and judges what they get: no revision twice, no two runs of a job at once, nothing early. In bad weather
- * their runs also fail, die or take long.
- */
+/** One for each topic: no revision twice, no two runs of a job at once, nothing early. In bad weather runs also fail, die or take long. */
 export function startPullers(world: World, until: number): void {
   const got: Got = { world, handedOut: new Set(), leases: new Map() };
   for (const topic of TOPICS) void pull(got, topic, until);

@@ -44,7 +44,6 @@ export function linkedPool(pool: MemoryPool, { call }: Link): Pool {
   };
 }
 
-/** The queues as one process sees them. */
 export function linkedQueues(queues: MemoryQueues, { call }: Link): Queues {
   const to = <T>(name: string, effect: () => Promise<T>): Promise<T> =>
     call({ name: `queue.${name}`, keys: [] }, effect);

@@ -4,10 +4,7 @@ import { MINUTE, SECOND, START, type World } from "./world.ts";
 /** How long a tick may begin new work. */
 export const TICK_TIME = 150 * SECOND;
 
-/**
- * Runs a tick each minute up to a time, each in a process of its own. A tick in twenty is missed. The first one has calm weather, because
- * a stack ticks before its users come.
- */
+/** Each minute, in a process of its own. One in twenty is missed. The first has calm weather: a stack ticks before its users come. */
 export function startTicks({ timeline, draws, spawn, say }: World, until: number): void {
   const run = (isFirst: boolean): void => {
     const { ctx } = spawn(isFirst ? { isCalm: true } : {});

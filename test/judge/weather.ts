@@ -1,9 +1,9 @@
 import type { Draws } from "../sim/draws.ts";
 
 /**
- * The faults of a call. `none`: no effect. `lost`: its answer is lost. `twice`: its answer is lost, and the SDK sends it again. `late`: a write
- * takes effect up to five minutes after its caller has given up. `crash`: the process dies before the call, or after its effect. `freeze`: the
- * process stands still for up to 200 s. `slow`: up to 20 s. `brownout`: for 20 s, a partition of the table answers only one call of four.
+ * `none`: no effect. `lost`: no answer. `twice`: as `lost`, and the SDK sends it again. `late`: a write takes effect up to five minutes
+ * after its caller has given up. `crash`: the process dies before the call, or after its effect. `freeze`: the process stands still for up
+ * to 200 s. `slow`: up to 20 s. `brownout`: for 20 s, a partition of the table answers only one call of four.
  */
 const FAULTS = ["none", "lost", "twice", "late", "crash", "freeze", "slow", "brownout"] as const;
 
@@ -29,7 +29,6 @@ export function isBrownedOut(weather: Weather, now: number, partitions: readonly
   return isHit && draws.chance(0.75);
 }
 
-/** A number from 0 to 1 that depends only on the text. */
 function share(text: string): number {
   let hash = 2_166_136_261;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16_777_619);

@@ -19,16 +19,12 @@ export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const START = Date.UTC(2026, 2, 1, 9, 0, 0);
-/**
- * How long all is calm before the end. Crashed runs, audits and retries are over by then. A job whose message was lost waits for an hour if a
- * backlog makes the audit take the consumers for behind.
- */
+/** Crashed runs, audits and retries are over by then. A lost message waits an hour if a backlog makes consumers seem behind. */
 export const CALM_FOR = BACKLOG_PATIENCE + 30 * MINUTE;
 /** How far a clock is off at most. */
 export const SKEW = 7 * SECOND;
 
 const TOPIC = { consumer: "pull", ttr: 30, maxAttempts: 2, backoff: { waits: [5, 20] } } as const;
-/** The topics that pullers work on. */
 export const TOPICS = ["orders", "bills"] as const;
 
 /** What a judge says about one history. `stats`: how often something happened. */
@@ -72,7 +68,6 @@ export function createWorld({ seed, isTraced, draws, shards, topics, weather, ca
       if (item && "body" in item) for (const see of onHome) see(item as Home);
   };
   const isCalm = (): boolean => clock() >= calmFrom;
-  /** Starts a process with a clock of its own, in the weather of the history or in calm weather. */
   const spawn = ({ isCalm: calm, latency = 30, sizes = SIZES, more }: ProcessOptions = {}) => {
     const own = (): Weather => (calm || isCalm() ? CALM : weather);
     const skew = draws.whole(-SKEW, SKEW);
@@ -87,7 +82,6 @@ export function createWorld({ seed, isTraced, draws, shards, topics, weather, ca
   return {
     ...{ timeline, pool, queues, draws, calmFrom, isCalm, spawn, say, accuse, ...notes, onHome },
     hasFaults: weather !== CALM,
-    /** Calls `act` so often, at random times from `from` to `to`. */
     plan(times: number, from: number, to: number, act: () => void): void {
       for (let i = 0; i < times; i++) timeline.at(draws.whole(from, to), act);
     },
@@ -101,7 +95,6 @@ function policyOf(shards: number, topics: Options["topics"]): Policy {
   return { shards, retention: 86_400, deadRetention: 90 * 86_400, topics: all };
 }
 
-/** The notes of the judge of one history. */
 function takeNotes(clock: () => number, isTraced: boolean) {
   /** The first violation of each kind. */
   const violations = new Map<string, string>();
