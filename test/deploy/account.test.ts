@@ -106,7 +106,6 @@ describe("a stack in an account", () => {
   });
 });
 
-/** The answer to a call of CloudFormation, in the XML of its Query protocol. */
 function answerTo(action: string, parameters: Record<string, string>, outputs: Record<string, string>) {
   const { StackName: stack, LogicalResourceId: id } = parameters;
   const wrap = (result: string) => ({

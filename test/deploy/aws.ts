@@ -20,7 +20,7 @@ await runSession("test:aws", readAwsOptions, async (session, { profile, region: 
   await proveStack(session, "aws", { env });
 });
 
-/** The account and the region of a profile. Throws `LocalError` if the profile has no valid credentials or no region. */
+/** Throws `LocalError` if the profile has no valid credentials or no region. */
 async function accountOf(
   profile: string,
   given: string | undefined,

@@ -10,7 +10,6 @@ export const RECEIVERS_HERE = "callbackHosts=127.0.0.1";
 
 /** What the CDK needs in an account before it can deploy: a bucket for code, and roles. */
 export type Toolkit = {
-  /** The name of its stack. */
   readonly stack: string;
   /** Part of the names of its bucket and roles: up to 10 letters and digits. */
   readonly qualifier: string;

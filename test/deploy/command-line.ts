@@ -47,7 +47,6 @@ export function readDeployOptions(args: readonly string[]): { stack: string | un
   return { stack };
 }
 
-/** Throws `LocalError` for wrong arguments. Answers `undefined` if `--help` was given, after it printed the help. */
 export function readLocalStackOptions(args: readonly string[]): { prepare: boolean } | undefined {
   const values = parse(args, { prepare: { type: "boolean" } });
   return values.help ? print(LOCALSTACK_HELP) : { prepare: values.prepare === true };
@@ -55,7 +54,6 @@ export function readLocalStackOptions(args: readonly string[]): { prepare: boole
 
 export type AwsOptions = { profile: string; region: string | undefined; remove: boolean };
 
-/** Throws `LocalError` for wrong arguments. Answers `undefined` if `--help` was given, after it printed the help. */
 export function readAwsOptions(args: readonly string[]): AwsOptions | undefined {
   const values = parse(args, {
     profile: { type: "string" },

@@ -4,7 +4,6 @@ import { apiOver } from "../e2e/api.ts";
 const DUE_AT = "2026-03-01T09:30:00.000Z";
 const EARLY = "2026-03-01T09:29:59.999Z";
 
-/** Reads a job with the suite's client, from an API that answers `job`. */
 function seen(job: object) {
   return apiOver(async () => Response.json({ id: "j", dueAt: DUE_AT, ...job })).get("j");
 }

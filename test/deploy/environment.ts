@@ -35,7 +35,6 @@ export function emulatorEnvironment(endpoint: string): NodeJS.ProcessEnv {
 /** Variables with the paths of the AWS configuration's files and of a proxy's certificate. They are kept, because they select no account. */
 const CONFIGURATION = ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CA_BUNDLE"];
 
-/** `plainEnvironment` with a profile of the AWS configuration, and so with the profile's account. */
 export function accountEnvironment(profile: string, region: string): NodeJS.ProcessEnv {
   const kept = CONFIGURATION.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   return {

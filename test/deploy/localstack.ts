@@ -25,7 +25,6 @@ await runSession("test:localstack", readLocalStackOptions, async (session, { pre
   await runSuite(session, "localstack", STACK, env);
 });
 
-/** The address of a running LocalStack. Starts one if none runs. */
 async function findLocalStack(session: Session): Promise<string> {
   const named = process.env.LOCALSTACK_ENDPOINT;
   const endpoint = named ?? DEFAULT_ENDPOINT;
@@ -42,7 +41,6 @@ function healthOf(endpoint: string): string {
   return `${endpoint}/_localstack/health`;
 }
 
-/** Starts the LocalStack that needs no docker. It ends with the session. */
 async function startLocalStack(session: Session): Promise<void> {
   const kit = resolve(process.env.MINUTEHAND_LOCALSTACK_KIT ?? join(ROOT, "../shared/localstack"));
   if (!existsSync(join(kit, "start.sh"))) {

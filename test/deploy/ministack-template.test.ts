@@ -18,7 +18,6 @@ afterEach(() => rmSync(assembly, { recursive: true, force: true }));
 
 const ALL = [allowBatches, allowDefaultGroup, nameSecretsByArn, spellPunctuation];
 
-/** The properties of a resource after all adaptations. */
 function adapted(Type: string, Properties: object) {
   const path = join(assembly, "S.template.json");
   writeFileSync(path, JSON.stringify({ Resources: { R: { Type, Properties } } }));

@@ -11,10 +11,8 @@ type Resource = {
   };
 };
 
-/** Changes a resource of a synthesised stack where MiniStack behaves differently from AWS. */
 type Adapt = (resource: Resource) => void;
 
-/** Applies these to each resource of a synthesised stack. */
 export function adaptTemplate(assembly: string, stack: string, adaptations: readonly Adapt[]): void {
   const path = join(assembly, `${stack}.template.json`);
   const template = JSON.parse(readFileSync(path, "utf8")) as { Resources: Record<string, Resource> };
@@ -29,10 +27,7 @@ const BATCH_OF: Readonly<Record<string, string>> = {
   "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
 };
 
-/**
- * Lets roles make batch calls if they may make the single calls. A batch call to queues is allowed for the same queues only.
- * A batch of PartiQL statements is allowed for every table, because MiniStack does not check its tables. AWS does.
- */
+/** For queues, the same ones. For batches of PartiQL every table, because MiniStack does not check their tables; AWS does. */
 export const allowBatches = adaptRoles((statement) => {
   const actions = [statement.Action].flat();
   const batches = actions.flatMap((action) => BATCH_OF[action] ?? []);
@@ -72,7 +67,6 @@ function adaptRoles(beside: (statement: Statement) => Statement[]): Adapt {
   };
 }
 
-/** All that MiniStack needs. */
 export const ADAPTATIONS: readonly Adapt[] = [
   ...(cannot("ministack", "batch-permissions") ? [allowBatches] : []),
   ...(cannot("ministack", "schedule-groups") ? [allowDefaultGroup] : []),

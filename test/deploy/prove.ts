@@ -12,7 +12,6 @@ const CONTEXT = [`stackName=${TEST_STACK}`, "prefix=minutehand-test", "removable
 const SCRIPTS = { measure: "measure/main.ts", remove: "remove.ts" } as const;
 
 type Settings = {
-  /** The environment that selects the account. */
   readonly env: NodeJS.ProcessEnv;
   readonly context?: readonly string[];
   readonly adapt?: (assembly: string) => void;
@@ -21,8 +20,8 @@ type Settings = {
 };
 
 /**
- * Deploys the app as a stack of its own, runs the end-to-end suite, measures, prints the table, and deletes all that it has
- * created in the account: also after an error or Ctrl-C. Throws when the suite or a later step fails.
+ * Deploys a stack of its own, runs the suite, measures, and deletes all that it created: also after an error or Ctrl-C. Throws when the
+ * suite or a later step fails.
  */
 export async function proveStack(
   session: Session,
@@ -54,7 +53,6 @@ export async function proveStack(
   if (failure) throw failure.error;
 }
 
-/** Deletes all that a run has created in the account, also if the run broke off. */
 export async function removeTestStack(session: Session, env: NodeJS.ProcessEnv): Promise<void> {
   session.progress(`deleting stack ${TEST_STACK} and stack ${TOOLKIT.stack}: some minutes`);
   await runScript(session, "remove", [TEST_STACK, TOOLKIT.stack, TOOLKIT.qualifier], env);

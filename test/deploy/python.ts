@@ -5,12 +5,10 @@ import { cacheFolder } from "./environment.ts";
 import type { Session } from "./session.ts";
 
 type Tool = {
-  /** The tool's name in lines of progress and in errors. */
   readonly name: string;
   /** The tool's folder below ~/.cache, and the environment variable that may name another folder. */
   readonly cache: string;
   readonly variable: string;
-  /** The path of the file with the tool's requirements, locked by hash. */
   readonly requirements: string;
 };
 
@@ -54,7 +52,6 @@ function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // At the first run there is no such file.
     return undefined;
   }
 }

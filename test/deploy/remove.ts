@@ -14,8 +14,7 @@ import {
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { errorText } from "../../local/local-error.ts";
 
-// Deletes a stack and the CDK toolkit that deployed it: `node remove.ts <stack> <toolkit's stack> <toolkit's qualifier>`. It is no
-// error if one of them does not exist. The environment selects the account.
+// `node remove.ts <stack> <toolkit's stack> <toolkit's qualifier>`, in the environment's account. It is no error if one does not exist.
 const WAIT_SECONDS = 1800;
 const [, , stack = "", toolkit = "", qualifier = ""] = process.argv;
 const cloudFormation = new CloudFormationClient({});

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { commandOf } from "../../local/processes.ts";
 import { openSession, type Session } from "./session.ts";
 
-/** A program of one line. */
 function script(text: string): { name: string; command: string; args: string[] } {
   return { name: "the script", command: process.execPath, args: ["-e", text] };
 }
@@ -62,7 +61,6 @@ describe("a session", () => {
   });
 });
 
-/** A statement that makes an empty file. */
 function touch(path: string): string {
   return `fs.writeFileSync(${JSON.stringify(path)}, "");`;
 }

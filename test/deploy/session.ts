@@ -18,9 +18,7 @@ export type Program = {
   readonly env?: NodeJS.ProcessEnv;
   /** @default this process's */
   readonly cwd?: string;
-  /** Prints the program's output instead of writing it to a log file. */
   readonly shown?: boolean;
-  /** What the user can do if the command does not exist. The error says it. */
   readonly advice?: string;
 };
 
@@ -36,15 +34,14 @@ export type Session = {
   readonly progress: (line: string) => void;
   /** Runs a program to its end. If its exit code is not 0, throws `LocalError` with the line of its log that says most. */
   readonly run: (program: Program) => Promise<void>;
-  /** Starts a program that is to run until the session ends. */
   readonly serve: (program: Program) => Server;
   /** Does `step` when the session ends, also after an error or a signal. Programs and steps that were added later end first. */
   readonly atEnd: (step: () => Promise<void>) => void;
 };
 
 /**
- * Reads the arguments, does the work and exits: 0 when done, 1 for an error, 2 for wrong arguments, 128 + n for a
- * signal. Before each exit it ends every process that the session has started. After an error it keeps the session's folder.
+ * Exits: 0 when done, 1 for an error, 2 for wrong arguments, 128 + n for a signal. First ends every process that the session has started.
+ * After an error it keeps the session's folder.
  */
 export async function runSession<Options>(
   name: string,

@@ -8,7 +8,6 @@ import { PATIENCE_MS } from "../patience.ts";
 const RETRY_MS = 250;
 const ANSWER_MS = 30_000;
 
-/** Waits until a health page answers 200, and answers its text. */
 export async function waitHealthy(url: string, caFile?: string): Promise<string> {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {
@@ -25,7 +24,6 @@ export async function healthAt(url: string, caFile?: string): Promise<string | u
     const options = { timeout: ANSWER_MS, ...(caFile && { ca: readFileSync(caFile) }) };
     return await get(url, options);
   } catch {
-    // The server is not up yet. A caller that waits throws an error after its own limit.
     return undefined;
   }
 }

@@ -24,7 +24,6 @@ export type Lateness = {
   missing: number;
 };
 
-/** Files jobs of each kind, waits until all are done, and answers how late each kind was claimed. */
 export async function measureLateness(api: Api, run: string): Promise<Lateness[]> {
   const now = Date.now();
   const filed = KINDS.map(({ kind, topic, due: [first, last] }, i) => {

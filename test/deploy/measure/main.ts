@@ -9,8 +9,7 @@ import { partsOf } from "./stack-parts.ts";
 import { alarmsOf, denialsIn } from "./troubles.ts";
 import { usageBetween } from "./usage.ts";
 
-// Measures a deployed stack and prints one table: `node main.ts <place> <stack> <passed|failed>`. The last argument says whether
-// the suite passed. The environment selects the account.
+// `node main.ts <place> <stack> <passed|failed>` prints one table. Last: how the suite ended. The environment selects the account.
 const MINUTE = 60_000;
 /** After this time CloudWatch has all metrics. Those of SQS come last. */
 const METRICS_DELAY = 6 * MINUTE;

@@ -3,7 +3,6 @@ import { PRICES } from "../../../bench/prices.ts";
 import type { Lateness } from "./lateness.ts";
 import type { Usage } from "./usage.ts";
 
-/** All that a run has found. */
 export type Findings = {
   readonly where: string;
   readonly date: string;
@@ -11,17 +10,14 @@ export type Findings = {
   readonly lateness: readonly Lateness[];
   /** What the measured jobs used. `undefined`: this place has no metrics. */
   readonly measured: Usage | undefined;
-  /** What the whole run used. `undefined`: this place has no metrics. */
   readonly whole: Usage | undefined;
   readonly denials: readonly string[];
   readonly alarms: { quiet: number; unknown: number; ringing: readonly string[] };
   readonly hours: number;
   readonly secrets: number;
-  /** Why this place has no metrics. `undefined`: it has them. */
   readonly notMeasured: string | undefined;
 };
 
-/** The findings as one Markdown table, which users can send to the project. */
 export function reportOf(found: Findings): string {
   const { lateness, measured, whole, denials, alarms, notMeasured } = found;
   const jobs = lateness.reduce((sum, one) => sum + one.jobs + one.missing, 0);
@@ -51,7 +47,6 @@ export function reportOf(found: Findings): string {
   return [["what", "found"], ["---", "---"], ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** What each service costs in dollars, by the list prices of us-east-1. */
 export function costOf(
   usage: Usage,
   { hours, alarms, secrets }: { hours: number; alarms: number; secrets: number },
@@ -76,7 +71,6 @@ function costText(usage: Usage, { hours, alarms, secrets }: Findings): string {
   return `$${sum.toFixed(4)}, at most (${each})`;
 }
 
-/** A line of a log, shortened and escaped for a cell of the table. */
 function shown(line: string): string {
   return line.replaceAll("|", "/").replaceAll(/\s+/g, " ").slice(0, 200);
 }

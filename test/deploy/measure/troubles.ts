@@ -6,7 +6,6 @@ const MOST_NAMES = 100;
 /** What AWS's services say when a role lacks a permission. */
 const DENIED = '?AccessDenied ?"not authorized" ?UnauthorizedOperation';
 
-/** How many alarms are in each state, and the names of those that ring. */
 export async function alarmsOf({
   named,
 }: StackParts): Promise<{ quiet: number; unknown: number; ringing: string[] }> {
@@ -29,7 +28,6 @@ export async function alarmsOf({
   };
 }
 
-/** The lines of the functions' logs that tell of a permission which a role lacks. */
 export async function denialsIn({ named, createdAt }: StackParts): Promise<string[]> {
   const client = new CloudWatchLogsClient({});
   const lines: string[] = [];

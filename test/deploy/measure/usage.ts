@@ -2,7 +2,6 @@ import { CloudWatchClient, type MetricDataQuery, paginateGetMetricData } from "@
 import { GetFunctionConfigurationCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type { StackParts } from "./stack-parts.ts";
 
-/** What a stack has used in some time. */
 export type Usage = {
   writeUnits: number;
   readUnits: number;
