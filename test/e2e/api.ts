@@ -57,9 +57,7 @@ export function apiOver(send: Send) {
     },
     /** All jobs, in any state, whose `dueAt` is `time`. */
     dueAt: (time: string) => listDueAt(call, time),
-    /** Reads a job until `wanted` answers true for it. */
     until: (id: string, wanted: (job: JobView) => boolean) => readUntil(call, id, wanted),
-    /** Pulls jobs of a topic until the job with this id comes. */
     pull: (topic: string, id: string) => pullOne(call, topic, id),
   };
 }
@@ -115,28 +113,22 @@ async function pullOne(call: Call, topic: string, id: string): Promise<Pulled> {
 
 export type Api = ReturnType<typeof apiOver>;
 
-/**
- * Throws if a job was claimed before it was due. Looks only at jobs that are running or done, because their `dueAt` is still the time
- * for which they were claimed. A retry or a redrive gives a job a later `dueAt`.
- */
+/** Looks only at running and done jobs, whose `dueAt` is that of their claim: a retry or a redrive gives a later one. */
 function assertNotEarly({ id, state, dueAt, claimedAt }: JobView): void {
   if (claimedAt === undefined || (state !== "running" && state !== "done")) return;
   if (Date.parse(claimedAt) < Date.parse(dueAt))
     throw new Error(`job ${id} was claimed at ${claimedAt}, before it was due at ${dueAt}`);
 }
 
-/** The API of an embedded stack at this URL. */
 export function apiAt(url: string): Api {
   return apiOver(unsigned(url));
 }
 
-/** The API of a target. */
 export function apiOf({ place, api }: Target): Api {
   const send = senderTo(api);
   return apiOver(cannot(place, "bursts") ? inTurn(send) : send);
 }
 
-/** The API of the stack that all suites share. */
 export function sharedApi(): Api {
   return apiOf(inject("target"));
 }

@@ -15,10 +15,7 @@ import type { ApiAccess, Target } from "./target.ts";
 /** Answers the physical name of the resource of this type whose logical id begins with `logicalId`. Throws if there is none. */
 type Find = (type: string, logicalId: string) => Promise<string>;
 
-/**
- * A deployed stack of the app as CloudFormation describes it. Region, credentials and endpoint come from the
- * environment. Throws when the stack is not there or is not this app's.
- */
+/** Region, credentials and endpoint come from the environment. Throws when the stack is not there or is not this app's. */
 export async function deployedTarget(place: Place, stack: string): Promise<Target> {
   const client = new CloudFormationClient({});
   try {
@@ -37,10 +34,7 @@ export async function deployedTarget(place: Place, stack: string): Promise<Targe
   }
 }
 
-/**
- * The environment variables of a deployed delay queue's tick. `queue`: the id of the queue's construct. Region, credentials and endpoint
- * come from the environment.
- */
+/** A tick's variables. `queue`: the id of the queue's construct. Region, credentials and endpoint come from the environment. */
 export async function deployedEnvironment(stack: string, queue: string): Promise<Record<string, string>> {
   const client = new CloudFormationClient({});
   try {

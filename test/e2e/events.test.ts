@@ -22,8 +22,7 @@ describe.concurrent("an event", () => {
   });
 
   it("also cancels the job of its key if it comes before the job", async () => {
-    // The test cannot see when the event has been applied. If the event was applied before the job is filed, the job is filed as
-    // cancelled. If not, the event cancels the job afterwards, and the test tries again with a longer wait.
+    // If the event is applied before the job is filed, the job is filed as cancelled. Else the event cancels it afterwards: wait longer.
     for (const seconds of [0.5, 2, 8, 20, 60, 120, 240]) {
       const key = newKey();
       await putEvent("ReminderDone", { key });
@@ -59,7 +58,6 @@ describe.concurrent("an event", () => {
   });
 });
 
-/** Waits until an event has enqueued the job of this key, and answers the job. */
 async function filedFor(key: string): Promise<JobView> {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {

@@ -107,10 +107,7 @@ function emulatorPids(pid: number): number[] {
     .map((child) => child.pid);
 }
 
-/**
- * Kills the tick's process as soon as the stack's output says that jobs were handed over.
- * `before`: how many characters of the output are older, and are skipped.
- */
+/** As soon as the output says that jobs were handed over. `before`: how many characters of the output are older. */
 async function killDuringSweep(stack: RunningStack, before: number): Promise<void> {
   const end = Date.now() + PATIENCE_MS;
   while (!HANDED_OVER.test(stack.output().slice(before))) {

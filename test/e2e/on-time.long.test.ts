@@ -6,7 +6,7 @@ import { SWEPT_AFTER } from "./swept.ts";
 const api = sharedApi();
 
 describe.concurrent("on time", () => {
-  // The writer itself sends the jobs that are due in 1 to 70 s. It leaves the last job to a sweep.
+  // The writer itself sends jobs that are due in 1 to 70 s. The last job is left to a sweep.
   it.for([1, 2, 5, 70, SWEPT_AFTER])(
     "a job due in %i seconds runs once, and not before it is due",
     async (delay) => {

@@ -7,10 +7,7 @@ type Topic = { pause?: { state: string; since: string; ratePerSecond?: number; p
 
 const api = sharedApi();
 
-/**
- * The tests use the topic `precise`, which no other file uses, because a pause holds all jobs of its topic. For the same reason they run
- * in order.
- */
+/** No other file uses this topic, because a pause holds all its jobs. For the same reason the tests run in order. */
 describe("precise", () => {
   afterAll(async () => {
     await api.call("POST", "/topics/precise/resume", {});
@@ -95,7 +92,6 @@ describe("precise", () => {
   });
 });
 
-/** Pauses the topic. Returns when all processes know of the pause. */
 async function pause(): Promise<void> {
   expect(await api.call("POST", "/topics/precise/pause")).toMatchObject({
     status: 200,

@@ -1,14 +1,8 @@
-/**
- * Where the suite runs: `embedded` is `npm run local`; `ministack` and `localstack` are deployments by the CDK
- * to an emulator; `aws` is a stack in an account.
- */
+/** `embedded`: `npm run local`. `ministack`, `localstack`: deployments by the CDK to an emulator. `aws`: a stack in an account. */
 export const PLACES = ["embedded", "ministack", "localstack", "aws"] as const;
 export type Place = (typeof PLACES)[number];
 
-/**
- * What a place cannot do, or does otherwise than AWS. All exceptions are in this list. A test or program that depends on an exception
- * calls `cannot` or `here`.
- */
+/** What a place cannot do, or does otherwise than AWS: all of it. What depends on it calls `cannot` or `here`. */
 export const EXCEPTIONS = [
   { place: "embedded", exception: "authorization", reason: "nobody checks signatures" },
   { place: "embedded", exception: "log-groups", reason: "functions log to the output of npm run local" },

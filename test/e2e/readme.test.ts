@@ -68,7 +68,6 @@ function processesNaming(folder: string): string[] {
         const command = readFileSync(`/proc/${name}/cmdline`, "utf8");
         return command.includes(folder) ? [command] : [];
       } catch {
-        // The process has just ended.
         return [];
       }
     });

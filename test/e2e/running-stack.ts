@@ -13,12 +13,10 @@ const LOOK_EVERY_MS = 20;
 export type RunningStack = {
   url: string;
   pid: number;
-  /** Everything it has printed so far. */
   output: () => string;
   kill: (signal: NodeJS.Signals) => Promise<void>;
 };
 
-/** A data folder that no other run has. */
 export function freshDataDir(): string {
   return mkdtempSync(join(tmpdir(), "minutehand-e2e-"));
 }

@@ -128,7 +128,6 @@ function firesBefore({ dueAt }: JobView): string {
 
 const names: string[] = [];
 
-/** Draws the name of a schedule that is deleted when the suite is over. */
 function newName(): string {
   const name = `e2e-${randomUUID()}`;
   names.push(name);
@@ -146,10 +145,7 @@ const put = (name: string, fields: object) =>
     ...fields,
   });
 
-/**
- * The jobs with a tag that a schedule with `rate(1 minute)` has filed for its occurrence at `time`. Such a job is due when it is filed, at
- * or after `time`.
- */
+/** Of a schedule with `rate(1 minute)`: a job is due when it is filed, at or after the occurrence's `time`. */
 async function filedAt(time: string, tag: string): Promise<JobView[]> {
   const to = new Date(Date.parse(time) + 60_000).toISOString();
   const path = `/jobs?topic=reminders&from=${time}&to=${to}`;

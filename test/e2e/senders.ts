@@ -11,7 +11,6 @@ import type { ApiAccess } from "./target.ts";
 
 type Call = { method: string; headers: Record<string, string>; body?: string };
 
-/** Makes a call to a path of the API. */
 export type Send = (path: string, call: Call) => Promise<Response>;
 
 export function senderTo(access: ApiAccess): Send {
@@ -50,7 +49,6 @@ function inProcess(environment: Readonly<Record<string, string>>): Send {
   return async (path, call) => fetchApp(app, new Request(`https://api${path}`, call));
 }
 
-/** Begins each call when the one before has been answered. */
 export function inTurn(send: Send): Send {
   let before: Promise<unknown> = Promise.resolve();
   return (path, call) => {

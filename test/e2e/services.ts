@@ -8,7 +8,6 @@ import {
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { inject } from "vitest";
 
-/** The settings of SDK clients for the target's Scheduler, Secrets Manager and EventBridge. */
 function settings() {
   const { services } = inject("target");
   if (services === undefined) return {};

@@ -12,7 +12,7 @@ declare module "vitest" {
   }
 }
 
-/** Opens the stack that all suites share. Answers a function that stops this stack. */
+/** Answers a function that stops the stack that all suites share. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { target, stop } = await open(process.env);
   project.provide("target", target);
@@ -21,10 +21,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 type Opened = { target: Target; stop: () => Promise<void> };
 
-/**
- * Opens the place that `MINUTEHAND_E2E_PLACE` names, by default `embedded`. At the other places, `MINUTEHAND_E2E_STACK` is the name of the
- * deployed stack.
- */
+/** `MINUTEHAND_E2E_PLACE`, by default `embedded`. Elsewhere `MINUTEHAND_E2E_STACK` names the deployed stack. */
 async function open({ MINUTEHAND_E2E_PLACE, MINUTEHAND_E2E_STACK = "" }: NodeJS.ProcessEnv): Promise<Opened> {
   const place = (MINUTEHAND_E2E_PLACE ?? "embedded") as Place;
   if (!PLACES.includes(place))

@@ -11,10 +11,7 @@ import { PATIENCE_MS } from "../patience.ts";
 /** The lines that are read are at most this old. A run of the suite is shorter. */
 const SUITE_MS = 6 * 60 * 60_000;
 
-/**
- * The times at which the handler started to run a job, as the handler itself logged them: ms since the epoch, one for each run. Waits
- * for the first of these log lines, because CloudWatch Logs shows a line some seconds after it was written.
- */
+/** By the handler's own log: ms since the epoch, one for each run. Waits for the first line, because CloudWatch Logs shows it late. */
 export async function startsOf(id: string): Promise<number[]> {
   const { log } = inject("target");
   const end = Date.now() + PATIENCE_MS;

@@ -13,7 +13,6 @@ const PER_BATCH = 100;
 /** Jobs with the same due time, so many that a sweep must hand over several pages. */
 export type Swept = { readonly dueAt: string; readonly ids: readonly string[] };
 
-/** Files the jobs of a `Swept`, due in `SWEPT_AFTER`. */
 export async function fileSwept({ call }: Api): Promise<Swept> {
   const dueAt = new Date(Date.now() + SWEPT_AFTER * 1000).toISOString();
   const ids: string[] = [];

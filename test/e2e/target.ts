@@ -1,6 +1,5 @@
 import type { Place } from "./places.ts";
 
-/** How the API is reached. */
 export type ApiAccess =
   /** Over HTTP, signed for IAM if a region is given. */
   | { readonly url: string; readonly signedFor?: string }

@@ -110,7 +110,6 @@ function call(receiver: Receiver, job: object): Promise<JobView> {
 
 type Reply = { status: number; headers?: Record<string, string>; body?: string };
 
-/** Answers the requests with these replies in order, and all later requests with the last reply. */
 function answers(...replies: [Reply, ...Reply[]]): RequestListener {
   let next = 0;
   return (_, response) => {

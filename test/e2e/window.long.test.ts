@@ -10,10 +10,7 @@ const OPEN_FOR = 5 * 60_000;
 
 const api = sharedApi();
 
-/**
- * The window of `days` is open whenever that of `nights` is closed, and the reverse. The tests run in order, because a receive may take
- * any job of its topic.
- */
+/** The window of `days` is open whenever that of `nights` is closed. In order, because a receive may take any job of its topic. */
 describe("a topic with a window and a bound on lateness", () => {
   it("hands jobs over only inside its window, and a job that is due outside waits for the opening", async () => {
     const { open, shut, turnsAt } = await windowsNow();
