@@ -5,7 +5,6 @@ import { expect } from "vitest";
 /** The rules of WCAG 2.2, levels A and AA. */
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-/** Expects that axe-core finds nothing on the page. */
 export async function expectAccessible(page: Page): Promise<void> {
   // The page's policy forbids scripts of others, also this one, unless the browser's debugger runs it.
   await page.evaluate(axe.source);
@@ -16,7 +15,6 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(violations.join("\n")).toBe("");
 }
 
-/** Expects that the page is not wider than its window. */
 export async function expectNoOverflow(page: Page): Promise<void> {
   const [width, shown] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
   expect(width).toBeLessThanOrEqual(shown ?? 0);

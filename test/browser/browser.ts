@@ -6,21 +6,19 @@ import { PATIENCE_MS } from "../patience.ts";
 export const CHROMIUM = process.env.MINUTEHAND_CHROMIUM ?? "/usr/bin/chromium";
 
 type OpenOptions = BrowserContextOptions & {
-  /** The URL of the stack. Default: the stack that all tests share. */
   readonly base?: string;
   /** Whether calls may fail, because the test stops the stack. The browser logs each of them. */
   readonly ignoresFailedCalls?: boolean;
 };
 
-/** Opens pages in a browser that the tests of a file share. */
 export type TestBrowser = {
   /** Opens a view of the console in a new context, so that no test sees what another test has stored. */
   readonly open: (path: string, options?: OpenOptions) => Promise<Page>;
 };
 
 /**
- * Starts a browser before the tests of a file, and closes it after them. After each test, it closes the pages of the test, and
- * the test fails if a page has logged an error, broken the content security policy, or asked another host than its own.
+ * Closes the pages after each test, which fails if a page has logged an error, broken the content security policy, or asked another host
+ * than its own.
  */
 export function testBrowser(): TestBrowser {
   let browser: Browser;

@@ -17,7 +17,6 @@ beforeAll(async () => {
   await api.putSchedule("views-daily", { expression: "cron(0 9 ? * MON-FRI *)", topic: "work", body: {} });
 });
 
-/** Each view: its name, its address, and a text that is there when its content has been read. */
 const VIEWS: readonly [name: string, path: () => string, text: string][] = [
   ["overview", () => "/console", "What needs you"],
   ["time", () => "/console/time?topic=work", "The numbers as a table"],

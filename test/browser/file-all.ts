@@ -1,10 +1,7 @@
 import { expect } from "vitest";
 import type { Client, EnqueueOptions } from "../../client/client.ts";
 
-/**
- * Files jobs, each with a key, in calls of at most 500 jobs. On a slow machine the database may answer too late for some jobs of a
- * call. Then the call is repeated until each job is filed.
- */
+/** Each with a key, at most 500 a call. On a slow machine the database may answer too late for some, so the call is repeated. */
 export async function fileAll(
   api: Client,
   jobs: readonly (EnqueueOptions & { readonly key: string })[],

@@ -156,7 +156,6 @@ test("texts from right to left and marks of direction do not change the order of
     .evaluateAll((parts) => parts.map((part) => getComputedStyle(part).direction));
   expect(new Set(directions)).toEqual(new Set(["ltr"]));
   await page.getByRole("link", { name: "\\u202etag", exact: true }).waitFor();
-  // The escapes mean the same characters.
   await button(page, "Change the body …").click();
   const edited = await page.getByLabel("Body (JSON)").inputValue();
   expect(edited).toContain("\\u202e");

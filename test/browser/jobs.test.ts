@@ -194,7 +194,6 @@ test("a filter is applied while it is typed, and the first click after it is not
   await page.getByRole("button", { name: "Cancel all …" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText(`Cancel all waiting jobs of work with the tag ${tag}?`).waitFor();
-  // The lines of before stay meanwhile.
   await page.locator(".dimmed").getByText(`${tag}-other`).waitFor();
   await dialog.getByRole("button", { name: "Close" }).click();
   wanted.resolve();

@@ -41,7 +41,6 @@ describe("the key of minutehand console", () => {
     expect(page.url()).toBe(`${base}/console/jobs`);
     expect(asked.length).toBeGreaterThan(3);
     expect(asked.filter((text) => text.includes(KEY))).toEqual([]);
-    // The key is kept for this browser.
     await page.goto(`${base}/console`);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
   });

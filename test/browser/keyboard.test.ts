@@ -7,7 +7,6 @@ import { fileAll } from "./file-all.ts";
 const browser = testBrowser();
 const api = createClient({ url: inject("stackUrl") });
 
-/** Opens the overview, and waits until it is read. */
 async function overview(): Promise<Page> {
   const page = await browser.open("/console");
   await page.getByRole("heading", { name: "What needs you" }).waitFor();
@@ -15,7 +14,6 @@ async function overview(): Promise<Page> {
 }
 
 const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name });
-/** What has the focus: an element's id, name or text. */
 const focused = (page: Page) =>
   page.evaluate(() => {
     const element = document.activeElement;
@@ -52,7 +50,6 @@ describe("with the keyboard alone", () => {
     await dialog.waitFor();
     for (const key of ["/", "?", "Esc", "j and k", "g o", "g j", "g d"])
       await dialog.getByText(key, { exact: true }).waitFor();
-    // A key of the page does nothing while a dialog is open.
     await page.keyboard.type("gd");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });

@@ -8,10 +8,7 @@ export type Scene = Record<
   JobSummary
 >;
 
-/**
- * Files jobs of the pull topic `work` over the API and brings each into its state, as a worker and a user would. `name` begins all keys, so
- * that two scenes do not meet.
- */
+/** As a worker and a user would, in the pull topic `work`. `name` begins all keys, so that two scenes do not meet. */
 export async function playScene(api: Client, name: string): Promise<Scene> {
   const file = (key: string, delay: number, options: object = {}) =>
     api.enqueue("work", { orderId: key }, { key: `${name}-${key}`, delay, ...options });
@@ -32,7 +29,6 @@ export async function playScene(api: Client, name: string): Promise<Scene> {
   return { ...jobs, waiting, tagged, cancelled, held: await firstHeld(api, windows) };
 }
 
-/** Works on the topic until each of these jobs has been settled once. */
 async function settleAll(api: Client, jobs: readonly JobSummary[]): Promise<void> {
   const end = Date.now() + PATIENCE_MS;
   const isUnsettled = async ({ id }: JobSummary) => {
@@ -53,7 +49,6 @@ async function settleAll(api: Client, jobs: readonly JobSummary[]): Promise<void
   }
 }
 
-/** Waits until one of these jobs waits for its topic's window. */
 async function firstHeld(api: Client, jobs: readonly JobSummary[]): Promise<JobSummary> {
   for (const end = Date.now() + PATIENCE_MS; ; ) {
     expect(Date.now()).toBeLessThan(end);

@@ -53,7 +53,6 @@ async function pauseAndResume(page: Page): Promise<void> {
   await page.getByText("None while the schedule is paused.").waitFor();
   await page.getByRole("link", { name: "Overview" }).click();
   await page.getByRole("link", { name: "The schedule made-here is paused" }).click();
-  // What was done before is not said for ever.
   await page.getByRole("button", { name: "Resume …" }).waitFor();
   expect(await page.getByText("Paused made-here.").count()).toBe(0);
   expect((await api.schedule("made-here")).paused).toBe(true);

@@ -3,12 +3,10 @@ import { freshDataDir, removeDataDir, startStack } from "../e2e/running-stack.ts
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** The URL of the local stack whose console all browser tests open. */
     stackUrl: string;
   }
 }
 
-/** Starts a local stack as a user does. Answers a function that stops the stack. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = freshDataDir();
   const stack = await startStack(dataDir);

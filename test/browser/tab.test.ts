@@ -19,7 +19,6 @@ beforeAll(async () => {
   ({ id: hostile } = await api.enqueue("work", { text: HOSTILE.repeat(500), [HOSTILE]: [HOSTILE] }, options));
 });
 
-/** Each view: its name, its address, and a text that is there when its content has been read. */
 const VIEWS: readonly [name: string, path: () => string, text: string][] = [
   ["overview", () => "/console", "What needs you"],
   ["time", () => "/console/time?topic=work", "The numbers as a table"],

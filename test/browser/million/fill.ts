@@ -11,10 +11,7 @@ const DAY = 24 * 3600 * 1000;
 const TOGETHER = 20_000;
 const TOPICS = ["reminders", "reminders", "reminders", "work", "precise"];
 
-/**
- * Writes pending jobs into the portable database of a local stack that does not run, as if producers had filed them: spread over a day that
- * begins at `from`, ms since the epoch. Throws if the stack has never run, because it then has no table.
- */
+/** As if producers had filed them, over a day from `from` (ms since the epoch). Throws if the stack has never run, and so has no table. */
 export function fillTable(dataDir: string, jobs: number, from: number): void {
   const store = openTableStore(join(dataDir, "dynamodb-portable.sqlite"));
   try {
@@ -34,7 +31,6 @@ export function fillTable(dataDir: string, jobs: number, from: number): void {
   }
 }
 
-/** The home of a job, as `enqueue` files it in a queue with one shard. */
 function homeOf(index: number, dueAt: number, now: number): Home {
   const id = drawJobId(dueAt, 1, randomBytes);
   return {

@@ -38,7 +38,6 @@ else if (!Number.isSafeInteger(jobs) || jobs < 1) {
   process.exitCode = 2;
 } else process.exitCode = (await run()) || !values.limits ? 0 : 1;
 
-/** Whether all figures are within the limits. */
 async function run(): Promise<boolean> {
   const dataDir = freshDataDir();
   const portable = ["--database", "portable"];
@@ -72,7 +71,6 @@ async function measure(browser: Browser, url: string): Promise<boolean[]> {
   ];
 }
 
-/** Opens a path of the stack. */
 type Open = (path: string) => Promise<Page>;
 
 async function openPage(browser: Browser, url: string): Promise<Page> {
@@ -113,7 +111,6 @@ async function timesOfFirstView(open: Open, path: string, shown: string, url: st
   return times.sort((a, b) => a - b);
 }
 
-/** Whether all frames are short while `act` goes on. */
 async function isFluent(name: string, page: Page, act: () => Promise<void>): Promise<boolean> {
   const { p50, p99, longest, count } = await framesOf(page, act);
   say(
@@ -122,7 +119,6 @@ async function isFluent(name: string, page: Page, act: () => Promise<void>): Pro
   return longest < FRAME_MS;
 }
 
-/** Turns the wheel above an element, a turn a frame. */
 async function wheel(page: Page, place: string, by: (turn: number) => number): Promise<void> {
   await page.locator(place).first().hover();
   for (let turn = 0; turn < TURNS; turn++) await page.mouse.wheel(0, by(turn));
@@ -181,7 +177,6 @@ async function measureCountedTime(open: Open): Promise<boolean[]> {
   return [isZoomed];
 }
 
-/** Waits until the stack answers at once, because it has ended what it did for a closed page. */
 async function untilIdle(url: string): Promise<void> {
   for (let quick = 0; quick < 3; ) {
     const began = performance.now();

@@ -3,12 +3,9 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../../..");
-/** The folder of the pictures. */
 export const PICTURES = join(ROOT, "docs", "pictures");
-/** The file with the hash of the page that the pictures show. */
 export const HASH_FILE = join(PICTURES, "console.sha256");
 
-/** Answers the hash of the page's sources: their paths and their contents. */
 export function pageHash(): string {
   const hash = createHash("sha256");
   for (const file of globSync("console/page/**/*.*", { cwd: ROOT }).sort())
