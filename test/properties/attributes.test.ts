@@ -95,7 +95,6 @@ const change: fc.Arbitrary<Change> = fc
     return { ...rest, ...(removed ? { remove: removed } : {}) };
   });
 
-/** An expression's terms, its placeholders replaced by the names and values that they stand for. */
 function spelled(
   text: string,
   { ExpressionAttributeNames = {}, ExpressionAttributeValues = {} }: ReturnType<typeof checkExpression>,

@@ -56,7 +56,6 @@ describe("batches", () => {
 });
 
 describe("packs", () => {
-  /** Texts of all sizes up to more than a pack. */
   const padded = fc
     .tuple(
       homeDueAt(fc.integer({ min: NOW, max: NOW + 3000 })),
@@ -65,7 +64,6 @@ describe("packs", () => {
     .map(
       ([home, size]): Home => (size === 0 ? home : { ...home, body: JSON.stringify("é".repeat(size / 2)) }),
     );
-  /** Jobs of one second, without a group. */
   const burst = homeDueAt(fc.integer({ min: NOW, max: NOW + 500 })).map(
     ({ group: _, ...home }): Home => home,
   );

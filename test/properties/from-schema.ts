@@ -32,7 +32,6 @@ export type Schema = {
   description?: string;
 };
 
-/** Finds the schema of a `$ref`. */
 type Resolve = (ref: string) => Schema;
 type Members = Record<string, unknown>;
 
@@ -89,12 +88,10 @@ const lengthOf = (text: string): number => [...text].length;
 
 const NOTHING = { required: [] };
 
-/** Whether a schema's `if` holds. */
 function isAsked({ if: asked }: Schema, value: Members): boolean {
   return asked?.required.every((name) => value[name] === asked.properties[name]?.const) ?? false;
 }
 
-/** Whether the members of an object may occur together. */
 function goTogether(schema: Schema, value: Members): boolean {
   const has = ({ required }: { required: string[] }): boolean =>
     required.every((name) => Object.hasOwn(value, name));
@@ -109,7 +106,6 @@ function goTogether(schema: Schema, value: Members): boolean {
   );
 }
 
-/** Values that `schema` allows. */
 export function allowedBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown> {
   assertKnown(schema);
   const each = (one: Schema): fc.Arbitrary<unknown> => allowedBy(one, resolve);
@@ -266,7 +262,6 @@ function without(names: readonly string[], value: Members): Members {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }
 
-/** Allowed objects, and `plus`: allowed objects with these members added. */
 function membersOf(schema: Schema, resolve: Resolve) {
   const good = allowedBy(schema, resolve) as fc.Arbitrary<Members>;
   const plus = (names: readonly string[]): fc.Arbitrary<Members> =>
@@ -279,7 +274,6 @@ function membersOf(schema: Schema, resolve: Resolve) {
   return { good, plus };
 }
 
-/** Objects of which one named member is broken. */
 function breaksOfMembers(schema: Schema, resolve: Resolve): fc.Arbitrary<Members>[] {
   const { good } = membersOf(schema, resolve);
   return Object.entries(schema.properties ?? {}).flatMap(([name, one]) => {
@@ -311,7 +305,6 @@ function breaksOfOthers(schema: Schema, resolve: Resolve): fc.Arbitrary<Members>
   ];
 }
 
-/** Objects that break the `then` or the `else` of a schema. */
 function breaksOfCondition(schema: Schema, resolve: Resolve): fc.Arbitrary<Members>[] {
   const { if: asked, then: needed = NOTHING, else: other } = schema;
   const { good, plus } = membersOf(schema, resolve);

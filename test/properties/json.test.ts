@@ -24,7 +24,6 @@ function isSameNumber(one: string, other: string): boolean {
   return apart > 0 ? a.digits * scale === b.digits : a.digits === b.digits * scale;
 }
 
-/** Any number in JSON, among them the text of doubles and numbers close to it. */
 const number = fc.oneof(
   fc.stringMatching(/^-?(?:0|[1-9]\d{0,24})(?:\.\d{1,24})?(?:[eE][+-]?\d{1,3})?$/),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),

@@ -18,12 +18,10 @@ export const key = fc
   .stringMatching(/^[A-Za-z0-9._~:@=+,-]{1,256}$/)
   .filter((text) => !/^\.{1,2}$/.test(text));
 
-/** A `RandomBytes` that always answers the same bytes. */
 export const randomBytes = fc
   .uint8Array({ minLength: 16, maxLength: 16 })
   .map((bytes) => (count: number) => bytes.slice(0, count));
 
-/** Job ids filed at any of `times`. */
 export function idAt(times: fc.Arbitrary<number>, most = 1024): fc.Arbitrary<string> {
   return fc
     .tuple(times, fc.integer({ min: 1, max: most }), randomBytes)
@@ -48,7 +46,6 @@ export const SQS_TEXT = /^[\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$
 
 const names = fc.oneof(fc.constantFrom("__proto__", "constructor", "toString", ""), anyText);
 
-/** Any value of JSON. Its objects have own members of any name. */
 export const json: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },

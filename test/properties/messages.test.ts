@@ -11,7 +11,6 @@ import { property } from "./property.ts";
 const home = homeDueAt(time);
 const group = fc.option(fc.stringMatching(/^[!-~]{1,128}$/), { nil: undefined });
 
-/** What a message must say of a job whose next run is number `attempt`. */
 function jobOf(stored: Home, attempt: number): object {
   const { id, revision, dueAt, headers, expiresAfter, wantedAt, maxAttempts, key, body } = stored;
   return {
@@ -96,7 +95,6 @@ describe("a message", () => {
   );
 });
 
-/** Whether a text would be accepted as an id or a time. */
 function isWhole(text: string): boolean {
   return isJobId(text) || Number.isFinite(Date.parse(text));
 }

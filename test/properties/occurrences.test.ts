@@ -39,7 +39,6 @@ const scheduleOf = (template: Schedule["job"]): Schedule => ({
   job: template,
 });
 
-/** An input as Scheduler passes it to its target. */
 function replaced(input: string, at: number): string {
   return input
     .replaceAll("<aws.scheduler.scheduled-time>", new Date(at).toISOString())

@@ -46,7 +46,6 @@ import { homeDueAt, LAST, NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 
 const SHARDS = 2;
-/** Times within some minutes of each other, many of them in the same millisecond. */
 const near = fc.oneof(
   fc.integer({ min: NOW, max: NOW + 40 * BUCKET }),
   fc.integer({ min: NOW, max: NOW + 50 }),
@@ -69,7 +68,6 @@ function shortened(pool: Pool, most: number): Pool {
   };
 }
 
-/** A context whose pool has these items, and reads at most `most` entries at once. */
 function contextOf(items: readonly Item[], most: number): Context {
   const { ctx, pool } = createWorld({ shards: SHARDS });
   for (const item of items) pool.put(item);
@@ -86,7 +84,6 @@ const filed = fc.uniqueArray(
   { selector: ({ home }) => home.id, maxLength: 25, size: "max" },
 );
 
-/** The present homes, and all items of these jobs: homes and looks. */
 function itemsOf(jobs: typeof filed extends fc.Arbitrary<infer T> ? T : never): {
   homes: Home[];
   items: Item[];
@@ -239,7 +236,6 @@ describe("a list", () => {
         const page = await listJobs(ctx, { from, to, limit: size, ...(cursor ? { cursor } : {}) });
         expect(page.homes.length).toBeLessThanOrEqual(size);
         listed.push(...page.homes.map(place));
-        // The cursor is encoded and decoded, as it is over HTTP.
         cursor = page.cursor && decodeListCursor(encodeListCursor({ place: page.cursor, from, to })).place;
       } while (cursor !== undefined && listed.length < 1000);
       const due = homes.filter(({ dueAt }) => dueAt >= from && dueAt < to);

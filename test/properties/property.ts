@@ -16,10 +16,7 @@ function wholeNumber(name: string, otherwise: number): number {
 
 type Values = [unknown, ...unknown[]];
 
-/**
- * Declares a test that a rule holds for any values of these kinds. A failure prints the seed and the smallest values that break the
- * rule.
- */
+/** A failure prints the seed and the smallest values that break the rule. */
 export function property<Ts extends Values>(
   rule: string,
   kinds: { [K in keyof Ts]: fc.Arbitrary<Ts[K]> },

@@ -5,7 +5,6 @@ import { type Done, gapsOf, type Range, rangesText, storedRanges, withDone } fro
 import { property } from "./property.ts";
 
 const MOST = 60;
-/** The range of the whole numbers from `from` to before `to`. */
 const rangeOf = (from: number, to: number): Range => ({ from: beforeTime(from), to: beforeTime(to) });
 const ranges = fc.array(
   fc.tuple(fc.nat(MOST), fc.nat(12)).map(([from, length]) => ({ from, to: from + length })),
@@ -13,7 +12,6 @@ const ranges = fc.array(
 );
 const swept = fc.nat(20);
 
-/** A sweep that began at `start`, and has done these ranges. */
 const doneOf = (start: number, some: readonly { from: number; to: number }[]): Done =>
   some.reduce<Done>((done, { from, to }) => withDone(done, rangeOf(from, to)), {
     swept: beforeTime(start),

@@ -19,7 +19,6 @@ type Sent = {
   asSent?: boolean;
 };
 
-/** The request that the application gets when a client sends this request to the gateway. */
 async function arrived({
   method = "POST",
   url,
@@ -53,7 +52,6 @@ const encodedBy = (text: string, choices: readonly number[]): string =>
     .join("");
 const choices = fc.array(fc.nat(2), { minLength: 1, maxLength: 9 });
 
-/** Text with characters that have a meaning in URLs. */
 const text = fc
   .array(
     fc.oneof(

@@ -82,7 +82,6 @@ const places = routes.flatMap((route) => {
   });
 });
 
-/** Parameters as a URL or a header carries them: all are text. */
 const asText = (values: object): object =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => [

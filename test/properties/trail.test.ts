@@ -9,7 +9,6 @@ import { NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 
 describe("a trail", () => {
-  /** Advances of a cursor: each some ms after and some minutes past the one before. */
   const advances = fc
     .array(fc.record({ after: fc.oneof(fc.nat(50), fc.nat(90_000)), past: fc.nat(5) }), {
       minLength: 1,
