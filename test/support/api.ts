@@ -21,13 +21,10 @@ type Answered = { status: number; headers: Headers; json: Json };
 export type Api = {
   world: World;
   app: App;
-  /** The lines that the API logged. */
   logged: string[];
   /** Calls the API, and checks each answer against its schema in the OpenAPI document. */
   call: (method: string, path: string, sent?: Sent) => Promise<Answered>;
-  /** Files a job over HTTP, and answers the filed job. */
   file: (job?: Json, headers?: Record<string, string>) => Promise<Json>;
-  /** Pulls a job that is due. */
   receive: (topic?: string) => Promise<Pulled>;
   /** Files a job that is due, pulls it, buries it with `error`, and answers its id. */
   bury: (job?: Json, error?: string) => Promise<string>;
@@ -60,7 +57,6 @@ export function createApi(world: World = createWorld()): Api {
   return { world, app, logged, call, ...jobsOver(call) };
 }
 
-/** The calls that bring a job into a state. */
 function jobsOver(call: Api["call"]): Pick<Api, "file" | "receive" | "bury"> {
   const file: Api["file"] = async (job = {}, headers = {}) => {
     const answered = await call("POST", "/jobs", {
@@ -114,7 +110,6 @@ function routeOf(method: string, path: string): Route | undefined {
     .sort((a, b) => a.path.split("{").length - b.path.split("{").length)[0];
 }
 
-/** The headers that the OpenAPI document declares for an answer. */
 function headersOf(method: string, path: string, status: number): Record<string, { required?: boolean }> {
   type Promised = Record<string, Record<string, { responses: Record<string, { headers?: object }> }>>;
   const { paths } = document as unknown as { paths: Promised };

@@ -6,10 +6,7 @@ import type { World } from "./world.ts";
 
 export type Run = { id: string; revision: number; attempt: number; at: number };
 
-/**
- * One invocation of a Lambda consumer with the visible messages of a topic. It receives once, runs the jobs, and deletes the
- * messages that are done. Waiting moves the world's clock.
- */
+/** Receives once, runs the visible jobs, and deletes the messages that are done. Waiting moves the world's clock. */
 export async function consume(
   world: World,
   topic: string,

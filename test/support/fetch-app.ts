@@ -1,6 +1,5 @@
 import type { App, Bindings } from "../../http/app.ts";
 
-/** Sends a request to the API's app, as API Gateway would. */
 export async function fetchApp(app: App, request: Request, bindings?: Bindings): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   const { status, headers, body } = await app(

@@ -11,10 +11,9 @@ import type { Context, Pool } from "../../protocol/ports.ts";
 import { createWorld, MINUTE } from "./world.ts";
 
 /**
- * Runs one tick over a backlog that is too large for this machine's memory: jobs are made when they are read. It is a separate
- * program, so that it can have the memory of the deployed function. The first argument says what the buckets contain: `homes` or
- * `looks`; with `parked` they contain looks, and many topics with a resume or a limit have parked jobs. The second argument is
- * how many ms the tick may work. Prints how many messages the tick sent, how many parked jobs it released, and its peak memory.
+ * A program of its own, to have the memory of the deployed function: one tick over jobs that are made when they are read. Arguments:
+ * `homes`, `looks`, or `parked` (looks, and parked jobs of many topics with a resume or a limit); ms that the tick may work. Prints the
+ * messages sent, the parked jobs released, and the peak memory.
  */
 const [kind, time] = [process.argv[2], Number(process.argv[3])];
 

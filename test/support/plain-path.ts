@@ -5,10 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { APIGatewayProxyEventV2, Context as LambdaContext, SQSEvent } from "aws-lambda";
 import { policyText } from "../../core/policy-text.ts";
 
-/**
- * Prints as JSON the files that have a function which runs for one plain job, from `POST /jobs` to `done`, and the requests to AWS. It plays
- * the real functions over the simulator's services. It is a separate program because a test runner changes the sources before it runs them.
- */
+/** Prints as JSON the files that run for one plain job, and the requests. A program of its own: a test runner changes the sources. */
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SIMULATED = new URL("simulated-clients.ts", import.meta.url).href;
 const MINUTE = 60_000;
@@ -78,7 +75,6 @@ async function play(work: () => Promise<unknown>): Promise<Played> {
   return { calls: new Map(calls), requests: [...requests] };
 }
 
-/** The files of which more functions were called than in another play. */
 function filesBeside({ calls }: Played, other: ReadonlyMap<string, number> = new Map()): string[] {
   return [...calls].flatMap(([place, count]) =>
     count > (other.get(place) ?? 0) ? place.replace(/ \d+$/, "") : [],

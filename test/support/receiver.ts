@@ -4,7 +4,6 @@ import type { AddressInfo } from "node:net";
 
 export type Received = { method: string; path: string; headers: IncomingMessage["headers"]; body: string };
 
-/** A receiver of webhooks on this machine, and the calls that it got. */
 export type Receiver = AsyncDisposable & { url: string; port: number; received: Received[]; server: Server };
 
 /** `answer` is called when a whole request has arrived. */

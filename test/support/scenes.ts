@@ -25,7 +25,6 @@ export function meanwhile(world: World, matches: (call: Call) => boolean, act: (
   };
 }
 
-/** The pool calls that `act` makes. */
 export async function callsOf(world: World, act: () => Promise<unknown>): Promise<Call[]> {
   const calls: Call[] = [];
   world.pool.hooks.before = (call) => void calls.push(call);

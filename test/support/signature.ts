@@ -2,7 +2,6 @@ import { createHash, createHmac } from "node:crypto";
 
 export type SignedCall = {
   readonly method: string;
-  /** The path as it is sent. */
   readonly path: string;
   /** The sorted query string, without `?`. */
   readonly query: string;

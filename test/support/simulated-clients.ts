@@ -2,18 +2,13 @@ import { simulatedDynamo } from "../sim/services/dynamo.ts";
 import { NO_TROUBLE, type Service } from "../sim/services/service.ts";
 import { simulatedSqs } from "../sim/services/sqs.ts";
 
-/**
- * Takes the place of `aws/clients.ts` in `plain-path.ts`: clients of the SDK whose commands the simulator's services carry out. The time is
- * `Date.now()`, which the program sets.
- */
+/** Takes the place of `aws/clients.ts` in `plain-path.ts`. The simulator's services answer. The program sets `Date.now()`. */
 export * from "../../aws/clients.ts";
 
-/** The prefix of the queues' URLs. */
 export const PREFIX = "queue-";
 export const TOPIC = "orders";
 
 const now = (): number => Date.now();
-/** The requests that reached a service, in order. */
 export const requests: string[] = [];
 
 export const dynamo = simulatedDynamo({

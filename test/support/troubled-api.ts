@@ -5,9 +5,8 @@ import { fetchApp } from "./fetch-app.ts";
 import { type Received, startReceiver } from "./receiver.ts";
 
 /**
- * What goes wrong with a call. The call does not reach the API (`cut before`). Or its answer is lost (`cut after`), breaks off
- * (`cut midway`), or never comes (`hang`). Or the caller gets the given answer (an object). Or the
- * given function runs first, and then the API gets the call (a function).
+ * The API does not get the call (`cut before`), or its answer is lost, breaks off or never comes. An object: the answer. A function runs
+ * first.
  */
 export type Trouble =
   | "cut before"

@@ -3,10 +3,7 @@ import type { Key } from "../../core/items.ts";
 import type { Pool } from "../../protocol/ports.ts";
 import { SECOND, type World } from "./world.ts";
 
-/**
- * The world's pool, but DynamoDB throttles all writes to some partitions. Such a write is tried again until its deadline. Writes to other
- * partitions succeed, even in the same call. The test must let time pass while a write waits.
- */
+/** DynamoDB throttles writes to some partitions until their deadline. Let time pass meanwhile. Other writes of a call succeed. */
 export function undecidedPool(world: World, isUndecided: (pk: string) => boolean): Pool {
   const { pool } = world;
   const each: WriteEach = (items, keyOf, by, write) =>
@@ -48,7 +45,7 @@ type WriteEach = <T, R>(
   write: (some: readonly T[]) => Promise<readonly R[]>,
 ) => Promise<(R | Error)[]>;
 
-/** Writes the items that are not undecided at once, and the others when none of them is undecided any more, but not after `by`. */
+/** Writes the undecided items when none is undecided any more, but not after `by`. */
 async function writeUndecided<T, R>(
   world: World,
   items: readonly T[],

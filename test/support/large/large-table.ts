@@ -40,8 +40,8 @@ type Row = Record<string, AttributeValue>;
 type Input = Record<string, unknown> & { Key: Row; TableName: string };
 
 /**
- * A pool on a DynamoDB in which every possible key of a job has a job with a large body. Each answer is made for its request, and
- * is no longer than DynamoDB's longest. The answers are not stored, so all memory that they take is the caller's.
+ * Every possible key has a job with a large body. An answer is made for its request, and is no longer than DynamoDB's longest. Answers are
+ * not stored, so all memory that they take is the caller's.
  */
 export function largePool(table: LargeTable): Pool {
   const { now } = table;
@@ -68,7 +68,6 @@ export function largePool(table: LargeTable): Pool {
   return dynamoPool({ client, table: "large", clock: () => now });
 }
 
-/** Ids of different jobs, due in an hour. */
 export function idsOf({ now, shards }: LargeTable, count: number): string[] {
   const random = seededBytes(1);
   return Array.from({ length: count }, () => drawJobId(now + 60 * MINUTE, shards, random));
@@ -78,7 +77,6 @@ function keyOf({ pk, sk }: Row): Key {
   return { pk: pk?.S ?? "", sk: sk?.S ?? "" };
 }
 
-/** The attributes that an update sets. */
 function valuesSet(input: Input): Row {
   const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = input as unknown as {
     UpdateExpression: string;
