@@ -2,7 +2,6 @@ import { Cron } from "croner";
 import { cronerPattern } from "./fields.ts";
 import { type WallClock, wallClock } from "./wall-clock.ts";
 
-/** The times at which an expression occurs. */
 export type Recurrence = {
   /** The first occurrence after an instant, both in ms since the epoch. `undefined` if there is none. */
   next(after: number): number | undefined;
@@ -16,10 +15,7 @@ export type RecurrenceOptions = {
   start?: number;
   /** No occurrence is later. */
   end?: number;
-  /**
-   * The first occurrence of `rate(…)`, from which `rate(…)` counts: the start of the schedule, or its creation.
-   * Default: `start`, or else 0.
-   */
+  /** The first occurrence, from which `rate(…)` counts: the schedule's start or creation. Default: `start`, or else 0. */
   anchor?: number;
 };
 
@@ -28,9 +24,9 @@ const UNITS: Record<string, number> = { minute: 60_000, hour: 3_600_000, day: 86
 const LAST = Date.UTC(2200, 0, 1) - 1;
 
 /**
- * Parses EventBridge Scheduler's `cron(minutes hours day-of-month month day-of-week year)`, `rate(n unit)` and
- * `at(yyyy-mm-ddThh:mm:ss)`. A local time that the clocks skip has no occurrence. A local time that the clocks show twice has one
- * occurrence, at the first time ("Schedule types in EventBridge Scheduler": Daylight savings time).
+ * EventBridge Scheduler's `cron(minutes hours day-of-month month day-of-week year)`, `rate(n unit)` and `at(yyyy-mm-ddThh:mm:ss)`. A local
+ * time that the clocks skip has no occurrence, and one that they show twice has one, at the first time ("Schedule types in EventBridge
+ * Scheduler": Daylight savings time).
  * @throws RangeError that names the rule and the value.
  */
 export function parseExpression(text: string, options: RecurrenceOptions = {}): Recurrence {
@@ -87,9 +83,8 @@ function parseRate(text: string, anchor: number): Recurrence {
 }
 
 /**
- * Parses the inside of `cron(…)`. croner computes in UTC, whose clocks never change, and each time that croner finds is then looked
- * up in the expression's time zone. If croner computed in that time zone, it would move a skipped time behind the gap, and repeat
- * times of a doubled hour. Scheduler does neither.
+ * croner computes in UTC, and each time is then looked up in the expression's zone. In that zone itself, croner would move a skipped time
+ * behind the gap, and repeat times of a doubled hour. Scheduler does neither.
  */
 function parseCron(text: string, clock: WallClock): Recurrence {
   const walls = new Cron(cronerPattern(text), {
@@ -105,8 +100,7 @@ function parseCron(text: string, clock: WallClock): Recurrence {
       while (wall !== null) {
         const instant = clock.instantOf(wall.getTime());
         if (instant !== undefined && instant > after) return instant;
-        // Skips the rest of a gap at once. An expression may fall only into gaps, and the search goes on until the year 2199. Minute by
-        // minute, the search would take seconds.
+        // Skips the rest of a gap at once: by minutes, an expression that falls only into gaps would be searched for seconds, up to 2199.
         wall = walls.nextRun(instant === undefined ? lastOfGap(wall, clock) : wall);
       }
       return undefined;

@@ -2,11 +2,8 @@ import { nearestZones, zoneNames } from "./zone-names.ts";
 
 const DAY = 86_400_000;
 
-/**
- * The clock of a time zone. A wall time is a time that this clock shows. It is written as ms since the epoch, as if it were UTC.
- */
+/** A wall time is a time that this clock shows, as ms since the epoch as if it were UTC. */
 export type WallClock = {
-  /** The wall time at an instant. */
   at(instant: number): number;
   /** The first instant at which the clock shows `wall`. `undefined` if the clock skips that time. */
   instantOf(wall: number): number | undefined;
@@ -14,11 +11,7 @@ export type WallClock = {
   afterGap(wall: number): number;
 };
 
-/**
- * Makes the clock of a time zone.
- * @throws RangeError if `timezone` is no name of the IANA Time Zone Database. Abbreviations, offsets and names in another case are
- * no names.
- */
+/** Throws a RangeError for a name that the IANA Time Zone Database lacks, such as abbreviations, offsets and names in another case. */
 export function wallClock(timezone: string): WallClock {
   const format = formatOf(timezone);
   const at = (instant: number): number => {

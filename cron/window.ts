@@ -3,19 +3,13 @@ import { type WallClock, wallClock } from "./wall-clock.ts";
 const MINUTE = 60_000;
 const DAY_MINUTES = 24 * 60;
 const PATTERN = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d) (\S+)$/;
-/**
- * For how many different minutes the cache of a window holds the next opening, at most. Jobs that are handed over together ask for
- * the same few minutes.
- */
+/** The most minutes for which a window's next opening is cached. Jobs that are handed over together ask for the same few. */
 const MOST_KNOWN = DAY_MINUTES;
 
 /** A part of each day in a time zone: from minute `opens` of the day up to, but without, minute `closes`. */
 type Window = { readonly opens: number; readonly closes: number; readonly clock: WallClock };
 
-/**
- * Parses a window such as `09:00-18:00 Asia/Shanghai`.
- * @throws RangeError if `text` is no window. The error names the rule and the value.
- */
+/** Such as `09:00-18:00 Asia/Shanghai`. Throws a RangeError that names the rule and the value. */
 export function parseWindow(text: string): Window {
   const [, openHour, openMinute, closeHour, closeMinute, timezone = ""] = PATTERN.exec(text) ?? [];
   const opens = Number(openHour) * 60 + Number(openMinute);
@@ -42,10 +36,8 @@ type Known = { readonly window: Window; readonly openings: Map<number, number> }
 const known = new Map<string, Known>();
 
 /**
- * Answers when a window is open at or after `time`, in ms since the epoch: `time` itself if the window is open then or there is no
- * window, and otherwise the next opening. A window is open whenever the clocks show a time in it. So it opens late on a day when
- * the clocks skip its opening, and twice if they go back over it.
- *
+ * `time` itself (ms since the epoch) if the window is open then or there is none, else the next opening. A window is open whenever the
+ * clocks show a time in it: late on a day when they skip its opening, and twice if they go back over it.
  * @throws RangeError if `window` is no window.
  */
 export function nextOpening(window: string | undefined, time: number): number {
@@ -67,7 +59,6 @@ function parseAndCache(text: string): Known {
   return parsed;
 }
 
-/** Answers the first minute from `minute` on in which the window is open. */
 function openingFrom(window: Window, minute: number): number {
   for (let from = minute; ; ) {
     const wait = minutesToOpening(window, from);
@@ -85,10 +76,7 @@ function minutesToOpening({ opens, closes, clock }: Window, minute: number): num
   return isOpen ? 0 : DAY_MINUTES - sinceOpening;
 }
 
-/**
- * Answers the first minute after `from` and up to `to` at which the clock has been changed. `undefined` if the clock is not
- * changed.
- */
+/** After `from` and up to `to`. `undefined` if the clock is not changed. */
 function changeBetween(clock: WallClock, from: number, to: number): number | undefined {
   const ahead = (minute: number): number => clock.at(minute) - minute;
   const before = ahead(from);

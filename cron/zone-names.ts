@@ -1,12 +1,9 @@
 /**
- * The names of the IANA Time Zone Database, which EventBridge Scheduler uses too ("Schedule types in EventBridge Scheduler": Time
- * zones). `Intl` accepts more: it reads `BST` as Asia/Dhaka, and names in any case. Scheduler may refuse such names.
+ * Scheduler uses the IANA Time Zone Database too ("Schedule types in EventBridge Scheduler": Time zones). `Intl` accepts more, which
+ * Scheduler may refuse: names in any case, and `BST` as Asia/Dhaka.
  */
 
-/**
- * Names of the database that `Intl.supportedValuesOf` leaves out. The spellings that it leaves out differ between versions of
- * Node.js.
- */
+/** Names that `Intl.supportedValuesOf` leaves out. Which spellings these are differs between versions of Node.js. */
 const LINKS: Readonly<Record<string, string>> = {
   Africa: "Asmara Asmera Timbuktu",
   America:
@@ -39,7 +36,6 @@ const WITHOUT_AREA =
 
 let known: ReadonlySet<string> | undefined;
 
-/** Answers all names, each as the database writes it. */
 export function zoneNames(): ReadonlySet<string> {
   known ??= new Set([
     ...Intl.supportedValuesOf("timeZone"),
@@ -75,7 +71,7 @@ export function nearestZones(text: string): string[] {
 const normalized = (text: string): string => text.slice(0, 60).toLowerCase().replaceAll(/[ _-]/g, "");
 const placeOf = (name: string): string => name.slice(name.lastIndexOf("/") + 1);
 
-/** Answers the edit distance: how many letters must be inserted, removed or replaced to turn `a` into `b`. */
+/** How many letters must be inserted, removed or replaced to turn `a` into `b`. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (const [i, letter] of [...a].entries()) {
