@@ -17,7 +17,6 @@ const COLUMN = 40;
 const LINE = 13;
 const GAP = 4;
 
-/** Draws the layout of the dashboard of a queue with one topic, as SVG. */
 export function dashboardPicture(): string {
   const widgets = widgetsOf();
   const height = Math.max(...widgets.map(({ y, height }) => y + height)) * LINE + 2 * GAP;

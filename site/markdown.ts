@@ -1,4 +1,3 @@
-/** Formats a Markdown table. Each column is as wide as its widest cell. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows].map((cells) => cells.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = head.map((_, column) => Math.max(3, ...lines.map((cells) => (cells[column] ?? "").length)));
@@ -8,7 +7,6 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [first, rule, ...others].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** Formats a text as code. Empty text stays empty. */
 export function code(text: string): string {
   return text === "" ? "" : `\`${text}\``;
 }
@@ -25,7 +23,6 @@ export function fillTables(page: string, tables: Readonly<Record<string, () => s
   });
 }
 
-/** The names of the tables that a page has places for. */
 export function tablesIn(page: string): string[] {
   return [...page.matchAll(PLACE)].map(([, , name = ""]) => name);
 }

@@ -39,7 +39,6 @@ const STYLE = `  <style>
   </style>
 `;
 
-/** Draws the states of a job and the changes between them, as SVG. */
 export function statesPicture(): string {
   const between = Map.groupBy(
     Object.entries<Row>(CHANGES),

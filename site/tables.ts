@@ -39,20 +39,16 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   "topic-settings": topicSettings,
 };
 
-/** The API's OpenAPI document, as the repository and the package have it. */
 export const OPENAPI = join(DOCS, "reference", "openapi.json");
 
 export function openapiText(): string {
   return `${JSON.stringify(openapiDocument(routes, packageJson.version), undefined, 2)}\n`;
 }
 
-/** The picture of the dashboard's layout. */
 export const DASHBOARD_PICTURE = join(DOCS, "pictures", "dashboard.svg");
 
-/** The picture of a job's states. */
 export const STATES_PICTURE = join(DOCS, "pictures", "states.svg");
 
-/** Writes each table into its page, the OpenAPI document, and the two pictures. */
 export function writeTables(): void {
   writeFileSync(OPENAPI, openapiText());
   writeFileSync(DASHBOARD_PICTURE, dashboardPicture());

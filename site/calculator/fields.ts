@@ -3,7 +3,6 @@ import { BODY_BYTES, DAY, LONGEST_DELAY } from "../../core/constants.ts";
 import { DEFAULT_LONG_DELAY_S } from "../../core/policy.ts";
 import { parseDuration } from "../../general/durations.ts";
 
-/** A field of the calculator's form. */
 export type Field<T = unknown> = {
   readonly label: string;
   readonly initial: string;
@@ -81,7 +80,6 @@ export const FIELDS = {
 } as const;
 
 export type FieldName = keyof typeof FIELDS;
-/** What the reader has given for each field. */
 export type Values = Record<FieldName, string>;
 export type Problems = Partial<Record<FieldName, string>>;
 
@@ -104,7 +102,6 @@ export function queryOf(values: Values): string {
   return query === "" ? "" : `?${query}`;
 }
 
-/** Reads all fields. Answers the plan, or what is wrong with each field that breaks its rule. */
 export function planOf(values: Values): { readonly plan: Plan } | { readonly problems: Problems } {
   const problems: Problems = {};
   const read = <T>(name: FieldName, { label, rule, read }: Field<T>): T => {

@@ -46,7 +46,6 @@ const AMOUNTS: Readonly<Record<keyof ReturnType<typeof costOf>, (usage: Usage) =
   alarms: ({ alarmHours }) => `${COUNT.format(alarmHours / MONTH_HOURS)} alarms of CloudWatch`,
 };
 
-/** Computes what the page shows. */
 export function outcomeOf(plan: Plan): Outcome {
   const usage = monthOf(plan);
   const cost = costOf(usage);

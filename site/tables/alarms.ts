@@ -44,7 +44,6 @@ function synthesised(): CfnAlarm[] {
   return stack.node.findAll().filter((construct) => construct instanceof CfnAlarm);
 }
 
-/** The description of an alarm, without the names that only a deployment knows. */
 function descriptionOf(alarm: CfnAlarm): string {
   const resolved: unknown = Stack.of(alarm).resolve(alarm.alarmDescription ?? "");
   if (typeof resolved === "string") return resolved;

@@ -112,7 +112,6 @@ function describe(schema: Schema): string {
   return table(["field", "required", "type", "meaning"], rows);
 }
 
-/** A type in a few words, such as `string`, a list of choices or a link to a schema. */
 function typeOf(schema: Schema): string {
   const { $ref, type, items, anyOf, oneOf, allOf } = schema;
   if ($ref !== undefined) {
@@ -129,7 +128,6 @@ function typeOf(schema: Schema): string {
   return typeof type === "string" ? type : (type?.join(" or ") ?? "any JSON");
 }
 
-/** The description of a field, followed by its bounds. */
 function meaningOf(schema: Schema): string {
   const { description = "", pattern = "", maxLength, maxItems } = schema;
   const { minimum, maximum } = schema.anyOf?.find(({ type }) => type === "number") ?? schema;

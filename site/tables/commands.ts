@@ -11,7 +11,6 @@ function program(): Command {
   });
 }
 
-/** The table of commands with their arguments and options, as `--help` shows them. */
 export function commands(): string {
   const rows = leaves(program()).map((command) => {
     const args = command.registeredArguments.map((argument) => {
@@ -24,7 +23,6 @@ export function commands(): string {
   return table(["command", "what it does", "options"], rows);
 }
 
-/** The table of the options that every command takes. */
 export function options(): string {
   const rows = program()
     .options.filter(isShown)

@@ -2,7 +2,6 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { table } from "../markdown.ts";
 
-/** The table of decisions: a link to each page. */
 export function decisions(docs: string): string {
   const folder = join(docs, "internals", "decisions");
   const rows = globSync("*.md", { cwd: folder, exclude: ["index.md"] })

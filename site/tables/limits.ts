@@ -100,7 +100,6 @@ const TIMES: readonly (readonly [what: string, ms: number])[] = [
   ["without a tick, a tracked job's look is lost after", STALE_AFTER],
 ];
 
-/** The table of limits. */
 export function limits(): string {
   const rows = LIMITS.map(([what, limit, refusal]) => [
     what,

@@ -1,7 +1,6 @@
 import { METRICS } from "../../core/metrics.ts";
 import { code, table } from "../markdown.ts";
 
-/** The table of metrics. */
 export function metrics(): string {
   const rows = Object.entries(METRICS).map(([name, { unit, by, meaning }]) => [
     code(name),

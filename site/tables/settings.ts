@@ -5,7 +5,6 @@ import { documentedFields, firstSentence } from "../docstrings.ts";
 import { code, table } from "../markdown.ts";
 import { bytes, durationText, numberText } from "../units.ts";
 
-/** The table of a topic's settings. */
 export function topicSettings(): string {
   const file = new URL("../../core/topic-settings.ts", import.meta.url);
   const docstrings = new Map(documentedFields(file, "TopicSettings").map((field) => [field.name, field]));
@@ -29,13 +28,11 @@ function rangeOf(declared: (typeof SETTINGS)[number][1]): string {
   }
 }
 
-/** The table of a job's options. */
 export function jobOptions(): string {
   const rows = OPTION_NAMES.map((name) => [code(name), optionRange(name), JOB_OPTIONS[name].description]);
   return table(["option", "range", "meaning"], rows);
 }
 
-/** The values that the API allows for an option of a job. */
 function optionRange(name: JobOption): string {
   const option = JOB_OPTIONS[name];
   switch (option.kind) {

@@ -1,7 +1,6 @@
 import { CHANGES, type Row } from "../../core/states.ts";
 import { code, table } from "../markdown.ts";
 
-/** The table of the changes of a job's state. */
 export function states(): string {
   const rows = Object.entries<Row>(CHANGES).map(([name, { from = "", to = from, by, when }]) => [
     code(name),
