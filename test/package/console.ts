@@ -19,7 +19,6 @@ export async function openConsoles(session: Session, app: string, url: string): 
   await server.stop();
 }
 
-/** Throws unless the page and each file that it names are there. */
 async function expectPage(origin: string): Promise<void> {
   const page = await fetch(`${origin}/console`);
   const html = await page.text();

@@ -8,7 +8,6 @@ const MIB = 1024 * 1024;
 /** The files that a package may have. It must not have source maps, or sources other than the examples'. */
 const KINDS =
   /\.(js|mjs|cjs|d\.ts|json|md|svg)$|^docs\/pictures\/.*\.(png|sha256)$|^LICENSE$|^examples\/.*\.(ts|py)$|^dist\/npm\/console\/built\/[^/]*\.(html|css)$/;
-/** The files that a package must have. */
 const NEEDED = ["LICENSE", "README.md", "CHANGELOG.md", "dist/npm/console/built/index.html"];
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
 

@@ -77,7 +77,6 @@ async function startMerchant(
   return { url, server };
 }
 
-/** Files a job of each other example. */
 async function fileJobs(client: Client<Topics>): Promise<{ id: string }[]> {
   return [
     await client.enqueue("thumbnail", { image: "cat.png", width: 120 }, { delay: 0 }),
@@ -87,7 +86,6 @@ async function fileJobs(client: Client<Topics>): Promise<{ id: string }[]> {
   ];
 }
 
-/** The secret of the only webhook topic. */
 function secretIn(data: string): string {
   const secrets = JSON.parse(readFileSync(join(data, "secrets.json"), "utf8"));
   const [[version]] = Object.values(secrets) as [[{ value: string }]];

@@ -7,20 +7,16 @@ import { said } from "./said.ts";
 
 const TOPIC = "order-timeout";
 
-/** The project of a new user. */
 export type Project = {
   /** The project's name in lines of progress and in names of logs. */
   readonly name: string;
   readonly cwd: string;
-  /** The path of the handler, relative to `cwd`. */
   readonly handler: string;
   /** The statement of the handler that the user breaks. */
   readonly statement: string;
-  /** More options of `minutehand local`. */
   readonly options?: readonly string[];
 };
 
-/** Measures the steps of a project, and prints how long each took. */
 function clockOf({ progress }: Session, { name }: Pick<Project, "name">) {
   return async <T>(step: string, work: () => Promise<T>): Promise<T> => {
     const began = performance.now();
@@ -30,10 +26,7 @@ function clockOf({ progress }: Session, { name }: Pick<Project, "name">) {
   };
 }
 
-/**
- * Plays what a new user does in an empty folder: `init`, the first job, a handler that fails, its repair, the tests and the template.
- * Then plays the same jobs on the portable database. Prints how long each step took.
- */
+/** What a new user does: `init`, the first job, a handler that fails, its repair, the tests, the template, and the portable database. */
 export async function playFirstHour(session: Session, tarball: string): Promise<void> {
   const project: Project = {
     name: "first hour",
@@ -49,10 +42,7 @@ export async function playFirstHour(session: Session, tarball: string): Promise<
   await playLocal(session, { ...project, name: "first hour on the portable database", options });
 }
 
-/**
- * Plays the steps of `playFirstHour` in a folder of an npm workspace, without the portable database. The handler imports a package
- * from another folder of the workspace.
- */
+/** As `playFirstHour` without the portable database, in a folder of an npm workspace. The handler imports from another folder of it. */
 export async function playWorkspace(session: Session, tarball: string): Promise<void> {
   const root = join(session.folder, "workspace");
   const words = join(root, "packages", "words");
@@ -96,10 +86,7 @@ async function runScripts(session: Session, project: Project): Promise<void> {
   await timed("npm run synth", () => run(session, project, "npm", "run", "synth"));
 }
 
-/**
- * Runs a project's stack on this machine. A job runs, a handler that throws is seen with its file and line, and a job runs again after the
- * repair. Prints how long each step took.
- */
+/** A job runs, a handler that throws is seen with its file and line, and a job runs again after the repair. */
 export async function playLocal(session: Session, project: Project): Promise<void> {
   const { name, cwd, options = [] } = project;
   const handler = join(cwd, project.handler);

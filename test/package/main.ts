@@ -1,7 +1,7 @@
 /**
  * Tests the package as a user gets it: packs it, installs it into an empty folder, checks its types, installs the CDK, synthesises an app,
- * and runs the app locally while a handler is saved. Then plays the first job of the documentation, the examples and a CommonJS project
- * with Jest, and measures the time from a save to the new handler. Needs the npm registry, and takes some minutes.
+ * and runs it locally while a handler is saved. Then plays the documentation's first job, the examples and a CommonJS project with Jest,
+ * and measures saves. Needs the npm registry, and takes some minutes.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -121,7 +121,6 @@ async function load(session: Session, app: string, names: readonly string[]): Pr
   await session.run({ name: "import", command: process.execPath, args, cwd: app, env: plainEnvironment() });
 }
 
-/** Writes a file that imports everything from these exports, and answers its name. */
 function importing(app: string, names: readonly string[]): string {
   const imports = names.map((name, index) => `export * as m${index} from "minutehand${name.slice(1)}";`);
   writeFileSync(join(app, "exports.ts"), `${imports.join("\n")}\n`);

@@ -1,10 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/**
- * How many packages, and how many megabytes by `diskSpace`, `npm install minutehand` may bring. That is half of the 112 packages and 107 MB
- * that it brought when it still brought the emulators and the bundler.
- */
+/** Packages, and megabytes by `diskSpace`: half of the 112 and 107 MB from when an install brought the emulators and the bundler. */
 export const MOST_PACKAGES = 56;
 const MOST_MB = 53;
 

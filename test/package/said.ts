@@ -7,7 +7,6 @@ import { PATIENCE_MS } from "../patience.ts";
 
 const POLL_MS = 20;
 
-/** The path of the log of the session's program with this name. */
 export function logOf({ folder }: Session, name: string): string {
   return join(folder, `${name.replaceAll(" ", "-")}.log`);
 }

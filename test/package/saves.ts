@@ -24,8 +24,8 @@ export const handler = consumer(async () => console.log(words, "0"));
 `;
 
 /**
- * Prints how long it takes from a save until the new code is in use, in an app of ten handlers: for a handler, for a file outside of the
- * app's folder that all handlers import, and for the app itself. `installed`: a folder in which the package and the CDK are installed.
+ * From a save until the new code is in use, with ten handlers: of a handler, of a file outside of the app's folder that all handlers
+ * import, and of the app. `installed`: a folder that has the package and the CDK.
  */
 export async function measureSaves(session: Session, installed: string): Promise<void> {
   const { app, shared } = writeApp(session, installed);
