@@ -5,10 +5,7 @@ import { parseJson } from "../core/json.ts";
 import { UsageError } from "./cli-error.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/**
- * JSON, `@file` with JSON, or `-` for stdin. Throws `UsageError` if it is no JSON in UTF-8, or if JavaScript would alter one of its
- * numbers.
- */
+/** JSON, `@file` with JSON, or `-` for stdin. Throws `UsageError` for no JSON in UTF-8, and for numbers that JavaScript would alter. */
 export async function readBody(named: string, { stdin }: Surroundings): Promise<unknown> {
   try {
     const bytes = await bytesOf(named, stdin);

@@ -1,6 +1,4 @@
-/**
- * Minutes of a row: the smallest step that fits the range into `ROWS` rows, or one more if it begins within a row; days above twelve days.
- */
+/** Minutes of a row: the smallest step that fits the range into `ROWS` rows (one more if it begins within a row), else days. */
 const STEPS = [1, 5, 15, 30, 60, 180, 360, 720];
 const ROWS = 24;
 const MINUTE = 60_000;

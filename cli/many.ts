@@ -77,9 +77,7 @@ async function run(
   }
 }
 
-/**
- * What an interrupted bulk has done, and how to go on. `undefined` if no part has ended, and for a dry run, which the user can start again.
- */
+/** What an interrupted bulk has done, and how to go on. `undefined` if no part has ended, and for a dry run: just start it again. */
 function wayOn(request: BulkRequest, last: BulkResult | undefined): string | undefined {
   const { action, from, to, dryRun } = request;
   const cursor = last?.cursor ?? request.cursor;

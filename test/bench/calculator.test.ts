@@ -23,7 +23,6 @@ const steady = (rate: number, more: Partial<Plan> = {}): Plan => ({
   ...more,
 });
 
-/** The plan of each workload of the bill. */
 const PLANS: Readonly<Record<string, Plan>> = {
   "tracked jobs, a burst filed in batches from inside AWS": BURST,
   "tracked jobs, 40 a second": steady(40),

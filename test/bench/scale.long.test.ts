@@ -11,7 +11,6 @@ const DUE = START + 4 * BUCKET;
 const [NEW, WARM] = SETUPS as readonly [Setup, Setup];
 
 const burst: Load = (minute) => (minute === DUE ? { count: COUNT, from: DUE + 5000, span: 1000 } : undefined);
-/** A billion more jobs, due in the month that begins in a day. */
 const withPending: Load = (minute) =>
   minute >= START + DAY ? { count: 23_000, from: minute, span: BUCKET } : burst(minute);
 

@@ -5,7 +5,6 @@ import { START } from "../support/world.ts";
 import type { ServedApi } from "./served-api.ts";
 
 export type Typed = {
-  /** The text on stdin. */
   input?: string;
   /** Whether stdin, stdout and stderr are a terminal of 80 columns. */
   terminal?: true;
@@ -13,7 +12,6 @@ export type Typed = {
   env?: Record<string, string | undefined>;
   /** Called instead of each wait of the command. */
   wait?: (ms: number, interrupt: () => void) => Promise<void> | void;
-  /** Resolves when the user presses Ctrl-C. */
   interrupted?: Promise<void>;
   nodeVersion?: string;
   /** The working directory. @default the temporary folder */
@@ -52,7 +50,6 @@ export async function type(
   return {
     code,
     ...written,
-    /** The lines of `out`, parsed as JSON. */
     get lines() {
       return written.out
         .split("\n")
@@ -62,7 +59,6 @@ export async function type(
   };
 }
 
-/** A stream that adds what is written to it to `written`. */
 function sinkOf(written: { out: string; err: string }, name: "out" | "err", terminal: boolean) {
   return {
     write: (text: string, done?: () => void) => {

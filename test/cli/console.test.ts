@@ -28,7 +28,6 @@ function start(args: readonly string[]) {
     said.err += data;
   });
   const closed = once(child, "close");
-  /** Waits until the command has printed its address. */
   const opened = async () => {
     await expect.poll(() => said.out + said.err).toMatch(/\n/);
     const [address = ""] = ADDRESS.exec(said.out) ?? [];

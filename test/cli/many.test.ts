@@ -6,7 +6,6 @@ import { type ServedApi, serveApi } from "./served-api.ts";
 const RANGE = "from 2026-03-01T08:00:00.000Z to 2026-03-01T13:00:00.000Z";
 const UNTIL = ["--to", "2026-03-01T13:00:00Z"];
 
-/** Three jobs of a tag, and one without. */
 async function fileSome(api: ServedApi): Promise<string[]> {
   const ids: string[] = [];
   for (const delay of ["1h", "2h", "3h"]) ids.push(String((await api.file({ delay, tag: "sale" })).id));
@@ -131,7 +130,6 @@ describe("many jobs", () => {
 
   describe("of a bulk that was interrupted", () => {
     const MOVE = ["reschedule", "--topic", "orders", "--delay", "6h"];
-    /** Files more jobs than one call of a bulk changes. */
     const fileMany = async ({ call }: ServedApi): Promise<void> => {
       for (let part = 0; part < 2; part++) {
         const jobs = Array.from({ length: 300 }, (_, i) => ({ topic: "orders", body: 1, delay: 600 + i }));

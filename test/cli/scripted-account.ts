@@ -10,7 +10,6 @@ export type Account = {
   concurrency?: number;
 };
 
-/** `regions`: the regions that the received calls were signed for. */
 type Scripted = AsyncDisposable & { readonly regions: (string | undefined)[] };
 
 /** Plays STS, CloudFormation and Lambda of an account. Until it is disposed, environment variables lead the SDK to it. */

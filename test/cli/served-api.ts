@@ -30,7 +30,6 @@ export async function serveApi(api: Api = createApi(), bindings: Bindings = {}):
   };
 }
 
-/** Makes a request to the API in memory of a received request. */
 export function requestOf({ method, path, headers, body }: Received): Request {
   const init = { method, headers: headers as Record<string, string>, ...(body === "" ? {} : { body }) };
   return new Request(`http://api${path}`, init);

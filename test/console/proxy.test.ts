@@ -24,7 +24,6 @@ afterEach(() => {
 type Served = AsyncDisposable & {
   api: Receiver;
   address: string;
-  /** Sends a call with the key. */
   call: (path: string, asked?: Asked) => ReturnType<typeof ask>;
 };
 type Options = { authorize?: Authorize; patience?: number; path?: string; url?: string };

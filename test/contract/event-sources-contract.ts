@@ -9,7 +9,6 @@ export type OpenEventSources = {
   close(): Promise<void>;
 };
 
-/** What every implementation of `EventSources` does. */
 export function eventSourcesContract(name: string, open: () => Promise<OpenEventSources>): void {
   describe(`the event sources ${name}`, () => {
     let opened: OpenEventSources;

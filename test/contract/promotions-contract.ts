@@ -13,7 +13,6 @@ export type OpenPromotions = {
 const DAY = 86_400_000;
 const ID = "01KBJYF8DN0008000000000000";
 
-/** What every implementation of `Promotions` does. */
 export function promotionsContract(name: string, open: () => Promise<OpenPromotions>): void {
   describe(`the promotions ${name}`, () => {
     let opened: OpenPromotions;

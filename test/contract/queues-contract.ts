@@ -3,19 +3,14 @@ import type { Queues, Received } from "../../protocol/ports.ts";
 import { receiveContract } from "./receive-contract.ts";
 import { sendContract } from "./send-contract.ts";
 
-/**
- * A difference of an emulator from SQS. The test of this behaviour must then fail. If the emulator is repaired, the test passes,
- * and the suite reports that.
- */
+/** A difference of an emulator from SQS. Its test must fail: once the emulator is repaired, the suite reports it. */
 export type Difference = "drops-groups";
 
 export type OpenQueues = {
   readonly queues: Queues;
   /** Makes a ready queue and its DLQ that no other test uses, and answers with the topic. */
   topic(): Promise<string>;
-  /** The groups of all messages of a ready queue. */
   groups(topic: string): Promise<(string | undefined)[]>;
-  /** Lets time pass. */
   pass(seconds: number): Promise<void>;
   close(): Promise<void>;
 };
@@ -31,7 +26,6 @@ export type QueuesBench = {
   unless(difference: Difference, sentence: string, body: () => Promise<void>): void;
 };
 
-/** What every implementation of `Queues` does. */
 export function queuesContract(
   name: string,
   open: () => Promise<OpenQueues>,

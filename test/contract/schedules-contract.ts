@@ -11,19 +11,16 @@ export type OpenSchedules = {
   close(): Promise<void>;
 };
 
-/** What a test works with. */
 type Scene = OpenSchedules & {
   /** Two schedules that do not exist yet, and whose names no other test uses: one has all fields, one only those that it needs. */
   readonly full: Schedule;
   readonly plain: Schedule;
-  /** The number of the test. */
   readonly drawn: number;
 };
 
 const DAY = 86_400_000;
 const BAD_REQUEST = expect.objectContaining({ code: "bad-request" });
 
-/** What every implementation of `Schedules` does. */
 export function schedulesContract(name: string, open: () => Promise<OpenSchedules>): void {
   describe(`the schedules ${name}`, () => {
     let opened: OpenSchedules;

@@ -11,7 +11,6 @@ export type Block = {
   readonly text: string;
 };
 
-/** The pages that users read, by their paths from the root. */
 export const PAGES: readonly string[] = [
   "README.md",
   "CONTRIBUTING.md",
@@ -24,7 +23,6 @@ export function readPage(page: string): string {
   return readFileSync(join(ROOT, page), "utf8");
 }
 
-/** The blocks of all pages. */
 export function blocks(): Block[] {
   return PAGES.flatMap((page) => blocksOf(page, readPage(page)));
 }
@@ -41,7 +39,6 @@ export function blocksOf(page: string, text: string): Block[] {
   );
 }
 
-/** The name of a block's test. */
 export function nameOf({ page, line }: Block): string {
   return `${page}:${line}`;
 }

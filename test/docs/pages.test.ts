@@ -5,7 +5,6 @@ import { PRICES } from "../../bench/prices.ts";
 import { sectionsOf } from "../../site/contents.ts";
 import { blocks, blocksOf, fileOf, nameOf, PAGES, ROOT, readPage } from "./blocks.ts";
 
-/** What runs the blocks of each kind. */
 const TESTED: Readonly<Record<string, string>> = {
   sh: "shell-blocks.long.test.ts",
   ts: "code-blocks.long.test.ts",

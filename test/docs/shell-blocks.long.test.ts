@@ -24,8 +24,8 @@ const PROGRAMS = ["bash", "cat", "curl", "node", "openssl", "sort", "uniq"];
 const SECRET = Buffer.alloc(33, 7).toString("base64");
 
 /**
- * Blocks run the real curl and the real command line, which call the API in memory. Commands that would install, deploy, wait for ever
- * or call AWS do not run: `later` records them, and `JUDGES` check them afterwards. A refused request ends the block with an error.
+ * Blocks run the real curl and command line, which call the API in memory. `later` records commands that would install, deploy, wait for
+ * ever or call AWS, for `JUDGES`. A refused request ends the block with an error.
  */
 const PRELUDE = `
 set -euo pipefail
@@ -151,7 +151,6 @@ test.each(blocks().filter(({ kind }) => kind === "sh"))("$page:$line can be type
   expect(faults).toEqual([]);
 });
 
-/** The topics that the pages name. */
 const TOPICS = {
   reminders: {},
   "order-timeout": {},

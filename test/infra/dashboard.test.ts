@@ -64,7 +64,6 @@ function widgetsOf(template: StackTemplate): Widget[] {
 const titlesOf = (widgets: readonly Widget[]): string[] =>
   widgets.flatMap(({ properties: { title } }) => title ?? []);
 
-/** The metrics of a widget, without its expressions. */
 function metricsOf({ properties }: Widget): Metric[] {
   return (properties.metrics ?? [])
     .filter(([first]) => typeof first === "string")
@@ -85,7 +84,6 @@ function alarmMetricsOf(template: StackTemplate): Metric[] {
   }));
 }
 
-/** Answers those of these metrics that no service and no function writes, or that have other dimensions. */
 function unknownMetrics(metrics: readonly Metric[]): string[] {
   return metrics
     .filter(({ namespace, name, dimensions }) => {

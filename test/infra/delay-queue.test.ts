@@ -241,7 +241,6 @@ const VARIED: DelayQueueProps["topics"] = {
     ifLate: { after: Duration.minutes(5), do: "skip" },
   },
 };
-/** The policy of a queue of these topics, without the defaults. */
 const VARIED_POLICY = {
   longDelay: 604_800,
   shards: 16,

@@ -35,7 +35,6 @@ const TOPICS: DelayQueueProps["topics"] = {
   work: { consumer: "pull" },
 };
 
-/** What the function of the events knows of these topics. */
 const RULES = [
   {
     topic: "order-timeout",
@@ -86,7 +85,6 @@ function variablesOf({ Properties }: Resource): Record<string, string> {
   return (Properties.Environment as { Variables: Record<string, string> }).Variables;
 }
 
-/** What a queue's policy allows, and on what condition. */
 function allowedInto(template: StackTemplate, name: string): { Principal: unknown; Condition: unknown }[] {
   const [, { Properties }] = only(template, "AWS::SQS::QueuePolicy", name);
   const { Statement } = Properties.PolicyDocument as {

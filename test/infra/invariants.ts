@@ -10,7 +10,6 @@ export type Invariant = {
   readonly break: (resource: Resource, template: StackTemplate) => void;
 };
 
-/** The ids of the resources that break an invariant. */
 export function offenders({ type, holds }: Invariant, template: StackTemplate): string[] {
   return resourcesOf(template, type)
     .filter(([id, resource]) => !holds(resource, id, template))

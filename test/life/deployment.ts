@@ -21,7 +21,6 @@ const POLL_MS = 500;
 
 let isBootstrapped = false;
 
-/** Deploys the stack as `life` describes it, with the CDK's command line. If that fails, throws with its output. */
 export async function deploy(life: Life): Promise<void> {
   await deployAssembly(await synth(life));
 }
@@ -79,7 +78,6 @@ async function queuesThere(assembly: string): Promise<Record<string, { QueueUrl:
   }
 }
 
-/** The logical ids of the queues in the stack. Empty if there is no stack. */
 async function stackQueues(): Promise<Set<string>> {
   const cloudFormation = new CloudFormationClient({});
   try {

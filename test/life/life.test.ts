@@ -5,7 +5,6 @@ import type { Life } from "./life.ts";
 /** A delay that is longer than a deployment takes. */
 const LATER = "60s";
 
-/** Checks that the queue works: files a job and waits for its end. */
 async function works(id: string, topic: string): Promise<void> {
   const { client, ended } = await connect(id);
   const { id: job } = await client.enqueue(topic, {}, { delay: "1s" });

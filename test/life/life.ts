@@ -1,11 +1,9 @@
 /** What the app of these tests deploys: a queue of Lambda topics without an HTTP API, in a stack that keeps its data. */
 export type Life = {
-  /** The construct's id. */
   readonly id: string;
   readonly topics: readonly string[];
   /** The timeout of the consumers, in seconds. */
   readonly timeout?: number;
-  /** The name of an existing table, to be used instead of a new one. */
   readonly table?: string;
   /** Whether the stack has another resource whose creation fails after the delay queue is created. */
   readonly isBroken?: boolean;

@@ -16,7 +16,6 @@ beforeEach(() => {
 afterEach(() => rmSync(cache, { recursive: true }));
 
 const code = (name: string) => join(cache, name, "asset.x");
-/** The assemblies that are left in the cache after some hours. */
 function left(hours = 2): string[] {
   dropUnusedAssemblies(cache, Date.now() + hours * HOUR_MS);
   return readdirSync(cache).filter((name) => !name.startsWith("holder"));

@@ -34,7 +34,6 @@ type State = {
   guard: number;
 };
 
-/** Starts the stack of the fixture in a separate process. */
 async function start(dataDir: string, port = 0) {
   const child = spawn(process.execPath, [RUNNER, dataDir, String(port)], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -30,7 +30,6 @@ function start(...options: string[]): { said: () => string } {
   return { said: () => said };
 }
 
-/** Starts the runner. Resolves with the app's process id while the app is running. */
 async function synthesising(): Promise<{ app: number; said: () => string }> {
   writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: APP }));
   const { said } = start();

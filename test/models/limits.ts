@@ -67,10 +67,7 @@ function deployed(value: unknown, resources: Record<string, Resource>): unknown 
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, of(part)]));
 }
 
-/**
- * The parts of an ARN for each type of resource: the service, and what follows region and account. Names that CloudFormation
- * chooses have at most 64 characters.
- */
+/** The service, and what follows region and account. Names that CloudFormation chooses have at most 64 characters. */
 const CHOSEN = "n".repeat(64);
 const ARNS: Record<string, string> = {
   "AWS::DynamoDB::Table": `dynamodb:table/${CHOSEN}`,

@@ -1,8 +1,7 @@
 /**
- * Checks what is deployed and called against the data that AWS publishes. cfn-lint checks the templates of the app and of a stack
- * with 40 topics by CloudFormation's schemas. parliament checks their policies by IAM's actions, resources and conditions. A
- * check by quotas covers their sizes. botocore checks every kind of request that the security tests make by the services' models.
- * Needs the registries of npm and PyPI.
+ * Against the data that AWS publishes: cfn-lint checks the templates of the app and of a stack with 40 topics by CloudFormation's schemas,
+ * parliament their policies, a check by quotas their sizes, and botocore every kind of request of the security tests by the services'
+ * models. Needs the registries of npm and PyPI.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

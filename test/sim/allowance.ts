@@ -61,7 +61,6 @@ const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
   [/ \/schedules\//, () => 0],
 ];
 
-/** Requests that file jobs: batches of statements for jobs without keys, and single requests for each keyed job. */
 function filed(asked: Asked): number {
   return (asked.keyed < asked.jobs ? batchesOf(asked) : 0) + asked.keyed * (KEYED + PROLONGED);
 }

@@ -41,7 +41,6 @@ export function attentionOf(clock: () => number) {
       else if (!IDLE.test(partition))
         setWaiting(waiting, topic, `${partition} ${place}`, after !== undefined);
     },
-    /** Whether a tick has work now: an entry is due, an item waits for ticks, or a shard's cursor is an hour behind. */
     isNeeded(now: number): boolean {
       const isBehind = swept.size === 0 || [...swept.values()].some((time) => time < now - HOUR);
       const isWaitedFor = [...waiting].some(([topic, names]) => names.size > 0 && !paused.has(topic));

@@ -122,7 +122,6 @@ function drawRates({ draws, stretch, some }: Lot): Map<CallFault, number> {
   return rates;
 }
 
-/** Makes a function that lets a try meet the faults of `hurt` weather. `victim`: the role whose calls most faults strike. */
 function manyFaultsOf(
   { seed, isHurt, happens }: Lot,
   {

@@ -7,7 +7,6 @@ import type { World } from "./world.ts";
 /** The longest TTL of looks and untracked homes, plus a day because it counts from the time that they are filed for. */
 const LONGEST_TTL = 91 * 86_400_000;
 
-/** Reports what nothing will ever delete. `start`: when the history began. */
 export function judgeLeftovers(
   { witness, scheduler, sources, dynamo, timeline }: World,
   start: number,

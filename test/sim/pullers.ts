@@ -83,7 +83,6 @@ async function work({ world, api, topic, fateOf }: Puller, job: Pulled): Promise
   else await insist(timeline, say, "finish", {});
 }
 
-/** Says how a run ended, again if there is no answer. */
 async function insist(timeline: Timeline, say: Say, verb: string, more: object): Promise<void> {
   for (let i = 0; i < 3; i++) {
     const answer = await say(verb, more);

@@ -14,7 +14,6 @@ const MOST_HASTE = 100;
 const BURST = 40;
 const WAITS = [2 * SECOND, 4 * MINUTE, 10 * MINUTE];
 
-/** Files the user's job, alone or with others. Some callers do not wait for the first answer before they repeat the call. */
 export async function fileFirst(user: User): Promise<Told | undefined> {
   const { draws, own, once, topic, habits } = user;
   const hasty = once !== undefined && own.chance(0.3) && hastily(user, own.next(), () => file(user));

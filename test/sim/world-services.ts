@@ -16,7 +16,6 @@ import { isStranger } from "./strangers.ts";
 import { EVENTS_QUEUE, LAMBDA_TOPICS, UNWANTED } from "./topics.ts";
 import type { World, WorldSettings } from "./world.ts";
 
-/** What connects the services of a world with its machines and its witness. */
 export type Wires = WorldSettings & {
   readonly attention: Attention;
   readonly counts: Counts;

@@ -37,7 +37,6 @@ export type World = {
     isThrottled(name: string): boolean;
     ended(name: string, how: "returned" | "failed" | "crashed" | "throttled"): void;
   };
-  /** Starts an invocation of the tick for some shards. `isAnswered`: whether the tick will know that the invocation has started. */
   startPart: (event: string, chain: number, isAnswered: boolean) => void;
   readonly targets: Map<string, (name: string, input: string) => void>;
   readonly witness: Witness;

@@ -15,7 +15,6 @@ const eventBridge = createEventBridgeService({
   now: () => NOON,
 });
 const lines: string[] = [];
-/** The events that were sent, with their queues. */
 let sent: [queueArn: string, event: Record<string, unknown>][] = [];
 
 beforeEach(async () => {

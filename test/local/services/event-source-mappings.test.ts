@@ -27,7 +27,6 @@ const file = jsonFile<MappingStates>(undefined, {});
 let mappings: EventSourceMappings;
 let endpoint: AwsEndpoint;
 let client: LambdaClient;
-/** The mappings whose pollers are running. */
 let polling: string[];
 
 beforeEach(async () => {

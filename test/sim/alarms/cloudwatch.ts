@@ -2,7 +2,6 @@ const MINUTE = 60_000;
 /** When datapoints are missing, an alarm looks this many periods further back than its evaluation periods. */
 const LOOKED_BACK = 2;
 
-/** A metric: its namespace, its name, and the name of what it measures, such as a function. */
 export type MetricName = { namespace: string; name: string; of: string };
 
 /** An alarm as a template declares it. `period`: s. */

@@ -154,7 +154,6 @@ function reaches({ kind, topic, shard }: Spell, { machine, service, input }: Cal
   return service === "dynamodb";
 }
 
-/** Whether a request, of any operation, names a bucket of this shard. */
 function namesBucketOf(shard: number, input: object): boolean {
   return new RegExp(`T\\d\\d:\\d\\d#${shard}"`).test(JSON.stringify(input));
 }

@@ -57,7 +57,6 @@ export function operand(operator: string, index: number, code: string): Change {
   };
 }
 
-/** Removes one operand of the node's first expression with this operator. */
 export function withoutOperand(operator: string, index: number): Change {
   return ({ node }) => {
     const operands = operandsOf(node, operator);

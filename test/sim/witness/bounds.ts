@@ -14,7 +14,6 @@ export function boundsOf(weather: Weather) {
   const isCalm = weather === "calm";
   const claim = isCalm ? 2000 : LONGEST_CLAIM;
   return {
-    /** From the read of a pause to the run. */
     claim,
     /** From a start that a job is given until its home says it. If it were longer, the wait for the start would count as lateness. */
     start: isCalm ? WRITER_DEADLINE : LATEST_WRITE,

@@ -57,7 +57,6 @@ const JUDGES: Record<ChangeName, Judge> = {
   redrive: moved,
 };
 
-/** Judges changes of homes by `core/states.ts`, and by what has happened. */
 export function changesOf(scene: Scene) {
   const violate = (id: string, text: string): void => scene.violate("state", id, text);
   return {

@@ -14,7 +14,6 @@ export function deadLettersOf({ clock, skew }: Court, jobs: KnownJobs, unwanted:
   }));
   const letters = new Map<string, number>();
   return {
-    /** How many dead letters the code sent to a DLQ. SQS itself may have moved more messages there. */
     lettersTo: (queue: string): number => letters.get(queue) ?? 0,
     enveloped(queue: string, id: string, revision: number): void {
       notes(id).envelopes.add(revision);

@@ -12,7 +12,6 @@ export function endsOf(
   untracked: ReturnType<typeof untrackedOf>,
 ) {
   return {
-    /** The ids of jobs that have not ended. `mayLose`: whether messages that SQS accepted can be lost. */
     unfinished: (mayLose: boolean): string[] =>
       [...jobs.ids].filter((id) => {
         const job = jobs.of(id);

@@ -2,7 +2,6 @@ import { isFinished } from "../../../core/home.ts";
 import type { Home } from "../../../core/items.ts";
 import type { Run } from "./bench.ts";
 
-/** The earliest and the latest start that a job's messages say. */
 type Starts = { from: number; to: number };
 
 /** `askedAt`: when a caller last asked for the job to be as it is. `since`: when the pool stored the revision. ms since the epoch. */

@@ -97,7 +97,6 @@ function endResume(told: Told, askedAt: number, now: number, ratePerSecond: numb
   disturbed.ratePerSecond = ratePerSecond ?? disturbed.ratePerSecond;
 }
 
-/** `knownAfter`: ms after which all consumers know of a pause. */
 function lastEndOf({ held, heldFrom }: Told, now: number, knownAfter: number): number {
   const spans = [...held, { from: heldFrom ?? now, to: now }];
   return spans.findLast(({ from }) => from + knownAfter < now)?.to ?? Number.NEGATIVE_INFINITY;

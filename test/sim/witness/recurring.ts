@@ -26,7 +26,6 @@ export function recurringOf(broken: (id: string, text: string) => void) {
         broken(id, `schedule ${name} filed ${some.size} jobs, and came round ${of(fired, name).size} times`);
     },
 
-    /** Called in the end: each occurrence whose target has not failed must have its job. */
     judge(): void {
       for (const [name, times] of filed)
         if (of(jobs, name).size < times.size)

@@ -64,7 +64,6 @@ function changesOf({ broken }: Bench) {
   return {
     /** A call with a token will give a job this body. No other call has the same body. */
     gives: (body: unknown): void => void given.add(JSON.stringify(body)),
-    /** A job changes. `revisions`: those that it had until now. */
     changed(before: Home, { id, body }: Home, revisions: readonly Revision[]): void {
       const isBack = before.body !== body && revisions.some((revision) => revision?.body === body);
       if (isBack && given.has(body)) broken(id, `a repeated call gave it ${body} again`);

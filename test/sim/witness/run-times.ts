@@ -65,7 +65,6 @@ function freeAt({ windows, pauses }: Scene, topic: string, time: number): number
   return windows.opensAt(topic, pauses.freeAt(topic, time));
 }
 
-/** The earliest and the latest start of which a run's messages say. */
 function startsOf({ jobs, untracked }: Scene, { id, topic, dueAt }: Run): { from: number; to: number } {
   const { home, handedOff } = jobs.of(id);
   // The run of an untracked job does not say its revision, so the due time finds its messages.

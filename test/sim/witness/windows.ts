@@ -14,7 +14,6 @@ export function wallClockOf(zone: string): (time: number) => string {
   return (time) => format.format(time);
 }
 
-/** When the jobs of topics with a window may start. It compares the local time of each minute with the window. */
 export function windowsOf(topics: Policy["topics"]) {
   const doors = new Map<string, (time: number) => boolean>();
   for (const [topic, { window }] of Object.entries(topics))

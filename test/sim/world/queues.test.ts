@@ -59,7 +59,6 @@ function homeOf(createdAt: number, dueAt: number) {
   return { ...home, dueAt, wantedAt: dueAt, createdAt, revision: 0, attempt: 0 };
 }
 
-/** How often a function that sends each of its messages again is invoked in two hours. */
 async function invocationsOfLoop(carriesLineage: boolean) {
   const world = calmWorld(carriesLineage);
   let invocations = 0;
