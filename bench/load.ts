@@ -1,3 +1,4 @@
+/** The result of a load: calls a second, and how long each call took, in ms. */
 export type Load = { readonly perSecond: number; readonly latencies: readonly number[] };
 
 /** Makes `count` calls with `width` in flight: each answer starts the next call. */

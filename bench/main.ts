@@ -48,6 +48,7 @@ async function run({ quick, only, write }: BenchOptions): Promise<void> {
       try {
         rows.push(...(await figure.measure(rig)));
       } catch (error) {
+        // The other figures still run, and their rows are printed.
         say(`${figure.name}: ${error instanceof Error ? error.stack : error}`);
         process.exitCode = 1;
       }

@@ -15,6 +15,7 @@ export function pageWith(page: string, measured: string): string {
   return page.replace(MEASURED, () => measured);
 }
 
+/** Aligns the page's table, as the check of the formatting requires. */
 export function formatPage(): void {
   execFileSync(join(ROOT, "node_modules", ".bin", "biome"), ["format", "--write", PAGE], { stdio: "ignore" });
 }

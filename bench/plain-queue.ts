@@ -18,6 +18,7 @@ export type PlainMessage = { readonly body: string; readonly delaySeconds: numbe
 /** So long that no message comes twice within a run. */
 const HIDE_SECONDS = "90";
 
+/** Creates a queue with the name of a topic's ready queue, so that a context sends to it. No function consumes it. */
 export async function createQueue({ plain, stack }: Rig, topic: string): Promise<string> {
   const url = `${stack.queueUrlPrefix}${topic}`;
   const name = url.slice(url.lastIndexOf("/") + 1);

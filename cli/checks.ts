@@ -102,7 +102,7 @@ const MANY_WAIT = 100;
 
 export const DEAD_COUNTED = 100;
 
-/** The dead jobs, up to `DEAD_COUNTED`, or the count's error. Absent for an untracked topic, whose dead jobs are only in its DLQ. */
+/** `deadJobs`: counted up to `DEAD_COUNTED`, or the error. Absent for an untracked topic, whose dead jobs are only in its DLQ. */
 export type ExaminedTopic = TopicReport & {
   readonly deadJobs?: PromiseSettledResult<number>;
   /** How many jobs should have started at least `OVERDUE` ms ago, counted up to `OVERDUE_COUNTED` over all topics. Default: 0. */

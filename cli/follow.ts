@@ -8,6 +8,7 @@ export type Following = {
   readonly topic?: string;
   /** Jobs that are due at most this long before or after now are followed, and then until they end or are moved far ahead. */
   readonly around: number;
+  /** How long to wait between two looks, from `LEAST_WAIT` to `LONGEST_WAIT`. */
   readonly every: number;
   readonly clock: () => number;
   readonly wait: (ms: number) => Promise<void>;

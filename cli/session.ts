@@ -18,6 +18,7 @@ export type GlobalOptions = {
   readonly debug?: true;
 };
 
+/** How long one try may take, ms, and how often a call is retried. */
 type Patience = Pick<ClientOptions, "timeout" | "retries">;
 
 /** Fewer retries than the client's default, because a person waits. */

@@ -35,6 +35,7 @@ export type AlarmsProps = {
 
 /** What is wrong, what a person does first, and where the runbook goes on. */
 type AlarmText = {
+  /** The heading of the runbook's section about this alarm. */
   readonly kind: string;
   /** One sentence, without its full stop. */
   readonly wrong: string;

@@ -59,7 +59,7 @@ export type HandlerOptions = ConsumerOptions &
     readonly bundling?: Pick<BundlingOptions, "externalModules">;
     /**
      * Whether stack traces name the files and lines of the source. The bundle gets a source map without the sources' text, and the function
-     * gets `--enable-source-maps`, in addition to your own `NODE_OPTIONS`. Measured cost at a cold start:
+     * gets `--enable-source-maps`, in addition to your own `NODE_OPTIONS` in `environment`. Measured cost at a cold start:
      * docs/reference/limits-and-cost.md.
      * @default true
      */

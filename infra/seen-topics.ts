@@ -7,8 +7,9 @@ const DEFAULT_FILE = "minutehand.topics.json";
 type SeenTopics = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Answers the topics that are recorded and no longer declared. Synth does not know which topics are deployed. A committed file needs no
- * call of AWS, exists in a clean checkout and in CI, unlike the last `cdk.out`, and shows in a review that a topic is removed.
+ * Records `topics` in a file, and answers those that are recorded and no longer declared. Synth does not know which topics are deployed. A
+ * committed file needs no call of AWS, exists in a clean checkout and in CI, unlike the last `cdk.out`, and shows in a review that a topic
+ * is removed.
  */
 export function removedTopics(
   path: string,

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 
-/** Also gives the rest after the last line break. Node's readline also breaks at U+2028 and U+2029, which JSON strings may contain. */
+/** Lines end only with `\n` or `\r\n`: readline also breaks at U+2028 and U+2029, which JSON may contain. The rest is a line too. */
 export function eachLine(stream: Readable, onLine: (line: string) => void): void {
   const decoder = new StringDecoder("utf8");
   let begun = "";

@@ -34,7 +34,7 @@ const { INVALID_MESSAGE_BODY_CHAR } = (await import(sqsTypes)) as { INVALID_MESS
 const REJECTED = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
 INVALID_MESSAGE_BODY_CHAR.test = (text) => REJECTED.test(text);
 
-// fauxqs stores a message that becomes visible at once without a receive count. Its table rejects the row, and no list has the message.
+// fauxqs stores a message that is visible at once without a receive count. Its table rejects it, so no list has it until a restart.
 const persistence = new URL("persistence.js", import.meta.resolve("fauxqs")).href;
 type Persistence = { db: DatabaseSync; updateMessageReady(messageId: string): void };
 const { PersistenceManager } = (await import(persistence)) as {

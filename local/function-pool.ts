@@ -17,7 +17,7 @@ const ENVIRONMENT_BYTES = 64 * 1024 * 1024;
 const MEMORY_PART = 1 / 20;
 /** How many environments may start at once. Each start keeps a core busy for a moment, and the running environments need the cores too. */
 const MAX_STARTING = 2;
-/** An invocation's patience for each environment that exists. Long polls soon get all they need; more would not speed up busy cores. */
+/** An invocation waits this long, times the environments, before one more starts. More than long polls need would not help busy cores. */
 const PATIENCE_MS = 10;
 /** An environment that was idle for this time is ended, for example after a burst. One environment always stays. */
 const IDLE_LIMIT_MS = 120_000;

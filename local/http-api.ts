@@ -14,6 +14,7 @@ const MAX_HEADER_BYTES = 10_240;
 const REQUEST_LIMIT_MS = 30_000;
 const HEADERS_LIMIT_MS = 10_000;
 const KEEP_ALIVE_MS = 60_000;
+/** How often Node checks those limits. Node's default is 30 s. */
 const LIMITS_EVERY_MS = 1_000;
 
 type Target = { readonly invoke: (event: object) => Promise<Outcome>; readonly timeoutMs: number };

@@ -1,4 +1,6 @@
-/** Runs in each Node process of a CDK app, by `--import`. At its end appends the URLs of imports, without packages, to the file. */
+/**
+ * By `--import` in each Node process of a CDK app: at its end appends the URLs of imports, without packages, to `MINUTEHAND_IMPORTS_FILE`.
+ */
 import { appendFileSync } from "node:fs";
 import * as modules from "node:module";
 

@@ -2,7 +2,9 @@ import { type Refusal, type ResourceKind, refusalText } from "./create-each.ts";
 import { LocalError } from "./local-error.ts";
 import type { StackSpec } from "./resources.ts";
 
-/** Leaves out what leads to a part that is not played. Throws `LocalError` if a delay queue's table or ready queue is not played. */
+/**
+ * Event sources, rules and routes without a target go to `leftOut`. Throws `LocalError` if a delay queue lacks its table or a ready queue.
+ */
 export function leaveOutDangling(stack: StackSpec): StackSpec {
   requireDelayQueue(stack);
   const functions = new Set(stack.functions.map(({ arn }) => arn));

@@ -13,7 +13,7 @@ export type Platform = {
   readonly credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 };
 
-/** The environment counts only if it names a service that runs elsewhere. Embedded services accept any signature, so fixed values do. */
+/** The environment, if it names a service that runs elsewhere. Else, and for what is missing, fixed values: any signature is accepted. */
 export function readPlatform(env: NodeJS.ProcessEnv): Platform {
   const own = Object.keys(endpointsIn(env)).length > 0 ? env : {};
   return {

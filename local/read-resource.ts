@@ -41,6 +41,7 @@ const WITHOUT_LOCAL_EFFECT = new Set([
   "AWS::SQS::QueuePolicy",
 ]);
 
+/** The defaults of API Gateway and Lambda. */
 const DEFAULT_INTEGRATION_TIMEOUT_MS = 30_000;
 const DEFAULT_FUNCTION_TIMEOUT_S = 3;
 const DEFAULT_FUNCTION_MEMORY_MB = 128;

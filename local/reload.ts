@@ -15,6 +15,7 @@ type ReloadOptions = RunningOptions & {
   readonly root: string;
   readonly synthesise: () => Promise<Synthesised>;
   readonly onReloaded?: (stack: StackSpec) => void;
+  /** ms. */
   readonly clock?: () => number;
 };
 

@@ -42,6 +42,7 @@ export async function runLocal({ debug, ...options }: RunOptions): Promise<void>
     const up = await stack;
     if (!signal.aborted) console.log(greeting(up, Date.now() - began, options.console?.path));
   } catch (error) {
+    // A user who pressed Ctrl-C needs no error.
     if (!signal.aborted) fail(error);
   }
 }

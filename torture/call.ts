@@ -4,6 +4,7 @@ export type Heard = { readonly status: number; readonly body: unknown } | undefi
 /** As long as the SDK waits for a silent service (three tries of 5 s), and shorter than the timeout of the API's function. */
 const PATIENCE_MS = 15_000;
 
+/** Calls the API once. Never throws. */
 export async function call(
   base: string,
   method: string,

@@ -9,6 +9,7 @@ export type Victim = Exclude<Role, "guard"> | "function" | "puller" | "stack";
 export type Service = "api" | "dynamodb" | "sqs";
 
 export type PlannedFault = {
+  /** When it happens: ms from the beginning. */
   readonly at: number;
   /** Selects one of the processes that the victim has at that time, from 0 (the first one) to just below 1 (the last one). */
   readonly which: number;

@@ -33,6 +33,7 @@ export type Verdict = {
   readonly starts: number;
   readonly ranAgain: Readonly<Record<Cause, number>>;
   readonly untracked: { readonly acknowledged: number; readonly lost: number; readonly ranAgain: number };
+  /** How late first runs started, in ms. */
   readonly lateness: readonly number[];
   /** Jobs that have still to run. At the end of the torture they are lost. */
   readonly waiting: readonly Waiting[];

@@ -17,6 +17,7 @@ export type LedgerEvent =
   | { event: "unexpected"; n: number; what: string; at: number }
   | Fault;
 
+/** Recorded before the first try of a request. */
 export type Asked = {
   event: "asked";
   n: number;

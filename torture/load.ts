@@ -7,6 +7,7 @@ export type Topic = (typeof TOPICS)[number];
 export const UNTRACKED: Topic = "events";
 
 export type Plan = {
+  /** ms that the handler takes. */
   readonly takes: number;
   /** Whether its first attempt fails. */
   readonly fails: boolean;

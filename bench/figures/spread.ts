@@ -16,6 +16,7 @@ const CEILING_SECONDS = 20;
 const LEAD_MS = 8_000;
 const PATIENCE_MS = 30_000;
 
+/** A topic, and how late its jobs may be, in ms. */
 type Topic = { topic: string; precision: string; p50?: number; p99: number };
 
 const TOPICS: readonly Topic[] = [

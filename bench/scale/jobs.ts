@@ -165,6 +165,7 @@ export const WAITING_BYTES = sizeOfItem(rowOf(SAMPLE, false) as never);
 const DONE_BYTES = sizeOfItem(rowOf(SAMPLE, true) as never);
 const OTHER_BYTES = 200;
 
+/** The bytes of a row. Absent: those of a home that waits. */
 export function bytesOf(row?: Row): number {
   if (row === undefined || row.state?.S === "scheduled") return WAITING_BYTES;
   return row.state ? DONE_BYTES : OTHER_BYTES;

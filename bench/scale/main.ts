@@ -68,6 +68,7 @@ async function playAll(runs: readonly Asked[]): Promise<Result[]> {
       const { workload, shards, setup } = runs[at] as Asked;
       const begun = Date.now();
       worker.postMessage(runs[at]);
+      // Rejects if the worker throws.
       results[at] = ((await once(worker, "message")) as [Result])[0];
       console.error(
         `${workload}, ${shards} shards, ${setup.name} table: took ${((Date.now() - begun) / 1000).toFixed(1)} s`,

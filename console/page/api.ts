@@ -8,6 +8,7 @@ import { about, callHeaders, isKeyWrong } from "./server.ts";
 /** How long a call may take, ms. The server of the console gives up a little earlier. */
 const PATIENCE_MS = 40_000;
 
+/** Sends a call to the page's own server. Throws `unavailable` if no answer comes. */
 async function transport(outgoing: Outgoing): Promise<Response> {
   const request = fetchable(outgoing);
   const headers = new Headers(request.headers);

@@ -4,6 +4,7 @@ import { withVisibleMarks } from "./direction.ts";
 export type ErrorGroup = {
   /** The first line of the error, in which values that differ from job to job are replaced by `…`. */
   readonly name: string;
+  /** The dead jobs, the latest death first. */
   readonly jobs: readonly JobSummary[];
 };
 
@@ -16,6 +17,7 @@ const NUMBERS = /\b(?![1-5]\d\d\b)\d+(?:[.,:]\d+)*/g;
 const QUOTED = /"[^"]*"|'[^']*'/g;
 const LONGEST_NAME = 200;
 
+/** Groups dead jobs by their errors, the largest group first. */
 export function groupByError(jobs: readonly JobSummary[]): ErrorGroup[] {
   const groups = Map.groupBy(jobs, ({ lastError }) => nameOf(lastError));
   return [...groups]
@@ -23,6 +25,7 @@ export function groupByError(jobs: readonly JobSummary[]): ErrorGroup[] {
     .sort((a, b) => b.jobs.length - a.jobs.length);
 }
 
+/** When a job died, ms since the epoch. */
 export function diedAt({ finishedAt, dueAt }: Pick<JobSummary, "finishedAt" | "dueAt">): number {
   return Date.parse(finishedAt ?? dueAt);
 }

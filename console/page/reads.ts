@@ -8,6 +8,7 @@ import { latenessByTopic } from "./lateness.ts";
 import { LATE_MS, type Pause } from "./shown-state.ts";
 import { HOUR, MINUTE } from "./times.ts";
 
+/** What several views read. Each read is named by its key, so that two views share one answer. */
 const TOPICS = {
   queryKey: ["topics"],
   queryFn: ({ signal }: { signal: AbortSignal }) => api.topics({ signal }),

@@ -15,8 +15,10 @@ export const KIND_WORDS: Readonly<Record<Kind, string>> = {
 };
 export type Counts = Readonly<Record<Kind, number>>;
 
+/** The counts of a topic by the beginning of their bucket, ms since the epoch. */
 export type Buckets = ReadonlyMap<number, Counts>;
 
+/** A range of time, ms since the epoch. */
 export type Range = { readonly from: number; readonly to: number };
 
 const STEPS = [SECOND, 5 * SECOND, 15 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR];
@@ -27,6 +29,7 @@ const MOST_BARS = 180;
 export const LONGEST = 31 * 24 * HOUR;
 const SHORTEST = 10 * SECOND;
 
+/** How long a bar of a range lasts, ms. */
 export function stepOf({ from, to }: Range): number {
   return STEPS.find((step) => (to - from) / step <= MOST_BARS) ?? 24 * HOUR;
 }

@@ -18,7 +18,9 @@ export type AwsRequest = {
 };
 
 export type Operation = {
+  /** The HTTP status of a success. Default: 200. */
   readonly status?: number;
+  /** Answers the request. Throws `AwsError`, or rejects with it. */
   readonly answer: (request: AwsRequest) => object | Promise<object>;
 };
 

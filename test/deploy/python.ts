@@ -52,6 +52,7 @@ function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch {
+    // At the first run there is no such file.
     return undefined;
   }
 }

@@ -22,6 +22,7 @@ export async function runSuite(
   });
 }
 
+/** Runs a project of the tests in its own process, because the environment tells the tests where the stack is. */
 export async function runTests(
   session: Session,
   project: "e2e" | "life",

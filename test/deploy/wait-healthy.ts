@@ -24,6 +24,7 @@ export async function healthAt(url: string, caFile?: string): Promise<string | u
     const options = { timeout: ANSWER_MS, ...(caFile && { ca: readFileSync(caFile) }) };
     return await get(url, options);
   } catch {
+    // The server is not up yet. A caller that waits throws an error after its own limit.
     return undefined;
   }
 }

@@ -26,6 +26,7 @@ export function createApi(ctx: Context, timeline: Timeline, accuse: (text: strin
   };
   const error = (_: string, { stack }: Error): void => accuse(`the API failed: ${stack}`);
   const log = { info: () => {}, warn: () => {}, error };
+  // Made for the first request, because most processes are ticks.
   let app: App | undefined;
   return async (method, path, body, key) => {
     app ??= createApp({ ctx, version: async () => "0", timers, log }, routes);

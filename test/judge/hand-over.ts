@@ -27,6 +27,7 @@ const CALM_FOR = 40 * MINUTE;
 /** What Lambda does with the event of a further invocation. */
 const FATES = ["runs", "never", "twice", "late", "refused"] as const;
 
+/** What a history has of work and of trouble. Times are ms. */
 export type Plan = ReturnType<typeof planOf>;
 type Stage = { readonly world: World; readonly plan: Plan; readonly judge: ReturnType<typeof judgeHandOver> };
 

@@ -353,6 +353,7 @@ export function functionIn(template: StackTemplate, name: string): string {
   return found;
 }
 
+/** A stack's assembly as the CDK writes it, but without code, because the code is loaded in this process. */
 function assemblyOf(template: StackTemplate, stackName: string): Parameters<typeof readStack>[0] {
   const keys = resourcesOf(template, "AWS::Lambda::Function").map(([, { Properties }]) =>
     String((Properties.Code as { S3Key?: string }).S3Key),

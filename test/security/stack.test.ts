@@ -142,6 +142,7 @@ describe("no web page reaches the stack:", () => {
   });
 });
 
+/** Sends a request as a browser would, with a header `Host` that `fetch` does not let a program set. */
 function statusOf(url: string, host: string, headers: object): Promise<number | "nobody"> {
   const { promise, resolve, reject } = Promise.withResolvers<number | "nobody">();
   const asked = request(url, { method: "POST", headers: { ...headers, host, "content-type": "text/plain" } });

@@ -84,6 +84,7 @@ function put(traffic: Traffic, event: SentEvent): void {
   world.sqs.perform("SendMessageBatch", { QueueUrl: EVENTS_QUEUE, Entries }, NO_TROUBLE);
 }
 
+/** How often each event is delivered, and how late: ms. */
 type Delivery = { late: () => number; again: Draws; times: number };
 
 function tell(

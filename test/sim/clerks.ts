@@ -38,6 +38,7 @@ type Deal = {
   draws: Draws;
   topic: string;
   action: (typeof ACTIONS)[number];
+  /** ms ahead up to which the bulk's jobs are due, and to which it moves them. */
   after: number;
   delay: number;
   group: string | undefined;

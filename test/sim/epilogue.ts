@@ -75,6 +75,7 @@ async function file(world: World, api: Api, topic: string, delay: number): Promi
   return [];
 }
 
+/** Waits until requests on their way have taken effect, no job waits in a queue or is parked, and sweep and audit have caught up. */
 async function settle(world: World, run: Means["run"]): Promise<void> {
   const { timeline, witness, plan } = world;
   const calm = Math.max(plan.calmFrom + LANDS_WITHIN, ...plan.spells.map(({ to }) => to));

@@ -13,6 +13,7 @@ export type Weather = "calm" | "one fault" | "hurt";
 export type Plan = {
   readonly weather: Weather;
   readonly suppressed: ReadonlySet<string>;
+  /** When all faults are over, ms since the epoch. */
   readonly calmFrom: number;
   readonly skew: number;
   readonly shuffled: boolean;
@@ -29,7 +30,9 @@ export type Plan = {
   /** The share of DynamoDB's real capacity that the history has. Infinite: capacity is unlimited. */
   readonly capacity: number;
   readonly badHandlers: boolean;
+  /** Whether an attempt can be used up although its job never ran. */
   readonly burns: boolean;
+  /** How many ms after its due time a job may start. Infinite in `hurt` weather. */
   latest(id: string): number;
   fateOf(call: Call, draws: Draws, now: number): Fate;
   /** How often EventBridge Scheduler fires an occurrence, and how late. */

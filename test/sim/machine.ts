@@ -14,6 +14,7 @@ export type Machine = {
   chain: number;
   nextCall(): number;
   alive(): boolean;
+  /** Runs `act` inside the machine: at once, when it is no longer frozen, or never if it is dead. */
   deliver(act: () => void): void;
   freeze(ms: number): void;
   kill(): void;

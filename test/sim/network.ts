@@ -134,6 +134,7 @@ function tryOnce(network: Network, call: Call, service: Service, timeout: number
   });
 }
 
+/** Makes a function that tells a machine something at a time. The machine hears only the first that reaches it. */
 function tellOnce(timeline: Timeline, machine: Machine): (time: number, act: () => void) => void {
   let told = false;
   return (time, act) =>

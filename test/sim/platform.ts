@@ -25,6 +25,7 @@ import type { Machine } from "./machine.ts";
 import { NO_TROUBLE } from "./services/service.ts";
 import type { World } from "./world.ts";
 
+/** ms. */
 const TIMEOUT = { api: 29_000, consumer: 60_000, tick: 180_000, scheduled: 60_000 };
 /** The margin before its timeout at which functions/tick.ts stops working. ms. */
 const TICK_MARGIN = 20_000;
@@ -40,6 +41,7 @@ type BuildConsumer = (ctx: Context, machine: Machine) => ConsumerFunction;
 
 export type Answer = { status: number; body: Record<string, unknown> };
 
+/** The HTTP API as its callers see it. Answers `undefined` if no answer came. */
 export type Api = (
   method: string,
   path: string,

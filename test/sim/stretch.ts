@@ -10,6 +10,7 @@ export type Stretch = {
   readonly isOfWeeks: boolean;
   readonly shards: number;
   readonly span: number;
+  /** For how long after `span` jobs may still end. */
   readonly patience: number;
   /** The longest duration of a spell: `long` in histories with outages, `short` in the others. */
   readonly spells: { readonly long: number; readonly short: number };

@@ -70,6 +70,7 @@ async function sufferUnwritten(one: Sufferer): Promise<void> {
   await Promise.all([deal(world, api, draws, topic), far && cancel(one, far.id), insist(one)]);
 }
 
+/** A job dies in its handler, and is redriven. Another dies because SQS refuses its text. */
 async function sufferUnlisted(one: Sufferer): Promise<void> {
   const { world, api, draws, topic } = one;
   const told = await die(one);
@@ -80,6 +81,7 @@ async function sufferUnlisted(one: Sufferer): Promise<void> {
   await world.timeline.wait(MINUTE);
 }
 
+/** A job dies, its key gets another job, and somebody uses SQS's own redrive. */
 async function sufferUnsent(one: Sufferer): Promise<void> {
   await die(one);
   await put(one, { body: { suffered: 2 }, delay: SWEPT });

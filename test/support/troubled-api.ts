@@ -5,7 +5,7 @@ import { fetchApp } from "./fetch-app.ts";
 import { type Received, startReceiver } from "./receiver.ts";
 
 /**
- * The API does not get the call (`cut before`), or its answer is lost, breaks off or never comes. An object: the answer. A function runs
+ * No call arrives (`cut before`), or the answer is lost (`cut after`), breaks off or never comes. An object: the answer. A function runs
  * first.
  */
 export type Trouble =

@@ -3,7 +3,7 @@ import type { Key } from "../../core/items.ts";
 import type { Pool } from "../../protocol/ports.ts";
 import { SECOND, type World } from "./world.ts";
 
-/** DynamoDB throttles writes to some partitions until their deadline. Let time pass meanwhile. Other writes of a call succeed. */
+/** DynamoDB throttles all writes to some partitions; they are tried again until their deadline. Let time pass meanwhile. */
 export function undecidedPool(world: World, isUndecided: (pk: string) => boolean): Pool {
   const { pool } = world;
   const each: WriteEach = (items, keyOf, by, write) =>

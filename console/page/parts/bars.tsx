@@ -4,7 +4,9 @@ import { theme } from "../state.ts";
 import { colourOf } from "./colours.ts";
 
 type Props = {
+  /** The beginning of the first bar, ms since the epoch. */
   readonly from: number;
+  /** How long a bar lasts, ms. */
   readonly step: number;
   readonly counts: readonly number[];
   /** What the chart shows, for those who do not see it. */

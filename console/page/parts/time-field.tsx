@@ -10,6 +10,7 @@ type Props = {
   readonly isOptional?: boolean;
   /** Whether this is the time of a job. A job with a time in the past becomes due at once. */
   readonly isOfJob?: boolean;
+  /** What the Enter key does. Default: it submits the form. */
   readonly onEnter?: () => void;
 };
 

@@ -4,6 +4,7 @@ import { relativeText, timeText } from "../times.ts";
 type Props = {
   /** ISO 8601, as the API answers times, or ms since the epoch. */
   readonly at: string | number;
+  /** Which of the two texts to show. Default: both. */
   readonly show?: "time" | "distance";
 };
 

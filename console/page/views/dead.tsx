@@ -95,6 +95,7 @@ function DeadOf({ topic }: { topic: string }) {
 type DeadJobsProps = {
   readonly topic: string;
   readonly jobs: readonly JobSummary[];
+  /** ms since the epoch. */
   readonly readAt: number;
 };
 

@@ -29,7 +29,7 @@ export type Range = {
   readonly backwards: boolean;
 };
 
-/** A crash of the process does not undo a write that has returned, or for writes inside `together` a `together` that has returned. */
+/** A crash of the process undoes no write that has returned. For writes inside `together`, `together` must have returned. */
 export type TableStore = {
   readonly tables: () => Table[];
   readonly table: (name: string) => Table | undefined;

@@ -177,6 +177,7 @@ async function measureCountedTime(open: Open): Promise<boolean[]> {
   return [isZoomed];
 }
 
+/** Waits until the stack answers at once, because it has ended what it did for a closed page. */
 async function untilIdle(url: string): Promise<void> {
   for (let quick = 0; quick < 3; ) {
     const began = performance.now();

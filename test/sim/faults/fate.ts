@@ -3,6 +3,7 @@ import type { Draws } from "../draws.ts";
 import type { Call } from "../network.ts";
 import { problem } from "../services/service.ts";
 
+/** What happens to one try of a call. Times are ms. */
 export type Fate = {
   /** How long the request and the answer take. Infinite: lost. If the request outlasts its signature, it has no effect. */
   request: number;

@@ -62,6 +62,7 @@ const FAILS_FOR = 40_000;
 /** ms that a tick waits for an answer at most: each call is answered before its caller gives up. */
 const SLOW_ANSWER = 4000;
 
+/** Draws the spells of a seed. `longest`: ms. */
 export function drawSpells(lot: Lot, longest: number): Spell[] {
   return SPELLS.flatMap((kind) => {
     const own = drawsOf(lot.seed, kind);
@@ -92,6 +93,7 @@ function spanOf(
   return { from, to: kind === "no-ticks" ? from + outage : Math.min(from + length, calmFrom) };
 }
 
+/** For how many ms buckets are not written. */
 export function unwrittenIn(spells: readonly Spell[]): number {
   return spells
     .filter(({ kind, requests }) => kind === "requests-fail" && requests === UNWRITTEN)

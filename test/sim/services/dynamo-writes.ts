@@ -130,6 +130,7 @@ function partOf({ stored }: Table, item: TransactWriteItem): Part {
   return { item, key, holds: conditionOf(part.ConditionExpression, part)(stored.get(key)) };
 }
 
+/** For each part of a transaction, why it cannot be written. Its capacity counts before its conditions. */
 function reasonsAgainst(table: Table, parts: readonly Part[]): CancellationReason[] {
   const stored = ({ key }: Part): Row | undefined => table.stored.get(key);
   // Each item counts twice, because DynamoDB first prepares the transaction and then commits it.

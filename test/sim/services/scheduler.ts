@@ -12,6 +12,7 @@ type Named = Pick<CreateScheduleCommandInput, "GroupName" | "Name">;
 /** For each time that an occurrence reaches its target, how many ms after the occurrence's time. An empty list: never. */
 export type Firings = readonly number[];
 
+/** EventBridge Scheduler, but only with the expressions `at` and `rate` in minutes. */
 export type Scheduler = Service & {
   completed(): string[];
 };

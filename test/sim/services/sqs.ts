@@ -8,6 +8,7 @@ import type {
 import { DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, sqsRefusalOf } from "../../../testing/sqs-limits.ts";
 import { problem, type Service, serviceOf, type Trouble } from "./service.ts";
 
+/** A message in a queue. Times are ms since the epoch. */
 export type Message = {
   readonly id: string;
   readonly body: string;

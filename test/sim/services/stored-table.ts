@@ -7,6 +7,7 @@ export type Stored = {
   get(key: Row): Row | undefined;
   put(row: Row): void;
   drop(key: Row): void;
+  /** Items of a partition with `from ≤ sk ≤ to`, at most `limit`, and whether there are more. */
   between(pk: string, from: string, to: string, limit: number): { rows: Row[]; more: boolean };
   all(): Row[];
 };

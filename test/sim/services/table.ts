@@ -17,6 +17,7 @@ const MOST = { statements: 25, keys: 100, writes: 100 };
 
 export type Table = Settings & {
   stored: Stored;
+  /** When each token of a transaction was used, ms since the epoch. */
   tokens: Map<string, number>;
 };
 

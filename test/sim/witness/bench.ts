@@ -1,6 +1,7 @@
 /** A promise that was broken, and how. `P1` to `P6` are the README's promises. The others are rules on which those rest. */
 export type Violation = { promise: string; id: string; text: string; time: number };
 
+/** What each judge of the witness needs. `skew`: ms that a clock may be off. `violate`: told of each broken promise. */
 export type Court = {
   clock: () => number;
   skew: number;

@@ -2,6 +2,7 @@ import { CLOCK_MARGIN } from "../../../core/constants.ts";
 import type { Home } from "../../../core/items.ts";
 import type { Bench } from "./bench.ts";
 
+/** The jobs that a bulk is for. ms since the epoch. */
 export type Range = { topic: string; group: string | undefined; from: number; to: number };
 
 export function bulksOf(bench: Bench) {

@@ -17,6 +17,7 @@ export function endsOf(
         const job = jobs.of(id);
         return isOpen(job) || untracked.isToCome(job) || !untracked.hasCome(id, mayLose);
       }),
+    /** `lies`: whether a dead job's envelope is in its DLQ. */
     judge(mayLose: boolean, lies: (dead: Home) => boolean): void {
       for (const id of jobs.ids) {
         const { acknowledged, home } = jobs.of(id);

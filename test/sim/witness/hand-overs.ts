@@ -25,6 +25,7 @@ type Scene = Court & {
 
 /** Judges messages: none may let a job start while its topic's window is closed, or take a second start of its limit. */
 export function handOversOf({ violate, jobs, limits, windows, weather, longestSend }: Scene) {
+  /** Jobs and starts in messages that were sent while the sender's deployment did not have the topic. */
   const sentUnknowing = new Set<string>();
   return {
     judgeWindow(job: MessageJob, { topic, knowsTopic }: Sent): void {

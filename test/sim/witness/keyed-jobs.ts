@@ -40,6 +40,7 @@ export type Key = {
 /** ms after an invocation's end until its requests have taken effect or are too old. After one crash, one may be under way. */
 const LANDS_WITHIN: Record<Weather, number> = { calm: 0, "one fault": ON_ITS_WAY, hurt: 360_000 };
 
+/** What happened to all keys. `surely`: ms by which a time must be later than another to be so surely. */
 export type Scene = Bench & {
   surely: number;
   landsWithin: number;

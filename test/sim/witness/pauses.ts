@@ -1,5 +1,6 @@
 import { CLOCK_MARGIN, PAUSE_KNOWN_FOR } from "../../../core/constants.ts";
 
+/** What the witness knows of one topic's pauses, from calls and their answers. Times are ms since the epoch. */
 type Told = {
   /** Since when no job may start: since then a pause is acknowledged, and no resume has been requested. */
   heldFrom: number | undefined;

@@ -78,6 +78,7 @@ function isRefused({ jobs, unwanted }: Scene, id: string): boolean {
   return jobs.of(id).revisions.some(({ body }) => body.includes(unwanted));
 }
 
+/** How many ms a run may be late. */
 function mostOf({ topics, pauses, bulks, latest, weather }: Scene, run: Run, start: number): number {
   if (bulks.isMark(run.dueAt)) return Number.POSITIVE_INFINITY;
   // Releases give the starts of a limit, and those of a resume with a rate.

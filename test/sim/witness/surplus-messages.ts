@@ -27,6 +27,7 @@ const unsent = () => ({
   madeAt: new Set<string>(),
   /** How often a repeated call or an event found the job again. Each time its message may be sent once more as a precaution. */
   finds: 0,
+  /** The longest that it waited past its start until its home changed. ms. */
   waited: 0,
 });
 

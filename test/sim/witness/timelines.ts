@@ -6,6 +6,7 @@ import { timelineOf } from "../../../core/timeline.ts";
 import type { Bench } from "./bench.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 
+/** A claim as it was written: the attempt that it began, and its time by its machine's clock. */
 type Claim = { attempt: number; at: number };
 
 export function timelinesOf({ skew, broken }: Bench, jobs: KnownJobs) {

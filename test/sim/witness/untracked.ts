@@ -10,6 +10,7 @@ const OUTAGE = 10 * DAY;
 
 export function untrackedOf({ clock, skew }: Bench, jobs: KnownJobs) {
   const sweeps = new Map<number, string>();
+  /** `outlived`: whether TTL deleted the job's home before a sweep read it. */
   const notes = jobs.notes(() => ({ outlived: false }));
   return {
     swept: (shard: number, position: string): void => void sweeps.set(shard, position),
