@@ -75,7 +75,6 @@ function unlessUnreadable({ log }: Watch, act: () => unknown): void {
   }
 }
 
-/** Watches new folders, and stops watching deleted ones. */
 function updateWatchers(watched: Watch): void {
   const { watchers, stopped } = watched;
   const folders = new Set(watched.folders());

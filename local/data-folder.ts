@@ -6,7 +6,6 @@ import { errorCode, errorText, LocalError } from "./local-error.ts";
 import { commandOf, signalProcess } from "./processes.ts";
 import { type RunnerRecord, readRecord, recordFile } from "./runner-record.ts";
 
-/** A SQLite database, and the files that SQLite keeps beside it. */
 const sqliteFiles = (database: string): string[] =>
   ["", "-wal", "-shm", "-journal"].map((ending) => database + ending);
 

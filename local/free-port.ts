@@ -31,13 +31,11 @@ export async function unguessableAddress(): Promise<Address> {
   }
 }
 
-/** Draws one of the platform's loopback addresses. */
 export function loopbackHost(platform: NodeJS.Platform): string {
   if (platform === "darwin") return LOOPBACK;
   return `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
 }
 
-/** Resolves when a server accepts connections at the address, or when the signal aborts. */
 export async function waitUntilListening({ host, port }: Address, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const socket = connect({ port, host });

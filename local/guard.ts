@@ -4,7 +4,6 @@ import { DETACHED } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 
 export type Guard = {
-  /** Ends the child when this process ends. */
   readonly watch: (child: ChildProcess) => void;
   /** Ends the child and its whole process group when this process ends. The child must lead the group. */
   readonly watchGroup: (child: ChildProcess) => void;

@@ -41,7 +41,6 @@ export type EventSourceSpec = {
   readonly maximumConcurrency: number | undefined;
   readonly reportsFailures: boolean;
 };
-/** A rule that invokes functions every few minutes. */
 export type RuleSpec = {
   readonly arn: string;
   readonly everyMinutes: number;

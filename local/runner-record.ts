@@ -10,7 +10,6 @@ export type RunnerRecord = {
   /** The URL of the services that the runner itself plays, such as Secrets Manager. */
   readonly services: string;
   readonly emulators: readonly number[];
-  /** What the runner warns of now, and what it does not play. */
   readonly warnings: readonly string[];
 };
 

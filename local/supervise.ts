@@ -28,7 +28,6 @@ type Dependencies = {
   readonly log: (line: string) => void;
   /** Called after the program died and was started again with another process id. */
   readonly onRestart: () => void;
-  /** Called when no restart succeeds any more. */
   readonly onLost: (error: LocalError) => void;
 };
 

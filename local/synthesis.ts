@@ -18,7 +18,6 @@ export type Synthesis = {
   readonly newFolder: () => string;
   /** Keeps the assemblies that contain these folders from being deleted, and releases all others. */
   readonly hold: (codeDirs: readonly string[]) => void;
-  /** Ends the app if it is running, and releases its assemblies. */
   readonly stop: () => Promise<void>;
 };
 

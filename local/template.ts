@@ -20,7 +20,6 @@ export type Template = {
 export type Scope = {
   readonly ref: (name: string) => Json | undefined;
   readonly attribute: (logicalId: string, attribute: string) => string;
-  /** Answers the value that another stack exports by this name. */
   readonly imported: (name: string) => Json;
   readonly conditions: Readonly<Record<string, Json>>;
 };

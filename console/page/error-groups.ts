@@ -10,7 +10,6 @@ export type ErrorGroup = {
 
 /** UUIDs, hashes and ids: words of letters and digits that are long and contain a digit. */
 const IDS = /\b(?=[\w-]*\d)[\w-]{12,}\b/g;
-/** Addresses of hosts, with their ports. */
 const ADDRESSES = /\b\d+(?:\.\d+){3}(?::\d+)?\b/g;
 /** All numbers except those that may be a status of HTTP, because errors with different statuses belong in different groups. */
 const NUMBERS = /\b(?![1-5]\d\d\b)\d+(?:[.,:]\d+)*/g;

@@ -1,7 +1,6 @@
 import { LATE_MS } from "./shown-state.ts";
 import { durationText } from "./times.ts";
 
-/** The words of the page that have a meaning of their own, with their explanations. */
 export const WORDS = {
   ready: "Messages whose jobs are due. They wait until the consumer receives them.",
   delayed: "Messages that SQS already has. SQS delays each of them until its job is due.",

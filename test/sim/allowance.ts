@@ -30,7 +30,6 @@ const onceOf = (asked: Asked): number => {
   return SHARED.once + SHARED.batch * batchesOf(asked) + asked.alone * (ONCE + 1);
 };
 
-/** The most requests to the pool that each kind of call may make. */
 const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
   [/^POST \/jobs(\/batch)?$/, (asked) => KNOWN + filed(asked) + heldOf(asked) + onceOf(asked)],
   [/^PUT \/topics\/[^/]+\/jobs\//, (asked) => KNOWN + KEYED + PROLONGED + heldOf(asked) + onceOf(asked)],

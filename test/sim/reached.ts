@@ -55,7 +55,6 @@ function refusedWith(node: Node): string | undefined {
   return node.callee.name === "MinutehandError" && code && "value" in code ? String(code.value) : undefined;
 }
 
-/** Where the code begins that runs after an error, if this node catches errors. */
 function recoveryOf(node: Node): number | undefined {
   if (node.type === "CatchClause") return node.body.start;
   if (node.type !== "CallExpression" || node.callee.type !== "MemberExpression") return undefined;

@@ -61,7 +61,6 @@ async function act(user: User): Promise<void> {
   if (once !== undefined && own.chance(0.5)) await fileLater(user, own);
 }
 
-/** Lets an event happen about the time of the user's next call. */
 async function happen({ world, bus, topic, key }: User, name: string): Promise<void> {
   if (key !== undefined && topic === world.habit.topic) await bus?.around(name, key);
 }

@@ -17,7 +17,6 @@ type Props = {
   readonly run: () => Promise<Notice | string>;
   /** The text of the dialog's button, which starts the action. Default: `label`. */
   readonly confirm?: string;
-  /** Whether the action ends or destroys something. */
   readonly isDangerous?: boolean;
   /** Why the action is not possible now. The button's title says so. If the user presses the button, the page says so too. */
   readonly impossible?: string | undefined;
@@ -124,7 +123,6 @@ function useSubmit(dialog: RefObject<HTMLDialogElement>, run: Props["run"], conf
   return { submit, error, isRunning };
 }
 
-/** The API's own error, with each of its parts. */
 export function ActionError({ error }: { error: unknown }) {
   const { code, data = {} } = error instanceof MinutehandError ? error : { code: undefined };
   const errors = Array.isArray(data.errors) ? (data.errors as { path: string; message: string }[]) : [];

@@ -112,7 +112,6 @@ function CountFailed({ trouble, again }: { trouble: string; again: () => void })
   );
 }
 
-/** How much of its range a bulk has examined, in percent. */
 function shareOf({ from, to, reached }: BulkResult): number {
   const [begin, end, at] = [Date.parse(from), Date.parse(to), Date.parse(reached)];
   return Math.floor((100 * (at - begin)) / Math.max(end - begin, 1));

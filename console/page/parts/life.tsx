@@ -95,7 +95,6 @@ function textOf(
   }
 }
 
-/** What a job that has not ended waits for. */
 function Next({ job }: { job: JobJson }) {
   const { topic, dueAt, heldUntil = dueAt, leaseUntil } = job;
   const { pause } = topicOf(topic) ?? {};

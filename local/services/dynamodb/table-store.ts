@@ -98,7 +98,6 @@ export function openTableStore(file = ":memory:"): TableStore {
 
 type Sql = (text: string) => StatementSync;
 
-/** Prepares each statement once. */
 function preparing(database: DatabaseSync): Sql {
   const prepared = new Map<string, StatementSync>();
   return (text) => {

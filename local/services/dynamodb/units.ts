@@ -16,7 +16,6 @@ export function writeUnits(before: Item | undefined, after?: Item | undefined): 
   return Math.max(1, Math.ceil(bytes / WRITE_UNIT));
 }
 
-/** Sums the units of each table, if the request asks for them. */
 export function consumed(
   { ReturnConsumedCapacity: asked = "NONE" }: { ReturnConsumedCapacity?: string | undefined },
   units: readonly (readonly [Table, number])[],

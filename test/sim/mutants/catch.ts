@@ -1,6 +1,5 @@
 import type { History } from "../history.ts";
 
-/** The promise that broke, in which seed, and after how many histories. */
 export type Catch = { promise: string; seed: number; after: number };
 
 type Play = (seed: number) => Promise<Pick<History, "violation">>;

@@ -19,6 +19,7 @@ export type KnownJob = ReturnType<typeof unknownJob>;
 const unknownJob = () => ({
   home: undefined as Home | undefined,
   revisions: [] as Revision[],
+  /** How many runs began, by the attempt, due time and body in their message. */
   starts: new Map<string, number>(),
   /** Runs whose handler ended, and runs whose handler succeeded, by the same values. */
   ends: new Set<string>(),

@@ -17,7 +17,6 @@ import type { WebhookIds } from "./webhook-ids.ts";
 export type Scene = Court & {
   bounds: Bounds;
   topics: Policy["topics"];
-  /** Whether an attempt can be used up although its job never ran. */
   burns: boolean;
   pauses: ReturnType<typeof pausesOf>;
   tombstones: ReturnType<typeof tombstonesOf>;

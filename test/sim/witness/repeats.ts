@@ -3,7 +3,6 @@ import type { Home } from "../../../core/items.ts";
 import type { Bench, Told } from "./bench.ts";
 import type { Revision } from "./known-jobs.ts";
 
-/** Whether a repeat of a call need not find a job any more. */
 type IsOver = (id: string) => boolean;
 
 /** Judges calls with an `Idempotency-Key`: repeats file each job once, and give each body once. */

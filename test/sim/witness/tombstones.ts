@@ -17,7 +17,6 @@ import {
   sceneOf,
 } from "./keyed-jobs.ts";
 
-/** Judges what events do to the jobs of their keys. */
 export function tombstonesOf(bench: Bench, weather: Weather) {
   const scene = sceneOf(bench, weather);
   const { clock, keyOf } = scene;

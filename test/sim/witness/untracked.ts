@@ -20,7 +20,6 @@ export function untrackedOf({ clock, skew }: Bench, jobs: KnownJobs) {
       const isReached = swept === undefined || timeOf(swept) > start;
       notes(home.id).outlived = !isReached && start + OUTAGE <= clock() + skew;
     },
-    /** Whether an untracked job, acknowledged or not, waits in the pool for its start. */
     isToCome: ({ home, handedOff }: KnownJob): boolean =>
       home?.untracked === true &&
       home.state === "scheduled" &&
