@@ -44,23 +44,38 @@ const ERRORS = 10;
  * @param begun where the part begins: what `beginBulk` or the part before has answered
  */
 export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): Promise<BulkPart> {
-  const part: BulkPart = {
-    examined: 0,
-    matched: 0,
-    changed: 0,
-    skipped: {},
-    errors: [],
-    reached: begun.to,
-  };
+  const done: ChangedPage[] = [];
+  let matched = 0;
   const until = ctx.clock() + BULK_PART;
   for (let at = await startAfterResume(ctx, request, begun); ; ) {
-    const page = await pageOf(ctx, request, at, Math.min(ctx.sizes.bulkJobs - part.matched, PAGE_JOBS));
-    const nextAt = await changePage(ctx, request, at, page, part);
-    if (page.cursor === undefined) return part;
-    at = { ...at, position: page.cursor, nextAt };
-    if (part.matched >= ctx.sizes.bulkJobs || ctx.clock() >= until)
-      return { ...part, reached: timeOf(at.position), next: at };
+    const page = await pageOf(ctx, request, at, Math.min(ctx.sizes.bulkJobs - matched, PAGE_JOBS));
+    const changed = await changePage(ctx, request, at, page);
+    done.push(changed);
+    matched += changed.matched;
+    if (page.cursor === undefined) return { ...sumOf(done), reached: begun.to };
+    at = { ...at, position: page.cursor, nextAt: changed.nextAt };
+    if (matched >= ctx.sizes.bulkJobs || ctx.clock() >= until)
+      return { ...sumOf(done), reached: timeOf(at.position), next: at };
   }
+}
+
+/** What a bulk has done with a page. `nextAt`: the first start for later pages, ms since the epoch. */
+type ChangedPage = Pick<BulkPart, "examined" | "matched" | "changed"> & {
+  readonly refused: BulkPart["errors"];
+  readonly nextAt: number;
+};
+
+function sumOf(pages: readonly ChangedPage[]): Omit<BulkPart, "reached" | "next"> {
+  const sum = (of: (page: ChangedPage) => number): number => pages.reduce((all, page) => all + of(page), 0);
+  const refused = pages.flatMap((page) => page.refused);
+  const byCode = [...Map.groupBy(refused, ({ error }) => error.code)];
+  return {
+    examined: sum(({ examined }) => examined),
+    matched: sum(({ matched }) => matched),
+    changed: sum(({ changed }) => changed),
+    skipped: Object.fromEntries(byCode.map(([code, some]) => [code, some.length])),
+    errors: refused.slice(0, ERRORS),
+  };
 }
 
 /** Lets the starts of a rate begin when consumers have followed a resume. Jobs with earlier starts would all run at once. */
@@ -73,14 +88,8 @@ async function startAfterResume(
   return { ...bulk, nextAt: Math.max(bulk.nextAt, (await topicNow(ctx, topic)).followedAt) };
 }
 
-/** Changes the jobs of a page, and counts them in `part`. Answers the first start for later pages, in ms since the epoch. */
-async function changePage(
-  ctx: Context,
-  request: BulkRequest,
-  at: Bulk,
-  page: JobPage,
-  part: BulkPart,
-): Promise<number> {
+/** Changes the jobs of a page. */
+async function changePage(ctx: Context, request: BulkRequest, at: Bulk, page: JobPage): Promise<ChangedPage> {
   const { action, topic, ratePerSecond, dryRun } = request;
   const matched = matchedOf(page, request, at);
   const now = ctx.clock();
@@ -94,12 +103,13 @@ async function changePage(
     latest: at.startedAt + LONGEST_DELAY,
   });
   const results = dryRun ? [] : await changeAll(ctx, request, at, changeable, starts.slice(earlier));
-  part.examined += page.examined;
-  part.matched += earlier + matched.length - results.filter((result) => result === "left").length;
-  part.changed += earlier + results.filter((result) => result === "changed").length;
-  noteSkipped(part, matched, refused);
-  noteSkipped(part, changeable, results);
-  return Math.ceil(next);
+  return {
+    examined: page.examined,
+    matched: earlier + matched.length - results.filter((result) => result === "left").length,
+    changed: earlier + results.filter((result) => result === "changed").length,
+    refused: [...errorsOf(matched, refused), ...errorsOf(changeable, results)],
+    nextAt: Math.ceil(next),
+  };
 }
 
 function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Promise<JobPage> {
@@ -121,11 +131,9 @@ function isFor(action: BulkAction, home: Head, now: number): boolean {
   return isFinished(home) === (action === "redrive");
 }
 
-function noteSkipped(part: BulkPart, homes: readonly Head[], results: readonly (Result | undefined)[]): void {
-  for (const [i, error] of results.entries()) {
-    const id = homes[i]?.id;
-    if (!(error instanceof MinutehandError) || id === undefined) continue;
-    part.skipped[error.code] = (part.skipped[error.code] ?? 0) + 1;
-    if (part.errors.length < ERRORS) part.errors.push({ id, error });
-  }
+function errorsOf(homes: readonly Head[], results: readonly (Result | undefined)[]): BulkPart["errors"] {
+  return homes.flatMap(({ id }, i) => {
+    const error = results[i];
+    return error instanceof MinutehandError ? { id, error } : [];
+  });
 }

@@ -56,15 +56,7 @@ export type Moved =
 export async function move(ctx: Context, home: Home, request: Move): Promise<Moved> {
   const now = ctx.clock();
   const by = now + (request.patience ?? WRITER_DEADLINE);
-  const { keepsTurn = false } = request;
-  const { heldUntil } = keepsTurn ? home : (request.hold ?? {});
-  const isAhead = heldUntil !== undefined && heldUntil > (keepsTurn ? now - BOOKED_FOR : now);
-  // A job that keeps its turn also keeps a start that has passed, because its lateness counts from that start.
-  const hold = heldUntil !== undefined && (keepsTurn || isAhead) && { heldUntil };
-  // rule: no-move-into-the-past
-  const dueAt = movedDueAt(home, request, hold !== false, now);
-  // The start is not in the past, because neither a sweep nor an audit would find a look behind the audit's cursor.
-  const start = isAhead ? startsAt({ dueAt, heldUntil }) : Math.max(dueAt, now);
+  const { dueAt, start, hold } = timesOf(home, request, now);
   const looks = [{ id: home.id, time: start }];
   // Lists and bulks find a job at its due time. So a look is filed there if there is none yet, although no sweep reads it any more.
   if (dueAt !== start && dueAt !== home.dueAt) looks.push({ id: home.id, time: dueAt });
@@ -94,6 +86,24 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   // rule: near-job-sent-after-move
   await sendIfNear(ctx, [found]);
   return { moved: true, home: found };
+}
+
+/** When a job is due and may start after a move: ms since the epoch. `hold`: the start that its home keeps, if any. */
+function timesOf(
+  home: Home,
+  request: Move,
+  now: number,
+): { dueAt: number; start: number; hold: Pick<Home, "heldUntil"> } {
+  const { keepsTurn = false } = request;
+  const { heldUntil } = keepsTurn ? home : (request.hold ?? {});
+  const isAhead = heldUntil !== undefined && heldUntil > (keepsTurn ? now - BOOKED_FOR : now);
+  // A job that keeps its turn also keeps a start that has passed, because its lateness counts from that start.
+  const isHeld = heldUntil !== undefined && (keepsTurn || isAhead);
+  // rule: no-move-into-the-past
+  const dueAt = movedDueAt(home, request, isHeld, now);
+  // Not in the past: neither a sweep nor an audit would find a look behind the audit's cursor.
+  const start = isAhead ? startsAt({ dueAt, heldUntil }) : Math.max(dueAt, now);
+  return { dueAt, start, hold: isHeld ? { heldUntil } : {} };
 }
 
 function movedDueAt(home: Home, { dueAt, keepsTurn = false }: Move, isHeld: boolean, now: number): number {

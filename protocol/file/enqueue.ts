@@ -35,47 +35,77 @@ export async function enqueueMany(
   ctx: Context,
   jobs: readonly NewJob[],
 ): Promise<(Enqueued | MinutehandError)[]> {
-  const results: (Enqueued | MinutehandError)[] = [];
   const { filed: shards } = await knownShards(ctx);
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
-  const plain: { at: number; home: Home }[] = [];
-  const conditional: { at: number; job: NewJob; newHome: () => Home }[] = [];
-  const batched: (BatchJob & { at: number })[] = [];
-  for (const [at, asked] of jobs.entries()) {
-    const refusal = refusalOf(ctx, asked);
-    const isUntracked = policyOf(ctx, asked.topic).tracking === "none";
-    // The request may be a repeat from before a change of the topic's settings. Such a repeat must get its job, so `fileOnce` decides.
-    if (refusal && (!asked.once || isUntracked || refusal.code === "unknown-topic")) {
-      results[at] = refusal;
-      continue;
-    }
-    const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
-    const newHome = (): Home => homeOf(ctx, job, shards, now);
-    const batch = batchOf(job);
-    if (isUntracked || (job.key === undefined && !job.once)) plain.push({ at, home: newHome() });
-    else if (batch) batched.push({ at, job, home: newHome(), batch });
-    else conditional.push({ at, job, newHome });
-  }
-
+  const asked = jobs.map((job, at) => kindOf(ctx, job, at, shards, now));
+  const ofKind = <K extends Asked["kind"]>(kind: K) =>
+    asked.filter((one): one is Extract<Asked, { kind: K }> => one.kind === kind);
+  const plain = ofKind("plain");
   const homes = plain.map(({ home }) => home);
-  const filed = filePlain(ctx, homes, by);
-  // Jobs of one key are filed in their order. Others do not wait for each other, so that a throttled partition delays only its own jobs.
-  const lines = Map.groupBy(conditional, ({ at, job }) =>
-    job.key === undefined ? at : `${job.topic} ${job.key}`,
-  );
-  const inLines = inParallel([...lines.values()], lines.size, async (line) => {
-    for (const { at, job, newHome } of line) results[at] = await fileConditional(ctx, job, newHome, by);
-  });
-  const batches = [...Map.groupBy(batched, ({ job, batch }) => `${job.topic} ${batch.token}`).values()];
-  const inBatches = inParallel(batches, batches.length, async (jobs) => {
-    const answers = await fileBatch(ctx, jobs, shards, by);
-    for (const one of jobs) results[one.at] = answers.get(one) as Enqueued | MinutehandError;
-  });
-  const [outcomes] = await Promise.all([filed, inLines, inBatches]);
-  for (const [i, { at }] of plain.entries()) results[at] = outcomes[i] as Enqueued | MinutehandError;
+  const answers = await Promise.all([
+    filePlain(ctx, homes, by).then((filed) => filed.map((one, i): Answer => [plain[i]?.at ?? -1, one])),
+    fileInLines(ctx, ofKind("conditional"), by),
+    fileInBatches(ctx, ofKind("batched"), shards, by),
+  ]);
+  const refused = ofKind("refused").map(({ at, refusal }): Answer => [at, refusal]);
+  const results: (Enqueued | MinutehandError)[] = [];
+  for (const [at, result] of [...refused, ...answers.flat()]) results[at] = result;
   await syncPromotions(ctx, results.flatMap(promotedBy));
   return results;
+}
+
+/** How a job is filed. `at`: its place in the call. */
+type Asked = { readonly at: number } & (
+  | { readonly kind: "refused"; readonly refusal: MinutehandError }
+  | { readonly kind: "plain"; readonly home: Home }
+  | ({ readonly kind: "batched" } & BatchJob)
+  | { readonly kind: "conditional"; readonly job: NewJob; readonly newHome: () => Home }
+);
+type Answer = readonly [at: number, result: Enqueued | MinutehandError];
+
+function kindOf(ctx: Context, asked: NewJob, at: number, shards: number, now: number): Asked {
+  const refusal = refusalOf(ctx, asked);
+  const isUntracked = policyOf(ctx, asked.topic).tracking === "none";
+  // The request may be a repeat from before a change of the topic's settings. Such a repeat must get its job, so `fileOnce` decides.
+  if (refusal && (!asked.once || isUntracked || refusal.code === "unknown-topic"))
+    return { at, kind: "refused", refusal };
+  const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
+  const newHome = (): Home => homeOf(ctx, job, shards, now);
+  const batch = batchOf(job);
+  if (isUntracked || (job.key === undefined && !job.once)) return { at, kind: "plain", home: newHome() };
+  return batch
+    ? { at, kind: "batched", job, home: newHome(), batch }
+    : { at, kind: "conditional", job, newHome };
+}
+
+/** Files jobs of one key in their order. Others do not wait for each other, so that a throttled partition delays only its own jobs. */
+async function fileInLines(
+  ctx: Context,
+  jobs: readonly Extract<Asked, { kind: "conditional" }>[],
+  by: number,
+): Promise<Answer[]> {
+  const lines = Map.groupBy(jobs, ({ at, job }) => (job.key === undefined ? at : `${job.topic} ${job.key}`));
+  const answers = await inParallel([...lines.values()], lines.size, async (line) => {
+    const filed: Answer[] = [];
+    for (const { at, job, newHome } of line) filed.push([at, await fileConditional(ctx, job, newHome, by)]);
+    return filed;
+  });
+  return answers.flat();
+}
+
+async function fileInBatches(
+  ctx: Context,
+  jobs: readonly Extract<Asked, { kind: "batched" }>[],
+  shards: number,
+  by: number,
+): Promise<Answer[]> {
+  const batches = [...Map.groupBy(jobs, ({ job, batch }) => `${job.topic} ${batch.token}`).values()];
+  const answers = await inParallel(batches, batches.length, async (some) => {
+    const filed = await fileBatch(ctx, some, shards, by);
+    return some.map((one): Answer => [one.at, filed.get(one) as Enqueued | MinutehandError]);
+  });
+  return answers.flat();
 }
 
 /** Answers the batch with which a job shares a once item. A job with a key, of an event or of an occurrence has an item of its own. */

@@ -49,7 +49,7 @@ export async function startGate(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
-  looks?: KnownJobs,
+  known?: KnownJobs,
 ): Promise<Gated> {
   const tracked = jobs.filter(({ untracked }) => !untracked);
   const { parked, spare } = await park(ctx, topic, tracked);
@@ -58,57 +58,75 @@ export async function startGate(
   const waiting = unparked.filter(({ state }) => state === "scheduled");
   const crashed = unparked.filter(({ state }) => state !== "scheduled");
   const untracked = jobs.filter((home) => home.untracked);
-  const gated: Gated = { ready: [...untracked, ...crashed], later: [], failed: new Map(), spare };
-  try {
-    const { maxPerSecond, window } = policyOf(ctx, topic);
-    if (maxPerSecond !== undefined) await giveStarts(ctx, topic, waiting, gated, looks);
-    else {
-      // Parked jobs are left to the release: it gives them new starts, from which their lateness counts.
-      const noted = await parkedAmong(ctx, waiting);
-      const free = waiting.filter(({ id }) => !noted.has(id));
-      if (window !== undefined) await holdOutsideWindow(ctx, topic, free, gated);
-      else gated.ready.push(...free);
-    }
-  } catch (error) {
-    const failure = asError(error);
-    const settled = new Set([...gated.ready, ...gated.later]);
-    for (const home of waiting) if (!settled.has(home)) gated.failed.set(home.id, failure);
-  }
-  return gated;
+  const started = await startsOf(ctx, topic, waiting, known).catch((error) => allFailed(waiting, error));
+  return { ...started, ready: [...untracked, ...crashed, ...started.ready], spare };
 }
 
-/** Gives starts to the jobs of a limited topic that have none, and stores the starts that other processes must know. Fills `gated`. */
+/** What becomes of waiting jobs that no pause holds. */
+type Started = Omit<Gated, "spare">;
+
+function allFailed(jobs: readonly Home[], error: unknown): Started {
+  const failure = asError(error);
+  return { ready: [], later: [], failed: new Map(jobs.map(({ id }) => [id, failure])) };
+}
+
+async function startsOf(
+  ctx: Context,
+  topic: string,
+  jobs: readonly Home[],
+  known: KnownJobs | undefined,
+): Promise<Started> {
+  const { maxPerSecond, window } = policyOf(ctx, topic);
+  if (maxPerSecond !== undefined) return giveStarts(ctx, topic, jobs, known);
+  // Parked jobs are left to the release: it gives them new starts, from which their lateness counts.
+  const noted = await parkedAmong(ctx, jobs);
+  const free = jobs.filter(({ id }) => !noted.has(id));
+  if (window !== undefined) return holdOutsideWindow(ctx, topic, free);
+  return { ready: free, later: [], failed: new Map() };
+}
+
+/** Gives starts to the jobs of a limited topic that have none. Jobs that have one are ready, also if the others fail. */
 async function giveStarts(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
-  gated: Gated,
-  looks: KnownJobs | undefined,
-): Promise<void> {
+  known: KnownJobs | undefined,
+): Promise<Started> {
   const now = ctx.clock();
   // A job that will have expired at its start needs no start of the limit. It is sent, and its consumer ends it.
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
   const isReady = (home: Home): boolean =>
     (isOver(home) || isStartAhead(home, now)) && !startsOutsideWindow(ctx, home);
-  gated.ready.push(...jobs.filter(isReady));
+  const ready = jobs.filter(isReady);
+  const others = jobs.filter((home) => !isReady(home));
   // A call of a user relies on the sender that gave the job a start up to `BOOKED_FOR` ago: it has sent the job, or filed a look, or died,
   // and then the audit finds the job. If the call sent such jobs, all would start in one second. If it gave them other starts, calls
   // with `onDuplicate: "keep"` could use up the limit.
   const isLeft = (home: Home): boolean =>
-    looks === undefined && hasUsableStart(home, now) && !startsOutsideWindow(ctx, home);
-  const open = jobs.filter((home) => !isReady(home) && !isLeft(home));
-  const parked = looks?.parked ?? (await parkedAmong(ctx, open));
-  const isParked = ({ id }: Home): boolean => parked.has(id);
+    known === undefined && hasUsableStart(home, now) && !startsOutsideWindow(ctx, home);
+  const open = others.filter((home) => !isLeft(home));
+  const given = await giveNewStarts(ctx, topic, open, known).catch((error) => allFailed(others, error));
+  return { ...given, ready: [...ready, ...given.ready] };
+}
+
+/** Books starts for jobs that are not parked, and stores the starts that other processes must know. */
+async function giveNewStarts(
+  ctx: Context,
+  topic: string,
+  jobs: readonly Home[],
+  known: KnownJobs | undefined,
+): Promise<Started> {
+  const now = ctx.clock();
+  const parked = known?.parked ?? (await parkedAmong(ctx, jobs));
+  const free = jobs.filter(({ id }) => !parked.has(id));
   // Ticks look for the notes of listed topics only.
-  if (open.some(isParked)) await listLimited(ctx, topic, now + WRITER_DEADLINE);
-  const free = open.filter((home) => !isParked(home));
-  if (free.length === 0) return;
+  if (free.length < jobs.length) await listLimited(ctx, topic, now + WRITER_DEADLINE);
+  if (free.length === 0) return { ready: [], later: [], failed: new Map() };
   // rule: handed-over-jobs-keep-the-limit
   const { holds, left } = await bookForJobs(ctx, topic, free);
-  gated.later.push(...left);
   // No sweep has reached this start of a writer yet. If the home did not contain it, the sweep would give the job another one.
   const isAhead = ({ until }: GivenStart): boolean =>
-    looks === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
+    known === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
   // A start is stored if the job waits for it, or is late: its lateness counts from this start. Other starts are stored only if the home has
   // another start, or if other processes may send the job too: each would take another start.
   const isLater = ({ home, until }: GivenStart): boolean =>
@@ -120,9 +138,9 @@ async function giveStarts(
     // The next call that postpones the job keeps this start, and a void message runs the job once it has come.
     isBeyondBound(one.home, now) ||
     isAhead(one);
-  gated.ready.push(...holds.filter((one) => !isNoted(one)).map(({ home }) => home));
-  const noted = holds.filter(isNoted);
-  await sortByOutcome(ctx, noted, await noteStarts(ctx, noted), gated);
+  const [noted, others] = [holds.filter(isNoted), holds.filter((one) => !isNoted(one))];
+  const { ready, failed } = await startedBy(ctx, noted, noteStarts(ctx, noted));
+  return { ready: [...others.map(({ home }) => home), ...ready], later: left, failed };
 }
 
 /** Says whether a job has a start that lies ahead, or passed at most `BOOKED_FOR` ago: it may run now for that start. */
@@ -153,23 +171,18 @@ export function readTooLongAgo(by: Deadline): string {
 }
 
 /** Holds the jobs of a topic without a limit that would start outside its window. All others are ready. */
-async function holdOutsideWindow(
-  ctx: Context,
-  topic: string,
-  jobs: readonly Home[],
-  gated: Gated,
-): Promise<void> {
+async function holdOutsideWindow(ctx: Context, topic: string, jobs: readonly Home[]): Promise<Started> {
   // rule: given-start-keeps-the-window
   const outside = jobs.filter((home) => startsOutsideWindow(ctx, home));
-  gated.ready.push(...jobs.filter((home) => !outside.includes(home)));
   const now = ctx.clock();
   const holds = outside.map((home): GivenStart => {
     return { home, until: openingOf(ctx, topic, Math.max(startsAt(home), now)) };
   });
-  const moved = await moveToStarts(ctx, holds);
   // The clock is read after the writes: meanwhile a sweep may have passed the new places of these jobs.
-  await sortByOutcome(ctx, holds, moved, gated, (home) => isNear(startsAt(home), ctx.clock()));
+  const isReady = (home: Home): boolean => isNear(startsAt(home), ctx.clock());
+  const { ready, failed } = await startedBy(ctx, holds, moveToStarts(ctx, holds), isReady);
   if (holds.length > 0) ctx.report({ type: "deferred", topic, jobs: holds.length });
+  return { ready: [...jobs.filter((home) => !outside.includes(home)), ...ready], later: [], failed };
 }
 
 /** Answers `time` if a topic's window is open then or the topic has none, and else the next opening: ms since the epoch. */
@@ -185,13 +198,17 @@ export function startsOutsideWindow(ctx: Context, home: Home): boolean {
 }
 
 /** Sorts jobs by the outcomes of the writes of their starts: into `failed`, or into `ready` if `isReady`, or into neither. */
-async function sortByOutcome(
+async function startedBy(
   ctx: Context,
   holds: readonly GivenStart[],
-  outcomes: readonly StartOutcome[],
-  { ready, failed }: Gated,
+  writing: Promise<readonly StartOutcome[]>,
   isReady: (home: Home) => boolean = () => true,
-): Promise<void> {
+): Promise<Pick<Gated, "ready" | "failed">> {
+  const outcomes = await writing.catch((error): StartOutcome[] =>
+    holds.map(() => ({ is: "unknown", error: asError(error) })),
+  );
+  const ready: Home[] = [];
+  const failed = new Map<string, Error>();
   for (const [i, { home }] of holds.entries()) {
     const outcome = outcomes[i] as StartOutcome;
     if (outcome.is === "unknown") failed.set(home.id, outcome.error);
@@ -201,6 +218,7 @@ async function sortByOutcome(
       failed.set(home.id, new Error("the topic's window has shut since the job's start"));
     else if (isReady(outcome.home)) ready.push(outcome.home);
   }
+  return { ready, failed };
 }
 
 /** Books starts for jobs of one topic. Answers `undefined` for a job that gets none now. */

@@ -21,7 +21,7 @@ import { type Entry, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
 import { auditLimit, auditProgress, readCursor, type ShardCursor } from "./cursor.ts";
-import { sendDue } from "./send-due.ts";
+import { type Handed, sendDue } from "./send-due.ts";
 
 /** For how many jobs at once their once items are prolonged. */
 const KEPT_AT_ONCE = 8;
@@ -100,51 +100,28 @@ async function lookAtUnreadAgain(ctx: Context, entries: readonly Entry[]): Promi
  */
 async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
   const now = ctx.clock();
-  const overdue: Home[] = [];
-  const looks: { id: string; time: number }[] = [];
-  for (const home of homes) {
-    if (home.state === "running" && !hasCrashed(home, now)) {
-      // rule: running-job-has-a-look
-      looks.push({ id: home.id, time: home.leaseEnd + CLOCK_MARGIN });
-    } else if (home.state === "running" || startsAt(home) <= now) overdue.push(home);
-    // A near start that was noted in the home has no look of its own, and the process that noted it may have died.
-    else if (home.dueAt <= now && isNear(startsAt(home), now + CLOCK_MARGIN))
-      looks.push({ id: home.id, time: startsAt(home) });
-    // Any other job was moved to a later time, and has a look there.
-  }
+  const looks = homes.flatMap((home) => lookAhead(home, now));
   const toSend: Home[] = [];
-  for (const home of overdue) {
+  for (const home of homes.filter((home) => isOverdue(home, now))) {
     const late = now - startsAt(home);
     // Asked now, even about a job that is sent in any case: after the sends below, their messages would count as a backlog.
     const isBehind = await backlogs.isBehind(home.topic);
     if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
-    // The sweep has passed this minute, so the next audit judges the job again.
-    else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(home.id, now, 0) });
-    else looks.push({ id: home.id, time: lookAgainAt(home.id, now, BACKLOG_PATIENCE) });
+    // The sweep has passed this minute, so a later audit judges the job again: the next one, if the job is not very late.
+    else looks.push(lookAfter(home, now, late < BACKLOG_SOON ? 0 : BACKLOG_PATIENCE));
   }
-  const outcomes = await sendDue(
-    ctx,
-    toSend.map((home) => ({ home, isLate: true })),
-    backlogs,
-  );
+  const due = toSend.map((home) => ({ home, isLate: true }));
+  const outcomes = await sendDue(ctx, due, backlogs);
   let sentAgain = 0;
   for (const home of toSend) {
-    const late = now - startsAt(home);
-    const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
     const outcome = outcomes.get(home.id)?.outcome;
     // A job that was ended needs no look, unless it has a key, which a later audit frees if this process dies.
     if (outcome === "ended" && home.key === undefined) continue;
-    // A release finds a held job by its note. A pause may last a year, so the looks at the job become rare.
     const isHeld = outcome === "left" || outcome === "held";
-    const isUnread = outcome === "unread";
-    // If consumers are behind, an older message of the job most likely lies in the queue. If SQS takes no messages, a sweep looks at the job as
-    // well. In these two cases the audit's own looks become rare.
-    const isSent = outcome === "sent" && !(await backlogs.isBehind(home.topic));
-    const rarely = isHeld ? Math.max(after, late) : Math.max(after, Math.min(3 * late, DAY));
-    const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isSent ? after : rarely;
+    const isBehind = await backlogs.isBehind(home.topic);
     // rule: held-job-has-a-look
-    looks.push({ id: home.id, time: lookAgainAt(home.id, now, wait) });
-    if (!isHeld && !isUnread && outcome !== "ended") sentAgain += 1;
+    looks.push(lookAfter(home, now, waitAfter(now - startsAt(home), outcome, isBehind)));
+    if (!isHeld && outcome !== "unread" && outcome !== "ended") sentAgain += 1;
   }
   // rule: audit-files-the-next-looks
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
@@ -152,6 +129,38 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   await keepDueLooks(ctx, toSend, next);
   await keepOnceItems(ctx, homes, next);
   return sentAgain;
+}
+
+type LookTime = { readonly id: string; readonly time: number };
+
+function lookAfter({ id }: Home, now: number, wait: number): LookTime {
+  return { id, time: lookAgainAt(id, now, wait) };
+}
+
+function isOverdue(home: Home, now: number): boolean {
+  return home.state === "running" ? hasCrashed(home, now) : startsAt(home) <= now;
+}
+
+/** The look at a job that is not overdue and has none ahead. Any other job was moved to a later time, and has a look there. */
+function lookAhead(home: Home, now: number): LookTime[] {
+  if (isOverdue(home, now)) return [];
+  const { id } = home;
+  // rule: running-job-has-a-look
+  if (home.state === "running") return [{ id, time: home.leaseEnd + CLOCK_MARGIN }];
+  // A near start that was noted in the home has no look of its own, and the process that noted it may have died.
+  const isUnsent = home.dueAt <= now && isNear(startsAt(home), now + CLOCK_MARGIN);
+  return home.state === "scheduled" && isUnsent ? [{ id, time: startsAt(home) }] : [];
+}
+
+/** How long after an audit has tried to send a job the next look at it lies, in ms. `late`: how late the job was. */
+function waitAfter(late: number, outcome: Handed["outcome"] | undefined, isBehind: boolean): number {
+  const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
+  if (outcome === "unread") return Math.max(FAILING_TOPIC_WAIT, late);
+  // A release finds a held job by its note. A pause may last a year, so the looks at the job become rare.
+  if (outcome === "left" || outcome === "held") return Math.max(after, late);
+  // If consumers are behind, an older message of the job most likely lies in the queue. If SQS takes no messages, a sweep looks at the job as
+  // well. In these two cases the audit's own looks become rare.
+  return outcome === "sent" && !isBehind ? after : Math.max(after, Math.min(3 * late, DAY));
 }
 
 /** Frees the keys that finished jobs have left, and files looks at the jobs whose keys could not be read or written. */

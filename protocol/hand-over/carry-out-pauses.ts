@@ -39,19 +39,9 @@ type ReleasableTopic = {
  */
 export async function carryOutPauses(ctx: Context, until: number): Promise<void> {
   const releaseUntil = Math.min(until, ctx.clock() + RELEASE_FOR);
-  const inPolicy = Object.keys(ctx.policy.topics);
-  const [limited, paused] = await Promise.all([
-    limitedTopics(ctx).catch((error: unknown) => {
-      trouble(ctx, "", "reading which topics have limits", error);
-      return new Set(inPolicy.filter((topic) => isLimited(ctx, topic)));
-    }),
-    pausedTopics(ctx).catch((error: unknown): string[] => {
-      trouble(ctx, "", "reading which topics are paused", error);
-      return [];
-    }),
-  ]);
+  const { limited, paused } = await listedOf(ctx);
   // A deploy may have removed a topic, or a topic's limit, while jobs were parked. Then the policy does not name the topic or its limit.
-  const topics = [...new Set([...inPolicy, ...limited, ...paused])];
+  const topics = [...new Set([...Object.keys(ctx.policy.topics), ...limited, ...paused])];
   const reads = await readPausesApart(ctx, topics);
   const sick = new Set<string>();
   const readTopics = topics.flatMap((topic, i) => releasable(ctx, topic, reads[i] as Read<Pause>));
@@ -78,6 +68,21 @@ export async function carryOutPauses(ctx: Context, until: number): Promise<void>
       guarded(topic, release(ctx, topic, pause, end, sick)),
     ),
   ]);
+}
+
+/** Answers which topics ever had a limit, and which were ever paused. A list that cannot be read is replaced by what the policy says. */
+async function listedOf(ctx: Context): Promise<{ limited: ReadonlySet<string>; paused: readonly string[] }> {
+  const [limited, paused] = await Promise.all([
+    limitedTopics(ctx).catch((error: unknown) => {
+      trouble(ctx, "", "reading which topics have limits", error);
+      return new Set(Object.keys(ctx.policy.topics).filter((topic) => isLimited(ctx, topic)));
+    }),
+    pausedTopics(ctx).catch((error: unknown): string[] => {
+      trouble(ctx, "", "reading which topics are paused", error);
+      return [];
+    }),
+  ]);
+  return { limited, paused };
 }
 
 /**

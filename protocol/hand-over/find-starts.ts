@@ -28,6 +28,7 @@ export const NOTHING_GIVEN: ReleaseStep = {
   toSend: [],
   expired: [],
   done: [],
+  unread: [],
   isLeft: true,
   isLast: true,
 };
@@ -51,7 +52,7 @@ export async function findStartsForNotes(
   const turns = run.pause
     ? await bookTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
-  if (!turns) return NOTHING_GIVEN;
+  if (!turns) return { ...NOTHING_GIVEN, unread: others.unread };
   const inTurn = waiting.flatMap((one, i) => {
     const start = turns[i];
     return start === undefined ? [] : [{ ...one, start, last: lastStart(one.home) }];

@@ -4,7 +4,7 @@ import { type Home, homeKey, type Parked } from "../../core/items.ts";
 import { type GivenStart, moveToStarts, noteStarts, type StartOutcome } from "../gate/given-starts.ts";
 import { endExpired } from "../gate/if-late.ts";
 import { removeNotes } from "../gate/park.ts";
-import type { Context } from "../ports.ts";
+import type { Context, Deadline } from "../ports.ts";
 import { fileLooksAtUnsent, sendNow } from "../send/send.ts";
 import type { ReleaseStep } from "./find-starts.ts";
 import type { Release } from "./release-state.ts";
@@ -22,34 +22,15 @@ const TRIED_AGAIN: ReadonlySet<string> = new Set(["unreachable", "failing"]);
 export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep): Promise<number> {
   const { given, toSend, expired, done } = step;
   const begun = ctx.clock();
-  const endings = await endExpired(
-    ctx,
-    run.topic,
-    expired.map(({ home }) => home),
-    begun + PATIENCE,
-  );
+  const over = expired.map(({ home }) => home);
+  const endings = await endExpired(ctx, run.topic, over, begun + PATIENCE);
   const ended = expired.filter((_, i) => endings[i] === "changed");
-  const outcomes = await writeStarts(
-    ctx,
-    run,
-    given.map(({ hold }) => hold),
-  );
+  const holds = given.map(({ hold }) => hold);
+  const outcomes = await writeStarts(ctx, run, holds);
   const started = outcomes.flatMap((outcome) => (outcome.is === "given" ? outcome.home : []));
-  // A sweep sends the others.
-  const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
-  const sent = await sendNow(ctx, near, begun + WRITER_DEADLINE);
-  const isUntaken = ({ id }: Home): boolean => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent");
-  if (near.some(isUntaken)) run.isClosed = true;
-  // A job that got a start now and was not sent keeps its note, and the next tick gives it another start. The other unsent jobs have no note.
-  await fileLooksAtUnsent(
-    ctx,
-    near.filter((home) => !(isUntaken(home) && started.includes(home))),
-    sent,
-  );
+  const untaken = await sendNear(ctx, run, toSend, started, begun + WRITER_DEADLINE);
   const isHandled = (outcome: StartOutcome): boolean =>
-    outcome.is === "given"
-      ? !(near.includes(outcome.home) && isUntaken(outcome.home))
-      : outcome.is === "changed";
+    outcome.is === "given" ? !untaken.has(outcome.home) : outcome.is === "changed";
   const handled = given.filter((_, i) => isHandled(outcomes[i] as StartOutcome));
   await removeByPartition(ctx, run, [...done, ...[...handled, ...ended].flatMap((job) => job.notes)]);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
@@ -60,6 +41,28 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
   ];
   for (const { id } of unwritten) run.sick.add(homeKey(id).pk);
   return started.length;
+}
+
+/** Sends those of these jobs that are near. A sweep sends the others. Answers the jobs whose messages SQS has not taken, and may take later. */
+async function sendNear(
+  ctx: Context,
+  run: Release,
+  toSend: readonly Home[],
+  started: readonly Home[],
+  by: Deadline,
+): Promise<ReadonlySet<Home>> {
+  const near = [...toSend, ...started].filter((home) => isNear(startsAt(home), ctx.clock()));
+  const sent = await sendNow(ctx, near, by);
+  const untaken = new Set(near.filter(({ id }) => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent")));
+  if (untaken.size > 0) run.isClosed = true;
+  // A job that got a start now and was not sent keeps its note, and the next tick gives it another start. The other unsent jobs have no note.
+  const hasNote = (home: Home): boolean => untaken.has(home) && started.includes(home);
+  await fileLooksAtUnsent(
+    ctx,
+    near.filter((home) => !hasNote(home)),
+    sent,
+  );
+  return untaken;
 }
 
 /** Writes starts into their jobs' homes. A start that the home says already is not written. Answers what became of each, in order. */

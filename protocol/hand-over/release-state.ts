@@ -1,5 +1,4 @@
 import type { Pause } from "../../core/items.ts";
-import type { Context } from "../ports.ts";
 
 /** One release of a topic's parked jobs. */
 export type Release = {
@@ -19,8 +18,7 @@ export type Release = {
 };
 
 /** The first start that a release may still give, as far as it knows: ms since the epoch, `Infinity` if there is none. */
-export function firstStart(ctx: Context, run: Release): number {
-  const now = ctx.clock();
+export function firstStart(run: Release, now: number): number {
   return firstFree(run, now) ?? now;
 }
 

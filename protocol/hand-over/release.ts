@@ -111,14 +111,12 @@ async function releaseRange(
 ): Promise<{ released: number; isLeft: boolean }> {
   const notes = parkedNotes(ctx, run, from, before, ctx.sizes.released);
   const expired: Parked[] = [];
-  let released = 0;
   let isLeft = false;
   let isLast = false;
   const takeStep = async (some: readonly Parked[]): Promise<ReleaseStep> => {
-    const step =
-      ctx.clock() < until && !run.isClosed
-        ? await findStartsForNotes(ctx, run, some, isPaced)
-        : NOTHING_GIVEN;
+    const isOver = ctx.clock() >= until || run.isClosed;
+    const step = isOver ? NOTHING_GIVEN : await findStartsForNotes(ctx, run, some, isPaced);
+    for (const pk of step.unread) run.sick.add(pk);
     isLeft ||= step.isLeft;
     isLast ||= step.isLast;
     return step;
@@ -128,17 +126,12 @@ async function releaseRange(
     while (!isLast) {
       const some = await notes.next();
       if (some.done) return undefined;
-      const [now, first] = [ctx.clock(), firstStart(ctx, run)];
-      const waiting: Parked[] = [];
-      for (const note of some.value) {
-        if (run.sick.size > 0 && (run.sick.has(note.pk) || run.sick.has(homeKey(note.id).pk))) continue;
-        // If the job can use none of the starts that are left, its home need not be read.
-        const { last = Number.POSITIVE_INFINITY } = note;
-        if (last >= first) waiting.push(note);
-        else if (isLastStartOver(last, now) && expired.length < MOST_EXPIRED) expired.push(note);
-      }
-      isLeft ||= waiting.length < some.value.length;
-      if (waiting.length > 0 || now >= until) return takeStep(waiting);
+      for (const pk of some.value.unread) run.sick.add(pk);
+      const now = ctx.clock();
+      const sorted = sortNotes(run, some.value.notes, now);
+      expired.push(...sorted.expired.slice(0, MOST_EXPIRED - expired.length));
+      isLeft ||= sorted.waiting.length < some.value.notes.length;
+      if (sorted.waiting.length > 0 || now >= until) return takeStep(sorted.waiting);
     }
     return undefined;
   };
@@ -147,17 +140,42 @@ async function releaseRange(
     const some = expired.splice(0, ctx.sizes.released);
     return some.length > 0 && ctx.clock() < until ? takeStep(some) : undefined;
   };
-  const lanes = Array.from({ length: LANES }, (_, lane) => lane);
-  for (const take of [next, nextExpired]) {
-    const inTurn = oneByOne();
-    await inParallel(lanes, LANES, async () => {
-      for (let step = await inTurn(take); step; step = await inTurn(take)) {
-        const count = await releaseJobs(ctx, run, step);
-        released += count;
-      }
-    });
-  }
+  const released = (await inLanes(ctx, run, next)) + (await inLanes(ctx, run, nextExpired));
   return { released, isLeft };
+}
+
+/** Leaves out notes of sick partitions. `expired`: the notes of expired jobs. Those of other jobs that can use no start are in neither list. */
+function sortNotes(
+  run: Release,
+  notes: readonly Parked[],
+  now: number,
+): { waiting: Parked[]; expired: Parked[] } {
+  const first = firstStart(run, now);
+  const lastOf = ({ last = Number.POSITIVE_INFINITY }: Parked): number => last;
+  const isSick = ({ pk, id }: Parked): boolean => run.sick.has(pk) || run.sick.has(homeKey(id).pk);
+  const well = notes.filter((note) => run.sick.size === 0 || !isSick(note));
+  return {
+    waiting: well.filter((note) => lastOf(note) >= first),
+    // The homes of jobs that can use none of the starts that are left need not be read.
+    expired: well.filter((note) => lastOf(note) < first && isLastStartOver(lastOf(note), now)),
+  };
+}
+
+/** Releases the jobs of the steps that `take` answers, until it answers none. Calls `take` one at a time. Answers how many jobs got a start. */
+async function inLanes(
+  ctx: Context,
+  run: Release,
+  take: () => Promise<ReleaseStep | undefined>,
+): Promise<number> {
+  const inTurn = oneByOne();
+  const lanes = Array.from({ length: LANES }, (_, lane) => lane);
+  const counts = await inParallel(lanes, LANES, async () => {
+    let released = 0;
+    for (let step = await inTurn(take); step; step = await inTurn(take))
+      released += await releaseJobs(ctx, run, step);
+    return released;
+  });
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** Runs one piece of work after the other. A piece that fails does not stop the next one. */

@@ -50,9 +50,7 @@ export async function* dueJobs(
   let entries = fewest;
   while (position < end) {
     const pks = bucketsFrom(position, end, minutes, shards);
-    const pages = await inParallel(pks, WIDTH, (pk) => readEntries(ctx, pk, position, end, entries));
-    const items = pages.flatMap((page) => page.items);
-    const cuts = pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : []));
+    const { items, cuts, bytes } = await readBuckets(ctx, pks, position, end, entries);
     const last = beforeTime(minuteOf(timeOf(position)) + (pks.length / shards) * BUCKET);
     // All buckets have been read up to the first place where the read of one of them stopped.
     const until = cuts.map(afterJob).sort()[0] ?? (last < end ? last : end);
@@ -61,21 +59,36 @@ export async function* dueJobs(
       const part = due.slice(done, done + looks);
       const cut = done + looks < due.length ? part.at(-1) : undefined;
       position = cut ? afterJob(cut.sk) : until;
-      const { homes, gone, bytes } = await homesAmong(ctx, part);
-      yield { homes, gone, until: position };
+      const { bytes, ...jobs } = await homesAmong(ctx, part);
+      yield { ...jobs, until: position };
       read.bytes += bytes;
       if (read.bytes >= PAGE_BYTES) return;
     }
-
     read.buckets += pks.length;
     read.entries += items.length;
-    read.bytes += pages.reduce((sum, { bytes }) => sum + bytes, 0);
+    read.bytes += bytes;
     // The caller needs more jobs. Next, read more entries of a busy minute, or more minutes that hold few entries.
     entries = cuts.length > 0 ? Math.min(entries * 2, most) : fewest;
     minutes = cuts.length > 0 ? 1 : Math.min(minutes * 2, Math.max(Math.floor(BUCKETS_A_READ / shards), 1));
     minutes = Math.min(minutes, Math.floor((BUCKETS_A_PAGE - read.buckets) / shards));
     if (minutes < 1 || read.entries >= listEntries || read.bytes >= PAGE_BYTES) return;
   }
+}
+
+/** Reads entries of some buckets. `cuts`: the last entry of each bucket that has more. */
+async function readBuckets(
+  ctx: Context,
+  pks: readonly string[],
+  from: Position,
+  end: Position,
+  entries: number,
+): Promise<{ items: Entry[]; cuts: string[]; bytes: number }> {
+  const pages = await inParallel(pks, WIDTH, (pk) => readEntries(ctx, pk, from, end, entries));
+  return {
+    items: pages.flatMap(({ items }) => items),
+    cuts: pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : [])),
+    bytes: pages.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
 }
 
 /** Answers how many entries of each shard to read for an average of `share`: two standard deviations more, as jobs lie in random shards. */

@@ -38,7 +38,7 @@ export async function settlePulled(
     if (settled instanceof Error) throw settled;
     if (settled !== "settled") throw claimLost(held.id);
   } else if ((await settleOtherwise(ctx, held, ending)) === "lost") throw claimLost(held.id);
-  await putAway(ctx, topic, { drop: [receipt.handle], hide: [] });
+  await putAway(ctx, topic, [{ handle: receipt.handle }]);
   return readJob(ctx, held.id);
 }
 
@@ -54,7 +54,7 @@ export async function extend(
 ): Promise<{ home: Home | undefined; leaseUntil: number }> {
   const { receipt, held } = readReceipt(ctx, topic, text);
   if (!held) return { home: undefined, leaseUntil: await extendUntracked(ctx, topic, receipt, ms) };
-  const hide = [{ handle: receipt.handle, seconds: hideSecondsOf(ms + VISIBILITY_MARGIN) }];
+  const away = { handle: receipt.handle, seconds: hideSecondsOf(ms + VISIBILITY_MARGIN) };
   for (let i = 0; i < EXTEND_TRIES; i++) {
     const home = await readJob(ctx, held.id);
     const now = ctx.clock();
@@ -63,7 +63,7 @@ export async function extend(
     const leaseEnd = Math.min(now + ms, (home.claimedAt ?? now) + LONGEST_LEASE);
     const changed = await ctx.pool.change(changeOf("extend", home, { leaseEnd }), now + WRITER_DEADLINE);
     if (!changed.changed) continue;
-    await putAway(ctx, topic, { drop: [], hide });
+    await putAway(ctx, topic, [away]);
     return { home: changed.item as Home, leaseUntil: leaseEnd };
   }
   throw new MinutehandError("unavailable", `other calls keep changing job ${held.id}; repeat the call`);

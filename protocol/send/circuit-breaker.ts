@@ -15,12 +15,12 @@ export function circuitBreaker(
   const reason = "not asked again for now: the queue hung when the tick sent to it";
   const unsent = new Map(hung.map((name) => [name, reason]));
   const unanswered = new Map<string, unknown>(hung.map((name) => [name, new Error(reason)]));
-  const asking = new Map<string, Promise<Depth>>();
   return {
     hung: () => [...unsent.keys()],
     receive: (queue, options) => queues.receive(queue, options),
     remove: (queue, handles, patience) => queues.remove(queue, handles, patience),
     hide: (queue, messages, patience) => queues.hide(queue, messages, patience),
+    depth: depthsOf(queues, unanswered),
     async send(queue, messages) {
       const name = nameOf(queue);
       const reason = unsent.get(name);
@@ -35,21 +35,26 @@ export function circuitBreaker(
       }
       return sent;
     },
-    async depth(queue) {
-      const name = nameOf(queue);
-      if (unanswered.has(name)) throw unanswered.get(name);
-      const answer = asking.get(name) ?? queues.depth(queue);
-      asking.set(name, answer);
-      try {
-        return await answer;
-      } catch (error) {
-        // The queue may still take messages, as SQS may fail one kind of call and not another. So `send` still calls the queue.
-        unanswered.set(name, error);
-        throw error;
-      } finally {
-        asking.delete(name);
-      }
-    },
+  };
+}
+
+/** Asks each queue once at a time, and not again after an error, which it notes in `unanswered`. */
+function depthsOf(queues: Queues, unanswered: Map<string, unknown>): Queues["depth"] {
+  const asking = new Map<string, Promise<Depth>>();
+  return async (queue) => {
+    const name = nameOf(queue);
+    if (unanswered.has(name)) throw unanswered.get(name);
+    const answer = asking.get(name) ?? queues.depth(queue);
+    asking.set(name, answer);
+    try {
+      return await answer;
+    } catch (error) {
+      // The queue may still take messages, as SQS may fail one kind of call and not another. So `send` still calls the queue.
+      unanswered.set(name, error);
+      throw error;
+    } finally {
+      asking.delete(name);
+    }
   };
 }
 

@@ -13,7 +13,7 @@ import { beforeTime, earlierOf, justAfter, type Position } from "../../core/posi
 import type { Range } from "../../core/ranges.ts";
 import { isUnreadable, jobIdIn, readHome, type Unreadable } from "../../core/readable.ts";
 import { entriesAtOnce } from "../../core/work-sizes.ts";
-import type { Context } from "../ports.ts";
+import type { Context, Page } from "../ports.ts";
 import { type HomeRead, readHomesApart } from "./read-job.ts";
 import type { UnreadableSince } from "./unreadable.ts";
 
@@ -56,20 +56,12 @@ export async function* pages(
   ranges: readonly Range[],
   passed?: PassedOver,
 ): AsyncGenerator<EntryPage> {
-  const { page: limit, minutes: most } = ctx.sizes;
+  const { minutes: most } = ctx.sizes;
   const maxLooks = entriesAtOnce(ctx.sizes);
   const pieces = piecesOf(ranges);
   let minutes = Math.min(MINUTES_AT_FIRST, most);
   for (let stretch = take(pieces, minutes); stretch.length > 0; stretch = take(pieces, minutes)) {
-    // Several minutes are read at once, because each read is a round trip, and after an outage most minutes may be empty. If there
-    // are many, only a few entries of each are read at first. These entries stay in memory until the loop reaches their minute.
-    const perMinute =
-      minutes > MINUTES_AT_FIRST ? Math.min(Math.ceil(maxLooks / stretch.length), limit) : limit;
-    const firstPages = await Promise.allSettled(
-      stretch.map(async ({ bucket, from, to }) =>
-        ctx.pool.page(bucketOf(bucket, shard), from, to, perMinute),
-      ),
-    );
+    const firstPages = await firstPagesOf(ctx, shard, stretch, minutes);
     const answered = firstPages.flatMap((first) => (first.status === "fulfilled" ? first.value : []));
     const failed = firstPages.find((first) => first.status === "rejected");
     const isSilent = answered.length === 0;
@@ -83,45 +75,83 @@ export async function* pages(
     // Without a page the caller could not stop while the time passes.
     if (isSilent) yield { entries: [], from: start, to: start };
     minutes = isSilent ? most : Math.min(isSparse ? minutes * 2 : MINUTES_AT_FIRST, most);
-    // The beginning of the pieces without entries that no page has covered yet.
-    let empty: Position | undefined;
-    for (const [i, { bucket, from, to }] of stretch.entries()) {
-      const first = firstPages.shift();
-      if (passed && first?.status === "rejected") {
-        passed.error = first.reason;
-        continue;
-      }
-      const isNextRead = stretch[i + 1]?.from === to && firstPages[0]?.status === "fulfilled";
-      let page = first?.status === "fulfilled" ? first.value : NOTHING;
-      let position = empty ?? from;
-      empty = undefined;
-      for (;;) {
-        const last = page.items.at(-1)?.sk;
-        const next = page.more && last !== undefined ? justAfter(last) : undefined;
-        // The next page is read while the caller works on this one. This early read misses no job: the bound `to` is fixed, and
-        // a writer that now files a job before this bound sends the job's message itself.
-        const following =
-          next === undefined ? undefined : ctx.pool.page(bucketOf(bucket, shard), next, to, limit);
-        following?.catch(() => {});
-        // rule: page-ends-where-the-next-begins
-        const reached = next ?? to;
-        if (page.items.length === 0 && isNextRead) empty = position;
-        else yield* slicesOf(ctx, page.items, { from: position, to: reached }, maxLooks);
-        position = reached;
-        if (!following) break;
-        try {
-          page = await following;
-        } catch (error) {
-          if (!passed) throw error;
-          passed.error = error;
-          break;
-        }
-      }
-    }
+    yield* pagesOfStretch(ctx, shard, stretch, firstPages, passed);
   }
 }
 
-const NOTHING = { items: [], more: false };
+async function* pagesOfStretch(
+  ctx: Context,
+  shard: number,
+  stretch: readonly Piece[],
+  firstPages: readonly PromiseSettledResult<Page>[],
+  passed: PassedOver | undefined,
+): AsyncGenerator<EntryPage> {
+  // The beginning of the pieces without entries that no page has covered yet.
+  let empty: Position | undefined;
+  for (const [i, piece] of stretch.entries()) {
+    const first = firstPages[i];
+    if (first?.status !== "fulfilled") {
+      if (passed) passed.error = first?.reason;
+      continue;
+    }
+    const isNextRead = stretch[i + 1]?.from === piece.to && firstPages[i + 1]?.status === "fulfilled";
+    const whole = { ...piece, from: empty ?? piece.from };
+    empty = yield* pagesOfPiece(ctx, shard, whole, first.value, isNextRead, passed);
+  }
+}
+
+/**
+ * Reads the first pages of several minutes at once, because each read is a round trip, and after an outage most minutes may be empty. If
+ * there are many, only a few entries of each are read. They stay in memory until their minute's turn comes.
+ */
+function firstPagesOf(ctx: Context, shard: number, stretch: readonly Piece[], minutes: number) {
+  const { page: limit } = ctx.sizes;
+  const few = Math.min(Math.ceil(entriesAtOnce(ctx.sizes) / stretch.length), limit);
+  const perMinute = minutes > MINUTES_AT_FIRST ? few : limit;
+  return Promise.allSettled(
+    stretch.map(async ({ bucket, from, to }) => ctx.pool.page(bucketOf(bucket, shard), from, to, perMinute)),
+  );
+}
+
+/**
+ * Yields the pages of one minute. `from` may lie before the minute, if the minutes before have no entries.
+ * @param mayBeEmpty whether a page without entries may be left to the next piece
+ * @returns the beginning of such a page
+ */
+async function* pagesOfPiece(
+  ctx: Context,
+  shard: number,
+  { bucket, from, to }: Piece,
+  first: Page,
+  mayBeEmpty: boolean,
+  passed: PassedOver | undefined,
+): AsyncGenerator<EntryPage, Position | undefined> {
+  const maxLooks = entriesAtOnce(ctx.sizes);
+  let page = first;
+  let position = from;
+  for (;;) {
+    const last = page.items.at(-1)?.sk;
+    const next = page.more && last !== undefined ? justAfter(last) : undefined;
+    // The next page is read while the caller works on this one. This early read misses no job: the bound `to` is fixed, and
+    // a writer that now files a job before this bound sends the job's message itself.
+    const following =
+      next === undefined ? undefined : ctx.pool.page(bucketOf(bucket, shard), next, to, ctx.sizes.page);
+    following?.catch(() => {});
+    // rule: page-ends-where-the-next-begins
+    const reached = next ?? to;
+    if (page.items.length === 0 && mayBeEmpty) return position;
+    yield* slicesOf(ctx, page.items, { from: position, to: reached }, maxLooks);
+    if (!following) return undefined;
+    position = reached;
+    try {
+      page = await following;
+    } catch (error) {
+      if (!passed) throw error;
+      passed.error = error;
+      return undefined;
+    }
+  }
+}
 
 /** A part of a range that lies in one minute. `bucket`: the beginning of the minute, ms since the epoch. */
 type Piece = Range & { readonly bucket: number };
