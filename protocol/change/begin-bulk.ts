@@ -33,10 +33,7 @@ export type Bulk = {
 
 const BULK_ID_CHARS = 8;
 
-/**
- * Makes a new bulk. The range of a redrive ends now at the latest: a redriven job that dies again is not redriven twice.
- * @param dueAt the start of the jobs, in ms since the epoch; absent: now
- */
+/** Makes a new bulk. A redrive's range ends now at the latest: a redriven job that dies again is not redriven twice. `dueAt`: absent: now */
 export function beginBulk(
   ctx: Context,
   action: BulkAction,
@@ -50,11 +47,7 @@ export function beginBulk(
   return { id, startedAt, from, to, position: beforeTime(from), nextAt: dueAt ?? startedAt };
 }
 
-/**
- * Answers the bulk as the first try of a call with an `Idempotency-Key` has begun it, so that a repeat leaves alone the jobs that others have
- * filed since then. The beginning is noted for a day.
- * @throws `idempotency-mismatch`; `unavailable`: the call must be repeated
- */
+/** Answers the bulk as the first try of a call has begun it, noted for a day. @throws `idempotency-mismatch`; `unavailable` */
 export async function beginRepeatableBulk(
   ctx: Context,
   topic: string,

@@ -12,7 +12,6 @@ import { reschedule } from "./reschedule.ts";
 
 const WIDTH = 8;
 
-/** Answers why a job, as it was read, cannot be changed. */
 export function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
   if (action === "redrive") return undefined;
   return refusalOf(home, now, action === "cancel" ? requireUnclaimed : requireNotCancelled);
@@ -21,7 +20,7 @@ export function refusal(action: BulkAction, home: Head, now: number): Minutehand
 /** `left`: somebody else has changed the job since it was read, so the bulk left it alone. */
 export type Result = "changed" | "left" | MinutehandError;
 
-/** Changes jobs, each on its own. The `starts` of the jobs and the answers are in the jobs' order. */
+/** Changes jobs, each on its own. The answers are in the jobs' order, as are `starts`. */
 export async function changeAll(
   ctx: Context,
   { action }: BulkRequest,

@@ -18,7 +18,7 @@ export type BulkPart = {
   matched: number;
   /** How many jobs this call, or an earlier call of the same part, has changed. */
   changed: number;
-  /** How many jobs were refused, by the code of the error. */
+  /** How many refusals, by the code of the error. */
   skipped: Record<string, number>;
   /** The first ten refusals. */
   errors: { id: string; error: MinutehandError }[];
@@ -31,17 +31,8 @@ export type BulkPart = {
 const ERRORS = 10;
 
 /**
- * Runs one part of a bulk: changes at most 500 jobs, for about 5 s. Each job is changed on its own, by the call that a user would
- * make for this job.
- *
- * A part can be called again. The repeat changes the jobs that are left, and goes on after them:
- * - Jobs that carry this bulk's mark are left alone. They count as changed, in the part in which they were due before the change.
- * - Jobs that others have filed or moved since the bulk began are left alone too, and do not count.
- * - At a rate, the jobs that are left get the starts after those of the jobs that carry the mark. If the earlier call was refused some
- *   jobs, or came at another time, some starts are given twice.
- * - A redrive finds no trace of the jobs that it has redriven. So it does not count them, and gives their starts a second time.
- *
- * @param begun where the part begins: what `beginBulk` or the part before has answered
+ * Runs one part of a bulk, which `beginBulk` or the part before has answered: changes at most 500 jobs, for about 5 s, each by a user's call.
+ * A repeat changes the jobs that are left: docs/internals/decisions/bulk.md. It does not count jobs that an earlier call has redriven.
  */
 export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): Promise<BulkPart> {
   const done: ChangedPage[] = [];
@@ -88,7 +79,6 @@ async function startAfterResume(
   return { ...bulk, nextAt: Math.max(bulk.nextAt, (await topicNow(ctx, topic)).followedAt) };
 }
 
-/** Changes the jobs of a page. */
 async function changePage(ctx: Context, request: BulkRequest, at: Bulk, page: JobPage): Promise<ChangedPage> {
   const { action, topic, ratePerSecond, dryRun } = request;
   const matched = matchedOf(page, request, at);
@@ -120,12 +110,12 @@ function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Pr
   return listJobs(ctx, { ...filter, limit, from, to, cursor });
 }
 
-/** Answers the jobs of a page that the bulk changes. A change may still be refused. */
+/** The jobs of a page that the bulk tries to change. */
 function matchedOf({ homes }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
   return homes.filter((home) => isFor(action, home, at.startedAt) && isFromBefore(home, at));
 }
 
-/** Says whether an action applies to a job. `run` skips jobs that may start already. */
+/** `run` skips jobs that may start already. */
 function isFor(action: BulkAction, home: Head, now: number): boolean {
   if (action === "run" && home.state === "scheduled" && startsAt(home) <= now) return false;
   return isFinished(home) === (action === "redrive");

@@ -16,13 +16,9 @@ import { refusalOf, requireUnclaimed } from "./refusals.ts";
 const TRIES = 10;
 const WIDTH = 16;
 
-/**
- * Cancels a job, and answers it. A repeat answers the same.
- * @throws `job-not-found`, `untracked-topic`, `job-running`, `job-finished`, `unavailable`
- */
+/** Cancels a job. Can be repeated. @throws `job-not-found`, `untracked-topic`, `job-running`, `job-finished`, `unavailable` */
 export async function cancel(ctx: Context, id: string): Promise<Home> {
-  // Most cancelled jobs are tracked, have no key and were never moved, and need no read. The condition names revision 0: if the write
-  // lands minutes late, after the job was moved, it is refused.
+  // Most jobs need no read. The condition names revision 0: if the write lands minutes late, after a move of the job, it is refused.
   const now = ctx.clock();
   // rule: cancel-only-as-filed
   const change = changeOf("cancel", { id, revision: 0 }, endAt(ctx, now), { also: ["untracked", "key"] });
@@ -35,16 +31,12 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
   return cancelAsRead(ctx, id);
 }
 
-/** Cancels the job that a caller's own key names. Throws as `cancel`. */
+/** Cancels the job that a key names. Throws as `cancel`. */
 export async function cancelByKey(ctx: Context, topic: string, key: string): Promise<Home> {
   return cancelAsRead(ctx, await idOfKey(ctx, topic, key));
 }
 
-/**
- * Cancels many jobs, and answers in the order of `ids`. One job's refusal does not affect the others.
- * @param spares says whether to leave a job, as it was just read, unchanged
- * @param marks by id: the `Home.bulk` of a cancelled job
- */
+/** Answers in the order of `ids`. One job's refusal does not affect the others. `marks`: the `Home.bulk` of cancelled jobs, by id. */
 export async function cancelMany(
   ctx: Context,
   ids: readonly string[],
@@ -74,9 +66,9 @@ async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
   return result;
 }
 
-/** How a call cancels jobs. `spares` and `marks`: as those of `cancelMany`. */
+/** `spares`: whether a job, as it was just read, is left unchanged. `marks`: as in `cancelMany`. */
 type How<H extends Head> = {
-  /** Reads the jobs, with their bodies or without. */
+  /** With the bodies or without. */
   readonly read: (ctx: Context, ids: readonly string[]) => Promise<(H | Unreadable | undefined)[]>;
   readonly spares?: ((home: Head) => boolean) | undefined;
   readonly marks?: ReadonlyMap<string, string> | undefined;
@@ -126,7 +118,6 @@ async function tryToCancel<H extends Head>(
   return tried;
 }
 
-/** Says what a cancel does with a job as it was read. */
 function meet<H extends Head>(
   id: string,
   home: H | Unreadable | undefined,
@@ -164,7 +155,7 @@ async function writeCancels<H extends Head>(
   });
 }
 
-/** Makes the write that cancels a job. If the job's run has crashed, its `lastError` says so. Throws as `requireUnclaimed`. */
+/** Throws as `requireUnclaimed`. */
 function cancelOf(
   ctx: Context,
   home: Head,

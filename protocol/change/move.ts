@@ -17,25 +17,20 @@ type Moving = {
 }[MoveName];
 
 export type Move = Moving & {
-  /** ms since the epoch. A time in the past becomes now, because a look in the past might lie behind the audit's cursor. */
+  /** ms since the epoch. A time in the past becomes now. */
   dueAt: number;
   /** The hold that the job keeps, if the hold is not over. `dueAt` is then kept as well, even in the past. */
   hold?: Pick<Home, "heldUntil">;
-  /**
-   * An overdue job keeps its due time, and a start that a limit has given stays, even one that has just come. With a new due time at each
-   * call, callers whose clocks are ahead would postpone the job for ever.
-   */
+  /** An overdue job keeps its due time, and its start: otherwise callers whose clocks are ahead could postpone the job for ever. */
   keepsTurn?: boolean;
   /** Further attributes that must be as they were read. */
   also?: readonly (keyof Home)[];
   remove?: readonly string[];
-  /** Further writes of the transaction. */
   together?: readonly Write[];
   /** How the current run ended. Absent: the job has no run, or its run has crashed. */
   end?: RunEnd;
-  /** For logs and metrics. */
   why: string;
-  /** How long all writes of the move may take together, in ms. Absent: `WRITER_DEADLINE`. */
+  /** For all writes of the move together: ms. Absent: `WRITER_DEADLINE`. */
   patience?: number;
 };
 
@@ -49,21 +44,17 @@ export type Moved =
       together?: readonly boolean[] | undefined;
     };
 
-/**
- * Changes the time of a waiting, failed or dead job. A crash between two steps leaves at worst a look that finds nothing to do, because the
- * look is filed before the home says the new time.
- */
+/** Changes the time of a waiting, failed or dead job. The look comes before the home: a crash leaves at worst a look that finds nothing. */
 export async function move(ctx: Context, home: Home, request: Move): Promise<Moved> {
   const now = ctx.clock();
   const by = now + (request.patience ?? WRITER_DEADLINE);
   const { dueAt, start, hold } = timesOf(home, request, now);
   const looks = [{ id: home.id, time: start }];
-  // Lists and bulks find a job at its due time. So a look is filed there if there is none yet, although no sweep reads it any more.
+  // Lists and bulks find a job by an entry at its due time. No sweep reads that entry any more.
   if (dueAt !== start && dueAt !== home.dueAt) looks.push({ id: home.id, time: dueAt });
   // rule: look-before-home
   await fileLooks(ctx, looks, by);
 
-  // Prolonged before the job gets its later time, so that TTL deletes none in between.
   const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);
   const moved = { dueAt, revision: home.revision + 1, log: logAfter(home, now, dueAt, request.end) };
   const set = { ...request.set, ...once, ...hold, ...moved } as Sets<MoveName>;
@@ -73,7 +64,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     : await ctx.pool.change(change, by);
   const item = changed.item && readHome(changed.item, home.id);
   const found = isUnreadable(item) ? undefined : item;
-  // If an answer was lost, the repeated write finds its own effect. If another call has set the same values, only the log may differ.
+  // A repeat after a lost answer finds its own effect. If another call has set the same values, only the log may differ.
   const { log: _, ...wanted } = change.set;
   if (!found || !(changed.changed || hasAttributes(found, wanted)))
     return { moved: false, home: found, together: changed.together };
@@ -112,16 +103,12 @@ function movedDueAt(home: Home, { dueAt, keepsTurn = false }: Move, isHeld: bool
   return home.state === "scheduled" ? Math.min(Math.max(home.dueAt, dueAt), now) : now;
 }
 
-/** Says whether an item has all the attributes of `set`. */
 export function hasAttributes(item: object, set: object): boolean {
   const values = item as Record<string, unknown>;
   return Object.entries(set).every(([name, value]) => isDeepStrictEqual(values[name], value));
 }
 
-/**
- * Changes a home in one transaction, which does not answer the changed item. The condition includes the revision, so the item is the home as
- * it was read, with the change applied.
- */
+/** Changes a home in a transaction, which does not answer the item. The condition names the revision, so the rest is as it was read. */
 async function changeTogether(
   ctx: Context,
   home: Home,

@@ -16,11 +16,10 @@ import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
 import { filePlain } from "./enqueue-plain.ts";
 
-/** How many homes, each with an id of its own, a job with a key or an `Idempotency-Key` gets at most if other calls displace it. */
+/** How many homes a job with a key or a once item of its own gets at most if other calls displace it. */
 const TRIES = 5;
 
 /**
- * Files one job.
  * @throws the job's own `refusal`; `unknown-topic`; `untracked-topic`; `job-already-exists`; `job-running`; `idempotency-mismatch`;
  * `job-not-found`: the job of the `Idempotency-Key` is not stored any more; `unavailable`: nothing was acknowledged, so repeat the call
  */
@@ -30,7 +29,7 @@ export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
   return result;
 }
 
-/** Files many jobs, and answers in their order. One job's failure does not affect the others. A repeat files untracked jobs again. */
+/** Answers in the order of the jobs. One job's failure does not affect the others. A repeat files untracked jobs again. */
 export async function enqueueMany(
   ctx: Context,
   jobs: readonly NewJob[],
@@ -55,7 +54,6 @@ export async function enqueueMany(
   return results;
 }
 
-/** How a job is filed. `at`: its place in the call. */
 type Asked = { readonly at: number } & (
   | { readonly kind: "refused"; readonly refusal: MinutehandError }
   | { readonly kind: "plain"; readonly home: Home }
@@ -79,7 +77,7 @@ function kindOf(ctx: Context, asked: NewJob, at: number, shards: number, now: nu
     : { at, kind: "conditional", job, newHome };
 }
 
-/** Files jobs of one key in their order. Others do not wait for each other, so that a throttled partition delays only its own jobs. */
+/** Jobs of one key are filed in their order. Others do not wait for each other: a throttled partition delays only its own. */
 async function fileInLines(
   ctx: Context,
   jobs: readonly Extract<Asked, { kind: "conditional" }>[],
@@ -108,7 +106,7 @@ async function fileInBatches(
   return answers.flat();
 }
 
-/** Answers the batch with which a job shares a once item. A job with a key, of an event or of an occurrence has an item of its own. */
+/** The batch with which a job shares a once item. Jobs with keys, of events and of occurrences have items of their own. */
 function batchOf({ key, once }: NewJob): BatchJob["batch"] | undefined {
   if (!once || key !== undefined || once.lasts !== undefined) return undefined;
   return once.batch ?? { token: once.token, at: 0 };
@@ -119,20 +117,18 @@ function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
   return untrackedRefusal(ctx, job) ?? job.refusal;
 }
 
-/** Answers the job whose schedule must be written after this enqueue. A kept or replayed job has its schedule already. */
+/** The job whose schedule must be written after this enqueue. A kept or replayed job has its schedule already. */
 function promotedBy(result: Enqueued | MinutehandError): Home[] {
   if (result instanceof Error) return [];
   return result.outcome === "kept" || result.outcome === "replayed" ? [] : [result.home];
 }
 
-/** Answers when a job is due: at the requested time, or now if that time is past, plus a random part of its spread. */
 function spreadDueAt(ctx: Context, job: NewJob, now: number): number {
   const { spread = (policyOf(ctx, job.topic).spread ?? 0) * 1000 } = job;
   const dueAt = Math.max(job.dueAt, now);
   return spread === 0 ? dueAt : dueAt + drawWithin(spread, ctx.random);
 }
 
-/** Makes the home of a new job, with a new random id. */
 function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   const { topic, body, key, maxDelay } = job;
   const { createdAt = now } = job;
@@ -159,7 +155,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   };
 }
 
-/** Files a job with a key or a once item of its own. Tries again with another id if another call keeps it from storing its home. */
+/** Files a job with a key or a once item of its own, with another id if another call displaces it. */
 async function fileConditional(
   ctx: Context,
   job: NewJob,
@@ -173,7 +169,7 @@ async function fileConditional(
         : await fileKeyed(ctx, job, newHome(), undefined, by);
       if (filed !== "displaced") return filed;
     }
-    // Each time another call has taken the place of this one. So one of them has filed its job, or others call without end.
+    // One of the other calls has filed its job, or others call without end.
     return notFiledError(new Error("other calls of the same key keep displacing this one"));
   } catch (error) {
     return notFiledError(error);

@@ -22,11 +22,11 @@ export type Limit = {
   /** What is counted: the starts of the topic's limit, or the turns of its resume at a rate. */
   readonly counters: "starts" | "turns";
   readonly window?: string;
-  /** A job gets a later start than it wants only if this start lies before `until`: ms since the epoch. */
+  /** No job gets a later start than it wants at or after this time: ms since the epoch. */
   readonly until: number;
-  /** Set if other jobs wait. Then no start is given at or after `until`, and the counters are read first: most periods are full. */
+  /** Other jobs wait: no start is given at or after `until`, and the counters are read first, as most periods are full. */
   readonly isCrowded?: boolean;
-  /** Set if a job must get a start in the period that it wants, or none. */
+  /** A job gets a start in the period that it wants, or none. */
   readonly exact?: boolean;
   /** How many starts each period has left, by its beginning, as far as a caller with several calls knows. Each call updates it. */
   readonly room?: Map<number, number>;
@@ -37,32 +37,26 @@ const askCounters = askUnlessSilent();
 const PATIENCE = 10_000;
 /** A job that has no start yet. `at`: its place in `wanted`. */
 type Open = Wanted & { readonly at: number };
-/** A job's place in `wanted`, and its start. */
 type Placed = readonly [at: number, start: number];
-/** Where a booking counts its starts, and what it knows of the counts. */
 type Booking = Pick<Limit, "window"> & {
-  /** Answers the key of the item that counts the starts, or the turns, of a minute. */
   readonly keyOf: (minute: number) => Key;
   readonly period: Period;
-  /** Only a release passes `room`. It books the starts of many jobs, and few others book at the same time. */
+  /** Only a release passes `room`: few others book at the same time. */
   readonly isAlone: boolean;
   readonly room: Map<number, number>;
 };
 
-/** How many rounds one booking has at most. In a round a job takes a start, or finds that others have just filled its period. */
+/** In each round a job takes a start, or finds that others have just filled its period. */
 const ROUNDS = 20;
 const WIDTH = 4;
 
 /**
  * Books a start of a limited topic for each of these jobs. Answers the starts (ms since the epoch) in the order of `wanted`,
  * `undefined` for a job that gets none.
- * - A job gets the first free start at or after the one that it wants, before `until`, while the window is open, and not after its
- *   `last`. A wanted start in the past means now.
- * - A job that wants a start at or after `until` gets a start in its own period or none, and only while less than half of the
- *   starts of that minute are taken.
+ * - A job gets the first free start from the one that it wants on, in the window, before `until` and not after its `last`.
+ * - A job that wants a start at or after `until` gets one in that period or none, while less than half of that minute's starts are taken.
  *
- * All processes count their starts in the same items, second by second, so that none waits for another. A start that is counted twice, or
- * by a process that then dies, is wasted. A call reads and writes the items of about three minutes, however many jobs wait.
+ * All processes count in the same items, one for each minute: docs/internals/decisions/limits.md. A start that is counted twice is wasted.
  * @throws if the counters cannot be read or written; at once, for 40 s, if the last call got no answer (`NO_ANSWER_AFTER`)
  */
 export function bookStarts(
@@ -103,7 +97,7 @@ async function bookAll(
   return wanted.map((_, at) => starts.get(at));
 }
 
-/** Books starts before `until`, in rounds. Updates `room`. */
+/** Updates `room`. */
 async function bookNear(
   ctx: Context,
   booking: Booking,
@@ -118,10 +112,10 @@ async function bookNear(
   );
   const placed = new Map<number, number>();
   let left = jobs;
-  // How long the counters took to answer last: ms. A period that ends within that time would be over when they answer.
+  // How long the counters took to answer last: ms. A period that ends within that time would be over by then.
   let waited = 0;
   for (let round = 0, isRead = room.size > 0; round < ROUNDS && left.length > 0; round++) {
-    // If no other jobs wait, the first round asks for the wanted starts without reading the counters.
+    // If no other jobs wait, the first round does not read the counters.
     if (!isRead && (isCrowded || round > 0)) {
       await readRoom(ctx, booking, periods);
       isRead = true;
@@ -140,7 +134,7 @@ async function bookNear(
   return [...placed];
 }
 
-/** Counts the jobs in their periods, with one call for each minute. Answers the starts of the jobs whose periods had room. */
+/** Counts the jobs in their periods, with one call for each minute. Places those whose periods had room. */
 async function takeStarts(
   ctx: Context,
   { keyOf, period, window, isAlone, room }: Booking,
@@ -158,8 +152,7 @@ async function takeStarts(
       const free = isPast(ctx, begin, period) ? 0 : Math.max(period.starts - before, 0);
       const hadRoom = (room.get(begin) ?? 0) > 0;
       room.set(begin, Math.max(period.starts - count, 0));
-      // The period had room when the counters were read, so other callers have filled it since. They go on to the next periods. This call
-      // skips as many periods as they fill, and so does not compete with them in each one.
+      // Other callers have filled the period since it was read. They go on to the next periods, so skip as many as they fill.
       if (!isAlone && hadRoom)
         for (let i = 1; (i + 1) * period.starts <= before; i++) room.set(begin + i * period.ms, 0);
       return jobs.slice(0, free).map(({ at, start }) => [at, nextOpening(window, Math.max(start, begin))]);
@@ -168,15 +161,12 @@ async function takeStarts(
   return placed.flat();
 }
 
-/**
- * Says whether a period will be over in `ahead` ms. No job gets a start in such a period: all jobs that waited for a throttled counter would
- * start in the second in which it answers.
- */
+/** No job gets a start in a period that is over in `ahead` ms: all jobs that waited for a throttled counter would start at once. */
 function isPast(ctx: Context, begin: number, period: Period, ahead = 0): boolean {
   return begin + period.ms <= ctx.clock() + ahead;
 }
 
-/** Notes in `room` how many starts these periods have left. A smaller number that `room` has stays. */
+/** A smaller number that `room` has stays. */
 async function readRoom(ctx: Context, booking: Booking, periods: readonly number[]): Promise<void> {
   const { period, room } = booking;
   const counts = await readCounts(ctx, booking, periods);
@@ -186,7 +176,7 @@ async function readRoom(ctx: Context, booking: Booking, periods: readonly number
   }
 }
 
-/** Reads the counters of these periods. Answers a function from a period's beginning to its count. */
+/** Answers a function from a period's beginning to its count. */
 async function readCounts(
   ctx: Context,
   { keyOf }: Booking,
@@ -200,10 +190,7 @@ async function readCounts(
   return (begin) => Number(counts.get(minuteOf(begin))?.[counterOf(begin)] ?? 0);
 }
 
-/**
- * Selects the jobs that may get a start far ahead, by period: their own period has room, and less than half of the starts of its
- * minute are taken (`startsFarAhead`).
- */
+/** The jobs that may get a start far ahead, by period: the period has room, and less than half of its minute's starts are taken. */
 async function selectFarAhead(
   ctx: Context,
   booking: Booking,

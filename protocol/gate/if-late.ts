@@ -9,17 +9,16 @@ import { releaseKey } from "../store/keys.ts";
 import { changeApart } from "../store/write-apart.ts";
 import { lateSince, type TopicNow } from "./known-pauses.ts";
 
-/** A job that is ended instead of run, because its message came too late. `state`: how it ends. */
+/** A job whose message came too late. `state`: how the job ends. */
 export type TooLate = { job: MessageJob; state: "expired" | "cancelled"; why: string };
 
-/** Selects the jobs that are past their `expiresAfter`. `now`: ms since the epoch. */
 export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[] {
   return jobs.flatMap((job): TooLate[] =>
     isPastExpiry(job, now) ? [{ job, state: "expired", why: whyExpired(job.expiresAt ?? "") }] : [],
   );
 }
 
-/** Selects the jobs that are later than their topic's `ifLate` allows, counted from `lateSince`. `now`: ms since the epoch. */
+/** Jobs that are later than their topic's `ifLate` allows, counted from `lateSince`. */
 export function findTooLate(topicNow: TopicNow, jobs: readonly MessageJob[], now: number): TooLate[] {
   const { ifLate } = topicNow.policy;
   if (!ifLate) return [];
@@ -31,13 +30,13 @@ export function findTooLate(topicNow: TopicNow, jobs: readonly MessageJob[], now
   });
 }
 
-/** How many keys of ended jobs are written at once. After an outage a page may have hundreds of such jobs. */
+/** How many keys are written at once: after an outage a page may have hundreds of ended jobs. */
 const KEYS_AT_ONCE = 8;
 
-/** What became of jobs that were to be ended. `refused`: the job has changed since the caller read it or its message. */
+/** `refused`: the job has changed since the caller read it or its message. */
 type Endings = ("changed" | "refused" | Error)[];
 
-/** Ends jobs that are too late, if their homes are as their messages say. Answers what became of each. */
+/** Ends jobs whose homes are as their messages say. */
 export function endTooLate(
   ctx: Context,
   topic: string,
@@ -56,10 +55,7 @@ export function endTooLate(
   return recordEnds(ctx, topic, ends, by);
 }
 
-/**
- * Ends expired jobs without sending them: after an outage, thousands of messages would lie in the queue before those of jobs that have a
- * start. Answers what became of each.
- */
+/** Ends expired jobs without sending them: after an outage their messages would lie before those of jobs that have a start. */
 export function endExpired(
   ctx: Context,
   topic: string,
@@ -89,7 +85,7 @@ async function recordEnds(ctx: Context, topic: string, ends: readonly End[], by:
   const outcomes = await changeApart(
     ctx,
     ends.map(({ job, state, why, more }) => {
-      // If the home has another `heldUntil`, the job was given a new start meanwhile, and that start has a message of its own.
+      // A job with another `heldUntil` was given a new start, which has a message of its own.
       // rule: late-job-ends-only-while-it-waits
       return changeOf(state === "expired" ? "expire" : "skip", job, { ...end, lastError: why, ...more });
     }),

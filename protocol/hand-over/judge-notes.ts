@@ -7,33 +7,28 @@ import { type HomeRead, readHomesApart } from "../store/read-job.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Release } from "./release-state.ts";
 
-/** A job that waits for a start, or has expired while it waited. */
+/** A job that waits for a start, or expired while it waited. */
 export type Waiting = {
   readonly home: Home;
-  /** All notes that park the job. */
   readonly notes: Parked[];
 };
 
-/** What notes mean for a release. */
 export type JudgedNotes = {
-  /** Jobs that wait for a start. */
   readonly waiting: readonly Waiting[];
-  /** Jobs that are sent as they are: they have a start, or their run has crashed. */
+  /** Jobs that have a start, or whose run has crashed. */
   readonly toSend: readonly Home[];
-  /** Jobs that have expired. The release ends them. */
   readonly expired: readonly Waiting[];
-  /** Notes that are deleted when all jobs above are handled. Some of their jobs were cancelled, moved or ended. */
+  /** Notes that are deleted once all jobs above are handled. */
   readonly done: readonly Parked[];
-  /** Partitions of homes that could not be read. The next tick tries again. */
+  /** Partitions that could not be read. The next tick tries again. */
   readonly unread: readonly string[];
 };
 
-/** Reads the jobs of these notes, and decides what a release does with each job and note. */
 export async function judgeNotes(ctx: Context, run: Release, notes: readonly Parked[]): Promise<JudgedNotes> {
   const reads = await readHomesApart(ctx, notes);
   const now = ctx.clock();
   const judged = reads.map(([note, read]) => ({ note, ...meaningOf(ctx, run, note, read, now) }));
-  // From now on looks find an unreadable job, so it needs no note.
+  // Looks find an unreadable job, so it needs no note.
   const unreadable = reads.flatMap(([, read]) =>
     read.is === "unreadable" ? { ...read.home, since: now } : [],
   );
@@ -54,7 +49,7 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
   };
 }
 
-/** What a note means. `done`: its job needs nothing of this release. */
+/** `done`: the note's job needs nothing of this release. */
 type Meaning =
   | { readonly means: "waiting" | "expired" | "to-send"; readonly home: Home }
   | { readonly means: "done" | "unread" };
@@ -63,15 +58,15 @@ function meaningOf(ctx: Context, run: Release, note: Parked, read: HomeRead, now
   if (read.is === "unknown") return { means: "unread" };
   if (read.is !== "found") return { means: "done" };
   const home = read.value;
-  // A release, or several in a row, may have moved the job to a start by a new revision, and died before it sent the job.
+  // A release may have moved the job to a start by a new revision, and died before it sent the job.
   const isMoved =
     home.heldUntil !== undefined && parkedSortTime(home) === timeOf(note.sk) && home.revision > note.revision;
   if (home.revision !== note.revision && !isMoved) return { means: "done" };
-  // The consumer that receives the message of a crashed run settles the run.
+  // A crashed run's message makes its consumer settle it.
   if (home.state !== "scheduled")
     return hasCrashed(home, now) ? { means: "to-send", home } : { means: "done" };
   if (hasExpired(home, now)) return { means: "expired", home };
-  // In a resume, a release must have given the start that lies ahead: a start from before the pause does not count.
+  // In a resume, a start from before the pause does not count.
   const keepsStart = isStartAhead(home, now) && !startsOutsideWindow(ctx, home) && (isMoved || !run.pause);
   return { means: keepsStart ? "to-send" : "waiting", home };
 }

@@ -7,26 +7,21 @@ import { shardsToRelease } from "../store/shards.ts";
 
 const SHARDS_AT_ONCE = 16;
 
-/** The notes of one shard that were read and not yet yielded, oldest first. */
+/** The notes of a shard that were read and not yet yielded, oldest first. */
 type Line = {
   readonly pk: string;
   notes: Parked[];
   /** Up to where the shard was read. */
   after: Position;
-  /** There may be further notes behind `after`. */
   more: boolean;
 };
 
-/** Some notes, and the partitions of notes that could not be read since the last ones. No more notes of these are read. */
+/** `unread`: the partitions that could not be read since the last notes, and are not read again. */
 type Notes = { readonly notes: readonly Parked[]; readonly unread: readonly string[] };
 
 /**
- * Yields the notes of a topic's parked jobs that lie between two positions, over all shards. The notes are in the order of their jobs'
- * due times. A job whose bound `postponeUntil` lies before its due time is sorted by the bound. The caller may delete notes that were
- * yielded.
- *
- * @param sick the partitions that are not read
- * @param count how many notes are yielded at once, at most
+ * Yields the notes of a topic's parked jobs between two positions, `count` at most at once, over all shards, in the order of their jobs' due
+ * times (or bounds `postponeUntil`, if earlier). The caller may delete notes that were yielded. `sick`: partitions that are not read.
  */
 export async function* parkedNotes(
   ctx: Context,
@@ -36,8 +31,7 @@ export async function* parkedNotes(
   count: number,
 ): AsyncGenerator<Notes> {
   const shards = await shardsToRelease(ctx);
-  // A release must read a page of each shard before it knows the oldest note, and often ends soon after. So the more shards there are,
-  // the smaller are the pages.
+  // A page of each shard must be read before the oldest note is known. So the more shards there are, the smaller are the pages.
   const page = Math.max(Math.min(ctx.sizes.parkedPage, Math.floor(ctx.sizes.parkedNotes / shards)), 1);
   const lines = Array.from({ length: shards }, (_, shard): Line => {
     const pk = parkedIn(topic, shard);
@@ -69,7 +63,7 @@ async function readLine(ctx: Context, line: Line, before: Position, page: number
   if (last) line.after = justAfter(last.sk);
 }
 
-/** Takes at most `count` notes from the lines, the oldest first. Stops where the oldest note may lie in a shard that must be read further. */
+/** The oldest first. Stops where the oldest note may lie in a shard that must be read further. */
 function takeOldest(lines: readonly Line[], count: number): Parked[] {
   const notes: Parked[] = [];
   while (notes.length < count && !lines.some(isToRead)) {
@@ -84,7 +78,7 @@ function isToRead({ notes, more }: Line): boolean {
   return more && notes.length === 0;
 }
 
-/** The place of a line's oldest note. A line without notes comes last. */
+/** A line without notes comes last. */
 function skOf({ notes }: Line): string {
   return notes[0]?.sk ?? "~";
 }

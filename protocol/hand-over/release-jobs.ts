@@ -9,16 +9,13 @@ import { fileLooksAtUnsent, sendNow } from "../send/send.ts";
 import type { ReleaseStep } from "./find-starts.ts";
 import type { Release } from "./release-state.ts";
 
-/** How long a release tries to write a home: ms. If it waited longer for a throttled partition, the starts of other jobs would pass. */
+/** How long a release tries to write a home: ms. Meanwhile the starts of other jobs pass. */
 const PATIENCE = 10_000;
 
-/** Outcomes of messages that SQS did not take, and may take in a minute. */
+/** SQS may take these messages in a minute. */
 const TRIED_AGAIN: ReadonlySet<string> = new Set(["unreachable", "failing"]);
 
-/**
- * Releases the jobs of a step: writes their starts, sends their messages, and deletes their notes last, so that a crash loses no job. Ends
- * expired jobs. Answers how many jobs got a start.
- */
+/** Writes starts, sends messages, and deletes notes last, so that a crash loses no job. Ends expired jobs. Answers how many got a start. */
 export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep): Promise<number> {
   const { given, toSend, expired, done } = step;
   const begun = ctx.clock();
@@ -34,7 +31,7 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
   const handled = given.filter((_, i) => isHandled(outcomes[i] as StartOutcome));
   await removeByPartition(ctx, run, [...done, ...[...handled, ...ended].flatMap((job) => job.notes)]);
   if (started.length > 0) ctx.report({ type: "released", topic: run.topic, jobs: started.length });
-  // From now on the release passes over these partitions.
+  // From now on the release passes over these.
   const unwritten = [
     ...given.flatMap(({ hold }, i) => (outcomes[i]?.is === "unknown" ? hold.home : [])),
     ...expired.flatMap(({ home }, i) => (endings[i] instanceof Error ? home : [])),
@@ -43,7 +40,7 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
   return started.length;
 }
 
-/** Sends those of these jobs that are near. A sweep sends the others. Answers the jobs whose messages SQS has not taken, and may take later. */
+/** A sweep sends jobs that are not near. Answers the jobs whose messages SQS has not taken, and may take later. */
 async function sendNear(
   ctx: Context,
   run: Release,
@@ -55,7 +52,7 @@ async function sendNear(
   const sent = await sendNow(ctx, near, by);
   const untaken = new Set(near.filter(({ id }) => TRIED_AGAIN.has(sent.get(id)?.outcome ?? "sent")));
   if (untaken.size > 0) run.isClosed = true;
-  // A job that got a start now and was not sent keeps its note, and the next tick gives it another start. The other unsent jobs have no note.
+  // Such a job gets another start from the next tick.
   const hasNote = (home: Home): boolean => untaken.has(home) && started.includes(home);
   await fileLooksAtUnsent(
     ctx,
@@ -65,7 +62,7 @@ async function sendNear(
   return untaken;
 }
 
-/** Writes starts into their jobs' homes. A start that the home says already is not written. Answers what became of each, in order. */
+/** A start that the home says already is not written. */
 async function writeStarts(
   ctx: Context,
   run: Release,
@@ -75,8 +72,8 @@ async function writeStarts(
   const outcomes = new Map<GivenStart, StartOutcome>(
     holds.map((one) => [one, { is: "given", home: one.home }]),
   );
-  // A move makes older messages void, which may lie in the queue after a pause. It also files a look at the start, which a job needs if its
-  // start is not near, or if the job is late, because the audit has passed its last look.
+  // A move makes older messages void, which may lie in the queue after a pause, and files a look, which the job needs if its start is not near,
+  // or if the audit has passed its last look.
   const isMove = ({ home, until }: GivenStart): boolean =>
     run.pause !== undefined || !isNear(until, now) || now - startsAt(home) >= AUDIT_AFTER;
   const moves = holds.filter(isMove);
@@ -90,7 +87,7 @@ async function writeStarts(
   return holds.map((one) => outcomes.get(one) as StartOutcome);
 }
 
-/** Removes notes, each partition by itself if they cannot be removed together. */
+/** Each partition by itself if they cannot be removed together. */
 async function removeByPartition(ctx: Context, run: Release, notes: readonly Parked[]): Promise<void> {
   if (await removeNotes(ctx, run.topic, notes)) return;
   const partitions = [...Map.groupBy(notes, ({ pk }) => pk)];
@@ -99,7 +96,7 @@ async function removeByPartition(ctx: Context, run: Release, notes: readonly Par
       try {
         await ctx.pool.remove(those, ctx.clock() + BATCH_PATIENCE);
       } catch {
-        // The failure was reported before. At its end the release throws, and names the sick partitions.
+        // Reported before. At its end the release throws, and names the sick partitions.
         run.sick.add(pk);
       }
     }),

@@ -16,26 +16,19 @@ import { parkedNotes } from "./parked-notes.ts";
 import { releaseJobs } from "./release-jobs.ts";
 import { firstStart, type Release } from "./release-state.ts";
 
-/** What a call that resumes a topic has done. */
 export type Resumed = {
-  /** How many parked jobs got a start. */
   released: number;
-  /** How many jobs are still parked, counted up to 1,000. */
+  /** Counted up to 1,000. */
   left: number;
 };
 
-/** How many steps of a release run at once. */
 const LANES = 2;
-/** How many notes of expired jobs a release remembers for a range. It ends these jobs when the range's starts are given. */
+/** It ends the expired jobs of a range when the range's starts are given. */
 const MOST_EXPIRED = 20_000;
-/** How long a call that resumes a topic releases jobs: ms. Ticks release the rest. */
+/** How long a call releases jobs: ms. Ticks release the rest. */
 const CALLER_WAITS = 5_000;
 
-/**
- * Resumes a paused topic: its parked jobs start at most `rate` a second, or all at once.
- *
- * @throws `unavailable`
- */
+/** Resumes a paused topic: its parked jobs start at most `rate` a second, or all at once. @throws `unavailable` */
 export async function resume(ctx: Context, topic: string, rate: number | undefined): Promise<Resumed> {
   const until = ctx.clock() + CALLER_WAITS;
   const lifted = await resumeTopic(ctx, topic, rate);
@@ -44,20 +37,16 @@ export async function resume(ctx: Context, topic: string, rate: number | undefin
   return { released, left: await countParked(ctx, topic, await shardsToRelease(ctx)) };
 }
 
-/** The part of a topic's notes that lies between two positions. */
 type Range = {
   readonly from: Position;
   readonly before: Position;
-  /** The jobs of these notes wait for their turn at the rate of a resume. */
+  /** The jobs wait for their turn at the rate of a resume. */
   readonly isPaced: boolean;
 };
 
 /**
- * Releases a topic's parked jobs, the oldest first, as the topic's limit and the rate of its resume allow for the next `STARTS_AHEAD`. The
- * next tick decides anew on the other jobs. Answers how many jobs got a start.
- *
- * @param pause the topic's resume, if it is not over
- * @param until ms on the context's clock after which nothing new is begun
+ * Releases parked jobs, the oldest first, as the limit and the rate of the resume allow for the next `STARTS_AHEAD`. The next tick decides anew
+ * on the other jobs. Answers how many jobs got a start. Nothing new is begun after `until` (ms on the context's clock).
  * @param sick partitions that earlier releases of this tick could not read or write. This release adds those that it finds
  * @throws `unavailable` if there are sick partitions, after the jobs of all other partitions were released
  */
@@ -92,7 +81,7 @@ export async function release(
 
 /** Jobs that are due after the resume do not wait for its rate, but only for the limit, if there is one. */
 function rangesOf(pause: Pause | undefined, isLimited: boolean, bound: number, now: number): Range[] {
-  // Without a limit and a pause, a deploy has removed the limit. Then only jobs with near starts are sent now: SQS delays their messages.
+  // Without a limit and a pause, a deploy has removed the limit. Then SQS delays the messages of jobs with near starts.
   const end = isLimited ? beforeTime(bound) : pause ? END : beforeTime(now + NEAR);
   if (pause?.rate === undefined) return [{ from: BEGINNING, before: end, isPaced: false }];
   const between = beforeTime(pause.changedAt + 1);
@@ -102,7 +91,7 @@ function rangesOf(pause: Pause | undefined, isLimited: boolean, bound: number, n
   ];
 }
 
-/** Releases the jobs of one range of notes, step by step. `isLeft`: some job got no start. */
+/** `isLeft`: some job got no start. */
 async function releaseRange(
   ctx: Context,
   run: Release,
@@ -121,7 +110,7 @@ async function releaseRange(
     isLast ||= step.isLast;
     return step;
   };
-  /** Takes starts in the order of the notes, without waiting for the writes and messages of earlier steps. */
+  /** In the order of the notes, without waiting for the writes and messages of earlier steps. */
   const next = async (): Promise<ReleaseStep | undefined> => {
     while (!isLast) {
       const some = await notes.next();
@@ -135,7 +124,7 @@ async function releaseRange(
     }
     return undefined;
   };
-  /** Takes expired jobs, once all starts are given: there may be more of them than time, and a start that nobody takes is lost. */
+  /** Last, because there may be more expired jobs than time, and a start that nobody takes is lost. */
   const nextExpired = async (): Promise<ReleaseStep | undefined> => {
     const some = expired.splice(0, ctx.sizes.released);
     return some.length > 0 && ctx.clock() < until ? takeStep(some) : undefined;
@@ -144,7 +133,7 @@ async function releaseRange(
   return { released, isLeft };
 }
 
-/** Leaves out notes of sick partitions. `expired`: the notes of expired jobs. Those of other jobs that can use no start are in neither list. */
+/** `expired`: the notes of expired jobs. Notes of sick partitions, and of jobs that can use no start, are in neither list. */
 function sortNotes(
   run: Release,
   notes: readonly Parked[],
@@ -161,7 +150,7 @@ function sortNotes(
   };
 }
 
-/** Releases the jobs of the steps that `take` answers, until it answers none. Calls `take` one at a time. Answers how many jobs got a start. */
+/** Releases the steps that `take` answers, until it answers none. Calls `take` one at a time. */
 async function inLanes(
   ctx: Context,
   run: Release,
@@ -178,7 +167,7 @@ async function inLanes(
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Runs one piece of work after the other. A piece that fails does not stop the next one. */
+/** A piece of work that fails does not stop the next one. */
 function oneByOne(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

@@ -22,10 +22,10 @@ import { giveClaimBack, type Held } from "./settle.ts";
 import { startedEvent } from "./started-event.ts";
 import { type Claimed, leaveUnknown, REPEAT_AFTER, type Verdict, type Verdicts } from "./verdict.ts";
 
-/** How long a call receives again after void messages at least, in ms: due jobs may lie behind these messages. */
+/** How long a call goes on after void messages at least, in ms: due jobs may lie behind them. */
 const PAST_VOID = 1000;
 
-/** A job that a caller has received, and settles by its receipt until `leaseUntil`. Times are ms since the epoch. */
+/** The caller settles the job by its receipt until `leaseUntil`. Times are ms since the epoch. */
 export type Pulled = {
   id: string;
   receipt: string;
@@ -37,10 +37,9 @@ export type Pulled = {
 };
 
 /**
- * Hands out due jobs of a pull topic. Waits up to `waitSeconds` for the first job. Answers no job while the topic is paused.
- * @param options `max`: 1 to 10 jobs. `waitSeconds`: 0 to 20. `signal`: aborted when nobody waits for the jobs any more. Then other
- * callers get the jobs that still come, and no attempt is counted.
- * @throws `unknown-topic`, `not-a-pull-topic`, `unavailable`
+ * Hands out due jobs of a pull topic, and none while it is paused. @throws `unknown-topic`, `not-a-pull-topic`, `unavailable`
+ * @param options `max`: 1 to 10 jobs. `waitSeconds`: for the first job, 0 to 20. `signal`: aborted when nobody waits for the jobs any more.
+ * Then other callers get the jobs that still come, and no attempt is counted.
  */
 export async function receive(
   ctx: Context,
@@ -56,7 +55,7 @@ export async function receive(
   while (!signal?.aborted) {
     const waited = (ctx.clock() - started) / 1000;
     const waitSeconds = Math.max(Math.floor(options.waitSeconds - waited), 0);
-    // The claim asks for the pause too. This check spares the writes that would park the jobs.
+    // The claim asks too. This check spares the writes that would park the jobs.
     if (isPaused(await topicNow(ctx, topic))) {
       if (waitSeconds === 0) return [];
       await timers.wait(Math.min(waitSeconds * 1000, PAUSE_KNOWN_FOR));
@@ -64,7 +63,7 @@ export async function receive(
     }
     const messages = await receiveMessages(ctx, topic, policy, { ...options, waitSeconds });
     if (signal?.aborted) {
-      // These jobs are not claimed yet, so visible messages give them back.
+      // Not claimed yet.
       await putAway(
         ctx,
         topic,
@@ -81,8 +80,8 @@ export async function receive(
 }
 
 /**
- * Receives messages, of a `millisecond` topic only one: SQS delivers them up to 1.2 s early, and the jobs of one call start together, when
- * the last of them is due. If the job of that message is late, the topic has too few callers, and the call receives more messages.
+ * Of a `millisecond` topic only one message: SQS delivers them early, and the jobs of a call start together, when the last is due. If that job
+ * is late, the topic has too few callers, and the call receives more messages.
  */
 async function receiveMessages(
   ctx: Context,
@@ -107,16 +106,15 @@ async function receiveMessages(
 
 /** A `millisecond` topic whose job is late by this time or more has too few callers: ms. */
 const BEHIND = 200;
-/** How long a call waits for its other verdicts, after its first claim is known: ms. Longer than throttled claims are tried again. */
+/** How long a call waits for its other verdicts after the first claim: ms. Throttled claims are tried again for less. */
 const HAND_OUT_WITHIN = BATCH_PATIENCE + 500;
 
-/** A job that has come, and the message that carries it alone. */
 type Carried = { readonly received: Received; readonly message: Message; readonly job: MessageJob };
 
-/** A job for the caller. `held`: its claim, if it is tracked. */
+/** `held`: the claim of a tracked job. */
 type Taken = { readonly job: MessageJob; readonly pulled: Pulled; readonly held?: Held };
 
-/** Claims the jobs of messages, and answers the claimed jobs. Deletes or hides the other messages. */
+/** Deletes or hides the messages of jobs that are not claimed. */
 async function handOut(
   ctx: Context,
   topic: string,
@@ -128,7 +126,7 @@ async function handOut(
   const receivedAt = ctx.clock();
   const { due, away } = await openAll(ctx, topic, messages);
   await untilAllStart(ctx, due, timers);
-  // The lease counts from before the claim, so the check below finds a claim that took longer than the lease.
+  // From before the claim, so that the check below finds a claim that took longer than the lease.
   const leaseEnd = ctx.clock() + ttr;
   const unique = newestRevisions(due);
   const tracked = unique.filter(({ job }) => !job.untracked);
@@ -163,10 +161,7 @@ async function untilAllStart(ctx: Context, due: readonly Carried[], timers: Time
   for (let ahead = latest - ctx.clock(); ahead > 0; ahead = latest - ctx.clock()) await timers.wait(ahead);
 }
 
-/**
- * Claims jobs as `claimSoon`. After an error all of them are left, so that their messages are hidden for a few seconds only: by default
- * these would stay hidden for the topic's `ttr`, maybe hours.
- */
+/** After an error the messages are hidden for a few seconds only: by default they would stay hidden for the topic's `ttr`. */
 async function tryToClaim(
   ctx: Context,
   topic: string,
@@ -187,10 +182,10 @@ function takenOf(topic: string, { received }: Carried, { job, token }: Claimed, 
   return { job, held, pulled: pulledOf(job, received, leaseEnd, { token }) };
 }
 
-/** Says what becomes of the message of a job that was not claimed. Sends the job in a new message if this one is worn. */
+/** What becomes of the message. A worn message is replaced by a new one. */
 async function unclaimed(ctx: Context, { received, message }: Carried, verdict?: Verdict): Promise<Away> {
   if (verdict?.verdict !== "left") return { handle: received.handle };
-  // SQS counts the receives also while another run holds the job. A new message begins with 0 receives.
+  // SQS counts the receives also while another run holds the job.
   if (isWorn(received.receives) && (await sendAlone(ctx, message))) return { handle: received.handle };
   return hidden(received, verdict.until + CLOCK_MARGIN - ctx.clock());
 }
@@ -199,7 +194,7 @@ function hidden({ handle }: Received, ms: number): Away {
   return { handle, seconds: hideSecondsOf(ms) };
 }
 
-/** Opens messages, and answers the jobs to claim. `away`: the other messages, but not foreign ones: these stay as they are. */
+/** `away`: the messages that bring no job now, but not foreign ones: these stay as they are. */
 async function openAll(
   ctx: Context,
   topic: string,
@@ -222,7 +217,7 @@ async function openAll(
     const [job, ...others] = message.jobs;
     if (opened.kind === "dead-letter") letters.push({ received, message });
     else if (!job) away.push({ handle: received.handle });
-    // Packed for the consumer that the topic had before. A pull settles each job by its own message.
+    // Packed for the topic's former consumer. A pull settles each job by its own message.
     else if (others.length > 0) away.push(dropIf(await sendAlone(ctx, message), received));
     else if (opened.kind === "early") away.push(hidden(received, opened.hideFor));
     else due.push({ received, message, job });
@@ -235,8 +230,8 @@ async function openAll(
 }
 
 /**
- * Claims jobs, and answers the verdicts by the jobs' ids. Once a first job is claimed, or all claims are answered, the call waits only
- * `HAND_OUT_WITHIN` for the other verdicts. A job whose verdict comes later is left, and its claim is given back if it still succeeds.
+ * Claims jobs, and answers the verdicts by id. Once a first job is claimed, or all claims are answered, it waits only `HAND_OUT_WITHIN` for the
+ * others. A job whose verdict comes later is left, and its claim is given back.
  */
 async function claimSoon(
   ctx: Context,
@@ -272,13 +267,13 @@ async function claimSoon(
   return verdicts;
 }
 
-/** Sends each job of a message in a message of its own. Answers whether the old message may be deleted. */
+/** Answers whether the old message may be deleted. */
 async function sendAlone(ctx: Context, { topic, group, jobs }: Message): Promise<boolean> {
   const sent = await resend(ctx, topic, group, jobs);
   return jobs.every(({ id }) => sent.has(id));
 }
 
-/** Gives back a claimed job that no caller received. If that fails, the claim counts as a crashed run when its lease is over. */
+/** If that fails, the claim counts as a crashed run when its lease is over. */
 async function giveBackUnreceived(ctx: Context, held: Held): Promise<void> {
   try {
     await giveClaimBack(ctx, held);

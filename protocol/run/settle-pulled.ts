@@ -15,8 +15,7 @@ import { extendUntracked, settleUntrackedPull } from "./settle-untracked.ts";
 const EXTEND_TRIES = 5;
 
 /**
- * Ends a pulled job's run. A repeat with the same receipt answers the same. Answers `undefined` for an untracked job: it has no home.
- * @param text the receipt that `receive` answered
+ * Ends a pulled job's run. Can be repeated with the same receipt (`text`). `undefined`: an untracked job, which has no home.
  * @throws `unknown-topic`, `not-a-pull-topic`, `bad-request`, `job-not-found`, `claim-lost`, `untracked-topic`, `unavailable`
  */
 export async function settlePulled(
@@ -42,10 +41,7 @@ export async function settlePulled(
   return readJob(ctx, held.id);
 }
 
-/**
- * Prolongs a pulled job's lease to `ms` from now, 12 h from its claim at most, and then hides the message for as long. `leaseUntil` is ms
- * since the epoch. Throws the errors of `settlePulled`.
- */
+/** Prolongs a lease to `ms` from now, 12 h from its claim at most (`leaseUntil`), and hides the message as long. Throws as `settlePulled`. */
 export async function extend(
   ctx: Context,
   topic: string,
@@ -69,7 +65,7 @@ export async function extend(
   throw new MinutehandError("unavailable", `other calls keep changing job ${held.id}; repeat the call`);
 }
 
-/** Reads a receipt that a caller sends. An untracked job has no claim (`held`). */
+/** An untracked job has no claim (`held`). */
 function readReceipt(
   ctx: Context,
   topic: string,
@@ -85,7 +81,6 @@ function readReceipt(
   return { receipt, held: undefined };
 }
 
-/** Makes the error for a receipt of a tracked job of another topic. */
 function ofAnotherTopic(ctx: Context, topic: string, id: string): MinutehandError {
   return policyOf(ctx, topic).tracking === "none" ? claimLost(id) : notFound(id);
 }

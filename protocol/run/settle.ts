@@ -23,7 +23,7 @@ export type Ending =
   | { end: "done" }
   /** `retryAfter` replaces the backoff, `notBefore` a shorter backoff. `verb`: the call of a pull, whose repeat answers the same. */
   | { end: "failed"; error: string; retryAfter?: number; notBefore?: number; verb?: string }
-  /** The handler asked for another run. This one does not count as an attempt. */
+  /** The handler asked for another run. This one is no attempt. */
   | { end: "retry-in"; wait: number }
   | { end: "buried"; error: string; verb?: string };
 
@@ -31,7 +31,7 @@ export type Ending =
 export type Settled = "settled" | "lost";
 
 /**
- * Records runs that succeeded, in one batch. An `Error`: the outcome is unknown, so call again. A throttled update is given up after
+ * Records successful runs in one batch. An `Error`: the outcome is unknown, so call again. A throttled update is given up after
  * `BATCH_PATIENCE`, and at `by` at the latest (ms since the epoch), because other settles wait behind this batch.
  */
 export async function settleDone(
@@ -58,7 +58,7 @@ export async function settleDone(
     const outcome = outcomes[i];
     if (outcome instanceof Error) return outcome;
     const home = found.get(run.id);
-    // If the job is done with this run's token, only the answer to this settle was lost.
+    // Only the answer to this settle was lost.
     if (outcome === "refused" && !(home?.state === "done" && home.token === run.token)) return "lost";
     await releaseKey(ctx, run, end.expiresAt, patience());
     ctx.report({ type: "done", topic: run.topic, id: run.id, attempt: run.attempt });
@@ -66,7 +66,7 @@ export async function settleDone(
   });
 }
 
-/** Records a run that did not succeed. The job runs again, is dead, or is cancelled. */
+/** The job runs again, is dead, or is cancelled. */
 export async function settleOtherwise(
   ctx: Context,
   held: Held,
@@ -78,7 +78,7 @@ export async function settleOtherwise(
     "verb" in ending && ending.verb !== undefined ? { settledBy: `${ending.verb}:${held.token}` } : {};
   if (home.token !== held.token || home.state !== "running") {
     if (!("settledBy" in verb) || home.settledBy !== verb.settledBy) return "lost";
-    // The process of the first call may have died before it sent the job.
+    // The first call may have died before it sent the job.
     if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
     return "settled";
   }
@@ -99,12 +99,12 @@ export async function settleOtherwise(
   });
 }
 
-/** Gives back a claimed job that was not started. It waits again at once, and no attempt is counted. */
+/** Gives back a claim that was not started. The job waits again at once, and no attempt is counted. */
 export function giveClaimBack(ctx: Context, held: Held): Promise<Settled> {
   return settleOtherwise(ctx, held, { end: "retry-in", wait: 0 });
 }
 
-/** Records a run whose lease has ended as a failed attempt. No claim replaces another, and the revision changes: no attempt runs twice. */
+/** A run whose lease has ended is a failed attempt. The revision changes: no attempt runs twice. */
 export async function settleCrash(ctx: Context, home: HomeIn<"running">): Promise<Settled> {
   return failAttempt(ctx, home, { error: crashOf(home), isCrash: true });
 }
@@ -134,21 +134,17 @@ async function failAttempt(
 }
 
 type Unfinished = {
-  /** The job's home as it was read. */
   home: HomeIn<"running">;
-  /** Further attributes that must be as they were read: of a run that crashed, the end of its lease. */
+  /** Attributes that must be as they were read: of a crashed run, the end of its lease. */
   also?: readonly (keyof Home)[];
-  /** Why the run failed. Absent if its handler asked for another run. */
+  /** Absent if the handler asked for another run. */
   says?: Says;
 };
 type Says = { lastError: string; settledBy?: string };
-/** The run is settled, or its home has changed and is answered as it is now. `undefined`: no home can be read. */
+/** A home: it has changed, and is answered as it is now. `undefined`: no home can be read. */
 type Ended = "settled" | Home | undefined;
 
-/**
- * Ends a run by `unlessCancelled`. If an event has cancelled the job while it ran, cancels the job instead. If an event cancels the job, or
- * the cancel is taken back (`onDuplicate`), between the read and the write of the home, this function tries again.
- */
+/** Ends a run by `unlessCancelled`, or cancels the job if an event has asked for it. Tries again if a cancel comes or goes meanwhile. */
 async function endRun(
   ctx: Context,
   read: Unfinished,
@@ -192,7 +188,6 @@ async function cancelRun(ctx: Context, { home, also = [], says }: Unfinished): P
   return "settled";
 }
 
-/** Makes the error for a receipt that no longer holds the claim of its job. */
 export function claimLost(id: string): MinutehandError {
   return new MinutehandError(
     "claim-lost",

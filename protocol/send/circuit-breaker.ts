@@ -2,10 +2,8 @@ import { NO_ANSWER_AFTER } from "../../core/constants.ts";
 import type { Depth, QueueName, Queues } from "../ports.ts";
 
 /**
- * Wraps the queues for one tick, so that a queue that hangs is not asked again: each such call takes 15 s, and a tick makes many. Calls
- * that are under way still wait. Later ones fail at once: `send` and `depth` after a send that hung, and `depth` after any `depth` that
- * failed. After a send that fails at once, the queue is asked again, because no caller waits for it.
- * @param hung the queues that have hung in the tick of which this invocation does a part, as `hung()` has answered them
+ * Wraps the queues for one tick, so that a queue that hangs is not asked again: each such call takes 15 s. After a send that hung, `send` and
+ * `depth` fail at once, and after any `depth` that failed, `depth`. `hung`: what `hung()` has answered in the tick that shares its work.
  */
 export function circuitBreaker(
   queues: Queues,
@@ -49,7 +47,7 @@ function depthsOf(queues: Queues, unanswered: Map<string, unknown>): Queues["dep
     try {
       return await answer;
     } catch (error) {
-      // The queue may still take messages, as SQS may fail one kind of call and not another. So `send` still calls the queue.
+      // SQS may fail one kind of call and not another. So `send` still calls the queue.
       unanswered.set(name, error);
       throw error;
     } finally {
@@ -58,7 +56,7 @@ function depthsOf(queues: Queues, unanswered: Map<string, unknown>): Queues["dep
   };
 }
 
-/** Wraps the queues for a process that lives longer than a tick: a queue that hangs is asked again after at most `ms`. */
+/** For a process that lives longer than a tick: a queue that hangs is asked again after at most `ms`. */
 export function renewedBreaker(queues: Queues, clock: () => number, ms: number): () => Queues {
   let until = clock() + ms;
   let breaker = circuitBreaker(queues, clock);

@@ -17,38 +17,35 @@ import type { Context, Page } from "../ports.ts";
 import { type HomeRead, readHomesApart } from "./read-job.ts";
 import type { UnreadableSince } from "./unreadable.ts";
 
-/** An entry of a bucket together with its job. An entry is a home or a look. */
+/** A home or a look, and its job. */
 export type Entry = {
   sk: string;
   /** The position just before the entry. */
   before: Position;
-  /** The job as it stands now. `undefined` if the job does not exist, this code cannot read it, or its bucket gave no answer. */
+  /** As it stands now. `undefined` if there is none, it is unreadable, or its bucket gave no answer. */
   home: Home | undefined;
-  /** The `since` of the entry, if the entry is a look. */
   since?: number;
-  /** Set if the job exists and this code cannot read it. */
   unreadable?: UnreadableSince;
-  /** The job's id, set if DynamoDB gave no answer to the read of the job. */
+  /** The job's id, if DynamoDB gave no answer to the read of the job. */
   unread?: string;
 };
 
-/** A page of entries. It covers a range: the page has each entry of this range, and no other entry. */
+/** All entries of a range. */
 export type EntryPage = Range & { entries: Entry[] };
 
-/** Filled by `pages` if minutes were passed over, because DynamoDB answered the reads of other minutes, but not of these. */
+/** Filled by `pages` if some minutes could not be read while others could. */
 export type PassedOver = {
-  /** Why the last of these minutes could not be read. */
+  /** Of the last of these minutes. */
   error?: unknown;
 };
 
-/** A tick that is on time reads the buckets of two minutes: the one in which the last sweep stopped, and the next. */
+/** The minute in which the last sweep stopped, and the next. */
 const MINUTES_AT_FIRST = 2;
 
 /**
- * Reads the entries of some ranges of a shard with their jobs, range by range, oldest first. Only so many homes of looks are read at once
- * that they fit into memory, however large they are (`core/work-sizes.ts`).
- * @param passed Absent: the error of a minute that cannot be read is thrown. Present: it is noted here, and no page covers the rest of the
- * minute. It is then thrown only if 16 minutes in a row (`ctx.sizes.minutes`) cannot be read.
+ * Reads the entries of some ranges of a shard with their jobs, range by range, oldest first, as fits into memory (`core/work-sizes.ts`).
+ * @param passed Absent: the error of an unreadable minute is thrown. Present: it is noted here, no page covers the rest of the minute, and it is
+ * thrown only if 16 minutes in a row (`ctx.sizes.minutes`) cannot be read.
  */
 export async function* pages(
   ctx: Context,
@@ -65,8 +62,8 @@ export async function* pages(
     const answered = firstPages.flatMap((first) => (first.status === "fulfilled" ? first.value : []));
     const failed = firstPages.find((first) => first.status === "rejected");
     const isSilent = answered.length === 0;
-    // A few minutes may all lie in one partition that gives no answer. But if `most` minutes in a row were read at once and every read
-    // failed, the whole pool gives no answer. Minutes that could not be read before may lie apart from each other.
+    // A few minutes may lie in one partition that gives no answer. If every read of `most` minutes in a row fails, the whole pool is silent.
+    // Minutes that could not be read before may lie apart.
     const isInARow = stretch.every(({ from }, i) => i === 0 || stretch[i - 1]?.to === from);
     if (failed && (!passed || (isSilent && isInARow && stretch.length >= most))) throw failed.reason;
     const isSparse =
@@ -86,7 +83,7 @@ async function* pagesOfStretch(
   firstPages: readonly PromiseSettledResult<Page>[],
   passed: PassedOver | undefined,
 ): AsyncGenerator<EntryPage> {
-  // The beginning of the pieces without entries that no page has covered yet.
+  // Where the pieces without entries begin that no page has covered yet.
   let empty: Position | undefined;
   for (const [i, piece] of stretch.entries()) {
     const first = firstPages[i];
@@ -101,8 +98,8 @@ async function* pagesOfStretch(
 }
 
 /**
- * Reads the first pages of several minutes at once, because each read is a round trip, and after an outage most minutes may be empty. If
- * there are many, only a few entries of each are read. They stay in memory until their minute's turn comes.
+ * Reads several minutes at once: each read is a round trip, and after an outage most minutes are empty. Of many minutes only a few entries are
+ * read, which stay in memory until their minute's turn comes.
  */
 function firstPagesOf(ctx: Context, shard: number, stretch: readonly Piece[], minutes: number) {
   const { page: limit } = ctx.sizes;
@@ -113,11 +110,7 @@ function firstPagesOf(ctx: Context, shard: number, stretch: readonly Piece[], mi
   );
 }
 
-/**
- * Yields the pages of one minute. `from` may lie before the minute, if the minutes before have no entries.
- * @param mayBeEmpty whether a page without entries may be left to the next piece
- * @returns the beginning of such a page
- */
+/** Yields the pages of a minute. `mayBeEmpty`: answers the beginning of an empty page instead, for the next piece to cover. */
 async function* pagesOfPiece(
   ctx: Context,
   shard: number,
@@ -132,8 +125,7 @@ async function* pagesOfPiece(
   for (;;) {
     const last = page.items.at(-1)?.sk;
     const next = page.more && last !== undefined ? justAfter(last) : undefined;
-    // The next page is read while the caller works on this one. This early read misses no job: the bound `to` is fixed, and
-    // a writer that now files a job before this bound sends the job's message itself.
+    // Read early, while the caller works. It misses no job: a writer that now files one before `to` sends the message itself.
     const following =
       next === undefined ? undefined : ctx.pool.page(bucketOf(bucket, shard), next, to, ctx.sizes.page);
     following?.catch(() => {});
@@ -177,7 +169,7 @@ function take(pieces: Iterator<Piece, undefined>, count: number): Piece[] {
   return taken;
 }
 
-/** Yields a page of `range` in slices of at most `maxLooks` looks, with their jobs. */
+/** Slices have at most `maxLooks` looks. */
 async function* slicesOf(
   ctx: Context,
   items: readonly Item[],
@@ -199,14 +191,13 @@ async function* slicesOf(
   } while (rest.length > 0);
 }
 
-/** Counts the entries up to and including the `maxLooks`th look. */
 function endOfSlice(items: readonly Item[], maxLooks: number): number {
   let looks = 0;
   const at = items.findIndex((item) => isLookKey(item.sk) && ++looks === maxLooks);
   return at === -1 ? items.length : at + 1;
 }
 
-/** Makes entries of items, and reads the jobs of looks. `from`: the position before the first item. */
+/** `from`: the position before the first item. */
 async function entriesOf(ctx: Context, items: readonly Item[], from: Position): Promise<Entry[]> {
   const ids = items.map(({ sk }) => jobIdIn(sk));
   const looked = items.flatMap(({ sk }, i) => (isLookKey(sk) && ids[i] !== undefined ? { id: ids[i] } : []));
@@ -219,7 +210,7 @@ async function entriesOf(ctx: Context, items: readonly Item[], from: Position): 
     const place = { sk, before };
     before = justAfter(sk);
     if (id === undefined) {
-      // All versions write the job's id into the sort key. So no version has filed this entry, and there is no job to look at again.
+      // All versions write the job's id into the sort key. So no version has filed this entry.
       const error = `entry ${sk} of bucket ${item.pk} names no job`;
       ctx.report({ type: "trouble", topic: "", what: "reading a bucket", error });
       return { ...place, home: undefined };
@@ -240,7 +231,6 @@ function jobIn(read: HomeRead | undefined): Home | Unreadable | undefined {
   return read?.is === "found" ? read.value : undefined;
 }
 
-/** Reports each bucket that gave no answer to the read of its jobs. */
 function reportUnknown(ctx: Context, reads: ReadonlyMap<string, HomeRead>): void {
   const errors = new Map<string, string>();
   for (const [id, read] of reads) if (read.is === "unknown") errors.set(homeKey(id).pk, read.error.message);
