@@ -67,8 +67,26 @@ export const WRITER_DEADLINE = 60 * SECOND;
 export const BATCH_PATIENCE = 2 * SECOND;
 /** EventBridge gives the time of an event in whole seconds. */
 export const EVENT_PRECISION = SECOND;
-/** How much longer than its `leaseEnd` a lease counts as live. Clocks may differ by this much. */
-export const CLOCK_MARGIN = 15 * SECOND;
+/** The clocks of two machines may differ by this much. Each bound that follows from it has a name of its own below. */
+const SKEW = 15 * SECOND;
+/** The skew for those who show it or judge by it from outside. */
+export const CLOCK_MARGIN = SKEW;
+/** How much longer than its `leaseEnd` a lease counts as live: then it is over by the clock of the process that runs the job. */
+export const LEASE_GRACE = SKEW;
+/** How much later than by its `expiresAfter` a job has expired for those who end it: then no consumer's clock lets it run. */
+export const EXPIRY_GRACE = SKEW;
+/** An event that is further ahead of the clock counts as one of now. A smaller lead may be this clock's lag. */
+export const EVENT_AHEAD = SKEW;
+/** An event counts as later than a job's filing if it is at most this much earlier: the caller's clock may have been ahead. */
+export const CALLER_AHEAD = SKEW;
+/** A bulk takes in jobs that were filed or changed up to this long after it began: a clock that is ahead may have done so before. */
+export const BULK_GRACE = SKEW;
+/** A sweep by any clock has read at most this far ahead of a writer's clock. */
+export const SWEPT_AHEAD = LOOKAHEAD + SKEW;
+/** A start further ahead than this is near by no clock, so no writer has sent its job without a look. */
+export const NEAR_BY_ANY_CLOCK = NEAR + SKEW;
+/** How long an entry of a cursor's trail is kept: an audit by any clock needs none that is older. */
+export const TRAIL_KEPT_FOR = AUDIT_AFTER + SKEW;
 /**
  * If a machine's clock differs from a service's clock by more than this, the clock is reported as wrong. A smaller difference may be an
  * error of measurement: a service says its time in whole seconds, and the call takes time.
@@ -77,7 +95,7 @@ export const CLOCK_SKEW_SEEN = 5 * SECOND;
 /** AWS refuses a request whose signature is older than this ("Signature Version 4 signing", IAM User Guide). */
 const SIGNATURE_LIFE = 5 * MINUTE;
 /** A write can take effect at the latest this long after its operation chose its times, by any machine's clock. */
-export const LANDS_WITHIN = WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN;
+export const LANDS_WITHIN = WRITER_DEADLINE + SIGNATURE_LIFE + SKEW;
 
 mustHold(
   LANDS_WITHIN < AUDIT_AFTER - LOOKAHEAD,
@@ -85,8 +103,8 @@ mustHold(
     "If the audit's cursor were past the job's look by then, a crash would leave an acknowledged job that nobody looks at again",
 );
 mustHold(
-  GUARD >= CLOCK_MARGIN,
-  "GUARD must be at least CLOCK_MARGIN: the clock of a sweep may be ahead of the writer's by this much",
+  SWEPT_AHEAD <= NEAR,
+  "SWEPT_AHEAD must be at most NEAR: a writer sends each job that a sweep, whose clock may be ahead, may have passed",
 );
 mustHold(
   PROMOTE_BEFORE > NEAR,
@@ -99,13 +117,17 @@ mustHold(
 
 /** If SQS does not take a job's message, the writer files a look this long after now. No sweep has read that far yet. */
 export const RETRY_LOOK_AFTER = NEAR + MINUTE;
-/**
- * A call that fails after this time or later has had no answer, and the next call would wait as long. It is the timeout of one
- * try of the AWS clients, which try three times. (The client for promotions tries once, for 2 s.)
- */
+/** The timeout of one try of the AWS clients. A call that fails after this time or later has had no answer, as the next one would. */
 export const NO_ANSWER_AFTER = 5 * SECOND;
+/** How often the AWS clients try a call. (The client for promotions tries once, for 2 s.) */
+export const CALL_TRIES = 3;
+/** How long a call that hangs takes. */
+export const HANGS_FOR = CALL_TRIES * NO_ANSWER_AFTER;
 /** If a queue fails, the first new look at its job lies this far past the limit of the sweep. */
 export const FAILING_TOPIC_WAIT = MINUTE;
+/** Within this time after its choice such a look is stored: then the next sweep, whose clock may be ahead, has not passed it. */
+export const LOOKS_FILED_WITHIN = FAILING_TOPIC_WAIT - SKEW;
+mustHold(LOOKS_FILED_WITHIN > 0, "FAILING_TOPIC_WAIT must be more than SKEW");
 /** A job of a topic that no policy names is given up when its queue has taken no message for this long. */
 export const UNKNOWN_TOPIC_AFTER = HOUR;
 /** How long a ready queue keeps a message. */
@@ -127,6 +149,8 @@ mustHold(
   LEAST_RETENTION >= ONCE_AFTER,
   "LEAST_RETENTION must be at least ONCE_AFTER: if a once item was written less than ONCE_AFTER ago and its job has no home, the home was never stored",
 );
+/** If an item that names a job is younger than this by any clock and the job has no home, the home was never stored. */
+export const HOME_SURELY_KEPT = ONCE_AFTER - SKEW;
 /** A new once item is stored for this much longer than it must answer. So the item of a late or retried job seldom has to be prolonged. */
 export const ONCE_SLACK = 48 * HOUR;
 /**
@@ -228,8 +252,8 @@ mustHold(
 /** How much longer than a run a message stays invisible. If the run crashed, the message comes again soon after. */
 export const VISIBILITY_MARGIN = 30 * SECOND;
 mustHold(
-  VISIBILITY_MARGIN > CLOCK_MARGIN,
-  "VISIBILITY_MARGIN must be more than CLOCK_MARGIN: a lease is over by any clock when the message comes again",
+  VISIBILITY_MARGIN > LEASE_GRACE,
+  "VISIBILITY_MARGIN must be more than LEASE_GRACE: a lease is over by any clock when the message comes again",
 );
 /** The lease of a pulled job ends at most this long after the claim, because SQS cannot hide the job's message for longer. */
 export const LONGEST_LEASE = SQS_MAX_VISIBILITY;
@@ -254,7 +278,7 @@ export const EVENT_WAIT: Doubling = { first: 5 * SECOND, longest: 15 * MINUTE };
 /** After how many receives SQS moves an event to the DLQ. An event that fails comes again after a minute, so it is tried for an hour. */
 export const EVENT_RECEIVES = 60;
 mustHold(
-  hiddenFor(EVENT_WAIT, EVENT_RECEIVES) > LONGEST_LEASE + CLOCK_MARGIN,
+  hiddenFor(EVENT_WAIT, EVENT_RECEIVES) > LONGEST_LEASE + LEASE_GRACE,
   "EVENT_RECEIVES must be so many that an event outlasts the longest lease",
 );
 /** How long a message that this code cannot read is hidden: `first`, then twice as long with each receive. */

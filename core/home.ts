@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, LAST_START_BEFORE_EXPIRY, LOOKAHEAD, NEAR } from "./constants.ts";
+import { EXPIRY_GRACE, LAST_START_BEFORE_EXPIRY, LEASE_GRACE, NEAR, SWEPT_AHEAD } from "./constants.ts";
 import { type Head, type Home, type State, sortable } from "./items.ts";
 
 // What a home means at a moment. `states.ts` says which changes lead from one state to another.
@@ -7,12 +7,9 @@ export function isFinished<H extends Head>(home: H): home is Exclude<H, { state:
   return home.state !== "scheduled" && home.state !== "running";
 }
 
-/**
- * Says whether a job's lease is live. A lease counts as live until `CLOCK_MARGIN` after its end, because the reader's clock may be ahead.
- */
 export function isRunning(home: Head, now: number): boolean {
   // rule: lease-outlasts-the-clocks
-  return home.state === "running" && now < home.leaseEnd + CLOCK_MARGIN;
+  return home.state === "running" && now < home.leaseEnd + LEASE_GRACE;
 }
 
 export function hasCrashed(home: Head, now: number): boolean {
@@ -34,7 +31,7 @@ export function hasExpired(
   { wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head,
   now: number,
 ): boolean {
-  return now > wantedAt + expiresAfter + CLOCK_MARGIN;
+  return now > wantedAt + expiresAfter + EXPIRY_GRACE;
 }
 
 /**
@@ -47,7 +44,7 @@ export function lastStart({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }:
 
 /** Says whether a job with this `lastStart` has expired. */
 export function isLastStartOver(last: number, now: number): boolean {
-  return now > last + LAST_START_BEFORE_EXPIRY + CLOCK_MARGIN;
+  return now > last + LAST_START_BEFORE_EXPIRY + EXPIRY_GRACE;
 }
 
 /** Says whether a job waits in the revision after `revision`: it was moved once since then, for example by a redrive. */
@@ -79,7 +76,7 @@ export function isNear(start: number, now: number): boolean {
  * stored by `now`.
  */
 export function mayBeSwept(start: number, now: number): boolean {
-  return start <= now + LOOKAHEAD + CLOCK_MARGIN;
+  return start <= now + SWEPT_AHEAD;
 }
 
 /** The state that users see: `running` only while the lease is live, and `handed-off` for an untracked job that SQS may have. */

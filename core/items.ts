@@ -202,7 +202,7 @@ export type Cursor = Key & {
 /** The dead jobs that a redrive without ids has chosen: their ids, a line each. A repeat of the call redrives the same jobs. */
 export type Chosen = Key & { v: number; ids: string; request: string; expiresAt: number };
 /** A bulk that a call with an `Idempotency-Key` has begun. A repeat of the call begins the same bulk again, with the same times. */
-export type Begun = Key & {
+export type BulkNote = Key & {
   v: number;
   /** The hash of the request. */
   request: string;
@@ -265,7 +265,7 @@ export type Item =
   | OnceItem
   | SharedOnceItem
   | Chosen
-  | Begun
+  | BulkNote
   | Cursor
   | DeadEntry
   | Meta
@@ -357,7 +357,7 @@ export function chosenKey(topic: string, call: string): Key {
   return { pk: `redrive#${topic}#${call}`, sk: "redrive" };
 }
 
-export function begunKey(topic: string, call: string): Key {
+export function bulkNoteKey(topic: string, call: string): Key {
   return { pk: `bulk#${topic}#${call}`, sk: "bulk" };
 }
 

@@ -4,7 +4,7 @@ import { KEPT_OPTIONS } from "./job-options.ts";
 /**
  * The whole life of a job: each write that changes a stored home is a row of `CHANGES`. The table and the picture in
  * docs/internals/overview.md are made from these rows, and the simulator's witness allows no other change. If the lease of a `running` job
- * ended more than `CLOCK_MARGIN` ago, its run has crashed.
+ * ended more than `LEASE_GRACE` ago, its run has crashed.
  */
 export type Row = {
   /** Absent: the change files the home. */

@@ -9,7 +9,7 @@ export type NewJob = JobOptions & {
   body: string;
   /** ms since the epoch. A time in the past becomes now. */
   dueAt: number;
-  /** When the event happened that files this job: ms since the epoch, at most `CLOCK_MARGIN` ahead. Absent: no event, created now. */
+  /** When the event happened that files this job: ms since the epoch, at most `EVENT_AHEAD` ahead. Absent: no event, created now. */
   createdAt?: number;
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";

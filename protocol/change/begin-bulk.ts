@@ -1,4 +1,4 @@
-import { type Begun, begunKey } from "../../core/items.ts";
+import { type BulkNote, bulkNoteKey } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
 import type { CallMark } from "../../core/once.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
@@ -54,10 +54,10 @@ export async function beginRepeatableBulk(
   call: CallMark,
   bulk: Bulk,
 ): Promise<Bulk> {
-  const { id, position: _, ...begun } = bulk;
-  const note = await noteOfCall<Begun>(ctx, begunKey(topic, call.key), call, async () => ({
+  const { id, position: _, ...state } = bulk;
+  const note = await noteOfCall<BulkNote>(ctx, bulkNoteKey(topic, call.key), call, async () => ({
     bulk: id,
-    ...begun,
+    ...state,
   }));
   const { startedAt, from, to, nextAt } = note;
   return { id: note.bulk, startedAt, from, to, nextAt, position: beforeTime(from) };

@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, KNOWN_CALLS } from "../../core/constants.ts";
+import { BULK_GRACE, KNOWN_CALLS } from "../../core/constants.ts";
 import { type Head, sortable } from "../../core/items.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
 import type { JobPage } from "../read/list.ts";
@@ -37,7 +37,7 @@ function isMarkedHere({ id, bulk }: Head, at: Bulk, cursor: Position | undefined
   return places.some((place) => place > at.position && place < (cursor ?? beforeTime(at.to)));
 }
 
-/** Says whether nobody else has changed a job since the bulk began. A clock that was ahead may have filed it before (`CLOCK_MARGIN`). */
+/** Says whether nobody else has changed a job since the bulk began. A clock that was ahead may have filed it before (`BULK_GRACE`). */
 export function isFromBefore({ bulk, askedAt, createdAt }: Head, { id, startedAt }: Bulk): boolean {
-  return !marksIn(bulk).some((mark) => mark.id === id) && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;
+  return !marksIn(bulk).some((mark) => mark.id === id) && (askedAt ?? createdAt) <= startedAt + BULK_GRACE;
 }

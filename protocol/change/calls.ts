@@ -1,6 +1,6 @@
 import { ONCE_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { type Begun, type Chosen, type Home, ITEM_VERSION, type Key, ttl } from "../../core/items.ts";
+import { type BulkNote, type Chosen, type Home, ITEM_VERSION, type Key, ttl } from "../../core/items.ts";
 import { type CallMark, knownCall } from "../../core/once.ts";
 import type { Context } from "../ports.ts";
 import { requireReadable } from "../store/unreadable.ts";
@@ -22,7 +22,7 @@ export function differentRequest(data: Record<string, unknown>): MinutehandError
 }
 
 /** What a call with an `Idempotency-Key` notes for a day, so that a repeat of the call does the same. */
-type CallNote = Begun | Chosen;
+type CallNote = BulkNote | Chosen;
 
 /** Answers the note that an earlier try of a call has written, or else writes one. @throws `idempotency-mismatch`; `unavailable` */
 export async function noteOfCall<Note extends CallNote>(

@@ -40,10 +40,10 @@ export async function cancelByKey(ctx: Context, topic: string, key: string): Pro
 export async function cancelMany(
   ctx: Context,
   ids: readonly string[],
-  spares?: (home: Head) => boolean,
+  leavesAlone?: (home: Head) => boolean,
   marks?: ReadonlyMap<string, string>,
 ): Promise<(Head | MinutehandError)[]> {
-  return cancelAll(ctx, ids, { read: readHeads, spares, marks });
+  return cancelAll(ctx, ids, { read: readHeads, leavesAlone, marks });
 }
 
 /** Cancels a waiting job together with other writes. `false`: an item has changed since it was read. Throws as `requireUnclaimed`. */
@@ -66,11 +66,11 @@ async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
   return result;
 }
 
-/** `spares`: whether a job, as it was just read, is left unchanged. `marks`: as in `cancelMany`. */
+/** `leavesAlone`: whether a job, as it was just read, is left unchanged. `marks`: as in `cancelMany`. */
 type How<H extends Head> = {
   /** With the bodies or without. */
   readonly read: (ctx: Context, ids: readonly string[]) => Promise<(H | Unreadable | undefined)[]>;
-  readonly spares?: ((home: Head) => boolean) | undefined;
+  readonly leavesAlone?: ((home: Head) => boolean) | undefined;
   readonly marks?: ReadonlyMap<string, string> | undefined;
 };
 
@@ -108,7 +108,7 @@ async function tryToCancel<H extends Head>(
 ): Promise<Tried<H>[]> {
   const homes = await how.read(ctx, ids);
   const now = ctx.clock();
-  const met = ids.map((id, i) => meet(id, homes[i], now, how.spares, isRepeated));
+  const met = ids.map((id, i) => meet(id, homes[i], now, how.leavesAlone, isRepeated));
   const waiting = met.flatMap((one) => (one.is === "waiting" ? one.home : []));
   const written = await writeCancels(ctx, waiting, now, how.marks);
   const tried = met.map((one) => (one.is === "waiting" ? (written.shift() ?? one) : one));
@@ -122,7 +122,7 @@ function meet<H extends Head>(
   id: string,
   home: H | Unreadable | undefined,
   now: number,
-  spares: How<H>["spares"],
+  leavesAlone: How<H>["leavesAlone"],
   isRepeated: boolean,
 ): Tried<H> {
   if (isUnreadable(home)) return { is: "answered", answer: unreadableError(home) };
@@ -130,7 +130,7 @@ function meet<H extends Head>(
   if (home.state === "cancelled") return { is: isRepeated ? "cancelled" : "answered", answer: home };
   const refusal = refusalOf(home, now);
   if (refusal) return { is: "answered", answer: refusal };
-  return spares?.(home) ? { is: "answered", answer: home } : { is: "waiting", home };
+  return leavesAlone?.(home) ? { is: "answered", answer: home } : { is: "waiting", home };
 }
 
 async function writeCancels<H extends Head>(

@@ -28,18 +28,18 @@ export type Reschedule = {
 
 /**
  * Moves a job to another time, gives it another body, or both. The job gets a full set of attempts. A repeated `call` changes nothing.
- * @param spares says whether to leave the job, as it was just read, unchanged
+ * @param leavesAlone says whether to leave the job, as it was just read, unchanged
  * @throws `job-not-found`; `job-running`; `job-finished`; `untracked-topic`; `idempotency-mismatch`; `unavailable`
  */
 export async function reschedule(
   ctx: Context,
   id: string,
   change: Reschedule,
-  spares: (home: Home) => boolean = () => false,
+  leavesAlone: (home: Home) => boolean = () => false,
 ): Promise<Home> {
   for (let i = 0; i < TRIES; i++) {
     const home = await readJob(ctx, id);
-    if (spares(home)) return home;
+    if (leavesAlone(home)) return home;
     if (change.call && isKnownCall(home, change.call)) return completeRepeated(ctx, home);
     const state = (change.bulk === undefined ? requireUnclaimed : requireNotCancelled)(home, ctx.clock());
     const also = change.bulk === undefined ? [] : (["cancelAskedAt"] as const);

@@ -1,5 +1,5 @@
 import { bodyText } from "../../core/body-text.ts";
-import { CLOCK_MARGIN, EVENT_AFTER } from "../../core/constants.ts";
+import { EVENT_AFTER, EVENT_AHEAD } from "../../core/constants.ts";
 import { MinutehandError, untrackedTopic } from "../../core/errors.ts";
 import { type BusEvent, bodyIn, type EventRule, keyIn } from "../../core/event-rules.ts";
 import { cancelByEvent } from "../change/cancel-by-event.ts";
@@ -15,7 +15,7 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
   const key = keyIn(event, rule);
   const now = ctx.clock();
   // A time in the future counts as now, but not if this clock may just be behind: each delivery would use another time.
-  const at = event.time > now + CLOCK_MARGIN ? now : event.time;
+  const at = event.time > now + EVENT_AHEAD ? now : event.time;
   if (rule.do === "cancel") {
     await cancelByEvent(ctx, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });
     return;

@@ -34,7 +34,7 @@ export function findTooLate(topicNow: TopicNow, jobs: readonly MessageJob[], now
 const KEYS_AT_ONCE = 8;
 
 /** `refused`: the job has changed since the caller read it or its message. */
-type Endings = ("changed" | "refused" | Error)[];
+type Recorded = ("changed" | "refused" | Error)[];
 
 /** Ends jobs whose homes are as their messages say. */
 export function endTooLate(
@@ -42,8 +42,8 @@ export function endTooLate(
   topic: string,
   late: readonly TooLate[],
   by: Deadline,
-): Promise<Endings> {
-  const ends = late.map(({ job: { id, revision, key, sentAt, ...job }, state, why }): End => {
+): Promise<Recorded> {
+  const ends = late.map(({ job: { id, revision, key, sentAt, ...job }, state, why }): LateChange => {
     const sent = sentAt === undefined ? {} : { sentAt: Date.parse(sentAt) };
     return {
       job: { id, revision, heldUntil: heldUntilOf(job), ...(key !== undefined && { key }) },
@@ -61,8 +61,8 @@ export function endExpired(
   topic: string,
   expired: readonly Head[],
   by: Deadline,
-): Promise<Endings> {
-  const ends = expired.map((job): End => {
+): Promise<Recorded> {
+  const ends = expired.map((job): LateChange => {
     const startBy = new Date(job.wantedAt + (job.expiresAfter ?? 0)).toISOString();
     return { job, state: "expired", why: whyExpired(startBy), more: {} };
   });
@@ -73,12 +73,17 @@ function whyExpired(startBy: string): string {
   return `it was to start by ${startBy}`;
 }
 
-type End = Pick<TooLate, "state" | "why"> & {
+type LateChange = Pick<TooLate, "state" | "why"> & {
   readonly job: Pick<Home, "id" | "revision" | "key"> & { readonly heldUntil?: number | undefined };
   readonly more: Pick<Home, "sentAt">;
 };
 
-async function recordEnds(ctx: Context, topic: string, ends: readonly End[], by: Deadline): Promise<Endings> {
+async function recordEnds(
+  ctx: Context,
+  topic: string,
+  ends: readonly LateChange[],
+  by: Deadline,
+): Promise<Recorded> {
   if (ends.length === 0) return [];
   const now = ctx.clock();
   const end = endAt(ctx, now);

@@ -20,7 +20,7 @@ export type Parking = {
   /** The ids of the jobs that are parked now. */
   readonly parked: ReadonlySet<string>;
   /** Notes, by the jobs' ids, of jobs that are not held after all. The caller deletes them once the jobs are sent. */
-  readonly spare: ReadonlyMap<string, Parked>;
+  readonly needless: ReadonlyMap<string, Parked>;
 };
 
 /** Jobs, by id, whose messages must not run them now. */
@@ -40,16 +40,16 @@ export async function park(ctx: Context, topic: string, homes: readonly Home[]):
   const by = ctx.clock() + PATIENCE;
   const before = await topicNow(ctx, topic);
   const held = homes.filter((home) => isBehindPause(home, before));
-  if (held.length === 0) return { parked: new Set(), spare: new Map() };
+  if (held.length === 0) return { parked: new Set(), needless: new Map() };
   const own = await askNotes(ctx, topic, () => noteParked(ctx, held, by));
   // A resume may have read the notes before this call wrote its own. A job with an earlier note stays parked: a release sends it.
   const after = await topicJustNow(ctx, topic);
   const parked = held.filter((home) => !own.has(home) || isBehindPause(home, after));
   if (parked.length > 0) ctx.report({ type: "parked", topic, jobs: parked.length });
-  const spare = [...own].filter(([home]) => !parked.includes(home));
+  const needless = [...own].filter(([home]) => !parked.includes(home));
   return {
     parked: new Set(parked.map(({ id }) => id)),
-    spare: new Map(spare.map(([{ id }, note]) => [id, note])),
+    needless: new Map(needless.map(([{ id }, note]) => [id, note])),
   };
 }
 
@@ -106,9 +106,9 @@ export async function parkReceived(
   jobs: readonly MessageJob[],
 ): Promise<Deferred> {
   const { homes, unread } = await readHomesStartingBefore(ctx, jobs, pauseBound);
-  const { parked, spare } = await park(ctx, topic, homes);
+  const { parked, needless } = await park(ctx, topic, homes);
   // Their messages are with the consumer.
-  await removeNotes(ctx, topic, [...spare.values()]);
+  await removeNotes(ctx, topic, [...needless.values()]);
   return { done: parked, unread };
 }
 

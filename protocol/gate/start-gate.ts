@@ -20,7 +20,7 @@ export type Gated = {
   /** Errors, by id, of jobs for which the gate may have done nothing. They need another look. */
   failed: Map<string, Error>;
   /** Notes, by id, of jobs that no pause holds any more. The caller removes them once these jobs are sent. */
-  spare: ReadonlyMap<string, Parked>;
+  needless: ReadonlyMap<string, Parked>;
 };
 
 /** A start this long after the job's own time is late: ms. */
@@ -44,18 +44,18 @@ export async function startGate(
   known?: KnownJobs,
 ): Promise<Gated> {
   const tracked = jobs.filter(({ untracked }) => !untracked);
-  const { parked, spare } = await park(ctx, topic, tracked);
+  const { parked, needless } = await park(ctx, topic, tracked);
   const unparked = tracked.filter(({ id }) => !parked.has(id));
   // A crashed run needs no start: its message only makes the reader settle it.
   const waiting = unparked.filter(({ state }) => state === "scheduled");
   const crashed = unparked.filter(({ state }) => state !== "scheduled");
   const untracked = jobs.filter((home) => home.untracked);
   const started = await startsOf(ctx, topic, waiting, known).catch((error) => allFailed(waiting, error));
-  return { ...started, ready: [...untracked, ...crashed, ...started.ready], spare };
+  return { ...started, ready: [...untracked, ...crashed, ...started.ready], needless };
 }
 
 /** What becomes of waiting jobs that no pause holds. */
-type Started = Omit<Gated, "spare">;
+type Started = Omit<Gated, "needless">;
 
 function allFailed(jobs: readonly Home[], error: unknown): Started {
   const failure = asError(error);

@@ -2,20 +2,21 @@ import {
   AUDIT_LADDER,
   BACKLOG_PATIENCE,
   BACKLOG_SOON,
-  CLOCK_MARGIN,
   DAY,
   FAILING_TOPIC_WAIT,
+  LEASE_GRACE,
+  NEAR_BY_ANY_CLOCK,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { hasCrashed, isFinished, isMovedPast, isNear, startsAt } from "../../core/home.ts";
+import { hasCrashed, isFinished, isMovedPast, startsAt } from "../../core/home.ts";
 import { type Home, timeOf } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import type { Position } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { releaseLeftKeys } from "../store/keys.ts";
-import { fileLooksAbout, keepDueLooks } from "../store/looks.ts";
+import { fileLooksAbout, keepDueLooks, type LookTime } from "../store/looks.ts";
 import { prolongOnce } from "../store/once-items.ts";
 import { type Entry, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
@@ -123,8 +124,6 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   return sentAgain;
 }
 
-type LookTime = { readonly id: string; readonly time: number };
-
 function lookAfter({ id }: Home, now: number, wait: number): LookTime {
   return { id, time: lookAgainAt(id, now, wait) };
 }
@@ -138,9 +137,9 @@ function lookAhead(home: Home, now: number): LookTime[] {
   if (isOverdue(home, now)) return [];
   const { id } = home;
   // rule: running-job-has-a-look
-  if (home.state === "running") return [{ id, time: home.leaseEnd + CLOCK_MARGIN }];
+  if (home.state === "running") return [{ id, time: home.leaseEnd + LEASE_GRACE }];
   // A start that was noted in the home has no look of its own, and the process that noted it may have died.
-  const isUnsent = home.dueAt <= now && isNear(startsAt(home), now + CLOCK_MARGIN);
+  const isUnsent = home.dueAt <= now && startsAt(home) <= now + NEAR_BY_ANY_CLOCK;
   return home.state === "scheduled" && isUnsent ? [{ id, time: startsAt(home) }] : [];
 }
 

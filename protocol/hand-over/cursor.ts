@@ -1,9 +1,9 @@
 import {
   AUDIT_AFTER,
   AUDIT_RESTS,
-  CLOCK_MARGIN,
   CURSOR_RESTS,
   MARK_AFTER,
+  TRAIL_KEPT_FOR,
   TRAIL_STEP,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
@@ -112,7 +112,7 @@ export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
       if (swept === stored.swept) return { swept, ahead, trail };
       const now = ctx.clock();
       // No audit needs these any more. Audits may fail for days, and the cursor would grow.
-      const { rest } = positionReachedBy(trail, now - AUDIT_AFTER - CLOCK_MARGIN);
+      const { rest } = positionReachedBy(trail, now - TRAIL_KEPT_FOR);
       return { swept, ahead, trail: trailAfter(rest, { position: swept, reachedAt: now }, TRAIL_STEP) };
     },
     mayRest: ({ stored, swept, ahead }) =>

@@ -1,12 +1,12 @@
-import { BUCKET } from "../../core/constants.ts";
+import { BUCKET, MARK_AFTER } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { type Cursor, cursorKey } from "../../core/items.ts";
 import type { Context, Sweepers } from "../ports.ts";
 
 /** For how long from its beginning a tick begins new sweeps, in all its invocations: ms. Two ticks would send the same jobs. */
 export const SWEEPS_FOR = BUCKET - 5_000;
-/** How long after a tick has given shards away it takes back those without progress: ms. A sweep writes its cursor within 10 s. */
-export const TAKEN_BACK_AFTER = 15_000;
+/** How long after a tick has given shards away it takes back those without progress: ms. A sweep writes its cursor within `MARK_AFTER`. */
+export const TAKEN_BACK_AFTER = MARK_AFTER + 5_000;
 
 /** `writers`: who had last written the shards' cursors before. */
 export type Given = { readonly shards: readonly number[]; readonly writers: readonly (string | undefined)[] };

@@ -20,12 +20,12 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
   const { given, toSend, expired, done } = step;
   const begun = ctx.clock();
   const over = expired.map(({ home }) => home);
-  const endings = await endExpired(ctx, run.topic, over, begun + PATIENCE);
-  const ended = expired.filter((_, i) => endings[i] === "changed");
+  const recorded = await endExpired(ctx, run.topic, over, begun + PATIENCE);
+  const ended = expired.filter((_, i) => recorded[i] === "changed");
   const holds = given.map(({ hold }) => hold);
-  const outcomes = await writeStarts(ctx, run, holds);
+  const outcomes = await recordStarts(ctx, run, holds);
   const started = outcomes.flatMap((outcome) => (outcome.is === "given" ? outcome.home : []));
-  const untaken = await sendNear(ctx, run, toSend, started, begun + WRITER_DEADLINE);
+  const untaken = await sendStarted(ctx, run, toSend, started, begun + WRITER_DEADLINE);
   const isHandled = (outcome: StartOutcome): boolean =>
     outcome.is === "given" ? !untaken.has(outcome.home) : outcome.is === "changed";
   const handled = given.filter((_, i) => isHandled(outcomes[i] as StartOutcome));
@@ -34,14 +34,14 @@ export async function releaseJobs(ctx: Context, run: Release, step: ReleaseStep)
   // From now on the release passes over these.
   const unwritten = [
     ...given.flatMap(({ hold }, i) => (outcomes[i]?.is === "unknown" ? hold.home : [])),
-    ...expired.flatMap(({ home }, i) => (endings[i] instanceof Error ? home : [])),
+    ...expired.flatMap(({ home }, i) => (recorded[i] instanceof Error ? home : [])),
   ];
   for (const { id } of unwritten) run.sick.add(homeKey(id).pk);
   return started.length;
 }
 
 /** A sweep sends jobs that are not near. Answers the jobs whose messages SQS has not taken, and may take later. */
-async function sendNear(
+async function sendStarted(
   ctx: Context,
   run: Release,
   toSend: readonly Home[],
@@ -63,7 +63,7 @@ async function sendNear(
 }
 
 /** A start that the home says already is not written. */
-async function writeStarts(
+async function recordStarts(
   ctx: Context,
   run: Release,
   holds: readonly GivenStart[],

@@ -129,7 +129,7 @@ async function releaseRange(
     const some = expired.splice(0, ctx.sizes.released);
     return some.length > 0 && ctx.clock() < until ? takeStep(some) : undefined;
   };
-  const released = (await inLanes(ctx, run, next)) + (await inLanes(ctx, run, nextExpired));
+  const released = (await releaseSteps(ctx, run, next)) + (await releaseSteps(ctx, run, nextExpired));
   return { released, isLeft };
 }
 
@@ -151,7 +151,7 @@ function sortNotes(
 }
 
 /** Releases the steps that `take` answers, until it answers none. Calls `take` one at a time. */
-async function inLanes(
+async function releaseSteps(
   ctx: Context,
   run: Release,
   take: () => Promise<ReleaseStep | undefined>,
@@ -171,8 +171,8 @@ async function inLanes(
 function oneByOne(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
-    const begun = last.then(work, work);
-    last = begun.catch(() => {});
-    return begun;
+    const result = last.then(work, work);
+    last = result.catch(() => {});
+    return result;
   };
 }

@@ -1,7 +1,7 @@
 import {
-  CLOCK_MARGIN,
   FAILING_TOPIC_WAIT,
   LOOKAHEAD,
+  LOOKS_FILED_WITHIN,
   UNKNOWN_TOPIC_AFTER,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
@@ -90,7 +90,7 @@ export async function sweepRest(
 type SweepWork = { readonly cursor: ShardCursor; readonly ranges: readonly Range[]; readonly limit: number };
 
 /** `left`: ranges for which there was no time. `error`: of a minute that could not be read. */
-type HandedOver = {
+type SweptRanges = {
   readonly outcome: "done" | "out-of-time" | "stopped";
   readonly left: readonly Range[];
   readonly error?: unknown;
@@ -103,12 +103,12 @@ async function handOverRanges(
   work: SweepWork,
   until: number,
   backlogs: Backlogs,
-): Promise<HandedOver> {
+): Promise<SweptRanges> {
   const { cursor, ranges, limit } = work;
   const progress = sweepProgress(ctx, cursor);
   const passed: PassedOver = {};
   let entries = 0;
-  const handOverPages = async (): Promise<HandedOver["outcome"]> => {
+  const handOverPages = async (): Promise<SweptRanges["outcome"]> => {
     if (ctx.clock() >= until) return "out-of-time";
     for await (const page of pages(ctx, shard, ranges, passed)) {
       if (ctx.clock() >= until) return "out-of-time";
@@ -241,7 +241,7 @@ async function lookAgain(
     return { id, time: lookAgainAt(id, now + LOOKAHEAD, Math.max(FAILING_TOPIC_WAIT, late)) };
   });
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
-  return ctx.clock() - now <= FAILING_TOPIC_WAIT - CLOCK_MARGIN;
+  return ctx.clock() - now <= LOOKS_FILED_WITHIN;
 }
 
 async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, now: number): Promise<void> {

@@ -38,7 +38,7 @@ export async function* dueJobs(
   wanted: number,
 ): AsyncGenerator<DueJobs> {
   const shards = await shardsToRead(ctx);
-  const { page: most, looks, listEntries } = ctx.sizes;
+  const { page: most, looks: atOnce, listEntries } = ctx.sizes;
   const fewest = entriesFor(wanted / shards, most);
   const read = { buckets: 0, entries: 0, bytes: 0 };
   let position = from;
@@ -51,9 +51,9 @@ export async function* dueJobs(
     // Up to here all buckets have been read.
     const until = cuts.map(afterJob).sort()[0] ?? (last < end ? last : end);
     const due = inDueOrder(items.filter(({ sk }) => sk < until));
-    for (let done = 0; position < until; done += looks) {
-      const part = due.slice(done, done + looks);
-      const cut = done + looks < due.length ? part.at(-1) : undefined;
+    for (let done = 0; position < until; done += atOnce) {
+      const part = due.slice(done, done + atOnce);
+      const cut = done + atOnce < due.length ? part.at(-1) : undefined;
       position = cut ? afterJob(cut.sk) : until;
       const { bytes, ...jobs } = await homesAmong(ctx, part);
       yield { ...jobs, until: position };

@@ -114,21 +114,21 @@ async function lookAtRefused(
   take: (job: MessageJob) => void,
   again: ClaimOptions | undefined,
 ): Promise<Promise<Verdicts>[]> {
-  const begun: Promise<Verdicts>[] = [];
+  const pending: Promise<Verdicts>[] = [];
   try {
     const met = await readRefused(ctx, topic, refused, tokens, again !== undefined);
     for (const job of met.claimed) take(job);
     // rule: claim-settles-a-crashed-run
     const crashes = settleCrashes(ctx, topic, met.crashed);
-    begun.push(Promise.resolve(met.verdicts), crashes);
-    if (met.renewable.length === 0) return begun;
+    pending.push(Promise.resolve(met.verdicts), crashes);
+    if (met.renewable.length === 0) return pending;
     const renewed = await claim(ctx, topic, met.renewable, leaseEnd, again);
     const verdictsOf = (some: readonly Verdict[]): Verdicts =>
       new Map(some.map((verdict, i) => [met.renewable[i]?.id ?? "", verdict]));
-    return [...begun, renewed.rest.then(verdictsOf)];
+    return [...pending, renewed.rest.then(verdictsOf)];
   } catch (error) {
     reportTrouble(ctx, topic, error);
-    return begun;
+    return pending;
   }
 }
 

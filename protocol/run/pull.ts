@@ -1,6 +1,6 @@
 import {
   BATCH_PATIENCE,
-  CLOCK_MARGIN,
+  LEASE_GRACE,
   PAUSE_KNOWN_FOR,
   SQS_BATCH_ENTRIES,
   VISIBILITY_MARGIN,
@@ -18,7 +18,7 @@ import { claim } from "./claim.ts";
 import { isWorn, openMessage } from "./open-message.ts";
 import { type Away, putAway, requirePullTopic } from "./pull-topic.ts";
 import { redriveEnvelope } from "./redrive-envelope.ts";
-import { giveClaimBack, type Held } from "./settle.ts";
+import { type ClaimedRun, giveClaimBack } from "./settle.ts";
 import { startedEvent } from "./started-event.ts";
 import { type Claimed, leaveUnknown, REPEAT_AFTER, type Verdict, type Verdicts } from "./verdict.ts";
 
@@ -111,8 +111,8 @@ const HAND_OUT_WITHIN = BATCH_PATIENCE + 500;
 
 type Carried = { readonly received: Received; readonly message: Message; readonly job: MessageJob };
 
-/** `held`: the claim of a tracked job. */
-type Taken = { readonly job: MessageJob; readonly pulled: Pulled; readonly held?: Held };
+/** `run`: the claim of a tracked job. */
+type Taken = { readonly job: MessageJob; readonly pulled: Pulled; readonly run?: ClaimedRun };
 
 /** Deletes or hides the messages of jobs that are not claimed. */
 async function handOut(
@@ -145,7 +145,7 @@ async function handOut(
   await putAway(ctx, topic, away);
   // The claim and `putAway` may have used up the lease.
   if (ctx.clock() >= leaseEnd || signal?.aborted) {
-    await inParallel(taken, 8, async ({ held }) => held && giveBackUnreceived(ctx, held));
+    await inParallel(taken, 8, async ({ run }) => run && giveBackUnreceived(ctx, run));
     return [];
   }
   if (failure !== undefined && taken.length === 0) throw failure;
@@ -178,8 +178,8 @@ async function tryToClaim(
 }
 
 function takenOf(topic: string, { received }: Carried, { job, token }: Claimed, leaseEnd: number): Taken {
-  const held = { id: job.id, topic, token, attempt: job.attempt };
-  return { job, held, pulled: pulledOf(job, received, leaseEnd, { token }) };
+  const run = { id: job.id, topic, token, attempt: job.attempt };
+  return { job, run, pulled: pulledOf(job, received, leaseEnd, { token }) };
 }
 
 /** What becomes of the message. A worn message is replaced by a new one. */
@@ -187,7 +187,7 @@ async function unclaimed(ctx: Context, { received, message }: Carried, verdict?:
   if (verdict?.verdict !== "left") return { handle: received.handle };
   // SQS counts the receives also while another run holds the job.
   if (isWorn(received.receives) && (await sendAlone(ctx, message))) return { handle: received.handle };
-  return hidden(received, verdict.until + CLOCK_MARGIN - ctx.clock());
+  return hidden(received, verdict.until + LEASE_GRACE - ctx.clock());
 }
 
 function hidden({ handle }: Received, ms: number): Away {
@@ -274,13 +274,13 @@ async function sendAlone(ctx: Context, { topic, group, jobs }: Message): Promise
 }
 
 /** If that fails, the claim counts as a crashed run when its lease is over. */
-async function giveBackUnreceived(ctx: Context, held: Held): Promise<void> {
+async function giveBackUnreceived(ctx: Context, run: ClaimedRun): Promise<void> {
   try {
-    await giveClaimBack(ctx, held);
+    await giveClaimBack(ctx, run);
   } catch (error) {
     ctx.report({
       type: "trouble",
-      topic: held.topic,
+      topic: run.topic,
       what: "giving back a job that no caller received",
       error: messageOf(error),
     });

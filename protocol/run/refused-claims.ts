@@ -128,9 +128,9 @@ export async function giveBackUnknown(
   const { claimed, crashed, verdicts } = await readRefused(ctx, topic, jobs, tokens, false);
   const given = new Map<string, Verdict>();
   const giveBack = inParallel(claimed, 8, async ({ id, attempt }) => {
-    const held = { id, topic, attempt, token: tokens.get(id) ?? "" };
+    const run = { id, topic, attempt, token: tokens.get(id) ?? "" };
     try {
-      if ((await giveClaimBack(ctx, held)) === "settled") given.set(id, { verdict: "void" });
+      if ((await giveClaimBack(ctx, run)) === "settled") given.set(id, { verdict: "void" });
     } catch (error) {
       ctx.report({ type: "trouble", topic, what: "giving a claim back", error: messageOf(error) });
     }

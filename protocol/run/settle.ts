@@ -16,7 +16,7 @@ import { readReadableHomes } from "../store/read-job.ts";
 import { die } from "./die.ts";
 
 /** What the settle of a run must know of its claim. */
-export type Held = { id: string; topic: string; token: string; attempt: number; key?: string };
+export type ClaimedRun = { id: string; topic: string; token: string; attempt: number; key?: string };
 
 /** How a run ended. Durations are ms. */
 export type Ending =
@@ -36,25 +36,25 @@ export type Settled = "settled" | "lost";
  */
 export async function settleDone(
   ctx: Context,
-  held: readonly Held[],
+  runs: readonly ClaimedRun[],
   by: number,
 ): Promise<(Settled | Error)[]> {
   const now = ctx.clock();
   const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);
   const end = endAt(ctx, now);
   const outcomes = await ctx.pool.changeMany(
-    held.map((run) => changeOf("finish", run, end)),
+    runs.map((run) => changeOf("finish", run, end)),
     patience(),
   );
   // rule: settle-reads-only-what-was-refused
-  const refused = held.filter((_, i) => outcomes[i] === "refused");
+  const refused = runs.filter((_, i) => outcomes[i] === "refused");
   const homes = await readReadableHomes(
     ctx,
     refused.map(({ id }) => id),
     "settling jobs",
   );
   const found = new Map(homes.flatMap((home) => (home ? [[home.id, home] as const] : [])));
-  return inParallel([...held.entries()], 8, async ([i, run]): Promise<Settled | Error> => {
+  return inParallel([...runs.entries()], 8, async ([i, run]): Promise<Settled | Error> => {
     const outcome = outcomes[i];
     if (outcome instanceof Error) return outcome;
     const home = found.get(run.id);
@@ -69,14 +69,14 @@ export async function settleDone(
 /** The job runs again, is dead, or is cancelled. */
 export async function settleOtherwise(
   ctx: Context,
-  held: Held,
+  claim: ClaimedRun,
   ending: Exclude<Ending, { end: "done" }>,
 ): Promise<Settled> {
-  const [home] = await readReadableHomes(ctx, [held.id], "settling a job");
+  const [home] = await readReadableHomes(ctx, [claim.id], "settling a job");
   if (!home) return "lost";
   const verb =
-    "verb" in ending && ending.verb !== undefined ? { settledBy: `${ending.verb}:${held.token}` } : {};
-  if (home.token !== held.token || home.state !== "running") {
+    "verb" in ending && ending.verb !== undefined ? { settledBy: `${ending.verb}:${claim.token}` } : {};
+  if (home.token !== claim.token || home.state !== "running") {
     if (!("settledBy" in verb) || home.settledBy !== verb.settledBy) return "lost";
     // The first call may have died before it sent the job.
     if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
@@ -100,8 +100,8 @@ export async function settleOtherwise(
 }
 
 /** Gives back a claim that was not started. The job waits again at once, and no attempt is counted. */
-export function giveClaimBack(ctx: Context, held: Held): Promise<Settled> {
-  return settleOtherwise(ctx, held, { end: "retry-in", wait: 0 });
+export function giveClaimBack(ctx: Context, claim: ClaimedRun): Promise<Settled> {
+  return settleOtherwise(ctx, claim, { end: "retry-in", wait: 0 });
 }
 
 /** A run whose lease has ended is a failed attempt. The revision changes: no attempt runs twice. */
@@ -142,13 +142,13 @@ type Unfinished = {
 };
 type Says = { lastError: string; settledBy?: string };
 /** A home: it has changed, and is answered as it is now. `undefined`: no home can be read. */
-type Ended = "settled" | Home | undefined;
+type SettledOrChanged = "settled" | Home | undefined;
 
 /** Ends a run by `unlessCancelled`, or cancels the job if an event has asked for it. Tries again if a cancel comes or goes meanwhile. */
 async function endRun(
   ctx: Context,
   read: Unfinished,
-  unlessCancelled: (run: Unfinished) => Promise<Ended>,
+  unlessCancelled: (run: Unfinished) => Promise<SettledOrChanged>,
 ): Promise<Settled> {
   for (let { home } = read; ; ) {
     const { cancelAskedAt, once } = home;
@@ -170,12 +170,12 @@ async function dieOf(
   ctx: Context,
   { home, also = [] }: Unfinished,
   { lastError: error, ...verb }: Says,
-): Promise<Ended> {
+): Promise<SettledOrChanged> {
   if (await die(ctx, home, "die", { error, also, ...verb })) return "settled";
   return (await readReadableHomes(ctx, [home.id], "settling a job"))[0];
 }
 
-async function cancelRun(ctx: Context, { home, also = [], says }: Unfinished): Promise<Ended> {
+async function cancelRun(ctx: Context, { home, also = [], says }: Unfinished): Promise<SettledOrChanged> {
   const now = ctx.clock();
   const remove = says ? [] : ["lastError"];
   const change = changeOf("cancelRun", home, { ...says, ...endAt(ctx, now) }, { also, remove });

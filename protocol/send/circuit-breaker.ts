@@ -2,7 +2,7 @@ import { NO_ANSWER_AFTER } from "../../core/constants.ts";
 import type { Depth, QueueName, Queues } from "../ports.ts";
 
 /**
- * Wraps the queues for one tick, so that a queue that hangs is not asked again: each such call takes 15 s. After a send that hung, `send` and
+ * Wraps the queues for one tick, so that a queue that hangs is not asked again: each such call takes `HANGS_FOR`. After a send that hung, `send` and
  * `depth` fail at once, and after any `depth` that failed, `depth`. `hung`: what `hung()` has answered in the tick that shares its work.
  */
 export function circuitBreaker(

@@ -66,7 +66,7 @@ export async function resendMissedStarts(
 /** Sends waiting jobs of a topic with a limit or a window again, with new starts if theirs have passed. */
 export function sendWithNewStarts(ctx: Context, homes: readonly Home[]): Promise<Map<string, HandedOver>> {
   // `spare` makes `send` note the start, so that another message of the job takes no second one.
-  const spare = homes.map((home) => ({ ...home, spare: true as const }));
+  const again = homes.map((home) => ({ ...home, spare: true as const }));
   // As a sender that knows the jobs: a user's call would leave a job with a start that has passed to the start's sender.
-  return send(ctx, spare, {});
+  return send(ctx, again, {});
 }

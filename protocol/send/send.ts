@@ -22,7 +22,7 @@ type Outcomes = ReadonlyMap<string, HandedOver>;
 export async function send(
   ctx: Context,
   homes: readonly Home[],
-  looks?: KnownJobs,
+  known?: KnownJobs,
 ): Promise<Map<string, HandedOver>> {
   const byTopic = Map.groupBy(uniqueJobs(homes), (home) => home.topic);
   const readBy = ctx.clock() + WRITER_DEADLINE;
@@ -34,7 +34,7 @@ export async function send(
   await inParallel([...byTopic], 8, async ([topic, jobs]) => {
     const error = unknown.get(topic) ?? tooLate;
     const sent =
-      error === undefined ? sendOfTopic(ctx, topic, jobs, looks) : failAll(ctx, topic, jobs, error);
+      error === undefined ? sendOfTopic(ctx, topic, jobs, known) : failAll(ctx, topic, jobs, error);
     for (const [id, outcome] of await sent) outcomes.set(id, outcome);
   });
   return outcomes;
@@ -50,13 +50,13 @@ async function sendOfTopic(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
-  looks: KnownJobs | undefined,
+  known: KnownJobs | undefined,
 ): Promise<Outcomes> {
   const by = ctx.clock() + WRITER_DEADLINE;
   try {
     // Asked again, because other topics may have taken minutes.
     const isHeldByNothing = isPlain(await topicNow(ctx, topic)) && !jobs.some(({ spare }) => spare);
-    return await (isHeldByNothing ? sendNow(ctx, jobs, by) : sendThroughGate(ctx, topic, jobs, looks, by));
+    return await (isHeldByNothing ? sendNow(ctx, jobs, by) : sendThroughGate(ctx, topic, jobs, known, by));
   } catch (error) {
     return failAll(ctx, topic, jobs, error);
   }
@@ -67,17 +67,17 @@ async function sendThroughGate(
   ctx: Context,
   topic: string,
   jobs: readonly Home[],
-  looks: KnownJobs | undefined,
+  known: KnownJobs | undefined,
   by: Deadline,
 ): Promise<Outcomes> {
-  const { ready, later, failed, spare } = await startGate(ctx, topic, jobs, looks);
+  const { ready, later, failed, needless } = await startGate(ctx, topic, jobs, known);
   // The others are parked, or wait for a later start.
   const held = jobs.map(({ id }): [string, HandedOver] => [id, { outcome: "held" }]);
   const unstarted = failEach(ctx, topic, failed);
   const sent = await sendNow(ctx, ready, by);
   const unparked = await parkLater(ctx, topic, later, by);
   // Only now: sweeps leave a job with a note to a release.
-  const gone = [...spare].flatMap(([id, note]) => (sent.get(id)?.outcome === "sent" ? note : []));
+  const gone = [...needless].flatMap(([id, note]) => (sent.get(id)?.outcome === "sent" ? note : []));
   await removeNotes(ctx, topic, gone);
   return new Map([...held, ...unstarted, ...sent, ...unparked]);
 }

@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN } from "../../core/constants.ts";
+import { CALLER_AHEAD } from "../../core/constants.ts";
 import {
   type Home,
   homeKey,
@@ -68,9 +68,9 @@ export function stillDead({ id, state, revision }: DeadJob): Write {
   return { check: { key: homeKey(id), expect: { state, revision } } };
 }
 
-/** When somebody asked for a job last: its latest event, or its caller, whose clock may be ahead by `CLOCK_MARGIN`. */
+/** When somebody asked for a job last: its latest event, or its caller, whose clock may be ahead by `CALLER_AHEAD`. */
 export function askedFor({ createdAt, eventAt }: Home): number {
-  return eventAt ?? createdAt - CLOCK_MARGIN;
+  return eventAt ?? createdAt - CALLER_AHEAD;
 }
 
 /** An event has cancelled a key's jobs since an event of time `at`. Of two events in the same second, the cancel wins. */

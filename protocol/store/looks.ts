@@ -25,7 +25,7 @@ export async function fileLooksAbout(ctx: Context, looks: readonly LookTime[], b
 }
 
 /** `time`: ms since the epoch. */
-type LookTime = { readonly id: string; readonly time: number } & Pick<Look, "since">;
+export type LookTime = { readonly id: string; readonly time: number } & Pick<Look, "since">;
 
 /** DynamoDB refuses a batch that names an item twice. */
 function distinct(looks: readonly LookTime[]): LookTime[] {

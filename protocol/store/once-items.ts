@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, DAY, LEAST_ONCE_SLACK, ONCE_AFTER, ONCE_SLACK } from "../../core/constants.ts";
+import { DAY, HOME_SURELY_KEPT, LEAST_ONCE_SLACK, ONCE_AFTER, ONCE_SLACK } from "../../core/constants.ts";
 import { isFinished } from "../../core/home.ts";
 import { type Home, type OnceItem, onceKey, type SharedOnceItem, ttl } from "../../core/items.ts";
 import { type OnceNote, onceNotesOf, onceText } from "../../core/once.ts";
@@ -27,10 +27,10 @@ export function isOnceOver(
   return isFinished(home) && home.finishedAt + ONCE_AFTER <= now;
 }
 
-/** Whether TTL may have deleted a home that the item names (`LEAST_RETENTION`). If not, a missing home was never stored. */
+/** Whether TTL may have deleted a home that the item names (`HOME_SURELY_KEPT`). If not, a missing home was never stored. */
 export function mayHaveEnded({ writtenAt = 0 }: { writtenAt?: number | undefined }, now: number): boolean {
   // rule: ended-job-is-not-stored-again
-  return writtenAt + ONCE_AFTER - CLOCK_MARGIN <= now;
+  return writtenAt + HOME_SURELY_KEPT <= now;
 }
 
 /** Keeps a job's once items for two days after `time`, before a move to it. Answers the home's new `once`, if any had to be prolonged. */

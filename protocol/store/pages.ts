@@ -192,8 +192,8 @@ async function* slicesOf(
 }
 
 function endOfSlice(items: readonly Item[], maxLooks: number): number {
-  let looks = 0;
-  const at = items.findIndex((item) => isLookKey(item.sk) && ++looks === maxLooks);
+  let count = 0;
+  const at = items.findIndex((item) => isLookKey(item.sk) && ++count === maxLooks);
   return at === -1 ? items.length : at + 1;
 }
 
