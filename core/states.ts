@@ -245,12 +245,7 @@ export function stateAfter<N extends ChangeName, S extends Sets<N>>(name: N, set
   return { ...(to && { state: to }), ...set } as S & To<N>;
 }
 
-/**
- * Makes the write that changes a home. The pool refuses it if the home is not as it was read.
- *
- * @param also further attributes that must be as they were read
- * @param remove further attributes to remove
- */
+/** The pool refuses the write if the home is not as it was read, `also` in these attributes. `remove`: further attributes. */
 export function changeOf<N extends ChangeName, S extends Sets<N>>(
   name: N,
   read: Read<N>,
