@@ -8,9 +8,6 @@ const USUAL = 40;
 const MOST = 70;
 const REASON = /^\s*\/\/ long: \S/;
 
-/** The rooms whose long functions are not taken apart yet. `node lengths.ts protocol` lists them. */
-const LATER = ["protocol/"];
-
 export type Long = { readonly line: number; readonly lines: number };
 
 /**
@@ -48,11 +45,7 @@ if (import.meta.main) {
   const files = globSync("**/*.{ts,tsx}", {
     cwd: root,
     exclude: ["node_modules/**", "dist/**", "cdk.out/**", ".minutehand/**"],
-  }).filter((file) =>
-    rooms.length === 0
-      ? !LATER.some((room) => file.startsWith(room))
-      : rooms.some((room) => file.startsWith(room)),
-  );
+  }).filter((file) => rooms.length === 0 || rooms.some((room) => file.startsWith(room)));
   for (const file of files.sort())
     for (const { line, lines } of tooLong(file, readFileSync(join(root, file), "utf8"))) {
       console.error(

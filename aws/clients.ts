@@ -1,7 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import { NO_ANSWER_AFTER } from "../core/constants.ts";
+import { CALL_TRIES, NO_ANSWER_AFTER } from "../core/constants.ts";
 import { Sha256 } from "./sha256.ts";
 
 /** ms. Without timeouts the SDK waits for ever. */
@@ -15,7 +15,7 @@ const MAX_SOCKETS = 64;
 export function settings(requestTimeout = REQUEST_TIMEOUT, maxSockets = MAX_SOCKETS) {
   const sockets = { keepAlive: true, maxSockets };
   return {
-    maxAttempts: 3,
+    maxAttempts: CALL_TRIES,
     retryMode: "standard",
     sha256: Sha256,
     requestHandler: {

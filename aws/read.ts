@@ -5,6 +5,7 @@ import {
   QueryCommand,
   type QueryCommandOutput,
 } from "@aws-sdk/client-dynamodb";
+import { HANGS_FOR } from "../core/constants.ts";
 import type { Item, Key } from "../core/items.ts";
 import type { Position } from "../core/position.ts";
 import { chunksOf, inParallel } from "../general/batches.ts";
@@ -14,7 +15,7 @@ import type { Connection } from "./connection.ts";
 import { backoffUntil, isUnknown, unavailable, untilKnown } from "./unknown.ts";
 
 /** For how long a read is retried, in ms. Callers give reads no deadline. */
-const PATIENCE = 15_000;
+const PATIENCE = HANGS_FOR;
 /** "BatchGetItem", DynamoDB API Reference: the most keys of a call. */
 const BATCH_GET = 100;
 /** How many calls of one read are in flight at once. */

@@ -5,7 +5,7 @@ import type { Thrown } from "../core/thrown.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
 import { type Claims, claim } from "../protocol/run/claim.ts";
-import type { Ending, Held, Settled } from "../protocol/run/settle.ts";
+import type { ClaimedRun, Ending, Settled } from "../protocol/run/settle.ts";
 import { startedEvent } from "../protocol/run/started-event.ts";
 import { leaveUnknown } from "../protocol/run/verdict.ts";
 import { giveBack } from "./give-back.ts";
@@ -215,7 +215,7 @@ async function claimAndStart(invocation: Invocation, batch: readonly Work[]): Pr
 }
 
 /** Runs a job, and settles the run when it has ended. `held`: the job's claim; absent for an untracked job. */
-function start(invocation: Invocation, work: Work, held?: Held): void {
+function start(invocation: Invocation, work: Work, held?: ClaimedRun): void {
   const { ctx, time, settler, running, untrackedEnds } = invocation;
   const { job, topic, delivery } = work;
   if (held && time.isTooLate()) {

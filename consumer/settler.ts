@@ -1,6 +1,12 @@
 import { messageOf } from "../core/errors.ts";
 import type { Context } from "../protocol/ports.ts";
-import { type Ending, type Held, type Settled, settleDone, settleOtherwise } from "../protocol/run/settle.ts";
+import {
+  type ClaimedRun,
+  type Ending,
+  type Settled,
+  settleDone,
+  settleOtherwise,
+} from "../protocol/run/settle.ts";
 
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 2_000;
@@ -8,7 +14,7 @@ const LONGEST_PAUSE = 2_000;
 /** Records how the runs of an invocation end. */
 export type Settler = {
   /** Records one ending. Throws if it could not be recorded. */
-  record(held: Held, ending: Ending): Promise<Settled>;
+  record(held: ClaimedRun, ending: Ending): Promise<Settled>;
   /**
    * Calls `record` until it succeeds or the lease ends. Calls `keep` if the message must stay: the run is not recorded, or its claim was
    * lost. A claim can also seem lost because of an earlier try of `record`: the try wrote the home, and failed before it sent the
@@ -19,7 +25,7 @@ export type Settler = {
   idle(): Promise<void>;
 };
 
-type Gathered = { readonly held: Held; readonly told: (result: Settled | Error) => void };
+type Gathered = { readonly held: ClaimedRun; readonly told: (result: Settled | Error) => void };
 
 /** Runs that succeeded and are not recorded yet. */
 type Done = { gathered: Gathered[]; isFlushing: boolean };
@@ -46,7 +52,7 @@ export function createSettler(ctx: Context, deadline: number, wait: (ms: number)
   };
 }
 
-function recordDone(ctx: Context, done: Done, held: Held, deadline: number): Promise<Settled> {
+function recordDone(ctx: Context, done: Done, held: ClaimedRun, deadline: number): Promise<Settled> {
   return new Promise((resolve, reject) => {
     const told = (result: Settled | Error) => (result instanceof Error ? reject(result) : resolve(result));
     done.gathered.push({ held, told });

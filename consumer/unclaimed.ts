@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN } from "../core/constants.ts";
+import { LEASE_GRACE } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Context } from "../protocol/ports.ts";
 import { isWorn } from "../protocol/run/open-message.ts";
@@ -38,7 +38,7 @@ export async function keepOrHide(
   const now = ctx.clock();
   await putAside(
     ctx,
-    Array.from(aside, ([delivery, until]) => ({ topic, delivery, ms: until + CLOCK_MARGIN - now })),
+    Array.from(aside, ([delivery, until]) => ({ topic, delivery, ms: until + LEASE_GRACE - now })),
   );
 }
 

@@ -49,10 +49,7 @@ export function backoffMs(backoff: Backoff, attempt: number, random: number): nu
 /** In ms. */
 const CRASH_SPREAD = { least: 5_000, most: 60_000 };
 
-/**
- * Answers the longest random time, in ms, that is added to the backoff `wait` of a crashed job. Without it, jobs that crashed together
- * would share a message, and crash together again.
- */
+/** The longest random time added to the `wait` of a crashed job: ms. Jobs that crashed together must not share a message again. */
 export function crashSpread(wait: number): number {
   return Math.min(Math.max(wait / 2, CRASH_SPREAD.least), CRASH_SPREAD.most);
 }

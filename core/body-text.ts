@@ -10,6 +10,6 @@ export function bodyText(body: unknown): string {
   if (bytes <= BODY_BYTES) return text;
   throw new MinutehandError(
     "too-large",
-    `a body must have at most ${BODY_BYTES} bytes (200 KiB) of JSON, got ${bytes}; keep larger data in S3 and send its address`,
+    `a body must have at most ${BODY_BYTES} bytes (${BODY_BYTES / 1024} KiB) of JSON, got ${bytes}; keep larger data in S3 and send its address`,
   );
 }

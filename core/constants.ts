@@ -31,26 +31,16 @@ export const LONGEST_TIMER = 2 ** 31 - 1;
 
 // How a job is handed over.
 
-/** A bucket is one minute of one shard. */
 export const BUCKET = MINUTE;
 /** How far ahead of the clock a sweep hands jobs over. */
 export const LOOKAHEAD = 180 * SECOND;
-/**
- * A sweep that has found no entry leaves the shard's cursor as it is, as long as the cursor is less than this behind. So the cursor of an
- * idle shard is written every second minute: one write costs as much as five reads of an empty minute.
- */
+/** A sweep that finds nothing leaves the cursor if it is less than this behind: a write costs as much as five reads of an empty minute. */
 export const CURSOR_RESTS = 90 * SECOND;
-/**
- * An audit that has found no entry leaves its place as it is, as long as the place is less than this behind. So an idle shard's audit is
- * written every fourth minute.
- */
+/** An audit that finds nothing leaves its place if it is less than this behind: it writes every fourth minute. */
 export const AUDIT_RESTS = 210 * SECOND;
 /** How far a cursor is behind at most while all is well. A tick runs each minute, and takes some time. */
 export const USUAL_LAG = CURSOR_RESTS + BUCKET;
-/**
- * How much a writer adds to `LOOKAHEAD`. The sweep's clock may be ahead of the writer's clock, so the sweep may read the job's minute
- * just before the writer's put.
- */
+/** How much a writer adds to `LOOKAHEAD`: a sweep, whose clock may be ahead, may have read the job's minute before the put. */
 const GUARD = 30 * SECOND;
 /** A writer itself sends a job that is due within this time of the writer's clock. */
 export const NEAR = LOOKAHEAD + GUARD;
@@ -60,24 +50,36 @@ export const PROMOTE_BEFORE = 4 * MINUTE;
 export const AUDIT_AFTER = 10 * MINUTE;
 /** How long an operation may issue writes, counted from the moment at which it chose the times that it writes. */
 export const WRITER_DEADLINE = 60 * SECOND;
-/**
- * How long a batch repeats the writes that DynamoDB has left undecided. It is short: the other jobs of the batch wait meanwhile,
- * and in a batch of claims or settles their leases run.
- */
+/** How long a batch repeats writes that DynamoDB leaves undecided: other jobs wait meanwhile, and leases run. */
 export const BATCH_PATIENCE = 2 * SECOND;
 /** EventBridge gives the time of an event in whole seconds. */
 export const EVENT_PRECISION = SECOND;
-/** How much longer than its `leaseEnd` a lease counts as live. Clocks may differ by this much. */
-export const CLOCK_MARGIN = 15 * SECOND;
-/**
- * If a machine's clock differs from a service's clock by more than this, the clock is reported as wrong. A smaller difference may be an
- * error of measurement: a service says its time in whole seconds, and the call takes time.
- */
+/** The clocks of two machines may differ by this much. Each bound that follows from it has a name of its own below. */
+const SKEW = 15 * SECOND;
+/** The skew for those who show it or judge by it from outside. */
+export const CLOCK_MARGIN = SKEW;
+/** How much longer than its `leaseEnd` a lease counts as live: then it is over by the clock of the process that runs the job. */
+export const LEASE_GRACE = SKEW;
+/** How much later than by its `expiresAfter` a job has expired for those who end it: then no consumer's clock lets it run. */
+export const EXPIRY_GRACE = SKEW;
+/** An event that is further ahead of the clock counts as one of now. A smaller lead may be this clock's lag. */
+export const EVENT_AHEAD = SKEW;
+/** An event counts as later than a job's filing if it is at most this much earlier: the caller's clock may have been ahead. */
+export const CALLER_AHEAD = SKEW;
+/** A bulk takes in jobs that were filed or changed up to this long after it began: a clock that is ahead may have done so before. */
+export const BULK_GRACE = SKEW;
+/** A sweep by any clock has read at most this far ahead of a writer's clock. */
+export const SWEPT_AHEAD = LOOKAHEAD + SKEW;
+/** A start further ahead than this is near by no clock, so no writer has sent its job without a look. */
+export const NEAR_BY_ANY_CLOCK = NEAR + SKEW;
+/** How long an entry of a cursor's trail is kept: an audit by any clock needs none that is older. */
+export const TRAIL_KEPT_FOR = AUDIT_AFTER + SKEW;
+/** A clock that differs by more from a service's clock is reported as wrong. Less may be an error of measurement. */
 export const CLOCK_SKEW_SEEN = 5 * SECOND;
 /** AWS refuses a request whose signature is older than this ("Signature Version 4 signing", IAM User Guide). */
 const SIGNATURE_LIFE = 5 * MINUTE;
 /** A write can take effect at the latest this long after its operation chose its times, by any machine's clock. */
-export const LANDS_WITHIN = WRITER_DEADLINE + SIGNATURE_LIFE + CLOCK_MARGIN;
+export const LANDS_WITHIN = WRITER_DEADLINE + SIGNATURE_LIFE + SKEW;
 
 mustHold(
   LANDS_WITHIN < AUDIT_AFTER - LOOKAHEAD,
@@ -85,8 +87,8 @@ mustHold(
     "If the audit's cursor were past the job's look by then, a crash would leave an acknowledged job that nobody looks at again",
 );
 mustHold(
-  GUARD >= CLOCK_MARGIN,
-  "GUARD must be at least CLOCK_MARGIN: the clock of a sweep may be ahead of the writer's by this much",
+  SWEPT_AHEAD <= NEAR,
+  "SWEPT_AHEAD must be at most NEAR: a writer sends each job that a sweep, whose clock may be ahead, may have passed",
 );
 mustHold(
   PROMOTE_BEFORE > NEAR,
@@ -99,13 +101,17 @@ mustHold(
 
 /** If SQS does not take a job's message, the writer files a look this long after now. No sweep has read that far yet. */
 export const RETRY_LOOK_AFTER = NEAR + MINUTE;
-/**
- * A call that fails after this time or later has had no answer, and the next call would wait as long. It is the timeout of one
- * try of the AWS clients, which try three times. (The client for promotions tries once, for 2 s.)
- */
+/** The timeout of one try of the AWS clients. A call that fails after this time or later has had no answer, as the next one would. */
 export const NO_ANSWER_AFTER = 5 * SECOND;
+/** How often the AWS clients try a call. (The client for promotions tries once, for 2 s.) */
+export const CALL_TRIES = 3;
+/** How long a call that hangs takes. */
+export const HANGS_FOR = CALL_TRIES * NO_ANSWER_AFTER;
 /** If a queue fails, the first new look at its job lies this far past the limit of the sweep. */
 export const FAILING_TOPIC_WAIT = MINUTE;
+/** Within this time after its choice such a look is stored: then the next sweep, whose clock may be ahead, has not passed it. */
+export const LOOKS_FILED_WITHIN = FAILING_TOPIC_WAIT - SKEW;
+mustHold(LOOKS_FILED_WITHIN > 0, "FAILING_TOPIC_WAIT must be more than SKEW");
 /** A job of a topic that no policy names is given up when its queue has taken no message for this long. */
 export const UNKNOWN_TOPIC_AFTER = HOUR;
 /** How long a ready queue keeps a message. */
@@ -114,10 +120,7 @@ mustHold(READY_RETENTION <= SQS_MAX_RETENTION, "READY_RETENTION must be at most 
 /** DynamoDB's TTL deletes a look this long after the look's time. No outage may last longer. */
 // rule: looks-outlast-an-outage
 export const STALE_AFTER = 90 * DAY;
-/**
- * DynamoDB's TTL deletes the home of an untracked job this long after its due time. No other process deletes a home. If no tick runs for this long, the job is
- * lost, just as SQS loses a message that nobody receives within `READY_RETENTION`.
- */
+/** TTL deletes an untracked job's home this long after its due time. If no tick runs for so long, the job is lost. */
 export const UNTRACKED_AFTER = 10 * DAY;
 /** The once item of an `Idempotency-Key` answers repeats for at least this long after its job was due and after its job has ended. */
 export const ONCE_AFTER = 24 * HOUR;
@@ -127,21 +130,17 @@ mustHold(
   LEAST_RETENTION >= ONCE_AFTER,
   "LEAST_RETENTION must be at least ONCE_AFTER: if a once item was written less than ONCE_AFTER ago and its job has no home, the home was never stored",
 );
+/** If an item that names a job is younger than this by any clock and the job has no home, the home was never stored. */
+export const HOME_SURELY_KEPT = ONCE_AFTER - SKEW;
 /** A new once item is stored for this much longer than it must answer. So the item of a late or retried job seldom has to be prolonged. */
 export const ONCE_SLACK = 48 * HOUR;
-/**
- * A once item with less slack than this is prolonged. The slack covers the time for which a job may be late, run, or wait for the
- * tick that prolongs the item.
- */
+/** A once item with less slack is prolonged: a job may be late, run, or wait for the tick that prolongs the item. */
 export const LEAST_ONCE_SLACK = 24 * HOUR;
 mustHold(
   LEAST_ONCE_SLACK < ONCE_SLACK,
   "LEAST_ONCE_SLACK must be less than ONCE_SLACK: a new item needs no write",
 );
-/**
- * How many `Idempotency-Key`s a home keeps of each kind: of calls that named its job, and of calls that changed its job. It keeps
- * the marks of as many bulks.
- */
+/** How many calls with an `Idempotency-Key` a home knows: that named its job, that changed it, and of bulks that changed it. */
 export const KNOWN_CALLS = 10;
 /** How long an applied event or occurrence is known, so that it has no second effect when its DLQ is redriven. */
 export const EVENT_AFTER = SQS_MAX_RETENTION + DAY;
@@ -150,10 +149,7 @@ export const TRAIL_STEP = 20 * SECOND;
 /** How long a sweep or an audit goes on at most before it writes its cursor. */
 export const MARK_AFTER = 10 * SECOND;
 
-/**
- * How far ahead of the clock a topic with a limit gives starts to waiting jobs. If a job is cancelled after it
- * got a start, the start is wasted. A limit that a deploy raises takes effect within this time.
- */
+/** How far ahead a limit gives starts to waiting jobs. The start of a job that is cancelled then is wasted, and a raised limit waits. */
 export const STARTS_AHEAD = 75 * SECOND;
 /** How late a tick may begin before a busy topic loses starts, because nobody gave those seconds to a job. */
 const TICK_LATE = 10 * SECOND;
@@ -172,10 +168,7 @@ export const MAPPING_FOLLOWS = MINUTE;
 export const NEXT_TICK = MINUTE + 5 * SECOND;
 /** How long the hand-over and consumers use a topic's pause before they read it again. */
 export const PAUSE_KNOWN_FOR = 5 * SECOND;
-/**
- * After how many receives SQS moves a message of a ready queue to the DLQ. Consumers send a tracked job in a new message before that,
- * unless they die before they claim. Then the job is still alive in its home. Messages that no consumer can read get there too.
- */
+/** Then SQS moves a message to the DLQ. Consumers send a tracked job in a new message before, unless they die before they claim. */
 export const MOST_RECEIVES = 20;
 /** How long an untracked job's message stays in the queue for slow consumers after the longest wait of its job. */
 const FOR_SLOW_CONSUMERS = 3 * DAY;
@@ -209,17 +202,11 @@ mustHold(
   RELEASE_EARLY + SECOND < HELD_BY_CONSUMER,
   "HELD_BY_CONSUMER must be more than RELEASE_EARLY and a second: a consumer holds messages that are released early",
 );
-/**
- * How much time must be left before the deadline when a consumer starts a job, in addition to the longest run of the invocation so
- * far: this, or a quarter of the function's time if that is less.
- */
+/** Time left before the deadline, beside the longest run so far, to start a job: this, or a quarter of the function's time if less. */
 export const LAST_START_BEFORE_DEADLINE = 5 * SECOND;
 /** How long before its function's deadline a consumer aborts `job.signal`: this, or an eighth of the function's time if that is less. */
 export const ABORT_BEFORE = 3 * SECOND;
-/**
- * How long before its function's deadline a consumer answers Lambda, even if SQS has not confirmed its deletes: this, or a
- * sixteenth of the function's time if that is less.
- */
+/** How long before the deadline a consumer answers Lambda in any case: this, or a sixteenth of the function's time if less. */
 export const ANSWER_BEFORE = SECOND;
 mustHold(
   LAST_START_BEFORE_DEADLINE > ABORT_BEFORE && ABORT_BEFORE > ANSWER_BEFORE,
@@ -228,8 +215,8 @@ mustHold(
 /** How much longer than a run a message stays invisible. If the run crashed, the message comes again soon after. */
 export const VISIBILITY_MARGIN = 30 * SECOND;
 mustHold(
-  VISIBILITY_MARGIN > CLOCK_MARGIN,
-  "VISIBILITY_MARGIN must be more than CLOCK_MARGIN: a lease is over by any clock when the message comes again",
+  VISIBILITY_MARGIN > LEASE_GRACE,
+  "VISIBILITY_MARGIN must be more than LEASE_GRACE: a lease is over by any clock when the message comes again",
 );
 /** The lease of a pulled job ends at most this long after the claim, because SQS cannot hide the job's message for longer. */
 export const LONGEST_LEASE = SQS_MAX_VISIBILITY;
@@ -254,7 +241,7 @@ export const EVENT_WAIT: Doubling = { first: 5 * SECOND, longest: 15 * MINUTE };
 /** After how many receives SQS moves an event to the DLQ. An event that fails comes again after a minute, so it is tried for an hour. */
 export const EVENT_RECEIVES = 60;
 mustHold(
-  hiddenFor(EVENT_WAIT, EVENT_RECEIVES) > LONGEST_LEASE + CLOCK_MARGIN,
+  hiddenFor(EVENT_WAIT, EVENT_RECEIVES) > LONGEST_LEASE + LEASE_GRACE,
   "EVENT_RECEIVES must be so many that an event outlasts the longest lease",
 );
 /** How long a message that this code cannot read is hidden: `first`, then twice as long with each receive. */
@@ -264,10 +251,7 @@ mustHold(
   "UNREADABLE_WAIT must be so long that a message of a newer version outlasts a rollback of a day",
 );
 
-/**
- * How many bytes the jobs that share a message have at most. SQS bills a request for each 64 KB. The rest of the 64 KB is for the other
- * fields of the message.
- */
+/** SQS bills a request for each 64 KB. The rest is for the other fields of the message. */
 export const PACK_BYTES = 60 * 1000;
 
 // Limits of the API. A refusal names the limit and the value.
@@ -290,17 +274,13 @@ export const KEY_CHARS = 256;
 export const GROUP_CHARS = 128;
 export const IDEMPOTENCY_KEY_CHARS = 256;
 export const MOST_ATTEMPTS = 100;
-/** How many waits a topic's `backoff.waits` lists at most. */
 export const MOST_WAITS = 100;
-/** How many jobs a message carries at most. */
 export const MOST_IN_PACK = 10;
 export const LIST_JOBS = 1000;
 /** The longest range of a list or a forecast. */
 export const LONGEST_LIST = 31 * DAY;
 export const PAGE_JOBS = 100;
-/**
- * About how many buckets, entries and bytes of bodies one page of a list reads at most. A page that reaches one of these bounds is short.
- */
+/** About how many buckets, entries and bytes of bodies a page of a list reads at most. */
 export const BUCKETS_A_PAGE = 1000;
 export const ENTRIES_A_PAGE = 2000;
 /** Also the bound of a page's answer. */
@@ -314,10 +294,7 @@ export const RECEIVE_JOBS = 10;
 mustHold(RECEIVE_JOBS <= SQS_BATCH_ENTRIES, "RECEIVE_JOBS ≤ SQS_BATCH_ENTRIES");
 /** "ReceiveMessage", SQS API Reference: its longest long poll. */
 export const RECEIVE_WAIT_SECONDS = 20;
-/**
- * The range of `ratePerSecond`: how many jobs a redrive, a bulk or a resume starts in a second. At the lowest rate, 500 jobs take almost
- * six days.
- */
+/** The range of `ratePerSecond`. At the lowest rate, 500 jobs take almost six days. */
 export const RATES = { lowest: 0.001, highest: 1000 } as const;
 export const CALLBACK_URL_CHARS = 2048;
 export const LONGEST_DELAY = 10 * 366 * DAY;

@@ -3,10 +3,7 @@ const NONE = "-";
 const SEPARATOR = " ";
 const TIMES = "*";
 
-/**
- * Writes due times as short text: the earliest time, and then the ms since that time for each entry. Equal entries that follow one another
- * are written once, with their count. 500 different times within ten years need less than 5 KB. `undefined`: the entry has no due time.
- */
+/** The earliest time, and the ms since then of each entry, equal ones once with their count. 500 different times need less than 5 KB. */
 export function dueTimesText(times: readonly (number | undefined)[]): string {
   const earliest = Math.min(...times.filter((time) => time !== undefined));
   const runs: { entry: string; count: number }[] = [];

@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, LAST_START_BEFORE_EXPIRY, LOOKAHEAD, NEAR } from "./constants.ts";
+import { EXPIRY_GRACE, LAST_START_BEFORE_EXPIRY, LEASE_GRACE, NEAR, SWEPT_AHEAD } from "./constants.ts";
 import { type Head, type Home, type State, sortable } from "./items.ts";
 
 // What a home means at a moment. `states.ts` says which changes lead from one state to another.
@@ -7,24 +7,20 @@ export function isFinished<H extends Head>(home: H): home is Exclude<H, { state:
   return home.state !== "scheduled" && home.state !== "running";
 }
 
-/**
- * Says whether a job's lease is live. A lease counts as live until `CLOCK_MARGIN` after its end, because the reader's clock may be ahead.
- */
 export function isRunning(home: Head, now: number): boolean {
   // rule: lease-outlasts-the-clocks
-  return home.state === "running" && now < home.leaseEnd + CLOCK_MARGIN;
+  return home.state === "running" && now < home.leaseEnd + LEASE_GRACE;
 }
 
 export function hasCrashed(home: Head, now: number): boolean {
   return home.state === "running" && !isRunning(home, now);
 }
 
-/** Answers the text of the error of a run that did not end before its lease ended. */
 export function crashOf({ leaseEnd }: { leaseEnd: number }): string {
   return `the run did not end by ${new Date(leaseEnd).toISOString()}: it crashed, or was stopped`;
 }
 
-/** Answers when a job may start, in ms since the epoch: when it is due, or at the start that a pause, a limit or a window gave it. */
+/** When a job may start: ms since the epoch. */
 export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">): number {
   return Math.max(dueAt, heldUntil ?? dueAt);
 }
@@ -34,20 +30,17 @@ export function hasExpired(
   { wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head,
   now: number,
 ): boolean {
-  return now > wantedAt + expiresAfter + CLOCK_MARGIN;
+  return now > wantedAt + expiresAfter + EXPIRY_GRACE;
 }
 
-/**
- * Answers the last moment at which a job can use a start, in ms since the epoch. A later start would be wasted: the job would
- * expire before its consumer runs it. A job whose `expiresAfter` is short can use the starts of the first half of that time.
- */
+/** The last moment at which a job can use a start: ms since the epoch. If `expiresAfter` is short, the first half of it counts. */
 export function lastStart({ wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head): number {
   return wantedAt + expiresAfter - Math.min(LAST_START_BEFORE_EXPIRY, expiresAfter / 2);
 }
 
-/** Says whether a job with this `lastStart` has expired. */
+/** Whether a job with this `lastStart` has expired. */
 export function isLastStartOver(last: number, now: number): boolean {
-  return now > last + LAST_START_BEFORE_EXPIRY + CLOCK_MARGIN;
+  return now > last + LAST_START_BEFORE_EXPIRY + EXPIRY_GRACE;
 }
 
 /** Says whether a job waits in the revision after `revision`: it was moved once since then, for example by a redrive. */
@@ -56,15 +49,13 @@ export function isNextRevision(home: Head, revision: number): boolean {
 }
 
 /**
- * Says whether a bucket's entry lies before the time that its waiting job was moved to. Then the entry sends nothing: the move has
- * filed another look at the new time or later, before it changed the home, and that look sends the job. If all entries sent the
- * job, a key that is replaced each second while no tick runs would cost as many messages as it has looks.
+ * A bucket's entry before the time that its waiting job was moved to sends nothing: the look of the move does. Otherwise a key that is replaced
+ * each second while no tick runs would cost as many messages as it has looks.
  */
 export function isMovedPast({ state, dueAt }: Head, sk: string): boolean {
   return state === "scheduled" && sk < sortable(dueAt);
 }
 
-/** Says whether the time up to which a job may be postponed is over. */
 export function isBeyondBound({ postponeUntil }: Pick<Head, "postponeUntil">, now: number): boolean {
   return postponeUntil !== undefined && postponeUntil <= now;
 }
@@ -74,12 +65,9 @@ export function isNear(start: number, now: number): boolean {
   return start <= now + NEAR;
 }
 
-/**
- * Says whether a sweep may already have passed this start, by any machine's clock. If not, a later sweep surely reads a job that is
- * stored by `now`.
- */
+/** Whether a sweep by any clock may have passed this start. If not, a later one surely reads a job that is stored by `now`. */
 export function mayBeSwept(start: number, now: number): boolean {
-  return start <= now + LOOKAHEAD + CLOCK_MARGIN;
+  return start <= now + SWEPT_AHEAD;
 }
 
 /** The state that users see: `running` only while the lease is live, and `handed-off` for an untracked job that SQS may have. */

@@ -50,10 +50,7 @@ type Claim = {
   token: string;
   leaseEnd: number;
   claimedAt: number;
-  /**
-   * When an event asked for a cancel during the job's run. The job does not run again, however that run ends, unless a call or
-   * an event with `keep` lifts the cancel, or a caller moves or replaces the job after a crash.
-   */
+  /** An event asked for a cancel during the run: the job does not run again, unless a `keep`, or a change after a crash, lifts the cancel. */
   cancelAskedAt?: number;
 };
 /** Since its last move the job has not been claimed. */
@@ -75,10 +72,7 @@ type Bookkeeping = {
   id: string;
   /** How often the job was moved. */
   revision: number;
-  /**
-   * How many attempts the job has used, a present run included. A redrive, a reschedule or a replacement sets this number to 0. A run
-   * that asked for another run does not count.
-   */
+  /** Attempts used, a present run included. A redrive, a reschedule or a replacement sets 0. A run that asked for another does not count. */
   attempt: number;
   /** Never stored. The job may have been sent before, and the present sender only makes sure that there is a message. */
   spare?: true;
@@ -155,10 +149,7 @@ export type OnceItem = Key & {
   hash: string;
   expiresAt: number;
 };
-/**
- * The once item of a call with an `Idempotency-Key`. It names the tracked jobs of one topic that have no key. Their ids are computed
- * from `seed`, `shards` and `dueAts`, and stay the same as long as the item answers repeats.
- */
+/** The once item of a call with an `Idempotency-Key`, for tracked jobs of one topic without keys. It fixes their ids while it answers. */
 export type SharedOnceItem = Key & {
   v: number;
   /** Each write of the item raises this time. */
@@ -202,7 +193,7 @@ export type Cursor = Key & {
 /** The dead jobs that a redrive without ids has chosen: their ids, a line each. A repeat of the call redrives the same jobs. */
 export type Chosen = Key & { v: number; ids: string; request: string; expiresAt: number };
 /** A bulk that a call with an `Idempotency-Key` has begun. A repeat of the call begins the same bulk again, with the same times. */
-export type Begun = Key & {
+export type BulkNote = Key & {
   v: number;
   /** The hash of the request. */
   request: string;
@@ -215,10 +206,7 @@ export type Begun = Key & {
   expiresAt: number;
 };
 export type DeadEntry = Key & { v: number; id: string; revision: number; expiresAt: number };
-/**
- * The numbers of shards. `shards`: how many have cursors; this number only grows. `filed`: into how many of them writers file jobs. `filed` is
- * absent as long as the configured number was never changed, or if an earlier version wrote the item. Then writers file into all shards.
- */
+/** `shards`: how many have cursors; only grows. `filed`: into how many writers file jobs; absent: into all of them. */
 export type Meta = Key & { v: number; shards: number; filed?: number };
 /** A topic that is paused. While it is `resuming`, releases still send jobs that were parked. */
 export type Pause = Key & {
@@ -226,10 +214,7 @@ export type Pause = Key & {
   state: "paused" | "resuming";
   /** When the topic was paused last. */
   since: number;
-  /**
-   * Of a paused topic: when it was paused, or when a call paused it once more. Of a resume at a rate: `liftedAt`. Of a resume
-   * without a rate: when it began, or when its rate ended.
-   */
+  /** Of a pause: when it was last asked for. Of a resume at a rate: `liftedAt`. Without a rate: when it began, or its rate ended. */
   changedAt: number;
   /** When the topic was resumed. A later change of the rate does not change it. */
   liftedAt?: number;
@@ -265,7 +250,7 @@ export type Item =
   | OnceItem
   | SharedOnceItem
   | Chosen
-  | Begun
+  | BulkNote
   | Cursor
   | DeadEntry
   | Meta
@@ -277,12 +262,12 @@ export type Item =
 
 export const META_KEY: Key = { pk: "meta", sk: "meta" };
 
-/** Writes a time as text of 13 digits. Such texts sort in the order of their times until the year 2286. */
+/** Text of 13 digits, which sorts in the order of the times until the year 2286. */
 export function sortable(time: number): string {
   return String(time).padStart(13, "0");
 }
 
-/** Answers the partition key of a minute of a shard, such as `2026-03-01T09:30#4`. */
+/** The partition key of a minute of a shard, such as `2026-03-01T09:30#4`. */
 export function bucketOf(time: number, shard: number): string {
   return `${new Date(time).toISOString().slice(0, -8)}#${shard}`;
 }
@@ -297,7 +282,6 @@ export function homeKey(id: string): Key {
   return { pk: bucketOf(time, shard), sk: `${sortable(time)}#${id}` };
 }
 
-/** Makes a look at job `id` at `time`, in the job's own shard. */
 export function lookAt(id: string, time: number): Look {
   return {
     pk: bucketOf(time, addressOf(id).shard),
@@ -308,10 +292,7 @@ export function lookAt(id: string, time: number): Look {
   };
 }
 
-/**
- * Answers the time under which a bucket's entry is filed. For text that is no sort key, it answers a time that is no later than the
- * time of any entry that sorts after the text.
- */
+/** The time of a bucket's entry. For other text: no later than that of any entry that sorts after it. */
 export function timeOf(sk: string): number {
   const time = Number(sk.slice(0, 13));
   return Number.isSafeInteger(time) ? time : Number(/^\d*/.exec(sk)?.[0].padEnd(13, "0").slice(0, 13));
@@ -319,13 +300,11 @@ export function timeOf(sk: string): number {
 
 const ENTRY_KEY = /^\d{13}#([0-9A-Z]{26})(?:#look)?$/;
 
-/** Answers the id in the sort key of a bucket's entry; `undefined` if `sk` is not the sort key of an entry. */
 export function idIn(sk: string): string | undefined {
   const id = ENTRY_KEY.exec(sk)?.[1];
   return id !== undefined && isJobId(id) ? id : undefined;
 }
 
-/** Says whether an entry of a bucket is a look. All other entries are homes. */
 export function isLookKey(sk: string): boolean {
   return sk.endsWith("#look");
 }
@@ -342,22 +321,19 @@ export function tombstoneKey(topic: string, key: string): Key {
   return { pk: `tombstone#${topic}#${key}`, sk: "tombstone" };
 }
 
-/**
- * The tokens of schedules, `§<schedule>§<time>` and `§run <schedule>§<Idempotency-Key>`. They hold for all topics, because a
- * schedule can change its topic. Tokens of events have one part more.
- */
+/** The tokens of schedules, `§<schedule>§<time>` and `§run <schedule>§<Idempotency-Key>`, hold for all topics, which may change. */
 const OF_SCHEDULE = /^§[^§]+§[^§]+$/;
 
 export function onceKey(topic: string, token: string): Key {
   return { pk: `once#${OF_SCHEDULE.test(token) ? "" : topic}#${token}`, sk: "once" };
 }
 
-/** Answers the key of the item that notes the jobs of a redrive. `call`: the hash of the call's `Idempotency-Key`. */
+/** `call`: the hash of the call's `Idempotency-Key`. */
 export function chosenKey(topic: string, call: string): Key {
   return { pk: `redrive#${topic}#${call}`, sk: "redrive" };
 }
 
-export function begunKey(topic: string, call: string): Key {
+export function bulkNoteKey(topic: string, call: string): Key {
   return { pk: `bulk#${topic}#${call}`, sk: "bulk" };
 }
 
@@ -383,7 +359,6 @@ export function pausedTopicKey(topic: string): Key {
   return { pk: PAUSED_TOPICS, sk: topic };
 }
 
-/** Answers the partition key of a topic's parked jobs of one shard. */
 export function parkedIn(topic: string, shard: number): string {
   return `paused#${topic}#${shard}`;
 }
@@ -396,7 +371,7 @@ export function parkedKey(home: Home): Key {
   };
 }
 
-/** Answers the time by which parked jobs are sorted: the due time, but at most the bound of a postponed job. */
+/** Parked jobs are sorted by due time, but at most the bound of a postponed job. */
 export function parkedSortTime({
   dueAt,
   postponeUntil = dueAt,
@@ -406,7 +381,7 @@ export function parkedSortTime({
 
 const NOTE_KEY = /^\d{13}#([0-9A-Z]{26})#(\d{1,15})$/;
 
-/** Reads a parked job's note. Its id and revision stand in its sort key. `undefined` if the item is no note. */
+/** Id and revision stand in the note's sort key. `undefined` if the item is no note. */
 export function parseNote(item: Item): Parked | undefined {
   const { pk, sk, v } = item;
   const [, id = "", revision] = NOTE_KEY.exec(sk) ?? [];
@@ -415,10 +390,7 @@ export function parseNote(item: Item): Parked | undefined {
   return { pk, sk, v, id, revision: Number(revision), ...last };
 }
 
-/**
- * Answers the key of the counters of one minute: of the starts that a topic's limit gives, or of the turns that its resume at a rate gives.
- * The attributes `s0` to `s59` count those of the periods that begin in each second of the minute.
- */
+/** The key of a minute's counters, of starts or of a resume's turns: `s0` to `s59`, for the periods that begin in each second. */
 export function startsKey(topic: string, minute: number, counters: "starts" | "turns" = "starts"): Key {
   return { pk: `starts#${topic}#${new Date(minute).toISOString().slice(0, -8)}`, sk: counters };
 }
@@ -427,7 +399,7 @@ export function deadKey(topic: string, time: number, id: string): Key {
   return { pk: deadDay(topic, time), sk: `${sortable(time)}#${id}` };
 }
 
-/** Answers the partition key of a topic's dead entries of one day (UTC). */
+/** By day in UTC. */
 export function deadDay(topic: string, time: number): string {
   return `dead#${topic}#${new Date(time).toISOString().slice(0, 10)}`;
 }

@@ -23,22 +23,20 @@ export function counterOf(begin: number): string {
   return `s${(begin - minuteOf(begin)) / 1000}`;
 }
 
-/** Answers the beginnings of the periods that begin at `from` or later and before `until`. */
 export function periodsIn(from: number, until: number, { ms }: Period): number[] {
   const periods: number[] = [];
   for (let begin = Math.ceil(from / ms) * ms; begin < until; begin += ms) periods.push(begin);
   return periods;
 }
 
-/** Answers how many starts of a minute may be given far ahead: half of them, rounded up. Jobs that are filed later get the others. */
+/** Half of a minute's starts may be given far ahead, rounded up. */
 export function startsFarAhead(minute: number, period: Period): number {
   return Math.ceil((periodsIn(minute, minute + BUCKET, period).length * period.starts) / 2);
 }
 
 /**
- * Distributes jobs over periods. In the order of their wanted starts, each job gets the first period that has room and does not end
- * before the job's start. If that period begins after the job's `last`, the job gets none. `wanted` and `periods` are sorted.
- * `exact`: a job gets the period of its own start, or none. Answers for each period the indexes in `wanted` of its jobs.
+ * Distributes jobs, in the order of their wanted starts, over periods: each gets the first one with room that does not end before its start, or
+ * none after its `last`, or (`exact`) none but its own. Answers for each period the indexes in `wanted`. Both lists are sorted.
  */
 export function periodsToAsk(
   periods: readonly number[],

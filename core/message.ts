@@ -45,10 +45,7 @@ export type Message = {
   error?: string;
 };
 
-/**
- * Writes one job of a message that is sent at `sentAt` (ISO 8601). By hand, because a sweep writes thousands of jobs, and the body is text
- * already.
- */
+/** A job of a message that is sent at `sentAt` (ISO 8601). By hand: a sweep writes thousands, and the body is text already. */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
   const { heldUntil, restarts, untracked } = home;
@@ -70,7 +67,6 @@ export function messageText(topic: string, group: string | undefined, jobTexts: 
   return `${fields.slice(0, -1)},"jobs":[${jobTexts.join(",")}]}`;
 }
 
-/** Writes the envelope of a dead job, which goes to its topic's DLQ. */
 export function deadText(home: Home, error: string): string {
   const jobs = `"jobs":[${jobText({ ...home, attempt: home.attempt - 1 })}]`;
   return `{"v":${MESSAGE_VERSION},"topic":${toJson(home.topic)},"dead":true,"error":${toJson(error)},${jobs}}`;
@@ -90,7 +86,7 @@ function isNewer(job: MessageJob, other: MessageJob): boolean {
   return job.revision === other.revision ? startOf(job) > startOf(other) : job.revision > other.revision;
 }
 
-/** Answers when the job of a message may start, in ms since the epoch. */
+/** ms since the epoch. */
 export function startOf({ dueAt, heldUntil = dueAt }: Pick<MessageJob, "dueAt" | "heldUntil">): number {
   // rule: no-start-before-the-hold-ends
   return Math.max(Date.parse(dueAt), Date.parse(heldUntil));
@@ -101,12 +97,12 @@ export function isPastExpiry({ expiresAt }: Pick<MessageJob, "expiresAt">, now: 
   return expiresAt !== undefined && now > Date.parse(expiresAt);
 }
 
-/** Answers the `heldUntil` of a message's job as its home has it, in ms since the epoch. */
+/** As the home has it: ms since the epoch. */
 export function heldUntilOf({ heldUntil }: Pick<MessageJob, "heldUntil">): number | undefined {
   return heldUntil === undefined ? undefined : Date.parse(heldUntil);
 }
 
-/** Parses a message. Answers `undefined` for a message of a newer version, and for text that is no message of Minutehand. */
+/** `undefined` for a message of a newer version, and for text that is no message of Minutehand. */
 export function parseMessage(text: string): Message | undefined {
   const value = jsonOf(text);
   return isMessage(value) ? value : undefined;

@@ -11,9 +11,7 @@ export function onceNotesOf(text: string | undefined): OnceNote[] {
   });
 }
 
-/**
- * Writes the once items that a home names. Writes only the last `KNOWN_CALLS` items, because each write of a home is billed by its size.
- */
+/** Only the last `KNOWN_CALLS` once items: each write of a home is billed by its size. */
 export function onceText(notes: readonly OnceNote[]): string {
   return notes
     .slice(-KNOWN_CALLS)
@@ -24,7 +22,6 @@ export function onceText(notes: readonly OnceNote[]): string {
 /** A call with an `Idempotency-Key` that changes jobs: the hash of the key and the hash of the request, both without dots. */
 export type CallMark = { readonly key: string; readonly request: string };
 
-/** Adds a call to those that a home knows, and keeps the last ones. */
 export function withCall(calls: string | undefined, { key, request }: CallMark): string {
   return [...linesOf(calls), `${key}.${request}`].slice(-KNOWN_CALLS).join("\n");
 }

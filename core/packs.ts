@@ -8,11 +8,7 @@ import type { TopicPolicy } from "./policy.ts";
 /** Jobs of one topic and one group that start in the same second and share a message. `start`: the earliest start of them. */
 export type Pack = { body: string; start: number; group?: string; homes: Home[] };
 
-/**
- * Packs jobs of one topic that are sent `now`. A pack holds at most `policy.pack` jobs and `bytes` bytes. A job that is larger than
- * `bytes` gets a pack of its own. So does a job whose body is no JSON, because nobody can parse its message: for example, someone has
- * edited its home by hand. The packs are in the order of their starts.
- */
+/** The packs are in the order of their starts. Larger jobs than `bytes`, and bodies that are no JSON (edited by hand), get their own. */
 export function packsOf(
   topic: string,
   policy: TopicPolicy,
@@ -50,9 +46,8 @@ export function packsOf(
 }
 
 /**
- * Answers SQS's `DelaySeconds` for a message whose jobs start at `start`. For `second`: the time left, rounded up, so that no message
- * comes early. For `millisecond`: `RELEASE_EARLY` less, rounded down. The consumer then holds the message until the start. The answer is
- * 0 if no time is left, and never more than SQS allows.
+ * SQS's `DelaySeconds`. For `second`: the time left, rounded up, so that no message comes early. For `millisecond`: `RELEASE_EARLY` less,
+ * rounded down: the consumer holds the message until the start.
  */
 export function delaySecondsOf(start: number, now: number, precision: TopicPolicy["precision"]): number {
   const left = Math.min(Math.max(start - now, 0), SQS_MAX_DELAY);

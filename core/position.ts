@@ -44,18 +44,12 @@ function isPosition(value: unknown): value is Position {
   return typeof value === "string" && POSITION.test(value);
 }
 
-/**
- * Reads a position that was stored or sent. Earlier versions wrote the sort key of the last entry that was done. Such a key means
- * the position just after that entry.
- */
+/** Earlier versions wrote the sort key of the last entry that was done: it means the position just after that entry. */
 export function storedPosition(text: string): Position {
   return isPosition(text) ? text : justAfter(text);
 }
 
-/**
- * Reads the stored position of the audit. Earlier versions wrote a sort key, and may not have audited the entry with this key. So a sort
- * key becomes a position before that entry. A few other entries may lie between the two, and are audited again.
- */
+/** Earlier versions wrote a sort key whose entry they may not have audited: it becomes a position before that entry. */
 export function storedAuditPosition(text: string): Position {
   return isPosition(text) ? text : (text.slice(0, -1) as Position);
 }

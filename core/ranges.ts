@@ -1,21 +1,13 @@
 import { earlierOf, laterOf, type Position, storedPosition } from "./position.ts";
 
-/** A part of sorted entries: those from one position up to another. */
 export type Range = { readonly from: Position; readonly to: Position };
 
-/**
- * How far a sweep of a shard has come. All entries before `swept` are done, and so are all entries in the ranges of `ahead`. These ranges lie
- * after `swept`, are sorted, and do not touch each other.
- */
+/** All entries before `swept` are done, and those in the ranges of `ahead`, which lie after `swept`, sorted, and do not touch. */
 export type Done = { readonly swept: Position; readonly ahead: readonly Range[] };
 
-/**
- * The most ranges that a cursor records, because a cursor must fit into an item of 400 KB. So many ranges appear only if thousands of minutes,
- * apart from each other, cannot be read for days. Then the earliest ranges are forgotten, and each tick hands over their entries once more.
- */
+/** A cursor fits into an item of 400 KB. Of more ranges the earliest are forgotten, and each tick hands their entries over again. */
 const MOST_RANGES = 4000;
 
-/** Adds a range whose entries are done. */
 export function withDone({ swept, ahead }: Done, range: Range): Done {
   const next = ahead.findIndex(({ from }) => from >= range.from);
   return doneOf(swept, next === -1 ? [...ahead, range] : ahead.toSpliced(next, 0, range));
@@ -60,12 +52,11 @@ export function partsIn(ranges: readonly Range[], within: readonly Range[]): Ran
   );
 }
 
-/** Writes ranges as a text, as a cursor stores them. `undefined`: there are none. */
+/** As a cursor stores them. `undefined`: there are none. */
 export function rangesText(ranges: readonly Range[]): string | undefined {
   return ranges.length === 0 ? undefined : ranges.map(({ from, to }) => `${from}\n${to}`).join("\n");
 }
 
-/** Reads the text that `rangesText` has written. */
 export function storedRanges(text: string | undefined): Range[] {
   const positions = text === undefined ? [] : text.split("\n").map(storedPosition);
   return positions.flatMap((from, i) => {

@@ -13,10 +13,7 @@ import {
 import { addressOf } from "./job-id.ts";
 import { KEPT_OPTIONS, optionTrouble } from "./job-options.ts";
 
-/**
- * A job whose home this code cannot read: a newer version wrote it, or a field is malformed. Nobody may change it. `unreadable` says
- * why. It has no `state`, so that code which filters homes by their states skips it.
- */
+/** A newer version wrote this job's home, or a field is malformed. Nobody may change it. It has no `state`, so filters skip it. */
 export type Unreadable = { readonly id: string; readonly unreadable: string; readonly state?: undefined };
 
 const CLAIM = ["token", "leaseEnd", "claimedAt"] as const;
@@ -32,9 +29,7 @@ const NEEDED: Readonly<Record<State, readonly (keyof Home)[]>> = {
 };
 const TEXTS = ["topic", "body"] as const;
 const TEXTS_IF_ANY = ["key", "token", "once", "calls", "lastError", "settledBy", "bulk"] as const;
-/**
- * Texts that are parts of other items' keys. DynamoDB refuses a sort key of more than 1,024 bytes and a partition key of more than 2,048.
- */
+/** Parts of other items' keys: DynamoDB refuses sort keys of more than 1,024 bytes and partition keys of more than 2,048. */
 const NAMES = ["topic", "key"] as const;
 const LONGEST_NAME = 512;
 const TIMES = ["dueAt", "wantedAt", "createdAt"] as const;
@@ -55,10 +50,7 @@ const COUNTS_IF_ANY = ["restarts", "expiresAt"] as const;
 /** The largest time that a `Date` can hold, ms since the epoch. */
 const LATEST = 8.64e15;
 
-/**
- * Reads a home, or says why it is unreadable. Checks each field that the protocol uses, except the JSON of the body, the entries of the
- * log, and the flags `untracked`, `hasSchedule` and `hasRun`.
- */
+/** Checks each field that the protocol uses, except the body's JSON, the log's entries and flags. */
 export function readHome(item: Item, id: string): Home | Unreadable {
   const trouble = layoutTrouble(item) ?? fieldTrouble(item as Home, id);
   return trouble === undefined ? (item as Home) : { id, unreadable: trouble };

@@ -4,7 +4,7 @@ import { KEPT_OPTIONS } from "./job-options.ts";
 /**
  * The whole life of a job: each write that changes a stored home is a row of `CHANGES`. The table and the picture in
  * docs/internals/overview.md are made from these rows, and the simulator's witness allows no other change. If the lease of a `running` job
- * ended more than `CLOCK_MARGIN` ago, its run has crashed.
+ * ended more than `LEASE_GRACE` ago, its run has crashed.
  */
 export type Row = {
   /** Absent: the change files the home. */
@@ -245,12 +245,7 @@ export function stateAfter<N extends ChangeName, S extends Sets<N>>(name: N, set
   return { ...(to && { state: to }), ...set } as S & To<N>;
 }
 
-/**
- * Makes the write that changes a home. The pool refuses it if the home is not as it was read.
- *
- * @param also further attributes that must be as they were read
- * @param remove further attributes to remove
- */
+/** The pool refuses the write if the home is not as it was read, `also` in these attributes. `remove`: further attributes. */
 export function changeOf<N extends ChangeName, S extends Sets<N>>(
   name: N,
   read: Read<N>,

@@ -15,10 +15,7 @@ const DEEPEST_CAUSE = 8;
 const MESSAGE_BYTES = 2048;
 const FRAMES_BYTES = 8192;
 
-/**
- * Describes anything that was thrown: its message, and of an error also its name, stack and causes. If there are several causes, the first
- * one counts. Never throws.
- */
+/** Describes anything that was thrown. If there are several causes, the first one counts. Never throws. */
 export function describeThrown(thrown: unknown, deeper = DEEPEST_CAUSE): Thrown {
   const whole = textOf(thrown);
   const message = truncate(whole, MESSAGE_BYTES);

@@ -4,10 +4,7 @@ import type { Home, HomeIn, LogEntry, State } from "./items.ts";
 import { addressOf } from "./job-id.ts";
 import { truncateError } from "./thrown.ts";
 
-/**
- * One thing that happened to a job. A move overwrites what a home says of the last run. So the move's own write logs that run, its
- * end and the move. Anything since the last move is read from the home's attributes.
- */
+/** A move overwrites what a home says of the last run, so it logs that run. What came since the last move is read from attributes. */
 export type Happening = Omit<LogEntry, "what"> & {
   what: LogEntry["what"] | "filed" | Exclude<State, "scheduled" | "running">;
 };

@@ -1,10 +1,7 @@
 import type { TrailEntry } from "./items.ts";
 import type { Position } from "./position.ts";
 
-/**
- * Adds an entry to a cursor's trail, unless the last one is less than `step` ms older: after an outage a sweep advances many times a second.
- * Without an entry the audit only waits longer.
- */
+/** No entry less than `step` ms after the last: after an outage a sweep advances many times a second. The audit only waits longer. */
 export function trailAfter(trail: readonly TrailEntry[], entry: TrailEntry, step: number): TrailEntry[] {
   const last = trail.at(-1);
   return last && entry.reachedAt - last.reachedAt < step ? [...trail] : [...trail, entry];

@@ -54,10 +54,7 @@ export type Sizes = {
 const MIB = 1024 * 1024;
 /** The largest home: 12 KiB are for all that it holds beside its body and headers. */
 const LARGEST_HOME = BODY_BYTES + HEADERS_BYTES + 12 * 1024;
-/**
- * How many copies of a home, in its stored size, are in memory: text that is not Latin takes two bytes for each character. An entry that is
- * handed over is there as DynamoDB's answer, as the text of that answer, as a home and as a message.
- */
+/** Copies of a home in memory: as an answer, as its text, as a home and as a message. Text that is not Latin takes two bytes a character. */
 const WAITING_COPIES = 2;
 const HANDED_OVER_COPIES = 1 + 2 + 2 + 2;
 
@@ -89,10 +86,7 @@ const PAGES = 4;
 /** DynamoDB's bound of a page. As text a page takes two bytes for each character. */
 const PAGE_IN_MEMORY = 2 * MIB;
 
-/**
- * Answers how many entries of one shard the tick may hand over at once: a look does not say how large its job is. As many entries again
- * may wait meanwhile, in minutes that were read because they might be empty.
- */
+/** How many entries of a shard the tick may hand over at once. As many again may wait, in minutes that might have been empty. */
 export function entriesAtOnce({ tickBytes, shards }: Sizes): number {
   const share = tickBytes / shards - PAGES * PAGE_IN_MEMORY;
   return Math.max(Math.floor(share / ((WAITING_COPIES + HANDED_OVER_COPIES) * LARGEST_HOME)), 1);

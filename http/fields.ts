@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import {
+  BODY_BYTES,
   DAY,
   EXPRESSION_CHARS,
   HEADERS_BYTES,
@@ -182,5 +183,5 @@ export const headers = z
 /** Any JSON value. It must be given. */
 export const body = z.unknown().check(
   z.refine((value) => value !== undefined, { error: "must be given: any JSON value" }),
-  z.meta({ description: "Any JSON value. Its JSON text has at most 200 KiB of UTF-8." }),
+  z.meta({ description: `Any JSON value. Its JSON text has at most ${BODY_BYTES / 1024} KiB of UTF-8.` }),
 );

@@ -5,11 +5,11 @@ import type { JobOptions } from "../core/job-options.ts";
 /** A job to enqueue. The caller has validated it. */
 export type NewJob = JobOptions & {
   topic: string;
-  /** JSON text, as `toJson` writes it. */
+  /** JSON text. */
   body: string;
   /** ms since the epoch. A time in the past becomes now. */
   dueAt: number;
-  /** When the event happened that files this job: ms since the epoch, at most `CLOCK_MARGIN` ahead. Absent: no event, created now. */
+  /** When the event happened that files this job: ms since the epoch, at most `EVENT_AHEAD` ahead. Absent: no event, created now. */
   createdAt?: number;
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
@@ -34,5 +34,4 @@ export type NewJob = JobOptions & {
   refusal?: MinutehandError;
 };
 
-/** What an enqueue did. `home`: the job as it stands afterwards. */
 export type Enqueued = { outcome: "created" | "kept" | "replaced" | "postponed" | "replayed"; home: Home };

@@ -19,7 +19,7 @@ export function policyOf(ctx: Pick<Context, "policy">, topic: string): TopicPoli
   return topicPolicy(isNamed(ctx, topic) ? (ctx.policy.topics[topic] ?? {}) : {});
 }
 
-/** Answers the policy of a topic that the policy names. @throws `unknown-topic` */
+/** @throws `unknown-topic` */
 export function requireTopic(ctx: Context, topic: string): TopicPolicy {
   if (!isNamed(ctx, topic)) throw unknownTopic(ctx, topic);
   return policyOf(ctx, topic);
@@ -32,7 +32,7 @@ export function requireTracked(ctx: Context, topic: string, what: string): Topic
   return policy;
 }
 
-/** Answers why a topic takes no job with these options, because the topic is untracked. `undefined`: the topic takes the job. */
+/** Answers why an untracked topic takes no job with these options. `undefined`: the topic takes the job. */
 export function untrackedRefusal(
   ctx: Pick<Context, "policy">,
   { topic, key, expiresAfter }: Pick<NewJob, "topic" | "key" | "expiresAfter">,
@@ -50,7 +50,6 @@ export function endAt(
   return { finishedAt: now, expiresAt: ttl(now + policy.retention * 1000) };
 }
 
-/** Makes the error `unknown-topic`, which lists the topics that there are. */
 export function unknownTopic({ policy }: Pick<Context, "policy">, topic: string): MinutehandError {
   const known = Object.keys(policy.topics).join(", ");
   return new MinutehandError("unknown-topic", `topic must be one of ${known}, got ${topic}`, { topic });

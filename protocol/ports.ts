@@ -15,7 +15,7 @@ export type Attribute = string | number | true | Readonly<Record<string, string>
 /** The values that attributes must have for a write. `undefined`: absent. The pool also requires our version of the layout. */
 export type Expected = Readonly<Record<string, string | number | undefined>>;
 
-/** An update of one item. The pool refuses it if the item does not exist or is not as expected. */
+/** The pool refuses it if the item does not exist or is not as expected. */
 export type Change = {
   readonly key: Key;
   readonly expect: Expected;
@@ -39,7 +39,7 @@ export type Transacted =
       refused: (Item | undefined | false)[];
     };
 
-/** Some items of a partition in the order of their sort keys. Where sort keys begin with a time, the oldest items come first. */
+/** Some items of a partition in the order of their sort keys. */
 export type Page = {
   items: Item[];
   /** Whether the partition has further items before the bound that the caller named. */
@@ -47,21 +47,16 @@ export type Page = {
 };
 
 /**
- * The job pool: one DynamoDB table. Every read is strongly consistent. Every write is conditional, except a delete.
- *
- * After a conflict, throttling, a 5xx or a lost answer, the pool repeats a call until the deadline. If the effect is still unknown then, a
- * single call throws `unavailable`, and a batch returns this error for its entry. No call returns while a request of its own is in flight.
+ * The job pool: one DynamoDB table. Reads are strongly consistent, and writes conditional, except a delete. After a conflict, throttling, a 5xx
+ * or a lost answer, a call is repeated until the deadline. If its effect is still unknown then, a single call throws `unavailable`, and a
+ * batch returns this error for its entry. No call returns while a request of its own is in flight.
  */
 export interface Pool {
-  /** Reads the items under these keys, and answers them in the order of the keys. */
+  /** Answers in the order of the keys. */
   read(keys: readonly Key[]): Promise<(Item | undefined)[]>;
-  /** Inserts each item, unless there is already an item under its key. */
   insert(items: readonly Item[], by: Deadline): Promise<("inserted" | "exists" | Error)[]>;
   change(change: Change, by: Deadline): Promise<Changed>;
-  /**
-   * Makes many changes, each independent of the others. The changes remove no attributes, and no two have the same key.
-   * @param onChanged gets the index of a change as soon as it is known to be applied. A pool need not call it.
-   */
+  /** Makes independent changes, of different keys, which remove nothing. `onChanged`: called, if at all, with the index of an applied one. */
   changeMany(
     changes: readonly Change[],
     by: Deadline,
@@ -71,11 +66,7 @@ export interface Pool {
   transact(writes: readonly Write[], by: Deadline): Promise<Transacted>;
   /** Reads items of a partition between two positions: at most `limit` of them, and at most 1 MB. */
   page(pk: string, from: Position, before: Position, limit: number): Promise<Page>;
-  /**
-   * Adds to counters of an item, and answers the new values. Creates what is missing. A repeat after a lost answer may count a second time.
-   * @param expiresAt the item's TTL, seconds since the epoch
-   * @throws `unavailable` if a newer version wrote the item
-   */
+  /** Adds to counters, and answers them. A lost answer may count twice. `expiresAt`: TTL, s since the epoch. @throws `unavailable` */
   count(
     key: Key,
     amounts: Readonly<Record<string, number>>,
@@ -84,7 +75,7 @@ export interface Pool {
   ): Promise<Record<string, number>>;
   /** Deletes items. Idempotent: an item that is gone is no error. */
   remove(keys: readonly Key[], by: Deadline): Promise<void>;
-  /** Answers when the table was created: ms since the epoch. */
+  /** When the table was created: ms since the epoch. */
   createdAt(): Promise<number>;
 }
 
@@ -117,7 +108,6 @@ export type Received = {
 /** How many messages of a queue are ready, delayed and in flight, as SQS counts them: approximately. */
 export type Depth = { ready: number; delayed: number; inFlight: number };
 
-/** SQS: the ready queues, their DLQs, and the events' queue. */
 export interface Queues {
   /** Sends messages in batches of at most 10 messages and 256 KiB. Throws only for a `delaySeconds` outside its range. */
   send(queue: QueueName, messages: readonly Outgoing[]): Promise<Sent[]>;
@@ -145,21 +135,17 @@ export interface Promotions {
   remove(id: string): Promise<void>;
 }
 
-/** A recurring schedule as EventBridge Scheduler has it. */
 export type StoredSchedule = {
   readonly schedule: Schedule;
   /** Whether the schedule has the target, role and DLQ that an update would write now. A deploy may have replaced one of these. */
   readonly isAimed: boolean;
 };
 
-/**
- * The recurring schedules, which EventBridge Scheduler alone stores. A name has 1 to 64 characters of `0-9a-zA-Z-_.`.
- * @throws `bad-request` for a call that Scheduler refuses, `unavailable` for one that Scheduler does not carry out for now
- */
+/** Names have 1 to 64 characters of `0-9a-zA-Z-_.`. @throws `bad-request` if Scheduler refuses a call, `unavailable` if it may do it later */
 export interface Schedules {
   /** Creates a schedule. If `from` is given (ms since the epoch, at most five minutes ago), no occurrence is earlier than `from`. */
   create(schedule: Schedule, from: number | undefined): Promise<"created" | "exists">;
-  /** Replaces a schedule with all its settings. */
+  /** Replaces all settings of a schedule. */
   update(schedule: Schedule, from: number | undefined): Promise<"updated" | "missing">;
   read(name: string): Promise<StoredSchedule | undefined>;
   remove(name: string): Promise<"removed" | "missing">;
@@ -183,7 +169,6 @@ export interface Sweepers {
   wait(ms: number): Promise<void>;
 }
 
-/** Timers, so that a simulation can pass its own. */
 export type Timers = {
   readonly wait: (ms: number) => Promise<void>;
   /** Calls `act` after `ms`. Answers a function that cancels the call. */
@@ -194,13 +179,13 @@ export type Timers = {
 export type Context = {
   readonly pool: Pool;
   readonly queues: Queues;
-  /** Absent where no job gets a schedule of its own. Then sweeps find all jobs. */
+  /** Absent: sweeps find all jobs. */
   readonly promotions?: Promotions;
   /** Absent where nobody files recurring schedules. */
   readonly schedules?: Schedules;
-  /** Absent where Lambda is not told of pauses. Then consumers alone keep to a pause. */
+  /** Absent: consumers alone keep to a pause. */
   readonly eventSources?: EventSources;
-  /** Absent where a tick does all its work in one invocation. */
+  /** Absent: a tick does all its work in one invocation. */
   readonly sweepers?: Sweepers;
   /** Answers ms since the epoch. */
   readonly clock: () => number;

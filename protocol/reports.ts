@@ -8,7 +8,7 @@ export type ProtocolEvent =
   | { type: "enqueued"; topic: string; id: string; dueAt: number }
   | { type: "moved"; topic: string; id: string; dueAt: number; why: string }
   | { type: "cancelled"; topic: string; id: string }
-  /** A cancelling event found no job under its key. So its tombstone cancels jobs that are filed under this key before `until`. */
+  /** A cancelling event found no job: its tombstone cancels jobs that are filed under the key before `until`. */
   | { type: "tombstone"; topic: string; until: number }
   | { type: "handed-over"; topic: string; jobs: number; messages: number }
   | { type: "hand-over-failed"; topic: string; jobs: number; reason: string }

@@ -1,4 +1,4 @@
-import { type Begun, begunKey } from "../../core/items.ts";
+import { type BulkNote, bulkNoteKey } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
 import type { CallMark } from "../../core/once.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
@@ -33,10 +33,7 @@ export type Bulk = {
 
 const BULK_ID_CHARS = 8;
 
-/**
- * Makes a new bulk. The range of a redrive ends now at the latest: a redriven job that dies again is not redriven twice.
- * @param dueAt the start of the jobs, in ms since the epoch; absent: now
- */
+/** Makes a new bulk. A redrive's range ends now at the latest: a redriven job that dies again is not redriven twice. `dueAt`: absent: now */
 export function beginBulk(
   ctx: Context,
   action: BulkAction,
@@ -50,21 +47,17 @@ export function beginBulk(
   return { id, startedAt, from, to, position: beforeTime(from), nextAt: dueAt ?? startedAt };
 }
 
-/**
- * Answers the bulk as the first try of a call with an `Idempotency-Key` has begun it, so that a repeat leaves alone the jobs that others have
- * filed since then. The beginning is noted for a day.
- * @throws `idempotency-mismatch`; `unavailable`: the call must be repeated
- */
+/** Answers the bulk as the first try of a call has begun it, noted for a day. @throws `idempotency-mismatch`; `unavailable` */
 export async function beginRepeatableBulk(
   ctx: Context,
   topic: string,
   call: CallMark,
   bulk: Bulk,
 ): Promise<Bulk> {
-  const { id, position: _, ...begun } = bulk;
-  const note = await noteOfCall<Begun>(ctx, begunKey(topic, call.key), call, async () => ({
+  const { id, position: _, ...state } = bulk;
+  const note = await noteOfCall<BulkNote>(ctx, bulkNoteKey(topic, call.key), call, async () => ({
     bulk: id,
-    ...begun,
+    ...state,
   }));
   const { startedAt, from, to, nextAt } = note;
   return { id: note.bulk, startedAt, from, to, nextAt, position: beforeTime(from) };

@@ -12,7 +12,6 @@ import { reschedule } from "./reschedule.ts";
 
 const WIDTH = 8;
 
-/** Answers why a job, as it was read, cannot be changed. */
 export function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
   if (action === "redrive") return undefined;
   return refusalOf(home, now, action === "cancel" ? requireUnclaimed : requireNotCancelled);
@@ -21,7 +20,7 @@ export function refusal(action: BulkAction, home: Head, now: number): Minutehand
 /** `left`: somebody else has changed the job since it was read, so the bulk left it alone. */
 export type Result = "changed" | "left" | MinutehandError;
 
-/** Changes jobs, each on its own. The `starts` of the jobs and the answers are in the jobs' order. */
+/** Changes jobs, each on its own. The answers are in the jobs' order, as are `starts`. */
 export async function changeAll(
   ctx: Context,
   { action }: BulkRequest,
@@ -31,12 +30,13 @@ export async function changeAll(
 ): Promise<Result[]> {
   const asked = new Map(homes.map(({ id, askedAt }) => [id, askedAt]));
   // If a process whose clock is behind changes the job after it was read, the new `askedAt` may lie before the bulk began.
-  const spares = (home: Head): boolean => !isFromBefore(home, bulk) || home.askedAt !== asked.get(home.id);
+  const leavesAlone = (home: Head): boolean =>
+    !isFromBefore(home, bulk) || home.askedAt !== asked.get(home.id);
   if (action === "cancel") {
     const results = await cancelMany(
       ctx,
       homes.map(({ id }) => id),
-      spares,
+      leavesAlone,
       new Map(homes.map((home) => [home.id, marked(home, bulk)])),
     );
     // A job that another caller has cancelled since it was read does not carry the mark.
@@ -49,7 +49,7 @@ export async function changeAll(
     const dueAt = starts[i] as number;
     try {
       if (action === "redrive") return await redriveDead(ctx, home, dueAt);
-      const moved = await reschedule(ctx, home.id, { dueAt, bulk: marked(home, bulk) }, spares);
+      const moved = await reschedule(ctx, home.id, { dueAt, bulk: marked(home, bulk) }, leavesAlone);
       return isChangedBy(bulk, home, moved) ? "changed" : "left";
     } catch (error) {
       if (error instanceof MinutehandError) return error;

@@ -1,31 +1,30 @@
-import { CLOCK_MARGIN, KNOWN_CALLS } from "../../core/constants.ts";
+import { BULK_GRACE, KNOWN_CALLS } from "../../core/constants.ts";
 import { type Head, sortable } from "../../core/items.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
 import type { JobPage } from "../read/list.ts";
 import type { Bulk, BulkRequest } from "./begin-bulk.ts";
 
-/** The mark of a bulk in the home of a job that it has changed. `dueAt`: when the job was due before that, in ms since the epoch. */
+/** A bulk's mark in the home of a job that it has changed. `dueAt`: when the job was due before: ms since the epoch. */
 type Mark = { readonly id: string; readonly dueAt: number };
 
-/** Answers the marks that a home has, the newest first. */
+/** The newest first. */
 function marksIn(bulk = ""): Mark[] {
   return [...bulk.matchAll(/(\S+) (\d+)/g)].map(([, id = "", dueAt]) => ({ id, dueAt: Number(dueAt) }));
 }
 
-/** Answers the marks of a job that this bulk changes. Earlier marks stay, because a call of an earlier bulk may be repeated. */
+/** Earlier marks stay, because a call of an earlier bulk may be repeated. */
 export function marked({ dueAt, bulk }: Head, { id }: Bulk): string {
   const marks = [{ id, dueAt }, ...marksIn(bulk)].slice(0, KNOWN_CALLS);
   return marks.map((mark) => `${mark.id} ${mark.dueAt}`).join(" ");
 }
 
-/** Says whether this bulk has changed a job since it was read. `now`: the job's home as it is now. */
+/** Says whether this bulk has changed a job since it was read. `now`: its home as it is now. */
 export function isChangedBy({ id }: Bulk, { dueAt }: Head, now: Pick<Head, "bulk">): boolean {
   return marksIn(now.bulk).some((mark) => mark.id === id && mark.dueAt === dueAt);
 }
 
 /** Answers how many jobs that were due on this page an earlier call of this part has changed. */
 export function changedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): number {
-  // A cancelled job counts only if the bulk cancels.
   const found = [...homes, ...gone].filter(
     (home) => isMarkedHere(home, at, cursor) && (action === "cancel") === (home.state === "cancelled"),
   );
@@ -38,10 +37,7 @@ function isMarkedHere({ id, bulk }: Head, at: Bulk, cursor: Position | undefined
   return places.some((place) => place > at.position && place < (cursor ?? beforeTime(at.to)));
 }
 
-/**
- * Says whether nobody has changed a job since the bulk began. Changes of others count from `CLOCK_MARGIN` after the beginning: a job that was
- * filed just before it, by a clock that is ahead, must not be left out.
- */
+/** Says whether nobody else has changed a job since the bulk began. A clock that was ahead may have filed it before (`BULK_GRACE`). */
 export function isFromBefore({ bulk, askedAt, createdAt }: Head, { id, startedAt }: Bulk): boolean {
-  return !marksIn(bulk).some((mark) => mark.id === id) && (askedAt ?? createdAt) <= startedAt + CLOCK_MARGIN;
+  return !marksIn(bulk).some((mark) => mark.id === id) && (askedAt ?? createdAt) <= startedAt + BULK_GRACE;
 }

@@ -18,7 +18,7 @@ export type BulkPart = {
   matched: number;
   /** How many jobs this call, or an earlier call of the same part, has changed. */
   changed: number;
-  /** How many jobs were refused, by the code of the error. */
+  /** How many refusals, by the code of the error. */
   skipped: Record<string, number>;
   /** The first ten refusals. */
   errors: { id: string; error: MinutehandError }[];
@@ -31,36 +31,42 @@ export type BulkPart = {
 const ERRORS = 10;
 
 /**
- * Runs one part of a bulk: changes at most 500 jobs, for about 5 s. Each job is changed on its own, by the call that a user would
- * make for this job.
- *
- * A part can be called again. The repeat changes the jobs that are left, and goes on after them:
- * - Jobs that carry this bulk's mark are left alone. They count as changed, in the part in which they were due before the change.
- * - Jobs that others have filed or moved since the bulk began are left alone too, and do not count.
- * - At a rate, the jobs that are left get the starts after those of the jobs that carry the mark. If the earlier call was refused some
- *   jobs, or came at another time, some starts are given twice.
- * - A redrive finds no trace of the jobs that it has redriven. So it does not count them, and gives their starts a second time.
- *
- * @param begun where the part begins: what `beginBulk` or the part before has answered
+ * Runs one part of a bulk, which `beginBulk` or the part before has answered: changes at most 500 jobs, for about 5 s, each by a user's call.
+ * A repeat changes the jobs that are left: docs/internals/decisions/bulk.md. It does not count jobs that an earlier call has redriven.
  */
-export async function runBulk(ctx: Context, request: BulkRequest, begun: Bulk): Promise<BulkPart> {
-  const part: BulkPart = {
-    examined: 0,
-    matched: 0,
-    changed: 0,
-    skipped: {},
-    errors: [],
-    reached: begun.to,
-  };
+export async function runBulk(ctx: Context, request: BulkRequest, first: Bulk): Promise<BulkPart> {
+  const done: ChangedPage[] = [];
+  let matched = 0;
   const until = ctx.clock() + BULK_PART;
-  for (let at = await startAfterResume(ctx, request, begun); ; ) {
-    const page = await pageOf(ctx, request, at, Math.min(ctx.sizes.bulkJobs - part.matched, PAGE_JOBS));
-    const nextAt = await changePage(ctx, request, at, page, part);
-    if (page.cursor === undefined) return part;
-    at = { ...at, position: page.cursor, nextAt };
-    if (part.matched >= ctx.sizes.bulkJobs || ctx.clock() >= until)
-      return { ...part, reached: timeOf(at.position), next: at };
+  for (let at = await startAfterResume(ctx, request, first); ; ) {
+    const page = await pageOf(ctx, request, at, Math.min(ctx.sizes.bulkJobs - matched, PAGE_JOBS));
+    const changed = await changePage(ctx, request, at, page);
+    done.push(changed);
+    matched += changed.matched;
+    if (page.cursor === undefined) return { ...sumOf(done), reached: first.to };
+    at = { ...at, position: page.cursor, nextAt: changed.nextAt };
+    if (matched >= ctx.sizes.bulkJobs || ctx.clock() >= until)
+      return { ...sumOf(done), reached: timeOf(at.position), next: at };
   }
+}
+
+/** What a bulk has done with a page. `nextAt`: the first start for later pages, ms since the epoch. */
+type ChangedPage = Pick<BulkPart, "examined" | "matched" | "changed"> & {
+  readonly refused: BulkPart["errors"];
+  readonly nextAt: number;
+};
+
+function sumOf(pages: readonly ChangedPage[]): Omit<BulkPart, "reached" | "next"> {
+  const sum = (of: (page: ChangedPage) => number): number => pages.reduce((all, page) => all + of(page), 0);
+  const refused = pages.flatMap((page) => page.refused);
+  const byCode = [...Map.groupBy(refused, ({ error }) => error.code)];
+  return {
+    examined: sum(({ examined }) => examined),
+    matched: sum(({ matched }) => matched),
+    changed: sum(({ changed }) => changed),
+    skipped: Object.fromEntries(byCode.map(([code, some]) => [code, some.length])),
+    errors: refused.slice(0, ERRORS),
+  };
 }
 
 /** Lets the starts of a rate begin when consumers have followed a resume. Jobs with earlier starts would all run at once. */
@@ -73,14 +79,7 @@ async function startAfterResume(
   return { ...bulk, nextAt: Math.max(bulk.nextAt, (await topicNow(ctx, topic)).followedAt) };
 }
 
-/** Changes the jobs of a page, and counts them in `part`. Answers the first start for later pages, in ms since the epoch. */
-async function changePage(
-  ctx: Context,
-  request: BulkRequest,
-  at: Bulk,
-  page: JobPage,
-  part: BulkPart,
-): Promise<number> {
+async function changePage(ctx: Context, request: BulkRequest, at: Bulk, page: JobPage): Promise<ChangedPage> {
   const { action, topic, ratePerSecond, dryRun } = request;
   const matched = matchedOf(page, request, at);
   const now = ctx.clock();
@@ -94,12 +93,13 @@ async function changePage(
     latest: at.startedAt + LONGEST_DELAY,
   });
   const results = dryRun ? [] : await changeAll(ctx, request, at, changeable, starts.slice(earlier));
-  part.examined += page.examined;
-  part.matched += earlier + matched.length - results.filter((result) => result === "left").length;
-  part.changed += earlier + results.filter((result) => result === "changed").length;
-  noteSkipped(part, matched, refused);
-  noteSkipped(part, changeable, results);
-  return Math.ceil(next);
+  return {
+    examined: page.examined,
+    matched: earlier + matched.length - results.filter((result) => result === "left").length,
+    changed: earlier + results.filter((result) => result === "changed").length,
+    refused: [...errorsOf(matched, refused), ...errorsOf(changeable, results)],
+    nextAt: Math.ceil(next),
+  };
 }
 
 function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Promise<JobPage> {
@@ -110,22 +110,20 @@ function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Pr
   return listJobs(ctx, { ...filter, limit, from, to, cursor });
 }
 
-/** Answers the jobs of a page that the bulk changes. A change may still be refused. */
+/** The jobs of a page that the bulk tries to change. */
 function matchedOf({ homes }: JobPage, { action }: BulkRequest, at: Bulk): Head[] {
   return homes.filter((home) => isFor(action, home, at.startedAt) && isFromBefore(home, at));
 }
 
-/** Says whether an action applies to a job. `run` skips jobs that may start already. */
+/** `run` skips jobs that may start already. */
 function isFor(action: BulkAction, home: Head, now: number): boolean {
   if (action === "run" && home.state === "scheduled" && startsAt(home) <= now) return false;
   return isFinished(home) === (action === "redrive");
 }
 
-function noteSkipped(part: BulkPart, homes: readonly Head[], results: readonly (Result | undefined)[]): void {
-  for (const [i, error] of results.entries()) {
-    const id = homes[i]?.id;
-    if (!(error instanceof MinutehandError) || id === undefined) continue;
-    part.skipped[error.code] = (part.skipped[error.code] ?? 0) + 1;
-    if (part.errors.length < ERRORS) part.errors.push({ id, error });
-  }
+function errorsOf(homes: readonly Head[], results: readonly (Result | undefined)[]): BulkPart["errors"] {
+  return homes.flatMap(({ id }, i) => {
+    const error = results[i];
+    return error instanceof MinutehandError ? { id, error } : [];
+  });
 }

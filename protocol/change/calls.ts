@@ -1,14 +1,11 @@
 import { ONCE_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { type Begun, type Chosen, type Home, ITEM_VERSION, type Key, ttl } from "../../core/items.ts";
+import { type BulkNote, type Chosen, type Home, ITEM_VERSION, type Key, ttl } from "../../core/items.ts";
 import { type CallMark, knownCall } from "../../core/once.ts";
 import type { Context } from "../ports.ts";
 import { requireReadable } from "../store/unreadable.ts";
 
-/**
- * Says whether a try of this call has changed the job before.
- * @throws `idempotency-mismatch`: a different request with the same `Idempotency-Key` has changed the job
- */
+/** Says whether an earlier try of this call has changed the job. @throws `idempotency-mismatch`: a different request has, with the same key */
 export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: CallMark): boolean {
   const known = knownCall(calls, call);
   if (known === "other") throw differentRequest({ id });
@@ -16,7 +13,6 @@ export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: Cal
   return known;
 }
 
-/** Makes the error for an `Idempotency-Key` that was used with two different requests. */
 export function differentRequest(data: Record<string, unknown>): MinutehandError {
   return new MinutehandError(
     "idempotency-mismatch",
@@ -26,13 +22,9 @@ export function differentRequest(data: Record<string, unknown>): MinutehandError
 }
 
 /** What a call with an `Idempotency-Key` notes for a day, so that a repeat of the call does the same. */
-type CallNote = Begun | Chosen;
+type CallNote = BulkNote | Chosen;
 
-/**
- * Answers the note of a call: the one that an earlier try has written, or else a new one, made by `make`. Of several tries at the same time
- * one writes the note, and it holds for all.
- * @throws `idempotency-mismatch`; `unavailable`
- */
+/** Answers the note that an earlier try of a call has written, or else writes one. @throws `idempotency-mismatch`; `unavailable` */
 export async function noteOfCall<Note extends CallNote>(
   ctx: Context,
   key: Key,

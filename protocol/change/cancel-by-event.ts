@@ -14,10 +14,7 @@ import {
 import { cancelTogether } from "./cancel.ts";
 
 const TRIES = 10;
-/**
- * How many ids of a key's last events a tombstone keeps. Times do not tell all events apart: EventBridge counts in whole seconds, and an
- * event of the future counts from another moment on each delivery.
- */
+/** How many ids of a key's last events a tombstone keeps. Times do not tell events apart: EventBridge counts in whole seconds. */
 const EVENTS_KNOWN = 10;
 
 /** Times are ms since the epoch. */
@@ -32,10 +29,8 @@ export type CancellingEvent = {
 };
 
 /**
- * Cancels the job of a key as if somebody had cancelled it when the event happened. If the job is running, its run goes on, and no further
- * run follows. The same transaction leaves a tombstone (docs/internals/decisions/tombstones.md), which keeps the event's id: a repeat
- * changes nothing.
- * @throws `unavailable`: the call must be repeated
+ * Cancels the job of a key as if somebody had cancelled it when the event happened, and leaves a tombstone, which also makes a repeat change
+ * nothing: docs/internals/decisions/tombstones.md. A running job's run goes on, and no other follows. @throws `unavailable`
  */
 export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<void> {
   for (let i = 0; i < TRIES; i++) {
@@ -45,7 +40,6 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     // rule: only-an-unmet-job-is-cancelled-ahead
     const until = holder && isMet(holder, event) ? endMet(event, live, tombstone) : event.until;
     // rule: tombstone-with-the-key-as-read
-    // If another process files a job meanwhile, the key names that job, and the transaction is refused.
     const together = [tombstoneOf(ctx, event, until, tombstone), expectKeyUnchanged(event, item)];
     if (holder?.state === "dead") together.push(stillDead(holder));
     const isEnded = live !== undefined && isMeant(live, event);
@@ -66,21 +60,18 @@ function isDone({ id, at }: CancellingEvent, { events, eventAt }: Tombstone): bo
   return events.split("\n").includes(id) || at < eventAt;
 }
 
-/** Says whether an event would have found a job if it had come in time. EventBridge counts in whole seconds: the event's second counts. */
+/** Says whether an event would have found a job if it had come in time. The event's whole second counts. */
 function isMet(job: Home, { at }: CancellingEvent): boolean {
   if (job.createdAt >= at + EVENT_PRECISION) return false;
   return !isFinished(job) || job.finishedAt >= at;
 }
 
-/** Answers the end of the tombstone of an event that has found a job. An earlier tombstone may have cancelled an ended job from the start. */
+/** The `until` of an event that has found a job. An earlier tombstone may have cancelled an ended job from the start. */
 function endMet({ at }: CancellingEvent, live: Home | undefined, before: Tombstone | undefined): number {
   return live ? at : Math.max(at, before?.until ?? 0);
 }
 
-/**
- * Says whether an event cancels a live job. A job that somebody has asked for after the event stays, unless it was filed after the event and
- * before `until`: if the event had come in time, its tombstone would have cancelled the job.
- */
+/** Says whether an event cancels a live job: not one that was asked for later, unless the event's tombstone would have cancelled it. */
 function isMeant(home: Home, { at, until }: CancellingEvent): boolean {
   const askedAt = askedFor(home);
   // rule: job-a-later-event-wants-stays
@@ -100,7 +91,7 @@ async function write(ctx: Context, writes: readonly Write[]): Promise<boolean> {
   return (await ctx.pool.transact(writes, ctx.clock() + WRITER_DEADLINE)).done;
 }
 
-/** Makes the write of a tombstone, which is stored for `EVENT_AFTER` more: an earlier event that files a job may still arrive then. */
+/** The tombstone is stored for `EVENT_AFTER` more: an earlier event that files a job may still arrive then. */
 function tombstoneOf(
   ctx: Context,
   event: CancellingEvent,

@@ -16,13 +16,9 @@ import { refusalOf, requireUnclaimed } from "./refusals.ts";
 const TRIES = 10;
 const WIDTH = 16;
 
-/**
- * Cancels a job, and answers it. A repeat answers the same.
- * @throws `job-not-found`, `untracked-topic`, `job-running`, `job-finished`, `unavailable`
- */
+/** Cancels a job. Can be repeated. @throws `job-not-found`, `untracked-topic`, `job-running`, `job-finished`, `unavailable` */
 export async function cancel(ctx: Context, id: string): Promise<Home> {
-  // Most cancelled jobs are tracked, have no key and were never moved, and need no read. The condition names revision 0: if the write
-  // lands minutes late, after the job was moved, it is refused.
+  // Most jobs need no read. The condition names revision 0: if the write lands minutes late, after a move of the job, it is refused.
   const now = ctx.clock();
   // rule: cancel-only-as-filed
   const change = changeOf("cancel", { id, revision: 0 }, endAt(ctx, now), { also: ["untracked", "key"] });
@@ -35,23 +31,19 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
   return cancelAsRead(ctx, id);
 }
 
-/** Cancels the job that a caller's own key names. Throws as `cancel`. */
+/** Cancels the job that a key names. Throws as `cancel`. */
 export async function cancelByKey(ctx: Context, topic: string, key: string): Promise<Home> {
   return cancelAsRead(ctx, await idOfKey(ctx, topic, key));
 }
 
-/**
- * Cancels many jobs, and answers in the order of `ids`. One job's refusal does not affect the others.
- * @param spares says whether to leave a job, as it was just read, unchanged
- * @param marks by id: the `Home.bulk` of a cancelled job
- */
+/** Answers in the order of `ids`. One job's refusal does not affect the others. `marks`: the `Home.bulk` of cancelled jobs, by id. */
 export async function cancelMany(
   ctx: Context,
   ids: readonly string[],
-  spares?: (home: Head) => boolean,
+  leavesAlone?: (home: Head) => boolean,
   marks?: ReadonlyMap<string, string>,
 ): Promise<(Head | MinutehandError)[]> {
-  return cancelAll(ctx, ids, { read: readHeads, spares, marks });
+  return cancelAll(ctx, ids, { read: readHeads, leavesAlone, marks });
 }
 
 /** Cancels a waiting job together with other writes. `false`: an item has changed since it was read. Throws as `requireUnclaimed`. */
@@ -74,88 +66,96 @@ async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
   return result;
 }
 
-/** How a call cancels jobs. `spares` and `marks`: as those of `cancelMany`. */
+/** `leavesAlone`: whether a job, as it was just read, is left unchanged. `marks`: as in `cancelMany`. */
 type How<H extends Head> = {
-  /** Reads the jobs, with their bodies or without. */
+  /** With the bodies or without. */
   readonly read: (ctx: Context, ids: readonly string[]) => Promise<(H | Unreadable | undefined)[]>;
-  readonly spares?: ((home: Head) => boolean) | undefined;
+  readonly leavesAlone?: ((home: Head) => boolean) | undefined;
   readonly marks?: ReadonlyMap<string, string> | undefined;
 };
+
+/** A job after a try to cancel it. `waiting`: somebody has changed it since it was read. */
+type Tried<H> =
+  | { readonly is: "waiting"; readonly home: H }
+  | { readonly is: "cancelled" | "answered"; readonly answer: H | MinutehandError };
 
 async function cancelAll<H extends Head>(
   ctx: Context,
   ids: readonly string[],
   how: How<H>,
 ): Promise<(H | MinutehandError)[]> {
-  const results = new Map<string, H | MinutehandError>();
+  const answers = new Map<string, H | MinutehandError>();
   let left = [...new Set(ids)];
-  for (let i = 0; i < TRIES && left.length > 0; i++) left = await tryToCancel(ctx, left, results, how, i > 0);
-  await syncPromotions(
-    ctx,
-    [...results.values()].flatMap((result) =>
-      result instanceof Error || result.state !== "cancelled" ? [] : result,
-    ),
+  for (let i = 0; i < TRIES && left.length > 0; i++) {
+    const tried = await tryToCancel(ctx, left, how, i > 0);
+    for (const [at, one] of tried.entries())
+      if (one.is !== "waiting") answers.set(left[at] as string, one.answer);
+    left = left.filter((id) => !answers.has(id));
+  }
+  const cancelled = [...answers.values()].flatMap((answer) =>
+    answer instanceof Error || answer.state !== "cancelled" ? [] : answer,
   );
-  return ids.map((id) => results.get(id) ?? keepsChanging(id));
+  await syncPromotions(ctx, cancelled);
+  return ids.map((id) => answers.get(id) ?? keepsChanging(id));
 }
 
-/**
- * Tries once to cancel jobs, and sets the `results`. Answers the ids for the next try: somebody has changed these jobs since they were read.
- * `isRepeated`: an earlier try may have cancelled some of the jobs, and its answer was lost.
- */
+/** Tries once to cancel jobs. `isRepeated`: an earlier try may have cancelled some of the jobs, and its answer was lost. */
 async function tryToCancel<H extends Head>(
   ctx: Context,
   ids: readonly string[],
-  results: Map<string, H | MinutehandError>,
-  { read, spares = () => false, marks }: How<H>,
+  how: How<H>,
   isRepeated: boolean,
-): Promise<string[]> {
-  const homes = await read(ctx, ids);
+): Promise<Tried<H>[]> {
+  const homes = await how.read(ctx, ids);
   const now = ctx.clock();
-  const by = now + WRITER_DEADLINE;
+  const met = ids.map((id, i) => meet(id, homes[i], now, how.leavesAlone, isRepeated));
+  const waiting = met.flatMap((one) => (one.is === "waiting" ? one.home : []));
+  const written = await writeCancels(ctx, waiting, now, how.marks);
+  const tried = met.map((one) => (one.is === "waiting" ? (written.shift() ?? one) : one));
+  await inParallel(tried, WIDTH, async (one) => {
+    if (one.is === "cancelled" && !(one.answer instanceof Error)) await finishCancel(ctx, one.answer);
+  });
+  return tried;
+}
 
-  const waiting: H[] = [];
-  const own: H[] = [];
-  for (const [i, id] of ids.entries()) {
-    const home = homes[i];
-    if (isUnreadable(home)) {
-      results.set(id, unreadableError(home));
-      continue;
-    }
-    if (!home) results.set(id, notFound(id));
-    else if (home.state === "cancelled" && isRepeated) own.push(home);
-    else if (home.state === "cancelled") results.set(id, home);
-    else {
-      const refusal = refusalOf(home, now);
-      if (refusal) results.set(id, refusal);
-      else if (spares(home)) results.set(id, home);
-      else waiting.push(home);
-    }
-  }
+function meet<H extends Head>(
+  id: string,
+  home: H | Unreadable | undefined,
+  now: number,
+  leavesAlone: How<H>["leavesAlone"],
+  isRepeated: boolean,
+): Tried<H> {
+  if (isUnreadable(home)) return { is: "answered", answer: unreadableError(home) };
+  if (!home) return { is: "answered", answer: notFound(id) };
+  if (home.state === "cancelled") return { is: isRepeated ? "cancelled" : "answered", answer: home };
+  const refusal = refusalOf(home, now);
+  if (refusal) return { is: "answered", answer: refusal };
+  return leavesAlone?.(home) ? { is: "answered", answer: home } : { is: "waiting", home };
+}
+
+async function writeCancels<H extends Head>(
+  ctx: Context,
+  waiting: readonly H[],
+  now: number,
+  marks: How<H>["marks"],
+): Promise<Tried<H>[]> {
   const changes = waiting.map((home) => {
     const bulk = marks?.get(home.id);
     return cancelOf(ctx, home, now, bulk === undefined ? {} : { bulk });
   });
   await lookAtKeys(ctx, waiting, now);
-  const outcomes = await ctx.pool.changeMany(changes, by);
-  const left: string[] = [];
-  for (const [i, home] of waiting.entries()) {
+  const outcomes = await ctx.pool.changeMany(changes, now + WRITER_DEADLINE);
+  return waiting.map((home, i): Tried<H> => {
     const outcome = outcomes[i];
-    if (outcome === "changed") own.push({ ...home, ...changes[i]?.set });
-    else if (outcome === "refused") left.push(home.id);
-    else
-      results.set(
-        home.id,
-        new MinutehandError("unavailable", outcome?.message ?? "no answer", { id: home.id }),
-      );
-  }
-  await inParallel(own, WIDTH, async (home) => {
-    results.set(home.id, await finishCancel(ctx, home));
+    if (outcome === "changed") return { is: "cancelled", answer: { ...home, ...changes[i]?.set } };
+    if (outcome === "refused") return { is: "waiting", home };
+    const { id } = home;
+    const answer = new MinutehandError("unavailable", outcome?.message ?? "no answer", { id });
+    return { is: "answered", answer };
   });
-  return left;
 }
 
-/** Makes the write that cancels a job. If the job's run has crashed, its `lastError` says so. Throws as `requireUnclaimed`. */
+/** Throws as `requireUnclaimed`. */
 function cancelOf(
   ctx: Context,
   home: Head,

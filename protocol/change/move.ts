@@ -17,25 +17,20 @@ type Moving = {
 }[MoveName];
 
 export type Move = Moving & {
-  /** ms since the epoch. A time in the past becomes now, because a look in the past might lie behind the audit's cursor. */
+  /** ms since the epoch. A time in the past becomes now. */
   dueAt: number;
   /** The hold that the job keeps, if the hold is not over. `dueAt` is then kept as well, even in the past. */
   hold?: Pick<Home, "heldUntil">;
-  /**
-   * An overdue job keeps its due time, and a start that a limit has given stays, even one that has just come. With a new due time at each
-   * call, callers whose clocks are ahead would postpone the job for ever.
-   */
+  /** An overdue job keeps its due time, and its start: otherwise callers whose clocks are ahead could postpone the job for ever. */
   keepsTurn?: boolean;
   /** Further attributes that must be as they were read. */
   also?: readonly (keyof Home)[];
   remove?: readonly string[];
-  /** Further writes of the transaction. */
   together?: readonly Write[];
   /** How the current run ended. Absent: the job has no run, or its run has crashed. */
   end?: RunEnd;
-  /** For logs and metrics. */
   why: string;
-  /** How long all writes of the move may take together, in ms. Absent: `WRITER_DEADLINE`. */
+  /** For all writes of the move together: ms. Absent: `WRITER_DEADLINE`. */
   patience?: number;
 };
 
@@ -49,29 +44,17 @@ export type Moved =
       together?: readonly boolean[] | undefined;
     };
 
-/**
- * Changes the time of a waiting, failed or dead job. A crash between two steps leaves at worst a look that finds nothing to do, because the
- * look is filed before the home says the new time.
- */
+/** Changes the time of a waiting, failed or dead job. The look comes before the home: a crash leaves at worst a look that finds nothing. */
 export async function move(ctx: Context, home: Home, request: Move): Promise<Moved> {
   const now = ctx.clock();
   const by = now + (request.patience ?? WRITER_DEADLINE);
-  const { keepsTurn = false } = request;
-  const { heldUntil } = keepsTurn ? home : (request.hold ?? {});
-  const isAhead = heldUntil !== undefined && heldUntil > (keepsTurn ? now - BOOKED_FOR : now);
-  // A job that keeps its turn also keeps a start that has passed, because its lateness counts from that start.
-  const hold = heldUntil !== undefined && (keepsTurn || isAhead) && { heldUntil };
-  // rule: no-move-into-the-past
-  const dueAt = movedDueAt(home, request, hold !== false, now);
-  // The start is not in the past, because neither a sweep nor an audit would find a look behind the audit's cursor.
-  const start = isAhead ? startsAt({ dueAt, heldUntil }) : Math.max(dueAt, now);
+  const { dueAt, start, hold } = timesOf(home, request, now);
   const looks = [{ id: home.id, time: start }];
-  // Lists and bulks find a job at its due time. So a look is filed there if there is none yet, although no sweep reads it any more.
+  // Lists and bulks find a job by an entry at its due time. No sweep reads that entry any more.
   if (dueAt !== start && dueAt !== home.dueAt) looks.push({ id: home.id, time: dueAt });
   // rule: look-before-home
   await fileLooks(ctx, looks, by);
 
-  // Prolonged before the job gets its later time, so that TTL deletes none in between.
   const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);
   const moved = { dueAt, revision: home.revision + 1, log: logAfter(home, now, dueAt, request.end) };
   const set = { ...request.set, ...once, ...hold, ...moved } as Sets<MoveName>;
@@ -81,7 +64,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
     : await ctx.pool.change(change, by);
   const item = changed.item && readHome(changed.item, home.id);
   const found = isUnreadable(item) ? undefined : item;
-  // If an answer was lost, the repeated write finds its own effect. If another call has set the same values, only the log may differ.
+  // A repeat after a lost answer finds its own effect. If another call has set the same values, only the log may differ.
   const { log: _, ...wanted } = change.set;
   if (!found || !(changed.changed || hasAttributes(found, wanted)))
     return { moved: false, home: found, together: changed.together };
@@ -96,22 +79,36 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   return { moved: true, home: found };
 }
 
+/** When a job is due and may start after a move: ms since the epoch. `hold`: the start that its home keeps, if any. */
+function timesOf(
+  home: Home,
+  request: Move,
+  now: number,
+): { dueAt: number; start: number; hold: Pick<Home, "heldUntil"> } {
+  const { keepsTurn = false } = request;
+  const { heldUntil } = keepsTurn ? home : (request.hold ?? {});
+  const isAhead = heldUntil !== undefined && heldUntil > (keepsTurn ? now - BOOKED_FOR : now);
+  // A job that keeps its turn also keeps a start that has passed, because its lateness counts from that start.
+  const isHeld = heldUntil !== undefined && (keepsTurn || isAhead);
+  // rule: no-move-into-the-past
+  const dueAt = movedDueAt(home, request, isHeld, now);
+  // Not in the past: neither a sweep nor an audit would find a look behind the audit's cursor.
+  const start = isAhead ? startsAt({ dueAt, heldUntil }) : Math.max(dueAt, now);
+  return { dueAt, start, hold: isHeld ? { heldUntil } : {} };
+}
+
 function movedDueAt(home: Home, { dueAt, keepsTurn = false }: Move, isHeld: boolean, now: number): number {
   if (!keepsTurn) return isHeld ? dueAt : Math.max(dueAt, now);
   // With `keepsTurn`, `dueAt` is the bound, which has passed. An overdue job keeps its due time, if that is not before the bound.
   return home.state === "scheduled" ? Math.min(Math.max(home.dueAt, dueAt), now) : now;
 }
 
-/** Says whether an item has all the attributes of `set`. */
 export function hasAttributes(item: object, set: object): boolean {
   const values = item as Record<string, unknown>;
   return Object.entries(set).every(([name, value]) => isDeepStrictEqual(values[name], value));
 }
 
-/**
- * Changes a home in one transaction, which does not answer the changed item. The condition includes the revision, so the item is the home as
- * it was read, with the change applied.
- */
+/** Changes a home in a transaction, which does not answer the item. The condition names the revision, so the rest is as it was read. */
 async function changeTogether(
   ctx: Context,
   home: Home,

@@ -8,10 +8,7 @@ import { listedTopics, listTopic } from "../store/listed-topics.ts";
 import { requireReadable } from "../store/unreadable.ts";
 
 const TRIES = 10;
-/**
- * How long, in ms, Lambda takes at most to poll a queue again if it refuses the resume's call or never gets it: it follows the pause, the next
- * tick repeats the call, and Lambda follows that call.
- */
+/** How long Lambda takes at most to poll a queue again if the resume's call fails: it follows the pause, a tick calls again, it follows: ms. */
 const REFUSED_FOLLOWS = MAPPING_FOLLOWS + NEXT_TICK + MAPPING_FOLLOWS;
 
 /** Pauses a topic until it is resumed. All processes know of the pause within `PAUSE_KNOWN_FOR`. Throws `unavailable`. */
@@ -40,8 +37,7 @@ export async function pauseTopic(ctx: Context, topic: string): Promise<Pause> {
 }
 
 /**
- * Resumes a paused topic, and answers its pause. `undefined`: the topic is not paused. A call during a resume changes the rate for the parked
- * jobs that have no start yet.
+ * Resumes a paused topic, or changes the rate of a resume for the jobs that have no start yet. `undefined`: the topic is not paused.
  * @param rate how many parked jobs start a second at most; `undefined`: all of them start at once
  * @throws `unavailable`
  */
@@ -55,8 +51,7 @@ export async function resumeTopic(
     if (!found || isPauseOver(found) || (found.state === "resuming" && found.rate === rate)) return undefined;
     const isResuming = found.state === "resuming";
     const liftedAt = isResuming ? (found.liftedAt ?? found.changedAt) : now;
-    // Without a rate, the pause parks no job from now on. With a rate, it parks jobs that were to start before the resume, even if an
-    // earlier rate of this resume has ended.
+    // Without a rate, the pause parks no job from now on. With one, it parks the jobs that were to start before the resume.
     const changedAt = rate === undefined ? now : liftedAt;
     const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
     const set = { state: "resuming", changedAt, liftedAt, followedAt };
@@ -68,7 +63,7 @@ export async function resumeTopic(
   return (lifted.followedAt ?? 0) > soon ? followAt(ctx, topic, lifted, soon) : lifted;
 }
 
-/** Lets a resume give its starts sooner, because Lambda has accepted the call that lets it poll the queue. */
+/** Lets a resume give its starts sooner, because Lambda has accepted the call. */
 async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: number): Promise<Pause> {
   const { state, changedAt, rate } = lifted;
   if (state !== "resuming") return lifted;
@@ -79,10 +74,7 @@ async function followAt(ctx: Context, topic: string, lifted: Pause, followedAt: 
   return changed ? { ...lifted, followedAt } : lifted;
 }
 
-/**
- * Answers the longest time, in ms, until consumers receive again after a resume made now. If a rate or a limit gave starts in that time,
- * their jobs would all run at once, and would be late although nothing holds them.
- */
+/** How long after a resume consumers may take to receive again: ms. Jobs with starts in that time would all run at once, and late. */
 function followsWithin(ctx: Context, topic: string): number {
   if (!ctx.eventSources) return 0;
   // A `receive` may use a pause that was read `PAUSE_KNOWN_FOR` ago, and wait as long again until it reads the pause anew.
@@ -93,10 +85,7 @@ function followsWithin(ctx: Context, topic: string): number {
 
 type Wanted = { set: Record<string, Attribute>; remove: string[] };
 
-/**
- * Changes a topic's pause until `wanted` asks for no further change of the pause as it was just read. Answers the pause as it is then.
- * `undefined`: there is no pause, or the pause is over.
- */
+/** Changes a topic's pause until `wanted` asks for no further change of it. `undefined`: there is no pause, or it is over. */
 async function changePause(
   ctx: Context,
   topic: string,
@@ -121,7 +110,6 @@ async function changePause(
       if (outcome instanceof Error) throw outcome;
       isWritten = outcome === "inserted";
     }
-    // The next round reads the pause again, whether the write was done or refused.
     expireKnownPause(ctx, topic);
     if (isWritten) ctx.report({ type: change.set.state === "paused" ? "paused" : "resumed", topic });
   }
@@ -141,10 +129,7 @@ export function listPaused(ctx: Context, topic: string, by: number): Promise<voi
   return listTopic(ctx, pausedTopicKey(topic), by);
 }
 
-/**
- * Enables or disables the event source mapping by which Lambda polls a topic's queue, and answers whether Lambda accepted the call. A failure
- * is only reported: consumers keep to a pause themselves, and ticks repeat the call.
- */
+/** Tells Lambda whether to poll a topic's queue. `false`: Lambda has not accepted the call. Consumers keep to a pause, and ticks call again. */
 export async function setQueuePolling(ctx: Context, topic: string, enabled: boolean): Promise<boolean> {
   try {
     // rule: lambda-follows-a-resume

@@ -20,9 +20,7 @@ export type RedriveRequest = {
   max: number;
   /** ms from now to the first run. */
   delay: number;
-  /** Spreads the runs: at most this many a second. */
   ratePerSecond?: number;
-  /** The mark of a call that came with an `Idempotency-Key`. */
   call?: CallMark;
 };
 
@@ -34,15 +32,13 @@ export type Redriven = {
 };
 
 const WIDTH = 8;
-/** `Redriven.left` is counted up to this number: each counted job costs a read. */
 const COUNT_TO = 1000;
 /** DynamoDB reads this many items in one call ("BatchGetItem", DynamoDB API Reference). */
 const KEYS_AT_ONCE = 100;
 
 /**
- * Redrives dead jobs of a topic with a full set of attempts. A job whose key names another job by now stays dead. A repeat with the same
- * `call` takes the same jobs, and counts those that an earlier try has redriven.
- * @throws `job-not-found`, `idempotency-mismatch`, `unavailable`
+ * Redrives dead jobs of a topic with a full set of attempts. A job whose key names another job stays dead. A repeat with the same `call` takes
+ * the same jobs, and counts those that an earlier try has redriven. @throws `job-not-found`, `idempotency-mismatch`, `unavailable`
  */
 export async function redrive(ctx: Context, topic: string, request: RedriveRequest): Promise<Redriven> {
   const { call } = request;
@@ -63,10 +59,7 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
   return { redriven: redriven.filter(Boolean).length, left: await countDead(ctx, topic) };
 }
 
-/**
- * Redrives one job to `dueAt` (ms since the epoch). `false`: the job is not dead any more, or its key names another job.
- * @param patience how long all writes of the move may take together, and how long the removal of the dead entry may then take: ms
- */
+/** `false`: the job is not dead any more, or its key names another job. `patience`: for the move, and again for the dead entry: ms. */
 export async function redriveJob(
   ctx: Context,
   home: Home,
@@ -108,7 +101,7 @@ export async function redriveJob(
   return true;
 }
 
-/** Redrives a job that was read without its body, if it is still dead at the same revision. Answers whether it was redriven. */
+/** Redrives a job that was read without its body, if it is still dead at the same revision. */
 export async function redriveAsRead(
   ctx: Context,
   { id, revision }: Head,
@@ -130,7 +123,7 @@ async function namedHomes(ctx: Context, topic: string, ids: readonly string[]): 
   });
 }
 
-/** Answers the oldest dead jobs. A call that may be repeated notes its choice before it moves a job: afterwards others are the oldest. */
+/** A call that may be repeated notes its choice before it moves a job: afterwards others are the oldest. */
 async function oldestHomes(
   ctx: Context,
   topic: string,
@@ -146,7 +139,7 @@ async function oldestHomes(
   return homes.filter((home) => home !== undefined && !isUnreadable(home));
 }
 
-/** Leaves out jobs whose keys name other jobs by now. They stay dead, and no call would ever get to the jobs behind them. */
+/** Leaves out jobs whose keys name other jobs: otherwise no call would ever get to the jobs behind them. */
 async function deadHomes(ctx: Context, topic: string, max: number, mustRead: boolean): Promise<Head[]> {
   const homes: Head[] = [];
   let met: Head[] = [];

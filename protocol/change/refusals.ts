@@ -2,10 +2,7 @@ import { MinutehandError, untrackedTopic } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
 import type { Head } from "../../core/items.ts";
 
-/**
- * Answers the state of a job that a user's call may change: the job waits, or its run has crashed.
- * @throws `untracked-topic`; `job-running`, with the end of the lease; `job-finished`
- */
+/** Answers the state of a job that a call may change: it waits or has crashed. @throws `untracked-topic`; `job-running`; `job-finished` */
 export function requireUnclaimed(home: Head, now: number): "scheduled" | "running" {
   if (home.untracked)
     throw untrackedTopic(home.topic, `a change of job ${home.id}, which was filed untracked,`);
@@ -28,10 +25,7 @@ export function requireUnclaimed(home: Head, now: number): "scheduled" | "runnin
   return home.state === "running" ? "running" : "scheduled";
 }
 
-/**
- * As `requireUnclaimed`, for a bulk: a job that an event has cancelled while it ran counts as finished. A user who names such a job may run
- * it again after a crash.
- */
+/** As `requireUnclaimed`, for a bulk: a job that an event has cancelled while it ran is over. A user who names it may run it again. */
 export function requireNotCancelled(home: Head, now: number): "scheduled" | "running" {
   const state = requireUnclaimed(home, now);
   if (home.cancelAskedAt === undefined) return state;

@@ -14,36 +14,32 @@ import { move } from "./move.ts";
 import { requireNotCancelled, requireUnclaimed } from "./refusals.ts";
 
 const TRIES = 10;
-/** The change that moves a job, by its state. */
 const MOVES = { scheduled: "move", running: "moveCrashed" } as const;
 type Anew = Pick<Home, "attempt"> & Partial<Home> & { askedAt: number };
 
 export type Reschedule = {
   /** ms since the epoch. */
   dueAt?: number;
-  /** JSON text. */
   body?: string;
   /** As `Home.bulk`. */
   bulk?: string;
-  /** The mark of a call that came with an `Idempotency-Key`. */
   call?: CallMark;
 };
 
 /**
- * Moves a job to another time, gives it another body, or both. The job gets a full set of attempts. If an earlier try of the same call has
- * changed the job, the job is left as it is: others may have changed it after that try.
- * @param spares says whether to leave the job, as it was just read, unchanged
+ * Moves a job to another time, gives it another body, or both. The job gets a full set of attempts. A repeated `call` changes nothing.
+ * @param leavesAlone says whether to leave the job, as it was just read, unchanged
  * @throws `job-not-found`; `job-running`; `job-finished`; `untracked-topic`; `idempotency-mismatch`; `unavailable`
  */
 export async function reschedule(
   ctx: Context,
   id: string,
   change: Reschedule,
-  spares: (home: Home) => boolean = () => false,
+  leavesAlone: (home: Home) => boolean = () => false,
 ): Promise<Home> {
   for (let i = 0; i < TRIES; i++) {
     const home = await readJob(ctx, id);
-    if (spares(home)) return home;
+    if (leavesAlone(home)) return home;
     if (change.call && isKnownCall(home, change.call)) return completeRepeated(ctx, home);
     const state = (change.bulk === undefined ? requireUnclaimed : requireNotCancelled)(home, ctx.clock());
     const also = change.bulk === undefined ? [] : (["cancelAskedAt"] as const);
@@ -67,7 +63,7 @@ export async function reschedule(
   throw new MinutehandError("unavailable", `other calls keep changing job ${id}; repeat the call`);
 }
 
-/** Does the last steps of a call again, because the try that has changed the job may have died before these steps. */
+/** Does the last steps of a call again: an earlier try may have died before them. */
 async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
   if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
   await syncPromotions(ctx, [home]);
@@ -77,8 +73,7 @@ async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
 /**
  * Gives a live job all the fields of a new one. Afterwards the caller must call `syncPromotions`.
  * @returns `undefined`: an item has changed since it was read; `taken`: the `Idempotency-Key` names a job by now
- * @param once the write that makes the call's `Idempotency-Key` name this job, and the note of it for the home
- * @param checks further conditions of the transaction
+ * @param once the write that makes the call's `Idempotency-Key` name this job, and the home's note of it
  * @throws `job-running`
  */
 export async function replaceJob(
@@ -104,7 +99,7 @@ export async function replaceJob(
   const remove = ["lastError", ...absentOptionsOf(job), ...countRestart(holder, isOther, set)];
   if (job.postponeUntil === undefined) remove.push("postponeUntil");
   else set.postponeUntil = job.postponeUntil;
-  // If a caller replaces the job, the time of the last event stays, so that no earlier event cancels the job.
+  // If a caller replaces the job, the last event's time stays, so that no earlier event cancels the job.
   if (job.createdAt !== undefined) set.eventAt = job.createdAt;
   if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
   // With a new turn at each call, the job would always come after the other jobs that wait.
@@ -116,14 +111,10 @@ export async function replaceJob(
   return once && moved.together?.at(-1) ? "taken" : undefined;
 }
 
-/**
- * Counts a restart in `set` if a job that has run is changed to something else: a webhook's receiver must not take its calls for repeats. If
- * only the time changes, the calls keep their id: the receiver may have handled a call that timed out. Answers the attributes to remove.
- */
+/** Counts a restart in `set`, which gives a webhook's calls new ids, if a job that has run becomes another. Answers what to remove. */
 function countRestart(home: Home, isOther: boolean, set: Anew): string[] {
   if (home.attempt === 0 && !home.hasRun) return [];
   if (isOther) set.restarts = (home.restarts ?? 0) + 1;
-  // The move sets `attempt` to 0, so the home must say that the job has run.
   else set.hasRun = true;
   return isOther ? ["hasRun"] : [];
 }

@@ -1,10 +1,7 @@
 import { openingOf } from "../gate/start-gate.ts";
 import type { Context } from "../ports.ts";
 
-/**
- * Answers the starts of `count` jobs from `first` on, none after `latest`, and the first start after them, in ms since the epoch. At a rate,
- * all starts lie in the topic's window: jobs with starts outside the window would all start at its next opening.
- */
+/** The starts of `count` jobs from `first` on, and the first after them: ms since the epoch. At a rate, all lie in the topic's window. */
 export function startsAtRate(
   ctx: Context,
   topic: string,

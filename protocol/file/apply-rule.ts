@@ -1,5 +1,5 @@
 import { bodyText } from "../../core/body-text.ts";
-import { CLOCK_MARGIN, EVENT_AFTER } from "../../core/constants.ts";
+import { EVENT_AFTER, EVENT_AHEAD } from "../../core/constants.ts";
 import { MinutehandError, untrackedTopic } from "../../core/errors.ts";
 import { type BusEvent, bodyIn, type EventRule, keyIn } from "../../core/event-rules.ts";
 import { cancelByEvent } from "../change/cancel-by-event.ts";
@@ -8,19 +8,14 @@ import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { enqueue } from "./enqueue.ts";
 
-/**
- * Applies a topic's rule to an event: cancels the job of the event's key, or files a job under that key. A second delivery changes nothing.
- * @throws `untracked-topic`; `bad-request` or `too-large`: the event has no key or body that a job can have; `job-running`; and as
- * `enqueue`
- */
+/** A second delivery changes nothing. @throws `untracked-topic`; `bad-request` or `too-large`: no key or body for a job; as `enqueue` */
 export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent): Promise<void> {
   const { topic } = rule;
   if (policyOf(ctx, topic).tracking === "none") throw untrackedTopic(topic, "an event rule");
   const key = keyIn(event, rule);
   const now = ctx.clock();
-  // An event's sender may give any time. A time in the future counts as now, but not within `CLOCK_MARGIN`: this process's clock may be
-  // behind, and then each delivery of the event would use another time.
-  const at = event.time > now + CLOCK_MARGIN ? now : event.time;
+  // A time in the future counts as now, but not if this clock may just be behind: each delivery would use another time.
+  const at = event.time > now + EVENT_AHEAD ? now : event.time;
   if (rule.do === "cancel") {
     await cancelByEvent(ctx, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });
     return;
@@ -40,7 +35,6 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
   try {
     await enqueue(ctx, job);
   } catch (error) {
-    // An earlier delivery has filed the job, and its retention is over.
     if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;
   }
 }

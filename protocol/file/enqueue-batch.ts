@@ -23,10 +23,9 @@ import { requireReadable, unreadableError } from "../store/unreadable.ts";
 import { filedElsewhere, nextProlongedBy, notStoredAnyMore } from "./enqueue-once.ts";
 import { filePlain, sendNear, sparesOf } from "./enqueue-plain.ts";
 
-/** How often the once item is read and written, if other calls of the same batch change it meanwhile. */
 const TRIES = 10;
 
-/** A job without a key that a call with an `Idempotency-Key` files. `home`: its home, with an id that this call has drawn. */
+/** A job without a key, of a call with an `Idempotency-Key`. `home`: its home, with an id that this call has drawn. */
 export type BatchJob = {
   readonly job: NewJob;
   readonly home: Home;
@@ -38,15 +37,10 @@ type Answer = [BatchJob, Enqueued | MinutehandError];
 /** A job that the once item names. `home`: its home, with the id that the item gives. */
 type Named = { readonly asked: BatchJob; readonly home: Home };
 
-/** The once item after a call. `added`: the jobs that this call itself has named. Without an item, the call names no job. */
+/** The once item after a call. `added`: the jobs that this call itself has named. */
 type Naming = { readonly item: SharedOnceItem | undefined; readonly added: ReadonlySet<BatchJob> };
 
-/**
- * Files the jobs without a key, of one topic, of a call with an `Idempotency-Key`. They share one once item, which is written before their
- * homes, and gives each job its id for good: docs/internals/decisions/once-items.md.
- * @param jobs at least one
- * @param by the deadline of the times in the homes, ms since the epoch
- */
+/** The jobs share one once item, which is written before their homes, and gives each its id: docs/internals/decisions/once-items.md. */
 export async function fileBatch(
   ctx: Context,
   jobs: readonly BatchJob[],
@@ -91,7 +85,6 @@ async function nameJobs(
   let mine: (Naming & { readonly item: SharedOnceItem }) | undefined;
   for (let i = 0; i < TRIES; i++) {
     const before = await readShared(ctx, key);
-    // The answer to our own write was lost.
     if (before && mine && isSame(before, mine.item)) return mine;
     const kept = before && !(await isBatchOver(ctx, before)) ? before : undefined;
     const named = kept ? sharedJobs(kept) : [];
@@ -125,7 +118,7 @@ function isSame(one: SharedOnceItem, other: SharedOnceItem): boolean {
   return names.every((name) => one[name] === other[name]);
 }
 
-/** Says whether the item answers for none of its jobs any more. A job whose home is missing after a day has ended, or was never stored. */
+/** Says whether the item answers for none of its jobs any more. */
 async function isBatchOver(ctx: Context, item: SharedOnceItem): Promise<boolean> {
   if (!mayHaveEnded(item, ctx.clock())) return false;
   const ids = sharedJobs(item).flatMap((job) => job?.id ?? []);
@@ -133,7 +126,7 @@ async function isBatchOver(ctx: Context, item: SharedOnceItem): Promise<boolean>
   return homes.every((home) => !home || (!isUnreadable(home) && isOnceOver(item, home, ctx.clock())));
 }
 
-/** Makes the once item that also names `added`. `named`: the jobs that the item has named so far, in the order of the batch. */
+/** `named`: the jobs that the item has named so far, in the order of the batch. */
 function withJobs(
   ctx: Context,
   base: Omit<SharedOnceItem, "dueAts" | "hashes">,
@@ -149,7 +142,7 @@ function withJobs(
   return { ...base, expiresAt: Math.max(until, base.expiresAt + 1), ...sharedTexts(Array.from(jobs)) };
 }
 
-/** Answers `false` if another call has changed the item since it was read, or the answer to our own write was lost. */
+/** `false`: another call has changed the item since it was read, or the answer to our own write was lost. */
 async function writeShared(
   ctx: Context,
   item: SharedOnceItem,
@@ -167,7 +160,7 @@ async function writeShared(
   return outcome === "inserted";
 }
 
-/** The home that a repeat asks for, with the item's note, and with the id from the item, which has the due time of the first call. */
+/** The home that a repeat asks for, with the item's note, and the id and due time of the first call. */
 function notedHomeOf(ctx: Context, asked: Home, id: string, note: OnceNote): Home {
   const { time: dueAt } = addressOf(id);
   const { hasSchedule: _, ...fields } = asked;
@@ -181,7 +174,7 @@ async function storeHomes(ctx: Context, named: readonly Named[], by: number): Pr
   return outcomes.map((outcome, i) => [(named[i] as Named).asked, outcome]);
 }
 
-/** Answers a repeat with its jobs. Stores the homes that are missing, if they were surely never stored (`mayStore`). */
+/** `mayStore`: homes that are missing were surely never stored. */
 async function replay(
   ctx: Context,
   named: readonly Named[],
@@ -212,7 +205,7 @@ async function replay(
 
 async function storeMissing(ctx: Context, missing: readonly Named[], by: number): Promise<Answer[]> {
   const now = ctx.clock();
-  // The homes may be stored at times that the audit has read already. So looks make a later audit read the jobs.
+  // The audit may have read these times already. So looks make a later audit read the jobs.
   const past = missing.filter(({ home }) => home.dueAt < now);
   const looks = past.map(({ home }) => ({ id: home.id, time: now }));
   try {

@@ -19,23 +19,18 @@ import {
   stillDead,
 } from "../store/key-holder.ts";
 
-/**
- * How many tries to keep a job also note the once item in the job's home. A home stores only the last `KNOWN_CALLS` notes. If all these
- * tries are refused, the notes of other calls would have replaced this one, so the last try writes none.
- */
+/** Tries to keep a job that also note the once item in its home. After them the notes of other calls would have replaced this one. */
 const TRIES_WITH_NOTE = KNOWN_CALLS;
 const TRIES = TRIES_WITH_NOTE + 1;
 
 type LiveHome = HomeIn<"scheduled" | "running">;
 
-/** Answers the write by which the once item of a call names this job, and the note of the once item for the job's home. */
+/** Makes the write by which a call's once item names a job, and the note of the once item for the job's home. */
 export type OnceNaming = (home: Home) => { write: Write; note: OnceNote };
 
 /**
  * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the key item,
- * the home and the once item: docs/internals/decisions/keys.md.
- * @param once the once item of a call with an `Idempotency-Key`. It always names the job that the call answers.
- * @param by the deadline of the times in `home`, ms since the epoch
+ * the home and the once item, if the call has an `Idempotency-Key`: docs/internals/decisions/keys.md.
  * @returns `displaced` if another call of the request has written the once item
  * @throws `job-already-exists`; `job-running`; `unavailable`: other calls keep changing the key
  */
@@ -50,7 +45,7 @@ export async function fileKeyed(
   for (let i = 0; i < TRIES; i++) {
     const found = await readKeyHolder(ctx, job.topic, job.key ?? "", cancelledByEvents);
     const { item, holder, tombstone } = found;
-    // This call filed the job, and the answer was lost. Others may have moved the job since, but the answer says what this call did.
+    // This call filed the job, and the answer was lost. Others may have moved the job since: answer what this call did.
     if (item?.id === home.id) return sendAndReport(ctx, holder?.revision === 0 ? holder : home);
     if (holder && isOvertaken(job, holder, tombstone)) return leaveAsIs(ctx, holder, once, by);
     if (holder && !isFinished(holder)) {
@@ -75,7 +70,6 @@ export async function fileKeyed(
   );
 }
 
-/** Sends a job that was filed, if it is near, and reports it. */
 export async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {
   const { topic, id, dueAt, state } = home;
   if (state === "scheduled") await sendIfNear(ctx, [home]);
@@ -84,7 +78,7 @@ export async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued>
   return { outcome: "created", home };
 }
 
-/** Applies `onDuplicate` to the live holder. `undefined`: an item has changed since it was read. `isForgotten`: see `TRIES_WITH_NOTE`. */
+/** `undefined`: an item has changed since it was read. `isForgotten`: see `TRIES_WITH_NOTE`. */
 async function applyOnDuplicate(
   ctx: Context,
   job: NewJob,
@@ -126,13 +120,13 @@ async function applyOnDuplicate(
   );
 }
 
-/** Sends a job that waits, if it is near: its writer may have died before it sent the message. */
+/** Sends a waiting job that is near: its writer may have died before it did. */
 async function sendAgain(ctx: Context, holder: Home): Promise<void> {
   if (!isFinished(holder) && !isRunning(holder, ctx.clock()))
     await sendIfNear(ctx, [{ ...holder, spare: true }]);
 }
 
-/** Says whether a later event has decided about the job or its key. A job that has ended still says which event asked for it last. */
+/** Says whether a later event has decided about the job or its key, also if the job has ended. */
 function isOvertaken(job: NewJob, holder: Home, tombstone: Tombstone | undefined): boolean {
   const { createdAt: at } = job;
   // Only the job of an event has a `createdAt`.
@@ -142,7 +136,7 @@ function isOvertaken(job: NewJob, holder: Home, tombstone: Tombstone | undefined
   return !isFinished(holder) && tombstone !== undefined && isCancelledSince(at, tombstone);
 }
 
-/** Answers an event with a job that a later event has asked for or cancelled. The event's once item names that job. */
+/** Answers an event with a job that a later event has decided about. The event's once item names that job. */
 async function leaveAsIs(
   ctx: Context,
   holder: Home,
@@ -155,10 +149,7 @@ async function leaveAsIs(
   return { outcome: "kept", home: holder };
 }
 
-/**
- * Makes the writes of a call that keeps a live job. They note the call's event and its once item (`note`), and take back a cancel that an
- * event has asked for while the job ran.
- */
+/** The writes of a call that keeps a live job: they note its event and once item, and take back an event's cancel of the run. */
 function keeping(job: NewJob, holder: LiveHome, note: OnceNote | undefined): Write[] {
   const { cancelAskedAt, eventAt, once } = holder;
   const at = job.createdAt ?? eventAt;
@@ -184,18 +175,16 @@ function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: numbe
   return { ...job, dueAt: Math.min(job.dueAt, bound), postponeUntil: bound };
 }
 
-/** Answers the home to file. The home is cancelled if the tombstone cancels the job. */
 function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
   if (!tombstone || !isCancelledByTombstone(home, tombstone)) return home;
   const { hasSchedule: _, ...same } = home;
   return { ...same, ...stateAfter("fileCancelled", endAt(ctx, ctx.clock())) };
 }
 
-/** Makes the writes that file a job under a key that names no live job. */
 function filingWrites(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {
   const key = keyItemKey(job.topic, job.key ?? "");
   const { id, state, expiresAt } = home;
-  // If the new job is cancelled at once, its key item gets the TTL of the home, so that TTL deletes both together.
+  // TTL deletes the key item of a job that is cancelled at once together with its home.
   const end = state === "cancelled" && expiresAt !== undefined ? { expiresAt } : undefined;
   if (!item) return [{ insert: home }, { insert: { ...key, v: ITEM_VERSION, id, ...end } }];
   // rule: key-with-its-home

@@ -12,12 +12,7 @@ import { sharedJobs } from "../store/shared-once-item.ts";
 import { requireReadable, unreadableError } from "../store/unreadable.ts";
 import { fileKeyed, type OnceNaming, sendAndReport } from "./enqueue-keyed.ts";
 
-/**
- * Files the job of an event or of an occurrence, or a job with a key that came with an `Idempotency-Key`, in one transaction with its once
- * item. A repeat of the request is answered with the same job, until a day after the job's end.
- * @param by the deadline of the times in `home`, ms since the epoch
- * @returns `displaced` if another call keeps this one from storing `home`
- */
+/** In one transaction with the once item, which answers repeats until a day after the job's end. `displaced`: another call came first. */
 export async function fileOnce(
   ctx: Context,
   job: NewJob,
@@ -28,10 +23,9 @@ export async function fileOnce(
   const before = await readOnce(ctx, job.topic, once.token);
   // rule: once-item-outlives-its-job
   if (before && !before.isOver) return replay(ctx, before.item, once);
-  // A repeat is answered all the same: a deployment may have changed the topic's rules since the first call.
+  // A repeat is answered all the same: the settings may have changed since the first call.
   if (job.refusal) throw job.refusal;
   const name = namingOf(ctx, job.topic, once, before?.item);
-  // A home names its once items for moves, which prolong them.
   const noted = { ...home, once: onceText([name(home).note]) };
   try {
     if (job.key !== undefined) return await fileKeyed(ctx, job, noted, name, by);
@@ -39,7 +33,6 @@ export async function fileOnce(
     const { done } = await ctx.pool.transact([{ insert: noted }, name(noted).write], by);
     if (!done) return "displaced";
   } catch (error) {
-    // This call, or a repeat of the request, may have filed the job meanwhile.
     const found = await readOnce(ctx, job.topic, once.token);
     if (found && !found.isOver) return replay(ctx, found.item, once);
     throw error;
@@ -47,15 +40,12 @@ export async function fileOnce(
   return sendAndReport(ctx, noted);
 }
 
-/**
- * Answers the time, in ms since the epoch, by which the audit will have prolonged the once items of a job. The audit reads a held job
- * again within twice the time that the job has waited so far, or within an hour, for which `ONCE_SLACK` is enough.
- */
+/** By when the audit will have prolonged a job's once items: ms since the epoch. It reads a held job again within twice its lateness. */
 export function nextProlongedBy({ dueAt }: Home, now: number): number {
   return dueAt < now ? now + 2 * (now - dueAt) : dueAt;
 }
 
-/** A once item as it was read. `isOver`: it answers no repeat any more (`isOnceOver`), so its `Idempotency-Key` is free. */
+/** `isOver`: the item answers no repeat any more, so its `Idempotency-Key` is free. */
 type Once = { item: OnceItem; isOver: boolean };
 
 async function readOnce(ctx: Context, topic: string, token: string): Promise<Once | undefined> {
@@ -69,7 +59,7 @@ async function readOnce(ctx: Context, topic: string, token: string): Promise<Onc
   return { item, isOver: !isUnreadable(home) && isOnceOver(item, home, ctx.clock()) };
 }
 
-/** Makes the write by which the once item of a call names a job. `before`: the item as it was read. It answers no repeat any more. */
+/** `before`: the item as it was read. It answers no repeat any more. */
 function namingOf(
   ctx: Context,
   topic: string,
@@ -97,7 +87,7 @@ export function notStoredAnyMore(id: string): MinutehandError {
   });
 }
 
-/** Answers a repeat with the job that its item names. Sends a waiting job again: its writer may have died before it sent the message. */
+/** Answers a repeat with the job that its item names, and does the call's last step again. */
 async function replay(
   ctx: Context,
   { id, hash }: OnceItem,

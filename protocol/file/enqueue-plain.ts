@@ -9,9 +9,8 @@ import { readHomesApart } from "../store/read-job.ts";
 import { unreadableError } from "../store/unreadable.ts";
 
 /**
- * Files jobs that have no key, and no once item that must still be written. A job whose home another call of the request has stored is
- * answered as `replayed`. Untracked jobs that are due soon are sent and not stored. One job's failure does not affect the others.
- * @param by the deadline of the times in the homes, ms since the epoch
+ * Files jobs without keys whose once items, if any, are written. A job whose home another call of the request has stored is `replayed`.
+ * Untracked jobs that are due soon are sent and not stored. One job's failure does not affect the others. `by`: as in `fileBatch`.
  */
 export async function filePlain(
   ctx: Context,
@@ -20,7 +19,7 @@ export async function filePlain(
 ): Promise<(Enqueued | MinutehandError)[]> {
   const refused = new Map<string, MinutehandError>();
   const replayed = new Map<string, Home>();
-  // Jobs stored within `BATCH_PATIENCE` are sent before the others are tried again: a throttled partition delays only its own jobs.
+  // Jobs stored within `BATCH_PATIENCE` are sent before the others are tried again: a throttled partition delays only its own.
   const store = async (some: readonly Home[]): Promise<void> => {
     let unstored = some;
     let failed = new Map<Home, Error>();
@@ -53,7 +52,7 @@ export async function filePlain(
   });
 }
 
-/** Sends jobs that are not stored. Answers the error of each job that SQS has not taken, by the jobs' ids. */
+/** Answers the error of each job that SQS has not taken, by the jobs' ids. */
 async function sendUnstored(
   ctx: Context,
   homes: readonly Home[],
@@ -62,7 +61,7 @@ async function sendUnstored(
   try {
     const outcomes = [...(await sendNow(ctx, homes, by))];
     // rule: untracked-acknowledged-once-sent
-    // Such a job has no home from which a sweep could send it. So if SQS rejects the message, the job is not acknowledged.
+    // No sweep could send such a job, because it has no home.
     const unsent = outcomes.flatMap(([id, sent]) =>
       sent.outcome === "sent" ? [] : [{ id, reason: sent.reason }],
     );
@@ -72,12 +71,12 @@ async function sendUnstored(
   }
 }
 
-/** Answers the waiting jobs, marked so that they are sent again: the call that stored them may have died before it sent them. */
+/** The waiting jobs, marked (`spare`) so that they are sent again. */
 export function sparesOf(homes: readonly Home[]): Home[] {
   return homes.filter(({ state }) => state === "scheduled").map((home) => ({ ...home, spare: true }));
 }
 
-/** Inserts homes. `failed`: the error of each home that was not stored. `replayed`: jobs that another call of the request has stored. */
+/** `failed`: the error of each home that was not stored. `replayed`: jobs that another call of the request has stored. */
 async function storeOnce(
   ctx: Context,
   homes: readonly Home[],
@@ -90,29 +89,28 @@ async function storeOnce(
       return outcome instanceof Error ? [[home, outcome]] : [];
     }),
   );
-  // The id of a job without a once item was drawn for this call. So if its home exists, this call stored it, and the answer was lost.
+  // Ids of jobs without a once item were drawn for this call, so it has stored them.
   const doubtful = homes.filter(({ once }, i) => once !== undefined && inserted[i] === "exists");
   const replayed: Home[] = [];
   for (const [home, read] of await readHomesApart(ctx, doubtful)) {
     if (read.is === "unknown") failed.set(home, read.error);
     else if (read.is === "unreadable") failed.set(home, unreadableError(read.home));
-    // If the times of filing are the same, the answer to our own insert was lost.
     else if (read.is === "found" && read.value.createdAt !== home.createdAt) replayed.push(read.value);
   }
   return { failed, replayed };
 }
 
-/** Sends the near jobs among `stored`, because the sweep may have read their minutes already. Answers as `sendNear`. */
+/** Answers as `sendNear`. */
 function sendStored(ctx: Context, stored: readonly Home[]): Promise<Map<string, MinutehandError>> {
   const now = ctx.clock();
-  // A sweep sends the untracked jobs that are left out here. Sent twice, they would run twice, because no claim drops a second message.
+  // A sweep sends the untracked jobs that are left out here. Sent twice, they would run twice.
   return sendNear(
     ctx,
     stored.filter((home) => !home.untracked || mayBeSwept(startsAt(home), now)),
   );
 }
 
-/** Sends those of these jobs that are near. Answers the error of each job that may not have been sent, by the jobs' ids. */
+/** Answers the error of each job that may not have been sent, by the jobs' ids. */
 export async function sendNear(ctx: Context, homes: readonly Home[]): Promise<Map<string, MinutehandError>> {
   try {
     // rule: near-job-sent-after-filing

@@ -16,11 +16,10 @@ import { fileKeyed } from "./enqueue-keyed.ts";
 import { fileOnce } from "./enqueue-once.ts";
 import { filePlain } from "./enqueue-plain.ts";
 
-/** How many homes, each with an id of its own, a job with a key or an `Idempotency-Key` gets at most if other calls displace it. */
+/** How many homes a job with a key or a once item of its own gets at most if other calls displace it. */
 const TRIES = 5;
 
 /**
- * Files one job.
  * @throws the job's own `refusal`; `unknown-topic`; `untracked-topic`; `job-already-exists`; `job-running`; `idempotency-mismatch`;
  * `job-not-found`: the job of the `Idempotency-Key` is not stored any more; `unavailable`: nothing was acknowledged, so repeat the call
  */
@@ -30,55 +29,84 @@ export async function enqueue(ctx: Context, job: NewJob): Promise<Enqueued> {
   return result;
 }
 
-/** Files many jobs, and answers in their order. One job's failure does not affect the others. A repeat files untracked jobs again. */
+/** Answers in the order of the jobs. One job's failure does not affect the others. A repeat files untracked jobs again. */
 export async function enqueueMany(
   ctx: Context,
   jobs: readonly NewJob[],
 ): Promise<(Enqueued | MinutehandError)[]> {
-  const results: (Enqueued | MinutehandError)[] = [];
   const { filed: shards } = await knownShards(ctx);
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
-  const plain: { at: number; home: Home }[] = [];
-  const conditional: { at: number; job: NewJob; newHome: () => Home }[] = [];
-  const batched: (BatchJob & { at: number })[] = [];
-  for (const [at, asked] of jobs.entries()) {
-    const refusal = refusalOf(ctx, asked);
-    const isUntracked = policyOf(ctx, asked.topic).tracking === "none";
-    // The request may be a repeat from before a change of the topic's settings. Such a repeat must get its job, so `fileOnce` decides.
-    if (refusal && (!asked.once || isUntracked || refusal.code === "unknown-topic")) {
-      results[at] = refusal;
-      continue;
-    }
-    const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
-    const newHome = (): Home => homeOf(ctx, job, shards, now);
-    const batch = batchOf(job);
-    if (isUntracked || (job.key === undefined && !job.once)) plain.push({ at, home: newHome() });
-    else if (batch) batched.push({ at, job, home: newHome(), batch });
-    else conditional.push({ at, job, newHome });
-  }
-
+  const asked = jobs.map((job, at) => kindOf(ctx, job, at, shards, now));
+  const ofKind = <K extends Asked["kind"]>(kind: K) =>
+    asked.filter((one): one is Extract<Asked, { kind: K }> => one.kind === kind);
+  const plain = ofKind("plain");
   const homes = plain.map(({ home }) => home);
-  const filed = filePlain(ctx, homes, by);
-  // Jobs of one key are filed in their order. Others do not wait for each other, so that a throttled partition delays only its own jobs.
-  const lines = Map.groupBy(conditional, ({ at, job }) =>
-    job.key === undefined ? at : `${job.topic} ${job.key}`,
-  );
-  const inLines = inParallel([...lines.values()], lines.size, async (line) => {
-    for (const { at, job, newHome } of line) results[at] = await fileConditional(ctx, job, newHome, by);
-  });
-  const batches = [...Map.groupBy(batched, ({ job, batch }) => `${job.topic} ${batch.token}`).values()];
-  const inBatches = inParallel(batches, batches.length, async (jobs) => {
-    const answers = await fileBatch(ctx, jobs, shards, by);
-    for (const one of jobs) results[one.at] = answers.get(one) as Enqueued | MinutehandError;
-  });
-  const [outcomes] = await Promise.all([filed, inLines, inBatches]);
-  for (const [i, { at }] of plain.entries()) results[at] = outcomes[i] as Enqueued | MinutehandError;
+  const answers = await Promise.all([
+    filePlain(ctx, homes, by).then((filed) => filed.map((one, i): Answer => [plain[i]?.at ?? -1, one])),
+    fileInLines(ctx, ofKind("conditional"), by),
+    fileInBatches(ctx, ofKind("batched"), shards, by),
+  ]);
+  const refused = ofKind("refused").map(({ at, refusal }): Answer => [at, refusal]);
+  const results: (Enqueued | MinutehandError)[] = [];
+  for (const [at, result] of [...refused, ...answers.flat()]) results[at] = result;
   await syncPromotions(ctx, results.flatMap(promotedBy));
   return results;
 }
 
-/** Answers the batch with which a job shares a once item. A job with a key, of an event or of an occurrence has an item of its own. */
+type Asked = { readonly at: number } & (
+  | { readonly kind: "refused"; readonly refusal: MinutehandError }
+  | { readonly kind: "plain"; readonly home: Home }
+  | ({ readonly kind: "batched" } & BatchJob)
+  | { readonly kind: "conditional"; readonly job: NewJob; readonly newHome: () => Home }
+);
+type Answer = readonly [at: number, result: Enqueued | MinutehandError];
+
+function kindOf(ctx: Context, asked: NewJob, at: number, shards: number, now: number): Asked {
+  const refusal = refusalOf(ctx, asked);
+  const isUntracked = policyOf(ctx, asked.topic).tracking === "none";
+  // The request may be a repeat from before a change of the topic's settings. Such a repeat must get its job, so `fileOnce` decides.
+  if (refusal && (!asked.once || isUntracked || refusal.code === "unknown-topic"))
+    return { at, kind: "refused", refusal };
+  const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
+  const newHome = (): Home => homeOf(ctx, job, shards, now);
+  const batch = batchOf(job);
+  if (isUntracked || (job.key === undefined && !job.once)) return { at, kind: "plain", home: newHome() };
+  return batch
+    ? { at, kind: "batched", job, home: newHome(), batch }
+    : { at, kind: "conditional", job, newHome };
+}
+
+/** Jobs of one key are filed in their order. Others do not wait for each other: a throttled partition delays only its own. */
+async function fileInLines(
+  ctx: Context,
+  jobs: readonly Extract<Asked, { kind: "conditional" }>[],
+  by: number,
+): Promise<Answer[]> {
+  const lines = Map.groupBy(jobs, ({ at, job }) => (job.key === undefined ? at : `${job.topic} ${job.key}`));
+  const answers = await inParallel([...lines.values()], lines.size, async (line) => {
+    const filed: Answer[] = [];
+    for (const { at, job, newHome } of line) filed.push([at, await fileConditional(ctx, job, newHome, by)]);
+    return filed;
+  });
+  return answers.flat();
+}
+
+async function fileInBatches(
+  ctx: Context,
+  jobs: readonly Extract<Asked, { kind: "batched" }>[],
+  shards: number,
+  by: number,
+): Promise<Answer[]> {
+  const batches = [...Map.groupBy(jobs, ({ job, batch }) => `${job.topic} ${batch.token}`).values()];
+  const answers = await inParallel(batches, batches.length, async (some) => {
+    const filed = await fileBatch(ctx, some, shards, by);
+    return some.map((one): Answer => [one.at, filed.get(one) as Enqueued | MinutehandError]);
+  });
+  return answers.flat();
+}
+
+/** The batch with which a job shares a once item. Jobs with keys, of events and of occurrences have items of their own. */
 function batchOf({ key, once }: NewJob): BatchJob["batch"] | undefined {
   if (!once || key !== undefined || once.lasts !== undefined) return undefined;
   return once.batch ?? { token: once.token, at: 0 };
@@ -89,20 +117,18 @@ function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
   return untrackedRefusal(ctx, job) ?? job.refusal;
 }
 
-/** Answers the job whose schedule must be written after this enqueue. A kept or replayed job has its schedule already. */
+/** The job whose schedule must be written after this enqueue. A kept or replayed job has its schedule already. */
 function promotedBy(result: Enqueued | MinutehandError): Home[] {
   if (result instanceof Error) return [];
   return result.outcome === "kept" || result.outcome === "replayed" ? [] : [result.home];
 }
 
-/** Answers when a job is due: at the requested time, or now if that time is past, plus a random part of its spread. */
 function spreadDueAt(ctx: Context, job: NewJob, now: number): number {
   const { spread = (policyOf(ctx, job.topic).spread ?? 0) * 1000 } = job;
   const dueAt = Math.max(job.dueAt, now);
   return spread === 0 ? dueAt : dueAt + drawWithin(spread, ctx.random);
 }
 
-/** Makes the home of a new job, with a new random id. */
 function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   const { topic, body, key, maxDelay } = job;
   const { createdAt = now } = job;
@@ -129,7 +155,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
   };
 }
 
-/** Files a job with a key or a once item of its own. Tries again with another id if another call keeps it from storing its home. */
+/** Files a job with a key or a once item of its own, with another id if another call displaces it. */
 async function fileConditional(
   ctx: Context,
   job: NewJob,
@@ -143,7 +169,7 @@ async function fileConditional(
         : await fileKeyed(ctx, job, newHome(), undefined, by);
       if (filed !== "displaced") return filed;
     }
-    // Each time another call has taken the place of this one. So one of them has filed its job, or others call without end.
+    // One of the other calls has filed its job, or others call without end.
     return notFiledError(new Error("other calls of the same key keep displacing this one"));
   } catch (error) {
     return notFiledError(error);

@@ -16,9 +16,8 @@ const MINUTE = 60_000;
 export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt">;
 
 /**
- * Creates a recurring schedule, or replaces all fields of the schedule with that name, except `paused`. A rate without `start` counts from
- * the whole minute after the first call with this expression. A call that changes nothing writes nothing: an update restarts the schedule,
- * and an occurrence that is due but not fired yet would be lost.
+ * Creates a recurring schedule, or replaces all its fields except `paused`. A rate without `start` counts from the whole minute after the
+ * first call with this expression. A call that changes nothing writes nothing: an update would lose an occurrence that is due and not fired.
  * @throws `bad-request`, `too-large`, `unavailable`
  */
 export async function putSchedule(
@@ -30,7 +29,7 @@ export async function putSchedule(
     const stored = await schedules.read(wanted.name);
     const before = stored?.schedule;
     const schedule = scheduleOf(wanted, before, ctx.clock());
-    // After a deployment the stored schedule may invoke an old target. Then `isAimed` is false, and the schedule must be written.
+    // `isAimed` is false after a deployment that has replaced what the stored schedule invokes.
     if (stored?.isAimed && isDeepStrictEqual(asStored(schedule), before))
       return { outcome: "replaced", schedule };
     const from = await firstOf(schedule, ctx.clock());
@@ -44,10 +43,7 @@ export async function putSchedule(
   throw new MinutehandError("unavailable", why);
 }
 
-/**
- * Pauses or resumes a schedule. Occurrences that fall into the pause are lost.
- * @throws `schedule-not-found`; `bad-request`: a resumed schedule would never occur again
- */
+/** Occurrences that fall into a pause are lost. @throws `schedule-not-found`; `bad-request`: a resumed schedule would never occur again */
 export async function pauseSchedule(ctx: Context, name: string, paused: boolean): Promise<Schedule> {
   const before = await readSchedule(ctx, name);
   if (before.paused === paused) return before;
@@ -58,21 +54,21 @@ export async function pauseSchedule(ctx: Context, name: string, paused: boolean)
   return schedule;
 }
 
-/** Reads a schedule by its name. @throws `schedule-not-found` */
+/** @throws `schedule-not-found` */
 export async function readSchedule(ctx: Context, name: string): Promise<Schedule> {
   const stored = await schedulesOf(ctx).read(name);
   if (!stored) throw scheduleNotFound(name);
   return stored.schedule;
 }
 
-/** Removes a schedule, and answers it as it was. The jobs that it has filed stay. @throws `schedule-not-found` */
+/** The jobs that the schedule has filed stay. @throws `schedule-not-found` */
 export async function removeSchedule(ctx: Context, name: string): Promise<Schedule> {
   const schedule = await readSchedule(ctx, name);
   if ((await schedulesOf(ctx).remove(name)) === "missing") throw scheduleNotFound(name);
   return schedule;
 }
 
-/** Answers a page of schedules. A schedule that somebody removes before it is read is left out. */
+/** A schedule that somebody removes before it is read is left out. */
 export async function listSchedules(
   ctx: Context,
   limit: number,
@@ -92,19 +88,16 @@ export async function runSchedule(ctx: Context, name: string, once: NewJob["once
   return enqueue(ctx, { ...job, spread: 0, dueAt: ctx.clock(), ...named });
 }
 
-/**
- * Files the job of one occurrence. Idempotent for as long as the DLQ may keep the occurrence, even if the schedule was changed meanwhile.
- * @throws as `enqueue`; `job-not-found`: an earlier delivery has filed the job, and its retention is over
- */
+/** Idempotent for as long as the DLQ may keep the occurrence. @throws as `enqueue`; `job-not-found`: its job's retention is over */
 export async function fileOccurrence(ctx: Context, { name, time, job }: Occurrence): Promise<Enqueued> {
   // rule: occurrence-named-by-its-time
-  // No Idempotency-Key of a caller equals this token: callers' keys are printable ASCII, and `§` is not.
+  // No caller's Idempotency-Key equals this token (see `applyRule`).
   const token = `§${name}§${new Date(time).toISOString()}`;
   // rule: occurrence-filed-once
   return enqueue(ctx, { ...job, dueAt: time, once: { token, hash: "occurrence", lasts: EVENT_AFTER } });
 }
 
-/** Answers the next `count` occurrences after `now`, or fewer if the schedule ends before, as if the schedule were not paused. */
+/** The next `count` occurrences after `now`, as if the schedule were not paused; fewer if it ends before. */
 export async function nextOccurrences(schedule: Schedule, now: number, count: number): Promise<number[]> {
   const recurrence = await recurrenceOf(schedule);
   const times: number[] = [];
@@ -127,12 +120,11 @@ function scheduleOf(wanted: NewSchedule, before: Schedule | undefined, now: numb
   };
 }
 
-/** Answers the schedule as Scheduler answers it after the write. */
 function asStored(schedule: Schedule): Schedule {
   return { ...schedule, ...storedInput(occurrenceInput(schedule)) };
 }
 
-/** Answers the start date for a schedule that is put. @throws `bad-request`: it never occurs, or an `at(…)` has a start or an end */
+/** @throws `bad-request`: the schedule never occurs, or an `at(…)` has a start or an end */
 async function firstOf(schedule: Schedule, now: number): Promise<number | undefined> {
   const { expression, start, end } = schedule;
   if (expression.startsWith("at(") && (start !== undefined || end !== undefined)) {
@@ -154,10 +146,7 @@ async function assertComes(schedule: Schedule, now: number): Promise<void> {
   );
 }
 
-/**
- * Answers the start date that Scheduler gets, which must not be more than five minutes past. A rate counts from it, so a rate gets its next
- * occurrence, which gives the same times. A cron needs a start date only while its start lies ahead.
- */
+/** The start date for Scheduler, at most five minutes past. A rate gets its next occurrence: the same times follow. */
 async function startDateOf(schedule: Schedule, now: number): Promise<number | undefined> {
   const { expression, start } = schedule;
   if (expression.startsWith("rate(")) return (await nextOccurrences(schedule, now, 1))[0];
@@ -165,7 +154,7 @@ async function startDateOf(schedule: Schedule, now: number): Promise<number | un
 }
 
 async function recurrenceOf({ expression, timezone, anchor, start, end }: Schedule): Promise<Recurrence> {
-  // The code of calendars is large. A function that is asked for no schedule does not load it.
+  // The code of calendars is large, and most functions never load it.
   const { parseExpression } = await import("../../cron/expression.ts");
   try {
     return parseExpression(expression, {

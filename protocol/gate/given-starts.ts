@@ -5,23 +5,21 @@ import type { Context, Deadline } from "../ports.ts";
 import { readReadableHomes } from "../store/read-job.ts";
 import { changeApart, insertApart } from "../store/write-apart.ts";
 
-/** A waiting job and the start that it is given. */
 export type GivenStart = {
   readonly home: Home;
-  /** When the job may start: ms since the epoch. */
+  /** ms since the epoch. */
   readonly until: number;
 };
 
-/** What became of a job that was given a start. `given`: `home` is its home afterwards. `changed`: the job has changed since it was read. */
+/** `given`: `home` is the job's home afterwards. `changed`: the job has changed since it was read. */
 export type StartOutcome =
   | { readonly is: "given"; readonly home: Home }
   | { readonly is: "changed" }
   | { readonly is: "unknown"; readonly error: Error };
 
 /**
- * Moves many waiting jobs to later starts. Their `dueAt` stays: users see how long the jobs are held. The looks are filed first; a job whose
- * look is not filed is not moved, and gets the error. The caller must read the clock afterwards: a sweep may have passed the new look.
- * @param patience for how long a write is repeated if DynamoDB leaves its outcome unknown: ms
+ * Moves waiting jobs to later starts. Their `dueAt` stays, so that users see how long they are held. A job whose look is not filed is not
+ * moved. The caller must read the clock afterwards: a sweep may have passed the look. `patience`: how long a write is repeated, in ms.
  */
 export async function moveToStarts(
   ctx: Context,
@@ -33,7 +31,7 @@ export async function moveToStarts(
   // rule: look-before-hold
   const filed = await insertApart(ctx, looks, now + patience);
   const moved = holds.filter((_, i) => !(filed[i] instanceof Error));
-  // A deadline of their own: looks that take long to file must not use up the time of the other jobs.
+  // A deadline of their own: looks that take long must not use up the time of the other jobs.
   const outcomes = await writeStarts(ctx, moved, ctx.clock() + patience, ({ home }) => ({
     revision: home.revision + 1,
   }));
@@ -42,7 +40,7 @@ export async function moveToStarts(
   );
 }
 
-/** Writes the starts of jobs that are sent at once into their homes, so that a process that sends them again gives no other starts. */
+/** Writes the starts of jobs that are sent at once, so that a process that sends them again gives no other starts. */
 export function noteStarts(
   ctx: Context,
   holds: readonly GivenStart[],
@@ -73,7 +71,7 @@ async function writeStarts(
     if (outcome instanceof Error) return { is: "unknown", error: outcome };
     const held: Home = { ...one.home, ...changes[i]?.set };
     if (outcome === "changed") return { is: "given", home: held };
-    // Perhaps an earlier try, whose answer was lost, was applied. A start that another process gave the job is as good.
+    // Perhaps an earlier try was applied. A start that another process gave the job is as good.
     const stands = found[refused.indexOf(one)];
     return stands?.state === "scheduled" &&
       stands.revision === held.revision &&

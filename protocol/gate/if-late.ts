@@ -9,17 +9,16 @@ import { releaseKey } from "../store/keys.ts";
 import { changeApart } from "../store/write-apart.ts";
 import { lateSince, type TopicNow } from "./known-pauses.ts";
 
-/** A job that is ended instead of run, because its message came too late. `state`: how it ends. */
+/** A job whose message came too late. `state`: how the job ends. */
 export type TooLate = { job: MessageJob; state: "expired" | "cancelled"; why: string };
 
-/** Selects the jobs that are past their `expiresAfter`. `now`: ms since the epoch. */
 export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[] {
   return jobs.flatMap((job): TooLate[] =>
     isPastExpiry(job, now) ? [{ job, state: "expired", why: whyExpired(job.expiresAt ?? "") }] : [],
   );
 }
 
-/** Selects the jobs that are later than their topic's `ifLate` allows, counted from `lateSince`. `now`: ms since the epoch. */
+/** Jobs that are later than their topic's `ifLate` allows, counted from `lateSince`. */
 export function findTooLate(topicNow: TopicNow, jobs: readonly MessageJob[], now: number): TooLate[] {
   const { ifLate } = topicNow.policy;
   if (!ifLate) return [];
@@ -31,20 +30,20 @@ export function findTooLate(topicNow: TopicNow, jobs: readonly MessageJob[], now
   });
 }
 
-/** How many keys of ended jobs are written at once. After an outage a page may have hundreds of such jobs. */
+/** How many keys are written at once: after an outage a page may have hundreds of ended jobs. */
 const KEYS_AT_ONCE = 8;
 
-/** What became of jobs that were to be ended. `refused`: the job has changed since the caller read it or its message. */
-type Endings = ("changed" | "refused" | Error)[];
+/** `refused`: the job has changed since the caller read it or its message. */
+type Recorded = ("changed" | "refused" | Error)[];
 
-/** Ends jobs that are too late, if their homes are as their messages say. Answers what became of each. */
+/** Ends jobs whose homes are as their messages say. */
 export function endTooLate(
   ctx: Context,
   topic: string,
   late: readonly TooLate[],
   by: Deadline,
-): Promise<Endings> {
-  const ends = late.map(({ job: { id, revision, key, sentAt, ...job }, state, why }): End => {
+): Promise<Recorded> {
+  const ends = late.map(({ job: { id, revision, key, sentAt, ...job }, state, why }): LateChange => {
     const sent = sentAt === undefined ? {} : { sentAt: Date.parse(sentAt) };
     return {
       job: { id, revision, heldUntil: heldUntilOf(job), ...(key !== undefined && { key }) },
@@ -56,17 +55,14 @@ export function endTooLate(
   return recordEnds(ctx, topic, ends, by);
 }
 
-/**
- * Ends expired jobs without sending them: after an outage, thousands of messages would lie in the queue before those of jobs that have a
- * start. Answers what became of each.
- */
+/** Ends expired jobs without sending them: after an outage their messages would lie before those of jobs that have a start. */
 export function endExpired(
   ctx: Context,
   topic: string,
   expired: readonly Head[],
   by: Deadline,
-): Promise<Endings> {
-  const ends = expired.map((job): End => {
+): Promise<Recorded> {
+  const ends = expired.map((job): LateChange => {
     const startBy = new Date(job.wantedAt + (job.expiresAfter ?? 0)).toISOString();
     return { job, state: "expired", why: whyExpired(startBy), more: {} };
   });
@@ -77,19 +73,24 @@ function whyExpired(startBy: string): string {
   return `it was to start by ${startBy}`;
 }
 
-type End = Pick<TooLate, "state" | "why"> & {
+type LateChange = Pick<TooLate, "state" | "why"> & {
   readonly job: Pick<Home, "id" | "revision" | "key"> & { readonly heldUntil?: number | undefined };
   readonly more: Pick<Home, "sentAt">;
 };
 
-async function recordEnds(ctx: Context, topic: string, ends: readonly End[], by: Deadline): Promise<Endings> {
+async function recordEnds(
+  ctx: Context,
+  topic: string,
+  ends: readonly LateChange[],
+  by: Deadline,
+): Promise<Recorded> {
   if (ends.length === 0) return [];
   const now = ctx.clock();
   const end = endAt(ctx, now);
   const outcomes = await changeApart(
     ctx,
     ends.map(({ job, state, why, more }) => {
-      // If the home has another `heldUntil`, the job was given a new start meanwhile, and that start has a message of its own.
+      // A job with another `heldUntil` was given a new start, which has a message of its own.
       // rule: late-job-ends-only-while-it-waits
       return changeOf(state === "expired" ? "expire" : "skip", job, { ...end, lastError: why, ...more });
     }),

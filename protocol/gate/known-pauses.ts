@@ -10,7 +10,7 @@ import type { Context, Pool } from "../ports.ts";
 import { type Read, readOf } from "../store/read-apart.ts";
 import { createSilences } from "../store/silence.ts";
 
-/** What this process has read last about a topic. `pause` may be of a newer version; `limited`: only if the topic has a limit. */
+/** What was read last about a topic. `pause` may be of a newer version; `limited`: only if the topic has a limit. */
 type Known = {
   pause: Pause | undefined;
   limited: Limited | undefined;
@@ -19,12 +19,11 @@ type Known = {
 };
 const known = new WeakMap<Pool, Map<string, Known>>();
 type Refresh = { readonly begun: number; readonly end: Promise<void> };
-/** The reads of one topic's pause that are under way, by topic. */
 const refreshing = new WeakMap<Pool, Map<string, Refresh>>();
 /** Topics whose pauses could not be read while the pauses of others could. */
 const silences = createSilences(BUCKET);
 
-/** Says whether a pause is over: all jobs that it held were sent. From then on its item only says when consumers had followed the resume. */
+/** All jobs that the pause held were sent. From then on its item only says when consumers had followed the resume. */
 export function isPauseOver({ expiresAt }: Pause): boolean {
   return expiresAt !== undefined;
 }
@@ -34,21 +33,18 @@ const HOLDS_ALL = Number.POSITIVE_INFINITY;
 /** The bound of a pause that holds no job. */
 const HOLDS_NONE = Number.NEGATIVE_INFINITY;
 
-/** What the hand-over and consumers must know of a topic: its settings, and its pause as it was read at most `PAUSE_KNOWN_FOR` ago. */
+/** A topic's settings, and its pause as it was read at most `PAUSE_KNOWN_FOR` ago. */
 export type TopicNow = {
   readonly topic: string;
   readonly policy: TopicPolicy;
-  /**
-   * The pause holds the jobs that start before this time: ms since the epoch. It is `HOLDS_ALL` in a pause, and the end of the pause in a
-   * resume at a rate.
-   */
+  /** The pause holds jobs that start before this: ms since the epoch. `HOLDS_ALL` in a pause, the pause's end in a resume at a rate. */
   readonly pauseBound: number;
   readonly isResuming: boolean;
   /** When consumers have followed the topic's last resume, in ms since the epoch. Before that a limit gives no start. */
   readonly followedAt: number;
 };
 
-/** Whether nothing can hold a job of this topic: no pause, no resume, no limit and no window. */
+/** Nothing can hold a job of this topic: no pause, no resume, no limit and no window. */
 export function isPlain({ policy, pauseBound, isResuming }: TopicNow): boolean {
   const { maxPerSecond, window } = policy;
   return pauseBound === HOLDS_NONE && !isResuming && maxPerSecond === undefined && window === undefined;
@@ -58,17 +54,15 @@ export function isPaused({ pauseBound }: TopicNow): boolean {
   return pauseBound === HOLDS_ALL;
 }
 
-/** What is known of several topics. */
 export type TopicsNow = {
   readonly known: ReadonlyMap<string, TopicNow>;
-  /** Topics whose pauses or settings cannot be read, each with the error. They may be paused, so none of their jobs may be handed over. */
+  /** Why topics' pauses or settings cannot be read. These topics may be paused, so none of their jobs may be handed over. */
   readonly unknown: ReadonlyMap<string, unknown>;
 };
 
 /**
- * Answers what is known of these topics. If the pauses cannot be read together, each is read by itself. A pause that gives no answer is not
- * read for a minute, unless no other one does. Only for callers that have just got an answer from the pool: a pause that is read alone is
- * taken for the trouble.
+ * If the pauses cannot be read together, each is read by itself. One that gives no answer is not read for a minute, unless no other one does.
+ * Only for callers that have just got an answer from the pool: a pause that is read alone is taken for the trouble.
  */
 export async function topicsNow(ctx: Context, topics: readonly string[]): Promise<TopicsNow> {
   const unique = [...new Set(topics)];
@@ -89,30 +83,30 @@ export async function topicsNow(ctx: Context, topics: readonly string[]): Promis
     try {
       known.set(topic, lastKnown(ctx, topic));
     } catch (error) {
-      // The settings of one topic may be malformed. The jobs of other topics must not wait for that.
+      // One topic's settings may be malformed. Other topics must not wait for that.
       unknown.set(topic, error);
     }
   }
   return { known, unknown };
 }
 
-/** Answers what is known of a topic. @throws if its pause cannot be read */
+/** @throws if the topic's pause cannot be read */
 export async function topicNow(ctx: Context, topic: string): Promise<TopicNow> {
   await refreshStale(ctx, [topic]);
   return lastKnown(ctx, topic);
 }
 
-/** Answers as `topicNow`, but reads the pause now in any case. */
+/** As `topicNow`, but reads the pause now in any case. */
 export async function topicJustNow(ctx: Context, topic: string): Promise<TopicNow> {
   await refreshPauses(ctx, [topic]);
   return lastKnown(ctx, topic);
 }
 
-/** Answers what was last known of a topic. Reads nothing. */
+/** Reads nothing. */
 export function lastKnown(ctx: Context, topic: string): TopicNow {
   const pause = known.get(ctx.pool)?.get(topic)?.pause;
   const policy = policyOf(ctx, topic);
-  // Only a newer version knows what this pause says. So the pause holds all jobs: a wrong hold can be undone, a wrong run cannot.
+  // Only a newer version can read this pause. So it holds all jobs: a wrong hold can be undone, a wrong run cannot.
   if (pause && layoutTrouble(pause) !== undefined)
     return { topic, policy, pauseBound: HOLDS_ALL, isResuming: false, followedAt: HOLDS_NONE };
   return {
@@ -138,24 +132,21 @@ async function refreshStale(ctx: Context, topics: readonly string[]): Promise<vo
   else await refreshPauses(ctx, stale);
 }
 
-/** Reads each of these pauses by itself. Answers the errors of those that cannot be read, by topic, and notes the silent ones. */
+/** Answers the errors of the pauses that cannot be read, by topic, and notes the silent ones. */
 async function refreshApart(ctx: Context, topics: readonly string[]): Promise<Map<string, unknown>> {
   const begun = ctx.clock();
   const errors = new Map<string, unknown>();
   await Promise.all(
     topics.map((topic) => refreshStale(ctx, [topic]).catch((error: unknown) => errors.set(topic, error))),
   );
-  // If none of several pauses can be read, the whole pool is in trouble, and may answer again at any moment.
+  // If none can be read, the whole pool is in trouble, and may answer again at any moment.
   const isOneSilent = topics.length === 1 || errors.size < topics.length;
   if (isOneSilent && ctx.clock() - begun >= NO_ANSWER_AFTER)
     for (const [topic, error] of errors) silences.note(ctx, topic, error);
   return errors;
 }
 
-/**
- * Reads one topic's pause, and shares the read with callers who ask meanwhile: a batch may make hundreds of calls at the same time. A read
- * that was begun `PAUSE_KNOWN_FOR` ago or earlier is not shared, because the process may have stood still since.
- */
+/** Shares the read with callers who ask meanwhile, but for `PAUSE_KNOWN_FOR` at most: the process may have stood still. */
 async function refreshTogether(ctx: Context, topic: string): Promise<void> {
   const underWay = refreshing.get(ctx.pool) ?? new Map<string, Refresh>();
   refreshing.set(ctx.pool, underWay);
@@ -171,10 +162,10 @@ async function refreshTogether(ctx: Context, topic: string): Promise<void> {
   }
 }
 
-/** Reads the pauses of these topics, and the item `limited` of topics with a limit, and remembers them. */
+/** Reads the pauses, and the items `limited` of topics with a limit, and remembers them. */
 async function refreshPauses(ctx: Context, topics: readonly string[]): Promise<void> {
   if (topics.length === 0) return;
-  // The time is taken before the read, because a pause may change during the read.
+  // Taken before the read, because a pause may change during it.
   const readAt = ctx.clock();
   const limited = topics.filter((topic) => isLimited(ctx, topic));
   const found = await ctx.pool.read([...topics.map(pauseKey), ...limited.map(limitedKey)]);
@@ -192,30 +183,26 @@ function boundOf(pause: Pause | undefined): number {
   return pause?.rate === undefined ? HOLDS_NONE : pause.changedAt;
 }
 
-/** Answers the item `limited` of a topic that has a limit, as it was read at most `PAUSE_KNOWN_FOR` ago. */
+/** The item `limited` of a topic that has a limit, as it was read at most `PAUSE_KNOWN_FOR` ago. */
 export async function knownLimited(ctx: Context, topic: string): Promise<Limited | undefined> {
   await refreshStale(ctx, [topic]);
   return known.get(ctx.pool)?.get(topic)?.limited;
 }
 
-/** Answers as `knownLimited`, but reads the item now in any case. */
+/** As `knownLimited`, but reads the item now in any case. */
 export async function limitedNow(ctx: Context, topic: string): Promise<Limited | undefined> {
   await refreshPauses(ctx, [topic]);
   return knownLimited(ctx, topic);
 }
 
-/**
- * Answers since when the job of a message is late, in ms since the epoch: since the last start that the queue gave the job. Two moments
- * are such starts too: when consumers followed the last resume, because the message may have waited in its queue, and when the window
- * opened, because no tick may have come before.
- */
+/** Since when a job is late: since its last start, but not before consumers followed a resume and the window opened. ms since the epoch. */
 export function lateSince({ policy, followedAt }: TopicNow, job: MessageJob): number {
   // rule: late-since-the-last-start
   const since = Math.max(startOf(job), followedAt);
   return policy.window === undefined ? since : nextOpening(policy.window, since);
 }
 
-/** Makes the next caller read this topic's pause and item `limited` again. Callers that have read them go on with the last values. */
+/** The next caller reads the topic's pause and item `limited` again. Callers that have read them go on with their values. */
 export function expireKnownPause(ctx: Context, topic: string): void {
   refreshing.get(ctx.pool)?.delete(topic);
   const cache = known.get(ctx.pool);
@@ -223,10 +210,7 @@ export function expireKnownPause(ctx: Context, topic: string): void {
   if (last) cache?.set(topic, { ...last, readAt: Number.NEGATIVE_INFINITY });
 }
 
-/**
- * Reads the pauses of these topics from the pool, not from the process's memory. A topic that is being resumed still has a pause.
- * `undefined`: the topic has none, or it is over, or a newer version wrote it (reported).
- */
+/** Reads pauses from the pool. `undefined`: the topic has none, or it is over, or a newer version wrote it, which is reported. */
 export async function readPauses(ctx: Context, topics: readonly string[]): Promise<(Pause | undefined)[]> {
   const pauses = (await ctx.pool.read(topics.map(pauseKey))) as (Pause | undefined)[];
   return pauses.map((pause, i) => {
@@ -237,7 +221,7 @@ export async function readPauses(ctx: Context, topics: readonly string[]): Promi
   });
 }
 
-/** Reads pauses as `readPauses` does. If they cannot be read together, reads each by itself. */
+/** As `readPauses`, but if they cannot be read together, reads each by itself. */
 export async function readPausesApart(ctx: Context, topics: readonly string[]): Promise<Read<Pause>[]> {
   try {
     return (await readPauses(ctx, topics)).map(readOf);

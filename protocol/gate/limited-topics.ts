@@ -4,16 +4,13 @@ import type { Context, Pool } from "../ports.ts";
 import { listedTopics, listTopic } from "../store/listed-topics.ts";
 import { expireKnownPause, knownLimited } from "./known-pauses.ts";
 
-/** A read of the list. `until`: when the list is read again, ms since the epoch. */
+/** `until`: when the list is read again, ms since the epoch. */
 type Listed = { topics: Promise<ReadonlySet<string>>; until: number };
 const listed = new WeakMap<Pool, Listed>();
 /** How long a read that got no answer is not repeated: ms. */
 const SICK_FOR = BUCKET;
 
-/**
- * Answers the topics whose jobs were ever parked for a limit, as the pool listed them at most `PAUSE_KNOWN_FOR` ago. A topic stays
- * listed when a deploy takes its limit away, because a process that does not know of the deploy may still park jobs.
- */
+/** The topics whose jobs were ever parked for a limit. A topic stays listed: a process that knows of no deploy may still park jobs. */
 export function limitedTopics(ctx: Context): Promise<ReadonlySet<string>> {
   const begun = ctx.clock();
   const known = listed.get(ctx.pool);
@@ -21,14 +18,14 @@ export function limitedTopics(ctx: Context): Promise<ReadonlySet<string>> {
   const topics = listedTopics(ctx, LIMITED_TOPICS).then((names) => new Set(names));
   const read: Listed = { topics, until: begun + PAUSE_KNOWN_FOR };
   listed.set(ctx.pool, read);
-  // This handler only decides when the next read is made: callers get the error from the promise.
+  // Only decides when the next read is made: callers get the error from the promise.
   topics.catch(() => {
     read.until = ctx.clock() - begun >= NO_ANSWER_AFTER ? ctx.clock() + SICK_FOR : begun;
   });
   return topics;
 }
 
-/** Lists a topic, so that from now on each tick looks for its parked jobs. Idempotent. */
+/** From now on each tick looks for the topic's parked jobs. Idempotent. */
 export async function listLimited(ctx: Context, topic: string, by: number): Promise<void> {
   if (await knownLimited(ctx, topic)) return;
   await listTopic(ctx, limitedKey(topic), by);
@@ -36,10 +33,7 @@ export async function listLimited(ctx: Context, topic: string, by: number): Prom
   listed.delete(ctx.pool);
 }
 
-/**
- * Stores up to when a release of a topic has given starts (ms since the epoch), if it left other jobs without a start. New jobs get no later
- * start, so that they do not overtake parked jobs. Only fairness depends on this time, and no promise.
- */
+/** Stores up to when a release that left jobs without a start has given starts. New jobs get no later ones: for fairness only. */
 export async function noteLastStartGiven(
   ctx: Context,
   topic: string,

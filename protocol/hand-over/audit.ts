@@ -2,36 +2,33 @@ import {
   AUDIT_LADDER,
   BACKLOG_PATIENCE,
   BACKLOG_SOON,
-  CLOCK_MARGIN,
   DAY,
   FAILING_TOPIC_WAIT,
+  LEASE_GRACE,
+  NEAR_BY_ANY_CLOCK,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { hasCrashed, isFinished, isMovedPast, isNear, startsAt } from "../../core/home.ts";
+import { hasCrashed, isFinished, isMovedPast, startsAt } from "../../core/home.ts";
 import { type Home, timeOf } from "../../core/items.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import type { Position } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { releaseLeftKeys } from "../store/keys.ts";
-import { fileLooksAbout, keepDueLooks } from "../store/looks.ts";
+import { fileLooksAbout, keepDueLooks, type LookTime } from "../store/looks.ts";
 import { prolongOnce } from "../store/once-items.ts";
 import { type Entry, pages } from "../store/pages.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
 import { auditLimit, auditProgress, readCursor, type ShardCursor } from "./cursor.ts";
-import { sendDue } from "./send-due.ts";
+import { type Handed, sendDue } from "./send-due.ts";
 
-/** For how many jobs at once their once items are prolonged. */
 const KEPT_AT_ONCE = 8;
 
 /**
- * Audits one shard as far as its sweep had come `AUDIT_AFTER` ago. Sends each job again that should have run and has not: its message was
- * lost, or its writer died. Each of these jobs also gets a new look, because the second message can be lost as well.
- *
- * @param until ms on the context's clock after which no page is begun
- * @param backlogs asked once for all shards of a tick
+ * Audits one shard as far as its sweep had come `AUDIT_AFTER` ago. Sends each job again that should have run and has not, and files a new look
+ * at it: the second message can be lost as well. `until`: ms on the context's clock after which no page is begun.
  */
 export async function auditShard(
   ctx: Context,
@@ -46,7 +43,6 @@ export async function auditShard(
   await auditPages(ctx, shard, { cursor, limit, until }, backlogs);
 }
 
-/** Audits the pages of a shard, the oldest first, and reports what was found. */
 async function auditPages(
   ctx: Context,
   shard: number,
@@ -57,7 +53,7 @@ async function auditPages(
   let entries = 0;
   let found = 0;
   let isOurs = true;
-  // An audit that fails writes its place too. Otherwise the next one would send the same jobs again, each minute.
+  // An audit that fails writes its place too. Otherwise the next one would send the same jobs again.
   try {
     for await (const page of pages(ctx, shard, [{ from: cursor.audited, to: limit }])) {
       if (ctx.clock() >= until) break;
@@ -84,7 +80,7 @@ async function auditPages(
   ctx.report({ type: "audited", shard, entries, found });
 }
 
-/** Files looks at jobs whose homes could not be read. The later a look was read, the later the next one is. */
+/** The later a look was read, the later the next one is. */
 async function lookAtUnreadAgain(ctx: Context, entries: readonly Entry[]): Promise<void> {
   const now = ctx.clock();
   const looks = entries.flatMap(({ unread: id, sk }) => {
@@ -94,57 +90,31 @@ async function lookAtUnreadAgain(ctx: Context, entries: readonly Entry[]): Promi
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
 }
 
-/**
- * Sends overdue jobs again, and then files the next looks at them and at running jobs. The caller moves the cursor only after this call, so
- * that a crash leaves no job without a look. Answers how many jobs it tried to send again.
- */
+/** Sends overdue jobs again, and files looks at them and at running jobs. Answers how many jobs it tried to send. */
 async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
   const now = ctx.clock();
-  const overdue: Home[] = [];
-  const looks: { id: string; time: number }[] = [];
-  for (const home of homes) {
-    if (home.state === "running" && !hasCrashed(home, now)) {
-      // rule: running-job-has-a-look
-      looks.push({ id: home.id, time: home.leaseEnd + CLOCK_MARGIN });
-    } else if (home.state === "running" || startsAt(home) <= now) overdue.push(home);
-    // A near start that was noted in the home has no look of its own, and the process that noted it may have died.
-    else if (home.dueAt <= now && isNear(startsAt(home), now + CLOCK_MARGIN))
-      looks.push({ id: home.id, time: startsAt(home) });
-    // Any other job was moved to a later time, and has a look there.
-  }
+  const looks = homes.flatMap((home) => lookAhead(home, now));
   const toSend: Home[] = [];
-  for (const home of overdue) {
+  for (const home of homes.filter((home) => isOverdue(home, now))) {
     const late = now - startsAt(home);
-    // Asked now, even about a job that is sent in any case: after the sends below, their messages would count as a backlog.
+    // Asked before the sends below, whose messages would count as a backlog.
     const isBehind = await backlogs.isBehind(home.topic);
     if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
-    // The sweep has passed this minute, so the next audit judges the job again.
-    else if (late < BACKLOG_SOON) looks.push({ id: home.id, time: lookAgainAt(home.id, now, 0) });
-    else looks.push({ id: home.id, time: lookAgainAt(home.id, now, BACKLOG_PATIENCE) });
+    // The sweep has passed this minute, so a later audit judges the job again.
+    else looks.push(lookAfter(home, now, late < BACKLOG_SOON ? 0 : BACKLOG_PATIENCE));
   }
-  const outcomes = await sendDue(
-    ctx,
-    toSend.map((home) => ({ home, isLate: true })),
-    backlogs,
-  );
+  const due = toSend.map((home) => ({ home, isLate: true }));
+  const outcomes = await sendDue(ctx, due, backlogs);
   let sentAgain = 0;
   for (const home of toSend) {
-    const late = now - startsAt(home);
-    const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
     const outcome = outcomes.get(home.id)?.outcome;
-    // A job that was ended needs no look, unless it has a key, which a later audit frees if this process dies.
+    // Unless it has a key, which a later audit frees if this process dies.
     if (outcome === "ended" && home.key === undefined) continue;
-    // A release finds a held job by its note. A pause may last a year, so the looks at the job become rare.
     const isHeld = outcome === "left" || outcome === "held";
-    const isUnread = outcome === "unread";
-    // If consumers are behind, an older message of the job most likely lies in the queue. If SQS takes no messages, a sweep looks at the job as
-    // well. In these two cases the audit's own looks become rare.
-    const isSent = outcome === "sent" && !(await backlogs.isBehind(home.topic));
-    const rarely = isHeld ? Math.max(after, late) : Math.max(after, Math.min(3 * late, DAY));
-    const wait = isUnread ? Math.max(FAILING_TOPIC_WAIT, late) : isSent ? after : rarely;
+    const isBehind = await backlogs.isBehind(home.topic);
     // rule: held-job-has-a-look
-    looks.push({ id: home.id, time: lookAgainAt(home.id, now, wait) });
-    if (!isHeld && !isUnread && outcome !== "ended") sentAgain += 1;
+    looks.push(lookAfter(home, now, waitAfter(now - startsAt(home), outcome, isBehind)));
+    if (!isHeld && outcome !== "unread" && outcome !== "ended") sentAgain += 1;
   }
   // rule: audit-files-the-next-looks
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
@@ -154,7 +124,36 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   return sentAgain;
 }
 
-/** Frees the keys that finished jobs have left, and files looks at the jobs whose keys could not be read or written. */
+function lookAfter({ id }: Home, now: number, wait: number): LookTime {
+  return { id, time: lookAgainAt(id, now, wait) };
+}
+
+function isOverdue(home: Home, now: number): boolean {
+  return home.state === "running" ? hasCrashed(home, now) : startsAt(home) <= now;
+}
+
+/** The look at a job that is not overdue and has none ahead. Any other job was moved to a later time, and has a look there. */
+function lookAhead(home: Home, now: number): LookTime[] {
+  if (isOverdue(home, now)) return [];
+  const { id } = home;
+  // rule: running-job-has-a-look
+  if (home.state === "running") return [{ id, time: home.leaseEnd + LEASE_GRACE }];
+  // A start that was noted in the home has no look of its own, and the process that noted it may have died.
+  const isUnsent = home.dueAt <= now && startsAt(home) <= now + NEAR_BY_ANY_CLOCK;
+  return home.state === "scheduled" && isUnsent ? [{ id, time: startsAt(home) }] : [];
+}
+
+/** After how many ms the next look follows a try to send. `late`: how late the job was. */
+function waitAfter(late: number, outcome: Handed["outcome"] | undefined, isBehind: boolean): number {
+  const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
+  if (outcome === "unread") return Math.max(FAILING_TOPIC_WAIT, late);
+  // A release finds a held job by its note. A pause may last a year.
+  if (outcome === "left" || outcome === "held") return Math.max(after, late);
+  // Rarely, if an older message most likely lies in the queue, or if a sweep looks at the job as well, because SQS takes no messages.
+  return outcome === "sent" && !isBehind ? after : Math.max(after, Math.min(3 * late, DAY));
+}
+
+/** Files looks at jobs whose keys could not be read or written. */
 async function freeLeftKeys(ctx: Context, finished: readonly Home[]): Promise<void> {
   const now = ctx.clock();
   const failed = await releaseLeftKeys(ctx, finished, now + WRITER_DEADLINE);
@@ -165,10 +164,7 @@ async function freeLeftKeys(ctx: Context, finished: readonly Home[]): Promise<vo
   await fileLooksAbout(ctx, looks, ctx.clock() + WRITER_DEADLINE);
 }
 
-/**
- * Keeps the once items of these jobs until two days after the job's next look or start. Otherwise only moves prolong them, and nobody moves a
- * job that waits for a pause, for a limit, or for consumers that are down.
- */
+/** Keeps once items until two days after the job's next look or start: nobody moves a job that a pause, a limit or an outage holds. */
 async function keepOnceItems(
   ctx: Context,
   homes: readonly Home[],
@@ -180,7 +176,7 @@ async function keepOnceItems(
       await prolongOnce(ctx, home, Math.max(startsAt(home), next.get(home.id) ?? 0), by);
       return [];
     } catch (error) {
-      // The items were prolonged until two days from now when the last look was filed. So a look in a day is soon enough.
+      // The last look has prolonged the items until two days from now. So a look in a day is soon enough.
       const what = `keeping the once items of job ${home.id} for longer`;
       ctx.report({ type: "trouble", topic: home.topic, what, error: messageOf(error) });
       return { id: home.id, time: lookAgainAt(home.id, ctx.clock(), DAY) };

@@ -13,45 +13,32 @@ import type { Read } from "../store/read-apart.ts";
 import { shardsToRead } from "../store/shards.ts";
 import { release } from "./release.ts";
 
-/** How many topics' jobs are released at once. A release holds about 32 homes in memory, each perhaps of the largest size. */
+/** A release holds about 32 homes in memory, each perhaps of the largest size. */
 const RELEASED_AT_ONCE = 2;
-/** How long one topic's jobs are released before the next topic's turn comes: ms. */
+/** How long one topic's jobs are released before the next topic's turn: ms. */
 const TURN = 5_000;
-/** How long a tick releases jobs: until shortly before the next tick. Two releases of a topic would give each job two starts. */
+/** Until shortly before the next tick: two releases of a topic would give each job two starts. */
 const RELEASE_FOR = BUCKET - 5_000;
-/** For how many topics Lambda is called at once. A call to Lambda may hang. */
+/** A call to Lambda may hang. */
 const TOLD_AT_ONCE = 4;
-/** After how many minutes Lambda is told again whether to poll the queue, while a pause or a resume lasts. */
+/** After how many minutes Lambda is told again, while a pause or a resume lasts. */
 const TELL_EVERY = 10;
 
-/** A topic that may have parked jobs. */
 type ReleasableTopic = {
   readonly topic: string;
-  /** The topic's pause or resume; `undefined` if there is none, or if it is over. */
+  /** `undefined` if there is none, or if it is over. */
   readonly pause: Pause | undefined;
 };
 
 /**
- * Releases the next minute's share of parked jobs. Beside that, tells Lambda again whether to poll the queues of paused and resumed topics:
- * an earlier, opposite call may take effect late, and Lambda may have refused a call.
- *
- * @param until ms on the context's clock after which nothing new is begun
+ * Releases the next minute's share of parked jobs. Tells Lambda again whether to poll the queues of paused and resumed topics: an earlier call
+ * may take effect late, and Lambda may have refused one. `until`: ms on the context's clock after which nothing new is begun.
  */
 export async function carryOutPauses(ctx: Context, until: number): Promise<void> {
   const releaseUntil = Math.min(until, ctx.clock() + RELEASE_FOR);
-  const inPolicy = Object.keys(ctx.policy.topics);
-  const [limited, paused] = await Promise.all([
-    limitedTopics(ctx).catch((error: unknown) => {
-      trouble(ctx, "", "reading which topics have limits", error);
-      return new Set(inPolicy.filter((topic) => isLimited(ctx, topic)));
-    }),
-    pausedTopics(ctx).catch((error: unknown): string[] => {
-      trouble(ctx, "", "reading which topics are paused", error);
-      return [];
-    }),
-  ]);
-  // A deploy may have removed a topic, or a topic's limit, while jobs were parked. Then the policy does not name the topic or its limit.
-  const topics = [...new Set([...inPolicy, ...limited, ...paused])];
+  const { limited, paused } = await listedOf(ctx);
+  // A deploy may have removed a topic, or its limit, while jobs were parked.
+  const topics = [...new Set([...Object.keys(ctx.policy.topics), ...limited, ...paused])];
   const reads = await readPausesApart(ctx, topics);
   const sick = new Set<string>();
   const readTopics = topics.flatMap((topic, i) => releasable(ctx, topic, reads[i] as Read<Pause>));
@@ -59,7 +46,6 @@ export async function carryOutPauses(ctx: Context, until: number): Promise<void>
     try {
       await work;
     } catch (error) {
-      // One topic's failure must not stop the others. The next tick tries again in a minute.
       trouble(ctx, topic, "releasing parked jobs", error);
     }
   };
@@ -80,10 +66,24 @@ export async function carryOutPauses(ctx: Context, until: number): Promise<void>
   ]);
 }
 
+/** A list that cannot be read is replaced by what the policy says. */
+async function listedOf(ctx: Context): Promise<{ limited: ReadonlySet<string>; paused: readonly string[] }> {
+  const [limited, paused] = await Promise.all([
+    limitedTopics(ctx).catch((error: unknown) => {
+      trouble(ctx, "", "reading which topics have limits", error);
+      return new Set(Object.keys(ctx.policy.topics).filter((topic) => isLimited(ctx, topic)));
+    }),
+    pausedTopics(ctx).catch((error: unknown): string[] => {
+      trouble(ctx, "", "reading which topics are paused", error);
+      return [];
+    }),
+  ]);
+  return { limited, paused };
+}
+
 /**
- * Gives these topics turns, two topics at once. A topic whose turn was too short gets another one after all others. Each tick begins with
- * other topics: time would run out at the same ones each minute. A topic's place moves back by two only, so that its next turn comes before
- * the starts of the last one have passed.
+ * Gives topics turns, two at once, and another one after all others if a turn was too short. Each tick begins with other topics. A topic's
+ * place moves back by two only, so that its next turn comes before the starts of the last one have passed.
  */
 async function inTurns(
   ctx: Context,
@@ -99,14 +99,14 @@ async function inTurns(
       const end = Math.min(ctx.clock() + TURN, until);
       await work(next, end);
       if (ctx.clock() < end) continue;
-      // If the pause cannot be read, the topic waits for the next tick, and the other topics have their turns.
+      // If the pause cannot be read, the topic waits for the next tick.
       const [read] = (await readPausesApart(ctx, [topic])) as [Read<Pause>];
       waiting.push(...releasable(ctx, topic, read));
     }
   });
 }
 
-/** Answers the topic of a pause that was read. Reports a failed read. */
+/** Reports a failed read. */
 function releasable(ctx: Context, topic: string, read: Read<Pause>): ReleasableTopic[] {
   if (read.is !== "unknown") return [{ topic, pause: read.is === "found" ? read.value : undefined }];
   trouble(ctx, topic, "reading a pause", read.error);
@@ -117,25 +117,24 @@ function trouble(ctx: Context, topic: string, what: string, error: unknown): voi
   ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
 }
 
-/** Tells Lambda again whether to poll a topic's queue, and ends a resume that has released all its jobs. */
 async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void> {
   const { state, changedAt, rate } = pause;
   const isRecent = ctx.clock() - changedAt < AUDIT_AFTER;
-  // A pause or a resume may last for days. Meanwhile a deploy may make a new mapping, and Lambda may refuse each call.
+  // Meanwhile a deploy may make a new mapping, and Lambda may refuse each call.
   const isTimeToTell = (minuteOf(ctx.clock()) / BUCKET) % TELL_EVERY === 0;
   if (isRecent || isTimeToTell) await setQueuePolling(ctx, topic, state === "resuming");
   if (state === "paused") return;
-  // In a limited topic, jobs that are due after `changedAt` wait for the limit alone, and the resume ends without them.
+  // The others wait for the limit alone, and the resume ends without them.
   const hasLimit = isLimited(ctx, topic);
   if (isRecent) return;
-  // Throws if the number of shards cannot be read. If the number were too small, the resume might end while jobs are parked.
+  // Throws if the number cannot be read: too small, the resume might end while jobs are parked.
   const shards = await shardsToRead(ctx);
   if ((await countParked(ctx, topic, shards, hasLimit ? beforeTime(changedAt + 1) : END)) > 0) return;
   // First, because ticks look for the parked jobs of listed topics only.
   if (hasLimit && (await countParked(ctx, topic, shards)) > 0)
     await listLimited(ctx, topic, ctx.clock() + WRITER_DEADLINE);
   // rule: resume-ends-once-lambda-polls
-  // Lambda may have refused each call so far. After the resume, no tick repeats the call.
+  // After the resume, no tick repeats the call.
   if (!(await setQueuePolling(ctx, topic, true))) return;
   const now = ctx.clock();
   const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };

@@ -1,9 +1,9 @@
 import {
   AUDIT_AFTER,
   AUDIT_RESTS,
-  CLOCK_MARGIN,
   CURSOR_RESTS,
   MARK_AFTER,
+  TRAIL_KEPT_FOR,
   TRAIL_STEP,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
@@ -17,13 +17,13 @@ import { requireReadable } from "../store/unreadable.ts";
 
 /** How far a shard has been swept and audited. */
 export type ShardCursor = Done & {
-  /** The item as it was read. A place is moved on the condition that it is still the place in this item. */
+  /** As it was read. A place is moved on the condition that it is still the place in this item. */
   readonly stored: Cursor;
   readonly audited: Position;
   readonly trail: readonly TrailEntry[];
 };
 
-/** Reads a shard's cursor. Throws if the shard has none, or if a newer version of the code wrote it. */
+/** Throws if the shard has no cursor, or if a newer version wrote it. */
 export async function readCursor(ctx: Context, shard: number): Promise<ShardCursor> {
   const [cursor] = await ctx.pool.read([cursorKey(shard)]);
   if (!cursor) throw new Error(`shard ${shard} has no cursor: a tick creates it before it sweeps`);
@@ -41,10 +41,7 @@ function shardCursor(stored: Cursor): ShardCursor {
   };
 }
 
-/**
- * How far an audit may go now, if that is further than the last audit came: to the last whole minute that the sweep had reached `AUDIT_AFTER`
- * ago. A part of a minute costs as much to read as the minute.
- */
+/** How far an audit may go now, if further than the last one: to the last whole minute that the sweep had reached `AUDIT_AFTER` ago. */
 export function auditLimit({ trail, audited }: ShardCursor, now: number): Position | undefined {
   // rule: audit-trails-the-sweep
   const { position } = positionReachedBy(trail, now - AUDIT_AFTER);
@@ -52,13 +49,11 @@ export function auditLimit({ trail, audited }: ShardCursor, now: number): Positi
   return limit !== undefined && limit > audited ? limit : undefined;
 }
 
-/** The place of a sweep, with its trail, or the place of an audit. */
 export type Reached = (Done & Pick<ShardCursor, "trail">) | Pick<ShardCursor, "audited">;
 
 /**
- * Moves the place of the sweep, or the place of the audit, by compare-and-set, and answers the cursor as it is then. A sweep and an audit
- * never wait for each other: the condition names only the place that is moved. `undefined`: another sweep or audit has moved this place.
- * @param writer names the sweep or audit that writes
+ * Moves the place of the sweep, or of the audit, by compare-and-set, and answers the cursor as it is then. The condition names only that
+ * place, so a sweep and an audit never wait for each other. `undefined`: another `writer` has moved it.
  */
 export async function advance(
   ctx: Context,
@@ -73,8 +68,7 @@ export async function advance(
       : sweepChange(cursor.stored, reached, writer);
   const changed = await ctx.pool.change({ key: { pk, sk }, ...change }, ctx.clock() + WRITER_DEADLINE);
   const found = changed.item as Cursor | undefined;
-  // If the answer to our own write was lost, its repeat is refused. Another sweep may have reached the same place, so the item names its
-  // writer: otherwise both would go on, and send each job twice.
+  // A repeat after a lost answer is refused. Another sweep may have reached the same place, so the item names its writer.
   return found && (changed.changed || isOurs(found)) ? shardCursor(found) : undefined;
 }
 
@@ -100,28 +94,25 @@ function auditChange(stored: Cursor, { audited }: Pick<ShardCursor, "audited">, 
   };
 }
 
-/**
- * Records in the cursor how far one sweep or audit of a shard has come. `reach` and `end` answer `false` if another sweep or audit has
- * written the same place. Then this sweep or audit must stop.
- */
+/** How far one sweep or audit has come. `reach` and `end` answer `false` if another has written the same place: then this one must stop. */
 export type Progress = {
-  /** Says that a range is done, with `entries` entries. The cursor is written only after `sizes.mark` entries or `MARK_AFTER` ms. */
+  /** A range is done, with `entries` entries. The cursor is written after `sizes.mark` entries or `MARK_AFTER` ms. */
   reach(range: Range, entries: number): Promise<boolean>;
-  /** Writes what was reached. A sweep or audit that has found nothing may leave its place as it is (`CURSOR_RESTS`, `AUDIT_RESTS`). */
+  /** Writes what was reached, unless nothing was found (`CURSOR_RESTS`, `AUDIT_RESTS`). */
   end(): Promise<boolean>;
-  /** Answers which entries are done, as far as this sweep or audit knows. */
+  /** Which entries are done, as far as this sweep or audit knows. */
   done(): Done;
 };
 
-/** Records how far a sweep has come. A sweep may hand over ranges in any order. */
+/** A sweep may hand over ranges in any order. */
 export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
   return progressOf(ctx, from, {
     add: withDone,
     written({ stored, swept, ahead, trail }) {
       if (swept === stored.swept) return { swept, ahead, trail };
       const now = ctx.clock();
-      // Entries that no audit needs any more are dropped: audits may fail for days, and the cursor would grow.
-      const { rest } = positionReachedBy(trail, now - AUDIT_AFTER - CLOCK_MARGIN);
+      // No audit needs these any more. Audits may fail for days, and the cursor would grow.
+      const { rest } = positionReachedBy(trail, now - TRAIL_KEPT_FOR);
       return { swept, ahead, trail: trailAfter(rest, { position: swept, reachedAt: now }, TRAIL_STEP) };
     },
     mayRest: ({ stored, swept, ahead }) =>
@@ -129,7 +120,7 @@ export function sweepProgress(ctx: Context, from: ShardCursor): Progress {
   });
 }
 
-/** Records how far an audit has come. An audit reads the entries in their order. */
+/** An audit reads the entries in their order. */
 export function auditProgress(ctx: Context, from: ShardCursor): Progress {
   return progressOf(ctx, from, {
     add: (_, { to }) => ({ audited: to }),
@@ -139,11 +130,9 @@ export function auditProgress(ctx: Context, from: ShardCursor): Progress {
   });
 }
 
-/** What sweeps and audits do differently. */
 type Kind = {
-  /** Adds a range to what was reached. */
   readonly add: (reached: ShardCursor, range: Range) => Done | Pick<ShardCursor, "audited">;
-  /** Answers what the next write stores. */
+  /** What the next write stores. */
   readonly written: (reached: ShardCursor) => Reached;
   /** Whether the place may stay unwritten if no entry was found. */
   readonly mayRest: (reached: ShardCursor) => boolean;

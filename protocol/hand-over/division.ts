@@ -1,27 +1,17 @@
-import { BUCKET } from "../../core/constants.ts";
+import { BUCKET, MARK_AFTER } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { type Cursor, cursorKey } from "../../core/items.ts";
 import type { Context, Sweepers } from "../ports.ts";
 
-/**
- * For how long after the beginning of a tick its sweeps begin new work, in all its invocations: ms. The next tick begins a minute after
- * this tick. If two ticks swept a shard at the same time, they would send the same jobs.
- */
+/** For how long from its beginning a tick begins new sweeps, in all its invocations: ms. Two ticks would send the same jobs. */
 export const SWEEPS_FOR = BUCKET - 5_000;
-/**
- * How long after a tick has given shards away it takes those back whose cursors nobody has written: ms. A sweep writes its cursor after 2,000
- * entries or 10 seconds.
- */
-export const TAKEN_BACK_AFTER = 15_000;
+/** How long after a tick has given shards away it takes back those without progress: ms. A sweep writes its cursor within `MARK_AFTER`. */
+export const TAKEN_BACK_AFTER = MARK_AFTER + 5_000;
 
-/** Shards that a further invocation was asked to sweep. `writers`: who had last written each of their cursors before. */
+/** `writers`: who had last written the shards' cursors before. */
 export type Given = { readonly shards: readonly number[]; readonly writers: readonly (string | undefined)[] };
 
-/**
- * Asks further invocations to sweep and audit shards. Each gets about as many shards as the tick keeps.
- * @param until when these invocations stop to begin new work: ms since the epoch
- * @returns what was given away, and the shards that stay with the tick: a share of its own, and those for which Lambda answered an error
- */
+/** Each invocation gets about as many shards as the tick keeps (`kept`). Those for which Lambda answered an error stay too. */
 export async function giveAway(
   ctx: Context,
   sweepers: Sweepers,
@@ -53,10 +43,7 @@ export async function giveAway(
   return { given, kept };
 }
 
-/**
- * Answers the shards of those invocations that have written none of their cursors. Lambda may begin an invocation much later, or never: for
- * example, if the account has no free concurrency.
- */
+/** The shards of those invocations that have written none of their cursors. Lambda may begin an invocation much later, or never. */
 export async function shardsWithoutProgress(ctx: Context, given: readonly Given[]): Promise<number[]> {
   const writers = await writersOf(
     ctx,
@@ -68,7 +55,7 @@ export async function shardsWithoutProgress(ctx: Context, given: readonly Given[
   });
 }
 
-/** Answers who has last written the cursor of each shard. Each sweep has a name of its own. */
+/** Who has last written the cursor of each shard. Each sweep has a name of its own. */
 async function writersOf(ctx: Context, shards: readonly number[]): Promise<(string | undefined)[]> {
   const cursors = await ctx.pool.read(shards.map(cursorKey));
   return cursors.map((cursor) => (cursor as Cursor | undefined)?.writer);

@@ -6,13 +6,10 @@ import { isLimited, isNamed } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { readApart } from "../store/read-apart.ts";
 
-/** The error of each job whose note cannot be read, by the job's id. */
+/** The errors of jobs whose notes cannot be read, by id. */
 export type Unread = ReadonlyMap<string, Error>;
 
-/**
- * Finds the parked ones among late jobs of limited topics, by their notes: a release gives them starts. The other late jobs need new starts:
- * their messages were lost, or were never sent, or lie in the queue of slow consumers.
- */
+/** Finds the parked ones among late jobs of limited topics: a release gives them starts. The other late jobs need new starts. */
 export async function findParked(
   ctx: Context,
   homes: readonly Home[],
@@ -26,9 +23,8 @@ export async function findParked(
 }
 
 /**
- * Answers the ids of the jobs that sweeps and audits leave to a release: jobs with a note whose topic is being resumed, or had a limit that a
- * deploy has removed. If a sweep sent them too, they would take two starts, and would seem late: only a release gives them new starts.
- * @param listed the topics that ever had a limit. `undefined`: they cannot be read, so any of these jobs may have a note
+ * The ids of jobs with notes whose topic is being resumed, or whose limit a deploy has removed. If a sweep sent them too, they would take two
+ * starts, and would seem late. `listed`: the topics that ever had a limit; `undefined`: they cannot be read.
  */
 export async function findLeftToReleases(
   ctx: Context,
@@ -38,10 +34,10 @@ export async function findLeftToReleases(
 ): Promise<{ left: ReadonlySet<string>; unread: Unread }> {
   const mayWait = (topic: string): boolean =>
     known.get(topic)?.isResuming === true || (!isLimited(ctx, topic) && (listed?.has(topic) ?? true));
-  // Releases leave the jobs of a removed topic parked. Sweeps and audits must record these jobs as dead in the end.
+  // Releases leave the jobs of a removed topic parked. Sweeps and audits record them as dead in the end.
   const isLeft = ({ topic, untracked }: Home): boolean => !untracked && isNamed(ctx, topic) && mayWait(topic);
   const asked = homes.filter((home) => home.state === "scheduled" && isLeft(home));
-  // A release may have moved a job to its start, by a new revision, and died. Then the note of the revision before is still there.
+  // A release may have moved a job by a new revision and died, and left the note of the revision before.
   const now = ctx.clock();
   const unsent = asked.filter((home) => home.heldUntil !== undefined && startsAt(home) < now);
   const keysBefore = unsent.map((home) => parkedKey({ ...home, revision: home.revision - 1 }));
@@ -53,7 +49,7 @@ export async function findLeftToReleases(
   return { left, unread };
 }
 
-/** Answers which of these jobs have a note. `keys`: of a note for each job. If a partition cannot be read, only its jobs are `unread`. */
+/** `keys`: of a note for each job. If a partition cannot be read, only its jobs are `unread`. */
 async function notedOf(
   ctx: Context,
   homes: readonly Home[],

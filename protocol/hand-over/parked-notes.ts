@@ -7,74 +7,78 @@ import { shardsToRelease } from "../store/shards.ts";
 
 const SHARDS_AT_ONCE = 16;
 
-/** The notes of one shard that were read and not yet yielded, oldest first. */
+/** The notes of a shard that were read and not yet yielded, oldest first. */
 type Line = {
   readonly pk: string;
   notes: Parked[];
   /** Up to where the shard was read. */
   after: Position;
-  /** There may be further notes behind `after`. */
   more: boolean;
 };
 
+/** `unread`: the partitions that could not be read since the last notes, and are not read again. */
+type Notes = { readonly notes: readonly Parked[]; readonly unread: readonly string[] };
+
 /**
- * Yields the notes of a topic's parked jobs that lie between two positions, over all shards. The notes are in the order of their jobs'
- * due times. A job whose bound `postponeUntil` lies before its due time is sorted by the bound. The caller may delete notes that were
- * yielded. If the notes of a shard cannot be read, the shard's partition is added to `sick`, and no more notes of it are read.
- *
- * @param count how many notes are yielded at once, at most
+ * Yields the notes of a topic's parked jobs between two positions, `count` at most at once, over all shards, in the order of their jobs' due
+ * times (or bounds `postponeUntil`, if earlier). The caller may delete notes that were yielded. `sick`: partitions that are not read.
  */
 export async function* parkedNotes(
   ctx: Context,
-  { topic, sick }: { topic: string; sick: Set<string> },
+  { topic, sick }: { topic: string; sick: ReadonlySet<string> },
   from: Position,
   before: Position,
   count: number,
-): AsyncGenerator<Parked[]> {
+): AsyncGenerator<Notes> {
   const shards = await shardsToRelease(ctx);
-  // A release must read a page of each shard before it knows the oldest note, and often ends soon after. So the more shards there are,
-  // the smaller are the pages.
+  // A page of each shard must be read before the oldest note is known. So the more shards there are, the smaller are the pages.
   const page = Math.max(Math.min(ctx.sizes.parkedPage, Math.floor(ctx.sizes.parkedNotes / shards)), 1);
   const lines = Array.from({ length: shards }, (_, shard): Line => {
     const pk = parkedIn(topic, shard);
     return { pk, notes: [], after: from, more: !sick.has(pk) };
   });
   for (;;) {
-    await inParallel(lines.filter(isToRead), SHARDS_AT_ONCE, async (line) => {
+    const unread = await inParallel(lines.filter(isToRead), SHARDS_AT_ONCE, async (line) => {
       try {
-        const { items, more } = await ctx.pool.page(line.pk, line.after, before, page);
-        line.notes = items.flatMap((item) => parseNote(item) ?? []);
-        line.more = more;
-        const last = items.at(-1);
-        if (last) line.after = justAfter(last.sk);
+        await readLine(ctx, line, before, page);
+        return [];
       } catch (error) {
-        ctx.report({
-          type: "trouble",
-          topic,
-          what: "reading the notes of parked jobs",
-          error: messageOf(error),
-        });
-        sick.add(line.pk);
         line.more = false;
+        const what = "reading the notes of parked jobs";
+        ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
+        return line.pk;
       }
     });
-    const notes: Parked[] = [];
-    // The oldest note may lie in a shard that must be read further.
-    while (notes.length < count && !lines.some(isToRead)) {
-      const note = lines.reduce((a, b) => (skOf(a) < skOf(b) ? a : b)).notes.shift();
-      if (!note) break;
-      notes.push(note);
-    }
-    if (notes.length > 0) yield notes;
-    else if (!lines.some(({ more }) => more)) return;
+    const notes = takeOldest(lines, count);
+    if (notes.length > 0 || unread.flat().length > 0) yield { notes, unread: unread.flat() };
+    if (notes.length === 0 && !lines.some(({ more }) => more)) return;
   }
+}
+
+async function readLine(ctx: Context, line: Line, before: Position, page: number): Promise<void> {
+  const { items, more } = await ctx.pool.page(line.pk, line.after, before, page);
+  line.notes = items.flatMap((item) => parseNote(item) ?? []);
+  line.more = more;
+  const last = items.at(-1);
+  if (last) line.after = justAfter(last.sk);
+}
+
+/** The oldest first. Stops where the oldest note may lie in a shard that must be read further. */
+function takeOldest(lines: readonly Line[], count: number): Parked[] {
+  const notes: Parked[] = [];
+  while (notes.length < count && !lines.some(isToRead)) {
+    const note = lines.reduce((a, b) => (skOf(a) < skOf(b) ? a : b)).notes.shift();
+    if (!note) break;
+    notes.push(note);
+  }
+  return notes;
 }
 
 function isToRead({ notes, more }: Line): boolean {
   return more && notes.length === 0;
 }
 
-/** The place of a line's oldest note. A line without notes comes last. */
+/** A line without notes comes last. */
 function skOf({ notes }: Line): string {
   return notes[0]?.sk ?? "~";
 }

@@ -1,33 +1,27 @@
 import type { Pause } from "../../core/items.ts";
-import type { Context } from "../ports.ts";
 
 /** One release of a topic's parked jobs. */
 export type Release = {
   readonly topic: string;
-  /** The topic's resume, if it is not over. */
   readonly pause: Pause | undefined;
-  /** All starts that a limit or a rate gives lie before this time: ms since the epoch. Other starts may lie later. */
+  /** The starts of a limit or a rate lie before this: ms since the epoch. Other starts may lie later. */
   readonly bound: number;
-  /** How many starts the topic's limit has left in each period, as far as the release knows, by the period's beginning. */
+  /** How many starts each period of the limit has left, as far as the release knows, by the period's beginning. */
   readonly room: Map<number, number>;
-  /** The same for the turns that the rate of the topic's resume gives. */
+  /** The same for the turns of the resume's rate. */
   readonly turns: Map<number, number>;
-  /** Partitions of notes or homes that could not be read or written. Their jobs are left to the next tick. */
+  /** Partitions of notes or homes that could not be read or written. They are left to the next tick. */
   readonly sick: Set<string>;
-  /** The topic's queue has not taken a message. So no further starts are given: they would be lost. */
+  /** The queue has not taken a message, so no further starts are given: they would be lost. */
   isClosed: boolean;
 };
 
-/** The first start that a release may still give, as far as it knows: ms since the epoch, `Infinity` if there is none. */
-export function firstStart(ctx: Context, run: Release): number {
-  const now = ctx.clock();
+/** As far as the release knows: ms since the epoch, `Infinity` if there is none. */
+export function firstStart(run: Release, now: number): number {
   return firstFree(run, now) ?? now;
 }
 
-/**
- * The first start that is left from `now` on, in ms since the epoch: `Infinity` if there is none, `undefined` if the release has not read
- * how many starts are left from `now` on.
- */
+/** As `firstStart`, but `undefined` if the release has not read how many starts are left from `now` on. */
 export function firstFree({ room }: Release, now: number): number | undefined {
   const begins = [...room.keys()];
   if (Math.min(...begins) > now) return undefined;

@@ -16,26 +16,19 @@ import { parkedNotes } from "./parked-notes.ts";
 import { releaseJobs } from "./release-jobs.ts";
 import { firstStart, type Release } from "./release-state.ts";
 
-/** What a call that resumes a topic has done. */
 export type Resumed = {
-  /** How many parked jobs got a start. */
   released: number;
-  /** How many jobs are still parked, counted up to 1,000. */
+  /** Counted up to 1,000. */
   left: number;
 };
 
-/** How many steps of a release run at once. */
 const LANES = 2;
-/** How many notes of expired jobs a release remembers for a range. It ends these jobs when the range's starts are given. */
+/** It ends the expired jobs of a range when the range's starts are given. */
 const MOST_EXPIRED = 20_000;
-/** How long a call that resumes a topic releases jobs: ms. Ticks release the rest. */
+/** How long a call releases jobs: ms. Ticks release the rest. */
 const CALLER_WAITS = 5_000;
 
-/**
- * Resumes a paused topic: its parked jobs start at most `rate` a second, or all at once.
- *
- * @throws `unavailable`
- */
+/** Resumes a paused topic: its parked jobs start at most `rate` a second, or all at once. @throws `unavailable` */
 export async function resume(ctx: Context, topic: string, rate: number | undefined): Promise<Resumed> {
   const until = ctx.clock() + CALLER_WAITS;
   const lifted = await resumeTopic(ctx, topic, rate);
@@ -44,20 +37,16 @@ export async function resume(ctx: Context, topic: string, rate: number | undefin
   return { released, left: await countParked(ctx, topic, await shardsToRelease(ctx)) };
 }
 
-/** The part of a topic's notes that lies between two positions. */
 type Range = {
   readonly from: Position;
   readonly before: Position;
-  /** The jobs of these notes wait for their turn at the rate of a resume. */
+  /** The jobs wait for their turn at the rate of a resume. */
   readonly isPaced: boolean;
 };
 
 /**
- * Releases a topic's parked jobs, the oldest first, as the topic's limit and the rate of its resume allow for the next `STARTS_AHEAD`. The
- * next tick decides anew on the other jobs. Answers how many jobs got a start.
- *
- * @param pause the topic's resume, if it is not over
- * @param until ms on the context's clock after which nothing new is begun
+ * Releases parked jobs, the oldest first, as the limit and the rate of the resume allow for the next `STARTS_AHEAD`. The next tick decides anew
+ * on the other jobs. Answers how many jobs got a start. Nothing new is begun after `until` (ms on the context's clock).
  * @param sick partitions that earlier releases of this tick could not read or write. This release adds those that it finds
  * @throws `unavailable` if there are sick partitions, after the jobs of all other partitions were released
  */
@@ -92,7 +81,7 @@ export async function release(
 
 /** Jobs that are due after the resume do not wait for its rate, but only for the limit, if there is one. */
 function rangesOf(pause: Pause | undefined, isLimited: boolean, bound: number, now: number): Range[] {
-  // Without a limit and a pause, a deploy has removed the limit. Then only jobs with near starts are sent now: SQS delays their messages.
+  // Without a limit and a pause, a deploy has removed the limit. Then SQS delays the messages of jobs with near starts.
   const end = isLimited ? beforeTime(bound) : pause ? END : beforeTime(now + NEAR);
   if (pause?.rate === undefined) return [{ from: BEGINNING, before: end, isPaced: false }];
   const between = beforeTime(pause.changedAt + 1);
@@ -102,7 +91,7 @@ function rangesOf(pause: Pause | undefined, isLimited: boolean, bound: number, n
   ];
 }
 
-/** Releases the jobs of one range of notes, step by step. `isLeft`: some job got no start. */
+/** `isLeft`: some job got no start. */
 async function releaseRange(
   ctx: Context,
   run: Release,
@@ -111,61 +100,79 @@ async function releaseRange(
 ): Promise<{ released: number; isLeft: boolean }> {
   const notes = parkedNotes(ctx, run, from, before, ctx.sizes.released);
   const expired: Parked[] = [];
-  let released = 0;
   let isLeft = false;
   let isLast = false;
   const takeStep = async (some: readonly Parked[]): Promise<ReleaseStep> => {
-    const step =
-      ctx.clock() < until && !run.isClosed
-        ? await findStartsForNotes(ctx, run, some, isPaced)
-        : NOTHING_GIVEN;
+    const isOver = ctx.clock() >= until || run.isClosed;
+    const step = isOver ? NOTHING_GIVEN : await findStartsForNotes(ctx, run, some, isPaced);
+    for (const pk of step.unread) run.sick.add(pk);
     isLeft ||= step.isLeft;
     isLast ||= step.isLast;
     return step;
   };
-  /** Takes starts in the order of the notes, without waiting for the writes and messages of earlier steps. */
+  /** In the order of the notes, without waiting for the writes and messages of earlier steps. */
   const next = async (): Promise<ReleaseStep | undefined> => {
     while (!isLast) {
       const some = await notes.next();
       if (some.done) return undefined;
-      const [now, first] = [ctx.clock(), firstStart(ctx, run)];
-      const waiting: Parked[] = [];
-      for (const note of some.value) {
-        if (run.sick.size > 0 && (run.sick.has(note.pk) || run.sick.has(homeKey(note.id).pk))) continue;
-        // If the job can use none of the starts that are left, its home need not be read.
-        const { last = Number.POSITIVE_INFINITY } = note;
-        if (last >= first) waiting.push(note);
-        else if (isLastStartOver(last, now) && expired.length < MOST_EXPIRED) expired.push(note);
-      }
-      isLeft ||= waiting.length < some.value.length;
-      if (waiting.length > 0 || now >= until) return takeStep(waiting);
+      for (const pk of some.value.unread) run.sick.add(pk);
+      const now = ctx.clock();
+      const sorted = sortNotes(run, some.value.notes, now);
+      expired.push(...sorted.expired.slice(0, MOST_EXPIRED - expired.length));
+      isLeft ||= sorted.waiting.length < some.value.notes.length;
+      if (sorted.waiting.length > 0 || now >= until) return takeStep(sorted.waiting);
     }
     return undefined;
   };
-  /** Takes expired jobs, once all starts are given: there may be more of them than time, and a start that nobody takes is lost. */
+  /** Last, because there may be more expired jobs than time, and a start that nobody takes is lost. */
   const nextExpired = async (): Promise<ReleaseStep | undefined> => {
     const some = expired.splice(0, ctx.sizes.released);
     return some.length > 0 && ctx.clock() < until ? takeStep(some) : undefined;
   };
-  const lanes = Array.from({ length: LANES }, (_, lane) => lane);
-  for (const take of [next, nextExpired]) {
-    const inTurn = oneByOne();
-    await inParallel(lanes, LANES, async () => {
-      for (let step = await inTurn(take); step; step = await inTurn(take)) {
-        const count = await releaseJobs(ctx, run, step);
-        released += count;
-      }
-    });
-  }
+  const released = (await releaseSteps(ctx, run, next)) + (await releaseSteps(ctx, run, nextExpired));
   return { released, isLeft };
 }
 
-/** Runs one piece of work after the other. A piece that fails does not stop the next one. */
+/** `expired`: the notes of expired jobs. Notes of sick partitions, and of jobs that can use no start, are in neither list. */
+function sortNotes(
+  run: Release,
+  notes: readonly Parked[],
+  now: number,
+): { waiting: Parked[]; expired: Parked[] } {
+  const first = firstStart(run, now);
+  const lastOf = ({ last = Number.POSITIVE_INFINITY }: Parked): number => last;
+  const isSick = ({ pk, id }: Parked): boolean => run.sick.has(pk) || run.sick.has(homeKey(id).pk);
+  const well = notes.filter((note) => run.sick.size === 0 || !isSick(note));
+  return {
+    waiting: well.filter((note) => lastOf(note) >= first),
+    // The homes of jobs that can use none of the starts that are left need not be read.
+    expired: well.filter((note) => lastOf(note) < first && isLastStartOver(lastOf(note), now)),
+  };
+}
+
+/** Releases the steps that `take` answers, until it answers none. Calls `take` one at a time. */
+async function releaseSteps(
+  ctx: Context,
+  run: Release,
+  take: () => Promise<ReleaseStep | undefined>,
+): Promise<number> {
+  const inTurn = oneByOne();
+  const lanes = Array.from({ length: LANES }, (_, lane) => lane);
+  const counts = await inParallel(lanes, LANES, async () => {
+    let released = 0;
+    for (let step = await inTurn(take); step; step = await inTurn(take))
+      released += await releaseJobs(ctx, run, step);
+    return released;
+  });
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** A piece of work that fails does not stop the next one. */
 function oneByOne(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
-    const begun = last.then(work, work);
-    last = begun.catch(() => {});
-    return begun;
+    const result = last.then(work, work);
+    last = result.catch(() => {});
+    return result;
   };
 }

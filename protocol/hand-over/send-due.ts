@@ -11,27 +11,16 @@ import { type HandedOver, reportFailures, send, uniqueJobs } from "../send/send.
 import type { Backlogs } from "./backlog.ts";
 import { findLeftToReleases, findParked } from "./find-parked.ts";
 
-/** A job that a sweep or an audit has found. */
 export type DueJob = {
   readonly home: Home;
-  /** The job is found after its start: somebody may have sent or parked the job before. */
+  /** It is found after its start: somebody may have sent or parked it before. */
   readonly isLate: boolean;
 };
 
-/**
- * What became of a job that a sweep or an audit has found.
- * - `left`: a release will send the job.
- * - `ended`: the job had expired, and is recorded so.
- * - `unread`: it could not be read whether the job may start, so the job was not sent.
- */
+/** `left`: a release will send the job. `ended`: it had expired, and is recorded so. `unread`: it could not be read whether it may start. */
 export type Handed = HandedOver | { outcome: "left" | "ended" } | { outcome: "unread"; reason: string };
 
-/**
- * Sends the jobs that a sweep or an audit has found, unless a pause, a limit or a window holds them. Answers the outcome of each job, by
- * the jobs' ids.
- *
- * @param backlogs asked once for all shards of a tick
- */
+/** Sends jobs that a sweep or an audit has found, unless a pause, a limit or a window holds them. Answers the outcomes by the jobs' ids. */
 export async function sendDue(
   ctx: Context,
   due: readonly DueJob[],
@@ -43,7 +32,7 @@ export async function sendDue(
     ctx,
     homes.map(({ topic }) => topic),
   );
-  // If the list of limited topics cannot be read, any of these topics may have had a limit.
+  // If the list cannot be read, any of these topics may have had a limit.
   const listed = await limitedTopics(ctx).catch(() => undefined);
   const isPlainHere = ({ topic }: Home): boolean => {
     const now = topics.known.get(topic);
@@ -59,7 +48,7 @@ export async function sendDue(
   return handed;
 }
 
-/** What a sweep or an audit does with jobs whose topics have, or had, a pause, a limit or a window. `parked`: of those to send, by id. */
+/** What is done with jobs whose topics have, or had, a pause, a limit or a window. `parked`: of those to send, by id. */
 type Sorted = {
   readonly outcomes: ReadonlyMap<string, Handed>;
   readonly toSend: readonly Home[];
@@ -68,7 +57,6 @@ type Sorted = {
 
 const NOTHING: Sorted = { outcomes: new Map(), toSend: [], parked: new Set() };
 
-/** Leaves the jobs of releases to them, ends expired jobs of limited topics, and finds the parked ones among late jobs. */
 async function sortSpecial(
   ctx: Context,
   homes: readonly Home[],
@@ -116,7 +104,7 @@ function reportUnread(ctx: Context, homes: readonly Home[], outcomes: ReadonlyMa
     );
 }
 
-/** Ends the expired jobs of limited topics without a message (`endExpired`). Answers the ids of the jobs that it has ended. */
+/** Answers the ids of the jobs that it has ended without a message. */
 async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<string[]> {
   const now = ctx.clock();
   const expired = homes.filter(
@@ -130,10 +118,7 @@ async function endExpiredLimited(ctx: Context, homes: readonly Home[]): Promise<
   return ended;
 }
 
-/**
- * Asks whether the consumers of overdue jobs' topics are behind, before any overdue job is sent: a later call would count these jobs as a
- * backlog, and audits would leave lost jobs alone for an hour.
- */
+/** Asks before any overdue job is sent: later these jobs would count as a backlog, and audits would leave lost jobs alone for an hour. */
 async function askForBacklogs(homes: readonly Home[], now: number, backlogs: Backlogs): Promise<void> {
   const overdue = homes.flatMap((home) => (startsAt(home) <= now ? home.topic : []));
   await Promise.all([...new Set(overdue)].map((topic) => backlogs.isBehind(topic)));

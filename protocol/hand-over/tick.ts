@@ -15,12 +15,8 @@ import { type Given, giveAway, SWEEPS_FOR, shardsWithoutProgress, TAKEN_BACK_AFT
 import { type Swept, sweepRest, sweepShard } from "./sweep.ts";
 
 /**
- * Does the work of one minute: sweeps each shard and then audits it, several shards at once. Beside that, releases parked jobs. At the end,
- * deletes from the DLQs the letters of jobs that are no longer dead. If one shard fails, the work on the others goes on.
- *
- * If shards are left after five seconds (`sizes.alone`), the tick gives most of them to further invocations (`ctx.sweepers`), keeps a share,
- * and takes back what nobody has begun: docs/internals/decisions/sweepers.md.
- *
+ * Does the work of one minute: sweeps each shard and then audits it, and beside that releases parked jobs. At the end, deletes from the DLQs the
+ * letters of jobs that are no longer dead. What one tick cannot do in time goes to further invocations: docs/internals/decisions/sweepers.md.
  * @param until ms on the context's clock after which nothing new is begun
  * @throws AggregateError at the end, with the errors of the shards. The failure of one topic or of one DLQ is only reported
  */
@@ -38,12 +34,7 @@ export async function tick(outer: Context, until: number): Promise<void> {
   work.throwFailures();
 }
 
-/**
- * Sweeps and audits some shards for a tick with a backlog. Does nothing if Lambda begins the invocation so late that its time is over.
- *
- * @param until ms on the context's clock after which nothing new is begun
- * @throws AggregateError at the end, with the errors of the shards
- */
+/** Sweeps and audits some shards for a tick with a backlog, if its time is not over. Throws as `tick`. */
 export async function sweepPart(outer: Context, part: TickPart, until: number): Promise<void> {
   const work = workOf(outer, part.hung);
   if (work.ctx.clock() >= until) return;
@@ -55,9 +46,8 @@ export async function sweepPart(outer: Context, part: TickPart, until: number): 
 type Work = {
   readonly ctx: Context;
   readonly backlogs: Backlogs;
-  /** Answers the queues that have hung. */
   readonly hung: () => readonly string[];
-  /** Waits for a part of the work, and answers its result. Reports a failure, and answers `undefined`. */
+  /** Reports a failure, and answers `undefined`. */
   readonly guarded: <Answer>(part: Promise<Answer>, what: string) => Promise<Answer | undefined>;
   readonly throwFailures: () => void;
 };
@@ -87,20 +77,17 @@ function workOf(outer: Context, hung: readonly string[] = []): Work {
 
 /** What is left to do. Lanes take it from here, and put back what they had no time for. */
 type Left = {
-  /** The shards whose new jobs are not handed over yet. */
+  /** Shards whose new jobs are not handed over yet. */
   readonly unswept: number[];
-  /** The shards of which only overdue jobs are left, in these ranges. */
+  /** Shards of which only overdue jobs are left, in these ranges. */
   readonly overdue: { readonly shard: number; readonly ranges: readonly Range[] }[];
-  /** The shards that are swept and not audited yet. */
+  /** Shards that are swept and not audited yet. */
   readonly audits: number[];
-  /** The shard whose overdue jobs need not wait for the new jobs of the other shards. */
+  /** Its overdue jobs need not wait for the new jobs of the other shards. */
   readonly first: number | undefined;
 };
 
-/**
- * Sweeps these shards, and then audits them. If shards are left after some seconds, gives most of them to `sweepers`. All sweeps end before
- * the next tick begins.
- */
+/** All sweeps end before the next tick begins. */
 async function workThrough(
   work: Work,
   shards: readonly number[],
@@ -115,13 +102,11 @@ async function workThrough(
   await auditLeft(work, left, until);
 }
 
-/**
- * Sweeps alone for some seconds. If shards are left, gives most of them to further invocations, and takes back those that nobody has begun.
- */
+/** Sweeps alone for some seconds. Gives most of what is left to further invocations, and takes back what nobody has begun. */
 async function sweepWithOthers(work: Work, sweepers: Sweepers, left: Left, end: number): Promise<void> {
   const { ctx } = work;
   const hasWorked = await sweepLeft(work, left, Math.min(end, ctx.clock() + ctx.sizes.alone));
-  // If no sweep has succeeded, the sweeps of further invocations would probably fail too.
+  // If no sweep has succeeded, those of further invocations would probably fail too.
   const given = hasWorked ? await giveLeft(work, sweepers, left, end) : [];
   if (given.length === 0) return;
   const takenBackAt = Math.min(end, ctx.clock() + TAKEN_BACK_AFTER);
@@ -132,22 +117,20 @@ async function sweepWithOthers(work: Work, sweepers: Sweepers, left: Left, end: 
   left.unswept.unshift(...(back ?? []));
 }
 
-/** Answers these shards in the order in which this tick begins them. Each tick begins with another one: it may have time for a few only. */
+/** Each tick begins with another shard: it may have time for a few only. */
 function leftOf(ctx: Context, shards: readonly number[]): Left {
   const count = Math.max(shards.length, 1);
   const atOnce = Math.min(ctx.sizes.shards, count);
   const step = (minuteOf(ctx.clock()) / BUCKET) * (atOnce < count ? atOnce : 1);
-  // After each round the ticks begin one shard later. Otherwise, if `atOnce` and `count` have a common divisor, some shards would never be first.
+  // After each round the ticks begin one shard later, because `atOnce` and `count` may have a common divisor.
   const start = (step + Math.floor(step / count)) % count;
   const unswept = [...shards.slice(start), ...shards.slice(0, start)];
   return { unswept, overdue: [], audits: [], first: unswept[0] };
 }
 
 /**
- * Sweeps what is left: first the jobs of the present minute and the next ones in all shards, and then the overdue jobs. Only the first
- * shard takes both steps at once, so that some overdue jobs are always handed over.
- * @param end ms on the context's clock after which nothing new is begun. What is not done by then is left
- * @returns whether a sweep has succeeded
+ * Sweeps first the new jobs of all shards, and then the overdue ones. Only the first shard takes both steps at once, so that some overdue jobs
+ * are always handed over. Begins nothing new after `end`. @returns whether a sweep has succeeded
  */
 async function sweepLeft(work: Work, left: Left, end: number): Promise<boolean> {
   let hasWorked = false;
@@ -181,7 +164,7 @@ async function sweepLeft(work: Work, left: Left, end: number): Promise<boolean> 
   }
 }
 
-/** Reports how far behind the shards are for which there was no time, for the alarm. */
+/** For the alarm. */
 async function reportLags(work: Work, shards: readonly number[]): Promise<void> {
   const isOver = work.ctx.clock();
   await inParallel(shards, work.ctx.sizes.shards, (shard) =>
@@ -189,7 +172,6 @@ async function reportLags(work: Work, shards: readonly number[]): Promise<void> 
   );
 }
 
-/** Audits the shards whose sweeps have ended. Begins no audit after `end`. */
 async function auditLeft(work: Work, left: Left, end: number): Promise<void> {
   await inLanes(work, end, () => {
     const shard = left.audits.shift();
@@ -199,7 +181,7 @@ async function auditLeft(work: Work, left: Left, end: number): Promise<void> {
   });
 }
 
-/** Does tasks, as many at once as shards fit into memory (`core/work-sizes.ts`), until none is left or the time is over. */
+/** As many tasks at once as shards fit into memory (`core/work-sizes.ts`), until none is left or the time is over. */
 async function inLanes(
   { ctx }: Work,
   end: number,
@@ -215,7 +197,6 @@ async function inLanes(
   await Promise.all(Array.from({ length: ctx.sizes.shards }, lane));
 }
 
-/** Gives most of the shards that are left to further invocations, and leaves the others. */
 async function giveLeft(work: Work, sweepers: Sweepers, left: Left, until: number): Promise<Given[]> {
   const { ctx, hung } = work;
   const shards = [...left.unswept, ...left.overdue.map(({ shard }) => shard)];

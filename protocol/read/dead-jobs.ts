@@ -8,32 +8,24 @@ import type { Context, Page } from "../ports.ts";
 import { readReadableHomes } from "../store/read-job.ts";
 import { type JobFilter, type JobPage, matchesFilter } from "./list.ts";
 
-/** A dead entry and its job, which may have been redriven. */
 type EntryJob = {
-  /** `undefined`: TTL has deleted the home before its entry, or the home is unreadable. */
+  /** `undefined`: TTL has deleted the home before its entry, or it is unreadable. */
   home: Head | undefined;
   entry: DeadEntry;
-  /** The size of the home that was read, its body included. */
+  /** Of the home that was read, its body included. */
   bytes: number;
 };
 type DeadJob = EntryJob & { home: Head };
 
-/** How many days of entries are read at once. */
 const DAYS_AT_ONCE = 16;
 
-/**
- * Yields a topic's dead jobs from `cursor` on, the oldest death first. An entry counts only if its home tells of the same death, and only
- * until the job's `deadRetention` is over, because TTL deletes jobs days late.
- */
+/** Yields dead jobs from `cursor` on, oldest first. An entry counts only if its home tells of the same death, and within `deadRetention`. */
 export async function* deadJobs(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<DeadJob> {
   const now = ctx.clock();
   for await (const job of jobsOfEntries(ctx, topic, cursor)) if (isStillDead(job, now)) yield job;
 }
 
-/**
- * Answers a page of a topic's dead jobs that match a filter and died before `before`. Its reads are bounded, as those of `listJobs`.
- * `gone`: jobs of redrives that have not removed the dead entry yet. The messages of these jobs may not have been sent.
- */
+/** Answers a page of dead jobs that died before `before`. `gone`: jobs of redrives that may have died before they sent the jobs. */
 export async function deadPage(
   ctx: Context,
   request: JobFilter & { topic: string; limit: number; cursor?: Position; before?: Position },
@@ -49,14 +41,14 @@ export async function deadPage(
     const { home, entry, bytes: size } = job;
     if (request.before !== undefined && entry.sk >= request.before) break;
     const dead = isStillDead(job, now) ? job.home : undefined;
-    // Entries of jobs that are not dead any more count as well: they cost as much to read.
+    // Entries of jobs that are not dead any more cost as much to read.
     const isFull =
       (dead && homes.length === request.limit) || entries === ctx.sizes.listEntries || bytes >= PAGE_BYTES;
     if (position !== undefined && isFull) {
       return { homes, gone, examined, cursor: position };
     }
     if (!dead) {
-      // A redrive removes the entry last. So a redrive that has not removed it yet may have died before it sent the job.
+      // A redrive removes the entry last.
       if (home && isNextRevision(home, entry.revision) && matchesFilter(home, request)) gone.push(home);
     } else {
       if (matchesFilter(dead, request)) homes.push(dead);
@@ -69,11 +61,10 @@ export async function deadPage(
   return { homes, gone, examined };
 }
 
-/** Yields a topic's dead entries from `cursor` on, with their jobs, also with jobs that are no longer dead. */
+/** Also entries whose jobs are no longer dead. */
 async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<EntryJob> {
   const now = ctx.clock();
-  // The `deadRetention` of jobs that died before this time is over. There may be very many of them, as TTL deletes days late, so
-  // they are not read. The bound is one second earlier, because `ttl` rounds up to whole seconds.
+  // TTL deletes days late, so there may be very many older ones. `ttl` rounds up to whole seconds.
   const oldest = beforeTime(now - ctx.policy.deadRetention * 1000 - 1000);
   const from = cursor !== undefined && cursor > oldest ? cursor : oldest;
   const start = timeOf(from);
@@ -82,7 +73,7 @@ async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): A
   const read = (day: number, from: Position): Promise<Page> =>
     ctx.pool.page(deadDay(topic, day), from, END, ctx.sizes.deadPage);
   for (const stretch of chunksOf(days, DAYS_AT_ONCE)) {
-    // Most days have no dead jobs, so the first pages of several days are read at once.
+    // Most days have no dead jobs.
     const firstPages = await inParallel(stretch, DAYS_AT_ONCE, (day) => read(day, from));
     for (const [i, day] of stretch.entries()) {
       for (let page = firstPages[i]; page; ) {

@@ -18,23 +18,19 @@ import { readHomes, withoutBody } from "../store/read-job.ts";
 import { shardsToRead } from "../store/shards.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
 
-/** A part of the jobs between two positions. */
 export type DueJobs = {
-  /** Jobs in due order. Together with the earlier parts, these are all jobs that are due before `until`. */
+  /** In due order. Together with the earlier parts, these are all jobs that are due before `until`. */
   homes: Head[];
-  /** Jobs that have an entry in this part, but are due at other times now. Most of them were due in this part before. */
+  /** Jobs that have an entry in this part, but are due at other times now. */
   gone: Head[];
   until: Position;
 };
 
-/** How many buckets one step reads at most, where buckets hold few entries. A step always reads all buckets of one minute, however many. */
+/** How many buckets one step reads, where they hold few entries, or all buckets of one minute. */
 const BUCKETS_A_READ = 64;
 const WIDTH = 32;
 
-/**
- * Yields the jobs that are due between two positions, in due order. Ends before `end` once it has read as much as a list's page may read.
- * @param wanted how many jobs the caller needs: in a busy minute not many more are read
- */
+/** Yields jobs in due order. Ends before `end` once a list's page may read no more. `wanted`: how many jobs the caller needs. */
 export async function* dueJobs(
   ctx: Context,
   from: Position,
@@ -42,7 +38,7 @@ export async function* dueJobs(
   wanted: number,
 ): AsyncGenerator<DueJobs> {
   const shards = await shardsToRead(ctx);
-  const { page: most, looks, listEntries } = ctx.sizes;
+  const { page: most, looks: atOnce, listEntries } = ctx.sizes;
   const fewest = entriesFor(wanted / shards, most);
   const read = { buckets: 0, entries: 0, bytes: 0 };
   let position = from;
@@ -50,27 +46,24 @@ export async function* dueJobs(
   let entries = fewest;
   while (position < end) {
     const pks = bucketsFrom(position, end, minutes, shards);
-    const pages = await inParallel(pks, WIDTH, (pk) => readEntries(ctx, pk, position, end, entries));
-    const items = pages.flatMap((page) => page.items);
-    const cuts = pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : []));
+    const { items, cuts, bytes } = await readBuckets(ctx, pks, position, end, entries);
     const last = beforeTime(minuteOf(timeOf(position)) + (pks.length / shards) * BUCKET);
-    // All buckets have been read up to the first place where the read of one of them stopped.
+    // Up to here all buckets have been read.
     const until = cuts.map(afterJob).sort()[0] ?? (last < end ? last : end);
     const due = inDueOrder(items.filter(({ sk }) => sk < until));
-    for (let done = 0; position < until; done += looks) {
-      const part = due.slice(done, done + looks);
-      const cut = done + looks < due.length ? part.at(-1) : undefined;
+    for (let done = 0; position < until; done += atOnce) {
+      const part = due.slice(done, done + atOnce);
+      const cut = done + atOnce < due.length ? part.at(-1) : undefined;
       position = cut ? afterJob(cut.sk) : until;
-      const { homes, gone, bytes } = await homesAmong(ctx, part);
-      yield { homes, gone, until: position };
+      const { bytes, ...jobs } = await homesAmong(ctx, part);
+      yield { ...jobs, until: position };
       read.bytes += bytes;
       if (read.bytes >= PAGE_BYTES) return;
     }
-
     read.buckets += pks.length;
     read.entries += items.length;
-    read.bytes += pages.reduce((sum, { bytes }) => sum + bytes, 0);
-    // The caller needs more jobs. Next, read more entries of a busy minute, or more minutes that hold few entries.
+    read.bytes += bytes;
+    // Next, read more entries of a busy minute, or more minutes that hold few entries.
     entries = cuts.length > 0 ? Math.min(entries * 2, most) : fewest;
     minutes = cuts.length > 0 ? 1 : Math.min(minutes * 2, Math.max(Math.floor(BUCKETS_A_READ / shards), 1));
     minutes = Math.min(minutes, Math.floor((BUCKETS_A_PAGE - read.buckets) / shards));
@@ -78,12 +71,28 @@ export async function* dueJobs(
   }
 }
 
-/** Answers how many entries of each shard to read for an average of `share`: two standard deviations more, as jobs lie in random shards. */
+/** `cuts`: the last entry of each bucket that has more. */
+async function readBuckets(
+  ctx: Context,
+  pks: readonly string[],
+  from: Position,
+  end: Position,
+  entries: number,
+): Promise<{ items: Entry[]; cuts: string[]; bytes: number }> {
+  const pages = await inParallel(pks, WIDTH, (pk) => readEntries(ctx, pk, from, end, entries));
+  return {
+    items: pages.flatMap(({ items }) => items),
+    cuts: pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : [])),
+    bytes: pages.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+/** How many entries of each shard to read for an average of `share`: two standard deviations more. */
 function entriesFor(share: number, most: number): number {
   return Math.min(Math.ceil(share + 2 * Math.sqrt(share)) + 1, most);
 }
 
-/** Answers the partition keys of the next minutes in all shards: of `minutes` minutes at most. */
+/** The partition keys of the next minutes in all shards: of `minutes` minutes at most. */
 export function bucketsFrom(position: Position, end: Position, minutes: number, shards: number): string[] {
   const pks: string[] = [];
   let minute = minuteOf(timeOf(position));
@@ -93,17 +102,16 @@ export function bucketsFrom(position: Position, end: Position, minutes: number, 
   return pks;
 }
 
-/** Answers the sort key by which jobs are in due order. */
+/** The sort key by which jobs are in due order. */
 function placeOf(home: Head): string {
   return `${sortable(home.dueAt)}#${home.id}`;
 }
 
-/** Answers the position just after a job in due order. */
 export function afterDue(home: Head): Position {
   return afterJob(placeOf(home));
 }
 
-/** Sorts entries by time and id. Leaves out looks whose homes are among the entries, and entries that name no job. */
+/** Leaves out looks whose homes are among the entries, and entries that name no job. */
 function inDueOrder(items: readonly Entry[]): Entry[] {
   const homes = new Set(items.filter(({ sk }) => !isLookKey(sk)).map(({ sk }) => sk));
   return items
@@ -118,11 +126,11 @@ function bytesOf(item: Item | Home | Unreadable | undefined): number {
 
 type Entry = {
   readonly sk: string;
-  /** The job without its body, if the entry is a home. Absent: the entry is a look, or names no job. */
+  /** Without its body. Absent: the entry is a look, or names no job. */
   readonly home?: Head | Unreadable;
 };
 
-/** Reads a page of a bucket. `bytes`: the size of the bodies that were read, which are dropped. */
+/** `bytes`: the size of the bodies that were read, which are dropped. */
 export async function readEntries(
   ctx: Context,
   pk: string,
@@ -142,14 +150,14 @@ function entryOf(item: Item): Entry {
   return { sk, home: isUnreadable(home) ? home : headOf(home) };
 }
 
-/** Answers the jobs that are due at the times of these entries, and so no jobs that were moved since. */
+/** Leaves out jobs that were moved since. */
 export async function homesDueAt(ctx: Context, items: readonly Entry[]): Promise<Head[]> {
   const homes: Head[] = [];
   for (const part of chunksOf(items, ctx.sizes.looks)) homes.push(...(await homesAmong(ctx, part)).homes);
   return homes;
 }
 
-/** The jobs of entries. `homes`: due at an entry's time, in due order. `gone`: due at other times. `bytes`: the bodies read for looks. */
+/** `homes`: due at an entry's time, in due order. `gone`: due at other times. `bytes`: the bodies read for looks. */
 async function homesAmong(
   ctx: Context,
   items: readonly Entry[],

@@ -15,10 +15,7 @@ export type Forecast = {
 
 const WIDTH = 32;
 
-/**
- * Counts the unfinished jobs that fall due in each minute of `[from, to)`, in ms since the epoch. Minutes without jobs are left
- * out. A call reads at most 1,000 buckets (`BUCKETS_A_PAGE`), but always the buckets of one minute, of which there may be 1,024.
- */
+/** Counts the unfinished jobs that fall due in each minute of `[from, to)`. A call reads at most `BUCKETS_A_PAGE` buckets, or one minute. */
 export async function forecast(
   ctx: Context,
   request: { topic?: string; from: number; to: number },
@@ -28,9 +25,9 @@ export async function forecast(
   const readable = Math.max(Math.floor(BUCKETS_A_PAGE / shards), 1);
   const last = Math.min(request.to, first + readable * BUCKET);
   const buckets = bucketsFrom(beforeTime(first), beforeTime(last), readable, shards);
-  // By id, so that each job counts once: the home and the look of a moved job may have the same time, and lie in two pages.
+  // By id: the home and the look of a moved job may have the same time, and lie in two pages.
   const minuteById = new Map<string, number>();
-  // The looks of `WIDTH` buckets are looked up together. With those of all buckets, too many bodies would be in memory at once.
+  // Together, the looks of all buckets would put too many bodies into memory.
   for (const together of chunksOf(buckets, WIDTH)) await noteMinutes(ctx, together, request, minuteById);
   const counts = new Map<number, number>();
   for (const minute of minuteById.values()) counts.set(minute, (counts.get(minute) ?? 0) + 1);
@@ -40,7 +37,7 @@ export async function forecast(
   return last < request.to ? { minutes, next: last } : { minutes };
 }
 
-/** Adds the unfinished jobs of these buckets to `minuteById`: the minute in which each job is due, by its id. */
+/** `minuteById`: the minute in which each job is due. */
 async function noteMinutes(
   ctx: Context,
   pks: readonly string[],

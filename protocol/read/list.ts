@@ -6,7 +6,7 @@ import { answerBytes } from "../../general/text.ts";
 import type { Context } from "../ports.ts";
 import { afterDue, dueJobs } from "./due-jobs.ts";
 
-/** Selects the jobs that a call is about. An absent field matches every job. */
+/** An absent field matches every job. */
 export type JobFilter = { topic?: string; tag?: string; group?: string };
 
 export type ListRequest = JobFilter & {
@@ -21,7 +21,7 @@ export type ListRequest = JobFilter & {
 
 export type JobPage = {
   homes: Head[];
-  /** Jobs with an entry here that do not belong here any more: they were moved, or redriven. Some lie beyond the page's end. */
+  /** Jobs that were moved or redriven and left an entry here. Some entries lie beyond the page's end. */
   gone: Head[];
   /** How many jobs were compared with the filter. */
   examined: number;
@@ -29,7 +29,7 @@ export type JobPage = {
   cursor?: Position;
 };
 
-/** Answers a page of the jobs that match a filter, in due order. Reads are bounded, so it may have few jobs, or none and a cursor. */
+/** In due order. Reads are bounded, so a page may have few jobs, or none and a cursor. */
 export async function listJobs(ctx: Context, request: ListRequest): Promise<JobPage> {
   // rule: list-ends-at-its-range
   const end = beforeTime(request.to);
@@ -44,7 +44,7 @@ export async function listJobs(ctx: Context, request: ListRequest): Promise<JobP
     for (const home of due.homes) {
       const inState = request.state === undefined || stateAt(home, now) === request.state;
       const meant = inState && matchesFilter(home, request);
-      // Jobs in an answer have no bodies, but a page must fit into the answer of a Lambda function.
+      // A page must fit into the answer of a Lambda function.
       if (meant) bytes += answerBytes(home);
       if (homes.length === request.limit || (homes.length > 0 && bytes > PAGE_BYTES)) {
         return { homes, gone, examined, cursor: position };

@@ -15,7 +15,7 @@ export type TopicReport = {
   queue: Depth;
   /** How many messages are in the topic's DLQ. */
   dead: number;
-  /** ms, the same for all topics (`sweepLag`). */
+  /** ms, the same for all topics. */
   sweepLag: number;
   /** Absent: the topic is neither paused nor being resumed. */
   pause?: {
@@ -23,12 +23,11 @@ export type TopicReport = {
     /** ms since the epoch. */
     since: number;
     ratePerSecond?: number;
-    /** How many jobs of the topic are parked, also for its limit, counted up to 1,000. */
+    /** Also for the topic's limit, counted up to 1,000. */
     parked: number;
   };
 };
 
-/** Reports on topics: their policies, the depths of their queues as SQS counts them (approximately), and the sweep lag. */
 export async function reportTopics(ctx: Context, topics: readonly string[]): Promise<TopicReport[]> {
   const [lag, pauses] = await Promise.all([sweepLag(ctx), readPauses(ctx, topics)]);
   return inParallel([...topics.entries()], 8, async ([i, topic]) => {
@@ -53,10 +52,7 @@ function pauseReport({ state, since, rate }: Pause, parked: number): NonNullable
   return { state, since, parked, ...(rate === undefined ? {} : { ratePerSecond: rate }) };
 }
 
-/**
- * Answers how far the sweep of the slowest shard is behind `LOOKAHEAD` from now, in ms. Two minutes are normal (`CURSOR_RESTS`). For a
- * shard without a cursor: docs/internals/decisions/audit.md.
- */
+/** How far the slowest shard's sweep is behind `LOOKAHEAD` from now: ms. Two minutes are normal: docs/internals/decisions/audit.md. */
 async function sweepLag(ctx: Context): Promise<number> {
   const { shards } = await knownShards(ctx);
   const keys = Array.from({ length: shards }, (_, shard) => cursorKey(shard));

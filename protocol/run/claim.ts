@@ -9,20 +9,20 @@ import { giveBackUnknown, readRefused, settleCrashes } from "./refused-claims.ts
 import { type Claimed, judge, leaveUnknown, type Verdict, type Verdicts } from "./verdict.ts";
 
 export type Claims = {
-  /** Resolves to the verdicts, in the jobs' order, when crashed runs have been settled, which may take long. Never rejects. */
+  /** The verdicts in the jobs' order, once crashed runs have been settled, which may take long. Never rejects. */
   readonly rest: Promise<readonly Verdict[]>;
 };
 
 export type ClaimOptions = {
   /** From then on, claims whose outcome is unknown are not tried again: ms since the epoch. Absent: `leaseEnd`. */
   readonly by?: number;
-  /** Called with each claimed job as soon as its claim is known, while claims of other jobs may still be tried again. */
+  /** Called with each claimed job at once, while claims of others may still be tried again. */
   readonly onClaimed?: (claimed: Claimed) => void;
-  /** Set if the jobs were read from their homes, because their messages were void. A refused claim of these is not made again. */
+  /** The jobs were read from their homes, because their messages were void. A refused claim is not made again. */
   readonly isRenewed?: boolean;
 };
 
-/** What a claim writes into the homes of its jobs, and what it knows of their topic. Times are ms since the epoch. */
+/** What a claim writes, and what it knows of the jobs' topic. Times are ms since the epoch. */
 type Claim = {
   readonly topicNow: TopicNow;
   /** By the jobs' ids. */
@@ -32,9 +32,8 @@ type Claim = {
 };
 
 /**
- * Claims jobs that may run (`judge`), in one batched write. A claim succeeds only if the job still waits, in the revision that its message
- * says. So of two consumers with the same message only one gets the job, and a message that was sent before a reschedule gets none. Once a
- * postponed job's bound has passed, even a void message claims it: each further call makes a new revision, so it might never start.
+ * Claims jobs that may run (`judge`), in one batched write: those that still wait, in the revisions of their messages. So of two consumers with
+ * the same message only one gets the job. A postponed job's bound makes even a void message claim it: docs/internals/decisions/void-messages.md.
  * @param jobs names no job twice
  * @param leaseEnd ms since the epoch. The process that runs the jobs must be dead by then, or must read the clock before it starts a job
  * @returns when `onClaimed` was called with all jobs that are claimed
@@ -71,14 +70,14 @@ export async function claim(
   const again = { by, onClaimed, isRenewed: true };
   const rest = [
     ...(await lookAtRefused(ctx, wanted, unclaimed, take, isRenewed ? undefined : again)),
-    // The claim does not wait for this: DynamoDB has just given no answer for these jobs.
+    // Not waited for: DynamoDB has just given no answer for these jobs.
     ...(unknown.length > 0 ? [giveBackUnknown(ctx, topic, unknown, tokens)] : []),
   ];
   const ended = rest.map((one) => one.then(note, (error: unknown) => reportTrouble(ctx, topic, error)));
   return { rest: Promise.all(ended).then(() => jobs.map(verdictOf)) };
 }
 
-/** Writes the claims. Calls `take` with each claimed job. Answers the others: claims that were refused, and those without an answer. */
+/** Calls `take` with each claimed job, and answers the others. */
 async function writeClaims(
   ctx: Context,
   wanted: Claim,
@@ -105,10 +104,8 @@ async function writeClaims(
 }
 
 /**
- * Reads why claims were refused, and calls `take` with jobs that are claimed all the same. Settles crashed runs, and claims jobs of void
- * messages in the revisions of their homes. Answers what it has begun, each with further verdicts. A failure is only reported: the claimed
- * jobs must run, or they lose an attempt.
- * @param again the options for such claims. Absent: void messages claim no job
+ * Calls `take` with jobs that are claimed all the same. Settles crashed runs, and, with the options `again`, claims jobs of void messages anew.
+ * Answers what it has begun. A failure is only reported: the claimed jobs must run, or they lose an attempt.
  */
 async function lookAtRefused(
   ctx: Context,
@@ -117,21 +114,21 @@ async function lookAtRefused(
   take: (job: MessageJob) => void,
   again: ClaimOptions | undefined,
 ): Promise<Promise<Verdicts>[]> {
-  const begun: Promise<Verdicts>[] = [];
+  const pending: Promise<Verdicts>[] = [];
   try {
     const met = await readRefused(ctx, topic, refused, tokens, again !== undefined);
     for (const job of met.claimed) take(job);
     // rule: claim-settles-a-crashed-run
     const crashes = settleCrashes(ctx, topic, met.crashed);
-    begun.push(Promise.resolve(met.verdicts), crashes);
-    if (met.renewable.length === 0) return begun;
+    pending.push(Promise.resolve(met.verdicts), crashes);
+    if (met.renewable.length === 0) return pending;
     const renewed = await claim(ctx, topic, met.renewable, leaseEnd, again);
     const verdictsOf = (some: readonly Verdict[]): Verdicts =>
       new Map(some.map((verdict, i) => [met.renewable[i]?.id ?? "", verdict]));
-    return [...begun, renewed.rest.then(verdictsOf)];
+    return [...pending, renewed.rest.then(verdictsOf)];
   } catch (error) {
     reportTrouble(ctx, topic, error);
-    return begun;
+    return pending;
   }
 }
 
@@ -145,7 +142,7 @@ function claimedOf({ tokens, leaseEnd, claimedAt }: Claim, job: MessageJob): Cla
 }
 
 function claimOf({ topicNow, tokens, claimedAt, leaseEnd }: Claim, job: MessageJob): Change {
-  // If the message lay in the queue during a pause, the pause held the job until consumers followed the resume.
+  // A pause held the job until consumers followed the resume, if the message lay in the queue.
   const heldUntil = Math.min(lateSince(topicNow, job), claimedAt);
   const { id, revision } = job;
   return changeOf(

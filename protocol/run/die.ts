@@ -17,9 +17,8 @@ export type Death = {
 };
 
 /**
- * Records a job as dead: sends its letter to the DLQ, files its dead entry, and then writes its home. In this order a crash between two steps
- * leaves a live job, and all steps can be repeated. If SQS refuses the text of the letter, the job is dead without one: SQS would refuse the
- * text each time. A job that is given up gets no letter: SQS did not take its message either, and if the ready queue is missing, so is the DLQ.
+ * Records a job as dead: sends its letter, files its dead entry, and writes its home last. So a crash leaves a live job, and all steps can be
+ * repeated. There is no letter if SQS refuses its text, or has refused the job's message: docs/internals/decisions/dead-letters.md.
  * @returns `undefined` if the home was no longer as expected
  * @throws `unavailable` if the DLQ takes no messages, or DynamoDB does not answer
  */

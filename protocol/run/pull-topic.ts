@@ -3,7 +3,7 @@ import type { TopicPolicy } from "../../core/policy.ts";
 import { requireTopic } from "../policy.ts";
 import type { Context } from "../ports.ts";
 
-/** Answers the policy of a pull topic. Throws `unknown-topic`, `not-a-pull-topic`. */
+/** Throws `unknown-topic`, `not-a-pull-topic`. */
 export function requirePullTopic(ctx: Context, topic: string): TopicPolicy {
   const policy = requireTopic(ctx, topic);
   if (policy.consumer === "pull") return policy;
@@ -13,14 +13,16 @@ export function requirePullTopic(ctx: Context, topic: string): TopicPolicy {
   );
 }
 
-/** How long each try to put messages away may take, in ms. It is short: docs/internals/decisions/claims.md. */
+/** How long each try may take: ms. It is short: docs/internals/decisions/claims.md. */
 const PATIENCE = 1000;
 
-/** Handles of messages to delete (`drop`), or to make invisible for `seconds` (`hide`). */
-export type Away = { drop: string[]; hide: { handle: string; seconds: number }[] };
+/** A message to delete, or to make invisible for `seconds`. */
+export type Away = { readonly handle: string; readonly seconds?: number };
 
-/** Deletes and hides messages of a pull topic. A failure is only reported: SQS delivers the message again, and it is decided anew. */
-export async function putAway(ctx: Context, topic: string, { drop, hide }: Away): Promise<void> {
+/** A failure is only reported: SQS delivers the message again, and it is decided anew. */
+export async function putAway(ctx: Context, topic: string, away: readonly Away[]): Promise<void> {
+  const drop = away.flatMap(({ handle, seconds }) => (seconds === undefined ? handle : []));
+  const hide = away.flatMap(({ handle, seconds }) => (seconds === undefined ? [] : { handle, seconds }));
   const outcomes = await Promise.allSettled([
     ctx.queues.remove({ topic }, drop, PATIENCE),
     ctx.queues.hide({ topic }, hide, PATIENCE),

@@ -1,6 +1,6 @@
 import {
   BATCH_PATIENCE,
-  CLOCK_MARGIN,
+  LEASE_GRACE,
   PAUSE_KNOWN_FOR,
   SQS_BATCH_ENTRIES,
   VISIBILITY_MARGIN,
@@ -18,14 +18,14 @@ import { claim } from "./claim.ts";
 import { isWorn, openMessage } from "./open-message.ts";
 import { type Away, putAway, requirePullTopic } from "./pull-topic.ts";
 import { redriveEnvelope } from "./redrive-envelope.ts";
-import { giveClaimBack, type Held } from "./settle.ts";
+import { type ClaimedRun, giveClaimBack } from "./settle.ts";
 import { startedEvent } from "./started-event.ts";
-import { leaveUnknown, REPEAT_AFTER, type Verdict } from "./verdict.ts";
+import { type Claimed, leaveUnknown, REPEAT_AFTER, type Verdict, type Verdicts } from "./verdict.ts";
 
-/** How long a call receives again after void messages at least, in ms: due jobs may lie behind these messages. */
+/** How long a call goes on after void messages at least, in ms: due jobs may lie behind them. */
 const PAST_VOID = 1000;
 
-/** A job that a caller has received, and settles by its receipt until `leaseUntil`. Times are ms since the epoch. */
+/** The caller settles the job by its receipt until `leaseUntil`. Times are ms since the epoch. */
 export type Pulled = {
   id: string;
   receipt: string;
@@ -37,10 +37,9 @@ export type Pulled = {
 };
 
 /**
- * Hands out due jobs of a pull topic. Waits up to `waitSeconds` for the first job. Answers no job while the topic is paused.
- * @param options `max`: 1 to 10 jobs. `waitSeconds`: 0 to 20. `signal`: aborted when nobody waits for the jobs any more. Then other
- * callers get the jobs that still come, and no attempt is counted.
- * @throws `unknown-topic`, `not-a-pull-topic`, `unavailable`
+ * Hands out due jobs of a pull topic, and none while it is paused. @throws `unknown-topic`, `not-a-pull-topic`, `unavailable`
+ * @param options `max`: 1 to 10 jobs. `waitSeconds`: for the first job, 0 to 20. `signal`: aborted when nobody waits for the jobs any more.
+ * Then other callers get the jobs that still come, and no attempt is counted.
  */
 export async function receive(
   ctx: Context,
@@ -56,7 +55,7 @@ export async function receive(
   while (!signal?.aborted) {
     const waited = (ctx.clock() - started) / 1000;
     const waitSeconds = Math.max(Math.floor(options.waitSeconds - waited), 0);
-    // The claim asks for the pause too. This check spares the writes that would park the jobs.
+    // The claim asks too. This check spares the writes that would park the jobs.
     if (isPaused(await topicNow(ctx, topic))) {
       if (waitSeconds === 0) return [];
       await timers.wait(Math.min(waitSeconds * 1000, PAUSE_KNOWN_FOR));
@@ -64,8 +63,12 @@ export async function receive(
     }
     const messages = await receiveMessages(ctx, topic, policy, { ...options, waitSeconds });
     if (signal?.aborted) {
-      // These jobs are not claimed yet, so visible messages give them back.
-      await putAway(ctx, topic, { drop: [], hide: messages.map(({ handle }) => ({ handle, seconds: 0 })) });
+      // Not claimed yet.
+      await putAway(
+        ctx,
+        topic,
+        messages.map((received) => hidden(received, 0)),
+      );
       return [];
     }
     const pulled = await handOut(ctx, topic, messages, ttr, timers, signal);
@@ -77,8 +80,8 @@ export async function receive(
 }
 
 /**
- * Receives messages, of a `millisecond` topic only one: SQS delivers them up to 1.2 s early, and the jobs of one call start together, when
- * the last of them is due. If the job of that message is late, the topic has too few callers, and the call receives more messages.
+ * Of a `millisecond` topic only one message: SQS delivers them early, and the jobs of a call start together, when the last is due. If that job
+ * is late, the topic has too few callers, and the call receives more messages.
  */
 async function receiveMessages(
   ctx: Context,
@@ -103,13 +106,15 @@ async function receiveMessages(
 
 /** A `millisecond` topic whose job is late by this time or more has too few callers: ms. */
 const BEHIND = 200;
-/** How long a call waits for its other verdicts, after its first claim is known: ms. Longer than throttled claims are tried again. */
+/** How long a call waits for its other verdicts after the first claim: ms. Throttled claims are tried again for less. */
 const HAND_OUT_WITHIN = BATCH_PATIENCE + 500;
 
-/** A job that has come, and the message that carries it alone. */
 type Carried = { readonly received: Received; readonly message: Message; readonly job: MessageJob };
 
-/** Claims the jobs of messages, and answers the claimed jobs. Deletes or hides the other messages. */
+/** `run`: the claim of a tracked job. */
+type Taken = { readonly job: MessageJob; readonly pulled: Pulled; readonly run?: ClaimedRun };
+
+/** Deletes or hides the messages of jobs that are not claimed. */
 async function handOut(
   ctx: Context,
   topic: string,
@@ -118,107 +123,115 @@ async function handOut(
   timers: Timers,
   signal?: AbortSignal,
 ): Promise<Pulled[]> {
-  const away: Away = { drop: [], hide: [] };
   const receivedAt = ctx.clock();
-  const due = await openAll(ctx, topic, messages, away);
-  const latest = Math.max(0, ...due.map(({ job }) => startOf(job)));
-  // A timer may fire a millisecond early by the clock.
-  for (let ahead = latest - ctx.clock(); ahead > 0; ahead = latest - ctx.clock()) await timers.wait(ahead);
-
-  const pulled: Pulled[] = [];
-  // The lease counts from before the claim, so the check below finds a claim that took longer than the lease.
+  const { due, away } = await openAll(ctx, topic, messages);
+  await untilAllStart(ctx, due, timers);
+  // From before the claim, so that the check below finds a claim that took longer than the lease.
   const leaseEnd = ctx.clock() + ttr;
   const unique = newestRevisions(due);
-  for (const carried of due) if (!unique.includes(carried)) away.drop.push(carried.received.handle);
   const tracked = unique.filter(({ job }) => !job.untracked);
-  const untracked = unique.filter(({ job }) => job.untracked);
-  const claimed: Held[] = [];
-  const started: MessageJob[] = [];
-  const jobs = tracked.map(({ job }) => job);
-  // After an error the messages are hidden for a few seconds only: by default they would stay hidden for the topic's `ttr`, maybe hours.
-  const failures: unknown[] = [];
-  const verdicts = await claimSoon(ctx, topic, jobs, leaseEnd, timers).catch((error: unknown) => {
-    failures.push(error);
-    return new Map(jobs.map(({ id }) => [id, leaveUnknown(ctx.clock())]));
-  });
-  for (const { received, message, job } of tracked) {
-    const verdict = verdicts.get(job.id);
-    if (verdict?.verdict === "claimed") {
-      const { token } = verdict;
-      claimed.push({ id: job.id, topic, token, attempt: verdict.job.attempt });
-      started.push(verdict.job);
-      pulled.push(pulledOf(verdict.job, received, leaseEnd, { token }));
-    } else if (verdict?.verdict === "left") {
-      // SQS counts the receives also while another run holds the job. A new message begins with 0 receives.
-      if (isWorn(received.receives) && (await sendAlone(ctx, message))) away.drop.push(received.handle);
-      else hideFor(away, received, verdict.until + CLOCK_MARGIN - ctx.clock());
-    } else away.drop.push(received.handle);
+  const { verdicts, failure } = await tryToClaim(ctx, topic, tracked, leaseEnd, timers);
+  const taken: Taken[] = [];
+  away.push(...due.flatMap((one) => (unique.includes(one) ? [] : { handle: one.received.handle })));
+  for (const one of tracked) {
+    const verdict = verdicts.get(one.job.id);
+    if (verdict?.verdict === "claimed") taken.push(takenOf(topic, one, verdict, leaseEnd));
+    else away.push(await unclaimed(ctx, one, verdict));
   }
-  for (const { received, job } of untracked) {
-    if (signal?.aborted) hideFor(away, received, 0);
-    else {
-      started.push(job);
-      pulled.push(pulledOf(job, received, leaseEnd, { topic, receivedAt }));
-    }
+  for (const { received, job } of unique.filter((one) => one.job.untracked)) {
+    if (signal?.aborted) away.push(hidden(received, 0));
+    else taken.push({ job, pulled: pulledOf(job, received, leaseEnd, { topic, receivedAt }) });
   }
   await putAway(ctx, topic, away);
   // The claim and `putAway` may have used up the lease.
-  const isOver = ctx.clock() >= leaseEnd;
-  if (isOver || signal?.aborted) {
-    await inParallel(claimed, 8, (held) => giveBackUnreceived(ctx, held));
+  if (ctx.clock() >= leaseEnd || signal?.aborted) {
+    await inParallel(taken, 8, async ({ run }) => run && giveBackUnreceived(ctx, run));
     return [];
   }
-  const [failure] = failures;
-  if (failure !== undefined && pulled.length === 0) throw failure;
+  if (failure !== undefined && taken.length === 0) throw failure;
   if (failure !== undefined)
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(failure) });
-  for (const job of started) ctx.report(startedEvent(ctx, topic, job, ctx.clock()));
-  return pulled;
+  for (const { job } of taken) ctx.report(startedEvent(ctx, topic, job, ctx.clock()));
+  return taken.map(({ pulled }) => pulled);
 }
 
-function hideFor({ hide }: Away, { handle }: Received, ms: number): void {
-  hide.push({ handle, seconds: hideSecondsOf(ms) });
+async function untilAllStart(ctx: Context, due: readonly Carried[], timers: Timers): Promise<void> {
+  const latest = Math.max(0, ...due.map(({ job }) => startOf(job)));
+  // A timer may fire a millisecond early by the clock.
+  for (let ahead = latest - ctx.clock(); ahead > 0; ahead = latest - ctx.clock()) await timers.wait(ahead);
 }
 
-/** Opens messages, and answers the jobs to claim. Adds the other messages to `away`, but not foreign ones: these stay as they are. */
+/** After an error the messages are hidden for a few seconds only: by default they would stay hidden for the topic's `ttr`. */
+async function tryToClaim(
+  ctx: Context,
+  topic: string,
+  carried: readonly Carried[],
+  leaseEnd: number,
+  timers: Timers,
+): Promise<{ verdicts: Verdicts; failure?: unknown }> {
+  const jobs = carried.map(({ job }) => job);
+  try {
+    return { verdicts: await claimSoon(ctx, topic, jobs, leaseEnd, timers) };
+  } catch (failure) {
+    return { verdicts: new Map(jobs.map(({ id }) => [id, leaveUnknown(ctx.clock())])), failure };
+  }
+}
+
+function takenOf(topic: string, { received }: Carried, { job, token }: Claimed, leaseEnd: number): Taken {
+  const run = { id: job.id, topic, token, attempt: job.attempt };
+  return { job, run, pulled: pulledOf(job, received, leaseEnd, { token }) };
+}
+
+/** What becomes of the message. A worn message is replaced by a new one. */
+async function unclaimed(ctx: Context, { received, message }: Carried, verdict?: Verdict): Promise<Away> {
+  if (verdict?.verdict !== "left") return { handle: received.handle };
+  // SQS counts the receives also while another run holds the job.
+  if (isWorn(received.receives) && (await sendAlone(ctx, message))) return { handle: received.handle };
+  return hidden(received, verdict.until + LEASE_GRACE - ctx.clock());
+}
+
+function hidden({ handle }: Received, ms: number): Away {
+  return { handle, seconds: hideSecondsOf(ms) };
+}
+
+/** `away`: the messages that bring no job now, but not foreign ones: these stay as they are. */
 async function openAll(
   ctx: Context,
   topic: string,
   messages: readonly Received[],
-  away: Away,
-): Promise<Carried[]> {
+): Promise<{ due: Carried[]; away: Away[] }> {
   const due: Carried[] = [];
+  const away: Away[] = [];
   const letters: { received: Received; message: Message }[] = [];
+  const dropIf = (isDone: boolean, received: Received): Away =>
+    isDone ? { handle: received.handle } : hidden(received, REPEAT_AFTER);
   for (const received of messages) {
     const opened = openMessage(received.body, received.receives, ctx.clock());
     if (opened.kind === "foreign") continue;
     if (opened.kind === "newer") {
       ctx.report({ type: "trouble", topic, what: "reading a message", error: opened.error });
-      hideFor(away, received, opened.hideFor);
+      away.push(hidden(received, opened.hideFor));
       continue;
     }
     const { message } = opened;
     const [job, ...others] = message.jobs;
     if (opened.kind === "dead-letter") letters.push({ received, message });
-    else if (!job) away.drop.push(received.handle);
-    else if (others.length > 0) {
-      // Packed for the consumer that the topic had before. A pull settles each job by its own message.
-      if (await sendAlone(ctx, message)) away.drop.push(received.handle);
-      else hideFor(away, received, REPEAT_AFTER);
-    } else if (opened.kind === "early") hideFor(away, received, opened.hideFor);
+    else if (!job) away.push({ handle: received.handle });
+    // Packed for the topic's former consumer. A pull settles each job by its own message.
+    else if (others.length > 0) away.push(dropIf(await sendAlone(ctx, message), received));
+    else if (opened.kind === "early") away.push(hidden(received, opened.hideFor));
     else due.push({ received, message, job });
   }
   // In parallel, because other jobs wait for these letters.
-  await inParallel(letters, SQS_BATCH_ENTRIES, async ({ received, message }) => {
-    if (await redriveEnvelope(ctx, message)) away.drop.push(received.handle);
-    else hideFor(away, received, REPEAT_AFTER);
-  });
-  return due;
+  const redriven = await inParallel(letters, SQS_BATCH_ENTRIES, async ({ received, message }) =>
+    dropIf(await redriveEnvelope(ctx, message), received),
+  );
+  return { due, away: [...away, ...redriven] };
 }
 
 /**
- * Claims jobs, and answers the verdicts by the jobs' ids. Once a first job is claimed, or all claims are answered, the call waits only
- * `HAND_OUT_WITHIN` for the other verdicts. A job whose verdict comes later is left, and its claim is given back if it still succeeds.
+ * Claims jobs, and answers the verdicts by id. Once a first job is claimed, or all claims are answered, it waits only `HAND_OUT_WITHIN` for the
+ * others. A job whose verdict comes later is left, and its claim is given back.
  */
 async function claimSoon(
   ctx: Context,
@@ -226,7 +239,7 @@ async function claimSoon(
   jobs: readonly MessageJob[],
   leaseEnd: number,
   timers: Timers,
-): Promise<Map<string, Verdict>> {
+): Promise<Verdicts> {
   const verdicts = new Map<string, Verdict>();
   if (jobs.length === 0) return verdicts;
   const begun = ctx.clock();
@@ -254,20 +267,20 @@ async function claimSoon(
   return verdicts;
 }
 
-/** Sends each job of a message in a message of its own. Answers whether the old message may be deleted. */
+/** Answers whether the old message may be deleted. */
 async function sendAlone(ctx: Context, { topic, group, jobs }: Message): Promise<boolean> {
   const sent = await resend(ctx, topic, group, jobs);
   return jobs.every(({ id }) => sent.has(id));
 }
 
-/** Gives back a claimed job that no caller received. If that fails, the claim counts as a crashed run when its lease is over. */
-async function giveBackUnreceived(ctx: Context, held: Held): Promise<void> {
+/** If that fails, the claim counts as a crashed run when its lease is over. */
+async function giveBackUnreceived(ctx: Context, run: ClaimedRun): Promise<void> {
   try {
-    await giveClaimBack(ctx, held);
+    await giveClaimBack(ctx, run);
   } catch (error) {
     ctx.report({
       type: "trouble",
-      topic: held.topic,
+      topic: run.topic,
       what: "giving back a job that no caller received",
       error: messageOf(error),
     });

@@ -20,24 +20,19 @@ import { reportUnreadable } from "../store/unreadable.ts";
 import { giveClaimBack, settleCrash } from "./settle.ts";
 import { dropJob, REPEAT_AFTER, type Verdict, type Verdicts } from "./verdict.ts";
 
-/** A run to be settled as crashed. */
 type Crashed = { readonly job: MessageJob; readonly home: HomeIn<"running"> };
 
 export type Refused = {
-  /** Jobs that were claimed although the answer was lost. */
+  /** The answers of these claims were lost. */
   readonly claimed: readonly MessageJob[];
-  /** Jobs to be claimed in the revision that their homes have now, although their messages are void. */
+  /** To be claimed in the revisions of their homes, although their messages are void. */
   readonly renewable: readonly MessageJob[];
   readonly crashed: readonly Crashed[];
-  /** The verdicts of other jobs. A job in none of the four gets none, so its message comes again soon. */
+  /** Of the other jobs. A job in none of the four gets none: its message comes again soon. */
   readonly verdicts: Verdicts;
 };
 
-/**
- * Reads jobs whose claims were refused, and gives the jobs their verdicts.
- * @param tokens of the claims, by the jobs' ids
- * @param canRenew whether a void message may claim its job in the revision that the home has now
- */
+/** Reads jobs whose claims, with these `tokens`, were refused. `canRenew`: whether void messages may claim their jobs. */
 export async function readRefused(
   ctx: Context,
   topic: string,
@@ -67,7 +62,7 @@ export async function readRefused(
   };
 }
 
-/** How a job was met whose claim was refused. `left`: its message comes again at `until`, ms since the epoch. */
+/** `left`: the job's message comes again at `until`, ms since the epoch. */
 type Met =
   | { readonly is: "claimed" | "unknown" }
   | { readonly is: "void"; readonly reason: DropReason }
@@ -85,12 +80,11 @@ function meetOf(
   const now = ctx.clock();
   if (read.is === "unknown") return { is: "unknown" };
   if (read.is === "unreadable") {
-    // A newer version takes care of the job. The message is kept in case no process of that version comes back. The later the job is,
-    // the longer its message waits.
+    // A newer version takes care of the job, or comes back some time. The later the job is, the longer its message waits.
     const late = Math.min(Math.max(now - startOf(job), REPEAT_AFTER), UNREADABLE_WAIT.longest);
     return { is: "left", until: now + late, isRunning: false };
   }
-  // No untracked job comes here, because nobody claims it.
+  // Nobody claims an untracked job.
   if (read.is === "nothing") return { is: "void", reason: "gone" };
   const home = read.value;
   // rule: claim-knows-its-own-token
@@ -102,11 +96,11 @@ function meetOf(
   }
   if (isRunning(home, now)) return { is: "left", until: home.leaseEnd ?? now, isRunning: true };
   if (home.state === "running") return { is: "crashed", home };
-  // If the job was given another start since this message was sent, the process that gave it also sends a message.
+  // Whoever gave the job another start also sends a message.
   return heldUntilOf(job) === home.heldUntil ? { is: "unknown" } : { is: "void", reason: "moved" };
 }
 
-/** Settles crashed runs. Answers the verdicts of those that are settled. A failure is only reported: the message comes again. */
+/** A failure is only reported: the message comes again. */
 export async function settleCrashes(
   ctx: Context,
   topic: string,
@@ -124,7 +118,7 @@ export async function settleCrashes(
   return verdicts;
 }
 
-/** Looks at claims for which DynamoDB gave no answer. Gives applied claims back: the consumer has gone on to other jobs. */
+/** DynamoDB gave no answer for these claims. Applied ones are given back: the consumer has gone on to other jobs. */
 export async function giveBackUnknown(
   ctx: Context,
   topic: string,
@@ -134,9 +128,9 @@ export async function giveBackUnknown(
   const { claimed, crashed, verdicts } = await readRefused(ctx, topic, jobs, tokens, false);
   const given = new Map<string, Verdict>();
   const giveBack = inParallel(claimed, 8, async ({ id, attempt }) => {
-    const held = { id, topic, attempt, token: tokens.get(id) ?? "" };
+    const run = { id, topic, attempt, token: tokens.get(id) ?? "" };
     try {
-      if ((await giveClaimBack(ctx, held)) === "settled") given.set(id, { verdict: "void" });
+      if ((await giveClaimBack(ctx, run)) === "settled") given.set(id, { verdict: "void" });
     } catch (error) {
       ctx.report({ type: "trouble", topic, what: "giving a claim back", error: messageOf(error) });
     }
@@ -145,12 +139,12 @@ export async function giveBackUnknown(
   return new Map([...verdicts, ...settled, ...given]);
 }
 
-/** Says whether a void message has claimed this running job. It stays until the run ends: SQS may have refused all newer messages. */
+/** A void message has claimed this running job. It stays until the run ends: SQS may have refused all newer messages. */
 function isOfVoidMessage({ state, sentAt, postponeUntil }: Home): boolean {
   return state === "running" && sentAt === undefined && postponeUntil !== undefined;
 }
 
-/** Says whether a job's postpone bound has passed, and the topic's window and limit let it start now. */
+/** The job's postpone bound has passed, and the topic's window and limit let it start now. */
 function isDueByBound(ctx: Context, home: Home): boolean {
   const now = ctx.clock();
   const isDue = home.state === "scheduled" && isBeyondBound(home, now) && startsAt(home) <= now;
@@ -159,7 +153,7 @@ function isDueByBound(ctx: Context, home: Home): boolean {
   );
 }
 
-/** Makes the entry of a message for this job, without the time of sending. `undefined`: this code could not read the entry. */
+/** Without the time of sending. `undefined`: this code could not read the entry. */
 function messageJobOf(home: Home): MessageJob | undefined {
   return parseMessage(messageText(home.topic, home.group, [jobText(home)]))?.jobs[0];
 }

@@ -9,18 +9,13 @@ import { readHomesApart } from "../store/read-job.ts";
 
 const HIDE_SECONDS = 30;
 
-/**
- * Deletes the letters of jobs that are no longer dead, so that a DLQ's depth is the number of its dead jobs. The DLQ of an untracked topic
- * is left alone, because its dead jobs are stored in their letters only.
- * @param until from then on no more letters are received: ms since the epoch
- */
+/** So that a DLQ's depth is the number of its dead jobs. The dead jobs of untracked topics are stored in their letters only. */
 export async function removeDeadLetters(ctx: Context, until: number): Promise<void> {
   await inParallel(Object.keys(ctx.policy.topics), 8, async (topic) => {
     if (ctx.clock() >= until) return;
     try {
       if (policyOf(ctx, topic).tracking === "full") await removeOf(ctx, topic, until);
     } catch (error) {
-      // One topic's failure must not stop the others. The next tick tries again in a minute.
       ctx.report({ type: "trouble", topic, what: "looking through the DLQ", error: messageOf(error) });
     }
   });
@@ -60,8 +55,8 @@ async function removeOf(ctx: Context, topic: string, until: number): Promise<voi
 }
 
 /**
- * Says whether a letter's job allows that the letter is deleted. An envelope (`dead`) is sent only for a job that has a home, so the job is
- * over if the home is gone. Any other letter without a home may be all that is left of a job that was filed while its topic was untracked.
+ * An envelope (`dead`) is sent only for a job with a home, so the job is over if the home is gone. Another letter without a home may be all
+ * that is left of a job that was filed while its topic was untracked.
  */
 function isOver({ dead }: Message, job: MessageJob, read: HomeRead): boolean {
   if (read.is === "unknown" || read.is === "unreadable") return false;

@@ -9,14 +9,13 @@ import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { notFound, readJob } from "../store/read-job.ts";
 import { putAway, requirePullTopic } from "./pull-topic.ts";
-import { claimLost, type Ending, type Held, settleDone, settleOtherwise } from "./settle.ts";
+import { type ClaimedRun, claimLost, type Ending, settleDone, settleOtherwise } from "./settle.ts";
 import { extendUntracked, settleUntrackedPull } from "./settle-untracked.ts";
 
 const EXTEND_TRIES = 5;
 
 /**
- * Ends a pulled job's run. A repeat with the same receipt answers the same. Answers `undefined` for an untracked job: it has no home.
- * @param text the receipt that `receive` answered
+ * Ends a pulled job's run. Can be repeated with the same receipt (`text`). `undefined`: an untracked job, which has no home.
  * @throws `unknown-topic`, `not-a-pull-topic`, `bad-request`, `job-not-found`, `claim-lost`, `untracked-topic`, `unavailable`
  */
 export async function settlePulled(
@@ -25,67 +24,63 @@ export async function settlePulled(
   text: string,
   ending: Exclude<Ending, { end: "retry-in" }>,
 ): Promise<Home | undefined> {
-  const { receipt, held } = readReceipt(ctx, topic, text);
-  if (!held) {
+  const { receipt, claim } = readReceipt(ctx, topic, text);
+  if (!claim) {
     await settleUntrackedPull(ctx, topic, receipt, ending);
     return undefined;
   }
-  const before = await readJob(ctx, held.id);
-  if (before.topic !== topic) throw ofAnotherTopic(ctx, topic, held.id);
+  const before = await readJob(ctx, claim.id);
+  if (before.topic !== topic) throw ofAnotherTopic(ctx, topic, claim.id);
   if (ending.end === "done") {
-    const run = before.key === undefined ? held : { ...held, key: before.key };
+    const run = before.key === undefined ? claim : { ...claim, key: before.key };
     const [settled] = await settleDone(ctx, [run], ctx.clock() + WRITER_DEADLINE);
     if (settled instanceof Error) throw settled;
-    if (settled !== "settled") throw claimLost(held.id);
-  } else if ((await settleOtherwise(ctx, held, ending)) === "lost") throw claimLost(held.id);
-  await putAway(ctx, topic, { drop: [receipt.handle], hide: [] });
-  return readJob(ctx, held.id);
+    if (settled !== "settled") throw claimLost(claim.id);
+  } else if ((await settleOtherwise(ctx, claim, ending)) === "lost") throw claimLost(claim.id);
+  await putAway(ctx, topic, [{ handle: receipt.handle }]);
+  return readJob(ctx, claim.id);
 }
 
-/**
- * Prolongs a pulled job's lease to `ms` from now, 12 h from its claim at most, and then hides the message for as long. `leaseUntil` is ms
- * since the epoch. Throws the errors of `settlePulled`.
- */
+/** Prolongs a lease to `ms` from now, 12 h from its claim at most (`leaseUntil`), and hides the message as long. Throws as `settlePulled`. */
 export async function extend(
   ctx: Context,
   topic: string,
   text: string,
   ms: number,
 ): Promise<{ home: Home | undefined; leaseUntil: number }> {
-  const { receipt, held } = readReceipt(ctx, topic, text);
-  if (!held) return { home: undefined, leaseUntil: await extendUntracked(ctx, topic, receipt, ms) };
-  const hide = [{ handle: receipt.handle, seconds: hideSecondsOf(ms + VISIBILITY_MARGIN) }];
+  const { receipt, claim } = readReceipt(ctx, topic, text);
+  if (!claim) return { home: undefined, leaseUntil: await extendUntracked(ctx, topic, receipt, ms) };
+  const away = { handle: receipt.handle, seconds: hideSecondsOf(ms + VISIBILITY_MARGIN) };
   for (let i = 0; i < EXTEND_TRIES; i++) {
-    const home = await readJob(ctx, held.id);
+    const home = await readJob(ctx, claim.id);
     const now = ctx.clock();
-    if (home.topic !== topic) throw ofAnotherTopic(ctx, topic, held.id);
-    if (home.token !== held.token || !isRunning(home, now)) throw claimLost(held.id);
+    if (home.topic !== topic) throw ofAnotherTopic(ctx, topic, claim.id);
+    if (home.token !== claim.token || !isRunning(home, now)) throw claimLost(claim.id);
     const leaseEnd = Math.min(now + ms, (home.claimedAt ?? now) + LONGEST_LEASE);
     const changed = await ctx.pool.change(changeOf("extend", home, { leaseEnd }), now + WRITER_DEADLINE);
     if (!changed.changed) continue;
-    await putAway(ctx, topic, { drop: [], hide });
+    await putAway(ctx, topic, [away]);
     return { home: changed.item as Home, leaseUntil: leaseEnd };
   }
-  throw new MinutehandError("unavailable", `other calls keep changing job ${held.id}; repeat the call`);
+  throw new MinutehandError("unavailable", `other calls keep changing job ${claim.id}; repeat the call`);
 }
 
-/** Reads a receipt that a caller sends. An untracked job has no claim (`held`). */
+/** An untracked job has no claim (`claim`). */
 function readReceipt(
   ctx: Context,
   topic: string,
   text: string,
-): { receipt: Receipt; held: Held | undefined } {
+): { receipt: Receipt; claim: ClaimedRun | undefined } {
   requirePullTopic(ctx, topic);
   const receipt = decodeReceipt(text);
   if (!receipt) throw new MinutehandError("bad-request", "receipt must be a receipt that `receive` answered");
   const { id, attempt, token } = receipt;
-  if (token !== undefined) return { receipt, held: { id, topic, token, attempt } };
+  if (token !== undefined) return { receipt, claim: { id, topic, token, attempt } };
   // SQS ignores a handle of another queue without an error.
   if (receipt.topic !== topic) throw claimLost(id);
-  return { receipt, held: undefined };
+  return { receipt, claim: undefined };
 }
 
-/** Makes the error for a receipt of a tracked job of another topic. */
 function ofAnotherTopic(ctx: Context, topic: string, id: string): MinutehandError {
   return policyOf(ctx, topic).tracking === "none" ? claimLost(id) : notFound(id);
 }

@@ -18,10 +18,8 @@ import { resend } from "../send/resend.ts";
 import { claimLost, type Ending, type Settled } from "./settle.ts";
 
 /**
- * Ends the run of an untracked job that a Lambda function ran. A job that runs again is sent in a message of its own, because its message
- * may carry other jobs. A job without attempts left is sent to the DLQ, with its attempts counted from 1 again.
- * @param endedAt when the run ended, ms since the epoch: the wait until the next run counts from then
- * @throws `unavailable` if SQS does not take the new message
+ * Ends the run of an untracked job in a Lambda function. A job that runs again gets a message of its own, because the old one may carry other
+ * jobs. In the DLQ, attempts are counted from 1 again. The next wait counts from `endedAt`. @throws `unavailable` if SQS takes no new message
  */
 export async function settleUntracked(
   ctx: Context,
@@ -33,7 +31,7 @@ export async function settleUntracked(
 ): Promise<Settled> {
   const { id, attempt } = job;
   const policy = policyOf(ctx, topic);
-  // SQS would not keep a message for a longer wait. A run that comes too early is better than none.
+  // SQS would not keep a message for longer. A run that comes too early is better than none.
   const after = (wait: number): number => endedAt + Math.min(wait, LONGEST_UNTRACKED_WAIT);
   const error = "error" in ending ? truncate(ending.error, ERROR_BYTES) : "";
   if (ending.end === "done") ctx.report({ type: "done", topic, id, attempt });
@@ -55,7 +53,6 @@ export async function settleUntracked(
   return "settled";
 }
 
-/** Says whether a job is dead after a run with this ending. */
 export function isLastRun(
   ctx: Context,
   topic: string,
@@ -104,10 +101,7 @@ export async function settleUntrackedPull(
   await hideUntracked(ctx, topic, receipt, retryAfter);
 }
 
-/**
- * Prolongs the run of an untracked job to `ms` from now, or for as long as SQS can hide its message. Answers the new end of the run, in ms
- * since the epoch. Throws `claim-lost`.
- */
+/** Prolongs the run to `ms` from now, or for as long as SQS can hide the message. Answers the new end. Throws `claim-lost`. */
 export async function extendUntracked(
   ctx: Context,
   topic: string,
@@ -124,12 +118,9 @@ function hideUntracked(ctx: Context, topic: string, { handle }: Receipt, ms: num
   return ctx.queues.hide({ topic }, [{ handle, seconds: hideSecondsOf(ms) }]);
 }
 
-/**
- * Answers for how many ms more SQS can hide a message: at most 12 h after its receive. It refuses a longer time, and leaves the message as it
- * is. Throws `claim-lost` if less than `VISIBILITY_MARGIN` of these 12 h is left.
- */
+/** How long SQS can still hide a message, 12 h from its receive at most: ms. Throws `claim-lost` if `VISIBILITY_MARGIN` or less is left. */
 function hidableMs({ id, receivedAt }: Receipt, now: number): number {
-  // Receipts of earlier versions do not say when the message was received.
+  // Receipts of earlier versions do not say it.
   const longest = Math.min((receivedAt ?? now) + LONGEST_LEASE - VISIBILITY_MARGIN - now, LONGEST_HIDE);
   if (longest <= 0) throw claimLost(id);
   return longest;

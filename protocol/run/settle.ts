@@ -16,14 +16,14 @@ import { readReadableHomes } from "../store/read-job.ts";
 import { die } from "./die.ts";
 
 /** What the settle of a run must know of its claim. */
-export type Held = { id: string; topic: string; token: string; attempt: number; key?: string };
+export type ClaimedRun = { id: string; topic: string; token: string; attempt: number; key?: string };
 
 /** How a run ended. Durations are ms. */
 export type Ending =
   | { end: "done" }
   /** `retryAfter` replaces the backoff, `notBefore` a shorter backoff. `verb`: the call of a pull, whose repeat answers the same. */
   | { end: "failed"; error: string; retryAfter?: number; notBefore?: number; verb?: string }
-  /** The handler asked for another run. This one does not count as an attempt. */
+  /** The handler asked for another run. This one is no attempt. */
   | { end: "retry-in"; wait: number }
   | { end: "buried"; error: string; verb?: string };
 
@@ -31,34 +31,34 @@ export type Ending =
 export type Settled = "settled" | "lost";
 
 /**
- * Records runs that succeeded, in one batch. An `Error`: the outcome is unknown, so call again. A throttled update is given up after
+ * Records successful runs in one batch. An `Error`: the outcome is unknown, so call again. A throttled update is given up after
  * `BATCH_PATIENCE`, and at `by` at the latest (ms since the epoch), because other settles wait behind this batch.
  */
 export async function settleDone(
   ctx: Context,
-  held: readonly Held[],
+  runs: readonly ClaimedRun[],
   by: number,
 ): Promise<(Settled | Error)[]> {
   const now = ctx.clock();
   const patience = (): number => Math.min(ctx.clock() + BATCH_PATIENCE, by);
   const end = endAt(ctx, now);
   const outcomes = await ctx.pool.changeMany(
-    held.map((run) => changeOf("finish", run, end)),
+    runs.map((run) => changeOf("finish", run, end)),
     patience(),
   );
   // rule: settle-reads-only-what-was-refused
-  const refused = held.filter((_, i) => outcomes[i] === "refused");
+  const refused = runs.filter((_, i) => outcomes[i] === "refused");
   const homes = await readReadableHomes(
     ctx,
     refused.map(({ id }) => id),
     "settling jobs",
   );
   const found = new Map(homes.flatMap((home) => (home ? [[home.id, home] as const] : [])));
-  return inParallel([...held.entries()], 8, async ([i, run]): Promise<Settled | Error> => {
+  return inParallel([...runs.entries()], 8, async ([i, run]): Promise<Settled | Error> => {
     const outcome = outcomes[i];
     if (outcome instanceof Error) return outcome;
     const home = found.get(run.id);
-    // If the job is done with this run's token, only the answer to this settle was lost.
+    // Only the answer to this settle was lost.
     if (outcome === "refused" && !(home?.state === "done" && home.token === run.token)) return "lost";
     await releaseKey(ctx, run, end.expiresAt, patience());
     ctx.report({ type: "done", topic: run.topic, id: run.id, attempt: run.attempt });
@@ -66,19 +66,19 @@ export async function settleDone(
   });
 }
 
-/** Records a run that did not succeed. The job runs again, is dead, or is cancelled. */
+/** The job runs again, is dead, or is cancelled. */
 export async function settleOtherwise(
   ctx: Context,
-  held: Held,
+  claim: ClaimedRun,
   ending: Exclude<Ending, { end: "done" }>,
 ): Promise<Settled> {
-  const [home] = await readReadableHomes(ctx, [held.id], "settling a job");
+  const [home] = await readReadableHomes(ctx, [claim.id], "settling a job");
   if (!home) return "lost";
   const verb =
-    "verb" in ending && ending.verb !== undefined ? { settledBy: `${ending.verb}:${held.token}` } : {};
-  if (home.token !== held.token || home.state !== "running") {
+    "verb" in ending && ending.verb !== undefined ? { settledBy: `${ending.verb}:${claim.token}` } : {};
+  if (home.token !== claim.token || home.state !== "running") {
     if (!("settledBy" in verb) || home.settledBy !== verb.settledBy) return "lost";
-    // The process of the first call may have died before it sent the job.
+    // The first call may have died before it sent the job.
     if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
     return "settled";
   }
@@ -99,12 +99,12 @@ export async function settleOtherwise(
   });
 }
 
-/** Gives back a claimed job that was not started. It waits again at once, and no attempt is counted. */
-export function giveClaimBack(ctx: Context, held: Held): Promise<Settled> {
-  return settleOtherwise(ctx, held, { end: "retry-in", wait: 0 });
+/** Gives back a claim that was not started. The job waits again at once, and no attempt is counted. */
+export function giveClaimBack(ctx: Context, claim: ClaimedRun): Promise<Settled> {
+  return settleOtherwise(ctx, claim, { end: "retry-in", wait: 0 });
 }
 
-/** Records a run whose lease has ended as a failed attempt. No claim replaces another, and the revision changes: no attempt runs twice. */
+/** A run whose lease has ended is a failed attempt. The revision changes: no attempt runs twice. */
 export async function settleCrash(ctx: Context, home: HomeIn<"running">): Promise<Settled> {
   return failAttempt(ctx, home, { error: crashOf(home), isCrash: true });
 }
@@ -134,25 +134,21 @@ async function failAttempt(
 }
 
 type Unfinished = {
-  /** The job's home as it was read. */
   home: HomeIn<"running">;
-  /** Further attributes that must be as they were read: of a run that crashed, the end of its lease. */
+  /** Attributes that must be as they were read: of a crashed run, the end of its lease. */
   also?: readonly (keyof Home)[];
-  /** Why the run failed. Absent if its handler asked for another run. */
+  /** Absent if the handler asked for another run. */
   says?: Says;
 };
 type Says = { lastError: string; settledBy?: string };
-/** The run is settled, or its home has changed and is answered as it is now. `undefined`: no home can be read. */
-type Ended = "settled" | Home | undefined;
+/** A home: it has changed, and is answered as it is now. `undefined`: no home can be read. */
+type SettledOrChanged = "settled" | Home | undefined;
 
-/**
- * Ends a run by `unlessCancelled`. If an event has cancelled the job while it ran, cancels the job instead. If an event cancels the job, or
- * the cancel is taken back (`onDuplicate`), between the read and the write of the home, this function tries again.
- */
+/** Ends a run by `unlessCancelled`, or cancels the job if an event has asked for it. Tries again if a cancel comes or goes meanwhile. */
 async function endRun(
   ctx: Context,
   read: Unfinished,
-  unlessCancelled: (run: Unfinished) => Promise<Ended>,
+  unlessCancelled: (run: Unfinished) => Promise<SettledOrChanged>,
 ): Promise<Settled> {
   for (let { home } = read; ; ) {
     const { cancelAskedAt, once } = home;
@@ -174,12 +170,12 @@ async function dieOf(
   ctx: Context,
   { home, also = [] }: Unfinished,
   { lastError: error, ...verb }: Says,
-): Promise<Ended> {
+): Promise<SettledOrChanged> {
   if (await die(ctx, home, "die", { error, also, ...verb })) return "settled";
   return (await readReadableHomes(ctx, [home.id], "settling a job"))[0];
 }
 
-async function cancelRun(ctx: Context, { home, also = [], says }: Unfinished): Promise<Ended> {
+async function cancelRun(ctx: Context, { home, also = [], says }: Unfinished): Promise<SettledOrChanged> {
   const now = ctx.clock();
   const remove = says ? [] : ["lastError"];
   const change = changeOf("cancelRun", home, { ...says, ...endAt(ctx, now) }, { also, remove });
@@ -192,7 +188,6 @@ async function cancelRun(ctx: Context, { home, also = [], says }: Unfinished): P
   return "settled";
 }
 
-/** Makes the error for a receipt that no longer holds the claim of its job. */
 export function claimLost(id: string): MinutehandError {
   return new MinutehandError(
     "claim-lost",

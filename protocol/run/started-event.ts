@@ -3,7 +3,7 @@ import { lastKnown, lateSince } from "../gate/known-pauses.ts";
 import type { Context } from "../ports.ts";
 import type { ProtocolEvent } from "../reports.ts";
 
-/** Makes the event for logs and metrics that a job begins to run. The claim has just read the topic's pause. `now`: ms since the epoch. */
+/** The claim has just read the topic's pause. `now`: ms since the epoch. */
 export function startedEvent(
   ctx: Context,
   topic: string,

@@ -9,7 +9,7 @@ import { resendMissedStarts } from "../send/resend.ts";
 /** A job that was claimed. Times are ms since the epoch. */
 export type Claimed = {
   readonly verdict: "claimed";
-  /** The job to run. If a void message has claimed the job, this is the current revision, not the message's. */
+  /** If a void message has claimed the job, this is the current revision. */
   readonly job: MessageJob;
   readonly token: string;
   /** The job may run until then. */
@@ -18,51 +18,42 @@ export type Claimed = {
 };
 
 /**
- * What the receiver of a job's message must do.
- *
- * - `claimed`: run the job.
- * - `void`: delete the message. The job does not need this message any more.
- * - `left`: hide the message until `until`, ms since the epoch. Another run holds the job, or it is unknown whether the job may run.
+ * What the receiver of a job's message does: runs the job (`claimed`), deletes the message, which the job does not need (`void`), or hides it
+ * until `until`, ms since the epoch: another run holds the job, or it is unknown whether it may run (`left`).
  */
 export type Verdict =
   | Claimed
   | { readonly verdict: "void" }
   | { readonly verdict: "left"; readonly until: number };
 
-/** For how many ms a message is hidden if nothing is known of its job. */
+/** How long a message is hidden if nothing is known of its job: ms. */
 export const REPEAT_AFTER = 5_000;
 
-/** Leaves a message for a while because nothing is known of its job: a service gave no answer. `now`: ms since the epoch. */
+/** A service gave no answer. `now`: ms since the epoch. */
 export function leaveUnknown(now: number): Verdict {
   return { verdict: "left", until: now + REPEAT_AFTER };
 }
 
-/** The verdicts of jobs that do not run, by their ids. */
+/** By the jobs' ids. */
 export type Verdicts = ReadonlyMap<string, Verdict>;
 
-/** The verdict of a job that needs its message no more. Reports why the message does not run the job. */
+/** Reports why a message does not run its job. */
 export function dropJob(ctx: Context, topic: string, { id }: MessageJob, reason: DropReason): Verdict {
   ctx.report({ type: "dropped", topic, id, reason });
   return { verdict: "void" };
 }
 
 export type Judged = {
-  /** Jobs that may be claimed. */
   readonly runnable: readonly MessageJob[];
-  /** Jobs that are not as their messages say. They are treated as if their claims were refused. */
+  /** Jobs that are not as their messages say: as if their claims were refused. */
   readonly changed: readonly MessageJob[];
   readonly verdicts: Verdicts;
-  /** What is known of the topic when the jobs may be claimed. */
+  /** As known when the jobs may be claimed. */
   readonly topicNow: TopicNow;
 };
 
 /**
- * Decides which of these jobs may run, when their messages have come and before they are claimed. Jobs of a paused topic are parked.
- * Jobs that are past their `expiresAfter`, or later than the topic's `ifLate`, are ended. In a topic with a limit or a window, jobs
- * whose starts have passed in a pause get new starts.
- *
- * @param now ms since the epoch
- * @param by until when a write that ends a job is tried
+ * Decides before the claims which jobs may run. Others are parked, ended (`expiresAfter`, `ifLate`), or get new starts if theirs passed in a pause.
  * @throws if the topic's pause cannot be read, or if jobs cannot be parked or given new starts. Then none of the jobs may run.
  */
 export async function judge(
@@ -78,7 +69,7 @@ export async function judge(
   return judgeSpecial(ctx, topic, jobs, now, by);
 }
 
-/** As `judge`, for a topic with a pause, a limit, a window or `ifLate`, or for jobs that may expire. */
+/** The topic has a pause, a limit, a window or `ifLate`, or jobs may expire. */
 async function judgeSpecial(
   ctx: Context,
   topic: string,
@@ -92,7 +83,7 @@ async function judgeSpecial(
     for (const [id, verdict] of some) verdicts.set(id, verdict);
   };
 
-  // Expired jobs are found before the pause is read. Otherwise a job that expired after its release would be parked again.
+  // Found before the pause is read: a job that expired after its release must not be parked again.
   const expired = findExpired(jobs, now);
   const ending = new Set(expired.map(({ job }) => job));
   const live = jobs.filter((job) => !ending.has(job));
@@ -103,7 +94,7 @@ async function judgeSpecial(
   const ended = await endAll(ctx, topic, [...expired, ...late], now, by);
   note(ended.verdicts);
   const others = open(jobs).filter((job) => !ended.changed.includes(job));
-  // The topic may have been paused while the jobs above waited for new starts or for their ends.
+  // The topic may have been paused meanwhile.
   note(await parkHeld(ctx, topic, others, now));
   return {
     runnable: open(others),
@@ -113,7 +104,7 @@ async function judgeSpecial(
   };
 }
 
-/** Parks those of these jobs that the topic's pause holds. Answers the verdicts of the jobs that must not run. */
+/** Answers the verdicts of the jobs that must not run. */
 async function parkHeld(
   ctx: Context,
   topic: string,
@@ -128,7 +119,7 @@ async function parkHeld(
   return putOff(ctx, topic, jobs, now, await parkReceived(ctx, known, held));
 }
 
-/** Answers the verdicts of jobs that were put off. If a job's home cannot be read, it is unknown whether the job must wait. */
+/** If a job's home cannot be read, it is unknown whether the job must wait. */
 function putOff(
   ctx: Context,
   topic: string,
@@ -144,7 +135,7 @@ function putOff(
   );
 }
 
-/** Ends jobs that are too late. `changed`: the jobs that are not as their messages say. */
+/** `changed`: jobs that are not as their messages say. */
 async function endAll(
   ctx: Context,
   topic: string,
@@ -158,7 +149,7 @@ async function endAll(
   for (const [i, { job }] of late.entries()) {
     const outcome = outcomes[i];
     if (outcome === "changed") verdicts.set(job.id, { verdict: "void" });
-    // The outcome is unknown, so the job may have been ended. It must not run now, and its message comes again.
+    // The job may have been ended. It must not run now, and its message comes again.
     else if (outcome !== "refused") verdicts.set(job.id, leaveUnknown(now));
   }
   return { verdicts, changed: late.flatMap(({ job }, i) => (outcomes[i] === "refused" ? job : [])) };

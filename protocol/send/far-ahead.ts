@@ -5,19 +5,18 @@ import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 
 const SCHEDULES_AT_ONCE = 16;
-/** After this time a call begins nothing more at Scheduler, however many jobs the call has: ms. */
+/** After this time a call begins nothing more at Scheduler: ms. */
 const PATIENCE = 5000;
 
-/** Whether a job that is due at `dueAt` gets a schedule that promotes it, because it is due in more than `longDelay` seconds. */
+/** Whether a job is due in more than `longDelay`, and so gets a schedule that promotes it. */
 export function isFar(ctx: Context, dueAt: number): boolean {
   const { longDelay } = ctx.policy;
   return ctx.promotions !== undefined && longDelay !== undefined && dueAt - ctx.clock() > longDelay * 1000;
 }
 
 /**
- * Brings the schedules of jobs in step with their homes. Call it after the homes are written. A far job gets a schedule or keeps it, and
- * any other job loses its schedule. Homes without `hasSchedule` are passed over: docs/internals/decisions/far-jobs.md. Never throws,
- * because the sweep sends every job in any case. After the first failure, or after `PATIENCE`, the other schedules are left as they are.
+ * Brings the schedules of jobs in step with their homes, once these are written: docs/internals/decisions/far-jobs.md. Never throws, because the
+ * sweep sends every job in any case. After the first failure, or after `PATIENCE`, the other schedules are left as they are.
  */
 export async function syncPromotions(ctx: Context, homes: readonly Head[]): Promise<void> {
   const { promotions } = ctx;

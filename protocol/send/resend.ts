@@ -10,7 +10,7 @@ import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { fileLooksAtUnsent, type HandedOver, send } from "./send.ts";
 
-/** Sends jobs of one topic and group in new messages, which keep the `sentAt` of their first ones. Answers the ids that SQS took. */
+/** New messages keep the `sentAt` of the first ones. Answers the ids that SQS took. */
 export async function resend(
   ctx: Context,
   topic: string,
@@ -48,11 +48,7 @@ export async function resend(
 
 const NONE: Deferred = { done: new Set(), unread: new Set() };
 
-/**
- * Gives new starts to jobs whose starts passed in a pause, or before the consumers had followed its resume. Otherwise all these jobs would
- * start at once, or after the window has shut.
- * `done`: the jobs that were sent again, wait for a later start, or have got a look. Their old messages may be deleted.
- */
+/** Gives new starts to jobs whose starts passed in a pause, or before the consumers had followed its resume: all would start at once. */
 export async function resendMissedStarts(
   ctx: Context,
   { policy: { maxPerSecond, window }, isResuming, followedAt }: TopicNow,
@@ -67,10 +63,10 @@ export async function resendMissedStarts(
   return { done: new Set(homes.map(({ id }) => id)), unread: missed.unread };
 }
 
-/** Sends waiting jobs of a topic with a limit or a window again, with new starts if theirs have passed. Answers the outcomes by id. */
+/** Sends waiting jobs of a topic with a limit or a window again, with new starts if theirs have passed. */
 export function sendWithNewStarts(ctx: Context, homes: readonly Home[]): Promise<Map<string, HandedOver>> {
-  // `spare` makes `send` note the start in the job's home, so that another message of the job takes no second start.
-  const spare = homes.map((home) => ({ ...home, spare: true as const }));
-  // With these `looks`, `send` accepts no start that has passed. Without them, it would leave such a job to the sender that gave the start.
-  return send(ctx, spare, {});
+  // `spare` makes `send` note the start, so that another message of the job takes no second one.
+  const again = homes.map((home) => ({ ...home, spare: true as const }));
+  // As a sender that knows the jobs: a user's call would leave a job with a start that has passed to the start's sender.
+  return send(ctx, again, {});
 }

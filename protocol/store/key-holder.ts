@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN } from "../../core/constants.ts";
+import { CALLER_AHEAD } from "../../core/constants.ts";
 import {
   type Home,
   homeKey,
@@ -14,12 +14,12 @@ import { requireReadable, unreadableError } from "./unreadable.ts";
 
 export type KeyHolder = {
   item: KeyItem | undefined;
-  /** The job that `item` names, live or finished. `undefined` if there is no item, or if TTL has deleted the job. */
+  /** Live or finished. `undefined` if there is no item, or if TTL has deleted the job. */
   holder: Home | undefined;
   tombstone: Tombstone | undefined;
 };
 
-/** Reads the items of a key, and the home of its job. Topics without cancelling events have no tombstones. @throws `unavailable` */
+/** Topics without cancelling events have no tombstones. @throws `unavailable` */
 export async function readKeyHolder(
   ctx: Context,
   topic: string,
@@ -42,12 +42,12 @@ async function readHolder(ctx: Context, id: string): Promise<Home | undefined> {
 
 type Named = { topic: string; key?: string };
 
-/** Makes a transaction fail if somebody has filed a job under the key since the key's item was read. */
+/** The transaction fails if somebody has filed a job under the key since it was read. */
 export function expectKeyUnchanged({ topic, key = "" }: Named, item: KeyItem | undefined): Write {
   return { check: { key: keyItemKey(topic, key), expect: item ? { id: item.id } : "absent" } };
 }
 
-/** Makes a transaction fail if an event has changed the tombstone since it was read. Otherwise event and job would miss each other. */
+/** The transaction fails if an event has changed the tombstone since it was read: event and job would miss each other. */
 export function expectTombstoneUnchanged(
   { topic, key = "" }: Named,
   tombstone: Tombstone | undefined,
@@ -56,33 +56,32 @@ export function expectTombstoneUnchanged(
   return { check: { key: tombstoneKey(topic, key), expect } };
 }
 
-/** Answers the attributes by which a write checks that a tombstone has not changed: all attributes on which code acts. */
+/** All attributes of a tombstone on which code acts. */
 export function expectTombstone({ events, eventAt, until }: Tombstone): Expected {
   return { events, eventAt, until };
 }
 
 type DeadJob = { id: string; state?: string; revision?: number };
 
-/** Makes the check that a job is still dead, because a redrive may bring the job back to life meanwhile. */
+/** A redrive may bring a dead job back to life meanwhile. */
 export function stillDead({ id, state, revision }: DeadJob): Write {
   return { check: { key: homeKey(id), expect: { state, revision } } };
 }
 
-/** Answers when somebody asked for a job last: its latest event, or else its caller, whose clock may be ahead by `CLOCK_MARGIN`. */
+/** When somebody asked for a job last: its latest event, or its caller, whose clock may be ahead by `CALLER_AHEAD`. */
 export function askedFor({ createdAt, eventAt }: Home): number {
-  return eventAt ?? createdAt - CLOCK_MARGIN;
+  return eventAt ?? createdAt - CALLER_AHEAD;
 }
 
-/** Says whether an event has cancelled a key's jobs since an event of time `at`. Of two events in the same second, the cancel wins. */
+/** An event has cancelled a key's jobs since an event of time `at`. Of two events in the same second, the cancel wins. */
 export function isCancelledSince(at: number, tombstone: Tombstone): boolean {
   // rule: later-cancel-stands
   return at <= tombstone.eventAt;
 }
 
-/** Says whether a tombstone cancels a job that is about to be filed. */
+/** Whether a tombstone cancels a job that is about to be filed. */
 export function isCancelledByTombstone({ createdAt, eventAt }: Home, tombstone: Tombstone): boolean {
   if (eventAt !== undefined && isCancelledSince(eventAt, tombstone)) return true;
-  // If the event found a job to cancel, its tombstone's `until` equals `eventAt`. It does not cancel the jobs of callers: they are filed
-  // after the event, even if a caller's clock is behind.
+  // An event that found its job has `until` equal to `eventAt`. It cancels no caller's job, even if the caller's clock is behind.
   return tombstone.eventAt < tombstone.until && createdAt < tombstone.until;
 }

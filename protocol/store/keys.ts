@@ -9,13 +9,10 @@ import { readApart } from "./read-apart.ts";
 
 const WIDTH = 8;
 
-/** A finished job, as this process knows it. A dead job needs its `revision` here, because it may be redriven meanwhile. */
+/** A dead job needs its `revision` here, because it may be redriven meanwhile. */
 type Finished = { id: string; topic: string; key?: string; state?: string; revision?: number };
 
-/**
- * Sets the TTL of a finished job's key item, if it still names that job. Only reports a failure: a finished job does not occupy its key.
- * @param expiresAt the TTL of the job's home, seconds since the epoch
- */
+/** Sets a key item to the TTL of its finished job (s since the epoch). A failure is only reported: a finished job does not occupy its key. */
 export async function releaseKey(ctx: Context, job: Finished, expiresAt: number, by: number): Promise<void> {
   if (job.key === undefined) return;
   try {
@@ -32,10 +29,7 @@ async function freeKey(ctx: Context, job: Finished, expiresAt: number, by: numbe
   else await ctx.pool.change(change, by);
 }
 
-/**
- * Stores a look for each job with a key that is cancelled at `now`, long before it is due, so that the audit frees the key if this process
- * dies before. By the due time TTL may have deleted the home. Only reports a failure.
- */
+/** A look makes the audit free the key of a job cancelled long before its due time, when TTL may have deleted it, if this process dies. */
 export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: number): Promise<void> {
   const time = now + RETRY_LOOK_AFTER;
   const far = homes.filter(({ key, dueAt }) => key !== undefined && dueAt > time);
@@ -47,7 +41,7 @@ export async function lookAtKeys(ctx: Context, homes: readonly Head[], now: numb
   }
 }
 
-/** Releases the keys that finished jobs still hold, because a process died. Answers the jobs whose partitions gave no answer. */
+/** Some process died before it did. Answers the jobs whose partitions gave no answer. */
 export async function releaseLeftKeys(ctx: Context, homes: readonly Home[], by: number): Promise<Home[]> {
   const keyed = homes.filter(({ key }) => key !== undefined);
   const reads = await readApart<KeyItem, Home>(ctx, keyed, ({ topic, key = "" }) => keyItemKey(topic, key));

@@ -4,7 +4,7 @@ import { addressOf } from "../../core/job-id.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { changeApart, insertApart } from "./write-apart.ts";
 
-/** Stores a look for each job. A look that exists already has the same effect. @throws the error of the first look that was not filed */
+/** A look that exists already has the same effect. @throws the error of the first look that was not filed */
 export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: number): Promise<void> {
   if (looks.length === 0) return;
   for (const outcome of await ctx.pool.insert(distinct(looks).map(itemOf), by))
@@ -12,10 +12,8 @@ export async function fileLooks(ctx: Context, looks: readonly LookTime[], by: nu
 }
 
 /**
- * Files looks whose times need not be exact, for sweeps and audits. A look that a partition does not take within `BATCH_PATIENCE` (2 s) is
- * filed one minute later, in another partition: one partition must not stop a sweep or an audit.
- * @param by counts from when the looks' times were chosen. A look that is written later may lie behind the audit's cursor
- * @throws the error of the first look that was not filed one minute later either
+ * Files looks of sweeps and audits. One that a partition does not take within `BATCH_PATIENCE` is filed a minute later, in another partition.
+ * `by` counts from when the times were chosen: the audit's cursor may pass a later look. @throws the error of the first look that was not filed
  */
 export async function fileLooksAbout(ctx: Context, looks: readonly LookTime[], by: Deadline): Promise<void> {
   if (looks.length === 0) return;
@@ -26,10 +24,10 @@ export async function fileLooksAbout(ctx: Context, looks: readonly LookTime[], b
   await fileLooks(ctx, later, by);
 }
 
-/** A look at a job. `time`: ms since the epoch. */
-type LookTime = { readonly id: string; readonly time: number } & Pick<Look, "since">;
+/** `time`: ms since the epoch. */
+export type LookTime = { readonly id: string; readonly time: number } & Pick<Look, "since">;
 
-/** Leaves out repeated looks: DynamoDB refuses a batch that names an item twice. */
+/** DynamoDB refuses a batch that names an item twice. */
 function distinct(looks: readonly LookTime[]): LookTime[] {
   return [...new Map(looks.map((look) => [`${look.id} ${look.time}`, look])).values()];
 }
@@ -38,10 +36,7 @@ function itemOf({ id, time, ...more }: LookTime): Look {
   return { ...lookAt(id, time), ...more };
 }
 
-/**
- * Prolongs the TTL of the look at the due time of each late job that was moved there: docs/internals/decisions/audit.md.
- * @param next when an audit looks at each job again, by the jobs' ids, ms since the epoch
- */
+/** Prolongs the TTL of looks at the due times of late jobs: docs/internals/decisions/audit.md. `next`: when an audit looks at each again. */
 export async function keepDueLooks(
   ctx: Context,
   homes: readonly Head[],
@@ -49,7 +44,7 @@ export async function keepDueLooks(
 ): Promise<void> {
   const looks = homes.flatMap(({ id, dueAt, topic }) => {
     const again = next.get(id) ?? 0;
-    // A job that was never moved needs no look at its due time, because its home lies there.
+    // A job that was never moved has its home there.
     const isMoved = addressOf(id).time !== dueAt;
     return isMoved && dueAt + STALE_AFTER < again + DAY
       ? { topic, look: { ...lookAt(id, dueAt), expiresAt: ttl(again + STALE_AFTER) } }

@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, DAY, LEAST_ONCE_SLACK, ONCE_AFTER, ONCE_SLACK } from "../../core/constants.ts";
+import { DAY, HOME_SURELY_KEPT, LEAST_ONCE_SLACK, ONCE_AFTER, ONCE_SLACK } from "../../core/constants.ts";
 import { isFinished } from "../../core/home.ts";
 import { type Home, type OnceItem, onceKey, type SharedOnceItem, ttl } from "../../core/items.ts";
 import { type OnceNote, onceNotesOf, onceText } from "../../core/once.ts";
@@ -7,16 +7,16 @@ import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { sharedJobs } from "./shared-once-item.ts";
 
-/** How often the update of a once item is tried. A try is refused only if another process has changed the item since it was read. */
+/** A try is refused only if another process has changed the item since it was read. */
 const TRIES = 10;
 const WIDTH = 8;
 
-/** Answers the TTL (seconds since the epoch) of a once item that must answer until `lasts` ms after `time`. */
+/** The TTL (seconds since the epoch) of a once item that must answer until `lasts` ms after `time`. */
 export function onceItemTtl(time: number, lasts = ONCE_AFTER): number {
   return ttl(time + lasts + ONCE_SLACK);
 }
 
-/** Says whether a once item answers no repeat any more: its time has passed, and its job ended a day ago or earlier, or is not stored. */
+/** The item answers no repeat any more: its time has passed, and its job ended a day ago, or is not stored. */
 export function isOnceOver(
   { expiresAt }: Pick<OnceItem, "expiresAt">,
   home: Home | undefined,
@@ -27,16 +27,13 @@ export function isOnceOver(
   return isFinished(home) && home.finishedAt + ONCE_AFTER <= now;
 }
 
-/** Says whether TTL may have deleted a home that the item names (`LEAST_RETENTION`). If not, a missing home was never stored. */
+/** Whether TTL may have deleted a home that the item names (`HOME_SURELY_KEPT`). If not, a missing home was never stored. */
 export function mayHaveEnded({ writtenAt = 0 }: { writtenAt?: number | undefined }, now: number): boolean {
   // rule: ended-job-is-not-stored-again
-  return writtenAt + ONCE_AFTER - CLOCK_MARGIN <= now;
+  return writtenAt + HOME_SURELY_KEPT <= now;
 }
 
-/**
- * Prolongs the once items of a job before a write that moves the job to `time`. They are then stored for two days after `time` at least,
- * because the job may be late. Answers the `once` to write into the home, or an empty object if no item had to be prolonged.
- */
+/** Keeps a job's once items for two days after `time`, before a move to it. Answers the home's new `once`, if any had to be prolonged. */
 export async function prolongOnce(
   ctx: Context,
   home: Home,
@@ -47,20 +44,20 @@ export async function prolongOnce(
   const least = ttl(time + ONCE_AFTER + LEAST_ONCE_SLACK);
   const short = notes.filter(({ expiresAt }) => expiresAt < least);
   if (short.length === 0) return {};
-  // Rounded up to a whole day: if jobs of a batch are moved to one day, the first move prolongs their shared item for all of them.
+  // To a whole day: the first move of a batch's jobs prolongs their shared item for all of them.
   const expiresAt = onceItemTtl(Math.ceil(time / DAY) * DAY);
   await inParallel(short, WIDTH, (note) => prolong(ctx, home, { ...note, expiresAt }, by));
   return { once: onceText(notes.map((note) => (short.includes(note) ? { ...note, expiresAt } : note))) };
 }
 
-/** Prolongs one once item. Never shortens it: of two moves at the same time either may win, and the item must outlast both. */
+/** Never shortens the item: of two moves at the same time either may win. */
 async function prolong(ctx: Context, home: Home, { token, expiresAt }: OnceNote, by: number): Promise<void> {
   const key = onceKey(home.topic, token);
   let [item] = (await ctx.pool.read([key])) as [OnceItem | SharedOnceItem | undefined];
   let trouble: string | undefined;
   for (let i = 0; i < TRIES; i++) {
     trouble = item && layoutTrouble(item);
-    // The item names another job if it expired after the job's end, a new request took the token, and then the job was redriven.
+    // It names another job if it expired, a new request took the token, and then the job was redriven.
     if (trouble !== undefined || !item || !isNamedBy(item, home.id) || item.expiresAt >= expiresAt) break;
     trouble = `others changed it ${TRIES} times meanwhile`;
     const { id, seed }: { id?: string; seed?: string } = item;
@@ -69,7 +66,7 @@ async function prolong(ctx: Context, home: Home, { token, expiresAt }: OnceNote,
     if (outcome.changed) return;
     item = outcome.item as OnceItem | SharedOnceItem | undefined;
   }
-  // A failure is only reported: the job must not wait for an item that only a repeated request may need.
+  // The job must not wait for an item that only a repeated request may need.
   if (trouble !== undefined) {
     const what = `keeping the once item of job ${home.id} for longer`;
     ctx.report({ type: "trouble", topic: home.topic, what, error: trouble });

@@ -13,42 +13,39 @@ import { beforeTime, earlierOf, justAfter, type Position } from "../../core/posi
 import type { Range } from "../../core/ranges.ts";
 import { isUnreadable, jobIdIn, readHome, type Unreadable } from "../../core/readable.ts";
 import { entriesAtOnce } from "../../core/work-sizes.ts";
-import type { Context } from "../ports.ts";
+import type { Context, Page } from "../ports.ts";
 import { type HomeRead, readHomesApart } from "./read-job.ts";
 import type { UnreadableSince } from "./unreadable.ts";
 
-/** An entry of a bucket together with its job. An entry is a home or a look. */
+/** A home or a look, and its job. */
 export type Entry = {
   sk: string;
   /** The position just before the entry. */
   before: Position;
-  /** The job as it stands now. `undefined` if the job does not exist, this code cannot read it, or its bucket gave no answer. */
+  /** As it stands now. `undefined` if there is none, it is unreadable, or its bucket gave no answer. */
   home: Home | undefined;
-  /** The `since` of the entry, if the entry is a look. */
   since?: number;
-  /** Set if the job exists and this code cannot read it. */
   unreadable?: UnreadableSince;
-  /** The job's id, set if DynamoDB gave no answer to the read of the job. */
+  /** The job's id, if DynamoDB gave no answer to the read of the job. */
   unread?: string;
 };
 
-/** A page of entries. It covers a range: the page has each entry of this range, and no other entry. */
+/** All entries of a range. */
 export type EntryPage = Range & { entries: Entry[] };
 
-/** Filled by `pages` if minutes were passed over, because DynamoDB answered the reads of other minutes, but not of these. */
+/** Filled by `pages` if some minutes could not be read while others could. */
 export type PassedOver = {
-  /** Why the last of these minutes could not be read. */
+  /** Of the last of these minutes. */
   error?: unknown;
 };
 
-/** A tick that is on time reads the buckets of two minutes: the one in which the last sweep stopped, and the next. */
+/** The minute in which the last sweep stopped, and the next. */
 const MINUTES_AT_FIRST = 2;
 
 /**
- * Reads the entries of some ranges of a shard with their jobs, range by range, oldest first. Only so many homes of looks are read at once
- * that they fit into memory, however large they are (`core/work-sizes.ts`).
- * @param passed Absent: the error of a minute that cannot be read is thrown. Present: it is noted here, and no page covers the rest of the
- * minute. It is then thrown only if 16 minutes in a row (`ctx.sizes.minutes`) cannot be read.
+ * Reads the entries of some ranges of a shard with their jobs, range by range, oldest first, as fits into memory (`core/work-sizes.ts`).
+ * @param passed Absent: the error of an unreadable minute is thrown. Present: it is noted here, no page covers the rest of the minute, and it is
+ * thrown only if 16 minutes in a row (`ctx.sizes.minutes`) cannot be read.
  */
 export async function* pages(
   ctx: Context,
@@ -56,25 +53,17 @@ export async function* pages(
   ranges: readonly Range[],
   passed?: PassedOver,
 ): AsyncGenerator<EntryPage> {
-  const { page: limit, minutes: most } = ctx.sizes;
+  const { minutes: most } = ctx.sizes;
   const maxLooks = entriesAtOnce(ctx.sizes);
   const pieces = piecesOf(ranges);
   let minutes = Math.min(MINUTES_AT_FIRST, most);
   for (let stretch = take(pieces, minutes); stretch.length > 0; stretch = take(pieces, minutes)) {
-    // Several minutes are read at once, because each read is a round trip, and after an outage most minutes may be empty. If there
-    // are many, only a few entries of each are read at first. These entries stay in memory until the loop reaches their minute.
-    const perMinute =
-      minutes > MINUTES_AT_FIRST ? Math.min(Math.ceil(maxLooks / stretch.length), limit) : limit;
-    const firstPages = await Promise.allSettled(
-      stretch.map(async ({ bucket, from, to }) =>
-        ctx.pool.page(bucketOf(bucket, shard), from, to, perMinute),
-      ),
-    );
+    const firstPages = await firstPagesOf(ctx, shard, stretch, minutes);
     const answered = firstPages.flatMap((first) => (first.status === "fulfilled" ? first.value : []));
     const failed = firstPages.find((first) => first.status === "rejected");
     const isSilent = answered.length === 0;
-    // A few minutes may all lie in one partition that gives no answer. But if `most` minutes in a row were read at once and every read
-    // failed, the whole pool gives no answer. Minutes that could not be read before may lie apart from each other.
+    // A few minutes may lie in one partition that gives no answer. If every read of `most` minutes in a row fails, the whole pool is silent.
+    // Minutes that could not be read before may lie apart.
     const isInARow = stretch.every(({ from }, i) => i === 0 || stretch[i - 1]?.to === from);
     if (failed && (!passed || (isSilent && isInARow && stretch.length >= most))) throw failed.reason;
     const isSparse =
@@ -83,45 +72,78 @@ export async function* pages(
     // Without a page the caller could not stop while the time passes.
     if (isSilent) yield { entries: [], from: start, to: start };
     minutes = isSilent ? most : Math.min(isSparse ? minutes * 2 : MINUTES_AT_FIRST, most);
-    // The beginning of the pieces without entries that no page has covered yet.
-    let empty: Position | undefined;
-    for (const [i, { bucket, from, to }] of stretch.entries()) {
-      const first = firstPages.shift();
-      if (passed && first?.status === "rejected") {
-        passed.error = first.reason;
-        continue;
-      }
-      const isNextRead = stretch[i + 1]?.from === to && firstPages[0]?.status === "fulfilled";
-      let page = first?.status === "fulfilled" ? first.value : NOTHING;
-      let position = empty ?? from;
-      empty = undefined;
-      for (;;) {
-        const last = page.items.at(-1)?.sk;
-        const next = page.more && last !== undefined ? justAfter(last) : undefined;
-        // The next page is read while the caller works on this one. This early read misses no job: the bound `to` is fixed, and
-        // a writer that now files a job before this bound sends the job's message itself.
-        const following =
-          next === undefined ? undefined : ctx.pool.page(bucketOf(bucket, shard), next, to, limit);
-        following?.catch(() => {});
-        // rule: page-ends-where-the-next-begins
-        const reached = next ?? to;
-        if (page.items.length === 0 && isNextRead) empty = position;
-        else yield* slicesOf(ctx, page.items, { from: position, to: reached }, maxLooks);
-        position = reached;
-        if (!following) break;
-        try {
-          page = await following;
-        } catch (error) {
-          if (!passed) throw error;
-          passed.error = error;
-          break;
-        }
-      }
-    }
+    yield* pagesOfStretch(ctx, shard, stretch, firstPages, passed);
   }
 }
 
-const NOTHING = { items: [], more: false };
+async function* pagesOfStretch(
+  ctx: Context,
+  shard: number,
+  stretch: readonly Piece[],
+  firstPages: readonly PromiseSettledResult<Page>[],
+  passed: PassedOver | undefined,
+): AsyncGenerator<EntryPage> {
+  // Where the pieces without entries begin that no page has covered yet.
+  let empty: Position | undefined;
+  for (const [i, piece] of stretch.entries()) {
+    const first = firstPages[i];
+    if (first?.status !== "fulfilled") {
+      if (passed) passed.error = first?.reason;
+      continue;
+    }
+    const isNextRead = stretch[i + 1]?.from === piece.to && firstPages[i + 1]?.status === "fulfilled";
+    const whole = { ...piece, from: empty ?? piece.from };
+    empty = yield* pagesOfPiece(ctx, shard, whole, first.value, isNextRead, passed);
+  }
+}
+
+/**
+ * Reads several minutes at once: each read is a round trip, and after an outage most minutes are empty. Of many minutes only a few entries are
+ * read, which stay in memory until their minute's turn comes.
+ */
+function firstPagesOf(ctx: Context, shard: number, stretch: readonly Piece[], minutes: number) {
+  const { page: limit } = ctx.sizes;
+  const few = Math.min(Math.ceil(entriesAtOnce(ctx.sizes) / stretch.length), limit);
+  const perMinute = minutes > MINUTES_AT_FIRST ? few : limit;
+  return Promise.allSettled(
+    stretch.map(async ({ bucket, from, to }) => ctx.pool.page(bucketOf(bucket, shard), from, to, perMinute)),
+  );
+}
+
+/** Yields the pages of a minute. `mayBeEmpty`: answers the beginning of an empty page instead, for the next piece to cover. */
+async function* pagesOfPiece(
+  ctx: Context,
+  shard: number,
+  { bucket, from, to }: Piece,
+  first: Page,
+  mayBeEmpty: boolean,
+  passed: PassedOver | undefined,
+): AsyncGenerator<EntryPage, Position | undefined> {
+  const maxLooks = entriesAtOnce(ctx.sizes);
+  let page = first;
+  let position = from;
+  for (;;) {
+    const last = page.items.at(-1)?.sk;
+    const next = page.more && last !== undefined ? justAfter(last) : undefined;
+    // Read early, while the caller works. It misses no job: a writer that now files one before `to` sends the message itself.
+    const following =
+      next === undefined ? undefined : ctx.pool.page(bucketOf(bucket, shard), next, to, ctx.sizes.page);
+    following?.catch(() => {});
+    // rule: page-ends-where-the-next-begins
+    const reached = next ?? to;
+    if (page.items.length === 0 && mayBeEmpty) return position;
+    yield* slicesOf(ctx, page.items, { from: position, to: reached }, maxLooks);
+    if (!following) return undefined;
+    position = reached;
+    try {
+      page = await following;
+    } catch (error) {
+      if (!passed) throw error;
+      passed.error = error;
+      return undefined;
+    }
+  }
+}
 
 /** A part of a range that lies in one minute. `bucket`: the beginning of the minute, ms since the epoch. */
 type Piece = Range & { readonly bucket: number };
@@ -147,7 +169,7 @@ function take(pieces: Iterator<Piece, undefined>, count: number): Piece[] {
   return taken;
 }
 
-/** Yields a page of `range` in slices of at most `maxLooks` looks, with their jobs. */
+/** Slices have at most `maxLooks` looks. */
 async function* slicesOf(
   ctx: Context,
   items: readonly Item[],
@@ -169,14 +191,13 @@ async function* slicesOf(
   } while (rest.length > 0);
 }
 
-/** Counts the entries up to and including the `maxLooks`th look. */
 function endOfSlice(items: readonly Item[], maxLooks: number): number {
-  let looks = 0;
-  const at = items.findIndex((item) => isLookKey(item.sk) && ++looks === maxLooks);
+  let count = 0;
+  const at = items.findIndex((item) => isLookKey(item.sk) && ++count === maxLooks);
   return at === -1 ? items.length : at + 1;
 }
 
-/** Makes entries of items, and reads the jobs of looks. `from`: the position before the first item. */
+/** `from`: the position before the first item. */
 async function entriesOf(ctx: Context, items: readonly Item[], from: Position): Promise<Entry[]> {
   const ids = items.map(({ sk }) => jobIdIn(sk));
   const looked = items.flatMap(({ sk }, i) => (isLookKey(sk) && ids[i] !== undefined ? { id: ids[i] } : []));
@@ -189,7 +210,7 @@ async function entriesOf(ctx: Context, items: readonly Item[], from: Position): 
     const place = { sk, before };
     before = justAfter(sk);
     if (id === undefined) {
-      // All versions write the job's id into the sort key. So no version has filed this entry, and there is no job to look at again.
+      // All versions write the job's id into the sort key. So no version has filed this entry.
       const error = `entry ${sk} of bucket ${item.pk} names no job`;
       ctx.report({ type: "trouble", topic: "", what: "reading a bucket", error });
       return { ...place, home: undefined };
@@ -210,7 +231,6 @@ function jobIn(read: HomeRead | undefined): Home | Unreadable | undefined {
   return read?.is === "found" ? read.value : undefined;
 }
 
-/** Reports each bucket that gave no answer to the read of its jobs. */
 function reportUnknown(ctx: Context, reads: ReadonlyMap<string, HomeRead>): void {
   const errors = new Map<string, string>();
   for (const [id, read] of reads) if (read.is === "unknown") errors.set(homeKey(id).pk, read.error.message);

@@ -5,7 +5,7 @@ import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { createSilences } from "./silence.ts";
 
-/** What is known of an item after a read. `unknown`: the read failed, so the item may exist or not. */
+/** `unknown`: the read failed, so the item may exist or not. */
 export type Read<T> =
   | { readonly is: "found"; readonly value: T }
   | { readonly is: "nothing" }
@@ -20,11 +20,8 @@ const silences = createSilences(BUCKET);
 const WIDTH = 8;
 
 /**
- * Reads items as `Pool.read`, but a partition that cannot be read does not fail the others: if the items cannot be read together, each
- * partition is read by itself. A partition that takes `NO_ANSWER_AFTER` or longer to fail is not read for a minute, unless all do so.
- *
- * Only for callers that have just got an answer to another read of the pool: if all items lie in one partition, a failure counts as trouble
- * of that partition, and not of the whole pool.
+ * As `Pool.read`, but a partition that cannot be read does not fail the others. One that takes `NO_ANSWER_AFTER` to fail is not read for a
+ * minute, unless all do so. Only for callers that have just got an answer from the pool: the failure of a single partition counts as its own.
  */
 export async function readApart<T extends Item, W>(
   ctx: Context,
@@ -53,7 +50,7 @@ export async function readApart<T extends Item, W>(
     const again = isAlone ? begun : ctx.clock();
     if (isAlone) for (const pk of partitions.keys()) fail(pk, error);
     else await inParallel([...partitions], WIDTH, ([pk, some]) => read(some).catch((why) => fail(pk, why)));
-    // If none of several partitions can be read, the whole pool is in trouble, and may answer again at any moment.
+    // If none can be read, the whole pool is in trouble, and may answer again at any moment.
     const isSlow = ctx.clock() - again >= NO_ANSWER_AFTER && (isAlone || failed.size < partitions.size);
     for (const [pk, error] of failed) {
       if (isSlow) silences.note(ctx, pk, error);

@@ -7,12 +7,12 @@ import type { Context } from "../ports.ts";
 import { type Read, readApart } from "./read-apart.ts";
 import { reportUnreadable, requireReadable, unreadableError } from "./unreadable.ts";
 
-/** What is known of a job after a read of its home. `unreadable`: a newer version wrote the home, or it is malformed. */
+/** `unreadable`: a newer version wrote the home, or it is malformed. */
 export type HomeRead = Read<Home> | { readonly is: "unreadable"; readonly home: Unreadable };
 
 const WIDTH = 2;
 
-/** Reads the home of one job. @throws `job-not-found`; `unavailable` if a newer version wrote the home, or it is malformed */
+/** @throws `job-not-found`; `unavailable` if the home is unreadable */
 export async function readJob(ctx: Context, id: string): Promise<Home> {
   const [home] = await readHomes(ctx, [id]);
   if (isUnreadable(home)) throw unreadableError(home);
@@ -29,7 +29,7 @@ export function notFound(id: string): MinutehandError {
   );
 }
 
-/** Reads the homes of these jobs, and answers them in the order of the ids. `undefined`: the job does not exist. */
+/** In the order of the ids. `undefined`: the job does not exist. */
 export async function readHomes(
   ctx: Context,
   ids: readonly string[],
@@ -41,7 +41,7 @@ export async function readHomes(
   });
 }
 
-/** Reads homes as `readHomes`, but one bucket's trouble fails no other (`readApart`). */
+/** As `readHomes`, but one bucket's trouble fails no other (`readApart`). */
 export async function readHomesApart<J extends { readonly id: string }>(
   ctx: Context,
   jobs: readonly J[],
@@ -54,7 +54,7 @@ export async function readHomesApart<J extends { readonly id: string }>(
   });
 }
 
-/** Reads homes as `readHomes`, but reports unreadable ones and answers `undefined` for them. `what`: the caller's task, for the report. */
+/** As `readHomes`, but reports unreadable homes and answers `undefined` for them. `what`: the caller's task, for the report. */
 export async function readReadableHomes(
   ctx: Context,
   ids: readonly string[],
@@ -65,7 +65,7 @@ export async function readReadableHomes(
   return homes.map((home) => (isUnreadable(home) ? undefined : home));
 }
 
-/** Reads homes as `readHomes`, but answers them without their bodies. At most twice `ctx.sizes.heads` bodies are in memory at once. */
+/** As `readHomes`, without the bodies. At most twice `ctx.sizes.heads` bodies are in memory at once. */
 export async function readHeads(
   ctx: Context,
   ids: readonly string[],
@@ -80,7 +80,7 @@ export function withoutBody(home: Home | Unreadable | undefined): Head | Unreada
   return home === undefined || isUnreadable(home) ? home : headOf(home);
 }
 
-/** Answers the id of the job that a caller's own key names. @throws `job-not-found`; `unavailable` if the key's item cannot be read */
+/** @throws `job-not-found`; `unavailable` if the key's item cannot be read */
 export async function idOfKey(ctx: Context, topic: string, key: string): Promise<string> {
   const [read] = (await ctx.pool.read([keyItemKey(topic, key)])) as [KeyItem | undefined];
   const item = requireReadable(read, `a key of topic ${topic}`);

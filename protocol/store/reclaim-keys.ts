@@ -3,7 +3,7 @@ import type { Context, Write } from "../ports.ts";
 import { readApart } from "./read-apart.ts";
 import { readHomesApart } from "./read-job.ts";
 
-/** Makes the write by which a redrive takes the key of its job again. `taken`: the key names another job now. */
+/** The write by which a redrive takes the key of its job again. `taken`: the key names another job. */
 export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write | "taken"> {
   const key = keyItemKey(home.topic, home.key ?? "");
   const [item] = (await ctx.pool.read([key])) as [KeyItem | undefined];
@@ -16,11 +16,7 @@ export async function writeToReclaimKey(ctx: Context, home: Home): Promise<Write
   return { change: { key, expect: { id: item.id }, set: { id: home.id }, remove: ["expiresAt"] } };
 }
 
-/**
- * Selects the finished jobs of a topic that a redrive may move: jobs without a key, and jobs whose key names no other job. If this cannot
- * be read, a later redrive moves the job, and the first error is reported.
- * @param mustRead throws this error instead, because the selection is noted for the repeats of a call
- */
+/** Finished jobs whose keys name no other job. If this cannot be read, a later redrive moves the job, or (`mustRead`) this one throws. */
 export async function selectRedrivable(
   ctx: Context,
   topic: string,
@@ -47,7 +43,7 @@ export async function selectRedrivable(
   });
 }
 
-/** What a key item says of its key. `free`: TTL has deleted its job. */
+/** `free`: TTL has deleted the key's job. */
 type KeyState = { readonly is: "free" | "taken" } | { readonly is: "unknown"; readonly error: Error };
 
 async function statesOf(ctx: Context, items: readonly KeyItem[]): Promise<[KeyItem, KeyState][]> {

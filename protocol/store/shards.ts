@@ -4,15 +4,12 @@ import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, type Meta, sortable } f
 import type { Context, Pool } from "../ports.ts";
 import { requireReadable } from "./unreadable.ts";
 
-/** How long a process uses the number before it reads `meta` again: ms. An old number does no harm (`knownShards`). */
+/** An old number does no harm (`knownShards`): ms. */
 const FRESH_FOR = 60_000;
-/** How long a guess is used before `meta` is read again: ms. Each read that gives no answer keeps its caller waiting for seconds. */
+/** Each read that gives no answer keeps its caller waiting for seconds: ms. */
 const GUESS_FOR = 10_000;
 
-/**
- * `shards`: how many shards have cursors, and so may hold jobs. `filed`: into how many of them writers file jobs. After the configured
- * number was lowered, the tick still sweeps the others, because they may hold jobs that are due in years.
- */
+/** `shards`: how many have cursors, and are swept. `filed`: how many writers use: fewer, once the configured number was lowered. */
 type Numbers = { readonly shards: number; readonly filed: number };
 
 type Known = Numbers & {
@@ -22,10 +19,7 @@ type Known = Numbers & {
 };
 const known = new WeakMap<Pool, Known>();
 
-/**
- * Answers the numbers in the item `meta`. The number of shards only grows, and only after the new shards have cursors. So each shard that a
- * writer with an old number uses has a cursor. While `meta` cannot be read, the last numbers count, or else only the first shard.
- */
+/** The numbers in `meta`, else the last ones, else the first shard. The number only grows, once the new shards have cursors. */
 export async function knownShards(ctx: Context): Promise<Numbers> {
   const last = known.get(ctx.pool);
   if (last && ctx.clock() < last.until) return last;
@@ -36,25 +30,19 @@ export async function knownShards(ctx: Context): Promise<Numbers> {
   }
 }
 
-/**
- * Answers how many shards a reader must read. A tick may have raised the number within the last minute, so the policy's number counts too.
- * @throws if the number cannot be read, because the reader might leave out shards
- */
+/** How many shards a reader must read: a tick may just have raised the number to the policy's. @throws if it cannot be read */
 export async function shardsToRead(ctx: Context): Promise<number> {
   const last = known.get(ctx.pool);
   const isKnown = last && !last.isGuess && ctx.clock() < last.until;
   return Math.max((isKnown ? last : await readShards(ctx)).shards, ctx.policy.shards);
 }
 
-/** Answers from how many shards a release reads notes. These may be too few while `meta` cannot be read: other notes then wait. */
+/** May be too few while `meta` cannot be read: other notes then wait. */
 export async function shardsToRelease(ctx: Context): Promise<number> {
   return Math.max((await knownShards(ctx)).shards, ctx.policy.shards);
 }
 
-/**
- * Answers how many shards a tick sweeps, and creates the cursors of new shards. If this fails, the number known last, or the policy's.
- * @throws `bad-request` if the configured number is out of range
- */
+/** Creates the cursors of new shards. If this fails, the last number or the policy's counts. @throws `bad-request`: out of range */
 export async function shardsToSweep(ctx: Context): Promise<number> {
   const last = known.get(ctx.pool);
   try {
@@ -66,7 +54,7 @@ export async function shardsToSweep(ctx: Context): Promise<number> {
   }
 }
 
-/** Reports that `meta` cannot be read, and uses these numbers for a while instead. */
+/** Uses these numbers for a while, because `meta` cannot be read. */
 function guess(ctx: Context, { shards, filed }: Numbers, error: unknown): Numbers {
   ctx.report({ type: "trouble", topic: "", what: "reading the number of shards", error: messageOf(error) });
   const guessed = { shards, filed, until: ctx.clock() + GUESS_FOR, isGuess: true } as const;
@@ -75,7 +63,7 @@ function guess(ctx: Context, { shards, filed }: Numbers, error: unknown): Number
 }
 
 async function readShards(ctx: Context): Promise<Numbers> {
-  // The time is taken before the read, because `meta` may change during the read.
+  // Taken before the read, because `meta` may change during it.
   const until = ctx.clock() + FRESH_FOR;
   const meta = await readMeta(ctx);
   if (!meta) return { shards: ctx.policy.shards, filed: ctx.policy.shards };
@@ -94,10 +82,7 @@ async function readMeta(ctx: Context): Promise<Meta | undefined> {
   return requireReadable(meta as Meta | undefined, "the number of shards");
 }
 
-/**
- * Gives each configured shard its cursor, and then sets the numbers in `meta`, so that writers use the shard. A shard that is added later
- * begins `AUDIT_AFTER` before now: no writer can have filed a job into it earlier, because `meta` did not count it.
- */
+/** Sets the numbers after the new cursors, which begin `AUDIT_AFTER` before now: earlier, no writer could use their shards. */
 async function ensureShards(ctx: Context): Promise<number> {
   const wanted = ctx.policy.shards;
   if (!Number.isInteger(wanted) || wanted < 1 || wanted > MAX_SHARDS) {
@@ -109,13 +94,13 @@ async function ensureShards(ctx: Context): Promise<number> {
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
   // rule: new-cursor-starts-before-all-jobs
-  // Without `meta`, writers already use the configured number. So jobs may be as old as the table.
+  // Without `meta`, writers already use the configured number.
   const start = sortable(meta ? now - AUDIT_AFTER : Math.min(await ctx.pool.createdAt(), now - AUDIT_AFTER));
   const cursors = Array.from({ length: wanted }, (_, shard): Cursor => {
     return { ...cursorKey(shard), v: ITEM_VERSION, swept: start, audited: start, trail: [] };
   });
   // rule: cursors-before-more-shards
-  // The insert leaves a cursor that is already there as it is.
+  // A cursor that is already there stays.
   for (const outcome of await ctx.pool.insert(cursors, by)) if (outcome instanceof Error) throw outcome;
   if (meta) {
     const expect = { shards: meta.shards, filed: meta.filed };

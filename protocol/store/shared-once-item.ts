@@ -3,18 +3,17 @@ import { dueTimesOf, dueTimesText } from "../../core/due-times.ts";
 import type { SharedOnceItem } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 
-/** The characters of a request's hash in the item: 36 bits, enough to notice another request. With more, a large item costs more. */
+/** 36 bits are enough to notice another request. With more, a large item costs more. */
 const HASH_CHARS = 6;
 
-/** A job that a shared once item names. `hash`: the beginning of the hash of the job's request. */
+/** `hash`: the beginning of the hash of the job's request. */
 export type SharedJob = { readonly id: string; readonly dueAt: number; readonly hash: string };
 
-/** Answers the beginning of the hash of a request, as shared once items contain it. */
 export function shortHash(hash: string): string {
   return hash.slice(0, HASH_CHARS).padEnd(HASH_CHARS);
 }
 
-/** Makes the texts of a shared once item. `jobs`: the jobs of the batch in their order, `undefined` for those without a name. */
+/** `jobs`: of the batch in their order, `undefined` for those without a name. */
 export function sharedTexts(
   jobs: readonly ({ readonly dueAt: number; readonly hash: string } | undefined)[],
 ): Pick<SharedOnceItem, "dueAts" | "hashes"> {
@@ -24,7 +23,7 @@ export function sharedTexts(
   };
 }
 
-/** Answers the named jobs in the order of their batch. A hash makes the ids, so that nobody can compute an id from another job's id. */
+/** In the order of the batch. A hash makes the ids, so that nobody can compute an id from another one. */
 export function sharedJobs({
   seed,
   shards,

@@ -2,17 +2,17 @@ import { NO_ANSWER_AFTER } from "../../core/constants.ts";
 import { asError } from "../../core/errors.ts";
 import type { Context, Pool } from "../ports.ts";
 
-/** How long `askUnlessSilent` makes no call after a call without answer: ms. Less than a minute, so that the next tick may ask again. */
+/** Less than a minute, so that the next tick may ask again: ms. */
 const SILENT_FOR = 40_000;
 
-/** The names (of partitions or topics) that gave no answer. For a while no call is made for them: it would keep other jobs waiting. */
+/** Partitions or topics that gave no answer. For a while no call is made for them: it would keep other jobs waiting. */
 export type Silences = {
-  /** Answers why no call for a name is made now: the error of the last one. `undefined`: a call may be made. */
+  /** Why no call for a name is made now: the last error. */
   readonly of: (ctx: Context, name: string) => { readonly error: Error } | undefined;
   readonly note: (ctx: Context, name: string, error: unknown) => void;
 };
 
-/** Makes a store of names that gave no answer, separate for each pool. After `lasts` ms, a call for a name may be made again. */
+/** Separate for each pool. After `lasts` ms, a call for a name may be made again. */
 export function createSilences(lasts: number): Silences {
   const pools = new WeakMap<Pool, Map<string, { error: Error; until: number }>>();
   return {
@@ -31,7 +31,7 @@ export function createSilences(lasts: number): Silences {
   };
 }
 
-/** Makes a function that calls `ask`. After a call that took `NO_ANSWER_AFTER` or longer to fail, calls of the same `name` fail at once. */
+/** After a call that took `NO_ANSWER_AFTER` to fail, calls of the same `name` fail at once. */
 export function askUnlessSilent(): <T>(ctx: Context, name: string, ask: () => Promise<T>) => Promise<T> {
   const silences = createSilences(SILENT_FOR);
   return async (ctx, name, ask) => {

@@ -6,17 +6,14 @@ import { layoutTrouble, type Unreadable } from "../../core/readable.ts";
 import type { Context } from "../ports.ts";
 import { fileLooksAbout } from "./looks.ts";
 
-/** An unreadable job. `since`: when a look first found it unreadable, ms since the epoch. */
+/** `since`: when a look first found the job unreadable, ms since the epoch. */
 export type UnreadableSince = Unreadable & { readonly since: number };
 
-/** The wait between two looks at an unreadable job: 4 minutes at first, about four hours (256 minutes) at most. */
+/** Between two looks at an unreadable job: 4 minutes at first, about four hours at most. */
 const SHORTEST_WAIT = 4 * BUCKET;
 const LONGEST_WAIT = 256 * BUCKET;
 
-/**
- * Reports unreadable jobs, and stores the next look for each, so that the jobs run as soon as a version that can read them is deployed. The
- * looks' times lie on a grid that depends on the job's id, so that the sweep and the audit, which both call this, file the same look.
- */
+/** Reports unreadable jobs, and files their next looks, on a grid that depends on the id, so that sweep and audit file the same look. */
 export async function lookAtUnreadableAgain(
   ctx: Context,
   what: string,
@@ -33,24 +30,23 @@ export async function lookAtUnreadableAgain(
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
 }
 
-/** Answers when to look at an unreadable job again, at or after `from`. The longer nobody could read the job, the longer the wait. */
+/** The longer nobody could read the job, the longer the wait. */
 function nextLookAt(id: string, since: number, from: number): number {
   const doublings = Math.floor(Math.log2(Math.max((from - since) / 2 / SHORTEST_WAIT, 1)));
   return onGrid(id, from, Math.min(SHORTEST_WAIT * 2 ** doublings, LONGEST_WAIT));
 }
 
-/** Makes one report for each reason, with the number of jobs and the id of the first of them. */
+/** One report for each reason, with the id of the first job. */
 export function reportUnreadable(ctx: Context, what: string, found: readonly Unreadable[]): void {
   for (const [error, some] of Map.groupBy(found, ({ unreadable }) => unreadable))
     ctx.report({ type: "unreadable", what, jobs: some.length, id: some[0]?.id ?? "", error });
 }
 
-/** Makes the error for a caller who names an unreadable job. */
 export function unreadableError({ id, unreadable }: Unreadable): MinutehandError {
   return unavailableItem(`job ${id}`, unreadable, { id });
 }
 
-/** Answers an item of any kind except a home. `what`: names it in the error. @throws `unavailable` if a newer version wrote the item */
+/** For items of any kind except homes. `what`: names it in the error. @throws `unavailable` if a newer version wrote the item */
 export function requireReadable<T extends Item>(item: T | undefined, what: string): T | undefined {
   const trouble = item && layoutTrouble(item);
   if (trouble !== undefined) throw unavailableItem(what, trouble);

@@ -6,10 +6,7 @@ import { createSilences } from "./silence.ts";
 /** Partitions that did not answer writes while other partitions did. */
 const silences = createSilences(BUCKET);
 
-/**
- * Changes items as `Pool.changeMany`, for callers whose jobs in other partitions must not wait. If the call takes `BATCH_PATIENCE` or
- * longer, changes in the partitions that failed get the error at once for a minute, unless all of several partitions failed.
- */
+/** As `Pool.changeMany`. After a call of `BATCH_PATIENCE`, the partitions that failed get the error at once for a minute, unless all did. */
 export function changeApart(
   ctx: Context,
   changes: readonly Change[],
@@ -52,7 +49,7 @@ async function writeApart<T, Outcome>(
   for (const [at, i] of asked.entries()) outcomes[i] = written[at] ?? new Error("no answer");
   const partitions = Map.groupBy(asked, (i) => partitionOf(items[i] as T));
   const undecided = [...partitions].filter(([, those]) => those.some((i) => outcomes[i] instanceof Error));
-  // If none of several partitions decides its writes, the whole pool is in trouble, and may answer again at any moment.
+  // If none decides its writes, the whole pool is in trouble, and may answer again at any moment.
   const isSilence =
     ctx.clock() - begun >= BATCH_PATIENCE && (partitions.size === 1 || undecided.length < partitions.size);
   if (isSilence)

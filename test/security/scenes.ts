@@ -3,7 +3,7 @@ import { PurgeQueueCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import { expect } from "vitest";
 import { DAY } from "../../core/constants.ts";
 import {
-  begunKey,
+  bulkNoteKey,
   type Home,
   keyItemKey,
   limitedKey,
@@ -227,7 +227,7 @@ function createLateness({ ctx, scheduler }: Deployment) {
     outliveBulk: async (request: { topic: string }, token: string) => {
       const headers = { "idempotency-key": token };
       const sent = { method: "POST", path: "/jobs/bulk", headers, text: JSON.stringify(request) };
-      const key = begunKey(request.topic, callMarkOf(sent).call?.key ?? "");
+      const key = bulkNoteKey(request.topic, callMarkOf(sent).call?.key ?? "");
       await ctx.pool.change({ key, expect: {}, set: { expiresAt: 1 } }, ctx.clock() + MINUTE);
     },
     /** The event that Scheduler sends to the target of a recurring schedule at `time`. */

@@ -210,9 +210,9 @@ describe("jobs that wait for their topic's limit", () => {
     await pauseTopic(world.ctx, "slow");
     meanwhile(world, isAt("paused#slow#", "insert"), () => resumeTopic(world.ctx, "slow", undefined));
     // Their earlier notes say since when they wait.
-    const { parked: left, spare } = await park(world.ctx, "slow", homes);
+    const { parked: left, needless } = await park(world.ctx, "slow", homes);
     expect(left).toEqual(new Set(homes.map(({ id }) => id)));
-    expect(spare.size).toBe(0);
+    expect(needless.size).toBe(0);
     expect(parked(world)).toHaveLength(waiting);
     await world.pass(5 * MINUTE);
     expect(new Set(startsOf(world).keys())).toEqual(new Set(ids));

@@ -44,7 +44,7 @@ for (const { job, home } of met.crashed) {
 const STILL_WAITS = '(await readHomes(ctx, [before.item.id]))[0]?.state === "scheduled"';
 /** Five more reads for each run. The budget leaves room for only four. */
 const READ_OFTEN =
-  "for (const { id } of held) for (let i = 0; i < 5; i++) await readReadableHomes(ctx, [id], 'settling jobs');";
+  "for (const { id } of runs) for (let i = 0; i < 5; i++) await readReadableHomes(ctx, [id], 'settling jobs');";
 const STOPPED = '[...outcomes.values()].some(({ outcome }) => outcome === "held") ? entries[0] : $&';
 const NO_WAIT = "{ holds: $1.map((home) => ({ home, until: home.dueAt })), left: [] }";
 const CHANGE = /changeOf\(.*\)/s;
