@@ -1,6 +1,5 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { RandomBytes } from "../core/job-id.ts";
-import type { Capacity } from "./capacity.ts";
 
 /** The parts that each request to the table needs. */
 export type Connection = {
@@ -11,7 +10,6 @@ export type Connection = {
   /** Resolves after `ms` milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
   readonly random: RandomBytes;
-  readonly capacity: Capacity;
   /** How many statements one call has at most. */
   readonly statements: number;
 };

@@ -47,13 +47,10 @@ function nameOf({ pk, sk }: Key): string {
 }
 
 async function readItem(key: Key, connection: Connection): Promise<Item | undefined> {
-  const { client, table, capacity } = connection;
+  const { client, table } = connection;
   const output = await readUntilAnswered(connection, () =>
-    client.send(
-      new GetItemCommand({ TableName: table, Key: toKey(key), ConsistentRead: true, ...capacity.asked }),
-    ),
+    client.send(new GetItemCommand({ TableName: table, Key: toKey(key), ConsistentRead: true })),
   );
-  capacity.used("read", "read", output.ConsumedCapacity);
   return itemIfAny(output.Item);
 }
 
@@ -61,16 +58,15 @@ async function readChunk(
   chunk: readonly Key[],
   connection: Connection,
 ): Promise<Record<string, AttributeValue>[]> {
-  const { client, table, clock, capacity } = connection;
+  const { client, table, clock } = connection;
   const backoff = backoffUntil(clock() + PATIENCE, connection);
   const items: Record<string, AttributeValue>[] = [];
   let pending = chunk.map(toKey);
   while (pending.length > 0) {
     const RequestItems = { [table]: { Keys: pending, ConsistentRead: true } };
     const output = await readUntilAnswered(connection, () =>
-      client.send(new BatchGetItemCommand({ RequestItems, ...capacity.asked })),
+      client.send(new BatchGetItemCommand({ RequestItems })),
     );
-    capacity.used("read", "read", output.ConsumedCapacity);
     const read = output.Responses?.[table] ?? [];
     items.push(...read);
     // rule: unprocessed-keys-read-again
@@ -93,19 +89,17 @@ export async function readPage(
   connection: Connection,
 ): Promise<Page> {
   if (from >= before) return { items: [], more: false };
-  const { client, table, capacity } = connection;
+  const { client, table } = connection;
   const query = {
     TableName: table,
     ConsistentRead: true,
     KeyConditionExpression: "pk = :pk AND sk BETWEEN :from AND :before",
     ExpressionAttributeValues: { ":pk": { S: pk }, ":from": { S: from }, ":before": { S: before } },
     Limit: limit + 1,
-    ...capacity.asked,
   };
   const output: QueryCommandOutput = await readUntilAnswered(connection, () =>
     client.send(new QueryCommand(query)),
   );
-  capacity.used("page", "read", output.ConsumedCapacity);
   const read = output.Items ?? [];
   const more = read.length > limit || output.LastEvaluatedKey !== undefined;
   return { items: read.slice(0, limit).map(fromAttributes), more };

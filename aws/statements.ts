@@ -8,7 +8,7 @@ import { chunksOf, inParallel } from "../general/batches.ts";
 import type { Change, Deadline } from "../protocol/ports.ts";
 import { toAttribute, toAttributes } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
-import { withDeadline } from "./deadline.ts";
+import { withDeadline } from "./deadlines.ts";
 import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 
 /** The answer to a statement: DynamoDB applied it, or refused it because its condition did not hold. */
@@ -49,7 +49,6 @@ export function updateStatement(table: string, { key, expect, set }: Change): Ba
  * known to be applied.
  */
 export async function runStatements(
-  operation: string,
   statements: readonly BatchStatementRequest[],
   by: Deadline,
   connection: Connection,
@@ -59,7 +58,6 @@ export async function runStatements(
   const results = await inParallel(batches, WIDTH, (batch) => {
     const applied = (at: number): void => onApplied(batch[at]?.[0] ?? -1);
     return runBatch(
-      operation,
       batch.map(([, statement]) => statement),
       by,
       connection,
@@ -70,7 +68,6 @@ export async function runStatements(
 }
 
 async function runBatch(
-  operation: string,
   batch: readonly BatchStatementRequest[],
   by: Deadline,
   connection: Connection,
@@ -85,7 +82,7 @@ async function runBatch(
     while (pending.length > 0) {
       const statements = pending.map((index) => batch[index] as BatchStatementRequest);
       let doubt: unknown;
-      const answers = await callOnce(operation, statements, by, connection).catch((thrown: unknown) => {
+      const answers = await callOnce(statements, by, connection).catch((thrown: unknown) => {
         if (!isUnknown(thrown)) throw thrown;
         doubt = thrown;
         return [];
@@ -108,15 +105,13 @@ async function runBatch(
 }
 
 async function callOnce(
-  operation: string,
   statements: BatchStatementRequest[],
   by: Deadline,
-  { client, clock, capacity }: Connection,
+  { client, clock }: Connection,
 ): Promise<BatchStatementResponse[]> {
-  const command = new BatchExecuteStatementCommand({ Statements: statements, ...capacity.asked });
-  const output = await client.send(withDeadline(command, by, clock));
-  capacity.used(operation, "write", output.ConsumedCapacity);
-  return output.Responses ?? [];
+  const command = new BatchExecuteStatementCommand({ Statements: statements });
+  const { Responses = [] } = await client.send(withDeadline(command, by, clock));
+  return Responses;
 }
 
 function resultOf(answer: BatchStatementResponse | undefined): Decided | Error | undefined {

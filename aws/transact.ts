@@ -7,7 +7,7 @@ import { drawToken } from "../core/job-id.ts";
 import type { Deadline, Transacted, Write } from "../protocol/ports.ts";
 import { itemIfAny, toAttributes, toKey } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
-import { withDeadline } from "./deadline.ts";
+import { withDeadline } from "./deadlines.ts";
 import { changeExpression, checkExpression } from "./expressions.ts";
 import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 
@@ -21,17 +21,15 @@ export async function transactWrites(
   by: Deadline,
   connection: Connection,
 ): Promise<Transacted> {
-  const { client, table, clock, random, capacity } = connection;
+  const { client, table, clock, random } = connection;
   const input = {
     TransactItems: writes.map((write) => transactItem(table, write)),
     ClientRequestToken: drawToken(random),
-    ...capacity.asked,
   };
   const backoff = backoffUntil(by, connection);
   for (;;) {
     try {
-      const output = await client.send(withDeadline(new TransactWriteItemsCommand(input), by, clock));
-      capacity.used("transact", "write", output.ConsumedCapacity);
+      await client.send(withDeadline(new TransactWriteItemsCommand(input), by, clock));
       return { done: true };
     } catch (thrown) {
       const refused = refusedBy(thrown);

@@ -1,7 +1,7 @@
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import type { Deadline } from "../protocol/ports.ts";
 import type { Connection } from "./connection.ts";
-import { assertBefore } from "./deadline.ts";
+import { assertBefore } from "./deadlines.ts";
 
 /** The first and the longest wait between tries, in ms, before jitter. Jitter multiplies a wait by 0.5 to 1.5. */
 const FIRST_WAIT = 25;

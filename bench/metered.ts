@@ -36,8 +36,8 @@ export function meter(
   const ctx = contextOf(rig, {
     ...own,
     onCapacity: (operation, { write, read }) => {
-      // Only cursors use `change` here: a job that succeeds is claimed and settled by `changeMany`.
-      if (operation === "change") spent.cursors += write;
+      // Only cursors are updated alone here: a job that succeeds is claimed and settled by statements.
+      if (operation === "UpdateItem") spent.cursors += write;
       else spent.write += write;
       spent.read += read;
     },

@@ -1,5 +1,5 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
-import { withWriteDeadline } from "../aws/write-deadlines.ts";
+import { withWriteDeadline } from "../aws/deadlines.ts";
 import { BUCKET, EVENT_WAIT } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../core/event-rules.ts";

@@ -1,4 +1,4 @@
-import { API_PATIENCE, withDeadlinePerCall } from "../aws/write-deadlines.ts";
+import { API_PATIENCE, withDeadlinePerCall } from "../aws/deadlines.ts";
 import { createContext } from "./context.ts";
 import { createEventSources } from "./event-sources.ts";
 import { createScheduler } from "./scheduler.ts";
