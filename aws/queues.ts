@@ -5,8 +5,8 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
+import { assertWhole } from "../core/check.ts";
 import { RECEIVE_WAIT_SECONDS, SQS_BATCH_ENTRIES } from "../core/constants.ts";
-import { assertWhole } from "../general/assert-whole.ts";
 import { chunksOf, inParallel } from "../general/batches.ts";
 import type { Depth, QueueName, Queues, Received } from "../protocol/ports.ts";
 import { REQUEST_TIMEOUT } from "./clients.ts";

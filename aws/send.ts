@@ -3,8 +3,8 @@ import {
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
+import { assertWhole } from "../core/check.ts";
 import { SQS_BATCH_BYTES, SQS_BATCH_ENTRIES, SQS_MAX_DELAY } from "../core/constants.ts";
-import { assertWhole } from "../general/assert-whole.ts";
 import { batchesOf, inParallel } from "../general/batches.ts";
 import type { Outgoing, Sent } from "../protocol/ports.ts";
 import { isContentError, outcomeOfEntry, outcomeOfError } from "./send-outcomes.ts";

@@ -1,7 +1,7 @@
 import { runJobs } from "../consumer/run-jobs.ts";
 import { SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import type { Policy } from "../core/policy.ts";
-import { TIMERS } from "../http/timers.ts";
+import { TIMERS } from "../environment/process.ts";
 import type { Context } from "../protocol/ports.ts";
 import { contextOf, type Rig } from "./rig.ts";
 

@@ -1,9 +1,9 @@
 import { createContext } from "../environment/context.ts";
+import { TIMERS } from "../environment/process.ts";
 import { buryJob, extendLease, finishJob, receiveJobs, retryJob } from "../http/calls/pulled.ts";
 import { topicPath } from "../http/parameters.ts";
 import { burying, extending, finishing, receiving, retrying } from "../http/requests.ts";
 import type { Service } from "../http/route.ts";
-import { TIMERS } from "../http/timers.ts";
 import type { Context } from "../protocol/ports.ts";
 import { withCheckedOptions } from "./check-options.ts";
 import type {

@@ -1,5 +1,5 @@
 import { createContext } from "../environment/context.ts";
-import { TIMERS } from "../http/timers.ts";
+import { TIMERS } from "../environment/process.ts";
 import { type ConsumerFunction, consumeOn } from "./consume.ts";
 import type { Job, JobHandler } from "./run-handler.ts";
 

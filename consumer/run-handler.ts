@@ -2,7 +2,7 @@ import { DAY, ERROR_BYTES, LONGEST_DELAY, LONGEST_UNTRACKED_WAIT } from "../core
 import { messageOf, reasonOf } from "../core/errors.ts";
 import type { MessageJob } from "../core/message.ts";
 import { describeThrown, type Thrown, truncateError } from "../core/thrown.ts";
-import { parseDuration } from "../general/durations.ts";
+import { parseDuration } from "../general/times.ts";
 import type { Ending } from "../protocol/run/settle.ts";
 import { ownPlaceOf } from "./own-frame.ts";
 import type { RunJob } from "./run-jobs.ts";

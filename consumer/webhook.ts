@@ -2,7 +2,7 @@ import { secretsClient } from "../aws/clients.ts";
 import { type Secrets, secretVersions } from "../aws/secrets.ts";
 import { webhookPolicy } from "../core/policy.ts";
 import { createContext, type Environment, requiredVariable } from "../environment/context.ts";
-import { TIMERS } from "../http/timers.ts";
+import { TIMERS } from "../environment/process.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
 import { type ConsumerFunction, consumeWith } from "./consume.ts";

@@ -1,3 +1,4 @@
+import { iso } from "../general/times.ts";
 import { CLOCK_MARGIN, LAST_START_BEFORE_EXPIRY, LOOKAHEAD, NEAR } from "./constants.ts";
 import { type Head, type Home, type State, sortable } from "./items.ts";
 
@@ -21,7 +22,7 @@ export function hasCrashed(home: Head, now: number): boolean {
 
 /** Answers the text of the error of a run that did not end before its lease ended. */
 export function crashOf({ leaseEnd }: { leaseEnd: number }): string {
-  return `the run did not end by ${new Date(leaseEnd).toISOString()}: it crashed, or was stopped`;
+  return `the run did not end by ${iso(leaseEnd)}: it crashed, or was stopped`;
 }
 
 /** Answers when a job may start, in ms since the epoch: when it is due, or at the start that a pause, a limit or a window gave it. */

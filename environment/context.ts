@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { dynamoClient, longPollClient, sqsClient } from "../aws/clients.ts";
 import { dynamoPool } from "../aws/pool.ts";
 import { sqsQueues } from "../aws/queues.ts";
@@ -7,6 +6,7 @@ import { allowLoopback } from "../core/loopback.ts";
 import { policyIn } from "../core/policy-text.ts";
 import { SIZES } from "../core/work-sizes.ts";
 import type { Context } from "../protocol/ports.ts";
+import { clock, random } from "./process.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
 
 /** The environment variables that the construct gives each function, each producer and each worker. */
@@ -33,7 +33,6 @@ export function createContext(
   environment: Environment = process.env,
   { polls = false } = {},
 ): Context & { telemetry: Telemetry } {
-  const clock = (): number => Date.now();
   const telemetry = createTelemetry(environment.MINUTEHAND_TOPIC_METRICS);
   const policy = policyIn(requiredVariable(environment, "MINUTEHAND_POLICY"));
   return {
@@ -50,7 +49,7 @@ export function createContext(
       urlPrefix: requiredVariable(environment, "MINUTEHAND_QUEUE_URL_PREFIX"),
     }),
     clock,
-    random: (count) => randomBytes(count),
+    random,
     policy: environment.MINUTEHAND_ALLOW_LOOPBACK === "true" ? allowLoopback(policy) : policy,
     sizes: SIZES,
     report: telemetry.report,

@@ -8,11 +8,8 @@ import type { Decision, HttpAnswer, HttpRequest, Route, Service } from "./route.
 
 const RETRY_AFTER_SECONDS = 2;
 
-/**
- * Facts about a request from API Gateway. `caller`: the ARN of the user or role that signed the request. `logs`: where the functions of
- * topics write their logs.
- */
-export type Bindings = { caller?: string | undefined; logs?: Logs | undefined };
+/** Facts about a request from API Gateway. `caller`: the ARN of the user or role that signed the request. `logs`: as in `Call`. */
+export type Bindings = { caller?: string | undefined; logs?: () => Logs | undefined };
 
 /** Answers a request. Every answer that is not a success is problem details (RFC 9457). */
 export type App = (request: HttpRequest, bindings?: Bindings) => Promise<HttpAnswer>;

@@ -9,7 +9,7 @@ import {
 } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
 import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
-import { parseDuration } from "../general/durations.ts";
+import { parseDuration } from "../general/times.ts";
 
 /**
  * The schemas of single values in requests. An error text begins with "must", because it follows the name of the field. The

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { parseInstant } from "../general/instant.ts";
+import { parseInstant } from "../general/times.ts";
 
 const RULE = "must be an ISO 8601 time with a zone, such as 2026-03-01T09:30:00.000Z";
 
@@ -32,8 +32,3 @@ export const bound = z.pipe(
     return z.NEVER;
   }),
 );
-
-/** Writes a time as answers have it: ISO 8601 in UTC with milliseconds. */
-export function iso(ms: number): string {
-  return new Date(ms).toISOString();
-}

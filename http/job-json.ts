@@ -1,12 +1,13 @@
 import { stateAt } from "../core/home.ts";
 import type { Head, Home } from "../core/items.ts";
-import { keptOptionsOf } from "../core/job-options.ts";
+import { keptOptionsOf, optionsInSeconds } from "../core/job-options.ts";
 import { type Happening, timelineOf } from "../core/timeline.ts";
+import { iso } from "../general/times.ts";
+import type { Enqueued } from "../protocol/new-job.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { JobJson, JobSummary } from "./answers.ts";
-import { iso } from "./instants.ts";
-import { optionsJson } from "./job-options.ts";
+import type { Answer } from "./route.ts";
 
 /** A job without its body, in its present state. */
 export function summaryOf(ctx: Context, home: Head): JobSummary {
@@ -20,7 +21,7 @@ export function summaryOf(ctx: Context, home: Head): JobSummary {
     dueAt: iso(home.dueAt),
     revision,
     attempt,
-    ...optionsJson(keptOptionsOf(home)),
+    ...optionsInSeconds(keptOptionsOf(home)),
     maxAttempts: home.maxAttempts ?? policyOf(ctx, topic).maxAttempts,
     createdAt: iso(home.createdAt),
     ...heldOf(home),
@@ -60,4 +61,23 @@ function storedBody({ id, body }: Home): unknown {
   } catch {
     throw new Error(`the stored body of job ${id} is not JSON`);
   }
+}
+
+/** The headers that an answer of `filed` can have. */
+export const FILED_HEADERS = ["Location", "Idempotent-Replayed"] as const;
+
+/** The status of an enqueue: 201 for a new job and for each repeat (`replayed`); 200 if the key had a live job. */
+export function statusOf({ outcome }: Enqueued): 200 | 201 {
+  return outcome === "created" || outcome === "replayed" ? 201 : 200;
+}
+
+/** Answers a call that filed a job: the job, its path, and whether this request or an earlier one filed it. */
+export function filed(ctx: Context, enqueued: Enqueued): Answer {
+  const { outcome, home } = enqueued;
+  const replayed = outcome === "replayed" ? { "idempotent-replayed": "true" } : {};
+  return {
+    status: statusOf(enqueued),
+    body: { ...jobJson(ctx, home), outcome },
+    headers: { location: `/jobs/${home.id}`, ...replayed },
+  };
 }

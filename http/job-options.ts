@@ -29,15 +29,6 @@ export const answeredOptions = fieldsOf(KEPT_OPTIONS, answerField) as Fields<Kep
 /** The options in an answer about a schedule. Durations are seconds. */
 export const answeredScheduleOptions = fieldsOf(OPTION_NAMES, answerField) as Fields<JobOptions>;
 
-/** Writes options as answers have them: durations in seconds. */
-export function optionsJson<Options extends JobOptions>(options: Options): Options {
-  const told = Object.entries(options).map(([name, value]) => {
-    const isDuration = JOB_OPTIONS[name as JobOption].kind === "duration";
-    return [name, isDuration ? Number(value) / 1000 : value];
-  });
-  return Object.fromEntries(told);
-}
-
 function fieldsOf(names: readonly JobOption[], fieldOf: (name: JobOption) => z.ZodMiniType): object {
   return Object.fromEntries(names.map((name) => [name, z.exactOptional(fieldOf(name))]));
 }

@@ -14,7 +14,7 @@ export function serveEvents(
     try {
       const request = requestOf(event);
       const { status, headers, body } = request
-        ? await app(request, { caller: callerOf(event), logs: logsIn(event.stageVariables) })
+        ? await app(request, { caller: callerOf(event), logs: () => logsIn(event.stageVariables) })
         : problemAnswer(problem("bad-request", "the request must have a valid HTTP method and path"));
       return { statusCode: status, headers, body, isBase64Encoded: false };
     } finally {

@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
-import { bodyText } from "../core/body-text.ts";
 import { callbackHeadersError } from "../core/callback-headers.ts";
 import { callbackUrlError } from "../core/callback-url.ts";
 import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
+import { bodyText } from "../core/json.ts";
 import type { CallMark } from "../core/once.ts";
 import { type TopicPolicy, webhookPolicy } from "../core/policy.ts";
+import { iso } from "../general/times.ts";
 import type { Reschedule } from "../protocol/change/reschedule.ts";
 import type { NewJob } from "../protocol/new-job.ts";
 import { policyOf, untrackedRefusal } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
-import { iso } from "./instants.ts";
 import type { ChangeFields, NewJobFields } from "./requests.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { DAY, LONGEST_BULK, LONGEST_LIST } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
+import { iso } from "../general/times.ts";
 import type { BulkAction } from "../protocol/change/begin-bulk.ts";
-import { iso } from "./instants.ts";
 
 const HOUR = 3_600_000;
 

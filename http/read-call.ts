@@ -21,7 +21,7 @@ export function readCall(
   request: HttpRequest,
   params: Readonly<Record<string, string>>,
   service: Service,
-  logs?: Logs,
+  logs: () => Logs | undefined = () => undefined,
 ): Call<unknown, unknown, unknown, unknown> {
   const text = route.body ? textOf(request.body) : "";
   return {

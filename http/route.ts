@@ -46,11 +46,11 @@ export type HttpAnswer = {
   readonly body: string;
 };
 
-/** A validated request. `text` is its body as it was sent. `logs`: where the functions of topics write their logs, if that is known. */
+/** A validated request. `text` is its body as it was sent. `logs` reads where the functions of topics write their logs, if that is known. */
 export type Call<P, Q, H, B> = {
   readonly service: Service;
   readonly ctx: Context;
-  readonly logs: Logs | undefined;
+  readonly logs: () => Logs | undefined;
   readonly method: string;
   readonly path: string;
   readonly params: P;

@@ -1,10 +1,9 @@
 import { MinutehandError } from "../core/errors.ts";
-import { optionsOf } from "../core/job-options.ts";
+import { optionsInSeconds, optionsOf } from "../core/job-options.ts";
 import type { Schedule } from "../core/occurrence.ts";
+import { iso } from "../general/times.ts";
 import { nextOccurrences } from "../protocol/file/recurring.ts";
 import type { ScheduleJson, ScheduleSummary } from "./answers.ts";
-import { iso } from "./instants.ts";
-import { optionsJson } from "./job-options.ts";
 
 /** How many of the next occurrences an answer has. */
 const TOLD = 5;
@@ -20,7 +19,7 @@ export async function scheduleSummaryOf(schedule: Schedule, now: number): Promis
     ...(end === undefined ? {} : { end: iso(end) }),
     ...(flexibleWindow === undefined ? {} : { flexibleWindow: flexibleWindow / 1000 }),
     topic: schedule.job.topic,
-    ...optionsJson(optionsOf(schedule.job)),
+    ...optionsInSeconds(optionsOf(schedule.job)),
     paused,
     createdAt: iso(createdAt),
     next: (await nextTimesOf(schedule, now)).map(iso),

@@ -1,10 +1,10 @@
 import type * as z from "zod/mini";
 import type { Home } from "../../core/items.ts";
+import { iso } from "../../general/times.ts";
 import type { Context, Timers } from "../../protocol/ports.ts";
 import { receive } from "../../protocol/run/pull.ts";
 import { extend, settlePulled } from "../../protocol/run/settle-pulled.ts";
 import type { JobJson } from "../answers.ts";
-import { iso } from "../instants.ts";
 import { jobJson } from "../job-json.ts";
 import type { burying, extending, finishing, receiving, retrying } from "../requests.ts";
 

@@ -1,11 +1,11 @@
 import { messageOf } from "../../core/errors.ts";
+import { iso } from "../../general/times.ts";
 import { type Bulk, beginBulk, beginRepeatableBulk } from "../../protocol/change/begin-bulk.ts";
 import { runBulk } from "../../protocol/change/bulk.ts";
 import { requireTracked } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { bulkPart } from "../answers.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
-import { iso } from "../instants.ts";
 import { callMarkOf, requestedDueAt } from "../new-job.ts";
 import { idempotent } from "../parameters.ts";
 import { problemOf } from "../problem.ts";

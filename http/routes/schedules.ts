@@ -14,7 +14,7 @@ import type { Context } from "../../protocol/ports.ts";
 import { job, schedule, schedulePage } from "../answers.ts";
 import { decodeScheduleCursor, encodeScheduleCursor, tie, untie } from "../cursors.ts";
 import { digits, scheduleName } from "../fields.ts";
-import { FILED_HEADERS, filed } from "../filed.ts";
+import { FILED_HEADERS, filed } from "../job-json.ts";
 import { hashOf, newJobOf } from "../new-job.ts";
 import { idempotent } from "../parameters.ts";
 import { type NewScheduleFields, newSchedule, pausing, running } from "../requests.ts";

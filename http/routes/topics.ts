@@ -1,8 +1,8 @@
 import { type TopicPolicy, webhookPolicy } from "../../core/policy.ts";
+import { iso } from "../../general/times.ts";
 import { requireTopic } from "../../protocol/policy.ts";
 import { reportTopics, type TopicReport } from "../../protocol/read/topics.ts";
 import { type TopicJson, topicReport, topicReports } from "../answers.ts";
-import { iso } from "../instants.ts";
 import { topicPath } from "../parameters.ts";
 import { route } from "../route.ts";
 
