@@ -4,9 +4,8 @@ import { type MessageJob, startOf } from "../core/message.ts";
 import type { Thrown } from "../core/thrown.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
-import { type Claims, claim } from "../protocol/run/claim.ts";
+import { type Claims, claim, startedEvent } from "../protocol/run/claim.ts";
 import type { Ending, Held, Settled } from "../protocol/run/settle.ts";
-import { startedEvent } from "../protocol/run/started-event.ts";
 import { leaveUnknown } from "../protocol/run/verdict.ts";
 import { giveBack } from "./give-back.ts";
 import { type Delivery, deleteMessages, openMessages, type Work } from "./open-messages.ts";
@@ -28,7 +27,8 @@ type Invocation = {
   readonly run: RunJob;
   readonly time: TimeLeft;
   readonly settler: Settler;
-  readonly untrackedEnds: UntrackedEnds;
+  /** Absent if no message has an untracked job. */
+  readonly untrackedEnds: UntrackedEnds | undefined;
   /** The ids of the messages that SQS must keep. */
   readonly kept: Set<string>;
   readonly running: Set<Promise<void>>;
@@ -69,8 +69,10 @@ export async function runJobs(
   const remove = (topic: string, some: readonly Delivery[]): void =>
     void removals.push(deleteMessages(ctx, topic, some));
   const { work, kept } = await openMessages(ctx, deliveries);
-  const untrackedEnds = createUntrackedEnds(ctx, work, settler.settle, remove, kept);
-  void time.lastCall.then(untrackedEnds.removeThrough);
+  const untrackedEnds = work.some(({ job }) => job.untracked)
+    ? createUntrackedEnds(ctx, work, settler.settle, remove, kept)
+    : undefined;
+  if (untrackedEnds) void time.lastCall.then(untrackedEnds.removeThrough);
   const parts = { ctx, run, time, settler, untrackedEnds, kept };
   const state = { running: new Set<Promise<void>>(), begun: new Set<Delivery>(), settles: [] };
   const invocation: Invocation = { ...parts, ...state, undecided: new Set<Rest>() };
@@ -84,7 +86,7 @@ export async function runJobs(
   // `mates` share their messages with jobs that were started. They are given back only when all handlers have ended: if a handler outlasts
   // the function, SQS delivers its message again, and copies of the message's other jobs would come beside it.
   if (mates.length > 0) await giveBack(ctx, mates, kept);
-  for (const one of mates) untrackedEnds.isThrough(one);
+  for (const one of mates) untrackedEnds?.isThrough(one);
   await endSettles(invocation);
   // If SQS is slow to delete messages, Lambda deletes them when this function answers.
   await Promise.race([Promise.all(removals), time.lastWord]);
@@ -235,7 +237,7 @@ function start(invocation: Invocation, work: Work, held?: Held): void {
     }
     // The settle is not awaited: the slot is free when the handler has ended.
     if (held) settle(invocation, work, () => settler.record(held, ending));
-    else untrackedEnds.ended(work, ending);
+    else untrackedEnds?.ended(work, ending);
   });
   running.add(slot);
 }
@@ -247,7 +249,7 @@ function settle(
   record: () => Promise<Settled>,
 ): void {
   const settled = settler.settle(record, () => kept.add(work.delivery.messageId));
-  settles.push(settled.then(() => untrackedEnds.isThrough(work)));
+  settles.push(settled.then(() => untrackedEnds?.isThrough(work)));
 }
 
 /** Waits until all runs are settled. Keeps the messages of jobs whose verdicts are not known when the function must answer. */
@@ -262,7 +264,7 @@ async function endSettles({
   await Promise.all(settles);
   await Promise.race([Promise.all(Array.from(undecided, ({ end }) => end)), time.lastWord]);
   for (const { messageIds } of undecided) for (const id of messageIds) kept.add(id);
-  await untrackedEnds.idle();
+  await untrackedEnds?.idle();
   await settler.idle();
 }
 

@@ -19,13 +19,13 @@ export async function keepOrHide(
   batch: readonly Work[],
   verdicts: readonly Verdict[],
   open: ReadonlyMap<string, Work>,
-  ends: UntrackedEnds,
+  ends: UntrackedEnds | undefined,
   kept: Set<string>,
 ): Promise<void> {
   const left = batch.filter((_, i) => verdicts[i]?.verdict === "left");
   const renewed = await renewWorn(ctx, left);
   for (const [i, one] of batch.entries()) {
-    if (verdicts[i]?.verdict === "void" || renewed.has(one)) ends.isThrough(one);
+    if (verdicts[i]?.verdict === "void" || renewed.has(one)) ends?.isThrough(one);
     else if (open.has(one.job.id)) kept.add(one.delivery.messageId);
   }
   const aside = new Map<Delivery, number>();

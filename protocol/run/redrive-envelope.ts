@@ -3,10 +3,10 @@ import { messageOf } from "../../core/errors.ts";
 import { isFinished } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { deadText, type Message } from "../../core/message.ts";
+import { unreadableError } from "../../core/readable.ts";
 import { redriveJob } from "../change/redrive.ts";
 import type { Context } from "../ports.ts";
 import { readHomes, readHomesApart } from "../store/read-job.ts";
-import { unreadableError } from "../store/unreadable.ts";
 
 /**
  * Redrives the jobs of a dead letter that SQS's own redrive has brought into a ready queue. Leaves alone a job that is no longer dead.
