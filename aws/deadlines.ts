@@ -3,7 +3,6 @@ import type { Deadline, Pool } from "../protocol/ports.ts";
 
 type Middleware = <A, R>(next: (args: A) => Promise<R>) => (args: A) => Promise<R>;
 
-/** The part of an SDK command that a deadline uses. */
 type Command = {
   middlewareStack: {
     addRelativeTo(
@@ -13,10 +12,7 @@ type Command = {
   };
 };
 
-/**
- * Makes each try of a command, also each retry by the SDK itself, check the clock before the try is signed. From `by` on, a try throws
- * `unavailable`, which the SDK does not retry.
- */
+/** Makes each try, also each retry by the SDK, check the clock before it is signed. The SDK does not retry this `unavailable`. */
 export function withDeadline<C extends Command>(command: C, by: Deadline, clock: () => number): C {
   command.middlewareStack.addRelativeTo(
     (next) => async (args) => {
@@ -28,7 +24,6 @@ export function withDeadline<C extends Command>(command: C, by: Deadline, clock:
   return command;
 }
 
-/** Throws `unavailable` if `now` is at or after `by`. `cause`: the failure of the try before. */
 export function assertBefore(by: Deadline, now: number, cause?: unknown): void {
   // rule: writes-have-a-deadline
   if (now < by) return;
@@ -36,10 +31,7 @@ export function assertBefore(by: Deadline, now: number, cause?: unknown): void {
   throw new MinutehandError("unavailable", message, {}, cause);
 }
 
-/**
- * Gives each write of a pool the deadline of its caller or `end()`, whichever is earlier. `end` is called when a write begins, and
- * answers ms since the epoch. Reads stay as they are.
- */
+/** Gives each write the deadline of its caller or `end()`, ms since the epoch, whichever is earlier. */
 export function withWriteDeadline(pool: Pool, end: () => Deadline): Pool {
   const by = (asked: Deadline): Deadline => Math.min(asked, end());
   return {
@@ -56,15 +48,12 @@ export function withWriteDeadline(pool: Pool, end: () => Deadline): Pool {
 }
 
 /**
- * How long after the start of a call the HTTP API tries the call's writes, in ms. The last try may take some seconds, and API Gateway
- * answers an error after 30 s ("Quotas for HTTP APIs"). Such an error would not say which jobs of a batch were written.
+ * In ms. The last try may take some seconds. After 30 s API Gateway answers an error ("Quotas for HTTP APIs"), which would not say which
+ * jobs of a batch were written.
  */
 export const API_PATIENCE = 20_000;
 
-/**
- * Gives the writes of each call a deadline `patience` ms after the call's `begin`. Only for a process that serves one
- * call at a time. `clock`: ms since the epoch.
- */
+/** Gives writes a deadline `patience` ms after the last `begin`. Only for a process that serves one call at a time. */
 export function withDeadlinePerCall(
   pool: Pool,
   clock: () => number,

@@ -23,7 +23,7 @@ import { insertStatement, runStatements, updateStatement } from "./statements.ts
 import { transactWrites } from "./transact.ts";
 import { untilKnown } from "./unknown.ts";
 
-/** How many deletes are in flight at once. */
+/** Deletes in flight at once. */
 const WIDTH = 8;
 
 type Inserted = "inserted" | "exists" | Error;
@@ -31,20 +31,18 @@ type Inserted = "inserted" | "exists" | Error;
 type Settings = {
   readonly client: DynamoDBClient;
   readonly table: string;
-  /** ms since the epoch. Deadlines are times of this clock. */
+  /** ms since the epoch. */
   readonly clock: () => number;
-  /** Waits between two tries of a call. The promise resolves after `ms`. */
+  /** Between two tries of a call, in ms. */
   readonly wait?: (ms: number) => Promise<void>;
-  /** Random bytes for the jitter of these waits, and for the tokens of transactions. */
   readonly random?: RandomBytes;
-  /** How many statements one call has at most, 1 to 25. */
+  /** Of one call at most, 1 to 25. */
   readonly statements?: number;
 };
 
 /**
- * The job pool on DynamoDB. A write whose answer was lost is repeated. If the first try took effect, `insert` then answers `exists`,
- * and `change` and `changeMany` answer that they were refused. The caller recognises its own item by the id, token or revision.
- * DynamoDB itself recognises a repeated transaction. A repeated `count` counts a second time.
+ * The job pool on DynamoDB. After a lost answer a write is repeated. If the first try took effect, `insert` answers `exists`, and `change`
+ * and `changeMany` answer that they were refused: the caller knows its own item by the id, token or revision. A `count` counts twice.
  */
 export function dynamoPool(settings: Settings): Pool {
   const {
@@ -75,7 +73,6 @@ export function dynamoPool(settings: Settings): Pool {
   };
 }
 
-/** The first index of each distinct key. */
 function firstOfEach(keys: readonly Key[]): Map<string, number> {
   const first = new Map<string, number>();
   for (const [index, { pk, sk }] of keys.entries()) {
@@ -88,8 +85,7 @@ function firstOfEach(keys: readonly Key[]): Map<string, number> {
 async function insert(items: readonly Item[], by: Deadline, connection: Connection): Promise<Inserted[]> {
   const [only] = items;
   if (items.length === 1 && only !== undefined) return [await insertOne(only, by, connection)];
-  // DynamoDB refuses a batch that names an item twice. So if two items have the same key, only the first is inserted, and the answer
-  // for the second is `exists`.
+  // DynamoDB refuses a batch that names an item twice, so only the first of two equal keys is inserted, and the second `exists`.
   const results = items.map((): Inserted => "exists");
   const places = [...firstOfEach(items).values()];
   const statements = places.map((place) => insertStatement(connection.table, items[place] as Item));
@@ -102,7 +98,7 @@ async function insert(items: readonly Item[], by: Deadline, connection: Connecti
   return results;
 }
 
-/** Inserts with a put. A put takes less time than a statement, because DynamoDB has no text to parse. */
+/** A put takes less time than a statement, because DynamoDB has no text to parse. */
 async function insertOne(item: Item, by: Deadline, connection: Connection): Promise<Inserted> {
   const { client, table, clock } = connection;
   const input = {

@@ -13,14 +13,14 @@ import { fromAttributes, itemIfAny, toKey } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
 import { backoffUntil, isUnknown, unavailable, untilKnown } from "./unknown.ts";
 
-/** For how long a read is retried, in ms. Callers give reads no deadline. */
+/** Reads have no deadline of their callers. In ms. */
 const PATIENCE = 15_000;
 /** "BatchGetItem", DynamoDB API Reference: the most keys of a call. */
 const BATCH_GET = 100;
-/** How many calls of one read are in flight at once. */
+/** Calls of one read in flight at once. */
 const WIDTH = 8;
 
-/** Retries an unanswered read for `PATIENCE`, and then throws `unavailable`. Throws at once if DynamoDB refuses the read. */
+/** Throws `unavailable` after `PATIENCE`, or at once if DynamoDB refuses the read. */
 async function readUntilAnswered<T>(connection: Connection, call: () => Promise<T>): Promise<T> {
   try {
     return await untilKnown(connection.clock() + PATIENCE, connection, call);
@@ -71,16 +71,13 @@ async function readChunk(
     items.push(...read);
     // rule: unprocessed-keys-read-again
     pending = output.UnprocessedKeys?.[table]?.Keys ?? [];
-    // DynamoDB cuts an answer with items at 16 MB. Only an answer without items was throttled, so wait only then.
+    // An answer with items is cut at 16 MB. Only one without items was throttled.
     if (pending.length > 0 && read.length === 0) await backoff(new Error("DynamoDB read no key"));
   }
   return items;
 }
 
-/**
- * Reads a page. Uses `BETWEEN`, because no other condition bounds both sides. Reads one entry more than `limit`, to see whether more
- * entries follow.
- */
+/** `BETWEEN` alone bounds both sides. One entry more than `limit` shows whether more follow. */
 export async function readPage(
   pk: string,
   from: Position,

@@ -11,12 +11,12 @@ import type { Connection } from "./connection.ts";
 import { withDeadline } from "./deadlines.ts";
 import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 
-/** The answer to a statement: DynamoDB applied it, or refused it because its condition did not hold. */
+/** `refused`: its condition did not hold. */
 export type Decided = "applied" | "refused";
 
-/** How many batches are in flight at once. */
+/** In flight at once. */
 const WIDTH = 8;
-/** The codes of a failed condition. `DuplicateItem` is the code of an INSERT. */
+/** `DuplicateItem`: of an INSERT. */
 const REFUSED = new Set(["ConditionalCheckFailed", "DuplicateItem"]);
 
 export function insertStatement(table: string, item: Item): BatchStatementRequest {
@@ -28,7 +28,7 @@ export function insertStatement(table: string, item: Item): BatchStatementReques
   };
 }
 
-/** Each name is quoted, because some attributes are reserved words of PartiQL (`state`, `token`). */
+/** Quoted, because some names are reserved words of PartiQL (`state`, `token`). */
 export function updateStatement(table: string, { key, expect, set }: Change): BatchStatementRequest {
   const sets = Object.keys(set).map((name) => `"${name}" = ?`);
   const conditions = ['"pk" = ?', '"sk" = ?', '"v" = ?'];
@@ -44,9 +44,8 @@ export function updateStatement(table: string, { key, expect, set }: Change): Ba
 }
 
 /**
- * Runs statements independently of each other, up to 25 in one call. Retries undecided statements until `by`. Answers an error for each
- * statement that stays undecided, and never throws. `onApplied` is called with the index of a statement as soon as the statement is
- * known to be applied.
+ * Retries undecided statements until `by`. Answers an error for each that stays undecided, and never throws. `onApplied` gets the index of a
+ * statement as soon as it is applied.
  */
 export async function runStatements(
   statements: readonly BatchStatementRequest[],
@@ -73,8 +72,7 @@ async function runBatch(
   connection: Connection,
   onApplied: (index: number) => void,
 ): Promise<(Decided | Error)[]> {
-  // The list is empty at first: to fill it with errors would cost a stack trace for each. At the end each index has a result, because an
-  // index stays pending until it has one.
+  // To fill the list with errors at first would cost a stack trace for each. An index stays pending until it has a result.
   const results: (Decided | Error)[] = [];
   const backoff = backoffUntil(by, connection);
   let pending = batch.map((_, index) => index);

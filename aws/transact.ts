@@ -12,9 +12,8 @@ import { changeExpression, checkExpression } from "./expressions.ts";
 import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 
 /**
- * Makes all of the writes or none. All tries have the same token. For ten minutes, DynamoDB answers success to the repeat of a
- * transaction that it has applied ("TransactWriteItems", idempotency). So a try whose answer was lost does not look like a conflict
- * with another writer.
+ * All tries have the same token: for ten minutes DynamoDB answers success to the repeat of an applied transaction ("TransactWriteItems"), so
+ * a lost answer does not look like a conflict.
  */
 export async function transactWrites(
   writes: readonly Write[],
@@ -51,10 +50,7 @@ function transactItem(table: string, write: Write): TransactWriteItem {
   };
 }
 
-/**
- * `undefined` if no condition failed. Otherwise one value for each write: `false` if its condition held, else the item that did not meet
- * the condition, if there is one. Other reasons of the cancellation then do not matter.
- */
+/** `undefined`: no condition failed. Otherwise the reasons of the cancellation beside failed conditions do not matter. */
 function refusedBy(thrown: unknown): Extract<Transacted, { done: false }>["refused"] | undefined {
   if (!(thrown instanceof TransactionCanceledException)) return undefined;
   const reasons = thrown.CancellationReasons ?? [];

@@ -9,10 +9,9 @@ import type { Context } from "../protocol/ports.ts";
 import { clock, random } from "./process.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
 
-/** The environment variables that the construct gives each function, each producer and each worker. */
+/** The variables that the construct gives each function, producer and worker. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads an environment variable. Throws if it is missing. */
 export function requiredVariable(environment: Environment, name: string): string {
   const value = environment[name];
   if (value === undefined || value === "") {
@@ -24,11 +23,7 @@ export function requiredVariable(environment: Environment, name: string): string
   return value;
 }
 
-/**
- * Makes the protocol's context on AWS from environment variables. Throws if a variable is missing.
- *
- * @param polls whether the process waits for messages while it makes other calls to SQS; by default it does not
- */
+/** Makes the protocol's context on AWS. Throws if a variable is missing. `polls`: whether the process also waits for messages. */
 export function createContext(
   environment: Environment = process.env,
   { polls = false } = {},

@@ -4,7 +4,7 @@ import { type Environment, requiredVariable } from "./context.ts";
 import { lambdaPort } from "./lambda-port.ts";
 import { TIMERS } from "./process.ts";
 
-/** Makes the port that starts further invocations of the function in which this code runs. Throws outside a function. */
+/** Throws outside a function. */
 export function createSweepers(environment: Environment = process.env): Sweepers {
   const functionName = requiredVariable(environment, "AWS_LAMBDA_FUNCTION_NAME");
   const most = Number(environment.MINUTEHAND_SWEEPERS ?? MOST_SWEEPERS);

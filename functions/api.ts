@@ -8,5 +8,5 @@ import { createService } from "../http/service.ts";
 const { ctx, begin } = createApiContext();
 const app = createApp(createService(ctx, ctx.telemetry.logger, TIMERS), routes);
 
-/** Serves each call of the HTTP API except `receive`, which has a function of its own. */
+/** Serves all but `receive`, which has a function of its own. */
 export const handler = serveEvents(app, { begin, done: ctx.telemetry.flush });

@@ -8,5 +8,5 @@ import { createService } from "../http/service.ts";
 const ctx = createContext();
 const app = createApp(createService(ctx, ctx.telemetry.logger, TIMERS), [receiveRoute]);
 
-/** Serves only `POST /topics/{topic}/receive`. Its long polls must not use up the concurrency of the other calls. */
+/** Long polls must not use up the concurrency of the other calls. */
 export const handler = serveEvents(app, { done: ctx.telemetry.flush });

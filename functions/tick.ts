@@ -5,15 +5,12 @@ import { createEventSources } from "../environment/event-sources.ts";
 import { createSweepers } from "../environment/sweepers.ts";
 import { sweepPart, tick } from "../protocol/hand-over/tick.ts";
 
-/** How long before Lambda's timeout the tick stops beginning new work, ms. A call that hangs takes 15 s, and then telemetry is written. */
+/** Before Lambda's timeout the tick stops beginning new work, ms. A call that hangs takes 15 s, and then telemetry is written. */
 const MARGIN = 20_000;
 
 const ctx = { ...createContext(), eventSources: createEventSources(), sweepers: createSweepers() };
 
-/**
- * Runs once each minute: sweeps and audits, releases parked jobs, and deletes letters of jobs that are no longer dead. A tick with a
- * backlog invokes this function again, with a part of the shards to sweep and audit. An error is thrown, so that Lambda counts it.
- */
+/** Once each minute. A tick with a backlog invokes this function again, with a part of its work. */
 export async function handler(event: unknown, { getRemainingTimeInMillis }: LambdaContext): Promise<void> {
   const until = ctx.clock() + getRemainingTimeInMillis() - MARGIN;
   try {

@@ -2,10 +2,7 @@ const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000,
 const WHOLE = /^(?:\d+(?:ms|[smhd]))+$/;
 const PART = /(\d+)(ms|[smhd])/g;
 
-/**
- * Converts a duration to ms: a number of seconds (at least 0, rounded to the ms), or text such as `"90s"`, `"1h30m"`, `"7d"` or
- * `"250ms"`. `undefined` for all other values.
- */
+/** Reads a duration in ms: a number of seconds (at least 0), or text such as `"90s"`, `"1h30m"`, `"7d"` or `"250ms"`. */
 export function parseDuration(value: number | string): number | undefined {
   if (typeof value === "number") {
     const ms = Math.round(value * 1000);
@@ -23,24 +20,24 @@ const FIRST = Date.parse("0000-01-01T00:00:00.000Z");
 const LAST = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
- * Converts an ISO 8601 instant with a zone to ms since the epoch, in the years 0 to 9999 of UTC. Rounds fractions of a ms up, so that
- * no job is early. `undefined` for all other text, and for a day that does not exist.
+ * Reads ISO 8601 with a zone, in the years 0 to 9999 of UTC. Rounds fractions of a ms up, so that no job is early. `undefined` for all other
+ * text, and for a day that does not exist.
  */
 export function parseInstant(text: string): number | undefined {
   if (!WRITTEN.test(text) || !isDay(text.slice(0, 10))) return undefined;
-  // Date.parse ignores fractions of a ms. V8 even misreads more than nine digits with leading zeros, by up to a second.
+  // V8 misreads more than nine digits with leading zeros, by up to a second.
   const [, finer = ""] = /\.\d{3}(\d+)/.exec(text) ?? [];
   const ms = Date.parse(text.replace(/(\.\d{3})\d+/, "$1")) + (/[1-9]/.test(finer) ? 1 : 0);
   return ms >= FIRST && ms <= LAST ? ms : undefined;
 }
 
-/** Says whether a date exists: Date.parse reads the 30th of February as the 2nd of March. */
+/** Date.parse reads the 30th of February as the 2nd of March. */
 function isDay(date: string): boolean {
   const midnight = Date.parse(`${date}T00:00:00Z`);
   return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date);
 }
 
-/** Writes a time as ISO 8601 in UTC with milliseconds. */
+/** Writes ISO 8601 in UTC with milliseconds. */
 export function iso(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -9,7 +9,7 @@ import type { Context } from "../protocol/ports.ts";
 import type { JobJson, JobSummary } from "./answers.ts";
 import type { Answer } from "./route.ts";
 
-/** A job without its body, in its present state. */
+/** In its present state. */
 export function summaryOf(ctx: Context, home: Head): JobSummary {
   const { id, topic, key, revision, attempt, lastError } = home;
   const state = stateAt(home, ctx.clock());
@@ -33,12 +33,12 @@ export function summaryOf(ctx: Context, home: Head): JobSummary {
   };
 }
 
-/** The start that a pause, a limit or a window gave the job. Empty if the job never waited for one. */
+/** Empty if the job never waited for a pause, a limit or a window. */
 function heldOf({ dueAt, heldUntil = dueAt }: Head): Pick<JobSummary, "heldUntil"> {
   return heldUntil > dueAt ? { heldUntil: iso(heldUntil) } : {};
 }
 
-/** A whole job. `parseJson` has checked the numbers of its body when the job was filed, so `JSON.parse` alters none. */
+/** `parseJson` has checked the numbers of the body, so `JSON.parse` alters none. */
 export function jobJson(ctx: Context, home: Home): JobJson {
   return { ...summaryOf(ctx, home), body: storedBody(home), timeline: timelineOf(home).map(happeningOf) };
 }
@@ -54,7 +54,7 @@ function happeningOf({ what, at, attempt, dueAt, late, error }: Happening): JobJ
   };
 }
 
-/** Parses a stored body. For a damaged body, does not throw the error of `JSON.parse`, which would quote the body in a log. */
+/** The error of `JSON.parse` would quote a damaged body in a log. */
 function storedBody({ id, body }: Home): unknown {
   try {
     return JSON.parse(body);
@@ -63,15 +63,13 @@ function storedBody({ id, body }: Home): unknown {
   }
 }
 
-/** The headers that an answer of `filed` can have. */
 export const FILED_HEADERS = ["Location", "Idempotent-Replayed"] as const;
 
-/** The status of an enqueue: 201 for a new job and for each repeat (`replayed`); 200 if the key had a live job. */
+/** 201 for a new job and for each repeat (`replayed`), 200 if the key had a live job. */
 export function statusOf({ outcome }: Enqueued): 200 | 201 {
   return outcome === "created" || outcome === "replayed" ? 201 : 200;
 }
 
-/** Answers a call that filed a job: the job, its path, and whether this request or an earlier one filed it. */
 export function filed(ctx: Context, enqueued: Enqueued): Answer {
   const { outcome, home } = enqueued;
   const replayed = outcome === "replayed" ? { "idempotent-replayed": "true" } : {};

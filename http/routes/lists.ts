@@ -29,7 +29,7 @@ const listQuery = z.strictObject({
   cursor: z.exactOptional(z.string()),
 });
 
-/** The range of a page and where the page begins. A later page keeps the range of the first one. Throws `bad-request`. */
+/** A later page keeps the range of the first one. Throws `bad-request`. */
 function placeOf(
   now: number,
   { from, to, cursor, topic, state, tag, group }: z.output<typeof listQuery>,

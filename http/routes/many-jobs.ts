@@ -54,7 +54,7 @@ function failed(error: MinutehandError) {
   return { status: problem.status, error: problem };
 }
 
-/** The beginning of the value that the caller sent as an id, so that the caller can find the entry. */
+/** The caller finds the entry by the beginning of the value that was sent as an id. */
 function named(id: unknown): string {
   return truncate(typeof id === "string" ? id : JSON.stringify(id), 64);
 }
