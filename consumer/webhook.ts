@@ -10,7 +10,6 @@ import type { Post } from "./webhook/call.ts";
 import { httpPost } from "./webhook/post.ts";
 import { webhookRun } from "./webhook/run.ts";
 
-/** Makes the Lambda function that runs a webhook topic's jobs, from its environment. */
 export function webhookConsumer(environment: Environment = process.env): ConsumerFunction {
   const ctx = createContext(environment);
   const topic = requiredVariable(environment, "MINUTEHAND_WEBHOOK_TOPIC");
@@ -24,8 +23,8 @@ export function webhookConsumer(environment: Environment = process.env): Consume
 }
 
 /**
- * Makes the same function from a given context and network. The secrets are read before any job is claimed. An invocation without secrets
- * fails as a whole: SQS keeps its messages, no job loses an attempt, and the alarm on the age of the queue's oldest message rings.
+ * The secrets are read before any claim. Without them the invocation fails as a whole: SQS keeps its messages, no job loses an attempt, and
+ * the alarm on the oldest message rings.
  */
 export function webhookOn(
   ctx: Context,
