@@ -47,7 +47,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The local stack plays the synthesised template, so it needs no code of the queue.
   local: ["general", "cron"],
   testing: [
-    ...["client", "consumer", "http", "protocol/file", "protocol/hand-over", "protocol/gate", "protocol"],
+    ...["client", "consumer", "environment", "http", "protocol/file", "protocol/hand-over", "protocol/gate"],
+    "protocol",
     ...["core", "general", "cron"],
   ],
   // The server of the console. Its page runs in a browser, so it may import only what needs no Node.

@@ -3,14 +3,10 @@ import { requirePackages } from "../general/optional-packages.ts";
 import { settings } from "./clients.ts";
 import { unavailable } from "./unknown.ts";
 
-/**
- * The questions that the command line asks AWS about the account of a stack. Credentials come from the environment. The region comes
- * from the environment too, unless the caller gives one. Each function except `usualRegion` throws `unavailable` if AWS does not answer,
- * or if the function needs an optional package that is not installed.
- */
+/** The questions that the command line asks AWS about a stack's account. Each function except `usualRegion` throws `unavailable`. */
 
 export type DeployedStack = {
-  /** CloudFormation's own status, such as `UPDATE_COMPLETE`. */
+  /** CloudFormation's own, such as `UPDATE_COMPLETE`. */
   readonly status: string;
   readonly outputs: readonly { readonly key: string; readonly value: string; readonly description: string }[];
 };
@@ -20,7 +16,7 @@ export function usualRegion(): Promise<string | undefined> {
   return new LambdaClient(settings()).config.region().catch(() => undefined);
 }
 
-/** The ARN of the user or role to which the credentials of the environment belong. The call needs no permission. */
+/** The ARN of the user or role of the credentials. The call needs no permission. */
 export async function callerArn(region?: string): Promise<string> {
   try {
     requirePackages("this check", "@aws-sdk/client-sts");
@@ -32,7 +28,6 @@ export async function callerArn(region?: string): Promise<string> {
   }
 }
 
-/** Reads a stack by its name. Answers `undefined` if no stack has that name. */
 export async function deployedStack(name: string): Promise<DeployedStack | undefined> {
   try {
     requirePackages("--stack", "@aws-sdk/client-cloudformation");
@@ -52,7 +47,6 @@ export async function deployedStack(name: string): Promise<DeployedStack | undef
   }
 }
 
-/** What the functions and event sources of a stack reserve, as the stack's template says. */
 export type StackReservations = {
   /** The `max` of the pollers of each event source that has provisioned pollers. */
   readonly mostPollers: readonly number[];
@@ -60,7 +54,7 @@ export type StackReservations = {
   readonly hasTickConcurrency: boolean;
 };
 
-/** Reads what a stack reserves. Knows nothing of consumers in other stacks. */
+/** Reads what a stack's template reserves. Knows nothing of consumers in other stacks. */
 export async function stackReservations(name: string): Promise<StackReservations> {
   try {
     requirePackages("--stack", "@aws-sdk/client-cloudformation");
@@ -82,7 +76,6 @@ export async function stackReservations(name: string): Promise<StackReservations
   }
 }
 
-/** The properties of functions and of event source mappings that `stackReservations` reads. */
 type TemplateResource = {
   readonly Properties?: {
     readonly ProvisionedPollerConfig?: { readonly MaximumPollers: number };
@@ -90,7 +83,6 @@ type TemplateResource = {
   };
 };
 
-/** How many invocations of all functions without reserved concurrency may run at once in the region. */
 export async function freeConcurrency(region?: string): Promise<number> {
   try {
     const client = new LambdaClient(settingsIn(region));

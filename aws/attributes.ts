@@ -1,8 +1,7 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Item, Key } from "../core/items.ts";
 
-// The SDK's own marshaller takes three times as long, because it handles sets, binaries and numbers that a double cannot hold. The
-// pool's items have none of them, and a page of 500 items has 6,000 attributes.
+// The SDK's own marshaller takes three times as long, because it handles sets, binaries and numbers that a double cannot hold.
 
 export function toAttributes(item: Item): Record<string, AttributeValue> {
   const attributes: Record<string, AttributeValue> = {};
@@ -11,7 +10,6 @@ export function toAttributes(item: Item): Record<string, AttributeValue> {
   return attributes;
 }
 
-/** Throws a TypeError for a value that the pool's items cannot hold. */
 export function toAttribute(value: unknown): AttributeValue {
   if (typeof value === "string") return { S: value };
   if (typeof value === "number" && Number.isFinite(value)) return { N: String(value) };
@@ -23,7 +21,7 @@ export function toAttribute(value: unknown): AttributeValue {
   );
 }
 
-/** Uses `fromEntries`, because callers choose the map's keys: an assignment to the key `__proto__` would lose the value. */
+/** Callers choose the keys: an assignment to `__proto__` would lose the value. */
 function mapOf(values: object): Record<string, AttributeValue> {
   const present = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present.map(([name, value]) => [name, toAttribute(value)]));
@@ -33,10 +31,7 @@ export function toKey({ pk, sk }: Key): Record<string, AttributeValue> {
   return { pk: { S: pk }, sk: { S: sk } };
 }
 
-/**
- * The attributes that each item gets first, in this order. DynamoDB answers attributes in no fixed order. V8 gives a hidden
- * class to each order of fields, and code that reads homes of many classes is several times as slow.
- */
+/** Each item gets these attributes first: V8 gives each order of fields a hidden class, and many classes make reading several times as slow. */
 const FIRST = "pk sk v id topic body state dueAt wantedAt revision attempt createdAt".split(" ");
 
 export function fromAttributes(attributes: Record<string, AttributeValue>): Item {
@@ -57,11 +52,10 @@ function fromAttribute(value: AttributeValue): unknown {
   if (value.L !== undefined) return value.L.map(fromAttribute);
   if (value.M !== undefined)
     return Object.fromEntries(Object.entries(value.M).map(([name, inner]) => [name, fromAttribute(inner)]));
-  // A newer version or another program wrote this value. `readHome` finds that null is of no kind that it knows.
+  // A newer version or another program wrote this value. `readHome` refuses null.
   return null;
 }
 
-/** The item of an answer, or `undefined` if the answer holds none. */
 export function itemIfAny(attributes: Record<string, AttributeValue> | undefined): Item | undefined {
   return attributes === undefined || Object.keys(attributes).length === 0
     ? undefined

@@ -8,10 +8,9 @@ import { Sha256 } from "./sha256.ts";
 const CONNECTION_TIMEOUT = 1000;
 export const REQUEST_TIMEOUT = NO_ANSWER_AFTER;
 
-/** How many requests of a client are in flight at once. Further requests wait for a socket. */
+/** In flight at once. Further requests wait for a socket. */
 const MAX_SOCKETS = 64;
 
-/** The settings of each client. `requestTimeout`: ms that each try may take. */
 export function settings(requestTimeout = REQUEST_TIMEOUT, maxSockets = MAX_SOCKETS) {
   const sockets = { keepAlive: true, maxSockets };
   return {
@@ -31,25 +30,20 @@ export function settings(requestTimeout = REQUEST_TIMEOUT, maxSockets = MAX_SOCK
 
 type Client = { middlewareStack: { remove(name: string): boolean } };
 
-/**
- * Removes the SDK's logging from a client. Even without a logger, the SDK's logging copies each answer field by field. For a large page
- * this copy takes a quarter of the time.
- */
+/** Even without a logger, the SDK's logging copies each answer, which for a large page takes a quarter of the time. */
 export function withoutLogger<C extends Client>(client: C): C {
   client.middlewareStack.remove("loggerMiddleware");
   return client;
 }
 
-/** Region, credentials and endpoint come from the environment. `requestTimeout`: ms that each try may take. */
+/** `requestTimeout`: ms that each try may take. */
 export function dynamoClient(requestTimeout = REQUEST_TIMEOUT): DynamoDBClient {
   return withoutLogger(new DynamoDBClient(settings(requestTimeout)));
 }
 
 /**
- * Removes `Lineage` from the trace header of a client's requests. By `Lineage` Lambda counts how many invocations in a row led to a
- * message, and it drops the message after 16 ("Recursive loop detection", Lambda Developer Guide). A job that asks to run again every
- * ten minutes leads to more invocations in a row, and so do retries and jobs that are given back. The rest of the trace stays. Requests
- * of a handler's own clients keep their `Lineage`.
+ * Removes `Lineage` from the trace header of requests. By it Lambda counts invocations in a row, and drops a message after 16 ("Recursive
+ * loop detection", Lambda Developer Guide). Retries and runs that a job asks for lead to more.
  */
 export function withoutLineage(client: SQSClient): SQSClient {
   client.middlewareStack.add(
@@ -59,7 +53,7 @@ export function withoutLineage(client: SQSClient): SQSClient {
         if (name.toLowerCase() === "x-amzn-trace-id") headers[name] = partsWithoutLineage(value).join(";");
       return next(args);
     },
-    // The SDK adds the header in the same step, with the same priority. The SDK's middleware was added earlier, so it runs first.
+    // The SDK adds the header in this step with this priority, and before, because its middleware was added earlier.
     { step: "build", priority: "low", name: "withoutLineage" },
   );
   return client;
@@ -70,7 +64,7 @@ function partsWithoutLineage(traceHeader: string): string[] {
   return traceHeader.split(";").filter((part) => !part.startsWith("Lineage="));
 }
 
-/** The client does not call the host in a queue's URL, so that AWS_ENDPOINT_URL_SQS can name another host. */
+/** Does not call the host in a queue's URL, so that AWS_ENDPOINT_URL_SQS can name another host. */
 export function sqsClient(maxSockets = MAX_SOCKETS): SQSClient {
   const shared = settings(REQUEST_TIMEOUT, maxSockets);
   // MD5 digests of bodies detect networks that alter data. TLS detects that already.
@@ -78,10 +72,7 @@ export function sqsClient(maxSockets = MAX_SOCKETS): SQSClient {
   return withoutLineage(withoutLogger(client));
 }
 
-/**
- * The client for the long polls of a process that also makes other calls. Each long poll keeps its socket for up to 20 s, so the number of
- * sockets has no limit: a poll that waited for a socket would exceed its timeout.
- */
+/** For long polls beside other calls. A poll keeps its socket for up to 20 s, and one that waited for a socket would exceed its timeout. */
 export function longPollClient(): SQSClient {
   return sqsClient(Number.POSITIVE_INFINITY);
 }

@@ -1,17 +1,13 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { RandomBytes } from "../core/job-id.ts";
-import type { Capacity } from "./capacity.ts";
 
-/** The parts that each request to the table needs. */
 export type Connection = {
   readonly client: DynamoDBClient;
   readonly table: string;
   /** ms since the epoch. */
   readonly clock: () => number;
-  /** Resolves after `ms` milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
   readonly random: RandomBytes;
-  readonly capacity: Capacity;
   /** How many statements one call has at most. */
   readonly statements: number;
 };

@@ -6,7 +6,7 @@ export type Credentials = {
   readonly sessionToken?: string;
 };
 
-/** Makes a function that answers the SDK's usual credentials. It looks them up at the first call, and again before they expire. */
+/** The SDK's usual credentials, looked up at the first call, and again before they expire. */
 export function awsCredentials(): () => Promise<Credentials> {
   return defaultProvider();
 }

@@ -2,7 +2,7 @@ import { type LambdaClient, UpdateEventSourceMappingCommand } from "@aws-sdk/cli
 import type { EventSources } from "../protocol/ports.ts";
 import { unavailable } from "./unknown.ts";
 
-/** The event sources on Lambda. `mappings`: the ids of the event source mappings, by topic. */
+/** `mappings`: the ids of the event source mappings, by topic. */
 export function lambdaEventSources(settings: {
   client: LambdaClient;
   mappings: Readonly<Record<string, string>>;

@@ -8,7 +8,7 @@ type Names = {
   ExpressionAttributeValues?: Record<string, AttributeValue>;
 };
 
-/** Replaces names and values by placeholders and collects them. Many of the pool's attributes are reserved words of DynamoDB. */
+/** Many of the pool's attributes are reserved words of DynamoDB. */
 function placeholders() {
   const names: Record<string, string> = {};
   const values: Record<string, AttributeValue> = {};
@@ -33,7 +33,7 @@ function placeholders() {
 type Placeholders = ReturnType<typeof placeholders>;
 
 function conditionOn(expect: Expected, { name, value }: Placeholders): string {
-  // Require `v` always: without a condition, an update would create a missing item, or change an item of a newer version.
+  // Always `v`: without a condition, an update would create a missing item, or change one of a newer version.
   const terms = [`${name("v")} = ${value(ITEM_VERSION)}`];
   for (const [attribute, wanted] of Object.entries(expect)) {
     if (wanted === undefined) terms.push(`attribute_not_exists(${name(attribute)})`);
@@ -55,7 +55,7 @@ export function changeExpression({ expect, set, remove = [] }: Change) {
   return { UpdateExpression: update.join(" "), ConditionExpression, ...used.all() };
 }
 
-/** An update that adds to counters. DynamoDB refuses it for an item of a newer version, because that version may count differently. */
+/** Refused for an item of a newer version, which may count differently. */
 export function countExpression(amounts: Readonly<Record<string, number>>, expiresAt: number) {
   const used = placeholders();
   const ConditionExpression = `attribute_not_exists(${used.name("pk")}) OR ${conditionOn({}, used)}`;

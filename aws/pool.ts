@@ -15,16 +15,15 @@ import { SIZES } from "../core/work-sizes.ts";
 import { inParallel } from "../general/batches.ts";
 import type { Change, Changed, Deadline, Pool } from "../protocol/ports.ts";
 import { fromAttributes, itemIfAny, toAttributes, toKey } from "./attributes.ts";
-import { capacityMeter, type OnCapacity } from "./capacity.ts";
 import type { Connection } from "./connection.ts";
-import { withDeadline } from "./deadline.ts";
-import { changeExpression, checkExpression, countExpression } from "./expressions.ts";
+import { withDeadline } from "./deadlines.ts";
+import { changeExpression, countExpression } from "./expressions.ts";
 import { readItems, readPage } from "./read.ts";
 import { insertStatement, runStatements, updateStatement } from "./statements.ts";
 import { transactWrites } from "./transact.ts";
 import { untilKnown } from "./unknown.ts";
 
-/** How many deletes are in flight at once. */
+/** Deletes in flight at once. */
 const WIDTH = 8;
 
 type Inserted = "inserted" | "exists" | Error;
@@ -32,21 +31,18 @@ type Inserted = "inserted" | "exists" | Error;
 type Settings = {
   readonly client: DynamoDBClient;
   readonly table: string;
-  /** ms since the epoch. Deadlines are times of this clock. */
+  /** ms since the epoch. */
   readonly clock: () => number;
-  /** Waits between two tries of a call. The promise resolves after `ms`. */
+  /** Between two tries of a call, in ms. */
   readonly wait?: (ms: number) => Promise<void>;
-  /** Random bytes for the jitter of these waits, and for the tokens of transactions. */
   readonly random?: RandomBytes;
-  readonly onCapacity?: OnCapacity;
-  /** How many statements one call has at most, 1 to 25. */
+  /** Of one call at most, 1 to 25. */
   readonly statements?: number;
 };
 
 /**
- * The job pool on DynamoDB. A write whose answer was lost is repeated. If the first try took effect, `insert` then answers `exists`,
- * and `change` and `changeMany` answer that they were refused. The caller recognises its own item by the id, token or revision.
- * DynamoDB itself recognises a repeated transaction. A repeated `count` counts a second time.
+ * The job pool on DynamoDB. After a lost answer a write is repeated. If the first try took effect, `insert` answers `exists`, and `change`
+ * and `changeMany` answer that they were refused: the caller knows its own item by the id, token or revision. A `count` counts twice.
  */
 export function dynamoPool(settings: Settings): Pool {
   const {
@@ -57,8 +53,7 @@ export function dynamoPool(settings: Settings): Pool {
     random = randomBytes,
     statements = SIZES.statements,
   } = settings;
-  const capacity = capacityMeter(settings.onCapacity);
-  const connection: Connection = { client, table, clock, wait, random, capacity, statements };
+  const connection: Connection = { client, table, clock, wait, random, statements };
   return {
     read: (keys) => readItems(keys, connection),
     page: (pk, after, before, limit) => readPage(pk, after, before, limit, connection),
@@ -78,7 +73,6 @@ export function dynamoPool(settings: Settings): Pool {
   };
 }
 
-/** The first index of each distinct key. */
 function firstOfEach(keys: readonly Key[]): Map<string, number> {
   const first = new Map<string, number>();
   for (const [index, { pk, sk }] of keys.entries()) {
@@ -91,12 +85,11 @@ function firstOfEach(keys: readonly Key[]): Map<string, number> {
 async function insert(items: readonly Item[], by: Deadline, connection: Connection): Promise<Inserted[]> {
   const [only] = items;
   if (items.length === 1 && only !== undefined) return [await insertOne(only, by, connection)];
-  // DynamoDB refuses a batch that names an item twice. So if two items have the same key, only the first is inserted, and the answer
-  // for the second is `exists`.
+  // DynamoDB refuses a batch that names an item twice, so only the first of two equal keys is inserted, and the second `exists`.
   const results = items.map((): Inserted => "exists");
   const places = [...firstOfEach(items).values()];
   const statements = places.map((place) => insertStatement(connection.table, items[place] as Item));
-  const decided = await runStatements("insert", statements, by, connection);
+  const decided = await runStatements(statements, by, connection);
   for (const [at, place] of places.entries()) {
     const result = decided[at] as (typeof decided)[number];
     if (result instanceof Error) results[place] = result;
@@ -105,21 +98,17 @@ async function insert(items: readonly Item[], by: Deadline, connection: Connecti
   return results;
 }
 
-/** Inserts with a put. A put takes less time than a statement, because DynamoDB has no text to parse. */
+/** A put takes less time than a statement, because DynamoDB has no text to parse. */
 async function insertOne(item: Item, by: Deadline, connection: Connection): Promise<Inserted> {
-  const { client, table, clock, capacity } = connection;
+  const { client, table, clock } = connection;
   const input = {
     TableName: table,
     Item: toAttributes(item),
     // rule: insert-only-if-absent
-    ...checkExpression("absent"),
-    ...capacity.asked,
+    ConditionExpression: "attribute_not_exists(pk)",
   };
   try {
-    const output = await untilKnown(by, connection, () =>
-      client.send(withDeadline(new PutItemCommand(input), by, clock)),
-    );
-    capacity.used("insert", "write", output.ConsumedCapacity);
+    await untilKnown(by, connection, () => client.send(withDeadline(new PutItemCommand(input), by, clock)));
     return "inserted";
   } catch (thrown) {
     if (thrown instanceof ConditionalCheckFailedException) return "exists";
@@ -128,20 +117,18 @@ async function insertOne(item: Item, by: Deadline, connection: Connection): Prom
 }
 
 async function change(wanted: Change, by: Deadline, connection: Connection): Promise<Changed> {
-  const { client, table, clock, capacity } = connection;
+  const { client, table, clock } = connection;
   const input = {
     TableName: table,
     Key: toKey(wanted.key),
     ...changeExpression(wanted),
     ReturnValues: "ALL_NEW",
     ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-    ...capacity.asked,
   } as const;
   try {
     const output = await untilKnown(by, connection, () =>
       client.send(withDeadline(new UpdateItemCommand(input), by, clock)),
     );
-    capacity.used("change", "write", output.ConsumedCapacity);
     return { changed: true, item: fromAttributes(output.Attributes ?? {}) };
   } catch (thrown) {
     if (!(thrown instanceof ConditionalCheckFailedException)) throw thrown;
@@ -160,7 +147,7 @@ async function changeMany(
   for (const { remove } of changes)
     if (remove !== undefined) throw new Error("changeMany cannot remove attributes: use change");
   const statements = changes.map((wanted) => updateStatement(connection.table, wanted));
-  const decided = await runStatements("changeMany", statements, by, connection, onChanged);
+  const decided = await runStatements(statements, by, connection, onChanged);
   return decided.map((result) => (result === "applied" ? "changed" : result));
 }
 
@@ -171,29 +158,24 @@ async function count(
   by: Deadline,
   connection: Connection,
 ): Promise<Record<string, number>> {
-  const { client, table, clock, capacity } = connection;
+  const { client, table, clock } = connection;
   const input = {
     TableName: table,
     Key: toKey(key),
     ...countExpression(amounts, expiresAt),
     ReturnValues: "UPDATED_NEW",
-    ...capacity.asked,
   } as const;
   const output = await untilKnown(by, connection, () =>
     client.send(withDeadline(new UpdateItemCommand(input), by, clock)),
   ).catch((thrown) => {
     throw thrown instanceof ConditionalCheckFailedException ? newerCounters(key) : thrown;
   });
-  capacity.used("count", "write", output.ConsumedCapacity);
   const updated = output.Attributes ?? {};
   return Object.fromEntries(Object.keys(amounts).map((name) => [name, Number(updated[name]?.N)]));
 }
 
 async function remove(key: Key, by: Deadline, connection: Connection): Promise<void> {
-  const { client, table, clock, capacity } = connection;
-  const input = { TableName: table, Key: toKey(key), ...capacity.asked };
-  const output = await untilKnown(by, connection, () =>
-    client.send(withDeadline(new DeleteItemCommand(input), by, clock)),
-  );
-  capacity.used("remove", "write", output.ConsumedCapacity);
+  const { client, table, clock } = connection;
+  const input = { TableName: table, Key: toKey(key) };
+  await untilKnown(by, connection, () => client.send(withDeadline(new DeleteItemCommand(input), by, clock)));
 }

@@ -10,10 +10,10 @@ import { BUCKET, PROMOTE_BEFORE } from "../core/constants.ts";
 import type { Promotions } from "../protocol/ports.ts";
 import type { ScheduleTarget } from "./schedule-target.ts";
 
-/** For how many seconds Scheduler tries to start a promotion: until a minute after the job is due. By then the sweep has sent the job. */
+/** In seconds: until a minute after the job is due. By then the sweep has sent the job. */
 const USEFUL_FOR = (PROMOTE_BEFORE + BUCKET) / 1000;
 
-/** The promotions on EventBridge Scheduler: one-time schedules, in a group that holds nothing else. */
+/** One-time schedules, in a group that holds nothing else. */
 export function schedulerPromotions(settings: {
   client: SchedulerClient;
   target: ScheduleTarget;
@@ -39,7 +39,7 @@ export function schedulerPromotions(settings: {
       try {
         await client.send(new CreateScheduleCommand(schedule));
       } catch (thrown) {
-        // An earlier try has created the schedule, or the job was moved and its schedule still has the old time.
+        // An earlier try has created it, or it still has the time before a move.
         if (!(thrown instanceof ConflictException)) throw thrown;
         await client.send(new UpdateScheduleCommand(schedule));
       }

@@ -5,8 +5,8 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
+import { assertWhole } from "../core/check.ts";
 import { RECEIVE_WAIT_SECONDS, SQS_BATCH_ENTRIES } from "../core/constants.ts";
-import { assertWhole } from "../general/assert-whole.ts";
 import { chunksOf, inParallel } from "../general/batches.ts";
 import type { Depth, QueueName, Queues, Received } from "../protocol/ports.ts";
 import { REQUEST_TIMEOUT } from "./clients.ts";
@@ -14,7 +14,7 @@ import { type ReceiptAnswer, settleReceipts } from "./receipts.ts";
 import { sendMessages } from "./send.ts";
 import { unavailable } from "./unknown.ts";
 
-/** How many calls of one operation are in flight at once. */
+/** Calls of one operation in flight at once. */
 const WIDTH = 8;
 /** "Visibility timeout", SQS Developer Guide: 12 hours, in seconds. */
 const MOST_HIDE_SECONDS = 43_200;
@@ -23,9 +23,8 @@ const MOST_HIDE_SECONDS = 43_200;
 export type OnRequest = (operation: keyof Queues, messages: number) => void;
 
 /**
- * The queues on SQS. `urlPrefix` ends with `-`. A ready queue's URL is `urlPrefix` + topic, and its DLQ's URL is that URL + `_dlq`. The
- * URL of the events' queue has `_events` in place of the last `-` of `urlPrefix`, so it differs from the URL of each topic's queue.
- * `longPollClient` makes the receives, so that long polls do not take the sockets of the other calls.
+ * `urlPrefix` ends with `-`. In the URL of the events' queue, `_events` replaces this `-`, so no topic's queue has this URL.
+ * `longPollClient` makes the receives, so that long polls do not take the sockets of other calls.
  */
 export function sqsQueues(settings: {
   client: SQSClient;

@@ -14,14 +14,14 @@ import { fromAttributes, itemIfAny, toKey } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
 import { backoffUntil, isUnknown, unavailable, untilKnown } from "./unknown.ts";
 
-/** For how long a read is retried, in ms. Callers give reads no deadline. */
+/** Reads have no deadline of their callers. */
 const PATIENCE = HANGS_FOR;
 /** "BatchGetItem", DynamoDB API Reference: the most keys of a call. */
 const BATCH_GET = 100;
-/** How many calls of one read are in flight at once. */
+/** Calls of one read in flight at once. */
 const WIDTH = 8;
 
-/** Retries an unanswered read for `PATIENCE`, and then throws `unavailable`. Throws at once if DynamoDB refuses the read. */
+/** Throws `unavailable` after `PATIENCE`, or at once if DynamoDB refuses the read. */
 async function readUntilAnswered<T>(connection: Connection, call: () => Promise<T>): Promise<T> {
   try {
     return await untilKnown(connection.clock() + PATIENCE, connection, call);
@@ -48,13 +48,10 @@ function nameOf({ pk, sk }: Key): string {
 }
 
 async function readItem(key: Key, connection: Connection): Promise<Item | undefined> {
-  const { client, table, capacity } = connection;
+  const { client, table } = connection;
   const output = await readUntilAnswered(connection, () =>
-    client.send(
-      new GetItemCommand({ TableName: table, Key: toKey(key), ConsistentRead: true, ...capacity.asked }),
-    ),
+    client.send(new GetItemCommand({ TableName: table, Key: toKey(key), ConsistentRead: true })),
   );
-  capacity.used("read", "read", output.ConsumedCapacity);
   return itemIfAny(output.Item);
 }
 
@@ -62,30 +59,26 @@ async function readChunk(
   chunk: readonly Key[],
   connection: Connection,
 ): Promise<Record<string, AttributeValue>[]> {
-  const { client, table, clock, capacity } = connection;
+  const { client, table, clock } = connection;
   const backoff = backoffUntil(clock() + PATIENCE, connection);
   const items: Record<string, AttributeValue>[] = [];
   let pending = chunk.map(toKey);
   while (pending.length > 0) {
     const RequestItems = { [table]: { Keys: pending, ConsistentRead: true } };
     const output = await readUntilAnswered(connection, () =>
-      client.send(new BatchGetItemCommand({ RequestItems, ...capacity.asked })),
+      client.send(new BatchGetItemCommand({ RequestItems })),
     );
-    capacity.used("read", "read", output.ConsumedCapacity);
     const read = output.Responses?.[table] ?? [];
     items.push(...read);
     // rule: unprocessed-keys-read-again
     pending = output.UnprocessedKeys?.[table]?.Keys ?? [];
-    // DynamoDB cuts an answer with items at 16 MB. Only an answer without items was throttled, so wait only then.
+    // An answer with items is cut at 16 MB. Only one without items was throttled.
     if (pending.length > 0 && read.length === 0) await backoff(new Error("DynamoDB read no key"));
   }
   return items;
 }
 
-/**
- * Reads a page. Uses `BETWEEN`, because no other condition bounds both sides. Reads one entry more than `limit`, to see whether more
- * entries follow.
- */
+/** `BETWEEN` alone bounds both sides. One entry more than `limit` shows whether more follow. */
 export async function readPage(
   pk: string,
   from: Position,
@@ -94,19 +87,17 @@ export async function readPage(
   connection: Connection,
 ): Promise<Page> {
   if (from >= before) return { items: [], more: false };
-  const { client, table, capacity } = connection;
+  const { client, table } = connection;
   const query = {
     TableName: table,
     ConsistentRead: true,
     KeyConditionExpression: "pk = :pk AND sk BETWEEN :from AND :before",
     ExpressionAttributeValues: { ":pk": { S: pk }, ":from": { S: from }, ":before": { S: before } },
     Limit: limit + 1,
-    ...capacity.asked,
   };
   const output: QueryCommandOutput = await readUntilAnswered(connection, () =>
     client.send(new QueryCommand(query)),
   );
-  capacity.used("page", "read", output.ConsumedCapacity);
   const read = output.Items ?? [];
   const more = read.length > limit || output.LastEvaluatedKey !== undefined;
   return { items: read.slice(0, limit).map(fromAttributes), more };

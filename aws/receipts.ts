@@ -5,19 +5,18 @@ import { unavailable } from "./unknown.ts";
 const TRIES = 3;
 
 /**
- * Errors of a receipt that no longer counts: its message is deleted, visible again, or received anew. `InvalidParameterValue` means
- * that the receipt has expired, or that the message would be hidden for more than 12 hours in all. SQS then leaves the message unchanged.
+ * The message is deleted, visible again, or received anew. `InvalidParameterValue`: the receipt has expired, or the message would be hidden
+ * for more than 12 hours in all, and SQS leaves it unchanged.
  */
 const MEANINGLESS = /ReceiptHandleIsInvalid|MessageNotInflight|InvalidParameterValue|InvalidIdFormat/;
 
 export type ReceiptAnswer = { Failed?: BatchResultErrorEntry[] | undefined };
 
-/** An entry of a batch, and its id in the call. */
 export type Named<T> = { id: string; entry: T };
 
 /**
- * Makes one batch of deletes or visibility changes. A receipt that no longer counts is no error. Entries for which SQS answers
- * another error are tried again. Throws `unavailable` if entries still fail at the last try, or at once if SQS does not answer a call.
+ * Deletes or hides a batch. A receipt that no longer counts is no error; other failed entries are tried again. Throws `unavailable` after the
+ * last try, or at once if SQS does not answer.
  */
 export async function settleReceipts<T>(
   entries: readonly T[],

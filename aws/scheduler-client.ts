@@ -1,7 +1,7 @@
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { settings, withoutLogger } from "./clients.ts";
 
-// A file of its own, because functions load this client only for a schedule or for a job far ahead.
+// Functions load this client only for a schedule or for a job far ahead.
 
 /** ms. */
 const PROMOTION_TIMEOUT = 2000;
@@ -10,7 +10,7 @@ export function schedulerClient(): SchedulerClient {
   return withoutLogger(new SchedulerClient(settings()));
 }
 
-/** The client for promotions. It tries once, for a short time, because the sweep sends a job that has no promotion. */
+/** Tries once and shortly, because the sweep sends a job that has no promotion. */
 export function promotionsClient(): SchedulerClient {
   return withoutLogger(new SchedulerClient({ ...settings(PROMOTION_TIMEOUT), maxAttempts: 1 }));
 }

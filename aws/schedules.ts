@@ -20,7 +20,7 @@ const MINUTE = 60_000;
 
 type Settings = { readonly client: SchedulerClient; readonly target: ScheduleTarget };
 
-/** The recurring schedules on EventBridge Scheduler, in a group that holds nothing else. */
+/** In a group that holds nothing else. */
 export function schedulerSchedules(settings: Settings): Schedules {
   const { client, target } = settings;
   return {
@@ -55,7 +55,7 @@ async function read(name: string, { client, target }: Settings): Promise<StoredS
   const command = new GetScheduleCommand({ GroupName: target.group, Name: name });
   const found = await callScheduler("read", () => undefinedIfMissing(client.send(command)));
   const stored = storedInput(found?.Target?.Input ?? "");
-  // There is no schedule with this name, or another program has created it in the group.
+  // Or another program has created it in the group.
   if (!found || !stored) return undefined;
   const minutes = found.FlexibleTimeWindow?.MaximumWindowInMinutes;
   const schedule = {
@@ -94,7 +94,7 @@ function requestOf(
     ScheduleExpression: expression,
     ScheduleExpressionTimezone: timezone,
     ...(from === undefined ? {} : { StartDate: new Date(from) }),
-    // Scheduler requires an end after the start. In a schedule with one occurrence left, both are at the time of this occurrence.
+    // Scheduler requires an end after the start. With one occurrence left, both are at its time.
     ...(end === undefined ? {} : { EndDate: new Date(Math.max(end, (from ?? 0) + 1000)) }),
     State: paused ? "DISABLED" : "ENABLED",
     FlexibleTimeWindow:

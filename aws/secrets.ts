@@ -6,18 +6,17 @@ import {
 import { messageOf } from "../core/errors.ts";
 import { unavailable } from "./unknown.ts";
 
-/** How long the values of a secret are used before they are read again, in ms. */
+/** ms. */
 const KNOWN_FOR = 5 * 60_000;
-/** How long after a failed read the values are read again, in ms. */
+/** After a failed read, ms. */
 const AGAIN_AFTER = 30_000;
 
-/** Answers the current value of a secret, and then the value before it if there is one. */
+/** The current value, and then the one before, if any. */
 export type Secrets = () => Promise<readonly string[]>;
 
 /**
- * Reads a secret of Secrets Manager with its previous value, so that both are valid during a rotation. The values are read again
- * after five minutes. If that fails, the last known values are answered and `onTrouble` is told. Throws `unavailable` if no values
- * are known.
+ * Both values of a secret are valid during a rotation. If they cannot be read again, the last known ones are answered and `onTrouble` is told.
+ * Throws `unavailable` if none are known.
  */
 export function secretVersions(settings: {
   client: SecretsManagerClient;
@@ -51,7 +50,6 @@ async function readValues(client: SecretsManagerClient, arn: string): Promise<st
   const values = await Promise.all([
     valueAt("AWSCURRENT"),
     valueAt("AWSPREVIOUS").catch((error) => {
-      // A secret that was never rotated has no previous value.
       if (error instanceof ResourceNotFoundException) return undefined;
       throw error;
     }),

@@ -3,30 +3,26 @@ import {
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
+import { assertWhole } from "../core/check.ts";
 import { SQS_BATCH_BYTES, SQS_BATCH_ENTRIES, SQS_MAX_DELAY } from "../core/constants.ts";
-import { assertWhole } from "../general/assert-whole.ts";
 import { batchesOf, inParallel } from "../general/batches.ts";
 import type { Outgoing, Sent } from "../protocol/ports.ts";
 import { isContentError, outcomeOfEntry, outcomeOfError } from "./send-outcomes.ts";
 
 type Destination = { client: SQSClient; url: string; onRequest: (messages: number) => void };
 
-/** How many batches are in flight at once. */
+/** In flight at once. */
 const WIDTH = 8;
 const TRIES = 3;
 
-/**
- * Sends messages, and answers their outcomes in the order of the messages. Throws only if a delay is not a whole number of seconds from 0
- * to the longest delay that SQS allows. Such a delay is a bug of the caller.
- */
+/** Answers in the order of the messages. Throws only for a delay outside SQS's range, a bug of the caller. */
 export async function sendMessages(messages: readonly Outgoing[], destination: Destination): Promise<Sent[]> {
   for (const { delaySeconds } of messages) assertWhole("delaySeconds", delaySeconds, 0, SQS_MAX_DELAY / 1000);
   const results = messages.map(({ body }) => refusalOf(body));
   const fit = [...messages.keys()].filter((index) => results[index] === undefined);
   const sizeOf = (index: number) => Buffer.byteLength(messages[index]?.body ?? "");
   const batches = batchesOf(fit, sizeOf, { count: SQS_BATCH_ENTRIES, bytes: SQS_BATCH_BYTES });
-  // A batch that ends as `unreachable` has usually waited for all timeouts of the client. Do not send the batches that have not
-  // begun by then, because they would wait just as long.
+  // A batch that ends as `unreachable` has usually waited for all timeouts. Batches that have not begun would wait just as long.
   let unreachable: Sent | undefined;
   await inParallel(batches, WIDTH, async (batch) => {
     const sent =
@@ -42,10 +38,7 @@ export async function sendMessages(messages: readonly Outgoing[], destination: D
   return results as Sent[];
 }
 
-/**
- * The outcome of a message that is refused without asking SQS; `undefined`: the message may be sent. SQS now allows larger messages, but
- * each queue has a setting that may forbid them. A lone surrogate, half of a surrogate pair, would be lost in the request's JSON.
- */
+/** Of a message that is refused without asking SQS: a queue's setting may forbid larger ones, and JSON would lose a lone surrogate. */
 function refusalOf(body: string): Sent | undefined {
   const bytes = Buffer.byteLength(body);
   if (bytes < 1 || bytes > SQS_BATCH_BYTES)
@@ -58,7 +51,7 @@ function refusalOf(body: string): Sent | undefined {
     : { outcome: "refused", reason: "a message cannot hold a lone surrogate" };
 }
 
-/** Sends one batch. Retries the messages that SQS did not take because of an internal error: the SDK retries only whole requests. */
+/** Retries messages that SQS did not take: the SDK retries only whole requests. */
 async function sendBatch(batch: readonly Outgoing[], destination: Destination): Promise<Sent[]> {
   const results = await trySend(batch, destination);
   for (let attempt = 2; attempt <= TRIES; attempt++) {
@@ -101,7 +94,7 @@ async function trySend(
   } catch (thrown) {
     if (batch.length === 1 || !isContentError(thrown))
       return batch.map(() => ({ sent: outcomeOfError(thrown) }));
-    // Emulators of SQS refuse a whole batch because of one of its messages, so send each message alone.
+    // Emulators refuse a whole batch because of one message.
     const answers: Answer[] = [];
     for (const message of batch) answers.push(...(await trySend([message], { client, url, onRequest })));
     return answers;

@@ -1,15 +1,11 @@
 import { createHash, createHmac, createSecretKey, type KeyObject } from "node:crypto";
 
-/** The keys of signatures as Node's objects. The SDK passes the same array of bytes for each signature of a day, so the array is the key of this map. */
+/** The SDK passes the same array of bytes for each signature of a day. */
 const keyObjects = new WeakMap<object, KeyObject>();
 
 type Data = string | ArrayBuffer | ArrayBufferView;
 
-/**
- * SHA-256, or its HMAC with a secret, for the SDK's signatures. The SDK's own class passes the secret's bytes to Node for each signature,
- * and Node checks and copies them each time. The check and the copy take longer than the HMAC itself: a twentieth of the CPU time of a request. `Sha256`
- * is a class, because the SDK calls a constructor.
- */
+/** For the SDK's signatures. The SDK's own class makes Node check and copy the secret for each, a twentieth of the CPU time of a request. */
 export class Sha256 {
   readonly #hash;
 

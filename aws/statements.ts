@@ -8,15 +8,15 @@ import { chunksOf, inParallel } from "../general/batches.ts";
 import type { Change, Deadline } from "../protocol/ports.ts";
 import { toAttribute, toAttributes } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
-import { withDeadline } from "./deadline.ts";
+import { withDeadline } from "./deadlines.ts";
 import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 
-/** The answer to a statement: DynamoDB applied it, or refused it because its condition did not hold. */
+/** `refused`: its condition did not hold. */
 export type Decided = "applied" | "refused";
 
-/** How many batches are in flight at once. */
+/** In flight at once. */
 const WIDTH = 8;
-/** The codes of a failed condition. `DuplicateItem` is the code of an INSERT. */
+/** `DuplicateItem`: of an INSERT. */
 const REFUSED = new Set(["ConditionalCheckFailed", "DuplicateItem"]);
 
 export function insertStatement(table: string, item: Item): BatchStatementRequest {
@@ -28,7 +28,7 @@ export function insertStatement(table: string, item: Item): BatchStatementReques
   };
 }
 
-/** Each name is quoted, because some attributes are reserved words of PartiQL (`state`, `token`). */
+/** Quoted, because some names are reserved words of PartiQL (`state`, `token`). */
 export function updateStatement(table: string, { key, expect, set }: Change): BatchStatementRequest {
   const sets = Object.keys(set).map((name) => `"${name}" = ?`);
   const conditions = ['"pk" = ?', '"sk" = ?', '"v" = ?'];
@@ -44,12 +44,10 @@ export function updateStatement(table: string, { key, expect, set }: Change): Ba
 }
 
 /**
- * Runs statements independently of each other, up to 25 in one call. Retries undecided statements until `by`. Answers an error for each
- * statement that stays undecided, and never throws. `onApplied` is called with the index of a statement as soon as the statement is
- * known to be applied.
+ * Retries undecided statements until `by`. Answers an error for each that stays undecided, and never throws. `onApplied` gets the index of a
+ * statement as soon as it is applied.
  */
 export async function runStatements(
-  operation: string,
   statements: readonly BatchStatementRequest[],
   by: Deadline,
   connection: Connection,
@@ -59,7 +57,6 @@ export async function runStatements(
   const results = await inParallel(batches, WIDTH, (batch) => {
     const applied = (at: number): void => onApplied(batch[at]?.[0] ?? -1);
     return runBatch(
-      operation,
       batch.map(([, statement]) => statement),
       by,
       connection,
@@ -70,14 +67,12 @@ export async function runStatements(
 }
 
 async function runBatch(
-  operation: string,
   batch: readonly BatchStatementRequest[],
   by: Deadline,
   connection: Connection,
   onApplied: (index: number) => void,
 ): Promise<(Decided | Error)[]> {
-  // The list is empty at first: to fill it with errors would cost a stack trace for each. At the end each index has a result, because an
-  // index stays pending until it has one.
+  // To fill the list with errors at first would cost a stack trace for each. An index stays pending until it has a result.
   const results: (Decided | Error)[] = [];
   const backoff = backoffUntil(by, connection);
   let pending = batch.map((_, index) => index);
@@ -85,7 +80,7 @@ async function runBatch(
     while (pending.length > 0) {
       const statements = pending.map((index) => batch[index] as BatchStatementRequest);
       let doubt: unknown;
-      const answers = await callOnce(operation, statements, by, connection).catch((thrown: unknown) => {
+      const answers = await callOnce(statements, by, connection).catch((thrown: unknown) => {
         if (!isUnknown(thrown)) throw thrown;
         doubt = thrown;
         return [];
@@ -108,15 +103,13 @@ async function runBatch(
 }
 
 async function callOnce(
-  operation: string,
   statements: BatchStatementRequest[],
   by: Deadline,
-  { client, clock, capacity }: Connection,
+  { client, clock }: Connection,
 ): Promise<BatchStatementResponse[]> {
-  const command = new BatchExecuteStatementCommand({ Statements: statements, ...capacity.asked });
-  const output = await client.send(withDeadline(command, by, clock));
-  capacity.used(operation, "write", output.ConsumedCapacity);
-  return output.Responses ?? [];
+  const command = new BatchExecuteStatementCommand({ Statements: statements });
+  const { Responses = [] } = await client.send(withDeadline(command, by, clock));
+  return Responses;
 }
 
 function resultOf(answer: BatchStatementResponse | undefined): Decided | Error | undefined {

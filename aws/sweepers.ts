@@ -3,7 +3,7 @@ import { tickPartText } from "../core/tick-part.ts";
 import type { Sweepers } from "../protocol/ports.ts";
 import { unavailable } from "./unknown.ts";
 
-/** Further invocations of the tick's own function. `functionName`: its name or ARN. `most`: how many one tick starts. */
+/** The tick's own function, by name or ARN. `most`: how many one tick starts. */
 export function lambdaSweepers(settings: {
   client: LambdaClient;
   functionName: string;

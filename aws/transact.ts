@@ -7,31 +7,28 @@ import { drawToken } from "../core/job-id.ts";
 import type { Deadline, Transacted, Write } from "../protocol/ports.ts";
 import { itemIfAny, toAttributes, toKey } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
-import { withDeadline } from "./deadline.ts";
+import { withDeadline } from "./deadlines.ts";
 import { changeExpression, checkExpression } from "./expressions.ts";
 import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 
 /**
- * Makes all of the writes or none. All tries have the same token. For ten minutes, DynamoDB answers success to the repeat of a
- * transaction that it has applied ("TransactWriteItems", idempotency). So a try whose answer was lost does not look like a conflict
- * with another writer.
+ * All tries have the same token: for ten minutes DynamoDB answers success to the repeat of an applied transaction ("TransactWriteItems"), so
+ * a lost answer does not look like a conflict.
  */
 export async function transactWrites(
   writes: readonly Write[],
   by: Deadline,
   connection: Connection,
 ): Promise<Transacted> {
-  const { client, table, clock, random, capacity } = connection;
+  const { client, table, clock, random } = connection;
   const input = {
     TransactItems: writes.map((write) => transactItem(table, write)),
     ClientRequestToken: drawToken(random),
-    ...capacity.asked,
   };
   const backoff = backoffUntil(by, connection);
   for (;;) {
     try {
-      const output = await client.send(withDeadline(new TransactWriteItemsCommand(input), by, clock));
-      capacity.used("transact", "write", output.ConsumedCapacity);
+      await client.send(withDeadline(new TransactWriteItemsCommand(input), by, clock));
       return { done: true };
     } catch (thrown) {
       const refused = refusedBy(thrown);
@@ -53,10 +50,7 @@ function transactItem(table: string, write: Write): TransactWriteItem {
   };
 }
 
-/**
- * `undefined` if no condition failed. Otherwise one value for each write: `false` if its condition held, else the item that did not meet
- * the condition, if there is one. Other reasons of the cancellation then do not matter.
- */
+/** `undefined`: no condition failed. Otherwise the reasons of the cancellation beside failed conditions do not matter. */
 function refusedBy(thrown: unknown): Extract<Transacted, { done: false }>["refused"] | undefined {
   if (!(thrown instanceof TransactionCanceledException)) return undefined;
   const reasons = thrown.CancellationReasons ?? [];

@@ -1,16 +1,13 @@
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import type { Deadline } from "../protocol/ports.ts";
 import type { Connection } from "./connection.ts";
-import { assertBefore } from "./deadline.ts";
+import { assertBefore } from "./deadlines.ts";
 
-/** The first and the longest wait between tries, in ms, before jitter. Jitter multiplies a wait by 0.5 to 1.5. */
+/** In ms, before jitter multiplies a wait by 0.5 to 1.5. */
 const FIRST_WAIT = 25;
 const LONGEST_WAIT = 2000;
 
-/**
- * Codes after which it is unknown whether a write took effect. The same failure may have one code in an exception, and another code in
- * the answer to a batch statement or in the reason why a transaction was cancelled.
- */
+/** Codes after which a write may have taken effect. Exceptions, statements and cancellations name the same failure differently. */
 export const UNKNOWN_CODES: ReadonlySet<string> = new Set([
   "TransactionConflict",
   "TransactionConflictException",
@@ -26,12 +23,11 @@ export const UNKNOWN_CODES: ReadonlySet<string> = new Set([
   "ServiceUnavailable",
 ]);
 
-/** Whether this code leaves a statement or transaction undecided: the code of a conflict, throttling, or an internal error of DynamoDB. */
 export function isUnknownCode(code: string | undefined): boolean {
   return code !== undefined && UNKNOWN_CODES.has(code);
 }
 
-/** The HTTP status of an SDK error. `undefined` if no answer arrived. */
+/** `undefined` if no answer arrived. */
 export function statusOf(thrown: unknown): number | undefined {
   const { $metadata, $response } = thrown as {
     $metadata?: { httpStatusCode?: number };
@@ -40,23 +36,23 @@ export function statusOf(thrown: unknown): number | undefined {
   return $metadata?.httpStatusCode ?? $response?.statusCode;
 }
 
-/** Whether to retry a call after this failure: the call may already have taken effect, or the next try may succeed. */
+/** The call may have taken effect, or the next try may succeed. */
 export function isUnknown(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || thrown instanceof MinutehandError) return false;
   if (isUnknownCode(thrown.name)) return true;
   const status = statusOf(thrown);
   if (status === undefined) return isNetworkTrouble(thrown);
-  // An answer with a status of success can break off in its body, so that the SDK cannot read it.
+  // An answer with success can break off in its body.
   return status >= 500 || status < 300;
 }
 
-/** Whether an error is a timeout of the SDK, or a network error of Node such as ECONNRESET or EAI_AGAIN. */
+/** A timeout of the SDK, or an error of Node such as ECONNRESET or EAI_AGAIN. */
 function isNetworkTrouble(thrown: Error): boolean {
   const { code } = thrown as { code?: unknown };
   return thrown.name === "TimeoutError" || (typeof code === "string" && /^E[A-Z_]+$/.test(code));
 }
 
-/** Makes a function that waits before the next try, with exponential backoff and jitter. From `by` on, it throws `unavailable`. */
+/** Waits before the next try. From `by` on, throws `unavailable`. */
 export function backoffUntil(
   by: Deadline,
   { clock, wait, random }: Connection,
@@ -71,7 +67,6 @@ export function backoffUntil(
   };
 }
 
-/** Retries a call while its outcome is unknown. From `by` on, throws `unavailable`. */
 export async function untilKnown<T>(
   by: Deadline,
   connection: Connection,
@@ -88,10 +83,7 @@ export async function untilKnown<T>(
   }
 }
 
-/**
- * The error for a service that did not do its work. `what`: says what the service did not do. In the error's text, the cause follows. A
- * cause that is a `MinutehandError` is answered unchanged.
- */
+/** `what`: what the service did not do. A `MinutehandError` is answered unchanged. */
 export function unavailable(what: string, cause: unknown): MinutehandError {
   if (cause instanceof MinutehandError) return cause;
   return new MinutehandError("unavailable", `${what}: ${messageOf(cause)}`, {}, cause);

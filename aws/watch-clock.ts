@@ -4,11 +4,8 @@ import { CLOCK_MARGIN, CLOCK_SKEW_SEEN } from "../core/constants.ts";
 const SECOND = 1000;
 
 /**
- * Compares this machine's clock with the times at which DynamoDB says that it answered. If they differ by more than `CLOCK_SKEW_SEEN`,
- * calls `warn` once, with a sentence. The SDK corrects its signatures by DynamoDB's clock, so without this warning nobody would see that
- * the queue's times are wrong.
- *
- * @param clock ms since the epoch
+ * Calls `warn` once, with a sentence, if this clock and DynamoDB's differ by more than `CLOCK_SKEW_SEEN`. The SDK signs by DynamoDB's clock, so
+ * otherwise nobody would see that the queue's times are wrong. `clock`: ms since the epoch.
  */
 export function watchClock(
   client: DynamoDBClient,
@@ -35,8 +32,8 @@ export function watchClock(
 }
 
 /**
- * Answers by how much a clock is surely ahead of a service's clock, in ms; less than 0 if it is behind. The service answered at some moment
- * between `asked` and `answered`, and says only the second. `NaN` if the service did not say its time.
+ * By how many ms a clock is surely ahead (less than 0: behind). The service answered between `asked` and `answered`, and says only the second.
+ * `NaN` if it said no time.
  */
 function aheadBy(said: number, asked: number, answered: number): number {
   if (asked > said + SECOND) return asked - said - SECOND;

@@ -1,7 +1,7 @@
 import { runJobs } from "../consumer/run-jobs.ts";
 import { SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import type { Policy } from "../core/policy.ts";
-import { TIMERS } from "../http/timers.ts";
+import { TIMERS } from "../environment/process.ts";
 import type { Context } from "../protocol/ports.ts";
 import { contextOf, type Rig } from "./rig.ts";
 
@@ -34,8 +34,8 @@ export function meter(
   const ctx = contextOf(rig, {
     ...own,
     onCapacity: (operation, { write, read }) => {
-      // Only cursors use `change` here: a job that succeeds is claimed and settled by `changeMany`.
-      if (operation === "change") spent.cursors += write;
+      // Only cursors are updated alone here: a job that succeeds is claimed and settled by statements.
+      if (operation === "UpdateItem") spent.cursors += write;
       else spent.write += write;
       spent.read += read;
     },

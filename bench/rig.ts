@@ -1,4 +1,3 @@
-import type { OnCapacity } from "../aws/capacity.ts";
 import { dynamoClient, sqsClient } from "../aws/clients.ts";
 import { dynamoPool } from "../aws/pool.ts";
 import { type OnRequest, sqsQueues } from "../aws/queues.ts";
@@ -6,6 +5,7 @@ import type { Policy } from "../core/policy.ts";
 import { createContext, type Environment } from "../environment/context.ts";
 import { type EmbeddedStack, startEmbeddedStack } from "../local/embedded-stack.ts";
 import type { Context } from "../protocol/ports.ts";
+import { meterCapacity, type OnCapacity } from "./capacity.ts";
 import { type Emulators, type PlainClients, plainClients } from "./plain-clients.ts";
 import { observeStarts, type Starts } from "./starts.ts";
 
@@ -75,11 +75,12 @@ export function contextOf(
   },
 ): Context {
   const { table, topics, clock, onCapacity, onRequest } = own;
+  const client = onCapacity ? meterCapacity(dynamoClient(), onCapacity) : dynamoClient();
   return {
     ...ctx,
     clock,
     policy: { ...ctx.policy, topics },
-    pool: dynamoPool({ client: dynamoClient(), table, clock, ...(onCapacity && { onCapacity }) }),
+    pool: dynamoPool({ client, table, clock }),
     queues: sqsQueues({
       client: sqsClient(),
       urlPrefix: stack.queueUrlPrefix,

@@ -1,8 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
-import { parseDuration } from "../general/durations.ts";
-import { parseInstant } from "../general/instant.ts";
+import { parseDuration, parseInstant } from "../general/times.ts";
 import { topic } from "../http/fields.ts";
 
 /** Parsers of arguments and options. An error states the rule, and commander adds the name of the option or argument. */

@@ -4,17 +4,12 @@ import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isLoopback } from "../core/loopback.ts";
 import type { ClientOptions } from "./client.ts";
 
-/** A request before it is sent. */
 export type Outgoing = { method: string; url: string; headers: Headers; body: string };
 
-/** Adds the headers that authenticate a request. Called for each try, because signatures and tokens expire. */
+/** Called for each try, because signatures and tokens expire. */
 export type Authorize = (request: Outgoing) => Promise<Headers>;
 
-/**
- * Makes the function that authenticates a client's requests. Throws a `RangeError` if `auth` is absent and the host does not imply it, or
- * if requests are to be signed and neither the options nor the host's name contain a region. Also throws a `RangeError` for a token that a
- * header cannot contain. If `bearer` is a function, the `Authorize` throws this error when the function answers such a token.
- */
+/** Throws a `RangeError` if the host implies no `auth`, if no region is known to sign for, or for a token that a header cannot contain. */
 export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions): Authorize {
   if (auth === "none") return async ({ headers }) => headers;
   if (auth === "iam") return signed(awsCredentials(), regionFor(url, region));
@@ -27,13 +22,13 @@ export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions
   };
 }
 
-/** Throws for a token that a header cannot contain. The errors of `Headers` and `fetch` would quote the token, and this error does not. */
+/** The errors of `Headers` and `fetch` would quote the token. */
 function requireToken(bearer: string): void {
   if (/^[\x21-\x7e]+$/.test(bearer)) return;
   throw new RangeError("bearer must be a token of printable ASCII without spaces or line breaks");
 }
 
-/** Signs calls of API Gateway with Signature Version 4. */
+/** With Signature Version 4. */
 export function signed(credentials: () => Promise<Credentials>, region: string): Authorize {
   return async ({ method, url, headers, body }) => {
     const { accessKeyId, secretAccessKey, sessionToken } = await credentials().catch((error: unknown) => {
@@ -68,13 +63,13 @@ function usualFor(url: string): "none" | "iam" {
   throw new RangeError(`auth must be given for ${hostname}: "iam", "none" or { bearer }`);
 }
 
-/** The region in the name of an API Gateway host; `undefined` for a custom domain. */
+/** `undefined` for a custom domain. */
 export function regionOf(url: string): string | undefined {
   return GATEWAY.exec(new URL(url).hostname)?.[1];
 }
 
 function regionFor(url: string, region: string | undefined): string {
-  // API Gateway refuses a signature for another region, so the region in the host's name wins.
+  // API Gateway refuses a signature for another region than its own.
   const found = regionOf(url) ?? region;
   if (found !== undefined) return found;
   const { hostname } = new URL(url);

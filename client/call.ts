@@ -2,10 +2,10 @@ import { type ErrorCode, MinutehandError, messageOf } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
 import type { Problem } from "../http/answers.ts";
 
-/** `patience`: the least timeout of a try, ms. `once`: a call that may have had an effect is not retried. */
+/** `patience`: the least timeout of a try, ms. `once`: not retried if it may have had an effect. */
 export type Carrying = { readonly patience?: number; readonly once?: true };
 
-/** A request to the API before it is sent. `url` has the path and the query string. */
+/** `url` has the path and the query string. */
 export type Outgoing = {
   readonly method: string;
   readonly url: string;
@@ -13,16 +13,14 @@ export type Outgoing = {
   readonly body?: string;
   readonly signal?: AbortSignal;
 };
-/** The parts of a `Response` that a call reads. */
 export type Answered = Pick<Response, "ok" | "status" | "text"> & {
   readonly headers: Pick<Headers, "get">;
 };
 
-/** Sends a request to the API and answers the response. */
 export type Transport = (request: Outgoing, carrying?: Carrying) => Promise<Answered>;
 
 export type Query = Readonly<Record<string, string | number | Date | undefined>>;
-/** The members that an answer must have, with their types. */
+/** The members that an answer must have. */
 export type Shape = Readonly<Record<string, "string" | "number" | "array" | "object">>;
 type Sent = {
   query?: Query;
@@ -32,13 +30,10 @@ type Sent = {
   carrying?: Carrying;
 };
 
-/**
- * Makes one call of the API, checks the answer against `shape`, and returns it. Throws a `MinutehandError`, or the signal's reason if
- * the call is aborted.
- */
+/** Checks the answer against `shape`. Throws a `MinutehandError`, or the signal's reason if the call is aborted. */
 export type Call = <T>(method: string, path: string, shape: Shape, sent?: Sent) => Promise<T>;
 
-/** How many bytes of a bad answer an error text quotes. */
+/** Of a bad answer in an error text. */
 export const QUOTED = 120;
 
 export function callOver(transport: Transport, url: string): Call {
@@ -67,7 +62,7 @@ export function callOver(transport: Transport, url: string): Call {
   };
 }
 
-/** Makes the request that `fetch` sends. Throws `bad-request` for a value that HTTP cannot carry, such as a header with characters outside Latin-1. */
+/** Throws `bad-request` for what HTTP cannot carry, such as a header with characters outside Latin-1. */
 export function fetchable({ url, ...init }: Outgoing): Request {
   try {
     return new Request(url, init);
@@ -76,15 +71,12 @@ export function fetchable({ url, ...init }: Outgoing): Request {
   }
 }
 
-/**
- * Encodes a segment of a path. A URL parser would remove the segments `.` and `..`, and so change the call. Both are replaced by the text
- * of a `.` that is encoded twice. This text reaches the API, which refuses it.
- */
+/** A URL parser would remove `.` and `..`, and so change the call. Encoded twice, a `.` reaches the API, which refuses it. */
 export function segment(text: string): string {
   return /^\.{1,2}$/.test(text) ? "%252E" : encodeURIComponent(text.toWellFormed());
 }
 
-/** The error for a problem that the API answered, for a whole call or for one entry of a batch. */
+/** For a whole call or for one entry of a batch. */
 export function errorOf({ type: _, title: __, status, detail, code, ...data }: Problem): MinutehandError {
   return Object.assign(new MinutehandError(code as ErrorCode, detail, data), { status });
 }
@@ -102,12 +94,12 @@ function isoOf(name: string, date: Date): string {
   throw new MinutehandError("bad-request", `${name} must be a time, got an invalid Date`);
 }
 
-/** The JSON text of a request. Throws `bad-request` for a value that has none. */
+/** Throws `bad-request` for a value that JSON does not have. */
 export function jsonOf(body: object): string {
   try {
     return JSON.stringify(body);
   } catch (error) {
-    // For a circular structure, JSON's message has several lines. Make one line of it.
+    // For a circular structure, JSON's message has several lines.
     const reason = messageOf(error).replace(/\s+/g, " ");
     const message = `the request must be a value that JSON can represent: ${reason}`;
     throw new MinutehandError("bad-request", message, {}, error);
@@ -123,7 +115,7 @@ function objectIn(text: string): object | undefined {
   }
 }
 
-/** The first expectation of `shape` that a value does not meet; `undefined`: the value meets all. */
+/** `undefined`: the value meets all. */
 function missingIn(value: object, shape: Shape): string | undefined {
   if (Array.isArray(value)) return "an object";
   const members = value as Record<string, unknown>;
@@ -141,7 +133,7 @@ function isProblem(value: object | undefined): value is Problem {
   return typeof code === "string" && typeof detail === "string" && typeof status === "number";
 }
 
-/** The error for an answer that does not come from the API but from a gateway, a proxy or another server. */
+/** It comes from a gateway, a proxy or another server. */
 function foreign(
   call: string,
   { status, headers }: Answered,

@@ -67,7 +67,7 @@ const RETRY: Names<RetryOptions> = { delay: true, error: true, ...CALL };
 const BURY: Names<BuryOptions> = { error: true, ...CALL };
 const CLIENT: Names<ClientOptions> = { url: true, auth: true, region: true, timeout: true, retries: true };
 
-/** The names of the options of each call, by the position of the argument. */
+/** By the position of the argument. */
 const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]: object } } = {
   enqueue: { 2: ENQUEUE },
   enqueueMany: { 1: REPEATABLE },
@@ -102,7 +102,7 @@ const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]:
   health: { 0: CALL },
 };
 
-/** Throws a `RangeError` for an unknown option of `createClient`, which only plain JavaScript can give. */
+/** Only plain JavaScript can give an unknown option. */
 export function checkClientOptions(options: ClientOptions): void {
   const [unknown] = unknownNames("createClient", "option", options, Object.keys(CLIENT));
   if (unknown !== undefined) throw new RangeError(unknown);
@@ -111,10 +111,7 @@ export function checkClientOptions(options: ClientOptions): void {
 type Call = (...given: unknown[]) => unknown;
 const LISTS: readonly string[] = ["list", "forecast", "dead", "schedules"] satisfies (keyof Client)[];
 
-/**
- * Makes the calls of a client refuse unknown options with `bad-request`. Only plain JavaScript can give unknown options. The API
- * would never see some of these options, and its errors do not name the nearest option.
- */
+/** Refuses unknown options with `bad-request`. The API would never see some of them, and does not name the nearest option. */
 export function withCheckedOptions<Calls extends object>(client: Calls): Calls {
   const calls = Object.entries(client as Readonly<Record<string, Call>>).map(([name, call]) => [
     name,
@@ -126,7 +123,7 @@ export function withCheckedOptions<Calls extends object>(client: Calls): Calls {
         if (unknown === undefined) return call(...given);
         throw new MinutehandError("bad-request", unknown);
       } catch (refusal) {
-        // A call fails by its promise, also if plain JavaScript gives `null` for its options.
+        // A call fails by its promise, also if `null` is given for its options.
         return LISTS.includes(name) ? refusedList(refusal) : Promise.reject(refusal);
       }
     },
@@ -134,7 +131,6 @@ export function withCheckedOptions<Calls extends object>(client: Calls): Calls {
   return Object.fromEntries(calls) as Calls;
 }
 
-/** A list that fails when its first entry is read. */
 async function* refusedList(refusal: unknown): AsyncGenerator<never> {
   yield await Promise.reject(refusal);
 }

@@ -8,10 +8,10 @@ import type { DirectClient } from "./direct-client.ts";
 import type { DirectWorker } from "./direct-worker.ts";
 import { bulkParts, forecastParts, pages } from "./read-parts.ts";
 
-/** How long a `receive` may take in addition to its `waitSeconds`, ms. */
+/** Of a `receive` beyond its `waitSeconds`, ms. */
 const CLAIMING = 10_000;
 
-/** Arguments as plain JavaScript may give them. If a field is missing, the API's refusal names it. */
+/** If plain JavaScript leaves out a field, the API's refusal names it. */
 type Given<Arguments extends readonly [unknown, unknown, object]> = [
   Arguments[0],
   Arguments[1],
@@ -20,17 +20,15 @@ type Given<Arguments extends readonly [unknown, unknown, object]> = [
 
 export type ClientParts = {
   readonly transport: Transport;
-  /** The URL of the API. */
   readonly url: string;
   /** ms since the epoch. */
   readonly clock: () => number;
-  /** Draws an Idempotency-Key for a call without one. Absent if the transport never retries. */
+  /** For a call without an Idempotency-Key. Absent if the transport never retries. */
   readonly newKey?: () => string;
 };
 
 type NewKey = ClientParts["newKey"];
 
-/** Creates a client over a transport. */
 export function clientOver<Topics = TopicBodies>({
   transport,
   url,
@@ -56,7 +54,6 @@ const schedulePath = (name: string) => `/schedules/${segment(name)}`;
 
 type JobCall = keyof DirectClient | "list";
 
-/** The calls that file, read and change jobs. */
 function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobCall> {
   return {
     enqueue(...job: unknown[]) {
@@ -88,7 +85,6 @@ function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobC
 
 type TopicCall = "topics" | "topic" | "pause" | "resume" | "dead" | "redrive";
 
-/** The calls about topics and their dead jobs. */
 function topicCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, TopicCall> {
   return {
     async topics(options) {
@@ -116,7 +112,6 @@ type ScheduleCall =
   | "resumeSchedule"
   | "runSchedule";
 
-/** The calls about recurring schedules. */
 function scheduleCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, ScheduleCall> {
   return {
     schedules: (options) => pages(call, "/schedules", "schedules", options),
@@ -130,13 +125,12 @@ function scheduleCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>,
   };
 }
 
-/** The calls that pull jobs and settle them. */
 function pullCalls<Topics>(call: Call): DirectWorker<Topics> {
   return {
     async receive(topic, { signal, ...body } = {}) {
-      // Wait longer than the API does: if the client gave up first, claimed jobs would not reach it, and each would lose an attempt.
+      // If the client gave up before the API, claimed jobs would not reach it, and each would lose an attempt.
       const patience = Math.min(Number(body.waitSeconds) || 0, RECEIVE_WAIT_SECONDS) * 1000 + CLAIMING;
-      // Do not retry: a retry would claim other jobs, and the jobs of the lost answer would still wait until their leases end.
+      // A retry would claim other jobs, and those of the lost answer would wait until their leases end.
       const sent = { body, signal, carrying: { patience, once: true } } as const;
       return (await call<Pulled>("POST", `${topicPath(topic)}/receive`, { jobs: "array" }, sent)).jobs;
     },
@@ -156,18 +150,17 @@ function pullCalls<Topics>(call: Call): DirectWorker<Topics> {
   };
 }
 
-/** Jobs whose bodies are trusted to have the type that the caller declared. */
+/** The bodies are trusted to have the declared types. */
 type Pulled = { jobs: PulledJob<never>[] };
 
-// Members that the client and its callers rely on. An answer without them comes from another server.
+// An answer without these members comes from another server.
 const JOB: Shape = { id: "string", topic: "string", state: "string", dueAt: "string" };
 const RESULTS: Shape = { results: "array" };
 const TOPIC: Shape = { topic: "string" };
 const SCHEDULE: Shape = { name: "string", expression: "string" };
-/** Requires no member, because the answer for an untracked job is empty. */
+/** The answer for an untracked job is empty. */
 const SETTLED: Shape = {};
 
-/** The job or the error of each entry of a batch. */
 function outcomesOf<T extends string>({
   results,
 }: {

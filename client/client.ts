@@ -31,13 +31,11 @@ export type Job<Topics = TopicBodies, T extends keyof Topics & string = keyof To
 export type JobState = JobJson["state"];
 /** A job without its body and its timeline. */
 export type JobSummary<T extends string = string> = Omit<JobSummaryJson, "topic"> & { topic: T };
-/** A job that `receive` claimed. */
 export type PulledJob<Body = unknown> = Omit<PulledJobJson, "body"> & { body: Body };
 /** The pulled job after its run. Empty for an untracked job. */
 export type SettledJob<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
   [Name in T]: Partial<Job<Topics, Name>>;
 }[T];
-/** A schedule that files jobs of the topic `T`, or of any topic. */
 export type Schedule<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
   [Name in T]: Omit<ScheduleJson, "topic" | "body"> & { topic: Name; body: Topics[Name] };
 }[T];
@@ -47,22 +45,16 @@ export type Duration = number | string;
 /** A point in time: a `Date`, or ISO 8601 text with a zone. */
 export type Instant = string | Date;
 
-/** The options of every call. */
 export type CallOptions = {
   /** Aborts the call, which then throws the signal's reason. The call may have taken effect all the same. */
   signal?: AbortSignal | undefined;
 };
 
-/** The options of a call that is idempotent with an Idempotency-Key. */
 export type RepeatableOptions = CallOptions & {
-  /**
-   * Makes your own repeats of the call idempotent: calls with the same key and the same request have one effect. 1 to 256 characters.
-   * By default `createClient` draws a random key for each call.
-   */
+  /** Makes your own repeats idempotent: calls with the same key and request have one effect. 1 to 256 characters. Default: a random key. */
   idempotencyKey?: string;
 };
 
-/** The options of a job, with durations as a caller writes them. */
 type JobOptions = {
   [Name in keyof StoredOptions]: (typeof JOB_OPTIONS)[Name]["kind"] extends "duration"
     ? Duration
@@ -74,7 +66,6 @@ type Time = { delay: Duration; dueAt?: never } | { dueAt: Instant; delay?: never
 /** At most one of the two. */
 type AnyTime = { delay?: Duration; dueAt?: never } | { dueAt?: Instant; delay?: never };
 
-/** The options of `put`. */
 export type PutOptions = Time & JobOptions & RepeatableOptions;
 
 type KeyOptions = {
@@ -87,9 +78,7 @@ type KeyOptions = {
   maxDelay?: Duration;
 };
 
-/** The options of `enqueue`. */
 export type EnqueueOptions = PutOptions & KeyOptions;
-/** The options of one job of a batch. */
 type BatchOptions = Time & JobOptions & KeyOptions;
 
 /** The arguments of `enqueue`: the topic, a body of the topic's type, and the options. */
@@ -102,18 +91,13 @@ export type PutArguments<Topics = TopicBodies> = {
   [T in keyof Topics & string]: [topic: T, key: string, job: PutOptions & { body: Topics[T] }];
 }[keyof Topics & string];
 
-/** One job of a batch. */
 export type NewJobRequest<Topics = TopicBodies> = {
   [T in keyof Topics & string]: BatchOptions & { topic: T; body: Topics[T] };
 }[keyof Topics & string];
 
-/** What `reschedule` changes. */
 export type Changes<Body = unknown> = AnyTime & RepeatableOptions & { body?: Body };
 
-/**
- * Jobs with `from ≤ dueAt < to`. A bulk with the action `redrive` compares the time of the job's death instead of `dueAt`. A list
- * or a forecast spans at most 31 days, a bulk 366 days.
- */
+/** `from ≤ dueAt < to`; for a bulk that redrives, the time of the death. A list or a forecast spans at most 31 days, a bulk 366. */
 type Range = { from?: Instant; to?: Instant };
 /** Jobs with this tag and of this group. An absent field matches every job. */
 type Filters = Pick<StoredOptions, "tag" | "group">;
@@ -123,7 +107,6 @@ export type ListQuery<T extends string = string> = Range & Paged & Filters & { t
 export type DeadQuery = Paged & Filters;
 export type ForecastQuery<T extends string = string> = Range & CallOptions & { topic?: T };
 
-/** A schedule that `putSchedule` creates. */
 export type NewSchedule<T extends string = string, Body = unknown> = JobOptions & {
   /** `cron(…)`, `rate(…)` or `at(…)`. */
   expression: string;
@@ -145,10 +128,7 @@ export type RedriveRequest = RepeatableOptions & {
   ratePerSecond?: number;
 };
 
-/**
- * The arguments of `bulk`: which jobs, and what happens to them. `delay` and `dueAt` are only for `move`, which needs one of
- * them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel`.
- */
+/** `delay` and `dueAt` are only for `move`, which needs one of them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel`. */
 export type BulkRequest<T extends string = string> = Range &
   AnyTime &
   Filters &
@@ -213,18 +193,12 @@ export type Client<Topics = TopicBodies> = {
   enqueue<J extends readonly unknown[], T = Topics>(
     ...job: IfUnion<J, EnqueueArguments<NoInfer<T>>>
   ): Promise<Job<T>>;
-  /**
-   * Files up to 500 jobs. Answers the job or the error of each, in the order of `jobs`. Idempotent, except in untracked topics: a repeat
-   * files no job twice.
-   */
+  /** Files up to 500 jobs. Answers the job or the error of each, in the order of `jobs`. Idempotent as `enqueue`. */
   enqueueMany<T = Topics>(
     jobs: readonly NewJobRequest<NoInfer<T>>[],
     options?: RepeatableOptions,
   ): Promise<(JobSummary<keyof T & string> | MinutehandError)[]>;
-  /**
-   * Files a job under a key, or replaces all fields of the live job with that key. Idempotent: a repeat changes nothing. Throws
-   * `job-running` if that job is running.
-   */
+  /** Files a job under a key, or replaces all fields of its live job. Idempotent. Throws `job-running` if that job is running. */
   put<N extends keyof T & string, T = Topics>(
     topic: N,
     key: string,
@@ -247,15 +221,9 @@ export type Client<Topics = TopicBodies> = {
    * stay. If the call comes too late, throws `job-running` or `job-finished`.
    */
   reschedule<T = Topics>(id: string, change: Changes<NoInfer<T>[keyof T & string]>): Promise<Job<T>>;
-  /**
-   * Cancels a job. Idempotent: cancelling a cancelled job answers the job. If the call comes too late, throws `job-running`,
-   * `job-finished` or `untracked-topic`.
-   */
+  /** Cancels a job. Idempotent. If the call comes too late, throws `job-running`, `job-finished` or `untracked-topic`. */
   cancel<T = Topics>(id: string, options?: CallOptions): Promise<Job<T>>;
-  /**
-   * Cancels the job with this key. If another job has taken the key since the first try, a repeat cancels this other job.
-   * `cancel` by id never cancels another job.
-   */
+  /** Cancels the job with this key. A repeat cancels another job that has taken the key meanwhile; `cancel` by id never does. */
   cancelByKey<N extends keyof T & string, T = Topics>(
     topic: N,
     key: string,
@@ -274,9 +242,8 @@ export type Client<Topics = TopicBodies> = {
   ): AsyncIterable<{ minute: string; count: number }>;
   /**
    * Changes many jobs of a topic, part by part, until all are done. `onProgress` gets the sums after each part. If a part after the
-   * first fails, the `data` of the error has the `cursor` that continues the bulk. Idempotent: a repeated part changes no job twice and
-   * also counts the jobs that the first try has changed. But a repeated part of a `redrive` does not count the jobs that the first try
-   * has redriven.
+   * first fails, the `data` of the error has the `cursor` that continues the bulk. Idempotent: a repeated part changes no job twice, and
+   * also counts the jobs that the first try has changed, except in a `redrive`.
    */
   bulk<N extends keyof T & string, T = Topics>(
     request: BulkRequest<N>,
@@ -288,9 +255,8 @@ export type Client<Topics = TopicBodies> = {
   /** Reads one topic. Throws `unknown-topic`. */
   topic<N extends keyof T & string, T = Topics>(name: N, options?: CallOptions): Promise<TopicReport>;
   /**
-   * Pauses a topic: from 5 seconds after the answer, none of its jobs starts until `resume`. Idempotent. A repeat overwrites changes
-   * that other callers have made since the first try. Repeats of `resume`, `putSchedule`, `pauseSchedule` and `resumeSchedule` do the
-   * same. Throws `untracked-topic`.
+   * Pauses a topic: from 5 seconds after the answer, none of its jobs starts until `resume`. Idempotent. A repeat overwrites what others
+   * have changed meanwhile, also in `resume`, `putSchedule`, `pauseSchedule` and `resumeSchedule`. Throws `untracked-topic`.
    */
   pause<N extends keyof T & string, T = Topics>(topic: N, options?: CallOptions): Promise<Paused>;
   /** Resumes a paused topic: its parked jobs start, at most `ratePerSecond` in a second or, without a rate, all at once. Idempotent. */
@@ -313,10 +279,7 @@ export type Client<Topics = TopicBodies> = {
     schedule: NewSchedule<N, T[N]>,
     options?: CallOptions,
   ): Promise<Schedule<T, N>>;
-  /**
-   * Deletes a schedule and answers the deleted schedule. A repeat throws `schedule-not-found`. If another caller has put a schedule
-   * with the same name since the first try, a repeat deletes the new schedule.
-   */
+  /** Deletes a schedule and answers it. A repeat throws `schedule-not-found`, or deletes a schedule that was put meanwhile. */
   removeSchedule<T = Topics>(name: string, options?: CallOptions): Promise<Schedule<T>>;
   /** Pauses a schedule: no occurrence files a job until `resumeSchedule`. Idempotent. */
   pauseSchedule<T = Topics>(name: string, options?: CallOptions): Promise<Schedule<T>>;
@@ -351,10 +314,7 @@ export type Client<Topics = TopicBodies> = {
     receipt: string,
     options?: CallOptions,
   ): Promise<SettledJob<T, N>>;
-  /**
-   * Extends the lease of a pulled job. The lease then ends `seconds` (a whole number, 1 to 43,200) from now, but at most 12 hours
-   * after the claim. Throws `claim-lost`.
-   */
+  /** Extends a lease to `seconds` (a whole number, 1 to 43,200) from now, at most 12 hours after the claim. Throws `claim-lost`. */
   extend<N extends keyof T & string, T = Topics>(
     topic: N,
     receipt: string,
@@ -391,9 +351,6 @@ export type ClientOptions = {
   region?: string;
   /** How long one try may take, in ms; 30,000 by default. For a `receive` the least value is its `waitSeconds` and 10 s more. */
   timeout?: number;
-  /**
-   * How often a call is retried after a network error, a timeout, or the status 429, 502, 503 or 504. `receive` is retried only after 429.
-   * 0 to 100; 5 by default.
-   */
+  /** Retries after a network error, a timeout, or the status 429, 502, 503 or 504; of a `receive` only after 429. 0 to 100; 5 by default. */
   retries?: number;
 };

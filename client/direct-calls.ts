@@ -9,10 +9,9 @@ import type { Service } from "../http/route.ts";
 import { errorOf, jsonOf } from "./call.ts";
 import { refusalOf } from "./refusal.ts";
 
-/** Does the work of one call in this process. If it fails, logs the error as the API does, and throws the error of the API's answer. */
+/** A failure is logged as the API does, and thrown as the error of the API's answer. */
 export type Run = <T>(signal: AbortSignal | undefined, work: () => Promise<T>) => Promise<T>;
 
-/** `done` is called after each call. */
 export function runDirectly(log: Service["log"], done: () => void = () => {}): Run {
   const finish = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -30,7 +29,7 @@ export function runDirectly(log: Service["log"], done: () => void = () => {}): R
   };
 }
 
-/** Rejects as soon as a call is aborted. The call goes on in the background, and a `receive` gives the jobs back that still come. */
+/** The call goes on in the background, and a `receive` gives the jobs back that still come. */
 export function unlessAborted<T>(answered: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
@@ -38,7 +37,7 @@ export function unlessAborted<T>(answered: Promise<T>, signal: AbortSignal): Pro
   return Promise.race([answered, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
-/** Reads the fields of a call as the API reads its body. Throws `bad-request` or `too-large`. */
+/** As the API reads its body. Throws `bad-request` or `too-large`. */
 export function readFields<T>(schema: z.ZodMiniType<T>, fields: object): T {
   return readText(schema, boundedJson(fields));
 }
@@ -47,14 +46,14 @@ function readText<T>(schema: z.ZodMiniType<T>, text: string): T {
   return validate(schema, parseJson(text), "the request");
 }
 
-/** A call whose repeats have no further effect. `path`: the path that the call has over HTTP. A repeat may come over HTTP. */
+/** `path`: as over HTTP, because a repeat may come over HTTP. */
 type Repeatable = {
   readonly method: string;
   readonly path: string;
   readonly idempotencyKey: string | undefined;
 };
 
-/** As `readFields`, for a call that may have an `Idempotency-Key`. `sent`: what tells the call from others with the same key. */
+/** `sent`: what tells the call from others with the same key. */
 export function readRepeatable<T>(
   schema: z.ZodMiniType<T>,
   given: object,
@@ -66,14 +65,14 @@ export function readRepeatable<T>(
   return { fields: readText(schema, text), sent: { method, path, text, headers } };
 }
 
-/** The JSON of a call's fields, within the API's bound. So the call has the same fields as over HTTP: times are text, and `undefined` is absent. */
+/** JSON has the same fields as over HTTP: times are text, and `undefined` is absent. */
 function boundedJson(fields: object): string {
   const text = jsonOf(fields);
   checkBytes(Buffer.byteLength(text));
   return text;
 }
 
-/** Reads the parameters of a call that stand in a path over HTTP. Throws `bad-request`. */
+/** Of a path over HTTP. Throws `bad-request`. */
 export function readPath<T>(schema: z.ZodMiniType<T>, parameters: object): T {
   return validate(schema, parameters, "the path");
 }

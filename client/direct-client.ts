@@ -46,11 +46,8 @@ export type DirectClient<Topics = TopicBodies> = Pick<
 >;
 
 /**
- * Creates a client for code inside AWS. It calls DynamoDB and SQS directly, with the role of the code, and needs no HTTP API. Its rules
- * and answers are those of the API.
- *
- * The code needs the environment variables and the permissions that `queue.grantEnqueue(fn)` gives to it. The client writes its errors
- * and metrics to the log of the code. Throws if one of these environment variables is missing.
+ * Creates a client for code inside AWS, with the rules and answers of the API. It calls DynamoDB and SQS with the role of the code, which needs
+ * the environment variables and permissions of `queue.grantEnqueue(fn)`. Throws if a variable is missing. Logs to the log of the code.
  *
  * @example
  * const queue = directClient();
@@ -61,7 +58,7 @@ export function directClient<Topics = TopicBodies>(): DirectClient<Topics> {
   return directOn(ctx, ctx.telemetry.logger, ctx.telemetry.flush);
 }
 
-/** Creates a direct client over a given context. `done` is called after each call. */
+/** `done` is called after each call. */
 export function directOn<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],
@@ -69,7 +66,6 @@ export function directOn<Topics = TopicBodies>(
 ): DirectClient<Topics> {
   const run = runDirectly(log, done);
   const calls = { ...filingCalls(ctx, run), ...jobCalls(ctx, run), ...manyJobCalls(ctx, log, run) };
-  // The caller has declared the type of the bodies.
   return withCheckedOptions(calls as unknown as DirectClient<Topics>);
 }
 
@@ -113,7 +109,6 @@ function jobCalls(ctx: Context, run: Run) {
   };
 }
 
-/** The calls about many jobs. Each entry of an answer is a job or an error. */
 function manyJobCalls(ctx: Context, log: Service["log"], run: Run) {
   const orError = <R extends object>(result: R | MinutehandError, toJson: (value: R) => object) =>
     result instanceof MinutehandError ? errorOf(problemOf(result)) : toJson(result);

@@ -1,9 +1,9 @@
 import { createContext } from "../environment/context.ts";
+import { TIMERS } from "../environment/process.ts";
 import { buryJob, extendLease, finishJob, receiveJobs, retryJob } from "../http/calls/pulled.ts";
 import { topicPath } from "../http/parameters.ts";
 import { burying, extending, finishing, receiving, retrying } from "../http/requests.ts";
 import type { Service } from "../http/route.ts";
-import { TIMERS } from "../http/timers.ts";
 import type { Context } from "../protocol/ports.ts";
 import { withCheckedOptions } from "./check-options.ts";
 import type {
@@ -23,16 +23,15 @@ export type DirectWorker<Topics = TopicBodies> = Pick<
 >;
 
 /**
- * Creates a worker for code inside AWS. It receives the jobs of pull topics from SQS and claims them in DynamoDB, with the role of the
- * code, and needs no HTTP API. So nobody pays for a Lambda function while the worker waits. Its rules and answers are those of the API.
+ * Creates a worker for code inside AWS, with the rules and answers of the API. It receives jobs from SQS and claims them in DynamoDB, with the
+ * role of the code. So nobody pays for a Lambda function while the worker waits.
  *
- * If you abort a `receive`, it throws at once. Its poll of SQS goes on until its `waitSeconds` are over, and jobs that still come are given
- * back to other workers, without a failed attempt. So let the process end by itself, and do not call `process.exit`.
+ * An aborted `receive` throws at once. Its poll goes on until its `waitSeconds` are over, and jobs that still come are given back without a
+ * failed attempt. So let the process end by itself, and do not call `process.exit`.
  *
- * The code needs the permissions that `queue.grantPull(topic, worker)` gives to it, and the queue's environment variables. A
- * Lambda function gets the variables from `grantPull`, any other program from `queue.environment`. The worker writes its errors
- * and metrics to the log of the code. Throws if one of these environment variables is missing. A call throws `forbidden` if a
- * permission is missing, and `unavailable` if AWS did not answer in time.
+ * The code needs the permissions of `queue.grantPull(topic, worker)`, and environment variables: a Lambda function gets them from `grantPull`,
+ * any other program from `queue.environment`. Throws if a variable is missing. A call throws `forbidden` if a permission is missing, and
+ * `unavailable` if AWS did not answer in time. Errors and metrics go to the log of the code.
  *
  * @example
  * const worker = directWorker<{ thumbnail: { image: string } }>();
@@ -46,7 +45,7 @@ export function directWorker<Topics = TopicBodies>(): DirectWorker<Topics> {
   return directWorkerOn(ctx, ctx.telemetry.logger, ctx.telemetry.flush);
 }
 
-/** Creates a direct worker over a given context. `done` is called after each call. */
+/** `done` is called after each call. */
 export function directWorkerOn<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],
@@ -65,7 +64,6 @@ export function directWorkerOn<Topics = TopicBodies>(
     bury: (topic: string, receipt: string, { signal, ...options }: BuryOptions = {}) =>
       run(signal, () => buryJob(ctx, topicOf(topic), readFields(burying, { receipt, ...options }))),
   };
-  // The caller has declared the type of the bodies.
   return withCheckedOptions(calls as unknown as DirectWorker<Topics>);
 }
 

@@ -6,17 +6,15 @@ import type { Client, ClientOptions, TopicBodies } from "./client.ts";
 import { clientOver } from "./client-over.ts";
 import { httpTransport } from "./http-transport.ts";
 
-/** The default timeout of a try in ms. It is longer than the 29 s after which Lambda stops the API's function. */
+/** ms. Longer than the 29 s after which Lambda stops the API's function. */
 const TIMEOUT = 30_000;
 const RETRIES = 5;
 const MOST_RETRIES = 100;
 const FIRST_WAIT = 300;
 
 /**
- * Creates a client for the queue's HTTP API.
- *
- * Throws a `RangeError` for an unknown option, and if an option is not in its range. Throws it too if `auth` is absent and the
- * host does not imply it, or if requests are to be signed and neither the options nor the host's name contain a region.
+ * Creates a client for the queue's HTTP API. Throws a `RangeError` for an unknown option or a value out of its range, if the host implies no
+ * `auth`, and if no region is known to sign for.
  *
  * @example
  * const client = createClient({ url: "https://abc123.execute-api.eu-central-1.amazonaws.com" });
@@ -61,7 +59,7 @@ function check(option: string, holds: boolean, actual: string | number, allowed:
   if (!holds) throw new RangeError(`${option} must be ${allowed}, got ${actual}`);
 }
 
-/** Whether `auth` has its declared type, which plain JavaScript does not check. */
+/** Plain JavaScript does not check the declared type. */
 function isAuth(auth: ClientOptions["auth"]): boolean {
   if (auth === undefined || auth === "iam" || auth === "none") return true;
   return ["string", "function"].includes(typeof (auth as { bearer?: unknown } | null)?.bearer);

@@ -3,26 +3,25 @@ import { MinutehandError, reasonOf } from "../core/errors.ts";
 import type { Authorize } from "./authorize.ts";
 import { fetchable, type Transport } from "./call.ts";
 
-/** The statuses after which a retry may succeed. */
+/** A retry may succeed. */
 const REPEATED = [429, 502, 503, 504];
-/** The longest wait before a retry, ms. */
+/** ms. */
 const LONGEST_WAIT = 20_000;
 
 export type HttpOptions = {
   readonly authorize: Authorize;
-  /** The timeout of each try, ms. If the `patience` of a call is greater, it replaces this timeout. */
+  /** Of each try, ms. A greater `patience` of a call replaces it. */
   readonly timeout: number;
   readonly retries: number;
-  /** The longest wait before the first retry, ms. The longest wait doubles with each further retry. */
+  /** Before the first retry at most, ms. Doubles with each further retry. */
   readonly firstWait: number;
-  /** At least 0 and less than 1. */
+  /** 0 or more, less than 1. */
   readonly random: () => number;
 };
 
 /**
- * Creates a transport over the network, which retries with exponential backoff and jitter. It retries calls of every method, because
- * calls that are not idempotent by themselves have an Idempotency-Key. A call with `once` is retried only after 429, because a
- * throttled call had no effect. Throws `unavailable` if the last try was not answered.
+ * Retries with exponential backoff and jitter, also calls that are idempotent only by their Idempotency-Key. A call with `once` is retried only
+ * after 429, because a throttled call had no effect. Throws `unavailable` if the last try was not answered.
  */
 export function httpTransport({ authorize, timeout, retries, firstWait, random }: HttpOptions): Transport {
   const repeated = {
@@ -60,24 +59,24 @@ export function httpTransport({ authorize, timeout, retries, firstWait, random }
   };
 }
 
-/** Whether API Gateway throttled the request. A throttled request never reaches the API. */
+/** A request that API Gateway throttles never reaches the API. */
 function isRefused(error: Error): boolean {
   return error instanceof HTTPError && error.response.status === 429;
 }
 
-/** Sends a request once and reads the whole answer, so that a broken-off answer is retried and a slow answer times out. */
+/** Reads the whole answer, so that a broken-off answer is retried and a slow one times out. */
 async function oneTry(request: Request, authorize: Authorize): Promise<Response> {
   const { method, url, signal } = request;
   const body = await request.text();
   const headers = await authorize({ method, url, headers: request.headers, body });
-  // Follow no redirect: it would turn a POST into a GET, and the signature is for one host only.
+  // A redirect would turn a POST into a GET, and the signature is for one host only.
   const init = { method, headers, signal, redirect: "manual" } as const;
   const response = await fetch(url, body === "" ? init : { ...init, body });
   const bytes = await response.arrayBuffer();
   return new Response(bytes.byteLength === 0 ? null : bytes, response);
 }
 
-/** The answer to the last try. ky has already read its body. */
+/** ky has already read its body. */
 function lastAnswer({ response, data }: HTTPError): Response {
   const { status, headers } = response;
   return new Response(typeof data === "string" ? data : JSON.stringify(data), { status, headers });

@@ -1,19 +1,15 @@
 import { LIST_JOBS } from "../core/constants.ts";
 import type { Client, JobSummary, ListQuery } from "./client.ts";
 
-/** Overdue jobs are counted up to this number. */
 export const OVERDUE_COUNTED = 100;
-/** ms. A longer range would take much longer to read, also where it has no job. */
+/** ms. A longer range takes much longer to read, even if it is empty. */
 const LOOKED_BACK = 3_600_000;
 
 type Query = Pick<ListQuery, "topic" | "tag" | "group" | "signal"> & { late?: number };
 
 /**
- * Reads the jobs that were due in the hour before `now`, and at least `late` ms ago, and have not started although no pause and
- * no start that lies ahead holds them. A job that waits for its topic's limit and has no start yet counts too. Answers at most
- * `OVERDUE_COUNTED` jobs, the oldest first. Looks at no more than 1,000 waiting jobs, because a pause can hold very many.
- *
- * @param now ms since the epoch
+ * Jobs that were due in the hour before `now` (ms since the epoch), at least `late` ms ago, and that no pause and no later start holds. A job
+ * without a start of its topic's limit counts too. At most `OVERDUE_COUNTED`, the oldest first, of 1,000 waiting jobs: a pause can hold many.
  */
 export async function overdueJobs(
   api: Pick<Client, "list" | "topics">,
@@ -28,7 +24,7 @@ export async function overdueJobs(
     looked++;
     const { heldUntil } = job;
     if (heldUntil === undefined || Date.parse(heldUntil) <= now - late) {
-      // A list does not show which jobs a pause holds: a job gets its `heldUntil` only when a release gives it a start.
+      // A job gets its `heldUntil` only when a release gives it a start, so a list does not show which jobs a pause holds.
       paused ??= await pausedTopics(api, query.signal);
       if (!paused.has(job.topic)) overdue.push(job);
     }

@@ -9,7 +9,7 @@ type MinuteCount = { minute: string; count: number };
 const HOUR = 3_600_000;
 const BULK: Shape = { matched: "number", changed: "number", skipped: "object", errors: "array" };
 
-/** Reads a list page by page. `name`: the member of an answer that has the entries. */
+/** `name`: the member of an answer that has the entries. */
 export async function* pages<T>(
   call: Call,
   path: string,
@@ -26,7 +26,7 @@ export async function* pages<T>(
   } while (cursor !== undefined);
 }
 
-/** Reads a forecast part by part. `clock`: ms since the epoch. */
+/** `clock`: ms since the epoch. */
 export async function* forecastParts(
   call: Call,
   clock: () => number,
@@ -43,13 +43,13 @@ export async function* forecastParts(
   }
 }
 
-/** An hour after `from`; `undefined` if `from` is not a time, so that the API refuses it. */
+/** `undefined` if `from` is not a time, so that the API refuses it. */
 function hourAfter(from: Instant): Date | undefined {
   const time = new Date(from).getTime();
   return Number.isNaN(time) ? undefined : new Date(time + HOUR);
 }
 
-/** Changes many jobs part by part, and answers the sums. An error names the cursor of the part that failed. */
+/** An error names the cursor of the part that failed. */
 export async function bulkParts(
   call: Call,
   newKey: (() => string) | undefined,
@@ -75,7 +75,7 @@ export async function bulkParts(
   return sums;
 }
 
-/** Makes a function that returns each cursor. It throws `bad-answer` for a repeated cursor, with which a list would never end. */
+/** Throws `bad-answer` for a repeated cursor, with which a list would never end. */
 function unrepeated(path: string): (cursor: string | undefined) => string | undefined {
   const before = new Set<string>();
   return (cursor) => {
@@ -89,7 +89,7 @@ function unrepeated(path: string): (cursor: string | undefined) => string | unde
   };
 }
 
-/** How many errors a bulk answers, as in the API's answer to one part. */
+/** As in the API's answer to one part. */
 const TOLD = 10;
 
 function sumOf(before: BulkResult, part: BulkResult): BulkResult {

@@ -1,15 +1,12 @@
 import { reasonOf } from "../core/errors.ts";
 import type { Problem } from "../http/answers.ts";
 
-/** Names of the errors with which AWS refuses a role without a permission, and credentials that are missing, wrong or expired. */
+/** AWS refuses a role without a permission, or credentials. */
 const REFUSED = /AccessDenied|CredentialsProviderError|UnrecognizedClient|InvalidClientTokenId|ExpiredToken/;
-/** How many causes of an error are looked at. An error can be its own cause. */
+/** An error can be its own cause. */
 const DEEPEST_CAUSE = 8;
 
-/**
- * Makes the answer to a call that AWS refused, for a caller in the same process. `undefined`: AWS did not refuse the call. Unlike an
- * answer over HTTP, the answer has AWS's own text, because the refused role is the caller's own.
- */
+/** `undefined`: AWS did not refuse the call. With AWS's own text, because the refused role is the caller's own. */
 export function refusalOf(thrown: unknown): Problem | undefined {
   let cause = thrown;
   for (let depth = 0; depth < DEEPEST_CAUSE && cause instanceof Error; depth++) {

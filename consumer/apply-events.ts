@@ -1,5 +1,5 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
-import { withWriteDeadline } from "../aws/write-deadlines.ts";
+import { withWriteDeadline } from "../aws/deadlines.ts";
 import { BUCKET, EVENT_WAIT } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../core/event-rules.ts";
@@ -10,25 +10,22 @@ import { applyRule } from "../protocol/file/apply-rule.ts";
 import type { Context } from "../protocol/ports.ts";
 import { renewedBreaker } from "../protocol/send/circuit-breaker.ts";
 
-/** The Lambda function that receives the events which EventBridge's rules have put into the events' queue. */
+/** Receives the events that EventBridge's rules have put into the events' queue. */
 export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
-/** How many events are applied at once: as many as an invocation brings, so that no event waits for an event that hangs. */
+/** As many as an invocation brings, so that no event waits for one that hangs. */
 const WIDTH = 10;
-/**
- * For how many ms each write is tried. Few invocations run at once, and a throttled write would keep one of them from the events of other
- * topics. An event whose write was given up comes again after a minute.
- */
+/** Of each write, ms: a throttled write would keep an invocation from other topics. Its event comes again after a minute. */
 const PATIENCE = 5_000;
 
-/** Makes the Lambda function that applies the topics' rules to events. Reads the rules from the environment. */
+/** With the topics' rules from the environment. */
 export function eventConsumer(environment: Environment = process.env): EventFunction {
   const ctx = { ...createContext(environment), ...createScheduler(environment) };
   const rules = JSON.parse(requiredVariable(environment, "MINUTEHAND_EVENTS")) as EventRule[];
   return eventsOn(ctx, rules, ctx.telemetry.flush);
 }
 
-/** Makes the same function from a given context and rules. `done` is called after each invocation. */
+/** `done` is called after each invocation. */
 export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => void): EventFunction {
   const pool = withWriteDeadline(ctx.pool, () => ctx.clock() + PATIENCE);
   const queues = renewedBreaker(ctx.queues, ctx.clock, BUCKET);
@@ -44,10 +41,7 @@ export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => 
   };
 }
 
-/**
- * Applies the rules to an event, and answers whether the event's message may be deleted. If a rule fails, SQS delivers the event again.
- * Rules are idempotent, so no rule has an effect twice.
- */
+/** Answers whether the message may be deleted. If a rule fails, SQS delivers the event again: rules are idempotent. */
 async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecord): Promise<boolean> {
   let event: BusEvent;
   try {
@@ -58,7 +52,7 @@ async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecor
   let done = true;
   let runs = false;
   const topics = [...Map.groupBy(rulesFor(rules, event), ({ topic }) => topic).values()];
-  // The rules of one topic apply in their order. No topic waits for the queue of another topic.
+  // In the order of the rules. No topic waits for the queue of another.
   await inParallel(topics, topics.length, async (ofTopic) => {
     for (const rule of ofTopic) {
       try {
@@ -74,10 +68,7 @@ async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecor
   return done;
 }
 
-/**
- * Hides an event whose job is running, until the run may have ended. Most runs end long before their lease, so the first wait is short, and
- * each further wait is twice as long. If SQS does not hide the event, it comes back when its visibility timeout is over.
- */
+/** Hides an event whose job is running. Most runs end long before their lease, so each further wait is twice as long as the one before. */
 async function hide(ctx: Context, { receiptHandle, attributes }: SQSRecord): Promise<void> {
   const received = Number(attributes.ApproximateReceiveCount);
   const seconds = Math.min(EVENT_WAIT.first * 2 ** (received - 1), EVENT_WAIT.longest) / 1000;

@@ -5,10 +5,9 @@ import type { Delivery } from "./open-messages.ts";
 import { type JobHandler, runWith } from "./run-handler.ts";
 import { type RunJob, runJobs } from "./run-jobs.ts";
 
-/** The Lambda function of a consumer. */
 export type ConsumerFunction = (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>;
 
-/** Makes a consumer that runs jobs with a handler, from a given context. `done` is called after each invocation. */
+/** `done` is called after each invocation. */
 export function consumeOn<Body>(
   ctx: Context,
   handler: JobHandler<Body>,
@@ -18,7 +17,7 @@ export function consumeOn<Body>(
   return consumeWith(ctx, runWith(handler), timers, done);
 }
 
-/** Makes a consumer that runs jobs with `run`. `longestRun`: see `runJobs`. */
+/** `longestRun`: see `runJobs`. */
 export function consumeWith(
   ctx: Context,
   run: RunJob,
@@ -40,10 +39,8 @@ export function consumeWith(
 }
 
 /**
- * Makes a delivery of a record of Lambda. Only a message that comes for the first time gets `visibleAt`, because SQS does not tell the
- * times of later receives.
- *
- * @param timeout the function's timeout in ms. The queue's visibility timeout is longer by `VISIBILITY_MARGIN`
+ * Only a first receive gets `visibleAt`: SQS does not tell the times of later ones.
+ * @param timeout the function's, ms. The queue's visibility timeout is longer by `VISIBILITY_MARGIN`
  */
 function deliveryOf({ messageId, receiptHandle, body, attributes }: SQSRecord, timeout: number): Delivery {
   const receives = Number(attributes?.ApproximateReceiveCount ?? 1);

@@ -1,15 +1,15 @@
 import { createContext } from "../environment/context.ts";
-import { TIMERS } from "../http/timers.ts";
+import { TIMERS } from "../environment/process.ts";
 import { type ConsumerFunction, consumeOn } from "./consume.ts";
 import type { Job, JobHandler } from "./run-handler.ts";
 
 export type { ConsumerFunction } from "./consume.ts";
 export type { Job, JobHandler } from "./run-handler.ts";
 
-/** The Lambda function of a topic. Tests can call the handler that it runs, as `jobHandler`. */
+/** Tests can call the handler as `jobHandler`. */
 export type Consumer<Body> = ConsumerFunction & { readonly jobHandler: JobHandler<Body> };
 
-/** The handler of one of your topics. `Topics` has the type of the body of each topic's jobs. */
+/** `Topics` has the type of the body of each topic's jobs. */
 export type TopicHandler<Topics, T extends keyof Topics & string> = (
   job: Job<Topics[T]> & { readonly topic: T },
 ) => unknown;
@@ -40,7 +40,7 @@ export function consumer<Body>(handler: JobHandler<Body>): Consumer<Body> {
     const ctx = createContext();
     return consumeOn(ctx, handler, TIMERS, ctx.telemetry.flush);
   };
-  // A test may import the handler without the environment variables of a deployed function. Then the function fails only when it is called.
+  // A test may import the handler without a deployed function's environment. Then only a call of the function fails.
   let consume = process.env.MINUTEHAND_POLICY === undefined ? undefined : deployed();
   const handle: ConsumerFunction = async (event, context) => {
     consume ??= deployed();

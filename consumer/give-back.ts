@@ -8,19 +8,13 @@ import { isHandedOver, send } from "../protocol/send/send.ts";
 import { readHomesApart } from "../protocol/store/read-job.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
-/**
- * From this delivery on, the jobs of a message are given back even if SQS may have delivered the message to others. Otherwise SQS would
- * move the message to the DLQ after its last receive.
- */
+/** From this delivery on, even if SQS may have delivered the message to others: after the last receive it would go to the DLQ. */
 const OFTEN = 5;
 
 /**
- * Sends jobs that cannot start before the deadline in new messages, so that their old messages may be deleted. An old message stays (its id
- * is added to `kept`)
- *
- * - if one of its jobs was not sent,
- * - if processes have received one of its jobs `MOST_RECEIVES` times and died. Then SQS moves the message to the DLQ,
- * - if SQS may have delivered the message to others. They would give the jobs back too, and the copies would double.
+ * Sends jobs that cannot start before the deadline in new messages. An old message stays (in `kept`) if one of its jobs was not sent, or
+ * - was received `MOST_RECEIVES` times by processes that died: SQS then moves the message to the DLQ,
+ * - or may have been delivered to others: they would give the job back too, and the copies would double.
  */
 export async function giveBack(ctx: Context, work: readonly Work[], kept: Set<string>): Promise<void> {
   const counted = work.map((one) => ({ ...one, job: withReceives(one) }));
@@ -39,26 +33,19 @@ export async function giveBack(ctx: Context, work: readonly Work[], kept: Set<st
   }
 }
 
-/**
- * Whether a message's jobs may be given back because SQS still hides the message from others. This is known only for a message that was
- * received for the first time, because SQS does not tell the times of later receives. From the delivery `OFTEN` on, the answer is `true` in
- * any case.
- */
+/** Whether SQS still hides a message from others. Known only for a first receive. From the delivery `OFTEN` on, `true` in any case. */
 function isHidden(ctx: Context, { receives = 1, visibleAt }: Delivery): boolean {
   if (receives > 1) return receives >= OFTEN;
   return visibleAt === undefined || ctx.clock() < visibleAt;
 }
 
-/**
- * Adds to a job how many of its receives ended with the death of a process. The job carries this number, because SQS counts the receives of
- * a new message from 0.
- */
+/** The job carries how many receives ended with the death of a process, because SQS counts those of a new message from 0. */
 function withReceives({ job, delivery }: Work): MessageJob {
   const receives = (job.receives ?? 0) + (delivery.receives ?? 1) - 1;
   return receives > 0 ? { ...job, receives } : job;
 }
 
-/** Sends jobs once more, and answers the ids of the jobs that were sent. */
+/** Answers the ids of the jobs that were sent. */
 async function sendAgain(
   ctx: Context,
   topic: string,
@@ -67,17 +54,14 @@ async function sendAgain(
 ): Promise<Set<string>> {
   const { maxPerSecond, window } = policyOf(ctx, topic);
   const isHeld = maxPerSecond !== undefined || window !== undefined;
-  // By now the window may have shut, and other jobs may have taken the next starts of the limit. So these jobs are handed over anew.
+  // By now the window may have shut, and other jobs may have taken the next starts of the limit.
   const held = isHeld ? await handOverAgain(ctx, jobs, maxPerSecond !== undefined) : new Set<string>();
   const plain = jobs.filter(({ id }) => !held.has(id));
   const sent = await resend(ctx, topic, group, plain);
   return new Set([...held, ...sent]);
 }
 
-/**
- * Hands tracked jobs over anew, so that they start when limit and window allow. Skips jobs that no longer wait, or that have moved since
- * their messages were sent. Answers the ids of the jobs that were handed over.
- */
+/** Hands tracked jobs over anew, unless they no longer wait or have moved since. Answers the ids of those that were handed over. */
 async function handOverAgain(
   ctx: Context,
   jobs: readonly MessageJob[],
@@ -89,7 +73,7 @@ async function handOverAgain(
       ? read.value
       : [],
   );
-  // If the limit gave a job a start that has just passed, `send` alone would leave the job to the sender that gave the start.
+  // `send` alone would leave a job whose start has just passed to the sender that gave the start.
   const outcomes = await (hasLimit ? sendWithNewStarts(ctx, waiting) : send(ctx, waiting));
   return new Set(waiting.flatMap(({ id }) => (isHandedOver(outcomes.get(id)) ? id : [])));
 }

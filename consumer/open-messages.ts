@@ -7,26 +7,23 @@ import type { Context } from "../protocol/ports.ts";
 import { openMessage } from "../protocol/run/open-message.ts";
 import { redriveEnvelope } from "../protocol/run/redrive-envelope.ts";
 
-/** A message as SQS delivered it. */
 export type Delivery = {
   messageId: string;
   handle: string;
   body: string;
-  /** How often SQS has delivered the message, this time included. Absent: once. */
+  /** Including this time. Absent: once. */
   receives?: number;
-  /** From when on SQS may deliver the message again, ms since the epoch. Absent: unknown. */
+  /** From then on SQS may deliver the message again, ms since the epoch. Absent: unknown. */
   visibleAt?: number;
 };
 
-/** A job to run, and the message that carries the job. */
 export type Work = { job: MessageJob; topic: string; group: string | undefined; delivery: Delivery };
 
-/** A message that SQS is to hide for `ms`. */
 export type Aside = { topic: string; delivery: Delivery; ms: number };
 
 /**
- * Opens messages, and answers their jobs in the order of their starts. Each job comes once, from its newest message. Redrives the jobs of
- * dead letters. Hides messages that are early or that a newer version sent. `kept`: the ids of messages that SQS must keep.
+ * Answers the jobs in the order of their starts, each once, from its newest message. Redrives the jobs of dead letters, and hides early and
+ * newer messages. `kept`: the ids of messages that SQS must keep.
  */
 export async function openMessages(
   ctx: Context,
@@ -43,7 +40,7 @@ export async function openMessages(
       ctx,
       found.flatMap(({ aside = [] }) => aside),
     ),
-    // In parallel, because other jobs wait for these letters.
+    // Other jobs wait for these letters.
     inParallel(
       found.flatMap(({ letter, delivery }) => (letter ? { letter, delivery } : [])),
       SQS_BATCH_ENTRIES,
@@ -57,11 +54,11 @@ export async function openMessages(
   return { work: newestRevisions(work).sort((a, b) => startOf(a.job) - startOf(b.job)), kept };
 }
 
-/** A message's jobs, or its dead letter. `stays`: SQS must keep the message. */
+/** `stays`: SQS must keep the message. */
 type OpenDelivery = { jobs?: Work[]; letter?: Message; stays?: true; aside?: Aside };
 
 function openDelivery(ctx: Context, delivery: Delivery): OpenDelivery {
-  // Lambda was throttled for so long that SQS may have delivered the message to others by now.
+  // Lambda was throttled for so long that SQS may have delivered the message to others.
   if (delivery.visibleAt !== undefined && delivery.visibleAt <= ctx.clock()) return { stays: true };
   const opened = openMessage(delivery.body, delivery.receives ?? 1, ctx.clock());
   const unread = (topic: string, error: string): void =>
@@ -84,10 +81,10 @@ function openDelivery(ctx: Context, delivery: Delivery): OpenDelivery {
   }
 }
 
-/** How many ms each try to hide messages may take. The limit is short, because the jobs of other messages wait. */
+/** Of each try, ms: short, because the jobs of other messages wait. */
 const ASIDE_PATIENCE = 1000;
 
-/** Hides messages. If SQS does not take the call in time, the messages come back when their visibility timeouts are over. */
+/** If SQS does not hide them in time, the messages come back when their visibility timeouts are over. */
 export async function putAside(ctx: Context, aside: readonly Aside[]): Promise<void> {
   const byTopic = [...Map.groupBy(aside, ({ topic }) => topic)];
   await inParallel(byTopic, byTopic.length, async ([topic, some]) => {
@@ -102,7 +99,7 @@ export async function putAside(ctx: Context, aside: readonly Aside[]): Promise<v
   });
 }
 
-/** Deletes messages before the function answers. If SQS does not delete them, Lambda does when the function has answered. */
+/** If SQS does not delete them, Lambda does when the function has answered. */
 export async function deleteMessages(
   ctx: Context,
   topic: string,

@@ -3,15 +3,12 @@ import type { Thrown } from "../core/thrown.ts";
 import { isOfPackages } from "../general/package-files.ts";
 import { fileOfFrame, pathOfFrame } from "../general/stack-frames.ts";
 
-/** A longer path keeps only its last folders, because the error of a job is short. */
+/** The error of a job is short, so a longer path keeps only its last folders. */
 const FILE_CHARS = 40;
-/** A frame beyond this column lies in a minified bundle without a source map, where a line says nothing. */
+/** Beyond it, a line lies in a minified bundle without a source map, and says nothing. */
 const LONGEST_LINE = 500;
 
-/**
- * The place of the first frame that is neither of a package nor of Node, such as `close-order.ts:12`. If an error has no such frame, its
- * causes are searched. The path begins at the function's folder, or else at the working directory.
- */
+/** The first frame of an error or its causes that is neither of a package nor of Node: `close-order.ts:12`. */
 export function ownPlaceOf(
   thrown: Thrown,
   root = process.env.LAMBDA_TASK_ROOT ?? process.cwd(),
@@ -26,7 +23,7 @@ export function ownPlaceOf(
   return undefined;
 }
 
-/** The frames of a stack, without the message above them, which may look like a frame. */
+/** Without the message above them, which may look like a frame. */
 function framesOf({ stack = "", message }: Thrown): string[] {
   const found = stack.indexOf(message);
   return (found === -1 ? stack : stack.slice(found + message.length)).split("\n");

@@ -2,7 +2,7 @@ import { DAY, ERROR_BYTES, LONGEST_DELAY, LONGEST_UNTRACKED_WAIT } from "../core
 import { messageOf, reasonOf } from "../core/errors.ts";
 import type { MessageJob } from "../core/message.ts";
 import { describeThrown, type Thrown, truncateError } from "../core/thrown.ts";
-import { parseDuration } from "../general/durations.ts";
+import { parseDuration } from "../general/times.ts";
 import type { Ending } from "../protocol/run/settle.ts";
 import { ownPlaceOf } from "./own-frame.ts";
 import type { RunJob } from "./run-jobs.ts";
@@ -18,12 +18,11 @@ export type Job<Body = unknown> = {
   readonly attempt: number;
   readonly key: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** Aborted shortly before the function times out. If a handler goes on, Lambda kills it, and the run counts as a failed attempt. */
+  /** Aborted shortly before the function times out. Lambda kills a handler that goes on, and the run counts as a failed attempt. */
   readonly signal: AbortSignal;
   /**
-   * Asks for another run, `duration` after the handler returns. `duration` is a number of seconds or a string such as `"10m"`. The
-   * present run is no failure, and does not count as an attempt. `duration` is at most ten years, and for an untracked job at most 7
-   * days, because only SQS stores such a job until then. Throws a `RangeError` for any other value.
+   * Asks for another run, `duration` (seconds, or a string such as `"10m"`) after the handler returns. This run is no failure, and counts as no
+   * attempt. At most ten years, for an untracked job 7 days, because only SQS stores it. Throws a `RangeError` for other values.
    */
   retryIn(duration: number | string): void;
   /** Makes the job dead when the handler returns, whatever attempts it has left. */
@@ -32,14 +31,13 @@ export type Job<Body = unknown> = {
 
 export type JobHandler<Body> = (job: Job<Body>) => unknown;
 
-/** Runs jobs with a handler, and says how each run ended. */
 export function runWith<Body>(handler: JobHandler<Body>): RunJob {
   return async (job: MessageJob, topic: string, signal: AbortSignal) => {
     let asked: Ending = { end: "done" };
     const view: Job<Body> = {
       id: job.id,
       topic,
-      // The next message and the dead letter of an untracked job carry this body. So the handler gets a copy, which it may change.
+      // The next message and the dead letter of an untracked job carry this body, and the handler may change its copy.
       body: (job.untracked ? structuredClone(job.body) : job.body) as Body,
       dueAt: new Date(job.dueAt),
       attempt: job.attempt,
@@ -57,7 +55,7 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
         asked = { end: "retry-in", wait };
       },
       bury(reason) {
-        // JavaScript may pass anything here: an error, or nothing.
+        // JavaScript may pass an error, or nothing.
         asked = { end: "buried", error: messageOf(reason) };
       },
     };
@@ -71,10 +69,7 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
   };
 }
 
-/**
- * The text of an error with the reason of its `cause`, because `fetch failed` alone says little, and with the place in the user's own code:
- * `fetch failed: no route (close-order.ts:12)`.
- */
+/** `fetch failed: no route (close-order.ts:12)`: with the reason of its `cause`, and the place in the user's code. */
 function errorTextOf(error: unknown, described: Thrown): string {
   const [said, reason, place] = [messageOf(error), reasonOf(error), ownPlaceOf(described)];
   const text = said.includes(reason) ? said : `${said}: ${reason}`;

@@ -4,9 +4,8 @@ import { type MessageJob, startOf } from "../core/message.ts";
 import type { Thrown } from "../core/thrown.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
-import { type Claims, claim } from "../protocol/run/claim.ts";
+import { type Claims, claim, startedEvent } from "../protocol/run/claim.ts";
 import type { ClaimedRun, Ending, Settled } from "../protocol/run/settle.ts";
-import { startedEvent } from "../protocol/run/started-event.ts";
 import { leaveUnknown } from "../protocol/run/verdict.ts";
 import { giveBack } from "./give-back.ts";
 import { type Delivery, deleteMessages, openMessages, type Work } from "./open-messages.ts";
@@ -14,46 +13,41 @@ import { createSettler, type Settler } from "./settler.ts";
 import { keepOrHide } from "./unclaimed.ts";
 import { createUntrackedEnds, type UntrackedEnds } from "./untracked-ends.ts";
 
-/** How a run ended. `thrown`: the value that its handler has thrown, and the log's description of the value. */
+/** `thrown`: with the log's description of what the handler has thrown. */
 export type RunEnding = Ending & {
   readonly thrown?: { readonly value: unknown; readonly described: Thrown };
 };
 
-/** Runs one job and answers how the run ended. Never throws. */
+/** Never throws. */
 export type RunJob = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<RunEnding>;
 
-/** An invocation of a consumer, while its jobs run. */
 type Invocation = {
   readonly ctx: Context;
   readonly run: RunJob;
   readonly time: TimeLeft;
   readonly settler: Settler;
-  readonly untrackedEnds: UntrackedEnds;
+  /** Absent if no job is untracked. */
+  readonly untrackedEnds: UntrackedEnds | undefined;
   /** The ids of the messages that SQS must keep. */
   readonly kept: Set<string>;
   readonly running: Set<Promise<void>>;
-  /** The messages of which a job was started. */
   readonly begun: Set<Delivery>;
   readonly settles: Promise<void>[];
-  /** Jobs that were not claimed, and whose verdicts are not known yet. Other jobs do not wait for these verdicts. */
+  /** Other jobs do not wait for the verdicts of these. */
   readonly undecided: Set<Rest>;
 };
 
-/** Jobs of a batch that were not claimed. */
 type Rest = {
-  /** Their messages, which must stay until `end`. */
   readonly messageIds: readonly string[];
-  /** Resolves when each of these messages is hidden, kept, or may be deleted. Never rejects. */
+  /** When each message is hidden, kept, or may be deleted. Never rejects. */
   readonly end: Promise<void>;
 };
 
 /**
- * Runs the jobs of an invocation's messages. Holds each job until it is due, claims as many jobs in one call as there are free slots, and
- * settles runs in batches meanwhile. Answers the ids of the messages that SQS must keep.
- *
+ * Holds each job until it is due, claims as many in one call as slots are free, and settles runs in batches meanwhile. Answers the ids of the
+ * messages that SQS must keep.
  * @param deadline when the runtime kills this process, and the leases end: ms since the epoch
- * @param longestRun how many ms a run can take at most, such as a webhook's timeout. A run starts only if it can end before the
- * deadline even if it takes this long. 0: unknown
+ * @param longestRun ms, such as a webhook's timeout: no run starts that could outlast the deadline. 0: unknown
  */
 export async function runJobs(
   ctx: Context,
@@ -69,8 +63,10 @@ export async function runJobs(
   const remove = (topic: string, some: readonly Delivery[]): void =>
     void removals.push(deleteMessages(ctx, topic, some));
   const { work, kept } = await openMessages(ctx, deliveries);
-  const untrackedEnds = createUntrackedEnds(ctx, work, settler.settle, remove, kept);
-  void time.lastCall.then(untrackedEnds.removeThrough);
+  const untrackedEnds = work.some(({ job }) => job.untracked)
+    ? createUntrackedEnds(ctx, work, settler.settle, remove, kept)
+    : undefined;
+  if (untrackedEnds) void time.lastCall.then(untrackedEnds.removeThrough);
   const parts = { ctx, run, time, settler, untrackedEnds, kept };
   const state = { running: new Set<Promise<void>>(), begun: new Set<Delivery>(), settles: [] };
   const invocation: Invocation = { ...parts, ...state, undecided: new Set<Rest>() };
@@ -81,30 +77,26 @@ export async function runJobs(
   );
   if (left.length > 0) await giveBackWhole(ctx, whole, remove, kept);
   await Promise.all(invocation.running);
-  // `mates` share their messages with jobs that were started. They are given back only when all handlers have ended: if a handler outlasts
-  // the function, SQS delivers its message again, and copies of the message's other jobs would come beside it.
+  // If a handler outlasted the function, SQS would deliver the messages of `mates` beside copies that are given back now.
   if (mates.length > 0) await giveBack(ctx, mates, kept);
-  for (const one of mates) untrackedEnds.isThrough(one);
+  for (const one of mates) untrackedEnds?.isThrough(one);
   await endSettles(invocation);
-  // If SQS is slow to delete messages, Lambda deletes them when this function answers.
+  // If SQS is slow, Lambda deletes the messages when this function answers.
   await Promise.race([Promise.all(removals), time.lastWord]);
   time.stop();
   return kept;
 }
 
-/** How much time an invocation has. Times are ms since the epoch. */
+/** ms since the epoch. */
 type TimeLeft = {
   readonly deadline: number;
-  /** The last time at which a run can start that may take the longest time. */
+  /** For a run that may take the longest time. */
   readonly lastStart: number;
   readonly isTooLate: () => boolean;
-  /** Notes how many ms a run took. The next run may take as long as the longest run of this invocation. */
+  /** The next run may take as long as the longest one so far. */
   readonly noteRun: (ms: number) => void;
-  /** Resolves at `lastStart`. */
   readonly lastCall: Promise<void>;
-  /** Aborts the runs that are left shortly before the deadline. */
   readonly aborted: AbortSignal;
-  /** Resolves when the function must answer. */
   readonly lastWord: Promise<void>;
   readonly stop: () => void;
 };
@@ -117,12 +109,12 @@ function watchTime(
   longestRun: number,
 ): TimeLeft {
   const span = deadline - clock();
-  // If Lambda was throttled, SQS delivers these messages to others before the deadline. Jobs that are not started by then are given back.
+  // After throttling, SQS delivers these messages to others before the deadline, so jobs not started by then are given back.
   const end = Math.min(deadline, ...deliveries.flatMap(({ visibleAt }) => visibleAt ?? []));
   const lastStart = end - longestRun - Math.min(LAST_START_BEFORE_DEADLINE, span / 4);
-  // Later invocations do not use this number: otherwise one run that took nearly all the time would keep them from starting jobs.
+  // Only in this invocation: otherwise one run that took nearly all the time would keep later ones from starting jobs.
   let longest = longestRun;
-  // The timer sets this, because it may fire a millisecond early by the clock. A loop that read the clock alone would spin meanwhile.
+  // A timer may fire a millisecond early by the clock, and a loop that read the clock alone would spin meanwhile.
   let isLastCall = false;
   const lastCall = Promise.withResolvers<void>();
   const abort = new AbortController();
@@ -147,7 +139,7 @@ function watchTime(
   };
 }
 
-/** Starts each job when it is due and has a free slot. Answers the jobs for which no time is left. */
+/** Answers the jobs that are left. */
 async function startWhenDue(
   invocation: Invocation,
   work: readonly Work[],
@@ -174,7 +166,7 @@ async function startWhenDue(
   return [];
 }
 
-/** How many of the first jobs belong to this topic, are due, and have a free slot. */
+/** Of the first jobs: of this topic, due, and with a free slot. */
 function startable(ctx: Context, work: readonly Work[], topic: string, free: number): number {
   const now = ctx.clock();
   // rule: only-due-jobs-start
@@ -182,7 +174,7 @@ function startable(ctx: Context, work: readonly Work[], topic: string, free: num
   return Math.min(end === -1 ? work.length : end, free);
 }
 
-/** Starts each job as soon as it is claimed. Resolves when all claimed jobs are known. */
+/** Resolves when all claimed jobs are known. */
 async function claimAndStart(invocation: Invocation, batch: readonly Work[]): Promise<void> {
   const { ctx, time, untrackedEnds, kept, undecided } = invocation;
   const topic = batch[0]?.topic ?? "";
@@ -201,7 +193,7 @@ async function claimAndStart(invocation: Invocation, batch: readonly Work[]): Pr
       },
     });
   } catch (error) {
-    // Jobs that were claimed before are running. If this function threw, the invocation would end before they do.
+    // Claimed jobs are running. If this function threw, the invocation would end before them.
     ctx.report({ type: "trouble", topic, what: "claiming jobs", error: messageOf(error) });
     const later = leaveUnknown(ctx.clock());
     claims = { rest: Promise.resolve(jobs.map(() => later)) };
@@ -214,12 +206,12 @@ async function claimAndStart(invocation: Invocation, batch: readonly Work[]): Pr
   void end.then(() => undecided.delete(rest));
 }
 
-/** Runs a job, and settles the run when it has ended. `held`: the job's claim; absent for an untracked job. */
+/** `held`: the job's claim; absent for an untracked job. */
 function start(invocation: Invocation, work: Work, held?: ClaimedRun): void {
   const { ctx, time, settler, running, untrackedEnds } = invocation;
   const { job, topic, delivery } = work;
   if (held && time.isTooLate()) {
-    // The claim took so long that no time is left for a run. The job waits again at once, and no attempt is counted.
+    // No time is left for a run. The job waits again at once, and no attempt is counted.
     settle(invocation, work, () => settler.record(held, { end: "retry-in", wait: 0 }));
     return;
   }
@@ -233,24 +225,24 @@ function start(invocation: Invocation, work: Work, held?: ClaimedRun): void {
       const { id, attempt } = job;
       ctx.report({ type: "threw", topic, id, attempt, error: ending.thrown.described });
     }
-    // The settle is not awaited: the slot is free when the handler has ended.
+    // Not awaited: the slot is free when the handler has ended.
     if (held) settle(invocation, work, () => settler.record(held, ending));
-    else untrackedEnds.ended(work, ending);
+    else untrackedEnds?.ended(work, ending);
   });
   running.add(slot);
 }
 
-/** Settles a run of a tracked job, and keeps its message if that fails. */
+/** Keeps the message if that fails. */
 function settle(
   { settler, settles, untrackedEnds, kept }: Invocation,
   work: Work,
   record: () => Promise<Settled>,
 ): void {
   const settled = settler.settle(record, () => kept.add(work.delivery.messageId));
-  settles.push(settled.then(() => untrackedEnds.isThrough(work)));
+  settles.push(settled.then(() => untrackedEnds?.isThrough(work)));
 }
 
-/** Waits until all runs are settled. Keeps the messages of jobs whose verdicts are not known when the function must answer. */
+/** Keeps the messages of jobs whose verdicts are not known when the function must answer. */
 async function endSettles({
   time,
   settler,
@@ -262,14 +254,11 @@ async function endSettles({
   await Promise.all(settles);
   await Promise.race([Promise.all(Array.from(undecided, ({ end }) => end)), time.lastWord]);
   for (const { messageIds } of undecided) for (const id of messageIds) kept.add(id);
-  await untrackedEnds.idle();
+  await untrackedEnds?.idle();
   await settler.idle();
 }
 
-/**
- * Gives back the jobs of messages of which no job was started, and deletes these messages at once. If this process were killed before it
- * answers, SQS would deliver the messages beside their copies, and the copies would double with each such process.
- */
+/** If this process died before it answers, SQS would deliver the messages beside their copies, so they are deleted at once. */
 async function giveBackWhole(
   ctx: Context,
   whole: readonly Work[],

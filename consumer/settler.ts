@@ -11,29 +11,23 @@ import {
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 2_000;
 
-/** Records how the runs of an invocation end. */
 export type Settler = {
-  /** Records one ending. Throws if it could not be recorded. */
   record(held: ClaimedRun, ending: Ending): Promise<Settled>;
   /**
-   * Calls `record` until it succeeds or the lease ends. Calls `keep` if the message must stay: the run is not recorded, or its claim was
-   * lost. A claim can also seem lost because of an earlier try of `record`: the try wrote the home, and failed before it sent the
-   * job's next message.
+   * Calls `record` until it succeeds or the lease ends. Calls `keep` if it fails, or the claim seems lost: an earlier try may have written
+   * the home, and failed before it sent the job's next message.
    */
   settle(record: () => Promise<Settled>, keep: () => void): Promise<void>;
-  /** Resolves when every ending is recorded or given up. */
   idle(): Promise<void>;
 };
 
 type Gathered = { readonly held: ClaimedRun; readonly told: (result: Settled | Error) => void };
 
-/** Runs that succeeded and are not recorded yet. */
 type Done = { gathered: Gathered[]; isFlushing: boolean };
 
 /**
- * Records how runs ended, while other jobs run. Runs that succeeded are gathered while a call is in flight, so that a busy consumer settles
- * in full batches. Each other run is settled by a call of its own. A settle that fails is tried again with exponential backoff
- * until `deadline` (ms since the epoch). Then the lease ends, and the run counts as crashed.
+ * Gathers runs that succeeded while a call is in flight, so that a busy consumer settles in full batches. After `deadline` (ms since the epoch)
+ * a run that is not settled counts as crashed.
  */
 export function createSettler(ctx: Context, deadline: number, wait: (ms: number) => Promise<void>): Settler {
   const inHand = new Set<Promise<void>>();
@@ -56,7 +50,7 @@ function recordDone(ctx: Context, done: Done, held: ClaimedRun, deadline: number
   return new Promise((resolve, reject) => {
     const told = (result: Settled | Error) => (result instanceof Error ? reject(result) : resolve(result));
     done.gathered.push({ held, told });
-    // In the next microtask, so that handlers that end together share a batch.
+    // Handlers that end together share a batch.
     queueMicrotask(() => void flush(ctx, done, deadline));
   });
 }

@@ -8,24 +8,21 @@ import { type Delivery, putAside, type Work } from "./open-messages.ts";
 import type { UntrackedEnds } from "./untracked-ends.ts";
 
 /**
- * Decides about the messages of jobs that were not claimed. A job with the verdict `void` needs its message no more, and neither
- * does a job that was sent in a new message. The messages of all other jobs are kept. Those of jobs with the verdict `left` are
- * also hidden.
- *
- * @param open the jobs that were not claimed, by their ids
+ * Keeps the messages of jobs that were not claimed (`open`, by id), and hides those with the verdict `left`. A void job, or one that was
+ * sent in a new message, needs its message no more.
  */
 export async function keepOrHide(
   ctx: Context,
   batch: readonly Work[],
   verdicts: readonly Verdict[],
   open: ReadonlyMap<string, Work>,
-  ends: UntrackedEnds,
+  ends: UntrackedEnds | undefined,
   kept: Set<string>,
 ): Promise<void> {
   const left = batch.filter((_, i) => verdicts[i]?.verdict === "left");
   const renewed = await renewWorn(ctx, left);
   for (const [i, one] of batch.entries()) {
-    if (verdicts[i]?.verdict === "void" || renewed.has(one)) ends.isThrough(one);
+    if (verdicts[i]?.verdict === "void" || renewed.has(one)) ends?.isThrough(one);
     else if (open.has(one.job.id)) kept.add(one.delivery.messageId);
   }
   const aside = new Map<Delivery, number>();
@@ -43,9 +40,8 @@ export async function keepOrHide(
 }
 
 /**
- * Sends jobs in new messages if their own message can be received only once more. While a job cannot be claimed, each delivery counts as a
- * receive, and after the last receive SQS moves the message to the DLQ. A new message has no receives yet. Answers the jobs whose new
- * messages SQS took.
+ * While a job cannot be claimed, each delivery counts as a receive, and after the last one SQS moves the message to the DLQ. So jobs of
+ * worn messages are sent in new ones. Answers the jobs whose new messages SQS took.
  */
 async function renewWorn(ctx: Context, left: readonly Work[]): Promise<Set<Work>> {
   const worn = left.filter(({ delivery }) => isWorn(delivery.receives ?? 1));

@@ -3,20 +3,15 @@ import type { Ending, Settled } from "../protocol/run/settle.ts";
 import { isLastRun, settleUntracked } from "../protocol/run/settle-untracked.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
-/** Calls `record` until it succeeds or no time is left. Calls `keep` if `record` never succeeded. */
+/** Calls `keep` if `record` never succeeded in time. */
 type Settle = (record: () => Promise<Settled>, keep: () => void) => Promise<void>;
 
 export type UntrackedEnds = {
-  /** A job's run has ended. */
   ended(work: Work, ending: Ending): void;
-  /** Nothing is left to do here for one job of a message. Messages without untracked jobs are ignored. */
+  /** Nothing is left to do for one job of a message. */
   isThrough(work: Pick<Work, "topic" | "delivery">): void;
-  /**
-   * Deletes the messages of which all jobs are through, and from now on each further message as soon as its jobs are through. Other runs
-   * may outlast this process. Then the function never answers, Lambda deletes no message, and jobs that are done would run again.
-   */
+  /** From now on deletes messages once all their jobs are through: if other runs outlast this process, Lambda deletes no message. */
   removeThrough(): void;
-  /** Resolves when all endings are recorded, and the deletion of each message that may go has begun. */
   idle(): Promise<void>;
 };
 
@@ -28,20 +23,19 @@ type State = {
   readonly settle: Settle;
   readonly remove: (topic: string, deliveries: readonly Delivery[]) => void;
   readonly kept: Set<string>;
-  /** How many jobs of each message with untracked jobs are not through. */
+  /** Jobs of messages with untracked jobs that are not through. */
   readonly open: Map<Delivery, number>;
   readonly waiting: Map<Delivery, Waiting[]>;
-  /** Messages of which all jobs are through, with their topics. Lambda deletes these when the function answers. */
+  /** With their topics. Lambda deletes these when the function answers. */
   readonly through: Map<Delivery, string>;
   readonly removals: Promise<void>[];
-  /** Whether other runs may outlast this process. */
+  /** Other runs may outlast this process. */
   isLast: boolean;
 };
 
 /**
- * Ends the runs of untracked jobs, message by message. A job that runs again or is dead is sent in a message of its own, but only when all
- * jobs of the old message are through: nothing is left to do for them here. Then the old message is deleted at once. If this process were
- * killed before the deletion, SQS would deliver the old message beside the new ones, and the copies would double with each such process.
+ * Sends the next messages of jobs once all jobs of the old message are through, and then deletes this one at once: if this process died
+ * before, SQS would deliver both, and the copies would double with each such process.
  */
 export function createUntrackedEnds(
   ctx: Context,
@@ -50,7 +44,7 @@ export function createUntrackedEnds(
   remove: (topic: string, deliveries: readonly Delivery[]) => void,
   kept: Set<string>,
 ): UntrackedEnds {
-  // A message may carry tracked and untracked jobs if its topic's tracking has changed. Both are counted.
+  // If the topic's tracking has changed, a message has tracked and untracked jobs. Both are counted.
   const open = new Map(
     [...Map.groupBy(work, ({ delivery }) => delivery)].flatMap(([delivery, mates]) =>
       mates.some(({ job }) => job.untracked) ? [[delivery, mates.length] as const] : [],
@@ -92,12 +86,11 @@ function noteThrough(state: State, { topic, delivery }: Pick<Work, "topic" | "de
   if (left === 0) state.removals.push(close(state, delivery, topic));
 }
 
-/** Sends the next messages of a message's jobs, and then deletes the message. */
+/** Then deletes the message. */
 async function close(state: State, delivery: Delivery, topic: string): Promise<void> {
   const { settle, remove, kept } = state;
   const ends = state.waiting.get(delivery) ?? [];
-  // Dead jobs are sent first. If the DLQ takes no message, the old message stays and comes again. Retries that were sent before would be
-  // sent once more each time.
+  // Dead jobs first: if the DLQ takes no message, the old one comes again, and retries sent before would be sent once more each time.
   const { deaths = [], others = [] } = Object.groupBy(ends, ({ isDeath }) => (isDeath ? "deaths" : "others"));
   for (const some of [deaths, others]) {
     if (kept.has(delivery.messageId)) return;

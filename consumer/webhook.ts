@@ -2,7 +2,7 @@ import { secretsClient } from "../aws/clients.ts";
 import { type Secrets, secretVersions } from "../aws/secrets.ts";
 import { webhookPolicy } from "../core/policy.ts";
 import { createContext, type Environment, requiredVariable } from "../environment/context.ts";
-import { TIMERS } from "../http/timers.ts";
+import { TIMERS } from "../environment/process.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
 import { type ConsumerFunction, consumeWith } from "./consume.ts";
@@ -10,7 +10,6 @@ import type { Post } from "./webhook/call.ts";
 import { httpPost } from "./webhook/post.ts";
 import { webhookRun } from "./webhook/run.ts";
 
-/** Makes the Lambda function that runs a webhook topic's jobs, from its environment. */
 export function webhookConsumer(environment: Environment = process.env): ConsumerFunction {
   const ctx = createContext(environment);
   const topic = requiredVariable(environment, "MINUTEHAND_WEBHOOK_TOPIC");
@@ -24,8 +23,8 @@ export function webhookConsumer(environment: Environment = process.env): Consume
 }
 
 /**
- * Makes the same function from a given context and network. The secrets are read before any job is claimed. An invocation without secrets
- * fails as a whole: SQS keeps its messages, no job loses an attempt, and the alarm on the age of the queue's oldest message rings.
+ * The secrets are read before any claim. Without them the invocation fails as a whole: SQS keeps its messages, no job loses an attempt, and
+ * the alarm on the oldest message rings.
  */
 export function webhookOn(
   ctx: Context,

@@ -1,5 +1,3 @@
-import { MOST_ATTEMPTS } from "./constants.ts";
-
 /**
  * How long a topic's failed jobs wait: either `waits`, the last of which repeats, or exponential backoff,
  * `min(initial × factor^(failures − 1), max)`. `jitter` (0 to 1) is the share of the wait that is drawn at random. A wait that is a number
@@ -52,11 +50,4 @@ const CRASH_SPREAD = { least: 5_000, most: 60_000 };
 /** The longest random time added to the `wait` of a crashed job: ms. Jobs that crashed together must not share a message again. */
 export function crashSpread(wait: number): number {
   return Math.min(Math.max(wait / 2, CRASH_SPREAD.least), CRASH_SPREAD.most);
-}
-
-const ATTEMPTS_WITHOUT_WAITS = 10;
-
-/** Answers how often a job runs if its topic sets no `maxAttempts`: once, and once more after each of the `waits`. */
-export function attemptsOf(backoff: Backoff): number {
-  return "waits" in backoff ? Math.min(backoff.waits.length + 1, MOST_ATTEMPTS) : ATTEMPTS_WITHOUT_WAITS;
 }

@@ -41,6 +41,15 @@ function isWholeIn(actual: number | undefined, min: number, max: number): boolea
   return actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
 }
 
+/**
+ * Throws a `RangeError` for a value that is not a whole number of a range. Such a value is a bug of the caller, not an outcome of
+ * the call.
+ */
+export function assertWhole(name: string, value: number, least: number, most: number): void {
+  if (!isWholeIn(value, least, most))
+    throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${value}`);
+}
+
 export function oneOf(at: string, actual: string | undefined, allowed: readonly string[]): Check {
   const holds = actual === undefined || allowed.includes(actual);
   return { holds, rule: `${at} must be one of the allowed values`, actual, allowed: allowed.join(" or ") };

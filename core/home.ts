@@ -1,3 +1,4 @@
+import { iso } from "../general/times.ts";
 import { EXPIRY_GRACE, LAST_START_BEFORE_EXPIRY, LEASE_GRACE, NEAR, SWEPT_AHEAD } from "./constants.ts";
 import { type Head, type Home, type State, sortable } from "./items.ts";
 
@@ -17,7 +18,7 @@ export function hasCrashed(home: Head, now: number): boolean {
 }
 
 export function crashOf({ leaseEnd }: { leaseEnd: number }): string {
-  return `the run did not end by ${new Date(leaseEnd).toISOString()}: it crashed, or was stopped`;
+  return `the run did not end by ${iso(leaseEnd)}: it crashed, or was stopped`;
 }
 
 /** When a job may start: ms since the epoch. */

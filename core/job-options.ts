@@ -98,6 +98,15 @@ export function keptOptionsOf(job: JobOptions): KeptOptions {
   return pick(job, KEPT_OPTIONS);
 }
 
+/** Writes options as the API answers them: durations in seconds. */
+export function optionsInSeconds<Options extends JobOptions>(options: Options): Options {
+  const told = Object.entries(options).map(([name, value]) => {
+    const isDuration = JOB_OPTIONS[name as JobOption].kind === "duration";
+    return [name, isDuration ? Number(value) / 1000 : value];
+  });
+  return Object.fromEntries(told);
+}
+
 /** Answers the names of the options that a stored job could have and this job does not have. */
 export function absentOptionsOf(job: JobOptions): string[] {
   return KEPT_OPTIONS.filter((name) => job[name] === undefined);

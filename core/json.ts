@@ -1,5 +1,5 @@
 import { truncate } from "../general/text.ts";
-import { BODY_DEPTH } from "./constants.ts";
+import { BODY_BYTES, BODY_DEPTH } from "./constants.ts";
 import { MinutehandError } from "./errors.ts";
 
 // SQS refuses characters that XML does not have. JSON.stringify itself escapes lone surrogates.
@@ -8,6 +8,18 @@ const NOT_XML = /[\ufffe\uffff]/g;
 /** Converts a value to JSON text that SQS accepts: characters that SQS refuses are escaped. A JSON reader gets the same value. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value).replace(NOT_XML, (char) => `\\u${char.charCodeAt(0).toString(16)}`);
+}
+
+/** Converts a job's body to the JSON text that is stored. Throws `too-large`. */
+export function bodyText(body: unknown): string {
+  const text = toJson(body);
+  const bytes = Buffer.byteLength(text);
+  // rule: body-stored-as-given
+  if (bytes <= BODY_BYTES) return text;
+  throw new MinutehandError(
+    "too-large",
+    `a body must have at most ${BODY_BYTES} bytes (${BODY_BYTES / 1024} KiB) of JSON, got ${bytes}; keep larger data in S3 and send its address`,
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { iso } from "../general/times.ts";
 import { UNREADABLE_WAIT } from "./constants.ts";
 import type { Home } from "./items.ts";
 import { isJobId } from "./job-id.ts";
@@ -49,13 +50,13 @@ export type Message = {
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
   const { heldUntil, restarts, untracked } = home;
-  const time = new Date(dueAt).toISOString();
+  const time = iso(dueAt);
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   for (const name of CARRIED_OPTIONS)
     if (home[name] !== undefined) text += `,"${name}":${toJson(home[name])}`;
-  if (expiresAfter !== undefined) text += `,"expiresAt":"${new Date(wantedAt + expiresAfter).toISOString()}"`;
+  if (expiresAfter !== undefined) text += `,"expiresAt":"${iso(wantedAt + expiresAfter)}"`;
   if (key !== undefined) text += `,"key":${toJson(key)}`;
-  if (heldUntil !== undefined) text += `,"heldUntil":"${new Date(heldUntil).toISOString()}"`;
+  if (heldUntil !== undefined) text += `,"heldUntil":"${iso(heldUntil)}"`;
   if (sentAt !== undefined) text += `,"sentAt":"${sentAt}"`;
   if (restarts !== undefined) text += `,"restarts":${restarts}`;
   if (untracked !== undefined) text += `,"untracked":true`;

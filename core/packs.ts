@@ -1,4 +1,5 @@
 import { batchesOf } from "../general/batches.ts";
+import { iso } from "../general/times.ts";
 import { LONGEST_HIDE, PACK_BYTES, RELEASE_EARLY, SQS_MAX_DELAY } from "./constants.ts";
 import { startsAt } from "./home.ts";
 import type { Home } from "./items.ts";
@@ -16,7 +17,7 @@ export function packsOf(
   now: number,
   bytes = PACK_BYTES,
 ): Pack[] {
-  const sentAt = new Date(now).toISOString();
+  const sentAt = iso(now);
   const bySecond = Map.groupBy(homes, (home) => `${Math.floor(startsAt(home) / 1000)} ${home.group ?? ""}`);
   const packs: Pack[] = [];
   for (const mates of bySecond.values()) {

@@ -1,5 +1,6 @@
 import { portOf } from "../general/port.ts";
-import { attemptsOf, DEFAULT_BACKOFF } from "./backoff.ts";
+import { type Backoff, DEFAULT_BACKOFF } from "./backoff.ts";
+import { MOST_ATTEMPTS } from "./constants.ts";
 import { eventRulesOf, readsTombstones } from "./event-settings.ts";
 import {
   inSeconds,
@@ -81,6 +82,13 @@ export function topicPolicy(configured: Partial<TopicPolicy>): TopicPolicy {
     consumer,
     backoff,
   };
+}
+
+const ATTEMPTS_WITHOUT_WAITS = 10;
+
+/** Answers how often a job runs if its topic sets no `maxAttempts`: once, and once more after each of the `waits`. */
+export function attemptsOf(backoff: Backoff): number {
+  return "waits" in backoff ? Math.min(backoff.waits.length + 1, MOST_ATTEMPTS) : ATTEMPTS_WITHOUT_WAITS;
 }
 
 /**

@@ -73,6 +73,24 @@ export function newerCounters({ pk }: Key): MinutehandError {
   return new MinutehandError("unavailable", `item ${pk} cannot be used: ${why}`);
 }
 
+/** Makes the error for a caller who names an unreadable job. */
+export function unreadableError({ id, unreadable }: Unreadable): MinutehandError {
+  return unavailableItem(`job ${id}`, unreadable, { id });
+}
+
+/** Answers an item of any kind except a home. `what`: names it in the error. @throws `unavailable` if a newer version wrote the item */
+export function requireReadable<T extends Item>(item: T | undefined, what: string): T | undefined {
+  const trouble = item && layoutTrouble(item);
+  if (trouble !== undefined) throw unavailableItem(what, trouble);
+  return item;
+}
+
+function unavailableItem(what: string, unreadable: string, data: object = {}): MinutehandError {
+  const why = `${what} cannot be read: ${unreadable}`;
+  const hope = "if a newer version wrote it, deploy that version again";
+  return new MinutehandError("unavailable", `${why}; ${hope}`, { ...data, unreadable });
+}
+
 /** Answers the id of the job that a bucket's entry is about, by its sort key alone. `undefined` if `sk` is not the sort key of an entry. */
 export function jobIdIn(sk: string): string | undefined {
   const id = idIn(sk);

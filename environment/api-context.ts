@@ -1,12 +1,9 @@
-import { API_PATIENCE, withDeadlinePerCall } from "../aws/write-deadlines.ts";
+import { API_PATIENCE, withDeadlinePerCall } from "../aws/deadlines.ts";
 import { createContext } from "./context.ts";
 import { createEventSources } from "./event-sources.ts";
 import { createScheduler } from "./scheduler.ts";
 
-/**
- * Makes the context of the HTTP API's function. Call `begin` before each call of the API: it sets the deadline of that call's writes. One
- * deadline is enough, because Lambda gives each process of a function one call at a time.
- */
+/** Call `begin` before each call of the API. One deadline is enough, because Lambda gives each process one call at a time. */
 export function createApiContext() {
   const base = createContext();
   const { pool, begin } = withDeadlinePerCall(base.pool, base.clock, API_PATIENCE);

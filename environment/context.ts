@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { dynamoClient, longPollClient, sqsClient } from "../aws/clients.ts";
 import { dynamoPool } from "../aws/pool.ts";
 import { sqsQueues } from "../aws/queues.ts";
@@ -7,12 +6,12 @@ import { allowLoopback } from "../core/loopback.ts";
 import { policyIn } from "../core/policy-text.ts";
 import { SIZES } from "../core/work-sizes.ts";
 import type { Context } from "../protocol/ports.ts";
+import { clock, random } from "./process.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
 
-/** The environment variables that the construct gives each function, each producer and each worker. */
+/** The variables that the construct gives each function, producer and worker. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads an environment variable. Throws if it is missing. */
 export function requiredVariable(environment: Environment, name: string): string {
   const value = environment[name];
   if (value === undefined || value === "") {
@@ -24,16 +23,11 @@ export function requiredVariable(environment: Environment, name: string): string
   return value;
 }
 
-/**
- * Makes the protocol's context on AWS from environment variables. Throws if a variable is missing.
- *
- * @param polls whether the process waits for messages while it makes other calls to SQS; by default it does not
- */
+/** Makes the protocol's context on AWS. Throws if a variable is missing. `polls`: whether the process also waits for messages. */
 export function createContext(
   environment: Environment = process.env,
   { polls = false } = {},
 ): Context & { telemetry: Telemetry } {
-  const clock = (): number => Date.now();
   const telemetry = createTelemetry(environment.MINUTEHAND_TOPIC_METRICS);
   const policy = policyIn(requiredVariable(environment, "MINUTEHAND_POLICY"));
   return {
@@ -50,7 +44,7 @@ export function createContext(
       urlPrefix: requiredVariable(environment, "MINUTEHAND_QUEUE_URL_PREFIX"),
     }),
     clock,
-    random: (count) => randomBytes(count),
+    random,
     policy: environment.MINUTEHAND_ALLOW_LOOPBACK === "true" ? allowLoopback(policy) : policy,
     sizes: SIZES,
     report: telemetry.report,

@@ -2,7 +2,7 @@ import type { EventSources } from "../protocol/ports.ts";
 import { type Environment, requiredVariable } from "./context.ts";
 import { lambdaPort } from "./lambda-port.ts";
 
-/** Makes the port that starts and stops Lambda's polling of ready queues. Throws if the variable with the mappings' ids is missing. */
+/** Starts and stops Lambda's polling of ready queues. */
 export function createEventSources(environment: Environment = process.env): EventSources {
   const mappings = JSON.parse(requiredVariable(environment, "MINUTEHAND_EVENT_SOURCES")) as Record<
     string,

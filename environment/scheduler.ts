@@ -3,7 +3,7 @@ import { onFirstUse } from "../general/on-first-use.ts";
 import type { Context, Promotions, Schedules } from "../protocol/ports.ts";
 import type { Environment } from "./context.ts";
 
-/** Makes the ports for promotions and recurring schedules on EventBridge Scheduler, each only if the environment names its target. */
+/** Each port is there only if the environment names its target. */
 export function createScheduler(
   environment: Environment = process.env,
 ): Pick<Context, "promotions" | "schedules"> {
@@ -20,7 +20,7 @@ function targetIn(environment: Environment, name: string): ScheduleTarget | unde
   return value === undefined || value === "" ? undefined : (JSON.parse(value) as ScheduleTarget);
 }
 
-/** Loads Scheduler's client on first use, because few jobs are far ahead. */
+/** Few jobs are far ahead, so the client is loaded on first use. */
 function lazyPromotions(target: ScheduleTarget): Promotions {
   const loaded = onFirstUse(async () => {
     const [{ promotionsClient }, { schedulerPromotions }] = await Promise.all([
@@ -35,7 +35,6 @@ function lazyPromotions(target: ScheduleTarget): Promotions {
   };
 }
 
-/** Loads Scheduler's client on first use, because few calls are about schedules. */
 function lazySchedules(target: ScheduleTarget): Schedules {
   const loaded = onFirstUse(async () => {
     const [{ schedulerClient }, { schedulerSchedules }] = await Promise.all([

@@ -5,9 +5,8 @@ import { METRICS, type QueueMetricName, type TopicMetricName } from "../core/met
 import type { ProtocolEvent } from "../protocol/reports.ts";
 
 /**
- * Writes the protocol's events to structured logs and EMF metrics. The steps of a job are logged at DEBUG, because CloudWatch bills each
- * line, and problems at WARN. Bodies are never written. `flush` writes the metrics since the last flush: call it at the end of each
- * invocation.
+ * CloudWatch bills each line, so the steps of a job are logged at DEBUG, and problems at WARN. Bodies are never written. Call `flush` at the
+ * end of each invocation.
  */
 export type Telemetry = { report: (event: ProtocolEvent) => void; logger: Logger; flush: () => void };
 
@@ -20,9 +19,8 @@ const WARNINGS = new Set<ProtocolEvent["type"]>([
 ]);
 
 /**
- * Makes a function's telemetry. The service's name and the log level come from Powertools' own environment variables.
- *
- * @param topicMetrics the names of the topics' metrics to write, with commas between them; without it, all of them are written
+ * The service's name and the log level come from Powertools' own variables.
+ * @param topicMetrics the names of the topics' metrics to write, with commas between them. Absent: all
  */
 export function createTelemetry(topicMetrics?: string): Telemetry {
   const logger = new Logger();
@@ -57,12 +55,12 @@ export function createTelemetry(topicMetrics?: string): Telemetry {
   };
 }
 
-/** A value of a metric. `topic`: the topic that the metric belongs to, if each topic has one. */
+/** `topic`: if each topic has this metric. */
 export type Measure =
   | { readonly name: QueueMetricName; readonly value: number; readonly topic?: undefined }
   | { readonly name: TopicMetricName; readonly value: number; readonly topic: string };
 
-/** The values that an event adds to the metrics. While nothing happens there are none, because CloudWatch bills each hour with a value. */
+/** While nothing happens there are none, because CloudWatch bills each hour with a value. */
 export function measuresOf(event: ProtocolEvent): Measure[] {
   switch (event.type) {
     case "handed-over":
@@ -72,7 +70,7 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
       if (event.attempt !== 1) return [];
       const { topic, lateMs, heldMs } = event;
       const lateness: Measure = { name: "Lateness", value: lateMs - heldMs, topic };
-      // The time for which a pause, a limit or a window held the job is no lateness, so it has a metric of its own.
+      // Held by a pause, a limit or a window, a job is not late.
       return heldMs > 0 ? [lateness, { name: "Held", value: heldMs, topic }] : [lateness];
     }
     case "dropped":

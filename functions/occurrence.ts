@@ -5,15 +5,12 @@ import { fileOccurrence } from "../protocol/file/recurring.ts";
 
 const ctx = createContext();
 
-/**
- * Files the job of a recurring schedule's occurrence. An error is thrown: Lambda retries the event twice, and then sends it to the
- * schedules' DLQ.
- */
+/** An error is thrown: Lambda retries twice, and then sends the event to the schedules' DLQ. */
 export async function handler(event: unknown): Promise<void> {
   try {
     await fileOccurrence(ctx, parseOccurrence(event));
   } catch (error) {
-    // The occurrence was filed before, and its job is no longer stored. So nothing is left to do.
+    // It was filed before, and its job is no longer stored.
     if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;
   } finally {
     ctx.telemetry.flush();

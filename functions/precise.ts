@@ -1,6 +1,6 @@
 import { consumer } from "../consumer/consumer.ts";
 
-/** Runs the example topic with `precision: "millisecond"`: logs when each job was due and when it started. */
+/** The example topic with `precision: "millisecond"`. */
 export const handler = consumer(async (job) => {
   const startedAt = new Date().toISOString();
   console.log(

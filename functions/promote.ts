@@ -3,7 +3,7 @@ import { promote } from "../protocol/hand-over/promote.ts";
 
 const ctx = createContext();
 
-/** Promotes the job with this id, when the job's own schedule fires. An error is thrown, so that Lambda retries. */
+/** An error is thrown, so that Lambda retries. */
 export async function handler({ id }: { id: string }): Promise<void> {
   try {
     await promote(ctx, id);

@@ -1,22 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { consumer, type Job } from "../consumer/consumer.ts";
 
-/** Beside its text, a reminder may say how its run ends, so that you can try out each end. */
+/** A reminder may say how its run ends, so that you can try out each end. */
 type Reminder = {
   text?: string;
-  /** How long the run takes, in ms. */
+  /** ms. */
   takes?: number;
-  /** Fails with this error before attempt `failsUntil`. Without `failsUntil` each attempt fails. */
+  /** Without `failsUntil` each attempt fails. */
   fails?: string;
   failsUntil?: number;
-  /** Asks for another run after this duration, if the time is before `retryUntil` (ISO 8601). Has no effect without `retryUntil`. */
+  /** If the time is before `retryUntil` (ISO 8601). */
   retryIn?: number | string;
   retryUntil?: string;
-  /** Buries the job for this reason. */
   bury?: string;
 };
 
-/** Runs the example topic of reminders: logs each reminder when it is due. */
 export const handler = consumer(async (job: Job<Reminder | null>) => {
   const { takes = 0, fails, failsUntil, retryIn, retryUntil = "", bury } = job.body ?? {};
   const { id, attempt } = job;

@@ -11,10 +11,7 @@ const MARGIN = HANGS_FOR + 5_000;
 
 const ctx = { ...createContext(), eventSources: createEventSources(), sweepers: createSweepers() };
 
-/**
- * Runs once each minute: sweeps and audits, releases parked jobs, and deletes letters of jobs that are no longer dead. A tick with a
- * backlog invokes this function again, with a part of the shards to sweep and audit. An error is thrown, so that Lambda counts it.
- */
+/** Once each minute. A tick with a backlog invokes this function again, with a part of its work. */
 export async function handler(event: unknown, { getRemainingTimeInMillis }: LambdaContext): Promise<void> {
   const until = ctx.clock() + getRemainingTimeInMillis() - MARGIN;
   try {

@@ -1,11 +1,10 @@
-/** Cuts `items` into chunks of at most `count`, in order. */
 export function chunksOf<T>(items: readonly T[], count: number): T[][] {
   const chunks: T[][] = [];
   for (let i = 0; i < items.length; i += count) chunks.push(items.slice(i, i + count));
   return chunks;
 }
 
-/** Cuts `items` into batches of at most `count` items and `bytes` in all, in order. An item that is too large gets its own batch. */
+/** Each batch has at most `count` items and `bytes` in all. An item that is too large gets its own batch. */
 export function batchesOf<T>(
   items: readonly T[],
   sizeOf: (item: T) => number,
@@ -55,10 +54,7 @@ export async function inParallel<T, R>(
   return results;
 }
 
-/**
- * Says whether `ask` answers true for any item. Asks for `width` items at a time, and answers at the first true without waiting for
- * the others.
- */
+/** Whether `ask` answers true for any item. Does not wait for the others after the first true. */
 export function anyInParallel<T>(
   items: readonly T[],
   width: number,
@@ -76,8 +72,8 @@ export function anyInParallel<T>(
 }
 
 /**
- * Makes a function that gathers items for `work`. While a call of `work` is in flight, the items of further callers wait, and share the
- * next call. Each caller gets the answers for its own items, in their order. An error of `work` is thrown to all callers of that call.
+ * Makes a function that gathers items for `work`. While a call of `work` is in flight, further items wait, and share the next call. Each
+ * caller gets the answers for its own items. An error of `work` is thrown to all callers of that call.
  */
 export function batchConcurrentCalls<T, R>(
   work: (items: readonly T[]) => Promise<readonly R[]>,

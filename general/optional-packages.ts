@@ -1,15 +1,11 @@
 import { createRequire } from "node:module";
 import packageJson from "../package.json" with { type: "json" };
 
-/** A package that is installed only by users who need it. */
 export type OptionalPackage = keyof typeof packageJson.peerDependencies;
 
 const { resolve } = createRequire(import.meta.url);
 
-/**
- * Answers one sentence with the packages that are not installed and the command that installs the right versions. Answers `undefined`
- * if all are installed. `who`: what needs the packages, such as `minutehand local`.
- */
+/** One sentence with the missing packages and the command that installs them. `who`: what needs them, such as `minutehand local`. */
 export function missingPackages(
   who: string,
   names: readonly OptionalPackage[],
@@ -21,16 +17,14 @@ export function missingPackages(
   return `${who} needs the npm ${packages} ${missing.join(" and ")}, which ${are} not installed: ${installCommand(missing)}`;
 }
 
-/** Throws an error with the sentence of `missingPackages` if a package is not installed. */
 export function requirePackages(who: string, ...names: readonly OptionalPackage[]): void {
   const missing = missingPackages(who, names);
   if (missing !== undefined) throw new Error(missing);
 }
 
-/** Answers the command for these packages, in the versions that Minutehand works with. */
 function installCommand(names: readonly OptionalPackage[]): string {
   const versioned = names.map((name) => `${name}@${packageJson.peerDependencies[name]}`);
-  // A version range is quoted, because a shell would interpret characters such as `^` and `>`.
+  // A shell would interpret `^` and `>`.
   return `npm install --save-dev ${versioned.map((text) => (/^[\w@/.-]+$/.test(text) ? text : `"${text}"`)).join(" ")}`;
 }
 
@@ -39,7 +33,7 @@ function canResolve(name: OptionalPackage): boolean {
     resolve(`${name}/package.json`);
     return true;
   } catch (error) {
-    // The package is installed, but it does not export its package.json.
+    // It is installed, but does not export its package.json.
     return (error as NodeJS.ErrnoException).code === "ERR_PACKAGE_PATH_NOT_EXPORTED";
   }
 }

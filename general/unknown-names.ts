@@ -4,9 +4,7 @@ import { closest, distance } from "fastest-levenshtein";
 export type Names<T> = { readonly [Name in T extends unknown ? keyof T : never]-?: true };
 
 /**
- * Answers one line for each name in `given` that is not in `known`, with the nearest known name if one is near. Compilers find these names
- * in TypeScript, but not in JavaScript. Ignores names whose value is `undefined`.
- *
+ * One line for each name in `given` that is not in `known` and not `undefined`: compilers find these only in TypeScript.
  * @param whose whose names they are, such as `createClient`
  * @param kind what a name is called there, such as `option`
  */

@@ -1,9 +1,8 @@
 import * as z from "zod/mini";
 
-/** An option of a job or a setting of a topic, as `core/` declares it. */
 type Declared = { readonly kind: string; readonly words?: readonly string[] };
 
-/** The schema of a declared option or setting in an answer. Durations are seconds. */
+/** Durations are seconds. */
 export function answerFieldOf({ kind, words }: Declared): z.ZodMiniType {
   switch (kind) {
     case "headers":

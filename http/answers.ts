@@ -4,9 +4,9 @@ import { answeredOptions, answeredScheduleOptions } from "./job-options.ts";
 import { answer } from "./named.ts";
 import { answeredSettings } from "./settings-json.ts";
 
-/** The schemas of the API's answers. Times are ISO 8601 in UTC with ms, and durations are seconds. */
+/** Times are ISO 8601 in UTC with ms, and durations are seconds. */
 
-/** The sweep lag before the first sweep, ms. The first sweep of a shard begins `AUDIT_AFTER` before now, so its lag counts from there. */
+/** Before the first sweep, ms: the first sweep of a shard begins `AUDIT_AFTER` before now. */
 const LAG_AT_FIRST = AUDIT_AFTER + LOOKAHEAD;
 
 const time = z.iso.datetime({ precision: 3 });
@@ -15,7 +15,7 @@ const text = z.string();
 
 export const STATES = ["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const;
 
-/** A job in the answers of lists and batches: without its body and timeline. */
+/** Without its body and timeline, for lists and batches. */
 const jobSummary = answer(
   "JobSummary",
   z.object({
@@ -27,7 +27,7 @@ const jobSummary = answer(
     revision: count,
     attempt: count,
     ...answeredOptions,
-    // If the job has no `maxAttempts` of its own, the topic's value.
+    // The topic's value, if the job has none.
     maxAttempts: count,
     createdAt: time,
     claimedAt: z.exactOptional(time),
@@ -89,7 +89,6 @@ const happening = z.object({
   error: z.exactOptional(text),
 });
 
-/** A whole job. */
 export const job = answer(
   "Job",
   z.extend(jobSummary, {
@@ -101,7 +100,7 @@ export const job = answer(
 );
 export type JobJson = z.output<typeof job>;
 
-/** The answer to a call with a receipt: the pulled job. Empty for an untracked job, because its run is not recorded in the table. */
+/** Empty for an untracked job, because its run is not recorded in the table. */
 export const settledJob = answer("SettledJob", z.partial(job));
 
 export const problem = answer(

@@ -8,20 +8,16 @@ import type { Decision, HttpAnswer, HttpRequest, Route, Service } from "./route.
 
 const RETRY_AFTER_SECONDS = 2;
 
-/**
- * Facts about a request from API Gateway. `caller`: the ARN of the user or role that signed the request. `logs`: where the functions of
- * topics write their logs.
- */
-export type Bindings = { caller?: string | undefined; logs?: Logs | undefined };
+/** Facts about a request from API Gateway. `caller`: the ARN of the user or role that signed the request. `logs`: as in `Call`. */
+export type Bindings = { caller?: string | undefined; logs?: () => Logs | undefined };
 
-/** Answers a request. Every answer that is not a success is problem details (RFC 9457). */
+/** Every answer that is not a success is problem details (RFC 9457). */
 export type App = (request: HttpRequest, bindings?: Bindings) => Promise<HttpAnswer>;
 
-/** Creates the HTTP API of these routes. */
 export function createApp(service: Service, routes: readonly Route[]): App {
   const router = routerOf(routes);
   const serve = async (request: HttpRequest, { caller, logs }: Bindings): Promise<HttpAnswer> => {
-    // The router also takes paths with a slash at the end, but no path of the API ends so.
+    // The router also takes a slash at the end, but no path of the API ends so.
     const [found] = request.path.endsWith("/") ? [] : router.match("ALL", request.path)[0];
     if (!found) {
       const path = request.path.split("/").map(decodeSegment).join("/");
@@ -43,22 +39,21 @@ export function createApp(service: Service, routes: readonly Route[]): App {
   };
   return async (request, bindings = {}) => {
     const answer = await serve(request, bindings).catch(refuse);
-    // HEAD is answered as GET without the body.
     return request.method === "HEAD" ? { ...answer, body: "" } : answer;
   };
 }
 
 function routerOf(routes: readonly Route[]): PatternRouter<{ path: string; mates: Route[] }> {
   const byPath = [...Map.groupBy(routes, ({ path }) => path)];
-  // Register literal paths first. Otherwise `/jobs/{id}` would take `/jobs/batch`.
+  // Literal paths first: otherwise `/jobs/{id}` would take `/jobs/batch`.
   byPath.sort(([a], [b]) => parametersOf(a) - parametersOf(b));
-  // Of Hono only the router is used: an app of Hono needs the objects of `fetch`, which take a sixth of a call's CPU time.
+  // Only the router of Hono: an app of Hono needs the objects of `fetch`, which take a sixth of a call's CPU time.
   const router = new PatternRouter<{ path: string; mates: Route[] }>();
   for (const [path, mates] of byPath) router.add("ALL", path.replace(/\{(\w+)\}/g, ":$1"), { path, mates });
   return router;
 }
 
-/** Decodes a segment of a path. Bytes that are not UTF-8 stay encoded, so that the schemas can refuse them. */
+/** Bytes that are not UTF-8 stay encoded, so that the schemas refuse them. */
 function decodeSegment(segment: string): string {
   return segment.replace(/(?:%[0-9a-f]{2})+/gi, (encoded) => {
     try {

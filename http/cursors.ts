@@ -5,21 +5,19 @@ import { type Position, storedPosition } from "../core/position.ts";
 import type { Bulk } from "../protocol/change/begin-bulk.ts";
 import { LAST_BOUND } from "./instants.ts";
 
-// A place is a position of the protocol: before a time, or after a job. Earlier versions left out the `#~` in the cursors of dead jobs
-// and of bulks: they wrote the sort key of the last job.
+// Earlier versions wrote the sort key of the last job into cursors of dead jobs and bulks: a position without `#~`.
 const LIST_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})#~)?$/;
 const DEAD_PLACE = /^\d{13}#([0-9A-Z]{26})(?:#~)?$/;
 const BULK_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})(?:#~)?)?$/;
 const WHOLE = /^(?:0|[1-9]\d{0,12})$/;
 
-/** The place where a list continues, and the list's range, so that a caller need not repeat the range. Times are ms since the epoch. */
+/** With the list's range, so that a caller need not repeat it. ms since the epoch. */
 export type ListCursor = { place: Position; from: number; to: number };
 
 export function encodeListCursor({ place, from, to }: ListCursor): string {
   return encode(`${from} ${to} ${place}`);
 }
 
-/** Reads a cursor of `encodeListCursor`. Throws `bad-request` for any other text. */
 export function decodeListCursor(text: string): ListCursor {
   const [from = "", to = "", place = "", ...rest] = decode(text).split(" ");
   const [, time, id] = LIST_PLACE.exec(place) ?? [];
@@ -32,7 +30,6 @@ export function encodeDeadCursor(place: Position): string {
   return encode(place);
 }
 
-/** Reads a cursor of `encodeDeadCursor`. Throws `bad-request` for any other text. */
 export function decodeDeadCursor(text: string): Position {
   const place = decode(text);
   const [, id] = DEAD_PLACE.exec(place) ?? [];
@@ -40,12 +37,10 @@ export function decodeDeadCursor(text: string): Position {
   return storedPosition(place);
 }
 
-/** Writes the cursor of a bulk, which continues where its last part ended. */
 export function encodeBulkCursor({ id, startedAt, from, to, nextAt, position }: Bulk): string {
   return encode(`${id} ${startedAt} ${from} ${to} ${nextAt} ${position}`);
 }
 
-/** Reads a cursor of `encodeBulkCursor`. Throws `bad-request` for any other text. */
 export function decodeBulkCursor(text: string): Bulk {
   const [id = "", startedAt = "", from = "", to = "", nextAt = "", position = "", ...rest] =
     decode(text).split(" ");
@@ -63,24 +58,23 @@ export function decodeBulkCursor(text: string): Bulk {
   };
 }
 
-/** Writes the cursor of a list of schedules. `token`: EventBridge Scheduler's `NextToken`. */
+/** `token`: EventBridge Scheduler's `NextToken`. */
 export function encodeScheduleCursor(token: string): string {
   return encode(token);
 }
 
-/** Reads a cursor of `encodeScheduleCursor`. Throws `bad-request` for any other text. */
 export function decodeScheduleCursor(text: string): string {
   const token = decode(text);
   if (token === "") throw garbage();
   return token;
 }
 
-/** Ties a cursor to its request: appends a hash of the request's topic, filters and values. */
+/** Appends a hash of the request's topic, filters and values. */
 export function tie(cursor: string, ...list: readonly (string | undefined)[]): string {
   return `${cursor}.${markOf(list)}`;
 }
 
-/** Reads a cursor of `tie`. Throws `bad-request` if the cursor belongs to another request. */
+/** Throws `bad-request` if the cursor belongs to another request. */
 export function untie(text: string, ...list: readonly (string | undefined)[]): string {
   const [cursor = "", mark, ...rest] = text.split(".");
   if (rest.length === 0 && mark === markOf(list)) return cursor;
@@ -94,7 +88,7 @@ function markOf(list: readonly (string | undefined)[]): string {
   return createHash("sha256").update(JSON.stringify(list)).digest("base64url").slice(0, 8);
 }
 
-/** Whether these digits are a time at which a range may begin or end. */
+/** A time at which a range may begin or end. */
 function isBound(digits: string): boolean {
   return WHOLE.test(digits) && Number(digits) <= LAST_BOUND;
 }

@@ -10,26 +10,21 @@ import {
 } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
 import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
-import { parseDuration } from "../general/durations.ts";
+import { parseDuration } from "../general/times.ts";
 
-/**
- * The schemas of single values in requests. An error text begins with "must", because it follows the name of the field. The
- * parsed values are those that the protocol takes: durations are ms.
- */
+/** An error text follows the name of its field, so it begins with "must". Parsed durations are ms. */
 
-/** Text that matches a pattern. `rule`: the error text. */
+/** `rule`: the error text. */
 export function matching(pattern: RegExp, rule: string) {
   return z.string({ error: rule }).check(z.regex(pattern, { error: rule }));
 }
 
-/** A whole number from `least` to `most`. */
 export function wholeNumber(least: number, most: number) {
   const rule = `must be a whole number from ${least} to ${most}`;
   const checks = [z.minimum(least, { error: rule }), z.maximum(most, { error: rule })] as const;
   return z.int({ error: rule }).check(...checks);
 }
 
-/** A whole number in a query string. */
 export function digits(least: number, most: number) {
   const read = (text: unknown) => (typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : text);
   return z.pipe(z.transform(read), wholeNumber(least, most));
@@ -39,7 +34,7 @@ export const topic = matching(/^[a-z0-9-]{1,50}$/, "must be 1 to 50 characters o
 
 export const key = matching(KEY_PATTERN, KEY_RULE);
 
-/** The names that EventBridge Scheduler allows, except `.` and `..`: a URL parser would remove those from a path. */
+/** As EventBridge Scheduler allows, except `.` and `..`, which a URL parser would remove from a path. */
 export const scheduleName = matching(
   /^(?!\.{1,2}$)[0-9A-Za-z._-]{1,64}$/,
   'must be 1 to 64 characters of 0-9, A-Z, a-z and .-_ and neither "." nor ".."',
@@ -50,7 +45,7 @@ export const jobId = z
   .string({ error: JOB_ID_RULE })
   .check(z.refine(isJobId, { error: JOB_ID_RULE }), z.meta({ pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }));
 
-/** An Idempotency-Key. It has no comma, because HTTP joins two headers of the same name with a comma: two keys would look like one. */
+/** No comma: HTTP joins two headers of the same name with one, so two keys would look like one. */
 export const idempotencyKey = matching(
   new RegExp(`^[ -+\\--~]{1,${IDEMPOTENCY_KEY_CHARS}}$`),
   `must be 1 to ${IDEMPOTENCY_KEY_CHARS} characters of printable ASCII without commas, in one header`,
@@ -63,7 +58,7 @@ export const idempotencyKey = matching(
 
 const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
 
-/** A duration in ms. `least` checks that a number of seconds is not too small. `most` is in ms. `rule`: the error text for a longer one. */
+/** In ms, at most `most`. `least` checks a number of seconds. `rule`: the error text for a longer one. */
 function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: string) {
   return z.pipe(
     z.union(
@@ -84,14 +79,13 @@ function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: str
 
 const NOT_NEGATIVE = z.minimum(0, { error: DURATION_RULE });
 
-/** A duration in ms, 0 to 10 years. */
 export const duration = durationUpTo(LONGEST_DELAY);
 
 const LONGER_RULE = "must be a duration longer than 0";
 /** A duration in ms, at least 1 ms. */
 export const longDuration = longerThan0(LONGEST_DELAY);
 
-/** A duration in ms, at least 1 ms and at most `most`. */
+/** In ms, at least 1 and at most `most`. */
 export function longerThan0(most: number) {
   return durationWithin(z.gt(0, { error: LONGER_RULE }), most, ruleUpTo(most)).check(
     z.refine((ms) => ms > 0, { error: LONGER_RULE }),
@@ -99,7 +93,6 @@ export function longerThan0(most: number) {
   );
 }
 
-/** A duration in ms, 0 to `most`. */
 export function durationUpTo(most: number) {
   const schema = durationWithin(NOT_NEGATIVE, most, ruleUpTo(most));
   return most === LONGEST_DELAY ? schema : schema.check(z.meta({ description: `At most ${daysOf(most)}.` }));
@@ -115,7 +108,6 @@ function daysOf(ms: number): string {
 
 const WINDOW_RULE = `must be a duration of whole minutes, 1 to ${LONGEST_WINDOW_MINUTES}`;
 const MINUTE = 60_000;
-/** A duration in ms, of whole minutes. */
 export const flexibleWindow = duration.check(
   z.refine((ms) => ms % MINUTE === 0 && ms >= MINUTE && ms <= LONGEST_WINDOW_MINUTES * MINUTE, {
     error: WINDOW_RULE,
@@ -123,25 +115,22 @@ export const flexibleWindow = duration.check(
   z.meta({ description: `Whole minutes, 1 to ${LONGEST_WINDOW_MINUTES}.` }),
 );
 
-// cron/ parses an expression and refuses what it cannot parse.
+// cron/ refuses what it cannot parse.
 const EXPRESSION_RULE = `must be cron(…), rate(…) or at(…) of at most ${EXPRESSION_CHARS} characters`;
 export const expression = z
   .string({ error: EXPRESSION_RULE })
   .check(z.maxLength(EXPRESSION_CHARS, { error: EXPRESSION_RULE }));
 export const timezone = z.string({ error: "must be an IANA name such as Europe/Berlin or UTC" });
 
-// DynamoDB, SQS and HTTP headers all keep well-formed text without control characters unchanged. The pattern lists ranges of
-// characters, because JSON Schema cannot express the flag `u` that `\p{Cc}` needs.
+// The pattern lists ranges, because JSON Schema cannot express the flag `u` that `\p{Cc}` needs.
 const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
 const NO_CONTROLS = new RegExp(`^[^${CONTROLS}]*$`);
 
-/** Text of 1 to `mostBytes` bytes of UTF-8. */
 export function plainText(mostBytes: number) {
   const rule = `must be 1 to ${mostBytes} bytes of UTF-8 without control characters`;
   return z.string({ error: rule }).check(
     z.minLength(1, { error: rule }),
-    // JSON Schema can bound the characters of a text, but not its bytes. A text never has more characters than bytes. `refine` bounds
-    // the bytes.
+    // JSON Schema can bound the characters, which are never more than the bytes.
     z.maxLength(mostBytes, { error: rule }),
     z.regex(NO_CONTROLS, { error: rule }),
     z.refine((text) => Buffer.byteLength(text) <= mostBytes && text.isWellFormed(), { error: rule }),
@@ -153,10 +142,7 @@ const HEADER_NAME_RULE = "must have names of letters, digits and !#$%&'*+.^_`|~-
 const HEADER_VALUE_RULE = "must be text without control characters";
 const HEADERS_RULE = `must be an object of names and values with at most ${HEADERS_BYTES} bytes as JSON`;
 
-/**
- * The headers of a job. Two rules are checked before zod checks the record: zod's record ignores the name `__proto__`, and it overflows
- * the stack when 100,000 names each break a rule.
- */
+/** Two rules come before zod's record, which ignores the name `__proto__`, and overflows the stack if 100,000 names break a rule. */
 export const headers = z
   .pipe(
     z.transform((value: unknown, context) => {
@@ -180,7 +166,6 @@ export const headers = z
     z.meta({ description: `All names and values together have at most ${HEADERS_BYTES} bytes as JSON.` }),
   );
 
-/** Any JSON value. It must be given. */
 export const body = z.unknown().check(
   z.refine((value) => value !== undefined, { error: "must be given: any JSON value" }),
   z.meta({ description: `Any JSON value. Its JSON text has at most ${BODY_BYTES / 1024} KiB of UTF-8.` }),

@@ -1,17 +1,14 @@
 import * as z from "zod/mini";
-import { parseInstant } from "../general/instant.ts";
+import { parseInstant } from "../general/times.ts";
 
 const RULE = "must be an ISO 8601 time with a zone, such as 2026-03-01T09:30:00.000Z";
 
-/**
- * The last whole minute whose milliseconds have 13 digits. The pool sorts times as text of 13 digits, and a list continues at the
- * end of a minute.
- */
+/** The last whole minute of 13 digits: the pool sorts times as text, and a list continues at the end of a minute. */
 export const LAST_BOUND = 9_999_999_960_000;
 
 const written = z.iso.datetime({ offset: true, error: RULE });
 
-/** Any instant from the year 0 to 9999, in ms since the epoch. */
+/** In ms since the epoch. */
 export const instant = z.pipe(
   written,
   z.transform((text: string, context) => {
@@ -22,7 +19,7 @@ export const instant = z.pipe(
   }),
 );
 
-/** A bound of a time range, 1970 to 2286, in ms since the epoch. */
+/** In ms since the epoch, 1970 to 2286. */
 export const bound = z.pipe(
   written,
   z.transform((text: string, context) => {
@@ -32,8 +29,3 @@ export const bound = z.pipe(
     return z.NEVER;
   }),
 );
-
-/** Writes a time as answers have it: ISO 8601 in UTC with milliseconds. */
-export function iso(ms: number): string {
-  return new Date(ms).toISOString();
-}

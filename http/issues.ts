@@ -2,14 +2,14 @@ import type * as z from "zod/mini";
 import { MinutehandError } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
 
-/** How many bytes of a refused value an error text shows. */
+/** Of a refused value, in bytes. */
 const SHOWN = 60;
-/** How many issues `detail` lists, and how many unknown names one issue lists. `errors` has all issues. */
+/** In `detail`, also of the unknown names of one issue. `errors` has all issues. */
 const TOLD = 3;
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
 
-/** Says which rule a value broke, for schemas without an error text of their own. */
+/** For schemas without an error text of their own. */
 export function ruleOf(issue: RawIssue): string {
   switch (issue.code) {
     case "invalid_type":
@@ -27,9 +27,9 @@ export function ruleOf(issue: RawIssue): string {
   }
 }
 
-/** The `bad-request` for the issues that zod found: a readable `detail`, and all issues in `errors`. `where`: such as `the request`. */
+/** `where`: such as `the request`. */
 export function refusal(found: readonly z.core.$ZodIssue[], input: unknown, where: string): MinutehandError {
-  // If a value breaks a rule in several ways, zod reports the rule several times. Keep one report.
+  // zod reports a rule that is broken in several ways several times.
   const issues = [
     ...new Map(found.map((issue) => [`${issue.path.map(String)} ${issue.message}`, issue])).values(),
   ];
@@ -43,7 +43,7 @@ export function refusal(found: readonly z.core.$ZodIssue[], input: unknown, wher
   return new MinutehandError("bad-request", `${told.join("; ")}${more}`, { errors });
 }
 
-/** Lists only the first names, because a request of 3 MiB can have more unknown names than fit into an answer. */
+/** A request of 3 MiB can have more unknown names than fit into an answer. */
 function named(keys: readonly string[]): string {
   const more = keys.length > TOLD ? ` and ${keys.length - TOLD} more` : "";
   return keys.slice(0, TOLD).map(shown).join(", ") + more;

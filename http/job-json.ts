@@ -1,14 +1,15 @@
 import { stateAt } from "../core/home.ts";
 import type { Head, Home } from "../core/items.ts";
-import { keptOptionsOf } from "../core/job-options.ts";
+import { keptOptionsOf, optionsInSeconds } from "../core/job-options.ts";
 import { type Happening, timelineOf } from "../core/timeline.ts";
+import { iso } from "../general/times.ts";
+import type { Enqueued } from "../protocol/new-job.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { JobJson, JobSummary } from "./answers.ts";
-import { iso } from "./instants.ts";
-import { optionsJson } from "./job-options.ts";
+import type { Answer } from "./route.ts";
 
-/** A job without its body, in its present state. */
+/** In its present state. */
 export function summaryOf(ctx: Context, home: Head): JobSummary {
   const { id, topic, key, revision, attempt, lastError } = home;
   const state = stateAt(home, ctx.clock());
@@ -20,7 +21,7 @@ export function summaryOf(ctx: Context, home: Head): JobSummary {
     dueAt: iso(home.dueAt),
     revision,
     attempt,
-    ...optionsJson(keptOptionsOf(home)),
+    ...optionsInSeconds(keptOptionsOf(home)),
     maxAttempts: home.maxAttempts ?? policyOf(ctx, topic).maxAttempts,
     createdAt: iso(home.createdAt),
     ...heldOf(home),
@@ -32,12 +33,12 @@ export function summaryOf(ctx: Context, home: Head): JobSummary {
   };
 }
 
-/** The start that a pause, a limit or a window gave the job. Empty if the job never waited for one. */
+/** Empty if the job never waited for a pause, a limit or a window. */
 function heldOf({ dueAt, heldUntil = dueAt }: Head): Pick<JobSummary, "heldUntil"> {
   return heldUntil > dueAt ? { heldUntil: iso(heldUntil) } : {};
 }
 
-/** A whole job. `parseJson` has checked the numbers of its body when the job was filed, so `JSON.parse` alters none. */
+/** `parseJson` has checked the numbers of the body, so `JSON.parse` alters none. */
 export function jobJson(ctx: Context, home: Home): JobJson {
   return { ...summaryOf(ctx, home), body: storedBody(home), timeline: timelineOf(home).map(happeningOf) };
 }
@@ -53,11 +54,28 @@ function happeningOf({ what, at, attempt, dueAt, late, error }: Happening): JobJ
   };
 }
 
-/** Parses a stored body. For a damaged body, does not throw the error of `JSON.parse`, which would quote the body in a log. */
+/** The error of `JSON.parse` would quote a damaged body in a log. */
 function storedBody({ id, body }: Home): unknown {
   try {
     return JSON.parse(body);
   } catch {
     throw new Error(`the stored body of job ${id} is not JSON`);
   }
+}
+
+export const FILED_HEADERS = ["Location", "Idempotent-Replayed"] as const;
+
+/** 201 for a new job and for each repeat (`replayed`), 200 if the key had a live job. */
+export function statusOf({ outcome }: Enqueued): 200 | 201 {
+  return outcome === "created" || outcome === "replayed" ? 201 : 200;
+}
+
+export function filed(ctx: Context, enqueued: Enqueued): Answer {
+  const { outcome, home } = enqueued;
+  const replayed = outcome === "replayed" ? { "idempotent-replayed": "true" } : {};
+  return {
+    status: statusOf(enqueued),
+    body: { ...jobJson(ctx, home), outcome },
+    headers: { location: `/jobs/${home.id}`, ...replayed },
+  };
 }

@@ -11,32 +11,19 @@ import {
 import { answerFieldOf } from "./answer-fields.ts";
 import { durationUpTo, headers, longerThan0, matching, plainText, wholeNumber } from "./fields.ts";
 
-/** The fields of a job's options in requests and answers, made from the declarations in `core/job-options.ts`. */
+/** Made from the declarations in `core/job-options.ts`. In requests parsed durations are ms, in answers they are seconds. */
 
 type Fields<Options> = {
   [Name in keyof Options]-?: z.ZodMiniExactOptional<z.ZodMiniType<NonNullable<Options[Name]>>>;
 };
 
-/** The options in a request that files a job. Their parsed values are those that the protocol takes: durations are ms. */
 export const requestedOptions = fieldsOf(OPTION_NAMES, requestField) as Fields<JobOptions>;
 
-/** The options by which lists and bulks select jobs. */
 export const filters = { tag: requestedOptions.tag, group: requestedOptions.group };
 
-/** The options in an answer about a job. Durations are seconds. */
 export const answeredOptions = fieldsOf(KEPT_OPTIONS, answerField) as Fields<KeptOptions>;
 
-/** The options in an answer about a schedule. Durations are seconds. */
 export const answeredScheduleOptions = fieldsOf(OPTION_NAMES, answerField) as Fields<JobOptions>;
-
-/** Writes options as answers have them: durations in seconds. */
-export function optionsJson<Options extends JobOptions>(options: Options): Options {
-  const told = Object.entries(options).map(([name, value]) => {
-    const isDuration = JOB_OPTIONS[name as JobOption].kind === "duration";
-    return [name, isDuration ? Number(value) / 1000 : value];
-  });
-  return Object.fromEntries(told);
-}
 
 function fieldsOf(names: readonly JobOption[], fieldOf: (name: JobOption) => z.ZodMiniType): object {
   return Object.fromEntries(names.map((name) => [name, z.exactOptional(fieldOf(name))]));
@@ -53,7 +40,7 @@ function requestField(name: JobOption): z.ZodMiniType {
 function schemaOf(option: (typeof JOB_OPTIONS)[JobOption]): z.ZodMiniType {
   switch (option.kind) {
     case "url":
-      // `newJobOf` checks the URL, because the topic decides which URLs are allowed.
+      // The topic decides which URLs are allowed, in `newJobOf`.
       return z
         .string({ error: "must be a URL" })
         .check(z.meta({ description: `At most ${CALLBACK_URL_CHARS} characters.` }));

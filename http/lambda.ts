@@ -4,7 +4,7 @@ import { type App, problemAnswer } from "./app.ts";
 import { problem } from "./problem.ts";
 import type { HttpRequest } from "./route.ts";
 
-/** Serves the events of an HTTP API (payload format 2.0). `begin` is called before each request, `done` after each answer. */
+/** Payload format 2.0. `begin` is called before each request, `done` after each answer. */
 export function serveEvents(
   app: App,
   { begin = () => {}, done = () => {} }: { begin?: () => void; done?: () => void },
@@ -14,7 +14,7 @@ export function serveEvents(
     try {
       const request = requestOf(event);
       const { status, headers, body } = request
-        ? await app(request, { caller: callerOf(event), logs: logsIn(event.stageVariables) })
+        ? await app(request, { caller: callerOf(event), logs: () => logsIn(event.stageVariables) })
         : problemAnswer(problem("bad-request", "the request must have a valid HTTP method and path"));
       return { statusCode: status, headers, body, isBase64Encoded: false };
     } finally {
@@ -23,12 +23,12 @@ export function serveEvents(
   };
 }
 
-/** The ARN of the user or role that signed a call; `undefined` if the API does not require signatures. */
+/** `undefined` if the API does not require signatures. */
 function callerOf({ requestContext }: APIGatewayProxyEventV2): string | undefined {
   return (requestContext as { authorizer?: { iam?: { userArn?: string } } }).authorizer?.iam?.userArn;
 }
 
-/** The request of an event; `undefined` if its method or path is not valid. */
+/** `undefined` if the method or path is not valid. */
 function requestOf(event: APIGatewayProxyEventV2): HttpRequest | undefined {
   const { method } = event.requestContext.http;
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(method) || !event.rawPath.startsWith("/")) return undefined;
@@ -41,14 +41,13 @@ function requestOf(event: APIGatewayProxyEventV2): HttpRequest | undefined {
   };
 }
 
-/** Encodes a segment of a path, whether or not API Gateway has decoded it. */
+/** API Gateway may have decoded it. */
 function segmentOf(segment: string): string {
-  // Clients and proxies remove the segments `.` and `..` from a path. So no topic, key or id can be such a segment. Encode it twice, so that the schemas refuse it.
+  // Clients and proxies remove `.` and `..` from a path. Encoded twice, they reach the schemas, which refuse them.
   if (/^(?:\.|%2e){1,2}$/i.test(segment)) return "%252E";
   return segment.replace(/%(?![0-9a-f]{2})|[^%]/giu, (part) => encodeURIComponent(part));
 }
 
-/** The headers of an event by lower-case names. */
 function headersOf(sent: APIGatewayProxyEventV2["headers"]): Record<string, string> {
   const entries = Object.entries(sent).map(([name, value = ""]) => [name.toLowerCase(), value]);
   return Object.fromEntries(entries);

@@ -3,8 +3,8 @@ import { addressOf } from "../core/job-id.ts";
 import { inConsole, type Logs, logUrl } from "../core/log-groups.ts";
 
 /**
- * The address of the log of a job's runs, as a field of the job's answer. Empty if the log is unknown, as on the local stack, or if no
- * consumer has claimed the job yet. The search begins when the job was due at first, or when its last run began, if that is earlier.
+ * Empty if the log is unknown, as on the local stack, or if no consumer has claimed the job yet. The search begins when the job was due at
+ * first, or when its last run began, if that is earlier.
  */
 export function logUrlOf(logs: Logs | undefined, home: Head): { logUrl?: string } {
   const { id, topic, claimedAt } = home;

@@ -1,9 +1,6 @@
 import * as z from "zod/mini";
 
-/**
- * The schemas that have names in the OpenAPI document. There are two registries, because the document describes the input of a
- * request's schema and the output of an answer's schema.
- */
+/** For the OpenAPI document, which describes the input of requests and the output of answers: so two registries. */
 export const requests = z.registry<{ id: string }>();
 export const answers = z.registry<{ id: string }>();
 
@@ -17,12 +14,11 @@ export function answer<S extends z.core.$ZodType>(id: string, schema: S): S {
   return schema;
 }
 
-/** The reference to a named schema in the OpenAPI document. */
 export function refTo(id: string): string {
   return `#/components/schemas/${id}`;
 }
 
-/** The schema of an entry of a batch. Each entry is validated later and alone, so that a refused entry does not stop the others. */
+/** Entries of a batch are validated later, one by one, so that a refused entry does not stop the others. */
 export function described(id: string) {
   return z.unknown().check(z.meta({ $ref: refTo(id) }));
 }

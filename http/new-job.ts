@@ -1,22 +1,19 @@
 import { createHash } from "node:crypto";
-import { bodyText } from "../core/body-text.ts";
 import { callbackHeadersError } from "../core/callback-headers.ts";
 import { callbackUrlError } from "../core/callback-url.ts";
 import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
+import { bodyText } from "../core/json.ts";
 import type { CallMark } from "../core/once.ts";
 import { type TopicPolicy, webhookPolicy } from "../core/policy.ts";
+import { iso } from "../general/times.ts";
 import type { Reschedule } from "../protocol/change/reschedule.ts";
 import type { NewJob } from "../protocol/new-job.ts";
 import { policyOf, untrackedRefusal } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
-import { iso } from "./instants.ts";
 import type { ChangeFields, NewJobFields } from "./requests.ts";
 
-/**
- * Makes the job that validated fields ask for. Throws `too-large` for its body and `bad-request` for its time. The job has a
- * `refusal` if its topic forbids its URL, its headers or its number of attempts, or is untracked and forbids an option.
- */
+/** Throws `too-large` for the body, `bad-request` for the time. `refusal`: why its topic forbids its URL, headers, attempts or an option. */
 export function newJobOf(ctx: Context, fields: NewJobFields): NewJob {
   const { body, delay, dueAt, ...same } = fields;
   const error = callbackError(policyOf(ctx, fields.topic), fields);
@@ -30,7 +27,7 @@ export function newJobOf(ctx: Context, fields: NewJobFields): NewJob {
   };
 }
 
-/** Says why a job's topic forbids its URL, its headers or its number of attempts; `undefined`: it allows them. */
+/** `undefined`: the topic allows the URL, the headers and the number of attempts. */
 function callbackError(
   policy: TopicPolicy,
   { topic, callbackUrl, headers = {}, maxAttempts = 0 }: NewJobFields,
@@ -51,7 +48,7 @@ function callbackError(
   return wrong && `headers become HTTP headers of the webhook call: ${wrong}`;
 }
 
-/** When a job is due, in ms since the epoch; `undefined` without `delay` and `dueAt`. Throws `bad-request` for more than 10 years ahead. */
+/** In ms since the epoch; `undefined` without `delay` and `dueAt`. Throws `bad-request` for more than 10 years ahead. */
 export function requestedDueAt(
   now: number,
   { delay, dueAt }: { delay?: number | undefined; dueAt?: number | undefined },
@@ -65,24 +62,22 @@ export function requestedDueAt(
   return time;
 }
 
-/** Hashes the parts of a request. Requests with the same `Idempotency-Key` must have the same hash. */
+/** Requests with the same `Idempotency-Key` must have the same hash. */
 export function hashOf(...parts: readonly string[]): string {
   return createHash("sha256").update(parts.join("\n")).digest("base64url");
 }
 
-/** A call as it was sent. `text`: its body. */
+/** `text`: its body. */
 export type Sent = { method: string; path: string; headers: { "idempotency-key"?: string }; text: string };
 
-/** Makes the filing of a job idempotent if the request has an `Idempotency-Key`. */
 export function onceOf({ method, path, headers, text }: Sent): Pick<NewJob, "once"> {
   const token = headers["idempotency-key"];
   return token === undefined ? {} : { once: { token, hash: hashOf(method, path, text) } };
 }
 
-/** How many characters of a hash a home keeps. These are 96 bits, which suffice to tell the last calls of a job apart. */
+/** 96 bits, which suffice to tell the last calls of a job apart. */
 const MARK_CHARS = 16;
 
-/** Makes the change of a job idempotent if the request has an `Idempotency-Key`. */
 export function callMarkOf({ method, path, headers, text }: Sent): { call?: CallMark } {
   const token = headers["idempotency-key"];
   if (token === undefined) return {};
@@ -90,7 +85,7 @@ export function callMarkOf({ method, path, headers, text }: Sent): { call?: Call
   return { call: { key: short(hashOf(token)), request: short(hashOf(method, path, text)) } };
 }
 
-/** Makes the change that validated fields ask for. Throws `too-large` for its body and `bad-request` for its time. */
+/** Throws `too-large` for the body, `bad-request` for the time. */
 export function changeOf(ctx: Context, { delay, dueAt, body }: ChangeFields, sent: Sent): Reschedule {
   const time = requestedDueAt(ctx.clock(), { delay, dueAt });
   return {

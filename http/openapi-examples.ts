@@ -1,4 +1,4 @@
-/** An example of the body of each call that takes one, by `operationId`. A test validates each example by the call's own schema. */
+/** By `operationId`. A test validates each example by the call's own schema. */
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   enqueue: { topic: "order-timeout", key: "order-17", delay: "30m", body: { orderId: "17" } },
   enqueueMany: {
@@ -30,7 +30,6 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   runSchedule: {},
 };
 
-/** An example of each parameter in a path. */
 export const PATH_EXAMPLES: Readonly<Record<string, string>> = {
   id: "01KGJPQM00T9B5Q2V3W4X5Y6Z7",
   topic: "order-timeout",

@@ -13,7 +13,7 @@ const ABOUT =
   "unknown field. If a path does not support a method, the API answers 405, and the Allow header lists the methods " +
   "that the path supports.";
 
-/** The groups of calls, in the order of the document. */
+/** In the order of the document. */
 const TAGS = {
   Jobs: "File, read, list, move and cancel jobs.",
   Topics: "See, pause and resume topics.",
@@ -23,7 +23,7 @@ const TAGS = {
   API: "Describe the API.",
 } as const;
 
-/** The addresses of an API. Region and id are those of the deployed stack's output. */
+/** Region and id are those of the stack's output. */
 const SERVERS = [
   {
     url: "https://{api}.execute-api.{region}.amazonaws.com",
@@ -33,10 +33,7 @@ const SERVERS = [
   { url: "http://127.0.0.1:4500", description: "minutehand local, which needs no signature" },
 ];
 
-/**
- * The ways to authenticate. `sigv4` has the words of API Gateway's own exports. `bearer` is for an API with an authorizer of the user's
- * own. The `{}` in `SECURITY` means no authentication, as on the local stack.
- */
+/** `sigv4` has the words of API Gateway's own exports. `bearer` is for an authorizer of the user's own. `{}` in `SECURITY`: none, as locally. */
 const SECURITY_SCHEMES = {
   sigv4: {
     type: "apiKey",
@@ -53,7 +50,7 @@ const SECURITY_SCHEMES = {
 };
 const SECURITY = [{ sigv4: [] }, { bearer: [] }, {}];
 
-/** Makes the OpenAPI 3.1 document of these routes from the schemas that validate their requests. */
+/** OpenAPI 3.1, from the schemas that validate requests. */
 export function openapiDocument(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
@@ -148,7 +145,7 @@ function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodTyp
   if (!schema) return [];
   const { properties = {}, required = [] } = z.toJSONSchema(schema, {
     io: "input",
-    // zod writes no default if a transform makes the value from text, so add the default here.
+    // zod writes no default for a value that a transform makes from text.
     override: ({ zodSchema, jsonSchema }) => {
       const { def } = zodSchema._zod;
       if (def.type === "default") jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue;
@@ -180,7 +177,7 @@ function componentsOf(registry: typeof requests, io: "input" | "output"): Record
   );
 }
 
-/** Allows further fields in the schema of an answer, because a later version may add fields. */
+/** A later version may add fields to an answer. */
 function open(schema: JsonSchema): JsonSchema {
   return JSON.parse(
     JSON.stringify(schema, (name, value) =>

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { idempotencyKey, jobId, key, topic } from "./fields.ts";
 
-/** The schemas of the parameters and headers that several calls share. */
+/** Shared by several calls. */
 
 export const jobPath = z.strictObject({ id: jobId });
 export const topicPath = z.strictObject({ topic });

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { type ErrorCode, MinutehandError } from "../core/errors.ts";
 import type { Problem } from "./answers.ts";
 
-/** The codes that an answer of the API can have. `forbidden` and `bad-answer` arise in the client only. */
+/** The others arise in the client only. */
 export type ProblemCode = Exclude<ErrorCode, "forbidden" | "bad-answer">;
 
 export const STATUS: Readonly<Record<ProblemCode, number>> = {
@@ -26,11 +26,11 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
 };
 
 const INTERNAL = "Minutehand failed with an internal error, which is in its log";
-// Callers get this text and not the error's own message, which can contain AWS's text with names of queues and accounts.
+// The error's own message can contain AWS's text with names of queues and accounts.
 const UNAVAILABLE =
   "an AWS service did not answer in time, or other calls kept changing the job, key, schedule or pause. Nothing was acknowledged: repeat the call";
 
-/** Problem details for HTTP APIs (RFC 9457). */
+/** RFC 9457. */
 export function problem(
   code: ProblemCode,
   detail: string,
@@ -40,12 +40,12 @@ export function problem(
   return { ...data, type: "about:blank", title: STATUS_CODES[status] ?? "Error", status, detail, code };
 }
 
-/** The answer to a caller for anything thrown. An error that is not a `MinutehandError` can contain secrets, so it is only logged. */
+/** An error that is not a `MinutehandError` can contain secrets, so it is only logged. */
 export function problemOf(thrown: unknown): Problem {
   if (!(thrown instanceof MinutehandError)) return problem("internal", INTERNAL);
   const { code, message, data } = thrown;
   if (code === "forbidden" || code === "bad-answer") return problem("internal", INTERNAL);
-  // If this version cannot read an item, Minutehand itself wrote the message, and the message contains no text of AWS.
+  // Of an item that this version cannot read, Minutehand itself wrote the message.
   if (code === "unavailable") return problem(code, "unreadable" in data ? message : UNAVAILABLE, data);
   return problem(code, message, data);
 }

@@ -1,23 +1,20 @@
 import { DAY, LONGEST_BULK, LONGEST_LIST } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
+import { iso } from "../general/times.ts";
 import type { BulkAction } from "../protocol/change/begin-bulk.ts";
-import { iso } from "./instants.ts";
 
 const HOUR = 3_600_000;
 
 /** ms since the epoch. */
 type Range = { from: number; to: number };
 
-/** The range of a list or a forecast: by default the hour from now on. Throws `bad-request` for a range that is empty or too long. */
+/** By default the hour from now on. Throws `bad-request` for a range that is empty or too long. */
 export function rangeOf(now: number, asked: Partial<Range>): Range {
   const from = asked.from ?? now;
   return checked({ from, to: asked.to ?? from + HOUR }, LONGEST_LIST);
 }
 
-/**
- * The range of a bulk. By default it is the day that begins an hour ago, for `run` the day that begins now, and for `redrive` the last
- * 366 days. Throws `bad-request` for a range that is empty or too long.
- */
+/** By default the day that begins an hour ago, for `run` the day that begins now, for `redrive` the last 366 days. Throws as `rangeOf`. */
 export function bulkRangeOf(now: number, action: BulkAction, asked: Partial<Range>): Range {
   if (action === "redrive") {
     const to = asked.to ?? now;

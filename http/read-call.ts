@@ -6,7 +6,7 @@ import type { Logs } from "../core/log-groups.ts";
 import { refusal, ruleOf } from "./issues.ts";
 import type { Call, HttpRequest, Route, Service } from "./route.ts";
 
-/** Parses `input` by `schema`. Throws `bad-request` with every rule that the input breaks. */
+/** Throws `bad-request` with every rule that the input breaks. */
 export function validate<T>(schema: z.ZodMiniType<T>, input: unknown, where: string): T {
   const result = z.safeParse(schema, input, { error: ruleOf });
   if (result.success) return result.data;
@@ -15,13 +15,13 @@ export function validate<T>(schema: z.ZodMiniType<T>, input: unknown, where: str
 
 const NOTHING = z.strictObject({});
 
-/** Reads a request to a route and validates its parts. Throws `bad-request` or `too-large`. */
+/** Throws `bad-request` or `too-large`. */
 export function readCall(
   route: Route,
   request: HttpRequest,
   params: Readonly<Record<string, string>>,
   service: Service,
-  logs?: Logs,
+  logs: () => Logs | undefined = () => undefined,
 ): Call<unknown, unknown, unknown, unknown> {
   const text = route.body ? textOf(request.body) : "";
   return {
@@ -55,13 +55,13 @@ function queryOf(searchParams: URLSearchParams): Record<string, string> {
   return Object.fromEntries(searchParams);
 }
 
-/** The headers of a request. HTTP's white space around a value does not belong to the value. */
+/** HTTP's white space around a value does not belong to the value. */
 function headersOf({ headers }: HttpRequest): Record<string, string> {
   const values = Object.entries(headers);
   return Object.fromEntries(values.map(([name, value]) => [name, trimmed(value)]));
 }
 
-/** Removes white space at both ends. A regular expression would take quadratic time for a value with much white space inside. */
+/** A regular expression would take quadratic time for a value with much white space inside. */
 export function trimmed(value: string): string {
   const start = value.search(/[^\t\n\r ]/);
   let end = value.length;
@@ -69,7 +69,6 @@ export function trimmed(value: string): string {
   return start === -1 ? "" : value.slice(start, end);
 }
 
-/** Throws `too-large` if a request has too many bytes. */
 export function checkBytes(bytes: number): void {
   if (bytes <= BATCH_BYTES) return;
   throw new MinutehandError(
@@ -78,7 +77,7 @@ export function checkBytes(bytes: number): void {
   );
 }
 
-/** The text of a body, without a byte order mark. */
+/** Without a byte order mark. */
 function textOf(body: string | Uint8Array = ""): string {
   checkBytes(typeof body === "string" ? Buffer.byteLength(body) : body.byteLength);
   if (typeof body === "string") return body.toWellFormed().replace(/^\ufeff/, "");

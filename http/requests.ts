@@ -28,10 +28,10 @@ const exactlyOneTime = [
   z.meta({ oneOf: [{ required: ["delay"] }, { required: ["dueAt"] }] }),
 ] as const;
 
-/** The fields of a job that `POST /jobs` and `PUT` by key both take. */
+/** For `POST /jobs` and `PUT` by key. */
 const fields = { body, ...time, ...requestedOptions };
 
-/** The body of `PUT` by key. The path has the topic and the key. */
+/** The path has the topic and the key. */
 export const keyedJob = request("KeyedJob", z.strictObject(fields).check(...exactlyOneTime));
 
 export type KeyedJobFields = z.output<typeof keyedJob>;
@@ -159,7 +159,6 @@ const which = {
   cursor: z.exactOptional(z.string()),
 };
 
-/** The body of a bulk: which jobs, and what happens to them. */
 export const bulk = request(
   "Bulk",
   z.discriminatedUnion("action", [

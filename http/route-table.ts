@@ -12,7 +12,6 @@ import { receiveRoute } from "./routes/receive.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { topicRoutes } from "./routes/topics.ts";
 
-/** Every call of the API. */
 export const routes: readonly Route[] = [
   ...jobRoutes,
   ...manyJobRoutes,

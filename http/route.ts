@@ -5,10 +5,8 @@ import type { ProblemCode } from "./problem.ts";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** The parts of the program that the handlers of routes use. */
 export type Service = {
   readonly ctx: Context;
-  /** Reads the version of the package. */
   readonly version: () => Promise<string>;
   readonly timers: Timers;
   readonly log: {
@@ -18,39 +16,36 @@ export type Service = {
   };
 };
 
-/**
- * The log entry of a call that changes a topic, a schedule or many jobs. `caller`: the ARN that signed the call; absent if the API
- * does not require signatures.
- */
+/** Logged for a call that changes a topic, a schedule or many jobs. `caller`: the ARN that signed it, if signatures are required. */
 export type Decision = { call: string; topic?: string; schedule?: string; caller?: string };
 
-/** A request, as API Gateway or a client in this process sends it. */
+/** From API Gateway or a client in this process. */
 export type HttpRequest = {
   readonly method: string;
   /** Each segment of the path is percent-encoded. */
   readonly path: string;
-  /** The query string without its `?`. */
+  /** Without its `?`. */
   readonly query: string;
-  /** The values of the headers, by lower-case names. */
+  /** By lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   /** Text, or the bytes of text. */
   readonly body?: string | Uint8Array | undefined;
-  /** Aborted when the caller does not wait for the answer any more. Only callers in the same process abort it. */
+  /** Aborted when a caller in the same process does not wait for the answer any more. */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The answer to a request: its headers by lower-case names, and its body as text. */
+/** Headers by lower-case names. */
 export type HttpAnswer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
-/** A validated request. `text` is its body as it was sent. `logs`: where the functions of topics write their logs, if that is known. */
+/** A validated request. `text` is its body as it was sent. `logs` reads where the functions of topics write their logs, if that is known. */
 export type Call<P, Q, H, B> = {
   readonly service: Service;
   readonly ctx: Context;
-  readonly logs: Logs | undefined;
+  readonly logs: () => Logs | undefined;
   readonly method: string;
   readonly path: string;
   readonly params: P;
@@ -58,7 +53,6 @@ export type Call<P, Q, H, B> = {
   readonly headers: H;
   readonly body: B;
   readonly text: string;
-  /** The `signal` of the request. */
   readonly signal: AbortSignal | undefined;
 };
 
@@ -68,42 +62,35 @@ export type Answer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/**
- * `Location`: the path of the job or schedule. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` filed,
- * kept, replaced or postponed the job.
- */
+/** `Location`: the path of the job or schedule. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` did this. */
 export type AnswerHeader = "Location" | "Idempotent-Replayed";
 
-/** One call of the API: its parameters, its answers and its handler. The OpenAPI document is made from the routes. */
+/** The OpenAPI document is made from the routes. */
 export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
   readonly method: Method;
-  /** The path, with its parameters in braces. */
+  /** With its parameters in braces. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
   readonly params?: z.ZodMiniType<P>;
-  /** A strict object. Absent: the call takes no query parameters. */
+  /** A strict object. Absent: no query parameters. */
   readonly query?: z.ZodMiniType<Q>;
-  /** The headers that the call reads, by lower-case names. */
+  /** By lower-case names. */
   readonly headers?: z.ZodMiniType<H>;
   readonly body?: z.ZodMiniType<B>;
-  /** Each call that succeeds is logged as a `Decision`. */
+  /** Calls that succeed are logged as a `Decision`. */
   readonly isDecision?: true;
   /** An empty body stands for `{}`. */
   readonly bodyOptional?: true;
-  /** The schemas of successful answers by status. */
+  /** Of successful answers, by status. */
   readonly answers: Readonly<Record<number, z.core.$ZodType>>;
-  /** The headers of successful answers. */
   readonly answerHeaders?: readonly AnswerHeader[];
-  /**
-   * The codes of refusals, besides `bad-request`, `internal` and `unavailable`, which every call has, and `too-large`, which every call
-   * with a body has.
-   */
+  /** Besides `bad-request`, `internal` and `unavailable`, which every call has, and `too-large`, which every call with a body has. */
   readonly problems: readonly ProblemCode[];
   handle(call: Call<P, Q, H, B>): Promise<Answer>;
 };
 
-/** Makes TypeScript check a route's handler against the route's schemas. */
+/** TypeScript then checks the handler against the schemas. */
 export function route<P, Q, H, B>(described: Route<P, Q, H, B>): Route {
   return described;
 }

@@ -1,15 +1,13 @@
 import { MinutehandError } from "../core/errors.ts";
-import { optionsOf } from "../core/job-options.ts";
+import { optionsInSeconds, optionsOf } from "../core/job-options.ts";
 import type { Schedule } from "../core/occurrence.ts";
+import { iso } from "../general/times.ts";
 import { nextOccurrences } from "../protocol/file/recurring.ts";
 import type { ScheduleJson, ScheduleSummary } from "./answers.ts";
-import { iso } from "./instants.ts";
-import { optionsJson } from "./job-options.ts";
 
-/** How many of the next occurrences an answer has. */
 const TOLD = 5;
 
-/** A schedule without the body of its jobs. */
+/** Without the body of its jobs. */
 export async function scheduleSummaryOf(schedule: Schedule, now: number): Promise<ScheduleSummary> {
   const { name, expression, timezone, start, end, flexibleWindow, paused, createdAt } = schedule;
   return {
@@ -20,17 +18,14 @@ export async function scheduleSummaryOf(schedule: Schedule, now: number): Promis
     ...(end === undefined ? {} : { end: iso(end) }),
     ...(flexibleWindow === undefined ? {} : { flexibleWindow: flexibleWindow / 1000 }),
     topic: schedule.job.topic,
-    ...optionsJson(optionsOf(schedule.job)),
+    ...optionsInSeconds(optionsOf(schedule.job)),
     paused,
     createdAt: iso(createdAt),
     next: (await nextTimesOf(schedule, now)).map(iso),
   };
 }
 
-/**
- * The next occurrences. Answers none for an expression that this code cannot read, for example an expression of a newer version,
- * because one unreadable schedule must not make a whole list fail.
- */
+/** None for an expression that this code cannot read: one such schedule must not make a whole list fail. */
 async function nextTimesOf(schedule: Schedule, now: number): Promise<number[]> {
   try {
     return await nextOccurrences(schedule, now, TOLD);
@@ -40,7 +35,6 @@ async function nextTimesOf(schedule: Schedule, now: number): Promise<number[]> {
   }
 }
 
-/** A whole schedule. */
 export async function scheduleJsonOf(schedule: Schedule, now: number): Promise<ScheduleJson> {
   return { ...(await scheduleSummaryOf(schedule, now)), body: JSON.parse(schedule.job.body) };
 }

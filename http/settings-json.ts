@@ -3,10 +3,7 @@ import type { TopicPolicy } from "../core/policy.ts";
 import { SETTINGS, type SettingsWith } from "../core/topic-settings.ts";
 import { answerFieldOf } from "./answer-fields.ts";
 
-/**
- * The settings that are a word, a count or a duration, and that functions read. `consumer` is not among them, because in an answer
- * it can also be `webhook`.
- */
+/** `consumer` is not among them, because in an answer it can also be `webhook`. */
 type Plain = Exclude<SettingsWith<{ kind: "word" | "count" | "duration"; readBy: "functions" }>, "consumer">;
 type Answered = {
   [Name in Plain]: undefined extends TopicPolicy[Name]
@@ -14,11 +11,11 @@ type Answered = {
     : z.ZodMiniType<TopicPolicy[Name]>;
 };
 
-/** The settings in an answer about a topic, made from their declarations. Durations are seconds. */
+/** Durations are seconds. */
 export const answeredSettings = Object.fromEntries(
   SETTINGS.flatMap(([name, declared]) => {
     if (declared.kind === "own" || declared.readBy !== "functions" || name === "consumer") return [];
-    // `maxAttempts` has no fixed default: its default follows from the backoff.
+    // The default of `maxAttempts` follows from the backoff.
     const isAlwaysThere = declared.ifAbsent !== undefined || name === "maxAttempts";
     const field = answerFieldOf(declared);
     return [[name, isAlwaysThere ? field : z.exactOptional(field)]];

@@ -42,6 +42,12 @@ export function untrackedRefusal(
   return expiresAfter === undefined ? undefined : untrackedTopic(topic, "expiresAfter");
 }
 
+/** Whether a job that is due at `dueAt` gets a schedule that promotes it, because it is due in more than `longDelay` seconds. */
+export function isFar(ctx: Context, dueAt: number): boolean {
+  const { longDelay } = ctx.policy;
+  return ctx.promotions !== undefined && longDelay !== undefined && dueAt - ctx.clock() > longDelay * 1000;
+}
+
 /** What a home says of a job that ends at `now`: its end in ms, and when TTL deletes the home, in seconds since the epoch. */
 export function endAt(
   { policy }: Pick<Context, "policy">,

@@ -2,6 +2,7 @@ import type { Answered } from "../client/call.ts";
 import type { Client, TopicBodies } from "../client/client.ts";
 import { clientOver } from "../client/client-over.ts";
 import { unlessAborted } from "../client/direct-calls.ts";
+import { TIMERS } from "../environment/process.ts";
 import { createApp } from "../http/app.ts";
 import type { HttpAnswer, Route, Service } from "../http/route.ts";
 import { createService } from "../http/service.ts";
@@ -12,7 +13,7 @@ export function clientInside<Topics = TopicBodies>(
   log: Service["log"],
   routes: readonly Route[],
 ): Client<Topics> {
-  const app = createApp(createService(ctx, log), routes);
+  const app = createApp(createService(ctx, log, TIMERS), routes);
   return clientOver({
     // No request leaves the process, so its URL needs no host.
     url: "",

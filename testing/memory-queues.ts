@@ -1,6 +1,6 @@
+import { assertWhole } from "../core/check.ts";
 import { LONGEST_LEASE, SQS_BATCH_BYTES, SQS_BATCH_ENTRIES } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
-import { assertWhole } from "../general/assert-whole.ts";
 import { batchesOf } from "../general/batches.ts";
 import type { Depth, Outgoing, QueueName, Queues, Received, Sent } from "../protocol/ports.ts";
 import {

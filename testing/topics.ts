@@ -23,7 +23,7 @@ import {
   type WebhookSettings,
 } from "../core/topic-settings.ts";
 import { windowFault } from "../cron/window.ts";
-import { parseDuration } from "../general/durations.ts";
+import { parseDuration } from "../general/times.ts";
 import type { Context } from "../protocol/ports.ts";
 import { shown } from "./check-options.ts";
 

@@ -4,10 +4,10 @@ import type {
   Context as LambdaContext,
   SQSEvent,
 } from "aws-lambda";
+import { API_PATIENCE, withDeadlinePerCall } from "../../aws/deadlines.ts";
 import { dynamoPool } from "../../aws/pool.ts";
 import { schedulerPromotions } from "../../aws/promotions.ts";
 import { sqsQueues } from "../../aws/queues.ts";
-import { API_PATIENCE, withDeadlinePerCall } from "../../aws/write-deadlines.ts";
 import type { Client } from "../../client/client.ts";
 import { clientOver } from "../../client/client-over.ts";
 import { consumeOn } from "../../consumer/consume.ts";

@@ -1,5 +1,6 @@
 import { BatchWriteItemCommand } from "@aws-sdk/client-dynamodb";
 import { BATCH_JOBS, DAY } from "../../core/constants.ts";
+import { TIMERS } from "../../environment/process.ts";
 import { chunksOf } from "../../general/batches.ts";
 import { createApp } from "../../http/app.ts";
 import { routes } from "../../http/route-table.ts";
@@ -88,7 +89,7 @@ async function fillTable(rig: Rig, name: string, from: number, count: number): P
   }
   rig.progress(`list: ${count} jobs filed in ${((performance.now() - began) / 1000).toFixed(0)} s`);
 
-  const app = createApp(createService(ctx, console), routes);
+  const app = createApp(createService(ctx, console, TIMERS), routes);
   return async (method, path, body) => {
     const { pathname, search } = new URL(path, "http://bench.invalid");
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };

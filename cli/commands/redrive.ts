@@ -2,7 +2,7 @@ import { Argument, type Command } from "commander";
 import type { Duration, Redriven } from "../../client/client.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { chunksOf } from "../../general/batches.ts";
-import { parseDuration } from "../../general/durations.ts";
+import { parseDuration } from "../../general/times.ts";
 import { durationArgument, jobIds, rate, wholeNumber } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { counted, many } from "../columns.ts";

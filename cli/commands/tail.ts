@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { JobSummary } from "../../client/client.ts";
-import { parseDuration } from "../../general/durations.ts";
+import { parseDuration } from "../../general/times.ts";
 import { printable } from "../../local/printable.ts";
 import { durationArgument, durationFrom } from "../arguments.ts";
 import { brief, styleOf } from "../columns.ts";

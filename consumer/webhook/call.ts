@@ -7,7 +7,7 @@ import { policyOf } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
 import type { Sign } from "./sign.ts";
 
-/** One POST to a receiver. Header names are lower case. */
+/** Header names are lower case. */
 export type Call = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,16 +15,13 @@ export type Call = {
   readonly policy: WebhookPolicy;
 };
 
-/** What a receiver answered. `body`: the start of the answer's body. */
+/** `body`: the start of the answer's body. */
 export type Reply = { readonly status: number; readonly retryAfter?: string; readonly body: string };
 
-/** Makes one call. Throws if no answer came, or `signal` was aborted. */
+/** Throws if no answer came, or `signal` was aborted. */
 export type Post = (call: Call, signal: AbortSignal) => Promise<Reply>;
 
-/**
- * Makes the call of a run. Throws if there is no URL, or the URL is not allowed: the topic's policy may have changed since the job was
- * filed.
- */
+/** Throws if there is no URL, or it is not allowed: the policy may have changed since the job was filed. */
 export function callOf(
   ctx: Pick<Context, "policy" | "clock">,
   sign: Sign,
@@ -58,10 +55,7 @@ export function callOf(
   };
 }
 
-/**
- * The `webhook-id` of a job's calls. It is the same on each retry and at another time, so that receivers can drop repeated calls. After
- * a redrive, or after another change of a job that has run before, the calls have another `webhook-id`.
- */
+/** The same on each retry and at another time, so that receivers drop repeats. Another one after a redrive or a change of a job that has run. */
 function callId({ id, restarts = 0 }: Pick<MessageJob, "id" | "restarts">): string {
   return restarts === 0 ? id : `${id}-${restarts}`;
 }

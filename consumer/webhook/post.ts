@@ -6,13 +6,10 @@ import { hostOf } from "../../core/callback-url.ts";
 import { isPublicAddress } from "../../core/public-address.ts";
 import type { Call, Post, Reply } from "./call.ts";
 
-/** How many bytes of an answer's body are read: enough for the error in it. */
+/** Of an answer's body: enough for the error in it. */
 const READ_BYTES = 4096;
 
-/**
- * Makes the function that calls receivers over the network. Every call has a connection of its own, so it connects only to addresses that
- * were checked for this call. A call follows no redirect. `lookup`: Node's own resolver, unless a test passes another.
- */
+/** Every call has a connection of its own, so that it connects only to addresses that were checked for it, and follows no redirect. */
 export function httpPost(lookup: LookupFunction = lookUp as LookupFunction): Post {
   return async (call, signal) => {
     const timeout = AbortSignal.timeout(call.policy.timeout * 1000);
@@ -36,19 +33,19 @@ async function exchange(call: Call, signal: AbortSignal, lookup: LookupFunction)
   };
 }
 
-/** Reads the start of an answer's body, as far as it came. An incomplete body is no error: the status alone says how the call ended. */
+/** An incomplete body is no error: the status alone says how the call ended. */
 async function startOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    // Leaving the loop closes the connection, even if the receiver has not sent the whole body.
+    // This closes the connection, even if the receiver has not sent the whole body.
     for await (const chunk of response as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       bytes += chunk.length;
       if (bytes >= READ_BYTES) break;
     }
   } catch {
-    // The body stalled until the call's time was over, or the connection broke off.
+    // The body stalled, or the connection broke off.
   }
   return Buffer.concat(chunks).subarray(0, READ_BYTES).toString();
 }
@@ -67,16 +64,13 @@ function respond(call: Call, signal: AbortSignal, lookup: LookupFunction): Promi
     });
     sent.once("response", resolve);
     sent.once("error", reject);
-    // A connection may close with neither a response nor an error, for example after an answer that asks for another protocol.
+    // A connection may close with neither, for example after an answer that asks for another protocol.
     sent.once("close", () => reject(new Error("the connection was closed without an answer")));
     sent.end(call.body);
   });
 }
 
-/**
- * A resolver that refuses a host if one of its addresses may not be called. The socket connects to the addresses that this resolver
- * answers, so a host name that resolves to another address a moment later does not get around the check.
- */
+/** Refuses a host if one of its addresses may not be called. The socket uses these answers: a later change of the name does not matter. */
 function refusing(lookup: LookupFunction, mayBeCalled: (address: string) => boolean): LookupFunction {
   return (hostname, options, told) => {
     lookup(hostname, options, (error, found, family) => {
@@ -85,7 +79,7 @@ function refusing(lookup: LookupFunction, mayBeCalled: (address: string) => bool
       const refused = addresses.find((address) => !mayBeCalled(address));
       if (refused !== undefined)
         return told(new Error(`${hostname} is at ${refused}, which is not a public address`), []);
-      // Without this check Node would fail with an error about its own arguments.
+      // Otherwise Node would fail with an error about its own arguments.
       if (addresses.length === 0) return told(new Error(`${hostname} has no address`), []);
       told(null, found, family);
     });

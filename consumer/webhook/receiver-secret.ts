@@ -25,12 +25,12 @@ export function receiverSecret(topicSecret: string, url: string): string {
   return `whsec_${createHmac("sha256", key).update(`minutehand receiver ${origin}`).digest("base64")}`;
 }
 
-/** The bytes of a secret. Throws if the text is not a secret. */
+/** Throws if the text is not a secret. */
 export function keyOf(secret: string): Uint8Array {
   try {
     new Webhook(secret);
   } catch {
-    // The error names neither the value nor the package's own error, because it may be logged.
+    // The error may be logged, so it names neither the value nor the package's own error.
     throw new Error(`a webhook's secret must be base64, with or without "whsec_" before it, and not empty`);
   }
   return Buffer.from(secret.replace(/^whsec_/, ""), "base64");

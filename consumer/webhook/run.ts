@@ -8,13 +8,7 @@ import { signWith } from "./sign.ts";
 
 type RunWebhook = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<Ending>;
 
-/**
- * Makes the function that runs a webhook topic's jobs. The made function makes one call for each run, and says how the run ended. The made
- * function never throws.
- *
- * @param secrets the topic's current secret, then older secrets that receivers may still know
- * @throws if the current secret is not a secret
- */
+/** Makes the function that makes one call for each run and never throws. Throws itself if the current secret, the first, is none. */
 export function webhookRun(
   ctx: Pick<Context, "policy" | "clock">,
   { secrets, post }: { secrets: readonly string[]; post: Post },

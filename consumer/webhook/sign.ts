@@ -1,19 +1,14 @@
 import { Webhook } from "standardwebhooks";
 import { keyOf, receiverSecret } from "./receiver-secret.ts";
 
-/** A call to be signed. `now`: ms since the epoch. `sharedSecret`: whether the topic's own secret signs too. */
+/** `now`: ms since the epoch. `sharedSecret`: whether the topic's own secret signs too. */
 type Signed = { url: string; id: string; now: number; body: string; sharedSecret: boolean };
 
-/** Answers the `webhook-signature` of a call. */
 export type Sign = (call: Signed) => string;
 
 /**
- * Makes the function that signs calls as Standard Webhooks does. It derives a secret of the receiver from each of the topic's secrets
- * (`receiverSecret`), and signs a call with each derived secret. With `sharedSecret` it also signs with each of the topic's secrets. So
- * while the topic's secret is changed, a receiver can verify a call with the old or the new one. An older text that is not a secret is
- * left out.
- *
- * @throws if the topic's current secret, the first, is not a secret
+ * Signs with a secret of the receiver from each of the topic's secrets, and with `sharedSecret` also with those, so that a receiver can verify
+ * during a rotation. Leaves out older texts that are no secrets. Throws if the current one, the first, is none.
  */
 export function signWith([current = "", ...older]: readonly string[]): Sign {
   keyOf(current);

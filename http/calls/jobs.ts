@@ -12,9 +12,9 @@ import { logUrlOf } from "../log-url.ts";
 import { changeOf, newJobOf, onceOf, type Sent } from "../new-job.ts";
 import type { ChangeFields, KeyedJobFields, NewJobFields } from "../requests.ts";
 
-/** The calls about one job. The API's routes and the direct client make them with fields that the schemas have checked. */
+/** The API's routes and the direct client make these calls with fields that the schemas have checked. */
 
-/** `sent`: the call as it was sent, of which an `Idempotency-Key` knows its repeats. */
+/** An `Idempotency-Key` knows the repeats of a call by `sent`. */
 export function enqueueJob(ctx: Context, fields: NewJobFields, sent: Sent): Promise<Enqueued> {
   return enqueue(ctx, { ...newJobOf(ctx, fields), ...onceOf(sent) });
 }

@@ -11,11 +11,11 @@ import { validate } from "../read-call.ts";
 import { newJob } from "../requests.ts";
 import type { Service } from "../route.ts";
 
-/** The calls about many jobs. Each entry succeeds or fails on its own, and the results have the order of the entries. */
+/** Each entry succeeds or fails on its own, and the results have the order of the entries. */
 
 type Used = Pick<Service, "ctx" | "log">;
 
-/** Files the jobs of a batch. Throws `too-many-jobs`. */
+/** Throws `too-many-jobs`. */
 export async function enqueueJobs(
   { ctx, log }: Used,
   jobs: readonly unknown[],
@@ -35,7 +35,7 @@ export async function enqueueJobs(
   return each(log, wanted, (these) => enqueueMany(ctx, these));
 }
 
-/** Cancels jobs by their ids. Throws `too-many-jobs`. */
+/** Throws `too-many-jobs`. */
 export async function cancelJobs(
   { ctx, log }: Used,
   ids: readonly unknown[],
@@ -50,7 +50,7 @@ function checkCount(name: string, count: number): void {
   throw new MinutehandError("too-many-jobs", `${name} must have at most ${BATCH_JOBS} entries, got ${count}`);
 }
 
-/** Answers what `work` answers, or the `MinutehandError` that it throws. Throws any other error. */
+/** Answers a `MinutehandError` of `work`, and throws any other error. */
 function attempt<T>(work: () => T): T | MinutehandError {
   try {
     return work();
@@ -60,7 +60,7 @@ function attempt<T>(work: () => T): T | MinutehandError {
   }
 }
 
-/** Calls `work` once with all valid entries. Answers a result or an error for each entry, and logs troubles. */
+/** Calls `work` once with all valid entries, and logs troubles. */
 async function each<T, R>(
   log: Service["log"],
   wanted: readonly (T | MinutehandError)[],
@@ -76,7 +76,7 @@ async function each<T, R>(
   return all;
 }
 
-/** Logs each different error once, because in an outage all entries have the same error. */
+/** In an outage all entries have the same error, which is logged once. */
 function logTroubles(log: Service["log"], results: readonly unknown[]): void {
   const troubles = results.filter(
     (result) => result instanceof MinutehandError && result.code === "unavailable",

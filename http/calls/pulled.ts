@@ -1,23 +1,23 @@
 import type * as z from "zod/mini";
 import type { Home } from "../../core/items.ts";
+import { iso } from "../../general/times.ts";
 import type { Context, Timers } from "../../protocol/ports.ts";
 import { receive } from "../../protocol/run/pull.ts";
 import { extend, settlePulled } from "../../protocol/run/settle-pulled.ts";
 import type { JobJson } from "../answers.ts";
-import { iso } from "../instants.ts";
 import { jobJson } from "../job-json.ts";
 import type { burying, extending, finishing, receiving, retrying } from "../requests.ts";
 
-/** The calls of a worker that pulls jobs. The API's routes and the direct worker make them with fields that the schemas have checked. */
+/** As in `jobs.ts`, for workers that pull. */
 
-/** The pulled job, or an empty object for an untracked job, whose run is not recorded in the table. */
+/** Empty for an untracked job, whose run is not recorded in the table. */
 export type SettledJson = JobJson | Record<never, never>;
 
 function settledJson(ctx: Context, home: Home | undefined): SettledJson {
   return home ? jobJson(ctx, home) : {};
 }
 
-/** `signal`: aborted when the caller does not wait for the answer any more. Only callers in the same process abort it. */
+/** `signal`: see `HttpRequest`. */
 export async function receiveJobs(
   ctx: Context,
   topic: string,
@@ -71,7 +71,7 @@ export async function buryJob(
   return settledJson(ctx, await settlePulled(ctx, topic, receipt, ending));
 }
 
-/** The caller's error text in a form that DynamoDB can store, or a default if the caller gave none. */
+/** In a form that DynamoDB can store. */
 function said(error: string | undefined, otherwise: string): string {
   return error === undefined || error === "" ? otherwise : error.toWellFormed();
 }

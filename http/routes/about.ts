@@ -14,7 +14,7 @@ export const healthRoute = route({
   },
 });
 
-/** Makes the route of the OpenAPI document. `all` is a function, because the list of all routes includes this one. */
+/** The list of all routes includes this one, so `all` is a function. */
 export function openapiRoute(all: () => readonly Route[]): Route {
   return route({
     method: "GET",

@@ -1,11 +1,11 @@
 import { messageOf } from "../../core/errors.ts";
+import { iso } from "../../general/times.ts";
 import { type Bulk, beginBulk, beginRepeatableBulk } from "../../protocol/change/begin-bulk.ts";
 import { runBulk } from "../../protocol/change/bulk.ts";
 import { requireTracked } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { bulkPart } from "../answers.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
-import { iso } from "../instants.ts";
 import { callMarkOf, requestedDueAt } from "../new-job.ts";
 import { idempotent } from "../parameters.ts";
 import { problemOf } from "../problem.ts";
@@ -50,12 +50,12 @@ export const bulkRoute = route({
   },
 });
 
-/** A new bulk, or the one that the cursor continues. Throws `bad-request`. */
+/** Throws `bad-request`. */
 function bulkOf(ctx: Context, fields: BulkFields): Bulk {
   const now = ctx.clock();
   if (fields.cursor !== undefined) {
     const begun = decodeBulkCursor(untie(fields.cursor, ...markOf(fields)));
-    // A caller can write a cursor by hand, so check its range and time like those of a new bulk.
+    // A caller can write a cursor by hand.
     bulkRangeOf(now, fields.action, begun);
     requestedDueAt(now, { delay: undefined, dueAt: begun.nextAt });
     return begun;
@@ -67,7 +67,7 @@ function bulkOf(ctx: Context, fields: BulkFields): Bulk {
   return beginBulk(ctx, "move", range, time);
 }
 
-/** The values that a cursor is tied to: the fields of the request. They are sorted, because a caller may change their order. */
+/** A cursor is tied to the sorted fields, because a caller may change their order. */
 function markOf({ cursor: _, ...fields }: BulkFields): string[] {
   return Object.entries(fields)
     .map(([name, value]) => `${name} ${value}`)

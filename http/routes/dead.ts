@@ -36,7 +36,8 @@ export const deadRoutes = [
       const list = ["dead", topic, query.tag, query.group];
       const after = cursor === undefined ? {} : { cursor: decodeDeadCursor(untie(cursor, ...list)) };
       const { homes, cursor: last } = await deadPage(ctx, { topic, ...query, ...after });
-      const jobs = homes.map((home) => ({ ...summaryOf(ctx, home), ...logUrlOf(logs, home) }));
+      const found = logs();
+      const jobs = homes.map((home) => ({ ...summaryOf(ctx, home), ...logUrlOf(found, home) }));
       if (last === undefined) return { status: 200, body: { jobs } };
       return { status: 200, body: { jobs, cursor: tie(encodeDeadCursor(last), ...list) } };
     },

@@ -1,6 +1,6 @@
 import { job } from "../answers.ts";
 import { cancelJob, enqueueJob, getJob, rescheduleJob } from "../calls/jobs.ts";
-import { FILED_HEADERS, filed } from "../filed.ts";
+import { FILED_HEADERS, filed } from "../job-json.ts";
 import { idempotent, jobPath } from "../parameters.ts";
 import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
@@ -37,7 +37,7 @@ export const jobRoutes = [
     answers: { 200: job },
     problems: ["job-not-found"],
     async handle({ ctx, logs, params }) {
-      return { status: 200, body: await getJob(ctx, params.id, logs) };
+      return { status: 200, body: await getJob(ctx, params.id, logs()) };
     },
   }),
   route({

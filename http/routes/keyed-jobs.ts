@@ -1,6 +1,6 @@
 import { job } from "../answers.ts";
 import { cancelJobByKey, getJobByKey, putJob } from "../calls/jobs.ts";
-import { FILED_HEADERS, filed } from "../filed.ts";
+import { FILED_HEADERS, filed } from "../job-json.ts";
 import { idempotent, keyPath } from "../parameters.ts";
 import { keyedJob } from "../requests.ts";
 import { route } from "../route.ts";
@@ -34,7 +34,7 @@ export const keyedJobRoutes = [
     answers: { 200: job },
     problems: ["unknown-topic", "untracked-topic", "job-not-found"],
     async handle({ ctx, logs, params }) {
-      return { status: 200, body: await getJobByKey(ctx, params, logs) };
+      return { status: 200, body: await getJobByKey(ctx, params, logs()) };
     },
   }),
   route({

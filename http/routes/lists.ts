@@ -2,13 +2,14 @@ import * as z from "zod/mini";
 import { DAY, LIST_JOBS, LONGEST_LIST, PAGE_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import type { Position } from "../../core/position.ts";
+import { iso } from "../../general/times.ts";
 import { requireTopic } from "../../protocol/policy.ts";
 import { forecast } from "../../protocol/read/forecast.ts";
 import { listJobs } from "../../protocol/read/list.ts";
 import { forecast as forecastAnswer, jobPage, STATES } from "../answers.ts";
 import { decodeListCursor, encodeListCursor, tie, untie } from "../cursors.ts";
 import { digits, topic } from "../fields.ts";
-import { bound, iso } from "../instants.ts";
+import { bound } from "../instants.ts";
 import { summaryOf } from "../job-json.ts";
 import { filters } from "../job-options.ts";
 import { rangeOf } from "../range.ts";
@@ -28,7 +29,7 @@ const listQuery = z.strictObject({
   cursor: z.exactOptional(z.string()),
 });
 
-/** The range of a page and where the page begins. A later page keeps the range of the first one. Throws `bad-request`. */
+/** A later page keeps the range of the first one. Throws `bad-request`. */
 function placeOf(
   now: number,
   { from, to, cursor, topic, state, tag, group }: z.output<typeof listQuery>,

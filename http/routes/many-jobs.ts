@@ -3,8 +3,7 @@ import { MinutehandError } from "../../core/errors.ts";
 import { truncate } from "../../general/text.ts";
 import { batchResults, cancelResults } from "../answers.ts";
 import { cancelJobs, enqueueJobs } from "../calls/many-jobs.ts";
-import { statusOf } from "../filed.ts";
-import { summaryOf } from "../job-json.ts";
+import { statusOf, summaryOf } from "../job-json.ts";
 import { idempotent } from "../parameters.ts";
 import { problemOf } from "../problem.ts";
 import { jobIds, newJobs } from "../requests.ts";
@@ -55,7 +54,7 @@ function failed(error: MinutehandError) {
   return { status: problem.status, error: problem };
 }
 
-/** The beginning of the value that the caller sent as an id, so that the caller can find the entry. */
+/** The caller finds the entry by the beginning of the value that was sent as an id. */
 function named(id: unknown): string {
   return truncate(typeof id === "string" ? id : JSON.stringify(id), 64);
 }

@@ -14,23 +14,23 @@ import type { Context } from "../../protocol/ports.ts";
 import { job, schedule, schedulePage } from "../answers.ts";
 import { decodeScheduleCursor, encodeScheduleCursor, tie, untie } from "../cursors.ts";
 import { digits, scheduleName } from "../fields.ts";
-import { FILED_HEADERS, filed } from "../filed.ts";
+import { FILED_HEADERS, filed } from "../job-json.ts";
 import { hashOf, newJobOf } from "../new-job.ts";
 import { idempotent } from "../parameters.ts";
 import { type NewScheduleFields, newSchedule, pausing, running } from "../requests.ts";
 import { type Answer, route } from "../route.ts";
 import { scheduleJsonOf, scheduleSummaryOf } from "../schedule-json.ts";
 
-/** The largest page of EventBridge Scheduler's ListSchedules. */
+/** Of EventBridge Scheduler's ListSchedules. */
 const PAGE = 100;
 const SECOND = 1000;
 
 const params = z.strictObject({ name: scheduleName });
 
-/** The common parts of all routes that answer one existing schedule. */
+/** Of all routes that answer one existing schedule. */
 const ofOne = { params, answers: { 200: schedule }, problems: ["schedule-not-found"] } as const;
 
-/** Makes the schedule that validated fields ask for. Throws like an enqueue of its job: `unknown-topic`, `bad-request`, `too-large`. */
+/** Throws like an enqueue of its job: `unknown-topic`, `bad-request`, `too-large`. */
 function scheduleOf(ctx: Context, name: string, fields: NewScheduleFields): NewSchedule {
   const { expression, timezone, start, end, flexibleWindow, ...rest } = fields;
   requireTopic(ctx, rest.topic);

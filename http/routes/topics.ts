@@ -1,8 +1,8 @@
 import { type TopicPolicy, webhookPolicy } from "../../core/policy.ts";
+import { iso } from "../../general/times.ts";
 import { requireTopic } from "../../protocol/policy.ts";
 import { reportTopics, type TopicReport } from "../../protocol/read/topics.ts";
 import { type TopicJson, topicReport, topicReports } from "../answers.ts";
-import { iso } from "../instants.ts";
 import { topicPath } from "../parameters.ts";
 import { route } from "../route.ts";
 
@@ -23,7 +23,7 @@ function topicJson({ topic, policy, queue, dead, sweepLag, pause }: TopicReport)
   };
 }
 
-/** The settings of a topic's webhook, with defaults for those that are not configured. */
+/** With defaults for what is not configured. */
 function webhookJson(policy: TopicPolicy): NonNullable<TopicJson["policy"]["webhook"]> {
   const { allowHosts, onlyHosts, ports, mostAttempts = policy.maxAttempts, ...same } = webhookPolicy(policy);
   const lists = {

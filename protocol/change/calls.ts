@@ -2,8 +2,8 @@ import { ONCE_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { type BulkNote, type Chosen, type Home, ITEM_VERSION, type Key, ttl } from "../../core/items.ts";
 import { type CallMark, knownCall } from "../../core/once.ts";
+import { requireReadable } from "../../core/readable.ts";
 import type { Context } from "../ports.ts";
-import { requireReadable } from "../store/unreadable.ts";
 
 /** Says whether an earlier try of this call has changed the job. @throws `idempotency-mismatch`: a different request has, with the same key */
 export function isKnownCall({ id, calls }: Pick<Home, "id" | "calls">, call: CallMark): boolean {

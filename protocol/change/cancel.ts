@@ -2,7 +2,7 @@ import { WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { crashOf } from "../../core/home.ts";
 import type { Head, Home } from "../../core/items.ts";
-import { isUnreadable, type Unreadable } from "../../core/readable.ts";
+import { isUnreadable, type Unreadable, unreadableError } from "../../core/readable.ts";
 import { changeOf } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
 import { endAt } from "../policy.ts";
@@ -10,7 +10,6 @@ import type { Context, Write } from "../ports.ts";
 import { syncPromotions } from "../send/far-ahead.ts";
 import { lookAtKeys, releaseKey } from "../store/keys.ts";
 import { idOfKey, notFound, readHeads, readHomes } from "../store/read-job.ts";
-import { unreadableError } from "../store/unreadable.ts";
 import { refusalOf, requireUnclaimed } from "./refusals.ts";
 
 const TRIES = 10;

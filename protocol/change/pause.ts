@@ -1,11 +1,11 @@
 import { MAPPING_FOLLOWS, NEXT_TICK, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { ITEM_VERSION, PAUSED_TOPICS, type Pause, pausedTopicKey, pauseKey } from "../../core/items.ts";
+import { requireReadable } from "../../core/readable.ts";
 import { expireKnownPause, isPauseOver } from "../gate/known-pauses.ts";
 import { policyOf } from "../policy.ts";
 import type { Attribute, Context } from "../ports.ts";
 import { listedTopics, listTopic } from "../store/listed-topics.ts";
-import { requireReadable } from "../store/unreadable.ts";
 
 const TRIES = 10;
 /** How long Lambda takes at most to poll a queue again if the resume's call fails: it follows the pause, a tick calls again, it follows: ms. */

@@ -1,7 +1,7 @@
-import { bodyText } from "../../core/body-text.ts";
 import { EVENT_AFTER, EVENT_AHEAD } from "../../core/constants.ts";
 import { MinutehandError, untrackedTopic } from "../../core/errors.ts";
 import { type BusEvent, bodyIn, type EventRule, keyIn } from "../../core/event-rules.ts";
+import { bodyText } from "../../core/json.ts";
 import { cancelByEvent } from "../change/cancel-by-event.ts";
 import type { NewJob } from "../new-job.ts";
 import { policyOf } from "../policy.ts";

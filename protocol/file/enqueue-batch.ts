@@ -10,16 +10,16 @@ import {
 } from "../../core/items.ts";
 import { addressOf, drawToken } from "../../core/job-id.ts";
 import { type OnceNote, onceText } from "../../core/once.ts";
-import { isUnreadable } from "../../core/readable.ts";
+import { isUnreadable, requireReadable, unreadableError } from "../../core/readable.ts";
 import { differentRequest } from "../change/calls.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
+import { isFar } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import { isFar, syncPromotions } from "../send/far-ahead.ts";
+import { syncPromotions } from "../send/far-ahead.ts";
 import { fileLooks } from "../store/looks.ts";
 import { isOnceOver, mayHaveEnded, onceItemTtl } from "../store/once-items.ts";
 import { readHomes, readHomesApart } from "../store/read-job.ts";
 import { sharedJobs, sharedTexts, shortHash } from "../store/shared-once-item.ts";
-import { requireReadable, unreadableError } from "../store/unreadable.ts";
 import { filedElsewhere, nextProlongedBy, notStoredAnyMore } from "./enqueue-once.ts";
 import { filePlain, sendNear, sparesOf } from "./enqueue-plain.ts";
 

@@ -1,7 +1,7 @@
 import { MinutehandError, notFiledError } from "../../core/errors.ts";
 import { type Home, ITEM_VERSION, type OnceItem, onceKey, type SharedOnceItem } from "../../core/items.ts";
 import { onceText } from "../../core/once.ts";
-import { isUnreadable } from "../../core/readable.ts";
+import { isUnreadable, requireReadable, unreadableError } from "../../core/readable.ts";
 import { differentRequest } from "../change/calls.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import type { Context, Write } from "../ports.ts";
@@ -9,7 +9,6 @@ import { sendIfNear } from "../send/send.ts";
 import { isOnceOver, onceItemTtl } from "../store/once-items.ts";
 import { readHomes } from "../store/read-job.ts";
 import { sharedJobs } from "../store/shared-once-item.ts";
-import { requireReadable, unreadableError } from "../store/unreadable.ts";
 import { fileKeyed, type OnceNaming, sendAndReport } from "./enqueue-keyed.ts";
 
 /** In one transaction with the once item, which answers repeats until a day after the job's end. `displaced`: another call came first. */

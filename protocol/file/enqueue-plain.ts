@@ -2,11 +2,11 @@ import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { type MinutehandError, notFiledError, notSentError } from "../../core/errors.ts";
 import { isNear, mayBeSwept, startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
+import { unreadableError } from "../../core/readable.ts";
 import type { Enqueued } from "../new-job.ts";
 import type { Context } from "../ports.ts";
 import { sendIfNear, sendNow } from "../send/send.ts";
 import { readHomesApart } from "../store/read-job.ts";
-import { unreadableError } from "../store/unreadable.ts";
 
 /**
  * Files jobs without keys whose once items, if any, are written. A job whose home another call of the request has stored is `replayed`.
@@ -91,6 +91,7 @@ async function storeOnce(
   );
   // Ids of jobs without a once item were drawn for this call, so it has stored them.
   const doubtful = homes.filter(({ once }, i) => once !== undefined && inserted[i] === "exists");
+  if (doubtful.length === 0) return { failed, replayed: [] };
   const replayed: Home[] = [];
   for (const [home, read] of await readHomesApart(ctx, doubtful)) {
     if (read.is === "unknown") failed.set(home, read.error);

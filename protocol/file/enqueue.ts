@@ -7,9 +7,9 @@ import { drawWithin } from "../../core/spread.ts";
 import { stateAfter } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
-import { isNamed, policyOf, unknownTopic, untrackedRefusal } from "../policy.ts";
+import { isFar, isNamed, policyOf, unknownTopic, untrackedRefusal } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import { isFar, syncPromotions } from "../send/far-ahead.ts";
+import { syncPromotions } from "../send/far-ahead.ts";
 import { knownShards } from "../store/shards.ts";
 import { type BatchJob, fileBatch } from "./enqueue-batch.ts";
 import { fileKeyed } from "./enqueue-keyed.ts";
@@ -50,7 +50,8 @@ export async function enqueueMany(
   const refused = ofKind("refused").map(({ at, refusal }): Answer => [at, refusal]);
   const results: (Enqueued | MinutehandError)[] = [];
   for (const [at, result] of [...refused, ...answers.flat()]) results[at] = result;
-  await syncPromotions(ctx, results.flatMap(promotedBy));
+  const far = results.flatMap(promotedBy);
+  if (far.length > 0) await syncPromotions(ctx, far);
   return results;
 }
 
@@ -120,7 +121,8 @@ function refusalOf(ctx: Context, job: NewJob): MinutehandError | undefined {
 /** The job whose schedule must be written after this enqueue. A kept or replayed job has its schedule already. */
 function promotedBy(result: Enqueued | MinutehandError): Home[] {
   if (result instanceof Error) return [];
-  return result.outcome === "kept" || result.outcome === "replayed" ? [] : [result.home];
+  const { outcome, home } = result;
+  return home.hasSchedule && outcome !== "kept" && outcome !== "replayed" ? [home] : [];
 }
 
 function spreadDueAt(ctx: Context, job: NewJob, now: number): number {

@@ -10,11 +10,11 @@ import {
   startsFarAhead,
   type Wanted,
 } from "../../core/limit.ts";
+import { requireReadable } from "../../core/readable.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { askUnlessSilent } from "../store/silence.ts";
-import { requireReadable } from "../store/unreadable.ts";
 
 /** A topic's limit, and which starts may be given now. */
 export type Limit = {

@@ -11,9 +11,9 @@ import { type Cursor, cursorKey, minuteOf, type TrailEntry, timeOf } from "../..
 import { drawToken } from "../../core/job-id.ts";
 import { beforeTime, type Position, storedAuditPosition, storedPosition } from "../../core/position.ts";
 import { type Done, doneOf, type Range, rangesText, storedRanges, withDone } from "../../core/ranges.ts";
+import { requireReadable } from "../../core/readable.ts";
 import { positionReachedBy, trailAfter } from "../../core/trail.ts";
 import type { Context } from "../ports.ts";
-import { requireReadable } from "../store/unreadable.ts";
 
 /** How far a shard has been swept and audited. */
 export type ShardCursor = Done & {

@@ -3,8 +3,9 @@ import { messageOf } from "../../core/errors.ts";
 import { drawToken } from "../../core/job-id.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { changeOf } from "../../core/states.ts";
-import { lateSince, type TopicNow } from "../gate/known-pauses.ts";
+import { lastKnown, lateSince, type TopicNow } from "../gate/known-pauses.ts";
 import type { Change, Context, Deadline } from "../ports.ts";
+import type { ProtocolEvent } from "../reports.ts";
 import { giveBackUnknown, readRefused, settleCrashes } from "./refused-claims.ts";
 import { type Claimed, judge, leaveUnknown, type Verdict, type Verdicts } from "./verdict.ts";
 
@@ -158,4 +159,17 @@ function claimOf({ topicNow, tokens, claimedAt, leaseEnd }: Claim, job: MessageJ
       ...(heldUntil > startOf(job) ? { heldUntil } : {}),
     },
   );
+}
+
+/** Makes the event for logs and metrics that a job begins to run. The claim has just read the topic's pause. `now`: ms since the epoch. */
+export function startedEvent(
+  ctx: Context,
+  topic: string,
+  job: MessageJob,
+  now: number,
+): Extract<ProtocolEvent, { type: "started" }> {
+  const { id, attempt } = job;
+  const dueAt = Date.parse(job.dueAt);
+  const heldMs = Math.max(Math.min(lateSince(lastKnown(ctx, topic), job), now) - dueAt, 0);
+  return { type: "started", topic, id, attempt, dueAt, lateMs: now - dueAt, heldMs };
 }

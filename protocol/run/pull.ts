@@ -14,12 +14,11 @@ import { inParallel } from "../../general/batches.ts";
 import { isPaused, topicNow } from "../gate/known-pauses.ts";
 import type { Context, Received, Timers } from "../ports.ts";
 import { resend } from "../send/resend.ts";
-import { claim } from "./claim.ts";
+import { claim, startedEvent } from "./claim.ts";
 import { isWorn, openMessage } from "./open-message.ts";
 import { type Away, putAway, requirePullTopic } from "./pull-topic.ts";
 import { redriveEnvelope } from "./redrive-envelope.ts";
 import { type ClaimedRun, giveClaimBack } from "./settle.ts";
-import { startedEvent } from "./started-event.ts";
 import { type Claimed, leaveUnknown, REPEAT_AFTER, type Verdict, type Verdicts } from "./verdict.ts";
 
 /** How long a call goes on after void messages at least, in ms: due jobs may lie behind them. */

@@ -3,10 +3,10 @@ import { messageOf } from "../../core/errors.ts";
 import { isFinished } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { deadText, type Message } from "../../core/message.ts";
+import { unreadableError } from "../../core/readable.ts";
 import { redriveJob } from "../change/redrive.ts";
 import type { Context } from "../ports.ts";
 import { readHomes, readHomesApart } from "../store/read-job.ts";
-import { unreadableError } from "../store/unreadable.ts";
 
 /** `false`: the letter stays, because its job may still become dead, or a call fails. Writes are short: the jobs of other messages wait. */
 export async function redriveEnvelope(ctx: Context, message: Message): Promise<boolean> {

@@ -48,11 +48,8 @@ export async function settleDone(
   );
   // rule: settle-reads-only-what-was-refused
   const refused = runs.filter((_, i) => outcomes[i] === "refused");
-  const homes = await readReadableHomes(
-    ctx,
-    refused.map(({ id }) => id),
-    "settling jobs",
-  );
+  const ids = refused.map(({ id }) => id);
+  const homes = ids.length === 0 ? [] : await readReadableHomes(ctx, ids, "settling jobs");
   const found = new Map(homes.flatMap((home) => (home ? [[home.id, home] as const] : [])));
   return inParallel([...runs.entries()], 8, async ([i, run]): Promise<Settled | Error> => {
     const outcome = outcomes[i];
@@ -60,7 +57,7 @@ export async function settleDone(
     const home = found.get(run.id);
     // Only the answer to this settle was lost.
     if (outcome === "refused" && !(home?.state === "done" && home.token === run.token)) return "lost";
-    await releaseKey(ctx, run, end.expiresAt, patience());
+    if (run.key !== undefined) await releaseKey(ctx, run, end.expiresAt, patience());
     ctx.report({ type: "done", topic: run.topic, id: run.id, attempt: run.attempt });
     return "settled";
   });

@@ -2,17 +2,12 @@ import { PROMOTE_BEFORE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Head } from "../../core/items.ts";
 import { inParallel } from "../../general/batches.ts";
+import { isFar } from "../policy.ts";
 import type { Context } from "../ports.ts";
 
 const SCHEDULES_AT_ONCE = 16;
 /** After this time a call begins nothing more at Scheduler: ms. */
 const PATIENCE = 5000;
-
-/** Whether a job is due in more than `longDelay`, and so gets a schedule that promotes it. */
-export function isFar(ctx: Context, dueAt: number): boolean {
-  const { longDelay } = ctx.policy;
-  return ctx.promotions !== undefined && longDelay !== undefined && dueAt - ctx.clock() > longDelay * 1000;
-}
 
 /**
  * Brings the schedules of jobs in step with their homes, once these are written: docs/internals/decisions/far-jobs.md. Never throws, because the

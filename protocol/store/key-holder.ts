@@ -7,10 +7,10 @@ import {
   type Tombstone,
   tombstoneKey,
 } from "../../core/items.ts";
+import { requireReadable, unreadableError } from "../../core/readable.ts";
 import type { Context, Expected, Write } from "../ports.ts";
 import type { HomeRead } from "./read-job.ts";
 import { readHomesApart } from "./read-job.ts";
-import { requireReadable, unreadableError } from "./unreadable.ts";
 
 export type KeyHolder = {
   item: KeyItem | undefined;

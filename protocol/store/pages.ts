@@ -201,7 +201,8 @@ function endOfSlice(items: readonly Item[], maxLooks: number): number {
 async function entriesOf(ctx: Context, items: readonly Item[], from: Position): Promise<Entry[]> {
   const ids = items.map(({ sk }) => jobIdIn(sk));
   const looked = items.flatMap(({ sk }, i) => (isLookKey(sk) && ids[i] !== undefined ? { id: ids[i] } : []));
-  const reads = new Map((await readHomesApart(ctx, looked)).map(([{ id }, read]) => [id, read]));
+  const found = looked.length === 0 ? [] : await readHomesApart(ctx, looked);
+  const reads = new Map(found.map(([{ id }, read]) => [id, read]));
   reportUnknown(ctx, reads);
   let before = from;
   return items.map((item, i) => {

@@ -1,11 +1,17 @@
 import { NEAR } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { type Head, type Home, headOf, homeKey, type KeyItem, keyItemKey } from "../../core/items.ts";
-import { isUnreadable, readHome, type Unreadable } from "../../core/readable.ts";
+import {
+  isUnreadable,
+  readHome,
+  requireReadable,
+  type Unreadable,
+  unreadableError,
+} from "../../core/readable.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { type Read, readApart } from "./read-apart.ts";
-import { reportUnreadable, requireReadable, unreadableError } from "./unreadable.ts";
+import { reportUnreadable } from "./unreadable.ts";
 
 /** `unreadable`: a newer version wrote the home, or it is malformed. */
 export type HomeRead = Read<Home> | { readonly is: "unreadable"; readonly home: Unreadable };

@@ -1,8 +1,8 @@
 import { AUDIT_AFTER, MAX_SHARDS, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, type Meta, sortable } from "../../core/items.ts";
+import { requireReadable } from "../../core/readable.ts";
 import type { Context, Pool } from "../ports.ts";
-import { requireReadable } from "./unreadable.ts";
 
 /** An old number does no harm (`knownShards`): ms. */
 const FRESH_FOR = 60_000;

@@ -1,8 +1,6 @@
 import { BUCKET, FAILING_TOPIC_WAIT, LOOKAHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
-import type { Item } from "../../core/items.ts";
 import { onGrid } from "../../core/look-again.ts";
-import { layoutTrouble, type Unreadable } from "../../core/readable.ts";
+import type { Unreadable } from "../../core/readable.ts";
 import type { Context } from "../ports.ts";
 import { fileLooksAbout } from "./looks.ts";
 
@@ -40,21 +38,4 @@ function nextLookAt(id: string, since: number, from: number): number {
 export function reportUnreadable(ctx: Context, what: string, found: readonly Unreadable[]): void {
   for (const [error, some] of Map.groupBy(found, ({ unreadable }) => unreadable))
     ctx.report({ type: "unreadable", what, jobs: some.length, id: some[0]?.id ?? "", error });
-}
-
-export function unreadableError({ id, unreadable }: Unreadable): MinutehandError {
-  return unavailableItem(`job ${id}`, unreadable, { id });
-}
-
-/** For items of any kind except homes. `what`: names it in the error. @throws `unavailable` if a newer version wrote the item */
-export function requireReadable<T extends Item>(item: T | undefined, what: string): T | undefined {
-  const trouble = item && layoutTrouble(item);
-  if (trouble !== undefined) throw unavailableItem(what, trouble);
-  return item;
-}
-
-function unavailableItem(what: string, unreadable: string, data: object = {}): MinutehandError {
-  const why = `${what} cannot be read: ${unreadable}`;
-  const hope = "if a newer version wrote it, deploy that version again";
-  return new MinutehandError("unavailable", `${why}; ${hope}`, { ...data, unreadable });
 }

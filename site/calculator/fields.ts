@@ -1,7 +1,7 @@
 import type { Plan } from "../../bench/bill/plan.ts";
 import { BODY_BYTES, DAY, LONGEST_DELAY } from "../../core/constants.ts";
 import { DEFAULT_LONG_DELAY_S } from "../../core/policy.ts";
-import { parseDuration } from "../../general/durations.ts";
+import { parseDuration } from "../../general/times.ts";
 
 export type Field<T = unknown> = {
   readonly label: string;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { API_PATIENCE, withDeadlinePerCall } from "../../aws/write-deadlines.ts";
+import { API_PATIENCE, withDeadlinePerCall } from "../../aws/deadlines.ts";
 import type { Pool } from "../../protocol/ports.ts";
 import { createWorld, MINUTE, SECOND } from "../support/world.ts";
 

@@ -230,39 +230,6 @@ test("every read is strongly consistent", async () => {
   for (const text of texts) expect(text).toContain('"ConsistentRead":true');
 });
 
-test("consumed capacity is requested and reported only if `onCapacity` is set", async () => {
-  const consumed = { CapacityUnits: 3 };
-  service = await scriptedService(({ operation, input }) => {
-    const asked = "ReturnConsumedCapacity" in input;
-    if (!asked) return ok({ Attributes: ITEM, Responses: [{}, {}] });
-    const list = operation === "BatchExecuteStatement" || operation === "TransactWriteItems";
-    const ConsumedCapacity = list ? [consumed, consumed] : consumed;
-    return ok({ Attributes: ITEM, Responses: [{}, {}], ConsumedCapacity });
-  });
-  useEndpoint("DYNAMODB", service.endpoint);
-  const reported: unknown[] = [];
-  const settings = { client: dynamoClient(), table: "t", clock: Date.now };
-  const pool = dynamoPool({
-    ...settings,
-    onCapacity: (operation, units) => reported.push([operation, units]),
-  });
-  const items = [itemAt(KEY), itemAt({ pk: "p", sk: "other" })];
-  await pool.insert(items, soon());
-  await pool.change(CHANGE, soon());
-  await pool.transact([{ change: CHANGE }], soon());
-  await pool.read([KEY]);
-  await pool.remove([KEY], soon());
-  expect(reported).toEqual([
-    ["insert", { read: 0, write: 6 }],
-    ["change", { read: 0, write: 3 }],
-    ["transact", { read: 0, write: 6 }],
-    ["read", { read: 3, write: 0 }],
-    ["remove", { read: 0, write: 3 }],
-  ]);
-  await dynamoPool(settings).change(CHANGE, soon());
-  expect(service.requests.at(-1)?.input).not.toHaveProperty("ReturnConsumedCapacity");
-});
-
 test("a request that hangs fails after its timeout, and the write is repeated", async () => {
   service = await scriptedService((_, count) => (count === 1 ? "hang" : CHANGED));
   useEndpoint("DYNAMODB", service.endpoint);

@@ -5,7 +5,7 @@ import { dynamoClient, sqsClient } from "../../aws/clients.ts";
 import { dynamoPool } from "../../aws/pool.ts";
 import { sqsQueues } from "../../aws/queues.ts";
 import { SIZES } from "../../core/work-sizes.ts";
-import { TIMERS } from "../../http/timers.ts";
+import { TIMERS } from "../../environment/process.ts";
 import { cancelByEvent } from "../../protocol/change/cancel-by-event.ts";
 import { redrive } from "../../protocol/change/redrive.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";

@@ -95,7 +95,7 @@ describe("dead and redrive", () => {
 
   test("dead and get lead to the log of a job's runs, if the API knows it", async () => {
     const logs = { region: "eu-central-1", groups: { work: "Work" } };
-    await using api = await serveApi(createApi(), { logs });
+    await using api = await serveApi(createApi(), { logs: () => logs });
     const [first, second] = [await bury(api, "no bank (pay.ts:3)"), await bury(api, "no")];
     const url = (id: string) =>
       new RegExp(`${id}  https://eu-central-1\\.console.*/Work/log-events.*\\$2522${id}`);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { attemptsOf, backoffMs, DEFAULT_BACKOFF } from "../../core/backoff.ts";
+import { backoffMs, DEFAULT_BACKOFF } from "../../core/backoff.ts";
+import { attemptsOf } from "../../core/policy.ts";
 
 describe("backoff", () => {
   it("climbs the ladder and repeats its last wait", () => {

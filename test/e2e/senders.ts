@@ -2,6 +2,7 @@ import { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import { AwsClient } from "aws4fetch";
 import { createContext } from "../../environment/context.ts";
 import { createEventSources } from "../../environment/event-sources.ts";
+import { TIMERS } from "../../environment/process.ts";
 import { createScheduler } from "../../environment/scheduler.ts";
 import { createApp } from "../../http/app.ts";
 import { routes } from "../../http/route-table.ts";
@@ -45,7 +46,7 @@ function inProcess(environment: Readonly<Record<string, string>>): Send {
     ...createScheduler(environment),
     eventSources: createEventSources(environment),
   };
-  const app = createApp(createService(ctx, ctx.telemetry.logger), routes);
+  const app = createApp(createService(ctx, ctx.telemetry.logger, TIMERS), routes);
   return async (path, call) => fetchApp(app, new Request(`https://api${path}`, call));
 }
 

@@ -24,6 +24,7 @@ import {
   type Position,
 } from "../../core/position.ts";
 import { type Range, withDone } from "../../core/ranges.ts";
+import { iso } from "../../general/times.ts";
 import {
   decodeBulkCursor,
   decodeDeadCursor,
@@ -32,7 +33,7 @@ import {
   encodeDeadCursor,
   encodeListCursor,
 } from "../../http/cursors.ts";
-import { bound, iso } from "../../http/instants.ts";
+import { bound } from "../../http/instants.ts";
 import { type Bulk, beginBulk } from "../../protocol/change/begin-bulk.ts";
 import { type BulkPart, runBulk } from "../../protocol/change/bulk.ts";
 import type { Context, Pool } from "../../protocol/ports.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import * as z from "zod/mini";
-import { attemptsOf, type Backoff, backoffMs } from "../../core/backoff.ts";
+import { type Backoff, backoffMs } from "../../core/backoff.ts";
 import {
   BUCKET,
   DAY,
@@ -13,9 +13,9 @@ import {
 } from "../../core/constants.ts";
 import { lookAgainAt, onGrid } from "../../core/look-again.ts";
 import { delaySecondsOf, hideSecondsOf } from "../../core/packs.ts";
-import { parseDuration } from "../../general/durations.ts";
-import { parseInstant } from "../../general/instant.ts";
-import { instant, iso } from "../../http/instants.ts";
+import { attemptsOf } from "../../core/policy.ts";
+import { iso, parseDuration, parseInstant } from "../../general/times.ts";
+import { instant } from "../../http/instants.ts";
 import { anyText, NOW, time } from "./kinds.ts";
 import { property } from "./property.ts";
 

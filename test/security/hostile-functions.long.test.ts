@@ -11,7 +11,7 @@ import { webhookOn } from "../../consumer/webhook.ts";
 import type { Home } from "../../core/items.ts";
 import { jobText, messageText } from "../../core/message.ts";
 import { createContext } from "../../environment/context.ts";
-import { TIMERS } from "../../http/timers.ts";
+import { TIMERS } from "../../environment/process.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../support/world.ts";
 import { hostileBusEvents, hostileEvents } from "./hostile-events.ts";

@@ -4,7 +4,7 @@ import type {
   SQSBatchResponse,
   SQSEvent,
 } from "aws-lambda";
-import { API_PATIENCE, withDeadlinePerCall } from "../../aws/write-deadlines.ts";
+import { API_PATIENCE, withDeadlinePerCall } from "../../aws/deadlines.ts";
 import { type ConsumerFunction, consumeOn } from "../../consumer/consume.ts";
 import type { Job } from "../../consumer/consumer.ts";
 import type { Post } from "../../consumer/webhook/call.ts";

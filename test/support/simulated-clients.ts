@@ -44,7 +44,7 @@ function clientOf(service: Service) {
   const send = async (command: Command): Promise<unknown> => {
     const { input, middlewareStack } = command;
     const operation = command.constructor.name.replace(/Command$/, "");
-    // The place after which `aws/deadline.ts` adds its check.
+    // The place after which `aws/deadlines.ts` adds its check.
     middlewareStack.add((next) => next, { name: "retryMiddleware", step: "finalizeRequest" });
     for (const [middleware, place] of own) middlewareStack.add(middleware, place);
     const handler = middlewareStack.resolve(async () => {

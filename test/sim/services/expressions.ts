@@ -68,7 +68,7 @@ function lookup({ ExpressionAttributeNames = {}, ExpressionAttributeValues = {} 
     return value;
   };
   return {
-    name: (placeholder: string) => found(ExpressionAttributeNames, placeholder),
+    name: (name: string) => (name.startsWith("#") ? found(ExpressionAttributeNames, name) : name),
     value: (placeholder: string) => found(ExpressionAttributeValues, placeholder),
   };
 }

@@ -1,7 +1,16 @@
+import { randomBytes } from "node:crypto";
 import { LONGEST_TIMER } from "../core/constants.ts";
+import type { RandomBytes } from "../core/job-id.ts";
 import type { Timers } from "../protocol/ports.ts";
 
-/** Timers on the wall clock. A longer wait is cut to `LONGEST_TIMER`, because Node would fire a longer timer at once. */
+/** All other code gets these as arguments. */
+
+/** ms since the epoch. */
+export const clock = (): number => Date.now();
+
+export const random: RandomBytes = (count) => randomBytes(count);
+
+/** Node would fire a timer longer than `LONGEST_TIMER` at once. */
 export const TIMERS: Timers = {
   wait: (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, LONGEST_TIMER))),
   after(ms, act) {
