@@ -89,8 +89,8 @@ async function giveStarts(
   const isOver = (home: Home): boolean => hasExpired(home, Math.max(startsAt(home), now));
   const isReady = (home: Home): boolean =>
     (isOver(home) || isStartAhead(home, now)) && !startsOutsideWindow(ctx, home);
-  const ready = jobs.filter(isReady);
-  const others = jobs.filter((home) => !isReady(home));
+  const ready = new Set(jobs.filter(isReady));
+  const others = jobs.filter((home) => !ready.has(home));
   // A user's call leaves a job to the sender that gave it a start up to `BOOKED_FOR` ago, or, if that sender has died, to the audit. If it
   // sent such jobs, all would start in one second. If it gave them other starts, calls with `onDuplicate: "keep"` could use up the limit.
   const isLeft = (home: Home): boolean =>
