@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Authorize, Outgoing } from "../client/authorize.ts";
-import { type ErrorCode, MinutehandError, reasonOf } from "../core/errors.ts";
 import { closeServer, listenOnLoopback, readRequestBody } from "../local/loopback-server.ts";
 import { refusalOfWebPage } from "../local/web-page.ts";
+import type { Authorize, Outgoing } from "../src/client/authorize.ts";
+import { type ErrorCode, MinutehandError, reasonOf } from "../src/core/errors.ts";
 import { KEY_HEADER } from "./about.ts";
 
 /** API Gateway's limit: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */

@@ -1,9 +1,9 @@
-import { createApiContext } from "../environment/api-context.ts";
-import { TIMERS } from "../environment/process.ts";
-import { createApp } from "../http/app.ts";
-import { serveEvents } from "../http/lambda.ts";
-import { routes } from "../http/route-table.ts";
-import { createService } from "../http/service.ts";
+import { createApiContext } from "../src/environment/api-context.ts";
+import { TIMERS } from "../src/environment/process.ts";
+import { createApp } from "../src/http/app.ts";
+import { serveEvents } from "../src/http/lambda.ts";
+import { routes } from "../src/http/route-table.ts";
+import { createService } from "../src/http/service.ts";
 
 const { ctx, begin } = createApiContext();
 const app = createApp(createService(ctx, ctx.telemetry.logger, TIMERS), routes);

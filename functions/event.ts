@@ -1,3 +1,3 @@
-import { eventConsumer } from "../consumer/apply-events.ts";
+import { eventConsumer } from "../src/consumer/apply-events.ts";
 
 export const handler = eventConsumer();

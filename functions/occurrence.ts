@@ -1,7 +1,7 @@
-import { MinutehandError } from "../core/errors.ts";
-import { parseOccurrence } from "../core/occurrence.ts";
-import { createContext } from "../environment/context.ts";
-import { fileOccurrence } from "../protocol/file/recurring.ts";
+import { MinutehandError } from "../src/core/errors.ts";
+import { parseOccurrence } from "../src/core/occurrence.ts";
+import { createContext } from "../src/environment/context.ts";
+import { fileOccurrence } from "../src/protocol/file/recurring.ts";
 
 const ctx = createContext();
 

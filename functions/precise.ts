@@ -1,4 +1,4 @@
-import { consumer } from "../consumer/consumer.ts";
+import { consumer } from "../src/consumer/consumer.ts";
 
 /** The example topic with `precision: "millisecond"`. */
 export const handler = consumer(async (job) => {

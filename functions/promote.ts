@@ -1,5 +1,5 @@
-import { createContext } from "../environment/context.ts";
-import { promote } from "../protocol/hand-over/promote.ts";
+import { createContext } from "../src/environment/context.ts";
+import { promote } from "../src/protocol/hand-over/promote.ts";
 
 const ctx = createContext();
 

@@ -1,9 +1,9 @@
-import { createContext } from "../environment/context.ts";
-import { TIMERS } from "../environment/process.ts";
-import { createApp } from "../http/app.ts";
-import { serveEvents } from "../http/lambda.ts";
-import { receiveRoute } from "../http/routes/receive.ts";
-import { createService } from "../http/service.ts";
+import { createContext } from "../src/environment/context.ts";
+import { TIMERS } from "../src/environment/process.ts";
+import { createApp } from "../src/http/app.ts";
+import { serveEvents } from "../src/http/lambda.ts";
+import { receiveRoute } from "../src/http/routes/receive.ts";
+import { createService } from "../src/http/service.ts";
 
 const ctx = createContext();
 const app = createApp(createService(ctx, ctx.telemetry.logger, TIMERS), [receiveRoute]);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { consumer, type Job } from "../consumer/consumer.ts";
+import { consumer, type Job } from "../src/consumer/consumer.ts";
 
 /** A reminder may say how its run ends, so that you can try out each end. */
 type Reminder = {

@@ -1,10 +1,10 @@
 import type { Context as LambdaContext } from "aws-lambda";
-import { HANGS_FOR } from "../core/constants.ts";
-import { tickPartIn } from "../core/tick-part.ts";
-import { createContext } from "../environment/context.ts";
-import { createEventSources } from "../environment/event-sources.ts";
-import { createSweepers } from "../environment/sweepers.ts";
-import { sweepPart, tick } from "../protocol/hand-over/tick.ts";
+import { HANGS_FOR } from "../src/core/constants.ts";
+import { tickPartIn } from "../src/core/tick-part.ts";
+import { createContext } from "../src/environment/context.ts";
+import { createEventSources } from "../src/environment/event-sources.ts";
+import { createSweepers } from "../src/environment/sweepers.ts";
+import { sweepPart, tick } from "../src/protocol/hand-over/tick.ts";
 
 /** How long before Lambda's timeout the tick stops beginning new work, ms. A call may hang (`HANGS_FOR`), and then telemetry is written. */
 const MARGIN = HANGS_FOR + 5_000;

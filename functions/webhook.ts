@@ -1,3 +1,3 @@
-import { webhookConsumer } from "../consumer/webhook.ts";
+import { webhookConsumer } from "../src/consumer/webhook.ts";
 
 export const handler = webhookConsumer();

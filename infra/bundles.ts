@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Code } from "aws-cdk-lib/aws-lambda";
-import { buildFunction, entryOf, type FunctionName } from "./build.ts";
+import { buildFunction, entryOf, type FunctionName } from "./bundling/build.ts";
 
 const bundled = new Map<FunctionName, string>();
 

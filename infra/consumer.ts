@@ -1,6 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import { EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
-import { LAST_START_BEFORE_DEADLINE } from "../core/constants.ts";
+import { LAST_START_BEFORE_DEADLINE } from "../src/core/constants.ts";
 import { grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
 import type { PoolTable } from "./job-pool.ts";
 import type { TopicQueues } from "./topic-queues.ts";

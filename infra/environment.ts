@@ -1,9 +1,9 @@
 import { Aws, Stack, Token } from "aws-cdk-lib";
 import { CfnEventSourceMapping, CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
-import type { TopicMetricName } from "../core/metrics.ts";
-import type { Policy } from "../core/policy.ts";
-import { policyText } from "../core/policy-text.ts";
+import type { TopicMetricName } from "../src/settings/metrics.ts";
+import type { Policy } from "../src/settings/policy.ts";
+import { policyText } from "../src/settings/policy-text.ts";
 
 /** The most bytes that all names and values may have together ("Environment variables", AWS Lambda Developer Guide). */
 const ENVIRONMENT_BYTES = 4096;

@@ -5,11 +5,11 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import { EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
-import { EVENT_RECEIVES } from "../core/constants.ts";
-import type { EventRule } from "../core/event-rules.ts";
+import { EVENT_RECEIVES } from "../src/core/constants.ts";
+import type { EventRule } from "../src/settings/event-rules.ts";
 import { EVENT_ACTIONS, grantPool, grantQueues } from "./access.ts";
-import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
+import { BundledFunction } from "./bundling/bundled-function.ts";
 import { queueSettings } from "./queue-settings.ts";
 import { DLQ_RETENTION, QUEUE_RETENTION, type QueueParts, visibilityTimeoutFor } from "./topic-queues.ts";
 

@@ -4,10 +4,10 @@ import { AssetHashType, DockerImage, type Duration } from "aws-cdk-lib";
 import { Code, type FunctionOptions } from "aws-cdk-lib/aws-lambda";
 import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
-import { withoutPackages } from "../general/package-files.ts";
-import { type Names, unknownNames } from "../general/unknown-names.ts";
-import { BUNDLE_FILE, bundle, optionsFor } from "./bundle.ts";
-import type { BundleNote } from "./bundle-note.ts";
+import { withoutPackages } from "../src/general/package-files.ts";
+import { type Names, unknownNames } from "../src/general/unknown-names.ts";
+import { BUNDLE_FILE, bundle, optionsFor } from "./bundling/bundle.ts";
+import type { BundleNote } from "./bundling/bundle-note.ts";
 import type { ConsumerOptions } from "./consumer.ts";
 
 const PASSED_ON = [

@@ -5,11 +5,11 @@ import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { logVariables } from "../core/log-groups.ts";
+import { logVariables } from "../src/settings/log-groups.ts";
 import { API_ACTIONS, grantPool, grantPulls, grantQueues } from "./access.ts";
-import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
-import { logGroupOf } from "./log-groups.ts";
+import { BundledFunction } from "./bundling/bundled-function.ts";
+import { logGroupOf } from "./monitoring/log-groups.ts";
 import type { ApiProps } from "./props.ts";
 import { removalOf } from "./removal.ts";
 import type { QueueParts, TopicQueues } from "./topic-queues.ts";

@@ -2,9 +2,9 @@ import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import type { Construct } from "constructs";
-import type { FunctionName } from "./build.ts";
-import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
+import type { FunctionName } from "./bundling/build.ts";
+import { BundledFunction } from "./bundling/bundled-function.ts";
 import { DelayQueue } from "./delay-queue.ts";
 import type { DelayQueueProps } from "./props.ts";
 

@@ -1,7 +1,7 @@
 import type { Duration } from "aws-cdk-lib";
-import { DEFAULT_BACKOFF } from "../core/backoff.ts";
-import type { EventRule } from "../core/event-rules.ts";
-import { eventRulesOf } from "../core/event-settings.ts";
+import { DEFAULT_BACKOFF } from "../src/core/backoff.ts";
+import type { EventRule } from "../src/settings/event-rules.ts";
+import { eventRulesOf } from "../src/settings/event-settings.ts";
 import {
   configuredPolicy,
   DEFAULT_DEAD_RETENTION_S,
@@ -11,7 +11,7 @@ import {
   type Policy,
   type TopicPolicy,
   topicPolicy,
-} from "../core/policy.ts";
+} from "../src/settings/policy.ts";
 
 import type { DelayQueueProps, TopicProps } from "./props.ts";
 

@@ -3,17 +3,17 @@ import type { ITable } from "aws-cdk-lib/aws-dynamodb";
 import type { IEventBusRef } from "aws-cdk-lib/aws-events";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
-import type { TopicMetricName } from "../core/metrics.ts";
+import type { TopicMetricName } from "../src/settings/metrics.ts";
 import type {
   CancelSetting,
   EnqueueSetting,
   IfLateSetting,
   TopicSettings,
   WebhookSettings,
-} from "../core/topic-settings.ts";
+} from "../src/settings/topic-settings.ts";
 
-export type { TopicMetricName } from "../core/metrics.ts";
-export type { EventMatch } from "../core/topic-settings.ts";
+export type { TopicMetricName } from "../src/settings/metrics.ts";
+export type { EventMatch } from "../src/settings/topic-settings.ts";
 
 export type TopicProps = TopicSettings<Duration>;
 export type WebhookTopicProps = WebhookSettings<Duration>;

@@ -5,8 +5,8 @@ import { type IRole, Policy, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { grantPool, grantQueues, TICK_ACTIONS } from "./access.ts";
-import { BundledFunction } from "./bundled-function.ts";
 import { bundleOf } from "./bundles.ts";
+import { BundledFunction } from "./bundling/bundled-function.ts";
 import type { QueueParts } from "./topic-queues.ts";
 
 /** A failed tick is neither retried nor kept in a DLQ: the next tick does the same work, and `TickErrors` and `TickMissing` tell of it. */

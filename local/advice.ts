@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import { topicsOfFunction } from "./delay-queue.ts";
-import { displayName } from "./display-name.ts";
 import { errorText } from "./local-error.ts";
-import type { QueueSpec, StackSpec } from "./resources.ts";
+import { topicsOfFunction } from "./template/delay-queue.ts";
+import { displayName } from "./template/display-name.ts";
+import type { QueueSpec, StackSpec } from "./template/resources.ts";
 
 /** A minute, because the sweep sends jobs to the queues each minute. */
 const ADVISE_EVERY_MS = 60_000;

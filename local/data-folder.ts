@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { diskShortage } from "./disk.ts";
 import { errorCode, errorText, LocalError } from "./local-error.ts";
-import { commandOf, signalProcess } from "./processes.ts";
+import { commandOf, signalProcess } from "./processes/processes.ts";
 import { type RunnerRecord, readRecord, recordFile } from "./runner-record.ts";
 
 const sqliteFiles = (database: string): string[] =>

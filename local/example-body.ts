@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { appFolders, filesIn, readPart } from "./app-folder.ts";
+import { appFolders, filesIn, readPart } from "./app/app-folder.ts";
 
 const SOURCE = /(?<!\.d)\.[cm]?tsx?$/;
 const CONSUMED = /\bconsumer<\s*\{([^{}]+)\}/;

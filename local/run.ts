@@ -1,7 +1,7 @@
-import { topicsOfFunction } from "./delay-queue.ts";
 import { type EmbeddedStack, type EmbeddedStackOptions, startEmbeddedStack } from "./embedded-stack.ts";
 import { exampleBody } from "./example-body.ts";
 import { errorText, LocalError } from "./local-error.ts";
+import { topicsOfFunction } from "./template/delay-queue.ts";
 
 type RunOptions = Pick<
   EmbeddedStackOptions,

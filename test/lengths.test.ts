@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tooLong } from "../lengths.ts";
+import { tooLong } from "../tools/lengths.ts";
 
 /** A function of this many lines, with the given head and end. */
 function ofLines(count: number, head = "function f() {", end = "}"): string {

@@ -1,7 +1,7 @@
 import { QueryCache, QueryClient } from "@tanstack/preact-query";
-import { callOver, fetchable, type Outgoing } from "../../client/call.ts";
-import { clientOver } from "../../client/client-over.ts";
-import { MinutehandError, messageOf } from "../../core/errors.ts";
+import { callOver, fetchable, type Outgoing } from "../../src/client/call.ts";
+import { clientOver } from "../../src/client/client-over.ts";
+import { MinutehandError, messageOf } from "../../src/core/errors.ts";
 import { KEY_HEADER } from "../about.ts";
 import { about, callHeaders, isKeyWrong } from "./server.ts";
 

@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
-import type { BulkRequest, BulkResult } from "../../client/client.ts";
-import { MinutehandError, messageOf } from "../../core/errors.ts";
+import type { BulkRequest, BulkResult } from "../../src/client/client.ts";
+import { MinutehandError, messageOf } from "../../src/core/errors.ts";
 import { api } from "./api.ts";
 import { withVisibleMarks } from "./direction.ts";
 

@@ -1,4 +1,4 @@
-import type { JobSummary } from "../../http/answers.ts";
+import type { JobSummary } from "../../src/http/answers.ts";
 import { withVisibleMarks } from "./direction.ts";
 
 export type ErrorGroup = {

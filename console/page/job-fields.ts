@@ -1,4 +1,4 @@
-import { JOB_OPTIONS, type JobOption, OPTION_NAMES } from "../../core/job-options.ts";
+import { JOB_OPTIONS, type JobOption, OPTION_NAMES } from "../../src/core/job-options.ts";
 
 /** The options of a job as the user writes them: each is a text, and an empty one is absent. */
 export type OptionTexts = Readonly<Partial<Record<JobOption, string>>>;

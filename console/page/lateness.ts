@@ -1,4 +1,4 @@
-import type { JobSummary } from "../../http/answers.ts";
+import type { JobSummary } from "../../src/http/answers.ts";
 
 export type Lateness = {
   /** ms */

@@ -1,6 +1,6 @@
-import { OVERDUE_COUNTED } from "../../client/overdue.ts";
-import { USUAL_LAG } from "../../core/constants.ts";
-import type { JobSummary, ScheduleSummary, TopicJson } from "../../http/answers.ts";
+import { OVERDUE_COUNTED } from "../../src/client/overdue.ts";
+import { USUAL_LAG } from "../../src/core/constants.ts";
+import type { JobSummary, ScheduleSummary, TopicJson } from "../../src/http/answers.ts";
 import { heldText } from "./parts/pause-topic.tsx";
 import { addresses } from "./parts/search.ts";
 import type { Pause } from "./shown-state.ts";

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/preact-query";
-import { overdueJobs } from "../../client/overdue.ts";
-import { isJobId } from "../../core/job-id.ts";
-import { KEY_PATTERN } from "../../core/job-key.ts";
-import type { JobSummary, TopicJson } from "../../http/answers.ts";
+import { overdueJobs } from "../../src/client/overdue.ts";
+import { isJobId } from "../../src/core/job-id.ts";
+import { KEY_PATTERN } from "../../src/core/job-key.ts";
+import type { JobSummary, TopicJson } from "../../src/http/answers.ts";
 import { api, call, queries, REFRESH_MS } from "./api.ts";
 import { latenessByTopic } from "./lateness.ts";
 import { LATE_MS, type Pause } from "./shown-state.ts";

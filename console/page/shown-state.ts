@@ -1,4 +1,4 @@
-import type { JobSummary, TopicJson } from "../../http/answers.ts";
+import type { JobSummary, TopicJson } from "../../src/http/answers.ts";
 
 /** Jobs start some time after they are due: a consumer must first get the message. A job is late after this time, ms. */
 export const LATE_MS = 5000;

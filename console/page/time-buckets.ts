@@ -1,4 +1,4 @@
-import type { JobSummary } from "../../http/answers.ts";
+import type { JobSummary } from "../../src/http/answers.ts";
 import { type Pause, shownState } from "./shown-state.ts";
 import { HOUR, MINUTE, SECOND } from "./times.ts";
 

@@ -1,5 +1,5 @@
 import { parse } from "chrono-node/en";
-import { parseDuration } from "../../general/times.ts";
+import { parseDuration } from "../../src/general/times.ts";
 import type { Zone } from "./times.ts";
 
 /** A time that was read from words, ms since the epoch, or why the words name no time. */

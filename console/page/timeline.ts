@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { JobSummary } from "../../http/answers.ts";
+import type { JobSummary } from "../../src/http/answers.ts";
 import { api } from "./api.ts";
 import { countTopics, type Minute } from "./count-topics.ts";
 import { jobPage, pauseOf, readTopics } from "./reads.ts";

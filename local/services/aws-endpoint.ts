@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import { decodePath } from "../http-event.ts";
+import { decodePath } from "../functions/http-event.ts";
+import { matchRoute, parseRoute, type Route } from "../functions/routes.ts";
 import { errorText } from "../local-error.ts";
 import { closeServer, listenOnLoopback, readRequestBody } from "../loopback-server.ts";
-import { matchRoute, parseRoute, type Route } from "../routes.ts";
 import { refusalOfWebPage } from "../web-page.ts";
 import { AwsError } from "./aws-error.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod/mini";
-import { busName, type EventRuleSpec } from "../event-rule.ts";
 import { errorText } from "../local-error.ts";
+import { busName, type EventRuleSpec } from "../template/event-rule.ts";
 import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
 import type { AwsLocation } from "./scheduler.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import type { EventSource } from "../event-source.ts";
-import type { EventSourceSpec } from "../resources.ts";
+import type { EventSource } from "../functions/event-source.ts";
+import type { EventSourceSpec } from "../template/resources.ts";
 import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
 import type { JsonFile } from "./json-file.ts";

@@ -1,6 +1,6 @@
 import type { DataFolder } from "../data-folder.ts";
-import { externalEndpoint } from "../external-endpoint.ts";
-import type { Endpoints } from "../platform.ts";
+import type { Endpoints } from "../functions/platform.ts";
+import { externalEndpoint } from "../processes/external-endpoint.ts";
 import { startAwsEndpoint } from "./aws-endpoint.ts";
 import { systemClock } from "./clock.ts";
 import { createEventBridgeService, type EventBridgeService } from "./event-bridge.ts";

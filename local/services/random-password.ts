@@ -1,4 +1,4 @@
-import type { JsonObject } from "../template.ts";
+import type { JsonObject } from "../template/template.ts";
 
 const LOWERCASE = "abcdefghijklmnopqrstuvwxyz";
 const NUMBERS = "0123456789";

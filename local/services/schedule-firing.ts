@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Recurrence } from "../../cron/expression.ts";
+import type { Recurrence } from "../../src/cron/expression.ts";
 import { errorText } from "../local-error.ts";
 import type { Clock } from "./clock.ts";
 import { scheduleEvent } from "./schedule-event.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { parseExpression, type Recurrence } from "../../cron/expression.ts";
+import { parseExpression, type Recurrence } from "../../src/cron/expression.ts";
 import { errorText } from "../local-error.ts";
 import { AwsError } from "./aws-error.ts";
 

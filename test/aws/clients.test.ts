@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { SendMessageCommand } from "@aws-sdk/client-sqs";
 import { afterEach, expect, test, vi } from "vitest";
-import { sqsClient } from "../../aws/clients.ts";
+import { sqsClient } from "../../src/aws/clients.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 

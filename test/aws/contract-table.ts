@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { DeleteTableCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { createTable as createNamedTable } from "../../bench/plain-table.ts";
+import { createTable as createNamedTable } from "../../tools/bench/plain-table.ts";
 
 /** Creates a table with the keys of the job pool and a name of its own. Answers the name. */
 export function createTable(client: DynamoDBClient): Promise<string> {

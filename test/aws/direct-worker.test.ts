@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { CreateQueueCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { dynamoClient, sqsClient } from "../../aws/clients.ts";
-import { type DirectClient, directClient } from "../../client/direct-client.ts";
-import { type DirectWorker, directWorker } from "../../client/direct-worker.ts";
-import { encodeReceipt } from "../../core/receipt.ts";
+import { dynamoClient, sqsClient } from "../../src/aws/clients.ts";
+import { type DirectClient, directClient } from "../../src/client/direct-client.ts";
+import { type DirectWorker, directWorker } from "../../src/client/direct-worker.ts";
+import { encodeReceipt } from "../../src/core/receipt.ts";
 import { createTable } from "./contract-table.ts";
 import { DATABASES, type Emulator, startDynamo, startSqs, useEndpoint } from "./emulators.ts";
 import { ok, scriptedService } from "./scripted-service.ts";

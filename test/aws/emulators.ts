@@ -37,7 +37,9 @@ export async function startDynamo(database: "native" | "portable" = "native"): P
   const port = await freePort();
   const child =
     database === "portable"
-      ? fork(fileURLToPath(new URL("../../local/dynamodb-process.ts", import.meta.url)), [String(port)])
+      ? fork(fileURLToPath(new URL("../../local/processes/dynamodb-process.ts", import.meta.url)), [
+          String(port),
+        ])
       : spawn(dynoxideBinary(), ["serve", "--host", "127.0.0.1", "--port", String(port)], {
           stdio: ["ignore", "ignore", "inherit"],
         });
@@ -70,7 +72,7 @@ function dynoxideBinary(): string {
 export async function startSqs(): Promise<Emulator> {
   if (elsewhere) return { endpoint: elsewhere, close: async () => {} };
   const port = await freePort();
-  const launcher = fileURLToPath(new URL("../../local/fauxqs-process.ts", import.meta.url));
+  const launcher = fileURLToPath(new URL("../../local/processes/fauxqs-process.ts", import.meta.url));
   // As in the local stack, fauxqs gets a data folder, because some of its faults appear only when it stores messages.
   const folder = mkdtempSync(join(tmpdir(), "minutehand-fauxqs-"));
   const child = fork(launcher, ["127.0.0.1", String(port), folder]);

@@ -1,8 +1,8 @@
 import * as dynamo from "@aws-sdk/client-dynamodb";
 import * as sqs from "@aws-sdk/client-sqs";
 import { expect, test } from "vitest";
-import { outcomeOfError } from "../../aws/send-outcomes.ts";
-import { isUnknownCode, UNKNOWN_CODES } from "../../aws/unknown.ts";
+import { outcomeOfError } from "../../src/aws/send-outcomes.ts";
+import { isUnknownCode, UNKNOWN_CODES } from "../../src/aws/unknown.ts";
 
 /** The names of the errors that a service's model has: its client exports a class for each. */
 function errorsOf(client: object, base: { prototype: object }): string[] {

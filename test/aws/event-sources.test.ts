@@ -3,8 +3,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
-import { lambdaEventSources } from "../../aws/event-sources.ts";
-import { lambdaClient } from "../../aws/lambda-client.ts";
 import { startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
 import {
   createEventSourceMappings,
@@ -12,6 +10,8 @@ import {
   type StartableSource,
 } from "../../local/services/event-source-mappings.ts";
 import { jsonFile } from "../../local/services/json-file.ts";
+import { lambdaEventSources } from "../../src/aws/event-sources.ts";
+import { lambdaClient } from "../../src/aws/lambda-client.ts";
 import { eventSourcesContract } from "../contract/event-sources-contract.ts";
 import { useEndpoint } from "./emulators.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { API_PATIENCE, withDeadlinePerCall } from "../../aws/deadlines.ts";
-import type { Pool } from "../../protocol/ports.ts";
+import { API_PATIENCE, withDeadlinePerCall } from "../../src/aws/deadlines.ts";
+import type { Pool } from "../../src/protocol/ports.ts";
 import { createWorld, MINUTE, SECOND } from "../support/world.ts";
 
 test("the writes of each call have a deadline of their own, before API Gateway's timeout", async () => {

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
-import { dynamoClient } from "../../aws/clients.ts";
-import { dynamoPool } from "../../aws/pool.ts";
-import { BEGINNING, END } from "../../core/position.ts";
-import type { Pool } from "../../protocol/ports.ts";
+import { dynamoClient } from "../../src/aws/clients.ts";
+import { dynamoPool } from "../../src/aws/pool.ts";
+import { BEGINNING, END } from "../../src/core/position.ts";
+import type { Pool } from "../../src/protocol/ports.ts";
 import { itemAt, numbers } from "../contract/contract-items.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { useEndpoint } from "./emulators.ts";

@@ -1,5 +1,5 @@
-import { dynamoClient } from "../../aws/clients.ts";
-import { dynamoPool } from "../../aws/pool.ts";
+import { dynamoClient } from "../../src/aws/clients.ts";
+import { dynamoPool } from "../../src/aws/pool.ts";
 import { poolContract } from "../contract/pool-contract.ts";
 import { createTable, deleteTable } from "./contract-table.ts";
 import { DATABASES, startDynamo, useEndpoint } from "./emulators.ts";

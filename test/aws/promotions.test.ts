@@ -1,7 +1,7 @@
 import { GetScheduleCommand, ResourceNotFoundException } from "@aws-sdk/client-scheduler";
-import { promotionsClient } from "../../aws/scheduler-client.ts";
-import { createScheduler } from "../../environment/scheduler.ts";
-import type { Promotions } from "../../protocol/ports.ts";
+import { promotionsClient } from "../../src/aws/scheduler-client.ts";
+import { createScheduler } from "../../src/environment/scheduler.ts";
+import type { Promotions } from "../../src/protocol/ports.ts";
 import { promotionsContract } from "../contract/promotions-contract.ts";
 import { openGroup } from "./scheduler-group.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
-import { sqsClient } from "../../aws/clients.ts";
-import { sqsQueues } from "../../aws/queues.ts";
+import { sqsClient } from "../../src/aws/clients.ts";
+import { sqsQueues } from "../../src/aws/queues.ts";
 import { numbers } from "../contract/contract-items.ts";
 import { useEndpoint } from "./emulators.ts";
 import {

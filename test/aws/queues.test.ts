@@ -6,8 +6,8 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import { sqsClient } from "../../aws/clients.ts";
-import { sqsQueues } from "../../aws/queues.ts";
+import { sqsClient } from "../../src/aws/clients.ts";
+import { sqsQueues } from "../../src/aws/queues.ts";
 import { queuesContract } from "../contract/queues-contract.ts";
 import { MAX_RECEIVE_COUNT } from "../contract/receive-contract.ts";
 import { elsewhere, startSqs, useEndpoint } from "./emulators.ts";

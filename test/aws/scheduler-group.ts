@@ -4,8 +4,8 @@ import {
   DeleteScheduleGroupCommand,
   type SchedulerClient,
 } from "@aws-sdk/client-scheduler";
-import type { ScheduleTarget } from "../../aws/schedule-target.ts";
 import { startSchedulerEndpoint } from "../../local/services/scheduler-endpoint.ts";
+import type { ScheduleTarget } from "../../src/aws/schedule-target.ts";
 import { type Emulator, elsewhere, useEndpoint } from "./emulators.ts";
 
 /** Starts the local stack's emulator of EventBridge Scheduler. */

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
-import { schedulerPromotions } from "../../aws/promotions.ts";
-import { promotionsClient, schedulerClient } from "../../aws/scheduler-client.ts";
-import { schedulerSchedules } from "../../aws/schedules.ts";
-import { occurrenceInput, type Schedule } from "../../core/occurrence.ts";
+import { schedulerPromotions } from "../../src/aws/promotions.ts";
+import { promotionsClient, schedulerClient } from "../../src/aws/scheduler-client.ts";
+import { schedulerSchedules } from "../../src/aws/schedules.ts";
+import { occurrenceInput, type Schedule } from "../../src/core/occurrence.ts";
 import { useEndpoint } from "./emulators.ts";
 import {
   type Answer,

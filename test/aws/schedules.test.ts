@@ -1,7 +1,7 @@
 import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
-import { schedulerClient } from "../../aws/scheduler-client.ts";
-import { createScheduler } from "../../environment/scheduler.ts";
-import type { Schedules } from "../../protocol/ports.ts";
+import { schedulerClient } from "../../src/aws/scheduler-client.ts";
+import { createScheduler } from "../../src/environment/scheduler.ts";
+import type { Schedules } from "../../src/protocol/ports.ts";
 import { schedulesContract } from "../contract/schedules-contract.ts";
 import { openGroup } from "./scheduler-group.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
-import { secretsClient } from "../../aws/clients.ts";
-import { secretVersions } from "../../aws/secrets.ts";
+import { secretsClient } from "../../src/aws/clients.ts";
+import { secretVersions } from "../../src/aws/secrets.ts";
 import { MINUTE, SECOND, START } from "../support/world.ts";
 import { useEndpoint } from "./emulators.ts";
 import {

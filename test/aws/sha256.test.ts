@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Sha256 } from "../../aws/sha256.ts";
+import { Sha256 } from "../../src/aws/sha256.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 

@@ -1,9 +1,9 @@
 import { InvokeCommand } from "@aws-sdk/client-lambda";
 import { afterEach, expect, test } from "vitest";
-import { lambdaClient } from "../../aws/lambda-client.ts";
-import { lambdaSweepers } from "../../aws/sweepers.ts";
 import { startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
 import { createInvocations } from "../../local/services/invocations.ts";
+import { lambdaClient } from "../../src/aws/lambda-client.ts";
+import { lambdaSweepers } from "../../src/aws/sweepers.ts";
 import { useEndpoint } from "./emulators.ts";
 
 let end: (() => Promise<unknown>) | undefined;

@@ -1,7 +1,7 @@
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterEach, expect, it, vi } from "vitest";
-import { dynamoClient } from "../../aws/clients.ts";
-import { watchClock } from "../../aws/watch-clock.ts";
+import { dynamoClient } from "../../src/aws/clients.ts";
+import { watchClock } from "../../src/aws/watch-clock.ts";
 import { scriptedService } from "./scripted-service.ts";
 
 afterEach(() => vi.unstubAllEnvs());

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { alternativesTo } from "../../bench/bill/alternatives.ts";
-import type { Plan } from "../../bench/bill/plan.ts";
+import { alternativesTo } from "../../tools/bench/bill/alternatives.ts";
+import type { Plan } from "../../tools/bench/bill/plan.ts";
 
 const PLAN: Plan = {
   ...{ jobs: 1e6, arrival: "evenly", kind: "tracked", filed: "inside", consumer: "lambda", workers: 1 },

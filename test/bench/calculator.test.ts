@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ASSUMED } from "../../bench/bill/assumed.ts";
-import bill from "../../bench/bill/bill.json" with { type: "json" };
-import { monthOf } from "../../bench/bill/calculator.ts";
-import type { Plan } from "../../bench/bill/plan.ts";
-import { writtenBill } from "../../bench/bill/table.ts";
-import { costOf, type Usage } from "../../bench/bill/usage.ts";
+import { ASSUMED } from "../../tools/bench/bill/assumed.ts";
+import bill from "../../tools/bench/bill/bill.json" with { type: "json" };
+import { monthOf } from "../../tools/bench/bill/calculator.ts";
+import type { Plan } from "../../tools/bench/bill/plan.ts";
+import { writtenBill } from "../../tools/bench/bill/table.ts";
+import { costOf, type Usage } from "../../tools/bench/bill/usage.ts";
 
 const MILLION = 1e6;
 const MONTH_SECONDS = 730 * 3600;

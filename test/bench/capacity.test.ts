@@ -1,7 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterEach, expect, test } from "vitest";
-import { dynamoPool } from "../../aws/pool.ts";
-import { meterCapacity } from "../../bench/capacity.ts";
+import { dynamoPool } from "../../src/aws/pool.ts";
+import { meterCapacity } from "../../tools/bench/capacity.ts";
 import { ok, type ScriptedService, scriptedService } from "../aws/scripted-service.ts";
 import { itemAt } from "../contract/contract-items.ts";
 import { PATIENCE_MS } from "../patience.ts";

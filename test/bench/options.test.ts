@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseCommandLine } from "../../bench/options.ts";
+import { parseCommandLine } from "../../tools/bench/options.ts";
 
 const KNOWN = ["burst", "spread", "units"];
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { measuredText, PAGE, pageWith } from "../../bench/page.ts";
+import { measuredText, PAGE, pageWith } from "../../tools/bench/page.ts";
 
 it("the page of the figures gets all lines of a run, and none of an earlier run", () => {
   const page = readFileSync(PAGE, "utf8");

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { bytesAtStart } from "../../bench/read-at-start.ts";
+import { bytesAtStart } from "../../tools/bench/read-at-start.ts";
 
 it("counts the files that a start reads, without those of the first use", () => {
   const folder = mkdtempSync(join(tmpdir(), "minutehand-start-"));

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Load } from "../../bench/scale/jobs.ts";
-import { SETUPS, type Setup } from "../../bench/scale/limits.ts";
-import { play, type Result, type Scenario } from "../../bench/scale/run.ts";
-import { BUCKET, DAY } from "../../core/constants.ts";
+import { BUCKET, DAY } from "../../src/core/constants.ts";
+import type { Load } from "../../tools/bench/scale/jobs.ts";
+import { SETUPS, type Setup } from "../../tools/bench/scale/limits.ts";
+import { play, type Result, type Scenario } from "../../tools/bench/scale/run.ts";
 
 const START = Date.UTC(2026, 2, 1, 9, 0, 0);
 const COUNT = 20_000;

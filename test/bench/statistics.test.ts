@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { median, percentile } from "../../bench/statistics.ts";
+import { median, percentile } from "../../tools/bench/statistics.ts";
 
 it("a percentile is a value that was measured, and the share does not exceed it", () => {
   const values = Array.from({ length: 100 }, (_, index) => 100 - index);

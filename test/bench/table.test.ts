@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { atLeast, atMost, markdownTable } from "../../bench/table.ts";
+import { atLeast, atMost, markdownTable } from "../../tools/bench/table.ts";
 
 it("an aim is met at its bound", () => {
   expect(atLeast(0.8, 0.8).met).toBe(true);

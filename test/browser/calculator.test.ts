@@ -33,7 +33,7 @@ beforeAll(async () => {
   const vitepress = join(ROOT, "node_modules", "vitepress", "bin", "vitepress.js");
   // Vitest's NODE_ENV is "test", with which VitePress would build a page for development.
   const env = { ...process.env, NODE_ENV: "production" };
-  execFileSync(process.execPath, [vitepress, "build", "site", "--outDir", site], {
+  execFileSync(process.execPath, [vitepress, "build", "tools/site", "--outDir", site], {
     cwd: ROOT,
     env,
     stdio: "pipe",

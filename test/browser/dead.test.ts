@@ -1,5 +1,5 @@
 import { beforeAll, expect, inject, test } from "vitest";
-import { createClient, type JobSummary } from "../../client/client.ts";
+import { createClient, type JobSummary } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 
 const browser = testBrowser();

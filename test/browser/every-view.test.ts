@@ -1,5 +1,5 @@
 import { beforeAll, expect, inject, test } from "vitest";
-import { createClient } from "../../client/client.ts";
+import { createClient } from "../../src/client/client.ts";
 import { expectAccessible, expectNoOverflow } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
 import { playScene, type Scene } from "./scene.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Client, EnqueueOptions } from "../../client/client.ts";
+import type { Client, EnqueueOptions } from "../../src/client/client.ts";
 
 /** Each with a key, at most 500 a call. On a slow machine the database may answer too late for some, so the call is repeated. */
 export async function fileAll(

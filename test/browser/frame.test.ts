@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, inject, test } from "vitest";
-import { createClient } from "../../client/client.ts";
+import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 
 const browser = testBrowser();

@@ -1,5 +1,5 @@
 import { expect, inject, test } from "vitest";
-import { createClient } from "../../client/client.ts";
+import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 
 const browser = testBrowser();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, test } from "vitest";
-import { createClient } from "../../client/client.ts";
+import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 
 const browser = testBrowser();

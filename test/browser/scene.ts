@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Client, JobSummary } from "../../client/client.ts";
+import type { Client, JobSummary } from "../../src/client/client.ts";
 import { PATIENCE_MS } from "../patience.ts";
 
 /** Jobs in the states that a person meets, by what is special about them. */

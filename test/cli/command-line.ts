@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { Readable } from "node:stream";
-import { run } from "../../cli/run.ts";
+import { run } from "../../src/cli/run.ts";
 import { START } from "../support/world.ts";
 import type { ServedApi } from "./served-api.ts";
 

@@ -10,7 +10,7 @@ import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
 import { serveApi } from "./served-api.ts";
 
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/console#key=[0-9a-f-]{36}/;
 
 afterEach(() => {

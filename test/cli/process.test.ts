@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { pythonTest } from "../support/python.ts";
 import { type ServedApi, serveApi } from "./served-api.ts";
 
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 function start(
   { url }: ServedApi,

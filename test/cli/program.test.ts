@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { refusalOfNode } from "../../cli/node-version.ts";
-import { createProgram } from "../../cli/program.ts";
-import { MinutehandError } from "../../core/errors.ts";
 import packageJson from "../../package.json" with { type: "json" };
+import { refusalOfNode } from "../../src/cli/node-version.ts";
+import { createProgram } from "../../src/cli/program.ts";
+import { MinutehandError } from "../../src/core/errors.ts";
 import { type } from "./command-line.ts";
 import { serveApi } from "./served-api.ts";
 
@@ -142,10 +142,10 @@ describe("a command line", () => {
   });
 
   test("loads nothing that an old Node lacks before it has checked the version", () => {
-    const main = readFileSync(new URL("../../cli/main.ts", import.meta.url), "utf8");
+    const main = readFileSync(new URL("../../src/cli/main.ts", import.meta.url), "utf8");
     const imported = [...main.matchAll(/^import .* from "(.*)"/gm)].map(([, name]) => name);
     expect(imported.filter((name) => !name?.startsWith("node:"))).toEqual(["./node-version.ts"]);
-    const check = readFileSync(new URL("../../cli/node-version.ts", import.meta.url), "utf8");
+    const check = readFileSync(new URL("../../src/cli/node-version.ts", import.meta.url), "utf8");
     expect(check).not.toMatch(/^import/m);
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createProgress } from "../../cli/progress.ts";
+import { createProgress } from "../../src/cli/progress.ts";
 import { SECOND } from "../support/world.ts";
 
 test("without a terminal, long work prints a line each ten seconds, and short work prints none", () => {

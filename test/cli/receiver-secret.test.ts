@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { receiverSecret } from "../../consumer/webhook/receiver-secret.ts";
+import { receiverSecret } from "../../src/consumer/webhook/receiver-secret.ts";
 import { type } from "./command-line.ts";
 
 const TOPIC = "A".repeat(44);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Column, tableOf } from "../../cli/table.ts";
+import { type Column, tableOf } from "../../src/cli/table.ts";
 
 const COLUMNS: Column<never>[] = ["NAME", "COUNT", "NOTE"].map((head) => ({ head, text: () => head }));
 const plain = (_: unknown, text: string) => text;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { follow } from "../../cli/follow.ts";
-import { createClient } from "../../client/http-client.ts";
-import { MinutehandError } from "../../core/errors.ts";
+import { follow } from "../../src/cli/follow.ts";
+import { createClient } from "../../src/client/http-client.ts";
+import { MinutehandError } from "../../src/core/errors.ts";
 import { MINUTE, SECOND } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { type ServedApi, serveApi } from "./served-api.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { sweepText } from "../../cli/checks.ts";
-import { counted } from "../../cli/columns.ts";
+import { sweepText } from "../../src/cli/checks.ts";
+import { counted } from "../../src/cli/columns.ts";
 import type { Json } from "../support/api.ts";
 import { createApi } from "../support/api.ts";
 import { createWorld, MINUTE, SECOND } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { authorizeBy, type Outgoing, signed } from "../../client/authorize.ts";
-import { createClient } from "../../client/client.ts";
+import { authorizeBy, type Outgoing, signed } from "../../src/client/authorize.ts";
+import { createClient } from "../../src/client/client.ts";
 import { signatureOf } from "../support/signature.ts";
 
 const CREDENTIALS = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "s3cr3t", sessionToken: "token" };

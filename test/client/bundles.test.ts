@@ -1,23 +1,23 @@
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { expect, test } from "vitest";
-import { OPTIONS } from "../../infra/bundle.ts";
+import { OPTIONS } from "../../infra/bundling/bundle.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
 /** The sources that esbuild puts into the bundle of a program that uses only this client. */
 function sourcesFor(client: string): string[] {
-  const stdin = { contents: `export { ${client} } from "./client/client.ts";`, resolveDir: ROOT };
+  const stdin = { contents: `export { ${client} } from "./src/client/client.ts";`, resolveDir: ROOT };
   const { metafile } = buildSync({ ...OPTIONS, stdin, absWorkingDir: ROOT, outfile: "bundle.mjs" });
   return Object.values(metafile.outputs).flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([source, { bytesInOutput }]) => (bytesInOutput > 0 ? [source] : [])),
   );
 }
 
-const ENQUEUE = "protocol/file/enqueue.ts";
-const PULL = "protocol/run/pull.ts";
-const REQUESTS = "client/client-over.ts";
-const ROUTER = "http/app.ts";
+const ENQUEUE = "src/protocol/file/enqueue.ts";
+const PULL = "src/protocol/run/pull.ts";
+const REQUESTS = "src/client/client-over.ts";
+const ROUTER = "src/http/app.ts";
 
 test.each([
   ["createClient", [REQUESTS], [ENQUEUE, PULL, ROUTER]],

@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { fetchable, type Transport } from "../../client/call.ts";
-import { type BulkResult, type Client, MinutehandError } from "../../client/client.ts";
-import { clientOver } from "../../client/client-over.ts";
-import { directOn } from "../../client/direct-client.ts";
-import { createTelemetry } from "../../environment/telemetry.ts";
-import { enqueue } from "../../protocol/file/enqueue.ts";
+import { fetchable, type Transport } from "../../src/client/call.ts";
+import { type BulkResult, type Client, MinutehandError } from "../../src/client/client.ts";
+import { clientOver } from "../../src/client/client-over.ts";
+import { directOn } from "../../src/client/direct-client.ts";
+import { createTelemetry } from "../../src/environment/telemetry.ts";
+import { enqueue } from "../../src/protocol/file/enqueue.ts";
 import { type Api, createApi } from "../support/api.ts";
 import { fetchApp } from "../support/fetch-app.ts";
 import { createWorld, MINUTE, START } from "../support/world.ts";

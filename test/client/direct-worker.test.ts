@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { unavailable } from "../../aws/unknown.ts";
-import { directOn } from "../../client/direct-client.ts";
-import { directWorker, directWorkerOn } from "../../client/direct-worker.ts";
-import { createTelemetry } from "../../environment/telemetry.ts";
-import { pauseTopic, resumeTopic } from "../../protocol/change/pause.ts";
-import type { Received } from "../../protocol/ports.ts";
-import { receive } from "../../protocol/run/pull.ts";
+import { unavailable } from "../../src/aws/unknown.ts";
+import { directOn } from "../../src/client/direct-client.ts";
+import { directWorker, directWorkerOn } from "../../src/client/direct-worker.ts";
+import { createTelemetry } from "../../src/environment/telemetry.ts";
+import { pauseTopic, resumeTopic } from "../../src/protocol/change/pause.ts";
+import type { Received } from "../../src/protocol/ports.ts";
+import { receive } from "../../src/protocol/run/pull.ts";
 import { createWorld, SECOND, type World } from "../support/world.ts";
 
 const log = { info: () => {}, warn: vi.fn(), error: vi.fn() };

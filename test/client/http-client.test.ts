@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createClient } from "../../client/client.ts";
+import { createClient } from "../../src/client/client.ts";
 
 const url = "http://127.0.0.1:4500";
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type Authorize, authorizeBy } from "../../client/authorize.ts";
-import { clientOver } from "../../client/client-over.ts";
-import { httpTransport } from "../../client/http-transport.ts";
+import { type Authorize, authorizeBy } from "../../src/client/authorize.ts";
+import { clientOver } from "../../src/client/client-over.ts";
+import { httpTransport } from "../../src/client/http-transport.ts";
 import { serveInTrouble, type Trouble, type TroubledApi } from "../support/troubled-api.ts";
 
 const TIMEOUT = 29_000;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Client } from "../../client/client.ts";
-import { clientOver } from "../../client/client-over.ts";
-import { httpTransport } from "../../client/http-transport.ts";
-import type { Home, Pause } from "../../core/items.ts";
+import type { Client } from "../../src/client/client.ts";
+import { clientOver } from "../../src/client/client-over.ts";
+import { httpTransport } from "../../src/client/http-transport.ts";
+import type { Home, Pause } from "../../src/core/items.ts";
 import { HANG_MS } from "../patience.ts";
 import { type Api, createApi } from "../support/api.ts";
 import { serveInTrouble, type Trouble } from "../support/troubled-api.ts";

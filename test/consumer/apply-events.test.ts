@@ -1,9 +1,9 @@
 import type { SQSRecord } from "aws-lambda";
 import { expect, test } from "vitest";
-import { eventsOn } from "../../consumer/apply-events.ts";
-import { CLOCK_MARGIN, EVENT_RECEIVES, LONGEST_LEASE } from "../../core/constants.ts";
-import type { EnqueueRule } from "../../core/event-rules.ts";
-import type { Item } from "../../core/items.ts";
+import { eventsOn } from "../../src/consumer/apply-events.ts";
+import { CLOCK_MARGIN, EVENT_RECEIVES, LONGEST_LEASE } from "../../src/core/constants.ts";
+import type { Item } from "../../src/core/items.ts";
+import type { EnqueueRule } from "../../src/settings/event-rules.ts";
 import { busEvent, deliver, paid } from "../support/bus.ts";
 import { consume, crashWhileRunning } from "../support/consume.ts";
 import { liveHomes } from "../support/scenes.ts";

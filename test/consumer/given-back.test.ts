@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { runJobs } from "../../consumer/run-jobs.ts";
-import { DAY, MOST_RECEIVES } from "../../core/constants.ts";
-import { homeKey } from "../../core/items.ts";
-import { parseMessage } from "../../core/message.ts";
-import { reschedule } from "../../protocol/change/reschedule.ts";
-import { enqueueMany } from "../../protocol/file/enqueue.ts";
+import { runJobs } from "../../src/consumer/run-jobs.ts";
+import { DAY, MOST_RECEIVES } from "../../src/core/constants.ts";
+import { homeKey } from "../../src/core/items.ts";
+import { parseMessage } from "../../src/core/message.ts";
+import { reschedule } from "../../src/protocol/change/reschedule.ts";
+import { enqueueMany } from "../../src/protocol/file/enqueue.ts";
 import { consume } from "../support/consume.ts";
 import { orders } from "../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ownPlaceOf } from "../../consumer/own-frame.ts";
+import { ownPlaceOf } from "../../src/consumer/own-frame.ts";
 
 const ROOT = "/var/task";
 const placeOf = (...frames: string[]) =>

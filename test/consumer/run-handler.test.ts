@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type JobHandler, runWith } from "../../consumer/run-handler.ts";
-import { ERROR_BYTES } from "../../core/constants.ts";
-import { describeThrown } from "../../core/thrown.ts";
+import { type JobHandler, runWith } from "../../src/consumer/run-handler.ts";
+import { ERROR_BYTES } from "../../src/core/constants.ts";
+import { describeThrown } from "../../src/core/thrown.ts";
 import { consume } from "../support/consume.ts";
 import { createWorld } from "../support/world.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { runJobs } from "../../consumer/run-jobs.ts";
-import { parseMessage } from "../../core/message.ts";
-import { enqueueMany } from "../../protocol/file/enqueue.ts";
+import { runJobs } from "../../src/consumer/run-jobs.ts";
+import { parseMessage } from "../../src/core/message.ts";
+import { enqueueMany } from "../../src/protocol/file/enqueue.ts";
 import { consume } from "../support/consume.ts";
 import { createWorld, MINUTE, SECOND } from "../support/world.ts";
 

@@ -1,6 +1,6 @@
 import type { Context, SQSEvent } from "aws-lambda";
 import { afterEach, expect, test } from "vitest";
-import { webhookConsumer } from "../../consumer/webhook.ts";
+import { webhookConsumer } from "../../src/consumer/webhook.ts";
 import { useEndpoint } from "../aws/emulators.ts";
 import { error, ok, type ScriptedService, scriptedService } from "../aws/scripted-service.ts";
 

@@ -1,5 +1,5 @@
-import type { Item, Key } from "../../core/items.ts";
-import type { Attribute } from "../../protocol/ports.ts";
+import type { Item, Key } from "../../src/core/items.ts";
+import type { Attribute } from "../../src/protocol/ports.ts";
 
 /** The suites write attributes of every kind, so they do not keep to the items of the pool. */
 export function itemAt(key: Key, attributes: Record<string, Attribute | boolean> = {}): Item {

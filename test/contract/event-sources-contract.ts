@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { EventSources } from "../../protocol/ports.ts";
+import type { EventSources } from "../../src/protocol/ports.ts";
 
 export type OpenEventSources = {
   /** Knows the topics `mail` and `orders`, both polled at first, and no other. */

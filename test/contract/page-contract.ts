@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { afterJob, BEGINNING, beforeTime, END, justAfter, type Position } from "../../core/position.ts";
+import { afterJob, BEGINNING, beforeTime, END, justAfter, type Position } from "../../src/core/position.ts";
 import { itemAt, numbers } from "./contract-items.ts";
 import type { PoolBench } from "./pool-contract.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import type { Pool } from "../../protocol/ports.ts";
+import type { Pool } from "../../src/protocol/ports.ts";
 import { countContract } from "./count-contract.ts";
 import { pageContract } from "./page-contract.ts";
 import { poolBatchContract } from "./pool-batch-contract.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Item } from "../../core/items.ts";
-import { BEGINNING, END } from "../../core/position.ts";
-import type { Attribute } from "../../protocol/ports.ts";
+import type { Item } from "../../src/core/items.ts";
+import { BEGINNING, END } from "../../src/core/position.ts";
+import type { Attribute } from "../../src/protocol/ports.ts";
 import { itemAt, numbers } from "./contract-items.ts";
 import { NOW, type PoolBench } from "./pool-contract.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Promotions } from "../../protocol/ports.ts";
+import type { Promotions } from "../../src/protocol/ports.ts";
 
 export type OpenPromotions = {
   readonly promotions: Promotions;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
-import type { Queues, Received } from "../../protocol/ports.ts";
+import type { Queues, Received } from "../../src/protocol/ports.ts";
 import { receiveContract } from "./receive-contract.ts";
 import { sendContract } from "./send-contract.ts";
 

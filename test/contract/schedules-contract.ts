@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { parseOccurrence, type Schedule } from "../../core/occurrence.ts";
-import type { Schedules } from "../../protocol/ports.ts";
+import { parseOccurrence, type Schedule } from "../../src/core/occurrence.ts";
+import type { Schedules } from "../../src/protocol/ports.ts";
 
 export type OpenSchedules = {
   readonly schedules: Schedules;

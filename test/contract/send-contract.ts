@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Outgoing } from "../../protocol/ports.ts";
+import type { Outgoing } from "../../src/protocol/ports.ts";
 import { numbers } from "./contract-items.ts";
 import type { QueuesBench } from "./queues-contract.ts";
 

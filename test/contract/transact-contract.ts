@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { BEGINNING, END } from "../../core/position.ts";
-import type { Write } from "../../protocol/ports.ts";
+import { BEGINNING, END } from "../../src/core/position.ts";
+import type { Write } from "../../src/protocol/ports.ts";
 import { itemAt, numbers } from "./contract-items.ts";
 import type { PoolBench } from "./pool-contract.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { backoffMs, DEFAULT_BACKOFF } from "../../core/backoff.ts";
-import { attemptsOf } from "../../core/policy.ts";
+import { backoffMs, DEFAULT_BACKOFF } from "../../src/core/backoff.ts";
+import { attemptsOf } from "../../src/settings/policy.ts";
 
 describe("backoff", () => {
   it("climbs the ladder and repeats its last wait", () => {

@@ -19,7 +19,7 @@ import {
   TRAIL_KEPT_FOR,
   VISIBILITY_MARGIN,
   WRITER_DEADLINE,
-} from "../../core/constants.ts";
+} from "../../src/core/constants.ts";
 
 const SIGNATURE_LIFE = 300_000;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BATCH_JOBS, LONGEST_DELAY } from "../../core/constants.ts";
-import { dueTimesOf, dueTimesText } from "../../core/due-times.ts";
+import { BATCH_JOBS, LONGEST_DELAY } from "../../src/core/constants.ts";
+import { dueTimesOf, dueTimesText } from "../../src/core/due-times.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 9);
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { CLOCK_MARGIN, NEAR } from "../../core/constants.ts";
-import { hasCrashed, isRunning, stateAt } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
-import { readHome } from "../../core/readable.ts";
+import { CLOCK_MARGIN, NEAR } from "../../src/core/constants.ts";
+import { hasCrashed, isRunning, stateAt } from "../../src/core/home.ts";
+import type { Home } from "../../src/core/items.ts";
+import { readHome } from "../../src/core/readable.ts";
 import { TIME, waitingHome } from "./waiting-home.ts";
 
 describe("leases", () => {

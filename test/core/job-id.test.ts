@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addressOf, drawJobId, drawToken, isJobId } from "../../core/job-id.ts";
+import { addressOf, drawJobId, drawToken, isJobId } from "../../src/core/job-id.ts";
 import { counting, TIME } from "./waiting-home.ts";
 
 describe("ids", () => {

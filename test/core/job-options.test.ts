@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { JOB_OPTIONS, keptOptionsOf, optionsOf, optionTrouble } from "../../core/job-options.ts";
-import { documentedFields } from "../../site/docstrings.ts";
+import { JOB_OPTIONS, keptOptionsOf, optionsOf, optionTrouble } from "../../src/core/job-options.ts";
+import { documentedFields } from "../../tools/site/docstrings.ts";
 
-const FILE = new URL("../../core/job-options.ts", import.meta.url);
+const FILE = new URL("../../src/core/job-options.ts", import.meta.url);
 
 test("each option's description is the sentence in the docstring of its type", () => {
   const described = Object.entries(JOB_OPTIONS).map(([name, { description }]) => [name, description]);

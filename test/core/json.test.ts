@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BODY_DEPTH } from "../../core/constants.ts";
-import { isExact, parseJson, toJson } from "../../core/json.ts";
+import { BODY_DEPTH } from "../../src/core/constants.ts";
+import { isExact, parseJson, toJson } from "../../src/core/json.ts";
 
 describe("numbers", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lookAgainAt } from "../../core/look-again.ts";
+import { lookAgainAt } from "../../src/core/look-again.ts";
 import { TIME } from "./waiting-home.ts";
 
 describe("the time of the next look", () => {

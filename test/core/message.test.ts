@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { deadText, jobText, messageText, parseMessage } from "../../core/message.ts";
-import { packsOf } from "../../core/packs.ts";
-import { topicPolicy } from "../../core/policy.ts";
+import { deadText, jobText, messageText, parseMessage } from "../../src/core/message.ts";
+import { packsOf } from "../../src/core/packs.ts";
+import { topicPolicy } from "../../src/settings/policy.ts";
 import { TIME, waitingHome } from "./waiting-home.ts";
 
 describe("messages", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { PACK_BYTES } from "../../core/constants.ts";
-import { delaySecondsOf, packsOf } from "../../core/packs.ts";
-import { topicPolicy } from "../../core/policy.ts";
+import { PACK_BYTES } from "../../src/core/constants.ts";
+import { delaySecondsOf, packsOf } from "../../src/core/packs.ts";
+import { topicPolicy } from "../../src/settings/policy.ts";
 import { TIME, waitingHome } from "./waiting-home.ts";
 
 describe("packs", () => {

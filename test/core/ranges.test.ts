@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { beforeTime } from "../../core/position.ts";
-import { doneOf, type Range } from "../../core/ranges.ts";
+import { beforeTime } from "../../src/core/position.ts";
+import { doneOf, type Range } from "../../src/core/ranges.ts";
 
 const rangeOf = (from: number, to: number): Range => ({ from: beforeTime(from), to: beforeTime(to) });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeReceipt, encodeReceipt } from "../../core/receipt.ts";
+import { decodeReceipt, encodeReceipt } from "../../src/core/receipt.ts";
 import { waitingHome } from "./waiting-home.ts";
 
 describe("receipts", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CHANGES, changeOf, type Row } from "../../core/states.ts";
+import { CHANGES, changeOf, type Row } from "../../src/core/states.ts";
 import { waitingHome } from "./waiting-home.ts";
 
 const ROWS: [string, Row][] = Object.entries(CHANGES);

@@ -1,7 +1,7 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { messageOf, reasonOf } from "../../core/errors.ts";
-import { describeThrown, splitPlace, truncateError } from "../../core/thrown.ts";
+import { messageOf, reasonOf } from "../../src/core/errors.ts";
+import { describeThrown, splitPlace, truncateError } from "../../src/core/thrown.ts";
 
 describe("the description of a thrown value", () => {
   test("is name, message, stack and causes of an error, and none of its other fields", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tickPartIn, tickPartText } from "../../core/tick-part.ts";
+import { tickPartIn, tickPartText } from "../../src/core/tick-part.ts";
 
 test("a part is read as it was written", () => {
   const part = { shards: [0, 7, 1023], hung: ["queue"], until: 1_772_355_600_000 };

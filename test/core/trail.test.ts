@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { TrailEntry } from "../../core/items.ts";
-import { beforeTime } from "../../core/position.ts";
-import { positionReachedBy, trailAfter } from "../../core/trail.ts";
+import type { TrailEntry } from "../../src/core/items.ts";
+import { beforeTime } from "../../src/core/position.ts";
+import { positionReachedBy, trailAfter } from "../../src/core/trail.ts";
 
 describe("a cursor's trail", () => {
   const at = (reachedAt: number): TrailEntry => ({

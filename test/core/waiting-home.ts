@@ -1,5 +1,5 @@
-import { type Home, homeKey } from "../../core/items.ts";
-import { drawJobId } from "../../core/job-id.ts";
+import { type Home, homeKey } from "../../src/core/items.ts";
+import { drawJobId } from "../../src/core/job-id.ts";
 
 export const TIME = Date.UTC(2026, 2, 1, 9, 30, 15, 250);
 /** Bytes that are the same at each call. */

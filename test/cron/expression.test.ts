@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { parseExpression, type RecurrenceOptions } from "../../cron/expression.ts";
+import { parseExpression, type RecurrenceOptions } from "../../src/cron/expression.ts";
 
 const instant = (text: string): number => Date.parse(text.length === 16 ? `${text}:00Z` : text);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nextOpening, parseWindow } from "../../cron/window.ts";
+import { nextOpening, parseWindow } from "../../src/cron/window.ts";
 
 const opening = (window: string, time: string): string =>
   new Date(nextOpening(window, Date.parse(time))).toISOString();

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { findDynoxide } from "../../local/dynoxide.ts";
 import { LocalError } from "../../local/local-error.ts";
+import { findDynoxide } from "../../local/processes/dynoxide.ts";
 import { cannot } from "../e2e/places.ts";
 import { deployApp, RECEIVERS_HERE, STACK } from "./cdk.ts";
 import { readLocalStackOptions } from "./command-line.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { freePort } from "../../local/free-port.ts";
 import { LocalError } from "../../local/local-error.ts";
+import { freePort } from "../../local/processes/free-port.ts";
 import { emulatorEnvironment, plainEnvironment } from "./environment.ts";
 import { pythonWith } from "./python.ts";
 import type { Session } from "./session.ts";

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { commandOf } from "../../local/processes.ts";
+import { commandOf } from "../../local/processes/processes.ts";
 import { openSession, type Session } from "./session.ts";
 
 function script(text: string): { name: string; command: string; args: string[] } {

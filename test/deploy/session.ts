@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmdirSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errorCode, errorText, LocalError } from "../../local/local-error.ts";
-import { signalProcess } from "../../local/processes.ts";
+import { signalProcess } from "../../local/processes/processes.ts";
 import { createTeardown } from "../../local/teardown.ts";
 import { PATIENCE_MS } from "../patience.ts";
 

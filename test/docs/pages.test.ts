@@ -1,8 +1,8 @@
 import { existsSync, globSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { PRICES } from "../../bench/prices.ts";
-import { sectionsOf } from "../../site/contents.ts";
+import { PRICES } from "../../tools/bench/prices.ts";
+import { sectionsOf } from "../../tools/site/contents.ts";
 import { blocks, blocksOf, fileOf, nameOf, PAGES, ROOT, readPage } from "./blocks.ts";
 
 const TESTED: Readonly<Record<string, string>> = {
@@ -41,10 +41,15 @@ test("the layout names each room once", () => {
   const [layout = ""] = blocks()
     .filter(({ kind }) => kind === "text")
     .map(({ text }) => text);
-  const named = [...layout.matchAll(/^( *)([a-z-]+)\/ /gm)].map(([, indent, room]) =>
-    indent === "" ? `${room}/` : `protocol/${room}/`,
-  );
-  const rooms = globSync(["*/", "protocol/*/"], { cwd: ROOT, exclude: ["node_modules", "dist", "cdk.out"] })
+  const around: string[] = [];
+  const named = [...layout.matchAll(/^( *)([a-z-]+)\/ /gm)].map(([, indent = "", room = ""]) => {
+    around.splice(indent.length / 2, around.length, room);
+    return `${around.join("/")}/`;
+  });
+  const rooms = globSync(["*/", "{src,tools,src/protocol}/*/"], {
+    cwd: ROOT,
+    exclude: ["node_modules", "dist", "cdk.out"],
+  })
     .filter((folder) => globSync("**/*.{ts,md}", { cwd: join(ROOT, folder) }).length > 0)
     .map((folder) => `${folder}/`);
   expect(named.sort()).toEqual(rooms.sort());
@@ -104,7 +109,7 @@ test("the monthly cost of a thousand jobs a second follows from the price of a w
 });
 
 /** Folders of the repository, whose files the pages name. */
-const FOLDERS = new Set(globSync("*/", { cwd: ROOT }));
+const FOLDERS = new Set(globSync(["*/", "{src,tools}/*/"], { cwd: ROOT }).map((folder) => basename(folder)));
 
 /** Whether a name is a path of this repository: it begins with one of its folders, or is the name of a test, a script or a page. */
 function isPath(name: string): boolean {

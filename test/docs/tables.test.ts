@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { dashboardPicture } from "../../site/dashboard-picture.ts";
-import { DOCS, pages } from "../../site/docs.ts";
-import { fillTables, table, tablesIn } from "../../site/markdown.ts";
-import { statesPicture } from "../../site/states-picture.ts";
-import { DASHBOARD_PICTURE, OPENAPI, openapiText, STATES_PICTURE, TABLES } from "../../site/tables.ts";
+import { dashboardPicture } from "../../tools/site/dashboard-picture.ts";
+import { DOCS, pages } from "../../tools/site/docs.ts";
+import { fillTables, table, tablesIn } from "../../tools/site/markdown.ts";
+import { statesPicture } from "../../tools/site/states-picture.ts";
+import { DASHBOARD_PICTURE, OPENAPI, openapiText, STATES_PICTURE, TABLES } from "../../tools/site/tables.ts";
 
 const texts = pages().map((page) => ({ page, text: readFileSync(join(DOCS, page), "utf8") }));
 
@@ -28,7 +28,7 @@ test("the picture of the dashboard is that of the construct; `npm run docs` writ
   expect(readFileSync(DASHBOARD_PICTURE, "utf8")).toBe(dashboardPicture());
 });
 
-test("the picture of a job's states is that of core/states.ts; `npm run docs` writes it", () => {
+test("the picture of a job's states is that of src/core/states.ts; `npm run docs` writes it", () => {
   expect(readFileSync(STATES_PICTURE, "utf8")).toBe(statesPicture());
 });
 

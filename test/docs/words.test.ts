@@ -59,7 +59,7 @@ function foundIn(file: string, words: object, patternOf: (word: string) => RegEx
 }
 
 test("no declaration has a name that was given up", () => {
-  const sources = files("protocol", "core", "consumer");
+  const sources = files("src/protocol", "src/core", "src/settings", "src/consumer");
   expect(sources.length).toBeGreaterThan(100);
   const declared = (name: string): RegExp => new RegExp(`(?:function|const|type) ${name}\\b`);
   expect(sources.flatMap((file) => foundIn(file, NAMES, declared))).toEqual([]);

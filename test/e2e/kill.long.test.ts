@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { descendants } from "../../torture/process-tree.ts";
+import { descendants } from "../../tools/torture/process-tree.ts";
 import { HANG_MS, PATIENCE_MS } from "../patience.ts";
 import { type Api, apiAt } from "./api.ts";
 import { here } from "./here.ts";

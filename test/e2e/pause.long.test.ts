@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
-import { PAUSE_KNOWN_FOR } from "../../core/constants.ts";
+import { PAUSE_KNOWN_FOR } from "../../src/core/constants.ts";
 import { type JobView, sharedApi } from "./api.ts";
 
 type Topic = { pause?: { state: string; since: string; ratePerSecond?: number; parked: number } };

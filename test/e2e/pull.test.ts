@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { PAUSE_KNOWN_FOR } from "../../core/constants.ts";
+import { PAUSE_KNOWN_FOR } from "../../src/core/constants.ts";
 import { sharedApi } from "./api.ts";
 
 const api = sharedApi();

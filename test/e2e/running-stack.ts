@@ -42,7 +42,7 @@ export async function startStack(
   const child = spawn(
     process.execPath,
     [
-      ...["cli/main.ts", "local", "--no-watch", "--port", String(port), "--data", dataDir],
+      ...["src/cli/main.ts", "local", "--no-watch", "--port", String(port), "--data", dataDir],
       ...databaseFlag(process.env),
       ...options,
     ],

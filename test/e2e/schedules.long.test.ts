@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { PROMOTE_BEFORE } from "../../core/constants.ts";
+import { PROMOTE_BEFORE } from "../../src/core/constants.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { type JobView, sharedApi } from "./api.ts";
 import { here } from "./here.ts";

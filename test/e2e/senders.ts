@@ -1,12 +1,12 @@
 import { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import { AwsClient } from "aws4fetch";
-import { createContext } from "../../environment/context.ts";
-import { createEventSources } from "../../environment/event-sources.ts";
-import { TIMERS } from "../../environment/process.ts";
-import { createScheduler } from "../../environment/scheduler.ts";
-import { createApp } from "../../http/app.ts";
-import { routes } from "../../http/route-table.ts";
-import { createService } from "../../http/service.ts";
+import { createContext } from "../../src/environment/context.ts";
+import { createEventSources } from "../../src/environment/event-sources.ts";
+import { TIMERS } from "../../src/environment/process.ts";
+import { createScheduler } from "../../src/environment/scheduler.ts";
+import { createApp } from "../../src/http/app.ts";
+import { routes } from "../../src/http/route-table.ts";
+import { createService } from "../../src/http/service.ts";
 import { fetchApp } from "../support/fetch-app.ts";
 import type { ApiAccess } from "./target.ts";
 

@@ -1,4 +1,4 @@
-import { NEAR } from "../../core/constants.ts";
+import { NEAR } from "../../src/core/constants.ts";
 import type { Api } from "./api.ts";
 
 type Batch = { results: { job: { id: string } }[] };

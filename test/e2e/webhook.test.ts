@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { receiverSecret } from "../../consumer/webhook/receiver-secret.ts";
+import { receiverSecret } from "../../src/consumer/webhook/receiver-secret.ts";
 import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
 import { type JobView, sharedApi } from "./api.ts";
 import { here } from "./here.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { webhookPolicy } from "../../core/policy.ts";
-import { createContext } from "../../environment/context.ts";
-import { policyOf } from "../../protocol/policy.ts";
+import { createContext } from "../../src/environment/context.ts";
+import { policyOf } from "../../src/protocol/policy.ts";
+import { webhookPolicy } from "../../src/settings/policy.ts";
 
 const ENVIRONMENT = {
   MINUTEHAND_TABLE: "jobs",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createEventSources } from "../../environment/event-sources.ts";
+import { createEventSources } from "../../src/environment/event-sources.ts";
 import { useEndpoint } from "../aws/emulators.ts";
 import { startReceiver } from "../support/receiver.ts";
 

@@ -1,13 +1,13 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { createSweepers } from "../../environment/sweepers.ts";
 import { startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
 import { createInvocations } from "../../local/services/invocations.ts";
+import { createSweepers } from "../../src/environment/sweepers.ts";
 import { useEndpoint } from "../aws/emulators.ts";
 
 const PART = { shards: [3], hung: [], until: 1_772_355_600_000 };
 
 afterEach(() => {
-  vi.doUnmock("../../aws/lambda-client.ts");
+  vi.doUnmock("../../src/aws/lambda-client.ts");
 });
 
 it("throws outside a function", () => {
@@ -27,8 +27,8 @@ it("invokes the function in which it runs, and makes one client of Lambda on fir
   const invoked: unknown[] = [];
   invocations.start((name, event) => invoked.push([name, event]) > 0);
   let clients = 0;
-  vi.doMock("../../aws/lambda-client.ts", async (original) => {
-    const { lambdaClient } = await original<typeof import("../../aws/lambda-client.ts")>();
+  vi.doMock("../../src/aws/lambda-client.ts", async (original) => {
+    const { lambdaClient } = await original<typeof import("../../src/aws/lambda-client.ts")>();
     return {
       lambdaClient: () => {
         clients += 1;

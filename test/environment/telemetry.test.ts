@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { METRICS, type MetricName } from "../../core/metrics.ts";
-import { createTelemetry, measuresOf } from "../../environment/telemetry.ts";
-import type { DropReason, ProtocolEvent } from "../../protocol/reports.ts";
+import { createTelemetry, measuresOf } from "../../src/environment/telemetry.ts";
+import type { DropReason, ProtocolEvent } from "../../src/protocol/reports.ts";
+import { METRICS, type MetricName } from "../../src/settings/metrics.ts";
 import { createWorld, HOUR, MINUTE } from "../support/world.ts";
 
 const JOB = { topic: "t", id: "i", attempt: 1, error: "e", jobs: 1 };

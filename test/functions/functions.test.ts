@@ -13,7 +13,7 @@ const shared = vi.hoisted(() => {
   return { world: undefined as World | undefined, flushed: 0, rules: JSON.stringify([rule]) };
 });
 
-vi.mock("../../environment/context.ts", () => ({
+vi.mock("../../src/environment/context.ts", () => ({
   requiredVariable: (_: unknown, name: string) => (name === "MINUTEHAND_EVENTS" ? shared.rules : "{}"),
   createContext: () => {
     shared.world = createWorld();

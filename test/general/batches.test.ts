@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { anyInParallel, batchConcurrentCalls, batchesOf, inParallel } from "../../general/batches.ts";
+import { anyInParallel, batchConcurrentCalls, batchesOf, inParallel } from "../../src/general/batches.ts";
 
 describe("batches", () => {
   it("are bounded by count and by size, in order", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { onFirstUse } from "../../general/on-first-use.ts";
+import { onFirstUse } from "../../src/general/on-first-use.ts";
 
 test("makes nothing before the first call, and the same for all calls, even if they come at once", async () => {
   let made = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { missingPackages } from "../../general/optional-packages.ts";
+import { missingPackages } from "../../src/general/optional-packages.ts";
 
 test("names every package that is missing, and the command that installs the right versions", () => {
   const sentence = missingPackages("minutehand local", ["fauxqs", "esbuild"], () => false);

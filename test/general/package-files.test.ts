@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isOfPackages, withoutPackages } from "../../general/package-files.ts";
+import { isOfPackages, withoutPackages } from "../../src/general/package-files.ts";
 
 test("npm's list of packages stands for the files of packages", () => {
   const paths = ["/shop/mail.ts", "/shop/node_modules/a/node_modules/b/x.js", "/shop/node_modules/c/y.js"];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answerBytes, truncate } from "../../general/text.ts";
+import { answerBytes, truncate } from "../../src/general/text.ts";
 
 describe("text", () => {
   it("is cut at whole characters", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseDuration } from "../../general/times.ts";
+import { parseDuration } from "../../src/general/times.ts";
 
 describe("durations", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { tie } from "../../http/cursors.ts";
+import { tie } from "../../src/http/cursors.ts";
 import { type Api, createApi, type Json } from "../support/api.ts";
 import { HOUR, SECOND } from "../support/world.ts";
 

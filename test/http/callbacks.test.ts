@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { directOn } from "../../client/direct-client.ts";
+import { directOn } from "../../src/client/direct-client.ts";
 import { type Api, createApi, type Json } from "../support/api.ts";
 import { createWorld } from "../support/world.ts";
 

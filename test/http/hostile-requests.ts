@@ -1,4 +1,4 @@
-import type { Route } from "../../http/route.ts";
+import type { Route } from "../../src/http/route.ts";
 
 const ID = "01ARZ3NDEK00SV4RRFFQ69G5FA";
 

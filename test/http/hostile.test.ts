@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { routes } from "../../http/route-table.ts";
+import { routes } from "../../src/http/route-table.ts";
 import { createApi } from "../support/api.ts";
 import { fetchApp } from "../support/fetch-app.ts";
 import { hostileRequests } from "./hostile-requests.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cancelByEvent } from "../../protocol/change/cancel-by-event.ts";
+import { cancelByEvent } from "../../src/protocol/change/cancel-by-event.ts";
 import { createApi } from "../support/api.ts";
 import { fetchApp } from "../support/fetch-app.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { describe, expect, test } from "vitest";
-import { serveEvents } from "../../http/lambda.ts";
+import { serveEvents } from "../../src/http/lambda.ts";
 import { createApi } from "../support/api.ts";
 
 type Parts = Partial<Pick<APIGatewayProxyEventV2, "body" | "isBase64Encoded" | "rawQueryString" | "headers">>;

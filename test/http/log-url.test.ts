@@ -1,8 +1,8 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { expect, test } from "vitest";
-import { logVariables } from "../../core/log-groups.ts";
-import { serveEvents } from "../../http/lambda.ts";
-import { redrive } from "../../protocol/change/redrive.ts";
+import { serveEvents } from "../../src/http/lambda.ts";
+import { redrive } from "../../src/protocol/change/redrive.ts";
+import { logVariables } from "../../src/settings/log-groups.ts";
 import { createApi, type Json } from "../support/api.ts";
 import { consume } from "../support/consume.ts";
 import { HOUR, MINUTE } from "../support/world.ts";

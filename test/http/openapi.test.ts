@@ -1,8 +1,8 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { safeParse } from "zod/mini";
-import { EXAMPLES, PATH_EXAMPLES } from "../../http/openapi-examples.ts";
-import { routes } from "../../http/route-table.ts";
+import { EXAMPLES, PATH_EXAMPLES } from "../../src/http/openapi-examples.ts";
+import { routes } from "../../src/http/route-table.ts";
 import { createApi, type Json } from "../support/api.ts";
 
 const { call } = createApi();

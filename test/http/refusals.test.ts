@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { encodeReceipt } from "../../core/receipt.ts";
+import { encodeReceipt } from "../../src/core/receipt.ts";
 import { createApi, type Sent } from "../support/api.ts";
 
 const job = { topic: "orders", body: 1, delay: 1 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { MinutehandError } from "../../core/errors.ts";
-import { parseOccurrence } from "../../core/occurrence.ts";
-import { fileOccurrence } from "../../protocol/file/recurring.ts";
+import { MinutehandError } from "../../src/core/errors.ts";
+import { parseOccurrence } from "../../src/core/occurrence.ts";
+import { fileOccurrence } from "../../src/protocol/file/recurring.ts";
 import { createApi, type Json } from "../support/api.ts";
 import { createWorld, HOUR, START } from "../support/world.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { EventRule } from "../../core/event-rules.ts";
-import { applyRule } from "../../protocol/file/apply-rule.ts";
-import { fileOccurrence } from "../../protocol/file/recurring.ts";
+import { applyRule } from "../../src/protocol/file/apply-rule.ts";
+import { fileOccurrence } from "../../src/protocol/file/recurring.ts";
+import type { EventRule } from "../../src/settings/event-rules.ts";
 import { createApi } from "../support/api.ts";
 import { createWorld, HOUR, MINUTE } from "../support/world.ts";
 

@@ -10,7 +10,7 @@ import { type CfnFunction, LayerVersion, Tracing } from "aws-cdk-lib/aws-lambda"
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { bundle } from "../../infra/bundle.ts";
+import { bundle } from "../../infra/bundling/bundle.ts";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { HandlerOptions } from "../../infra/handler.ts";
 import { INVARIANTS, offenders } from "./invariants.ts";

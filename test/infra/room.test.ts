@@ -4,9 +4,9 @@ import { Table } from "aws-cdk-lib/aws-dynamodb";
 import { Key } from "aws-cdk-lib/aws-kms";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
+import { roomForTopics } from "../../infra/checks/room-for-topics.ts";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { DelayQueueProps, TopicProps } from "../../infra/props.ts";
-import { roomForTopics } from "../../infra/room-for-topics.ts";
 import { resourcesOf, type StackTemplate } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
 

@@ -2,8 +2,8 @@ import { App, Stack, Validations } from "aws-cdk-lib";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
-import { LOOKAHEAD } from "../../core/constants.ts";
 import { MinutehandStack } from "../../infra/minutehand-stack.ts";
+import { LOOKAHEAD } from "../../src/core/constants.ts";
 import { resourcesOf } from "./resources.ts";
 import { productionTemplate } from "./stack-template.ts";
 

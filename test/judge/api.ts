@@ -1,6 +1,6 @@
-import { type App, createApp } from "../../http/app.ts";
-import { routes } from "../../http/route-table.ts";
-import type { Context } from "../../protocol/ports.ts";
+import { type App, createApp } from "../../src/http/app.ts";
+import { routes } from "../../src/http/route-table.ts";
+import type { Context } from "../../src/protocol/ports.ts";
 import type { Timeline } from "../sim/timeline.ts";
 
 export type Answer = {

@@ -1,6 +1,6 @@
-import { MARK_AFTER } from "../../core/constants.ts";
-import type { Home } from "../../core/items.ts";
-import { parseMessage } from "../../core/message.ts";
+import { MARK_AFTER } from "../../src/core/constants.ts";
+import type { Home } from "../../src/core/items.ts";
+import { parseMessage } from "../../src/core/message.ts";
 import type { Plan } from "./hand-over.ts";
 import { CALM } from "./weather.ts";
 import { MINUTE, SECOND, SKEW, type World } from "./world.ts";

@@ -1,8 +1,8 @@
-import { parseMessage } from "../../core/message.ts";
-import type { TickPart } from "../../core/tick-part.ts";
-import { SIZES, type Sizes } from "../../core/work-sizes.ts";
-import { sweepPart, tick } from "../../protocol/hand-over/tick.ts";
-import type { Sweepers } from "../../protocol/ports.ts";
+import { parseMessage } from "../../src/core/message.ts";
+import type { TickPart } from "../../src/core/tick-part.ts";
+import { SIZES, type Sizes } from "../../src/core/work-sizes.ts";
+import { sweepPart, tick } from "../../src/protocol/hand-over/tick.ts";
+import type { Sweepers } from "../../src/protocol/ports.ts";
 import { type Draws, drawsOf } from "../sim/draws.ts";
 import { judgeHandOver } from "./hand-over-judge.ts";
 import { startPullers } from "./pullers.ts";

@@ -1,5 +1,5 @@
-import { MinutehandError } from "../../core/errors.ts";
-import type { Key } from "../../core/items.ts";
+import { MinutehandError } from "../../src/core/errors.ts";
+import type { Key } from "../../src/core/items.ts";
 import type { Draws } from "../sim/draws.ts";
 import type { Timeline } from "../sim/timeline.ts";
 import { isBrownedOut, type Weather } from "./weather.ts";

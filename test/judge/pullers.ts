@@ -1,4 +1,4 @@
-import { decodeReceipt } from "../../core/receipt.ts";
+import { decodeReceipt } from "../../src/core/receipt.ts";
 import { MINUTE, type Process, SECOND, SKEW, TOPICS, type World } from "./world.ts";
 
 type Pulled = { id: string; receipt: string; dueAt: string; leaseUntil: string };

@@ -1,8 +1,8 @@
-import { messageOf } from "../../core/errors.ts";
-import type { Key } from "../../core/items.ts";
-import type { Change, Pool, Queues, Write } from "../../protocol/ports.ts";
-import type { MemoryPool } from "../../testing/memory-pool.ts";
-import type { MemoryQueues } from "../../testing/memory-queues.ts";
+import { messageOf } from "../../src/core/errors.ts";
+import type { Key } from "../../src/core/items.ts";
+import type { Change, Pool, Queues, Write } from "../../src/protocol/ports.ts";
+import type { MemoryPool } from "../../src/testing/memory-pool.ts";
+import type { MemoryQueues } from "../../src/testing/memory-queues.ts";
 import type { Link } from "./link.ts";
 
 /** The link has judged the deadline already, by the clock of the process. */

@@ -1,4 +1,4 @@
-import { tick } from "../../protocol/hand-over/tick.ts";
+import { tick } from "../../src/protocol/hand-over/tick.ts";
 import { MINUTE, SECOND, START, type World } from "./world.ts";
 
 /** How long a tick may begin new work. */

@@ -1,3 +1,3 @@
-import { consumer } from "../../consumer/consumer.ts";
+import { consumer } from "../../src/consumer/consumer.ts";
 
 export const handler = consumer(async () => {});

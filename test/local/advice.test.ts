@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createAdviser } from "../../local/advice.ts";
-import type { StackSpec } from "../../local/resources.ts";
+import type { StackSpec } from "../../local/template/resources.ts";
 import { functionSpec, stackWith } from "./stacks.ts";
 
 let codeDir: string;

@@ -1,8 +1,8 @@
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { diskShortage, logDiskShortage } from "../../local/disk.ts";
-import { openHttpApi } from "../../local/http-api.ts";
-import { parseRoute } from "../../local/routes.ts";
+import { openHttpApi } from "../../local/functions/http-api.ts";
+import { parseRoute } from "../../local/functions/routes.ts";
 
 const blocks = (bavail: number) => () => ({ blocks: 1_000_000, bavail, bsize: 4096 });
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isAlive } from "./is-alive.ts";
 
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 /** A shell whose child process never ends. */
 const APP =
   'node -e "fs.writeFileSync(\\"app.log\\", String(process.pid)); setInterval(() => {}, 1000)"; true';

@@ -1,4 +1,4 @@
-import { emptyStack, type FunctionSpec, type StackSpec } from "../../local/resources.ts";
+import { emptyStack, type FunctionSpec, type StackSpec } from "../../local/template/resources.ts";
 
 export function functionSpec(name: string): FunctionSpec {
   return {

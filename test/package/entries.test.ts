@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { entriesOf, OUT_DIR, readManifest } from "../../package/entries.ts";
+import { entriesOf, OUT_DIR, readManifest } from "../../tools/package/entries.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const manifest = readManifest(ROOT);
@@ -9,14 +9,14 @@ const manifest = readManifest(ROOT);
 test("each target that is code is built from the source at the same path", () => {
   const exports = {
     "./client": {
-      types: "./dist/npm/client/client.d.ts",
+      types: "./dist/npm/src/client/client.d.ts",
       require: "./dist/npm/commonjs/client.cjs",
-      default: "./dist/npm/client/client.js",
+      default: "./dist/npm/src/client/client.js",
     },
     "./package.json": "./package.json",
   };
-  const bin = { minutehand: "dist/npm/cli/main.js" };
-  expect(entriesOf({ ...manifest, exports, bin })).toEqual(["client/client.ts", "cli/main.ts"]);
+  const bin = { minutehand: "dist/npm/src/cli/main.js" };
+  expect(entriesOf({ ...manifest, exports, bin })).toEqual(["src/client/client.ts", "src/cli/main.ts"]);
 });
 
 test("every export of package.json has a source in this repository, and its types beside its code", () => {

@@ -6,7 +6,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LocalError } from "../../local/local-error.ts";
-import { readManifest } from "../../package/entries.ts";
+import { readManifest } from "../../tools/package/entries.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import { runSession, type Session } from "../deploy/session.ts";
 import { HANG_MS } from "../patience.ts";

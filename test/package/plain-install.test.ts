@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import native from "../../package/native-dynamodb/package.json" with { type: "json" };
+import native from "../../tools/package/native-dynamodb/package.json" with { type: "json" };
 import { MOST_PACKAGES, productionPackages } from "./plain-install.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { median } from "../../bench/statistics.ts";
+import { median } from "../../tools/bench/statistics.ts";
 import { plainEnvironment } from "../deploy/environment.ts";
 import type { Server, Session } from "../deploy/session.ts";
 import { said } from "./said.ts";
@@ -30,7 +30,7 @@ export const handler = consumer(async () => console.log(words, "0"));
 export async function measureSaves(session: Session, installed: string): Promise<void> {
   const { app, shared } = writeApp(session, installed);
   session.progress("a save in an app of ten handlers");
-  const args = [join(installed, "node_modules", "minutehand", "dist", "npm", "cli", "main.js")];
+  const args = [join(installed, "node_modules", "minutehand", "dist", "npm", "src", "cli", "main.js")];
   const server = session.serve({
     name: NAME,
     command: process.execPath,

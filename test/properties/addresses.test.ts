@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { BUCKET, DAY, MAX_SHARDS } from "../../core/constants.ts";
+import { BUCKET, DAY, MAX_SHARDS } from "../../src/core/constants.ts";
 import {
   bucketOf,
   deadDay,
@@ -13,9 +13,9 @@ import {
   sortable,
   timeOf,
   ttl,
-} from "../../core/items.ts";
-import { addressOf, drawJobId, drawToken, isJobId } from "../../core/job-id.ts";
-import { byBytes } from "../../testing/stored-value.ts";
+} from "../../src/core/items.ts";
+import { addressOf, drawJobId, drawToken, isJobId } from "../../src/core/job-id.ts";
+import { byBytes } from "../../src/testing/stored-value.ts";
 import { idAt, key, LAST, randomBytes, shards, time, topic } from "./kinds.ts";
 import { property } from "./property.ts";
 

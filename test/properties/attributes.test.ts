@@ -2,11 +2,11 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { fromAttributes, itemIfAny, toAttribute, toAttributes, toKey } from "../../aws/attributes.ts";
-import { changeExpression, checkExpression } from "../../aws/expressions.ts";
-import { insertStatement, updateStatement } from "../../aws/statements.ts";
-import type { Item } from "../../core/items.ts";
-import type { Change, Expected } from "../../protocol/ports.ts";
+import { fromAttributes, itemIfAny, toAttribute, toAttributes, toKey } from "../../src/aws/attributes.ts";
+import { changeExpression, checkExpression } from "../../src/aws/expressions.ts";
+import { insertStatement, updateStatement } from "../../src/aws/statements.ts";
+import type { Item } from "../../src/core/items.ts";
+import type { Change, Expected } from "../../src/protocol/ports.ts";
 import { anyText, homeDueAt, time } from "./kinds.ts";
 import { property } from "./property.ts";
 

@@ -1,12 +1,12 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { PACK_BYTES } from "../../core/constants.ts";
-import type { Home } from "../../core/items.ts";
-import { parseMessage } from "../../core/message.ts";
-import { type Pack, packsOf } from "../../core/packs.ts";
-import { topicPolicy } from "../../core/policy.ts";
-import { batchesOf, chunksOf, inParallel } from "../../general/batches.ts";
+import { PACK_BYTES } from "../../src/core/constants.ts";
+import type { Home } from "../../src/core/items.ts";
+import { parseMessage } from "../../src/core/message.ts";
+import { type Pack, packsOf } from "../../src/core/packs.ts";
+import { batchesOf, chunksOf, inParallel } from "../../src/general/batches.ts";
+import { topicPolicy } from "../../src/settings/policy.ts";
 import { homeDueAt, NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 

@@ -1,9 +1,9 @@
 import { BlockList } from "node:net";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { callbackHeadersError } from "../../core/callback-headers.ts";
-import { callbackUrlError } from "../../core/callback-url.ts";
-import { isPublicAddress } from "../../core/public-address.ts";
+import { callbackHeadersError } from "../../src/settings/callback-headers.ts";
+import { callbackUrlError } from "../../src/settings/callback-url.ts";
+import { isPublicAddress } from "../../src/settings/public-address.ts";
 import { property } from "./property.ts";
 
 const STRICT = { allowHttp: false, allowHosts: [], ports: [80, 443] };

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { BUCKET } from "../../core/constants.ts";
-import { type Cursor, cursorKey, ITEM_VERSION, sortable } from "../../core/items.ts";
-import { beforeTime, type Position } from "../../core/position.ts";
-import { isUndone } from "../../core/ranges.ts";
-import { advance, type Reached, readCursor, sweepProgress } from "../../protocol/hand-over/cursor.ts";
+import { BUCKET } from "../../src/core/constants.ts";
+import { type Cursor, cursorKey, ITEM_VERSION, sortable } from "../../src/core/items.ts";
+import { beforeTime, type Position } from "../../src/core/position.ts";
+import { isUndone } from "../../src/core/ranges.ts";
+import { advance, type Reached, readCursor, sweepProgress } from "../../src/protocol/hand-over/cursor.ts";
 import { createWorld } from "../support/world.ts";
 import { NOW } from "./kinds.ts";
 import { property } from "./property.ts";

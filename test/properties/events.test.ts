@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { MinutehandError } from "../../core/errors.ts";
-import { isEventPath, keyIn, parseEvent, valueAt } from "../../core/event-rules.ts";
-import { KEY_PATTERN } from "../../core/job-key.ts";
+import { MinutehandError } from "../../src/core/errors.ts";
+import { KEY_PATTERN } from "../../src/core/job-key.ts";
+import { isEventPath, keyIn, parseEvent, valueAt } from "../../src/settings/event-rules.ts";
 import { anyText, json, key, NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 

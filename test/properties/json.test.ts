@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { BODY_DEPTH } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
-import { isExact, parseJson, toJson } from "../../core/json.ts";
-import { truncate } from "../../general/text.ts";
+import { BODY_DEPTH } from "../../src/core/constants.ts";
+import { MinutehandError } from "../../src/core/errors.ts";
+import { isExact, parseJson, toJson } from "../../src/core/json.ts";
+import { truncate } from "../../src/general/text.ts";
 import { anyText, json, SQS_TEXT } from "./kinds.ts";
 import { property } from "./property.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import type { Home } from "../../core/items.ts";
-import { homeKey } from "../../core/items.ts";
-import { drawJobId } from "../../core/job-id.ts";
-import { toJson } from "../../core/json.ts";
+import type { Home } from "../../src/core/items.ts";
+import { homeKey } from "../../src/core/items.ts";
+import { drawJobId } from "../../src/core/job-id.ts";
+import { toJson } from "../../src/core/json.ts";
 
 /** Kinds of values that several tests of properties use. */
 

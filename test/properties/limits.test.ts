@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { STARTS_AHEAD } from "../../core/constants.ts";
-import { minuteOf } from "../../core/items.ts";
-import { beginOf, type Period, periodOf, startsFarAhead, type Wanted } from "../../core/limit.ts";
-import { nextOpening } from "../../cron/window.ts";
-import { bookStarts } from "../../protocol/gate/book-starts.ts";
-import type { Context } from "../../protocol/ports.ts";
+import { STARTS_AHEAD } from "../../src/core/constants.ts";
+import { minuteOf } from "../../src/core/items.ts";
+import { beginOf, type Period, periodOf, startsFarAhead, type Wanted } from "../../src/core/limit.ts";
+import { nextOpening } from "../../src/cron/window.ts";
+import { bookStarts } from "../../src/protocol/gate/book-starts.ts";
+import type { Context } from "../../src/protocol/ports.ts";
 import { createWorld, START } from "../support/world.ts";
 import { property } from "./property.ts";
 

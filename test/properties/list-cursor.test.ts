@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { deadKey, sortable, timeOf } from "../../core/items.ts";
-import { afterJob, beforeTime } from "../../core/position.ts";
+import { deadKey, sortable, timeOf } from "../../src/core/items.ts";
+import { afterJob, beforeTime } from "../../src/core/position.ts";
 import {
   decodeBulkCursor,
   decodeDeadCursor,
@@ -9,8 +9,8 @@ import {
   encodeBulkCursor,
   encodeDeadCursor,
   encodeListCursor,
-} from "../../http/cursors.ts";
-import { LAST_BOUND } from "../../http/instants.ts";
+} from "../../src/http/cursors.ts";
+import { LAST_BOUND } from "../../src/http/instants.ts";
 import { anyText, idAt, LAST, NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 

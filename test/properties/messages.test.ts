@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import type { Home } from "../../core/items.ts";
-import { isJobId } from "../../core/job-id.ts";
-import { toJson } from "../../core/json.ts";
-import { deadText, jobText, messageText, newestRevisions, parseMessage } from "../../core/message.ts";
-import { decodeReceipt, encodeReceipt, type Receipt } from "../../core/receipt.ts";
+import type { Home } from "../../src/core/items.ts";
+import { isJobId } from "../../src/core/job-id.ts";
+import { toJson } from "../../src/core/json.ts";
+import { deadText, jobText, messageText, newestRevisions, parseMessage } from "../../src/core/message.ts";
+import { decodeReceipt, encodeReceipt, type Receipt } from "../../src/core/receipt.ts";
 import { anyText, homeDueAt, idAt, json, SQS_TEXT, time, topic } from "./kinds.ts";
 import { property } from "./property.ts";
 

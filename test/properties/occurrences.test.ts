@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { DAY } from "../../core/constants.ts";
-import { toJson } from "../../core/json.ts";
-import { occurrenceInput, parseOccurrence, type Schedule, storedInput } from "../../core/occurrence.ts";
+import { DAY } from "../../src/core/constants.ts";
+import { toJson } from "../../src/core/json.ts";
+import { occurrenceInput, parseOccurrence, type Schedule, storedInput } from "../../src/core/occurrence.ts";
 import { anyText, json, time } from "./kinds.ts";
 import { property } from "./property.ts";
 

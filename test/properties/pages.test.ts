@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import * as z from "zod/mini";
-import { BUCKET, BULK_PART, DAY } from "../../core/constants.ts";
+import { BUCKET, BULK_PART, DAY } from "../../src/core/constants.ts";
 import {
   bucketOf,
   deadKey,
@@ -13,7 +13,7 @@ import {
   sortable,
   timeOf,
   ttl,
-} from "../../core/items.ts";
+} from "../../src/core/items.ts";
 import {
   afterJob,
   BEGINNING,
@@ -22,9 +22,9 @@ import {
   justAfter,
   laterOf,
   type Position,
-} from "../../core/position.ts";
-import { type Range, withDone } from "../../core/ranges.ts";
-import { iso } from "../../general/times.ts";
+} from "../../src/core/position.ts";
+import { type Range, withDone } from "../../src/core/ranges.ts";
+import { iso } from "../../src/general/times.ts";
 import {
   decodeBulkCursor,
   decodeDeadCursor,
@@ -32,16 +32,16 @@ import {
   encodeBulkCursor,
   encodeDeadCursor,
   encodeListCursor,
-} from "../../http/cursors.ts";
-import { bound } from "../../http/instants.ts";
-import { type Bulk, beginBulk } from "../../protocol/change/begin-bulk.ts";
-import { type BulkPart, runBulk } from "../../protocol/change/bulk.ts";
-import type { Context, Pool } from "../../protocol/ports.ts";
-import { deadJobs } from "../../protocol/read/dead-jobs.ts";
-import { forecast } from "../../protocol/read/forecast.ts";
-import { listJobs } from "../../protocol/read/list.ts";
-import { type Entry, type PassedOver, pages } from "../../protocol/store/pages.ts";
-import { byBytes } from "../../testing/stored-value.ts";
+} from "../../src/http/cursors.ts";
+import { bound } from "../../src/http/instants.ts";
+import { type Bulk, beginBulk } from "../../src/protocol/change/begin-bulk.ts";
+import { type BulkPart, runBulk } from "../../src/protocol/change/bulk.ts";
+import type { Context, Pool } from "../../src/protocol/ports.ts";
+import { deadJobs } from "../../src/protocol/read/dead-jobs.ts";
+import { forecast } from "../../src/protocol/read/forecast.ts";
+import { listJobs } from "../../src/protocol/read/list.ts";
+import { type Entry, type PassedOver, pages } from "../../src/protocol/store/pages.ts";
+import { byBytes } from "../../src/testing/stored-value.ts";
 import { createWorld } from "../support/world.ts";
 import { homeDueAt, LAST, NOW } from "./kinds.ts";
 import { property } from "./property.ts";

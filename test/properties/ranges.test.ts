@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { beforeTime } from "../../core/position.ts";
-import { type Done, gapsOf, type Range, rangesText, storedRanges, withDone } from "../../core/ranges.ts";
+import { beforeTime } from "../../src/core/position.ts";
+import { type Done, gapsOf, type Range, rangesText, storedRanges, withDone } from "../../src/core/ranges.ts";
 import { property } from "./property.ts";
 
 const MOST = 60;

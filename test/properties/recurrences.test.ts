@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { parseExpression, type Recurrence } from "../../cron/expression.ts";
+import { parseExpression, type Recurrence } from "../../src/cron/expression.ts";
 import { property } from "./property.ts";
 
 const FROM = Date.UTC(1990, 0, 1);

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import type { App } from "../../http/app.ts";
-import { serveEvents } from "../../http/lambda.ts";
-import type { HttpRequest } from "../../http/route.ts";
-import { decodePath, httpEvent } from "../../local/http-event.ts";
-import { matchRoute, parseRoute } from "../../local/routes.ts";
+import { decodePath, httpEvent } from "../../local/functions/http-event.ts";
+import { matchRoute, parseRoute } from "../../local/functions/routes.ts";
+import type { App } from "../../src/http/app.ts";
+import { serveEvents } from "../../src/http/lambda.ts";
+import type { HttpRequest } from "../../src/http/route.ts";
 import { key, topic } from "./kinds.ts";
 import { property } from "./property.ts";
 

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import * as z from "zod/mini";
-import { BATCH_JOBS } from "../../core/constants.ts";
-import { jobId } from "../../http/fields.ts";
-import { requests } from "../../http/named.ts";
-import { openapiDocument } from "../../http/openapi.ts";
-import * as bodies from "../../http/requests.ts";
-import { routes } from "../../http/route-table.ts";
+import { BATCH_JOBS } from "../../src/core/constants.ts";
+import { jobId } from "../../src/http/fields.ts";
+import { requests } from "../../src/http/named.ts";
+import { openapiDocument } from "../../src/http/openapi.ts";
+import * as bodies from "../../src/http/requests.ts";
+import { routes } from "../../src/http/route-table.ts";
 import { allowedBy, forbiddenBy, type Schema } from "./from-schema.ts";
 import { property } from "./property.ts";
 

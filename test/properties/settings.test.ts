@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { DEFAULT_BACKOFF } from "../../core/backoff.ts";
-import { type TopicPolicy, topicPolicy } from "../../core/policy.ts";
 import { queuePolicy } from "../../infra/policy.ts";
 import type { TopicProps } from "../../infra/props.ts";
+import { DEFAULT_BACKOFF } from "../../src/core/backoff.ts";
+import { type TopicPolicy, topicPolicy } from "../../src/settings/policy.ts";
 import { topic } from "./kinds.ts";
 import { property } from "./property.ts";
 

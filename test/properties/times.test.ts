@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import * as z from "zod/mini";
-import { type Backoff, backoffMs } from "../../core/backoff.ts";
+import { type Backoff, backoffMs } from "../../src/core/backoff.ts";
 import {
   BUCKET,
   DAY,
@@ -10,12 +10,12 @@ import {
   MOST_ATTEMPTS,
   RELEASE_EARLY,
   SQS_MAX_DELAY,
-} from "../../core/constants.ts";
-import { lookAgainAt, onGrid } from "../../core/look-again.ts";
-import { delaySecondsOf, hideSecondsOf } from "../../core/packs.ts";
-import { attemptsOf } from "../../core/policy.ts";
-import { iso, parseDuration, parseInstant } from "../../general/times.ts";
-import { instant } from "../../http/instants.ts";
+} from "../../src/core/constants.ts";
+import { lookAgainAt, onGrid } from "../../src/core/look-again.ts";
+import { delaySecondsOf, hideSecondsOf } from "../../src/core/packs.ts";
+import { iso, parseDuration, parseInstant } from "../../src/general/times.ts";
+import { instant } from "../../src/http/instants.ts";
+import { attemptsOf } from "../../src/settings/policy.ts";
 import { anyText, NOW, time } from "./kinds.ts";
 import { property } from "./property.ts";
 
@@ -70,7 +70,7 @@ describe("a duration", () => {
   );
 });
 
-/** All backoffs that `infra/validate.ts` allows. */
+/** All backoffs that `infra/checks/validate.ts` allows. */
 const wait = fc.oneof(fraction(100, 10_000), fraction(LONGEST_DELAY / 1000, 1));
 const ladder = fc
   .integer({ min: 1, max: 100 })

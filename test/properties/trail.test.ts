@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { BUCKET, TRAIL_STEP } from "../../core/constants.ts";
-import type { TrailEntry } from "../../core/items.ts";
-import { BEGINNING, beforeTime } from "../../core/position.ts";
-import { positionReachedBy, trailAfter } from "../../core/trail.ts";
-import { byBytes } from "../../testing/stored-value.ts";
+import { BUCKET, TRAIL_STEP } from "../../src/core/constants.ts";
+import type { TrailEntry } from "../../src/core/items.ts";
+import { BEGINNING, beforeTime } from "../../src/core/position.ts";
+import { positionReachedBy, trailAfter } from "../../src/core/trail.ts";
+import { byBytes } from "../../src/testing/stored-value.ts";
 import { NOW } from "./kinds.ts";
 import { property } from "./property.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { nextOpening } from "../../cron/window.ts";
+import { nextOpening } from "../../src/cron/window.ts";
 import { property } from "./property.ts";
 
 const MINUTE = 60_000;

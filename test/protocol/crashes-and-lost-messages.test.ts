@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { CLOCK_MARGIN, WRITER_DEADLINE } from "../../core/constants.ts";
-import { cancel } from "../../protocol/change/cancel.ts";
-import { reschedule } from "../../protocol/change/reschedule.ts";
-import { claim } from "../../protocol/run/claim.ts";
-import { settleDone } from "../../protocol/run/settle.ts";
+import { CLOCK_MARGIN, WRITER_DEADLINE } from "../../src/core/constants.ts";
+import { cancel } from "../../src/protocol/change/cancel.ts";
+import { reschedule } from "../../src/protocol/change/reschedule.ts";
+import { claim } from "../../src/protocol/run/claim.ts";
+import { settleDone } from "../../src/protocol/run/settle.ts";
 import { consume, crashWhileRunning } from "../support/consume.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 

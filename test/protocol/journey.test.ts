@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { cancel } from "../../protocol/change/cancel.ts";
-import { reschedule } from "../../protocol/change/reschedule.ts";
+import { cancel } from "../../src/protocol/change/cancel.ts";
+import { reschedule } from "../../src/protocol/change/reschedule.ts";
 import { consume } from "../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "../support/world.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { pauseTopic } from "../../protocol/change/pause.ts";
-import { enqueueMany } from "../../protocol/file/enqueue.ts";
-import { resume } from "../../protocol/hand-over/release.ts";
+import { pauseTopic } from "../../src/protocol/change/pause.ts";
+import { enqueueMany } from "../../src/protocol/file/enqueue.ts";
+import { resume } from "../../src/protocol/hand-over/release.ts";
 import { consume } from "../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../support/world.ts";
 

@@ -10,11 +10,11 @@ const MOST_FILES = 57;
 /** How many of them a reader must open to follow the job. */
 const MOST_OPENED = 25;
 /** These files have rules without I/O, whose names say what they answer. */
-const RULES = /^(?:core|general)\//;
+const RULES = /^src\/(?:core|settings|general)\//;
 
-/** The files that a section of protocol/README.md names first in the rows of its table, in order. */
+/** The files that a section of src/protocol/README.md names first in the rows of its table, in order. */
 function filesIn(title: string): string[] {
-  const readme = readFileSync(`${root}protocol/README.md`, "utf8");
+  const readme = readFileSync(`${root}src/protocol/README.md`, "utf8");
   const [, section = ""] = readme.split(`## ${title}\n`);
   const [rows = ""] = section.split("\n## ");
   return [...rows.matchAll(/^\| `([\w./-]+\.ts)`/gm)].map(([, file = ""]) => file);
@@ -25,7 +25,7 @@ type Played = { files: string[]; requests: Record<"file" | "sweep" | "run", stri
 const { stdout } = await promisify(execFile)(process.execPath, [`${root}test/support/plain-path.ts`]);
 const { files, requests }: Played = JSON.parse(stdout);
 
-test("a plain job goes through the files that protocol/README.md names", () => {
+test("a plain job goes through the files that src/protocol/README.md names", () => {
   const path = filesIn("The plain path, file by file");
   const passed = filesIn("What the plain path only passes");
   expect(new Set(path).size).toBe(path.length);

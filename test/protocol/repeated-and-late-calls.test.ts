@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { MinutehandError } from "../../core/errors.ts";
-import { cancel, cancelMany } from "../../protocol/change/cancel.ts";
-import { redrive } from "../../protocol/change/redrive.ts";
-import { claim } from "../../protocol/run/claim.ts";
-import { extend, settlePulled } from "../../protocol/run/settle-pulled.ts";
-import type { PoolCall } from "../../testing/memory-pool.ts";
+import { MinutehandError } from "../../src/core/errors.ts";
+import { cancel, cancelMany } from "../../src/protocol/change/cancel.ts";
+import { redrive } from "../../src/protocol/change/redrive.ts";
+import { claim } from "../../src/protocol/run/claim.ts";
+import { extend, settlePulled } from "../../src/protocol/run/settle-pulled.ts";
+import type { PoolCall } from "../../src/testing/memory-pool.ts";
 import { consume, crashWhileRunning } from "../support/consume.ts";
 import { isLook, pull } from "../support/scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";

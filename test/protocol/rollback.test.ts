@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import type { Home, Item } from "../../core/items.ts";
-import type { Policy } from "../../core/policy.ts";
-import { cancel } from "../../protocol/change/cancel.ts";
-import { pauseTopic } from "../../protocol/change/pause.ts";
-import { enqueue } from "../../protocol/file/enqueue.ts";
-import { promote } from "../../protocol/hand-over/promote.ts";
-import { resume } from "../../protocol/hand-over/release.ts";
-import { tick } from "../../protocol/hand-over/tick.ts";
-import type { Context, Queues } from "../../protocol/ports.ts";
-import { receive } from "../../protocol/run/pull.ts";
-import { settlePulled } from "../../protocol/run/settle-pulled.ts";
+import type { Home, Item } from "../../src/core/items.ts";
+import { cancel } from "../../src/protocol/change/cancel.ts";
+import { pauseTopic } from "../../src/protocol/change/pause.ts";
+import { enqueue } from "../../src/protocol/file/enqueue.ts";
+import { promote } from "../../src/protocol/hand-over/promote.ts";
+import { resume } from "../../src/protocol/hand-over/release.ts";
+import { tick } from "../../src/protocol/hand-over/tick.ts";
+import type { Context, Queues } from "../../src/protocol/ports.ts";
+import { receive } from "../../src/protocol/run/pull.ts";
+import { settlePulled } from "../../src/protocol/run/settle-pulled.ts";
+import type { Policy } from "../../src/settings/policy.ts";
 import { consume, crashWhileRunning } from "../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 
@@ -27,7 +27,7 @@ function older({ phase, state = phase, colour: _, ...row }: Row): Item {
 
 const places = (world: World): Map<string, string> =>
   new Map(world.pool.items().map((item) => [`${item.pk} ${item.sk}`, JSON.stringify(item)]));
-/** The layouts of `meta` and of cursors never change, by the rule of `core/items.ts`. */
+/** The layouts of `meta` and of cursors never change, by the rule of `src/core/items.ts`. */
 const isFixed = ({ pk }: Item): boolean => pk === "meta" || pk.startsWith("cursor#");
 
 /** Messages of version 2 have another name for their jobs. */

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { Home, Key } from "../../core/items.ts";
-import { pauseTopic } from "../../protocol/change/pause.ts";
-import { reschedule } from "../../protocol/change/reschedule.ts";
-import { enqueueMany } from "../../protocol/file/enqueue.ts";
-import { resume } from "../../protocol/hand-over/release.ts";
+import type { Home, Key } from "../../src/core/items.ts";
+import { pauseTopic } from "../../src/protocol/change/pause.ts";
+import { reschedule } from "../../src/protocol/change/reschedule.ts";
+import { enqueueMany } from "../../src/protocol/file/enqueue.ts";
+import { resume } from "../../src/protocol/hand-over/release.ts";
 import { consume } from "../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../support/world.ts";
 

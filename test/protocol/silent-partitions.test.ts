@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { DAY } from "../../core/constants.ts";
-import { type Item, type Key, keyItemKey, onceKey, parkedIn } from "../../core/items.ts";
-import { parseMessage } from "../../core/message.ts";
-import { SIZES } from "../../core/work-sizes.ts";
-import { pauseTopic } from "../../protocol/change/pause.ts";
-import { enqueueMany } from "../../protocol/file/enqueue.ts";
-import { resume } from "../../protocol/hand-over/release.ts";
-import { tick } from "../../protocol/hand-over/tick.ts";
-import type { Change, Pool } from "../../protocol/ports.ts";
-import { readApart } from "../../protocol/store/read-apart.ts";
+import { DAY } from "../../src/core/constants.ts";
+import { type Item, type Key, keyItemKey, onceKey, parkedIn } from "../../src/core/items.ts";
+import { parseMessage } from "../../src/core/message.ts";
+import { SIZES } from "../../src/core/work-sizes.ts";
+import { pauseTopic } from "../../src/protocol/change/pause.ts";
+import { enqueueMany } from "../../src/protocol/file/enqueue.ts";
+import { resume } from "../../src/protocol/hand-over/release.ts";
+import { tick } from "../../src/protocol/hand-over/tick.ts";
+import type { Change, Pool } from "../../src/protocol/ports.ts";
+import { readApart } from "../../src/protocol/store/read-apart.ts";
 import { consume } from "../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 

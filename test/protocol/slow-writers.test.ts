@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { AUDIT_AFTER, CLOCK_MARGIN, LOOKAHEAD, NEAR, WRITER_DEADLINE } from "../../core/constants.ts";
-import { cancel, cancelMany } from "../../protocol/change/cancel.ts";
-import { redrive } from "../../protocol/change/redrive.ts";
-import { reschedule } from "../../protocol/change/reschedule.ts";
-import type { Change } from "../../protocol/ports.ts";
+import { AUDIT_AFTER, CLOCK_MARGIN, LOOKAHEAD, NEAR, WRITER_DEADLINE } from "../../src/core/constants.ts";
+import { cancel, cancelMany } from "../../src/protocol/change/cancel.ts";
+import { redrive } from "../../src/protocol/change/redrive.ts";
+import { reschedule } from "../../src/protocol/change/reschedule.ts";
+import type { Change } from "../../src/protocol/ports.ts";
 import { consume } from "../support/consume.ts";
 import {
   type Call,

@@ -32,7 +32,7 @@ test.each(["type A = Home | undefined;", 'type A = { is: "unknown"; error: Error
 );
 
 test("no type of the protocol unites an error with undefined: reads answer a tagged result", () => {
-  const files = globSync("protocol/**/*.ts");
+  const files = globSync("src/protocol/**/*.ts");
   expect(files.length).toBeGreaterThan(50);
   for (const file of files) expect(errorsBesideUndefined(readFileSync(file, "utf8")), file).toEqual([]);
 });

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { homeKey, lookAt } from "../../core/items.ts";
-import { pauseTopic } from "../../protocol/change/pause.ts";
-import { enqueueMany } from "../../protocol/file/enqueue.ts";
-import { resume } from "../../protocol/hand-over/release.ts";
-import { tick } from "../../protocol/hand-over/tick.ts";
-import type { Context } from "../../protocol/ports.ts";
-import { changeApart, insertApart } from "../../protocol/store/write-apart.ts";
+import { homeKey, lookAt } from "../../src/core/items.ts";
+import { pauseTopic } from "../../src/protocol/change/pause.ts";
+import { enqueueMany } from "../../src/protocol/file/enqueue.ts";
+import { resume } from "../../src/protocol/hand-over/release.ts";
+import { tick } from "../../src/protocol/hand-over/tick.ts";
+import type { Context } from "../../src/protocol/ports.ts";
+import { changeApart, insertApart } from "../../src/protocol/store/write-apart.ts";
 import { consume } from "../support/consume.ts";
 import { undecidedPool, whileTimePasses } from "../support/undecided.ts";
 import { createWorld, MINUTE, SECOND, START, type World } from "../support/world.ts";

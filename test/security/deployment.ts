@@ -10,19 +10,19 @@ import type {
   SQSEvent,
 } from "aws-lambda";
 import { vi } from "vitest";
-import type { DirectClient } from "../../client/direct-client.ts";
-import type { DirectWorker } from "../../client/direct-worker.ts";
 import type { TopicProps } from "../../infra/props.ts";
-import { refusalText } from "../../local/create-each.ts";
-import { scopeOf } from "../../local/naming.ts";
-import { createQueues } from "../../local/queues.ts";
-import { readStack, type StackSpec } from "../../local/resources.ts";
-import { createSchedules } from "../../local/schedules.ts";
-import { createSecrets } from "../../local/secrets.ts";
 import { type OwnServices, startOwnServices } from "../../local/services/own-services.ts";
-import { createTables } from "../../local/tables.ts";
-import type { Scope, Template } from "../../local/template.ts";
-import type { Context } from "../../protocol/ports.ts";
+import { refusalText } from "../../local/template/create-each.ts";
+import { scopeOf } from "../../local/template/naming.ts";
+import { createQueues } from "../../local/template/queues.ts";
+import { readStack, type StackSpec } from "../../local/template/resources.ts";
+import { createSchedules } from "../../local/template/schedules.ts";
+import { createSecrets } from "../../local/template/secrets.ts";
+import { createTables } from "../../local/template/tables.ts";
+import type { Scope, Template } from "../../local/template/template.ts";
+import type { DirectClient } from "../../src/client/direct-client.ts";
+import type { DirectWorker } from "../../src/client/direct-worker.ts";
+import type { Context } from "../../src/protocol/ports.ts";
 import { startDynamo, startSqs, useEndpoint } from "../aws/emulators.ts";
 import { resourcesOf, type StackTemplate } from "../infra/resources.ts";
 import { shopWith, someFunction, templateOf } from "../infra/shop-stack.ts";
@@ -69,8 +69,8 @@ export const ENTRIES = {
   Orders: "functions/reminders.ts",
   Precise: "functions/reminders.ts",
   Notes: "functions/reminders.ts",
-  Shop: "client/direct-client.ts",
-  Worker: "client/direct-worker.ts",
+  Shop: "src/client/direct-client.ts",
+  Worker: "src/client/direct-worker.ts",
 } as const;
 export type FunctionName = keyof typeof ENTRIES;
 
@@ -188,8 +188,8 @@ async function startServices() {
 }
 
 async function createResources(resources: StackSpec) {
-  const { secretsClient, sqsClient } = await import("../../aws/clients.ts");
-  const { schedulerClient } = await import("../../aws/scheduler-client.ts");
+  const { secretsClient, sqsClient } = await import("../../src/aws/clients.ts");
+  const { schedulerClient } = await import("../../src/aws/scheduler-client.ts");
   const [sqs, scheduler] = [sqsClient(), schedulerClient()];
   const refused = [
     ...(await createTables(resources.tables, {})),
@@ -234,8 +234,8 @@ function shiftClock(): (ms: number) => void {
 }
 
 async function unrecordedContext(): Promise<Context> {
-  const { createContext } = await import("../../environment/context.ts");
-  const { createScheduler } = await import("../../environment/scheduler.ts");
+  const { createContext } = await import("../../src/environment/context.ts");
+  const { createScheduler } = await import("../../src/environment/scheduler.ts");
   const ctx = { ...createContext(), ...createScheduler() };
   // These ports load their clients on first use. Use them before the recorder starts. Otherwise the recorder would take these clients for a function's.
   await ctx.promotions?.remove("none");
@@ -260,9 +260,9 @@ async function loadFunctions(recorder: Recorder, environmentOf: (name: string) =
   const { handler: bring } = await load("JobsEventsApplier", () => import("../../functions/event.ts"));
   const tick = await loadTick(load, recorder);
   const consumers = await loadConsumers(load);
-  const { directClient } = await load("Shop", () => import("../../client/direct-client.ts"));
+  const { directClient } = await load("Shop", () => import("../../src/client/direct-client.ts"));
   const producer = directClient();
-  const { directWorker } = await load("Worker", () => import("../../client/direct-worker.ts"));
+  const { directWorker } = await load("Worker", () => import("../../src/client/direct-worker.ts"));
   const worker = directWorker();
   const tickOfShards = (shards: number) => {
     const policy = JSON.parse(environmentOf("JobsTickSweeper").MINUTEHAND_POLICY ?? "");
@@ -368,7 +368,7 @@ function assemblyOf(template: StackTemplate, stackName: string): Parameters<type
 }
 
 async function changeSecrets(secrets: StackSpec["secrets"]): Promise<string[]> {
-  const { secretsClient } = await import("../../aws/clients.ts");
+  const { secretsClient } = await import("../../src/aws/clients.ts");
   const client = secretsClient();
   const values: string[] = [];
   for (const { name: SecretId } of secrets) {

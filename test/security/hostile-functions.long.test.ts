@@ -6,12 +6,12 @@ import type {
   SQSEvent,
 } from "aws-lambda";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { httpPost } from "../../consumer/webhook/post.ts";
-import { webhookOn } from "../../consumer/webhook.ts";
-import type { Home } from "../../core/items.ts";
-import { jobText, messageText } from "../../core/message.ts";
-import { createContext } from "../../environment/context.ts";
-import { TIMERS } from "../../environment/process.ts";
+import { httpPost } from "../../src/consumer/webhook/post.ts";
+import { webhookOn } from "../../src/consumer/webhook.ts";
+import type { Home } from "../../src/core/items.ts";
+import { jobText, messageText } from "../../src/core/message.ts";
+import { createContext } from "../../src/environment/context.ts";
+import { TIMERS } from "../../src/environment/process.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../support/world.ts";
 import { hostileBusEvents, hostileEvents } from "./hostile-events.ts";
@@ -25,8 +25,8 @@ const shared = vi.hoisted(() => {
 });
 
 /** The services in memory, under the telemetry that the functions really have. */
-vi.mock("../../environment/context.ts", async () => {
-  const { createTelemetry } = await import("../../environment/telemetry.ts");
+vi.mock("../../src/environment/context.ts", async () => {
+  const { createTelemetry } = await import("../../src/environment/telemetry.ts");
   const partOf = (part: "pool" | "queues" | "policy" | "sizes" | "promotions" | "schedules") =>
     new Proxy({}, { get: (_, name) => Reflect.get(shared.world?.ctx[part] ?? {}, name) });
   return {

@@ -1,4 +1,4 @@
-import { drawJobId } from "../../core/job-id.ts";
+import { drawJobId } from "../../src/core/job-id.ts";
 
 const DUE = "2026-03-01T09:00:00.000Z";
 const ID = "01KJMA0FM001ZZZZZZZZZZZZZZ";

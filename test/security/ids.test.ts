@@ -1,8 +1,8 @@
 import * as crypto from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
-import { drawJobId, drawToken } from "../../core/job-id.ts";
-import { decodeReceipt, encodeReceipt, type Receipt } from "../../core/receipt.ts";
-import { createContext } from "../../environment/context.ts";
+import { drawJobId, drawToken } from "../../src/core/job-id.ts";
+import { decodeReceipt, encodeReceipt, type Receipt } from "../../src/core/receipt.ts";
+import { createContext } from "../../src/environment/context.ts";
 import { createApi, type Json } from "../support/api.ts";
 import { createWorld, HOUR, START } from "../support/world.ts";
 

@@ -1,8 +1,8 @@
 import { DynamoDBClient, ScanCommand, TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import { ERROR_BYTES } from "../../core/constants.ts";
-import { decodeReceipt } from "../../core/receipt.ts";
-import { splitPlace } from "../../core/thrown.ts";
+import { ERROR_BYTES } from "../../src/core/constants.ts";
+import { decodeReceipt } from "../../src/core/receipt.ts";
+import { splitPlace } from "../../src/core/thrown.ts";
 import { MINUTE } from "../support/world.ts";
 import { type Deployment, MARK } from "./deployment.ts";
 import { createScenes, marked } from "./scenes.ts";

@@ -61,15 +61,15 @@ test("the licences of all packages that run on AWS allow to distribute them", ()
 });
 
 const AWS = /^node_modules\/(?:@aws|@aws-lambda-powertools|@aws-sdk|@smithy)\//;
-const DIRECT = ["client/direct-client.ts", "client/direct-worker.ts"];
+const DIRECT = ["src/client/direct-client.ts", "src/client/direct-worker.ts"];
 /** The packages, of AWS and of others, that only some bundles contain, and the entry files of these bundles. */
 const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   "@aws-sdk/client-lambda": ["functions/api.ts", "functions/tick.ts"],
   // Only these entries file far jobs, which get a schedule each.
-  "@aws-sdk/client-scheduler": ["functions/api.ts", "functions/event.ts", "client/direct-client.ts"],
+  "@aws-sdk/client-scheduler": ["functions/api.ts", "functions/event.ts", "src/client/direct-client.ts"],
   "@aws-sdk/client-secrets-manager": ["functions/webhook.ts"],
   // It judges which addresses may be called, when a job is filed and when its webhook is called.
-  "ipaddr.js": ["functions/api.ts", "functions/webhook.ts", "client/direct-client.ts"],
+  "ipaddr.js": ["functions/api.ts", "functions/webhook.ts", "src/client/direct-client.ts"],
   // The nearest known name of an unknown option of a call.
   "fastest-levenshtein": DIRECT,
   standardwebhooks: ["functions/webhook.ts"],
@@ -102,7 +102,7 @@ test("only what package.json allows runs code when it is installed", () => {
 });
 
 /** A folder of this repository, which names the native DynamoDB. It is linked, not installed. */
-const OWN_FOLDER = "package/native-dynamodb";
+const OWN_FOLDER = "tools/package/native-dynamodb";
 const OWN_LINK = "node_modules/minutehand-native-dynamodb";
 
 test("each package comes from the registry, and each package that every machine installs has its hash", () => {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { DAY } from "../../core/constants.ts";
-import { pauseKey } from "../../core/items.ts";
-import { resumeTopic } from "../../protocol/change/pause.ts";
+import { DAY } from "../../src/core/constants.ts";
+import { pauseKey } from "../../src/core/items.ts";
+import { resumeTopic } from "../../src/protocol/change/pause.ts";
 import { MINUTE, SECOND } from "../support/world.ts";
 import { type Answer, MARK } from "./deployment.ts";
 import { isNote, isPause, marked, type Scenes, type Step, secrets, TOPICS, TRACKED } from "./scenes.ts";

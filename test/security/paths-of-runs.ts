@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import { DAY } from "../../core/constants.ts";
-import type { Home } from "../../core/items.ts";
-import { jobText, messageText } from "../../core/message.ts";
-import { resumeTopic } from "../../protocol/change/pause.ts";
-import type { NewJob } from "../../protocol/new-job.ts";
+import { DAY } from "../../src/core/constants.ts";
+import type { Home } from "../../src/core/items.ts";
+import { jobText, messageText } from "../../src/core/message.ts";
+import { resumeTopic } from "../../src/protocol/change/pause.ts";
+import type { NewJob } from "../../src/protocol/new-job.ts";
 import { MINUTE, SECOND } from "../support/world.ts";
 import { type ConsumedTopic, MARK } from "./deployment.ts";
 import { isNote, isReceive, marked, type Scenes, type Step, secrets } from "./scenes.ts";

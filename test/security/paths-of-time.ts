@@ -1,10 +1,10 @@
 import { expect } from "vitest";
-import { DAY } from "../../core/constants.ts";
-import { type Home, ITEM_VERSION, parkedKey } from "../../core/items.ts";
-import { resumeTopic } from "../../protocol/change/pause.ts";
-import { enqueue, enqueueMany } from "../../protocol/file/enqueue.ts";
-import type { NewJob } from "../../protocol/new-job.ts";
-import { claim } from "../../protocol/run/claim.ts";
+import { DAY } from "../../src/core/constants.ts";
+import { type Home, ITEM_VERSION, parkedKey } from "../../src/core/items.ts";
+import { resumeTopic } from "../../src/protocol/change/pause.ts";
+import { enqueue, enqueueMany } from "../../src/protocol/file/enqueue.ts";
+import type { NewJob } from "../../src/protocol/new-job.ts";
+import { claim } from "../../src/protocol/run/claim.ts";
 import { MINUTE, SECOND } from "../support/world.ts";
 import { MARK } from "./deployment.ts";
 import { isNote, isPause, marked, type Scenes, type Step, TOPICS, TRACKED } from "./scenes.ts";

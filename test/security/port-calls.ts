@@ -16,7 +16,7 @@ const PORTS = [
 ].map(([port, methods]) => `${port}\\.(?:${methods})`);
 const CALL = new RegExp(`(?:${PORTS.join("|")})(?=\\()`, "g");
 /** The circuit breaker only passes calls on. */
-const FRAME = /^((?:protocol\/(?:[\w-]+\/)?(?!circuit-breaker)|consumer\/)[\w-]+\.ts):(\d+):/;
+const FRAME = /^(src\/(?:protocol\/(?:[\w-]+\/)?(?!circuit-breaker)|consumer\/)[\w-]+\.ts):(\d+):/;
 
 /** As `file:line function method`. From the bundle, because esbuild leaves out top-level functions that the entry cannot reach. */
 export function portCallsIn(entry: string): string[] {
@@ -56,7 +56,7 @@ export function callerOf(method: string): string {
   const frames = stack.split(ROOT).flatMap((rest) => FRAME.exec(rest) ?? []);
   const [, file, line] = frames;
   if (file === undefined)
-    throw new Error(`${method} is called by nobody of protocol/ or consumer/:\n${stack}`);
+    throw new Error(`${method} is called by nobody of src/protocol/ or src/consumer/:\n${stack}`);
   return callAt(file, Number(line), method);
 }
 

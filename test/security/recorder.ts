@@ -85,8 +85,8 @@ function tracedIn<P extends object>(places: Set<string>, port: P): P {
 }
 
 function mockClients({ recorded }: Watch): void {
-  vi.doMock("../../aws/clients.ts", async (original) => {
-    const actual = await original<typeof import("../../aws/clients.ts")>();
+  vi.doMock("../../src/aws/clients.ts", async (original) => {
+    const actual = await original<typeof import("../../src/aws/clients.ts")>();
     return {
       ...actual,
       dynamoClient: () => recorded(actual.dynamoClient()),
@@ -95,22 +95,22 @@ function mockClients({ recorded }: Watch): void {
       secretsClient: () => recorded(actual.secretsClient()),
     } satisfies typeof actual;
   });
-  vi.doMock("../../aws/scheduler-client.ts", async (original) => {
-    const actual = await original<typeof import("../../aws/scheduler-client.ts")>();
+  vi.doMock("../../src/aws/scheduler-client.ts", async (original) => {
+    const actual = await original<typeof import("../../src/aws/scheduler-client.ts")>();
     return {
       schedulerClient: () => recorded(actual.schedulerClient()),
       promotionsClient: () => recorded(actual.promotionsClient()),
     } satisfies typeof actual;
   });
-  vi.doMock("../../aws/lambda-client.ts", async (original) => {
-    const actual = await original<typeof import("../../aws/lambda-client.ts")>();
+  vi.doMock("../../src/aws/lambda-client.ts", async (original) => {
+    const actual = await original<typeof import("../../src/aws/lambda-client.ts")>();
     return { lambdaClient: () => recorded(actual.lambdaClient()) };
   });
 }
 
 function mockContext({ traced }: Watch): void {
-  vi.doMock("../../environment/context.ts", async (original) => {
-    const actual = await original<typeof import("../../environment/context.ts")>();
+  vi.doMock("../../src/environment/context.ts", async (original) => {
+    const actual = await original<typeof import("../../src/environment/context.ts")>();
     const createContext: typeof actual.createContext = (...given) => {
       const ctx = actual.createContext(...given);
       return { ...ctx, pool: traced(ctx.pool), queues: traced(ctx.queues) };
@@ -121,11 +121,11 @@ function mockContext({ traced }: Watch): void {
 
 /** The real ports make their clients on first use, when another function may be loading. */
 function mockScheduler({ traced }: Watch): void {
-  vi.doMock("../../environment/scheduler.ts", async (original) => {
-    const actual = await original<typeof import("../../environment/scheduler.ts")>();
-    const { promotionsClient, schedulerClient } = await import("../../aws/scheduler-client.ts");
-    const { schedulerPromotions } = await import("../../aws/promotions.ts");
-    const { schedulerSchedules } = await import("../../aws/schedules.ts");
+  vi.doMock("../../src/environment/scheduler.ts", async (original) => {
+    const actual = await original<typeof import("../../src/environment/scheduler.ts")>();
+    const { promotionsClient, schedulerClient } = await import("../../src/aws/scheduler-client.ts");
+    const { schedulerPromotions } = await import("../../src/aws/promotions.ts");
+    const { schedulerSchedules } = await import("../../src/aws/schedules.ts");
     const promotionsTo = (target: string) =>
       traced(schedulerPromotions({ client: promotionsClient(), target: JSON.parse(target) }));
     const schedulesTo = (target: string) =>
@@ -144,8 +144,8 @@ function mockScheduler({ traced }: Watch): void {
 /** `hasWarmed` resolves when the port has loaded its client. It loads it on first use, which must be before the next function is loaded. */
 function mockEventSources({ traced }: Watch): { hasWarmed(): Promise<void> } {
   let warmed: Promise<void> | undefined;
-  vi.doMock("../../environment/event-sources.ts", async (original) => {
-    const actual = await original<typeof import("../../environment/event-sources.ts")>();
+  vi.doMock("../../src/environment/event-sources.ts", async (original) => {
+    const actual = await original<typeof import("../../src/environment/event-sources.ts")>();
     const createEventSources: typeof actual.createEventSources = (environment) => {
       const sources = actual.createEventSources(environment);
       // No topic has this name.
@@ -159,10 +159,10 @@ function mockEventSources({ traced }: Watch): { hasWarmed(): Promise<void> } {
 
 /** The real port makes its client on first use, when another function may be loading. */
 function mockSweepers({ traced }: Watch): void {
-  vi.doMock("../../environment/sweepers.ts", async (original) => {
-    const actual = await original<typeof import("../../environment/sweepers.ts")>();
-    const { lambdaClient } = await import("../../aws/lambda-client.ts");
-    const { lambdaSweepers } = await import("../../aws/sweepers.ts");
+  vi.doMock("../../src/environment/sweepers.ts", async (original) => {
+    const actual = await original<typeof import("../../src/environment/sweepers.ts")>();
+    const { lambdaClient } = await import("../../src/aws/lambda-client.ts");
+    const { lambdaSweepers } = await import("../../src/aws/sweepers.ts");
     const createSweepers: typeof actual.createSweepers = (environment = process.env) => {
       const { most, wait } = actual.createSweepers(environment);
       const functionName = environment.AWS_LAMBDA_FUNCTION_NAME ?? "";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Json, resolve, type Scope } from "../../local/template.ts";
+import { type Json, resolve, type Scope } from "../../local/template/template.ts";
 import { policiesOf, type StackTemplate } from "../infra/resources.ts";
 
 /** `service:Action resource`. The resource is the part of its ARN after the account: `minutehand-orders`, `table/jobs`. */

@@ -37,64 +37,64 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 const STORED =
-  /^protocol\/[\w-]+\/(book-starts|claim|die|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
+  /^src\/protocol\/[\w-]+\/(book-starts|claim|die|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
 /** Where nothing fails, no note is removed by itself. */
-const RARELY = /^protocol\/hand-over\/release-jobs\.ts removeByPartition remove$/;
+const RARELY = /^src\/protocol\/hand-over\/release-jobs\.ts removeByPartition remove$/;
 /** A look is filed a minute later if DynamoDB does not store it within two seconds, which only a slow machine makes happen here. */
-const IF_SLOW = /^protocol\/store\/looks\.ts fileLooks insert$/;
+const IF_SLOW = /^src\/protocol\/store\/looks\.ts fileLooks insert$/;
 /** In these scenes the producer repeats no batch with further jobs. */
-const SHARED_ANEW = /^protocol\/file\/enqueue-batch\.ts writeShared change$/;
+const SHARED_ANEW = /^src\/protocol\/file\/enqueue-batch\.ts writeShared change$/;
 /** Events and occurrences file no batches. */
-const SHARED = /^protocol\/file\/enqueue-batch\.ts /;
+const SHARED = /^src\/protocol\/file\/enqueue-batch\.ts /;
 /** Only the jobs of events have an order by which a later event decides. */
-const EARLIER = /^protocol\/file\/enqueue-keyed\.ts leaveAsIs transact$/;
+const EARLIER = /^src\/protocol\/file\/enqueue-keyed\.ts leaveAsIs transact$/;
 /** It sends no job with `Home.spare`, which says that the job may have been sent before. */
-const SPARE = /^protocol\/[\w-]+\/start-gate\.ts parkedAmong read$/;
+const SPARE = /^src\/protocol\/[\w-]+\/start-gate\.ts parkedAmong read$/;
 /** Once items of events and occurrences are written in transactions, and no others. */
-const TOGETHER = /^protocol\/file\/enqueue-once\.ts fileOnce transact$/;
+const TOGETHER = /^src\/protocol\/file\/enqueue-once\.ts fileOnce transact$/;
 /** No topic has a window here. */
-const HELD = /^protocol\/store\/write-apart\.ts insertApart insert$/;
+const HELD = /^src\/protocol\/store\/write-apart\.ts insertApart insert$/;
 /** The calls in a bundle that its function does not make in these scenes. */
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   // API Gateway sends `POST /topics/{topic}/receive` to the other function.
   JobsApiHandler: [
-    /^protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (writeClaims|endTooLate|handOut|receiveMessages|putBack) /,
-    /^protocol\/[\w-]+\/(park\.ts parkReceived remove|resend\.ts resend send)$/,
+    /^src\/protocol\/[\w-]+\/(claim|if-late|pull|redrive-envelope)\.ts (writeClaims|endTooLate|handOut|receiveMessages|putBack) /,
+    /^src\/protocol\/[\w-]+\/(park\.ts parkReceived remove|resend\.ts resend send)$/,
     RARELY,
     TOGETHER,
     EARLIER,
   ],
   JobsApiReceive: [HELD],
   // The tick sends no dead letter for a job that it gives up (the change `giveUp`): SQS did not take the job's message either.
-  JobsTickSweeper: [/^protocol\/[\w-]+\/die\.ts sendLetter send$/, IF_SLOW, RARELY, SPARE],
+  JobsTickSweeper: [/^src\/protocol\/[\w-]+\/die\.ts sendLetter send$/, IF_SLOW, RARELY, SPARE],
   JobsPromotionsPromote: [HELD, SPARE],
   // A schedule's job has no key, so that nothing is kept or replaced, and none is due long after it is filed.
   JobsRecurringOccurrence: [
     HELD,
     SHARED,
-    /^protocol\/[\w-]+\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
-    /^protocol\/[\w-]+\/far-ahead\.ts /,
-    /^protocol\/[\w-]+\/(enqueue-plain\.ts storeOnce insert|read-apart\.ts readApart read)$/,
+    /^src\/protocol\/[\w-]+\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
+    /^src\/protocol\/[\w-]+\/far-ahead\.ts /,
+    /^src\/protocol\/[\w-]+\/(enqueue-plain\.ts storeOnce insert|read-apart\.ts readApart read)$/,
   ],
   // Jobs of events are tracked, have keys and come one by one; it records no deaths.
   JobsEventsApplier: [
     HELD,
     SHARED,
     TOGETHER,
-    /^protocol\/[\w-]+\/enqueue-plain\.ts storeOnce insert$/,
-    /^protocol\/[\w-]+\/move\.ts move change$/,
-    /^protocol\/[\w-]+\/keys\.ts freeKey transact$/,
+    /^src\/protocol\/[\w-]+\/enqueue-plain\.ts storeOnce insert$/,
+    /^src\/protocol\/[\w-]+\/move\.ts move change$/,
+    /^src\/protocol\/[\w-]+\/keys\.ts freeKey transact$/,
   ],
   // Its topic is tracked.
-  JobsWebhookhooksCaller: [HELD, /^protocol\/run\/settle-untracked\.ts settleUntracked /],
-  Orders: [HELD, /^protocol\/run\/settle-untracked\.ts settleUntracked /],
-  Precise: [HELD, /^protocol\/run\/settle-untracked\.ts settleUntracked /],
+  JobsWebhookhooksCaller: [HELD, /^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
+  Orders: [HELD, /^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
+  Precise: [HELD, /^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
   // Its topic is untracked. Only some jobs in its queue were filed while the topic was tracked, so not every path of tracked jobs
   // is met.
   Notes: [STORED, SPARE],
   Worker: [HELD],
   // It records no deaths.
-  Shop: [HELD, SHARED_ANEW, TOGETHER, EARLIER, /^protocol\/[\w-]+\/keys\.ts freeKey transact$/],
+  Shop: [HELD, SHARED_ANEW, TOGETHER, EARLIER, /^src\/protocol\/[\w-]+\/keys\.ts freeKey transact$/],
 };
 
 const among =

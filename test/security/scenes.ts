@@ -1,7 +1,7 @@
 import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
 import { PurgeQueueCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import { expect } from "vitest";
-import { DAY } from "../../core/constants.ts";
+import { DAY } from "../../src/core/constants.ts";
 import {
   bulkNoteKey,
   type Home,
@@ -12,16 +12,16 @@ import {
   pausedTopicKey,
   startsKey,
   ttl,
-} from "../../core/items.ts";
-import { counterOf } from "../../core/limit.ts";
-import { deadText, jobText, messageText } from "../../core/message.ts";
-import { callMarkOf } from "../../http/new-job.ts";
-import { cancelByEvent } from "../../protocol/change/cancel-by-event.ts";
-import { pauseTopic, resumeTopic } from "../../protocol/change/pause.ts";
-import { enqueue } from "../../protocol/file/enqueue.ts";
-import type { NewJob } from "../../protocol/new-job.ts";
-import { claim } from "../../protocol/run/claim.ts";
-import { readJob } from "../../protocol/store/read-job.ts";
+} from "../../src/core/items.ts";
+import { counterOf } from "../../src/core/limit.ts";
+import { deadText, jobText, messageText } from "../../src/core/message.ts";
+import { callMarkOf } from "../../src/http/new-job.ts";
+import { cancelByEvent } from "../../src/protocol/change/cancel-by-event.ts";
+import { pauseTopic, resumeTopic } from "../../src/protocol/change/pause.ts";
+import { enqueue } from "../../src/protocol/file/enqueue.ts";
+import type { NewJob } from "../../src/protocol/new-job.ts";
+import { claim } from "../../src/protocol/run/claim.ts";
+import { readJob } from "../../src/protocol/store/read-job.ts";
 import { MINUTE, SECOND } from "../support/world.ts";
 import { type Answer, type Deployment, LIMIT, MARK } from "./deployment.ts";
 import type { Recorder } from "./recorder.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
-import { routes } from "../../http/route-table.ts";
+import { routes } from "../../src/http/route-table.ts";
 import { policiesOf, type Resource, resourcesOf, type StackTemplate } from "../infra/resources.ts";
 import { productionTemplate } from "../infra/stack-template.ts";
 

@@ -1,4 +1,4 @@
-import { timeOf } from "../../core/items.ts";
+import { timeOf } from "../../src/core/items.ts";
 import type { Row } from "./services/expressions.ts";
 
 const MINUTE = 60_000;

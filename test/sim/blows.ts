@@ -1,4 +1,4 @@
-import { parseMessage } from "../../core/message.ts";
+import { parseMessage } from "../../src/core/message.ts";
 import type { Draws } from "./draws.ts";
 import type { Blow } from "./faults/blows.ts";
 import { crowdedTopic, toldTopic } from "./habits.ts";

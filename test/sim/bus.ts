@@ -1,5 +1,5 @@
-import { eventsOn } from "../../consumer/apply-events.ts";
-import type { EventRule } from "../../core/event-rules.ts";
+import { eventsOn } from "../../src/consumer/apply-events.ts";
+import type { EventRule } from "../../src/settings/event-rules.ts";
 import type { Draws } from "./draws.ts";
 import { pollQueue } from "./platform.ts";
 import { NO_TROUBLE } from "./services/service.ts";

@@ -1,4 +1,4 @@
-import { LEAST_RETENTION } from "../../core/constants.ts";
+import { LEAST_RETENTION } from "../../src/core/constants.ts";
 import type { Api } from "./platform.ts";
 import type { World } from "./world.ts";
 

@@ -1,4 +1,4 @@
-import type { TopicPolicy } from "../../core/policy.ts";
+import type { TopicPolicy } from "../../src/settings/policy.ts";
 import type { Draws } from "./draws.ts";
 import { crowdedTopic } from "./habits.ts";
 import { TOPICS, UNTRACKED } from "./topics.ts";

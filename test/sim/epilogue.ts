@@ -1,6 +1,6 @@
-import { timeOf } from "../../core/items.ts";
-import { periodOf } from "../../core/limit.ts";
-import { SIZES, type Sizes } from "../../core/work-sizes.ts";
+import { timeOf } from "../../src/core/items.ts";
+import { periodOf } from "../../src/core/limit.ts";
+import { SIZES, type Sizes } from "../../src/core/work-sizes.ts";
 import { noterOf } from "./answers.ts";
 import { beyondBudget, type Done, since } from "./budget.ts";
 import { ON_TIME } from "./faults/one-fault.ts";

@@ -1,4 +1,4 @@
-import type { Policy, TopicPolicy } from "../../core/policy.ts";
+import type { Policy, TopicPolicy } from "../../src/settings/policy.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Weather } from "./faults.ts";
 import { TOPICS, UNTRACKED } from "./topics.ts";

@@ -1,4 +1,4 @@
-import type { Job } from "../../consumer/consumer.ts";
+import type { Job } from "../../src/consumer/consumer.ts";
 import type { Machine } from "./machine.ts";
 import type { Run } from "./witness/bench.ts";
 import type { World } from "./world.ts";

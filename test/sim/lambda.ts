@@ -1,6 +1,6 @@
 import type { Context as LambdaContext } from "aws-lambda";
-import type { Policy } from "../../core/policy.ts";
-import type { Context } from "../../protocol/ports.ts";
+import type { Context } from "../../src/protocol/ports.ts";
+import type { Policy } from "../../src/settings/policy.ts";
 import type { Machine } from "./machine.ts";
 import type { World } from "./world.ts";
 

@@ -14,7 +14,7 @@ type Range = { readonly startOffset: number; readonly endOffset: number; readonl
 type Script = { readonly url: string; readonly functions: readonly { readonly ranges: readonly Range[] }[] };
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const SOURCES = "{protocol,core,consumer}/**/*.ts";
+const SOURCES = "src/{protocol,core,settings,consumer}/**/*.ts";
 /** Types and parts of declarations that never run. */
 const NOT_RUN = /^(TS|BlockStatement|EmptyStatement|FunctionDeclaration|Import|Export)/;
 

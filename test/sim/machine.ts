@@ -1,5 +1,5 @@
-import type { RandomBytes } from "../../core/job-id.ts";
-import type { Timers } from "../../protocol/ports.ts";
+import type { RandomBytes } from "../../src/core/job-id.ts";
+import type { Timers } from "../../src/protocol/ports.ts";
 import { type Draws, drawsOf } from "./draws.ts";
 import type { Timeline } from "./timeline.ts";
 

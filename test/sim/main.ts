@@ -1,4 +1,4 @@
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../src/core/errors.ts";
 import type { History } from "./history.ts";
 import { HELP, type Options, parseCommandLine } from "./options.ts";
 import { OUT_OF_REACH } from "./out-of-reach.ts";

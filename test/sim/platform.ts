@@ -4,22 +4,22 @@ import type {
   SQSBatchResponse,
   SQSEvent,
 } from "aws-lambda";
-import { API_PATIENCE, withDeadlinePerCall } from "../../aws/deadlines.ts";
-import { type ConsumerFunction, consumeOn } from "../../consumer/consume.ts";
-import type { Job } from "../../consumer/consumer.ts";
-import type { Post } from "../../consumer/webhook/call.ts";
-import { webhookOn } from "../../consumer/webhook.ts";
-import { parseMessage } from "../../core/message.ts";
-import { parseOccurrence } from "../../core/occurrence.ts";
-import { tickPartIn } from "../../core/tick-part.ts";
-import { createApp } from "../../http/app.ts";
-import { serveEvents } from "../../http/lambda.ts";
-import { routes } from "../../http/route-table.ts";
-import { LONGEST_CHAIN } from "../../local/recursive-loop.ts";
-import { fileOccurrence } from "../../protocol/file/recurring.ts";
-import { promote } from "../../protocol/hand-over/promote.ts";
-import { sweepPart, tick } from "../../protocol/hand-over/tick.ts";
-import type { Context } from "../../protocol/ports.ts";
+import { LONGEST_CHAIN } from "../../local/functions/recursive-loop.ts";
+import { API_PATIENCE, withDeadlinePerCall } from "../../src/aws/deadlines.ts";
+import { type ConsumerFunction, consumeOn } from "../../src/consumer/consume.ts";
+import type { Job } from "../../src/consumer/consumer.ts";
+import type { Post } from "../../src/consumer/webhook/call.ts";
+import { webhookOn } from "../../src/consumer/webhook.ts";
+import { parseMessage } from "../../src/core/message.ts";
+import { parseOccurrence } from "../../src/core/occurrence.ts";
+import { tickPartIn } from "../../src/core/tick-part.ts";
+import { createApp } from "../../src/http/app.ts";
+import { serveEvents } from "../../src/http/lambda.ts";
+import { routes } from "../../src/http/route-table.ts";
+import { fileOccurrence } from "../../src/protocol/file/recurring.ts";
+import { promote } from "../../src/protocol/hand-over/promote.ts";
+import { sweepPart, tick } from "../../src/protocol/hand-over/tick.ts";
+import type { Context } from "../../src/protocol/ports.ts";
 import { type Invoked, lambdaOf, type SimulatedLambda } from "./lambda.ts";
 import type { Machine } from "./machine.ts";
 import { NO_TROUBLE } from "./services/service.ts";

@@ -1,7 +1,7 @@
-import type { EnqueueOptions, NewJobRequest, TopicBodies } from "../../client/client.ts";
-import { directOn } from "../../client/direct-client.ts";
-import { MinutehandError } from "../../core/errors.ts";
-import type { Context } from "../../protocol/ports.ts";
+import type { EnqueueOptions, NewJobRequest, TopicBodies } from "../../src/client/client.ts";
+import { directOn } from "../../src/client/direct-client.ts";
+import { MinutehandError } from "../../src/core/errors.ts";
+import type { Context } from "../../src/protocol/ports.ts";
 import type { Machine } from "./machine.ts";
 import type { Answer, Api } from "./platform.ts";
 import type { World } from "./world.ts";

@@ -10,7 +10,7 @@ type Range = { readonly startOffset: number; readonly endOffset: number; readonl
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** The places that histories should reach: each rule with a marker, and each refusal and each recovery from an error in `protocol/`. */
+/** The places that histories should reach: each rule with a marker, and each refusal and each recovery from an error in `src/protocol/`. */
 export function pointsOf(): Point[] {
   const programs = new Map<string, Program>();
   const rules = [...markedNodes()].map(([rule, { file, source, node }]) => {
@@ -21,7 +21,7 @@ export function pointsOf(): Point[] {
     const isData = functionsAround(program, at).length === 0;
     return { name: `rule      ${rule}`, file, at, isData };
   });
-  const files = globSync("protocol/**/*.ts", { cwd: ROOT }).sort();
+  const files = globSync("src/protocol/**/*.ts", { cwd: ROOT }).sort();
   return [...rules, ...files.flatMap((file) => pathsIn(file, readFileSync(new URL(file, ROOT), "utf8")))];
 }
 

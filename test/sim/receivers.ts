@@ -1,4 +1,4 @@
-import type { Call, Post, Reply } from "../../consumer/webhook/call.ts";
+import type { Call, Post, Reply } from "../../src/consumer/webhook/call.ts";
 import type { Draws } from "./draws.ts";
 import type { Fate, fatesOf } from "./handlers.ts";
 import type { Machine } from "./machine.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { SIZES, type Sizes } from "../../core/work-sizes.ts";
+import { SIZES, type Sizes } from "../../src/core/work-sizes.ts";
 import { brokenFrom } from "./broken-histories.ts";
 import { drawsOf, mixOf } from "./draws.ts";
 import { weatherOf } from "./faults.ts";

@@ -1,4 +1,4 @@
-import { SIZES, type Sizes } from "../../core/work-sizes.ts";
+import { SIZES, type Sizes } from "../../src/core/work-sizes.ts";
 import { isLetterThere, strikeBlow } from "./blows.ts";
 import { beyondBudget, type Done } from "./budget.ts";
 import { busOf } from "./bus.ts";

@@ -1,4 +1,4 @@
-import { SIZES, type Sizes } from "../../core/work-sizes.ts";
+import { SIZES, type Sizes } from "../../src/core/work-sizes.ts";
 import { drawsOf } from "./draws.ts";
 
 /** Sizes so small that the jobs of a history fill several pages, packs or batches. */

@@ -1,4 +1,4 @@
-import { LEAST_RETENTION } from "../../core/constants.ts";
+import { LEAST_RETENTION } from "../../src/core/constants.ts";
 import { type BatchResult, batchNoterOf, noterOf } from "./answers.ts";
 import { deal } from "./clerks.ts";
 import type { Draws } from "./draws.ts";

@@ -1,5 +1,5 @@
-import { bucketOf, ITEM_VERSION, sortable } from "../../core/items.ts";
-import { addressOf, drawJobId } from "../../core/job-id.ts";
+import { bucketOf, ITEM_VERSION, sortable } from "../../src/core/items.ts";
+import { addressOf, drawJobId } from "../../src/core/job-id.ts";
 import type { Draws } from "./draws.ts";
 import type { Row } from "./services/expressions.ts";
 import type { World } from "./world.ts";

@@ -1,4 +1,4 @@
-import type { Policy } from "../../core/policy.ts";
+import type { Policy } from "../../src/settings/policy.ts";
 
 export const RECEIVER = "https://receiver.example/hook";
 

@@ -1,4 +1,4 @@
-import { LEAST_RETENTION } from "../../core/constants.ts";
+import { LEAST_RETENTION } from "../../src/core/constants.ts";
 import { noterOf } from "./answers.ts";
 import type { Bus } from "./bus.ts";
 import type { Draws } from "./draws.ts";

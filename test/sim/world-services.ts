@@ -1,5 +1,5 @@
-import { parseMessage } from "../../core/message.ts";
-import type { Policy } from "../../core/policy.ts";
+import { parseMessage } from "../../src/core/message.ts";
+import type { Policy } from "../../src/settings/policy.ts";
 import type { Attention } from "./attention.ts";
 import type { Counts } from "./budget.ts";
 import { drawsOf } from "./draws.ts";

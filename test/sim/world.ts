@@ -1,7 +1,7 @@
-import type { Policy } from "../../core/policy.ts";
-import type { Sizes } from "../../core/work-sizes.ts";
-import type { Context } from "../../protocol/ports.ts";
-import type { ProtocolEvent } from "../../protocol/reports.ts";
+import type { Sizes } from "../../src/core/work-sizes.ts";
+import type { Context } from "../../src/protocol/ports.ts";
+import type { ProtocolEvent } from "../../src/protocol/reports.ts";
+import type { Policy } from "../../src/settings/policy.ts";
 import { allowanceOf, askedBy } from "./allowance.ts";
 import { type Attention, attentionOf } from "./attention.ts";
 import type { Counts } from "./budget.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { checkLoads, foreignLoads } from "../../site/loads.ts";
+import { checkLoads, foreignLoads } from "../../tools/site/loads.ts";
 
 test.each([
   ['<script type="module" src="https://cdn.example/a.js"></script>', "https://cdn.example/a.js"],

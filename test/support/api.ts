@@ -1,10 +1,10 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import { problem } from "../../http/answers.ts";
-import { type App, createApp } from "../../http/app.ts";
-import { openapiDocument } from "../../http/openapi.ts";
-import type { Route } from "../../http/route.ts";
-import { routes } from "../../http/route-table.ts";
+import { problem } from "../../src/http/answers.ts";
+import { type App, createApp } from "../../src/http/app.ts";
+import { openapiDocument } from "../../src/http/openapi.ts";
+import type { Route } from "../../src/http/route.ts";
+import { routes } from "../../src/http/route-table.ts";
 import { fetchApp } from "./fetch-app.ts";
 import { createWorld, type World } from "./world.ts";
 

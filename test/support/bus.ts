@@ -1,6 +1,6 @@
 import type { SQSBatchResponse, SQSRecord } from "aws-lambda";
-import { eventsOn } from "../../consumer/apply-events.ts";
-import type { EventRule } from "../../core/event-rules.ts";
+import { eventsOn } from "../../src/consumer/apply-events.ts";
+import type { EventRule } from "../../src/settings/event-rules.ts";
 import type { World } from "./world.ts";
 
 export const paid: EventRule = {

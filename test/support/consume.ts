@@ -1,7 +1,7 @@
-import { runJobs } from "../../consumer/run-jobs.ts";
-import type { MessageJob } from "../../core/message.ts";
-import type { Context } from "../../protocol/ports.ts";
-import type { Ending } from "../../protocol/run/settle.ts";
+import { runJobs } from "../../src/consumer/run-jobs.ts";
+import type { MessageJob } from "../../src/core/message.ts";
+import type { Context } from "../../src/protocol/ports.ts";
+import type { Ending } from "../../src/protocol/run/settle.ts";
 import type { World } from "./world.ts";
 
 export type Run = { id: string; revision: number; attempt: number; at: number };

@@ -1,4 +1,4 @@
-import type { App, Bindings } from "../../http/app.ts";
+import type { App, Bindings } from "../../src/http/app.ts";
 
 export async function fetchApp(app: App, request: Request, bindings?: Bindings): Promise<Response> {
   const { pathname, search } = new URL(request.url);

@@ -1,13 +1,21 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { SQSClient } from "@aws-sdk/client-sqs";
-import { sqsQueues } from "../../aws/queues.ts";
-import { BODY_BYTES, MAX_SHARDS } from "../../core/constants.ts";
-import { type Home, homeKey, type Item, type Key, lookAt, type Parked, parkedKey } from "../../core/items.ts";
-import { addressOf, drawJobId } from "../../core/job-id.ts";
-import { pauseTopic, resumeTopic } from "../../protocol/change/pause.ts";
-import { listLimited } from "../../protocol/gate/limited-topics.ts";
-import { tick } from "../../protocol/hand-over/tick.ts";
-import type { Context, Pool } from "../../protocol/ports.ts";
+import { sqsQueues } from "../../src/aws/queues.ts";
+import { BODY_BYTES, MAX_SHARDS } from "../../src/core/constants.ts";
+import {
+  type Home,
+  homeKey,
+  type Item,
+  type Key,
+  lookAt,
+  type Parked,
+  parkedKey,
+} from "../../src/core/items.ts";
+import { addressOf, drawJobId } from "../../src/core/job-id.ts";
+import { pauseTopic, resumeTopic } from "../../src/protocol/change/pause.ts";
+import { listLimited } from "../../src/protocol/gate/limited-topics.ts";
+import { tick } from "../../src/protocol/hand-over/tick.ts";
+import type { Context, Pool } from "../../src/protocol/ports.ts";
 import { createWorld, MINUTE } from "./world.ts";
 
 /**
@@ -129,7 +137,7 @@ const pool: Pool = {
         return homeOf(id, addressOf(id).time + OUTAGE + 10 * MINUTE, LARGEST);
       });
     if (!keys.every(({ pk }) => isBucket(pk))) return world.pool.read(keys);
-    // DynamoDB's answers have at most 16 MB, so a part has 80 large jobs. All parts are read at once, as in aws/read.ts.
+    // DynamoDB's answers have at most 16 MB, so a part has 80 large jobs. All parts are read at once, as in src/aws/read.ts.
     const parts: (readonly Key[])[] = [];
     for (let i = 0; i < keys.length; i += 80) parts.push(keys.slice(i, i + 80));
     return (await Promise.all(parts.map((part) => answered(homes(part))))).flat();

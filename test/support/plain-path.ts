@@ -3,7 +3,7 @@ import { registerHooks } from "node:module";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { APIGatewayProxyEventV2, Context as LambdaContext, SQSEvent } from "aws-lambda";
-import { policyText } from "../../core/policy-text.ts";
+import { policyText } from "../../src/settings/policy-text.ts";
 
 /** Prints as JSON the files that run for one plain job, and the requests. A program of its own: a test runner changes the sources. */
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -40,7 +40,7 @@ Object.assign(process.env, {
 });
 const api = await import("../../functions/api.ts");
 const ticker = await import("../../functions/tick.ts");
-const { consumer } = await import("../../consumer/consumer.ts");
+const { consumer } = await import("../../src/consumer/consumer.ts");
 let runs = 0;
 const consume = consumer(() => void runs++);
 const lambda = { getRemainingTimeInMillis: () => 60_000 } as LambdaContext;
@@ -119,7 +119,7 @@ const run = await play(async () => {
 });
 
 const files = [...filesBeside(filing), ...filesBeside(sweep, idle), ...filesBeside(run)];
-const own = files.filter((name) => !/^(?:\.\.|node_modules|test|testing)\b/.test(name));
+const own = files.filter((name) => !/^(?:\.\.|node_modules|test|src\/testing)\b/.test(name));
 console.log(
   JSON.stringify({
     files: [...new Set(own)].sort(),

@@ -1,5 +1,5 @@
-import type { Cursor, Home } from "../../core/items.ts";
-import { type Pulled, receive } from "../../protocol/run/pull.ts";
+import type { Cursor, Home } from "../../src/core/items.ts";
+import { type Pulled, receive } from "../../src/protocol/run/pull.ts";
 import { consume } from "./consume.ts";
 import type { World } from "./world.ts";
 

@@ -2,8 +2,8 @@ import { simulatedDynamo } from "../sim/services/dynamo.ts";
 import { NO_TROUBLE, type Service } from "../sim/services/service.ts";
 import { simulatedSqs } from "../sim/services/sqs.ts";
 
-/** Takes the place of `aws/clients.ts` in `plain-path.ts`. The simulator's services answer. The program sets `Date.now()`. */
-export * from "../../aws/clients.ts";
+/** Takes the place of `src/aws/clients.ts` in `plain-path.ts`. The simulator's services answer. The program sets `Date.now()`. */
+export * from "../../src/aws/clients.ts";
 
 export const PREFIX = "queue-";
 export const TOPIC = "orders";
@@ -44,7 +44,7 @@ function clientOf(service: Service) {
   const send = async (command: Command): Promise<unknown> => {
     const { input, middlewareStack } = command;
     const operation = command.constructor.name.replace(/Command$/, "");
-    // The place after which `aws/deadlines.ts` adds its check.
+    // The place after which `src/aws/deadlines.ts` adds its check.
     middlewareStack.add((next) => next, { name: "retryMiddleware", step: "finalizeRequest" });
     for (const [middleware, place] of own) middlewareStack.add(middleware, place);
     const handler = middlewareStack.resolve(async () => {

@@ -1,6 +1,6 @@
-import { MinutehandError } from "../../core/errors.ts";
-import type { Key } from "../../core/items.ts";
-import type { Pool } from "../../protocol/ports.ts";
+import { MinutehandError } from "../../src/core/errors.ts";
+import type { Key } from "../../src/core/items.ts";
+import type { Pool } from "../../src/protocol/ports.ts";
 import { SECOND, type World } from "./world.ts";
 
 /** DynamoDB throttles all writes to some partitions; they are tried again until their deadline. Let time pass meanwhile. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deliverer, throwTrouble } from "../../testing/deliver.ts";
+import { deliverer, throwTrouble } from "../../src/testing/deliver.ts";
 import { createWorld } from "../support/world.ts";
 
 test("if the end of a run cannot be recorded, the reason is thrown, and the write is not retried for ever", async () => {

@@ -1,4 +1,4 @@
-import { memoryPool } from "../../testing/memory-pool.ts";
+import { memoryPool } from "../../src/testing/memory-pool.ts";
 import { poolContract } from "../contract/pool-contract.ts";
 
 poolContract("in memory", async (clock) => {

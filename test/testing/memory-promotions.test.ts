@@ -1,4 +1,4 @@
-import { memoryPromotions } from "../../testing/memory-promotions.ts";
+import { memoryPromotions } from "../../src/testing/memory-promotions.ts";
 import { promotionsContract } from "../contract/promotions-contract.ts";
 
 promotionsContract("in memory", async () => {

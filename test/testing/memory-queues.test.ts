@@ -1,4 +1,4 @@
-import { memoryQueues } from "../../testing/memory-queues.ts";
+import { memoryQueues } from "../../src/testing/memory-queues.ts";
 import { numbers } from "../contract/contract-items.ts";
 import { queuesContract } from "../contract/queues-contract.ts";
 

@@ -1,4 +1,4 @@
-import { memorySchedules } from "../../testing/memory-schedules.ts";
+import { memorySchedules } from "../../src/testing/memory-schedules.ts";
 import { schedulesContract } from "../contract/schedules-contract.ts";
 
 schedulesContract("in memory", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Run } from "../../testing/deliver.ts";
-import { paceOf } from "../../testing/pace.ts";
+import type { Run } from "../../src/testing/deliver.ts";
+import { paceOf } from "../../src/testing/pace.ts";
 import { START } from "../support/world.ts";
 
 const RUN: Run = { topic: "orders", id: "x", attempt: 1, at: new Date(START), body: 1 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { consumer, type Job } from "../../consumer/consumer.ts";
-import { createTestQueue, type Run } from "../../testing/test-queue.ts";
-import type { TestTopic } from "../../testing/topics.ts";
+import { consumer, type Job } from "../../src/consumer/consumer.ts";
+import { createTestQueue, type Run } from "../../src/testing/test-queue.ts";
+import type { TestTopic } from "../../src/testing/topics.ts";
 
 type Timeout = { orderId: number };
 

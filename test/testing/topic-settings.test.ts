@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createTestQueue, type Run } from "../../testing/test-queue.ts";
+import { createTestQueue, type Run } from "../../src/testing/test-queue.ts";
 
 const handler = () => {};
 const times = (runs: readonly Run[]) => runs.map(({ at, body }) => `${at.toISOString()} ${body}`);

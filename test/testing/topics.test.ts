@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createTestQueue } from "../../testing/test-queue.ts";
+import { createTestQueue } from "../../src/testing/test-queue.ts";
 
 const handler = () => {};
 const PAID = { detailType: "OrderPaid", key: "$.detail.orderId" };

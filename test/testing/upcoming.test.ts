@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nextTick } from "../../testing/upcoming.ts";
+import { nextTick } from "../../src/testing/upcoming.ts";
 import { createWorld, HOUR, MINUTE } from "../support/world.ts";
 
 const DAY = 24 * HOUR;

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { FAMILIES, type Family, longestFreeze, planFaults, planTicks } from "../../torture/fault-plan.ts";
-import { seededRandom } from "../../torture/random.ts";
+import {
+  FAMILIES,
+  type Family,
+  longestFreeze,
+  planFaults,
+  planTicks,
+} from "../../tools/torture/fault-plan.ts";
+import { seededRandom } from "../../tools/torture/random.ts";
 
 const FIVE_MINUTES = 300_000;
 const ALL = new Set(FAMILIES);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { judge, type Verdict } from "../../torture/judge.ts";
-import type { Answered, Asked, Ended, LedgerEvent, Started } from "../../torture/ledger.ts";
+import { judge, type Verdict } from "../../tools/torture/judge.ts";
+import type { Answered, Asked, Ended, LedgerEvent, Started } from "../../tools/torture/ledger.ts";
 
 const DUE = 100_000;
 const ID = "job-a";

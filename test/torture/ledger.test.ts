@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { followLedger, record } from "../../torture/ledger.ts";
+import { followLedger, record } from "../../tools/torture/ledger.ts";
 
 const PROGRAM = `
   const { record } = await import(process.argv[1]);
@@ -40,7 +40,7 @@ describe("the ledger", () => {
   });
 
   it("keeps every line of several processes that are killed right after writing", async () => {
-    const module = new URL("../../torture/ledger.ts", import.meta.url).href;
+    const module = new URL("../../tools/torture/ledger.ts", import.meta.url).href;
     const write = () =>
       promisify(execFile)(process.execPath, ["--input-type=module", "-e", PROGRAM, module, file]);
     const killed = await Promise.allSettled([write(), write(), write()]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { planLoad } from "../../torture/load.ts";
-import { seededRandom } from "../../torture/random.ts";
+import { planLoad } from "../../tools/torture/load.ts";
+import { seededRandom } from "../../tools/torture/random.ts";
 
 const FIVE_MINUTES = 300_000;
 

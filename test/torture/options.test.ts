@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseCommandLine } from "../../torture/options.ts";
+import { parseCommandLine } from "../../tools/torture/options.ts";
 
 describe("the command line", () => {
   it("has defaults, and accepts each option", () => {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { descendants, readProcess, signal } from "../../torture/process-tree.ts";
+import { descendants, readProcess, signal } from "../../tools/torture/process-tree.ts";
 
 describe("the process tree", () => {
   it("finds children and grandchildren, and kills a process only if its id is not reused by a later one", async () => {

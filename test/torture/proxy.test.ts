@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CALM, type FaultyProxy, startProxy } from "../../torture/proxy.ts";
+import { CALM, type FaultyProxy, startProxy } from "../../tools/torture/proxy.ts";
 import { PATIENCE_MS } from "../patience.ts";
 
 describe("the proxy", () => {

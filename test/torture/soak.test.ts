@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { growthOf, type Sample } from "../../torture/soak.ts";
+import { growthOf, type Sample } from "../../tools/torture/soak.ts";
 
 describe("the soak", () => {
   const samples = (of: (i: number) => Sample) =>

@@ -1,6 +1,6 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { MinutehandError, messageOf } from "../../../core/errors.ts";
+import { MinutehandError, messageOf } from "../../../src/core/errors.ts";
 import { refresh } from "../api.ts";
 import { forgetNotice, type Notice, say } from "../state.ts";
 import { addresses } from "./search.ts";

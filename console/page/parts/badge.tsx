@@ -1,4 +1,4 @@
-import type { JobSummary } from "../../../http/answers.ts";
+import type { JobSummary } from "../../../src/http/answers.ts";
 import { pauseOf } from "../reads.ts";
 import { shownState } from "../shown-state.ts";
 import { now } from "../state.ts";

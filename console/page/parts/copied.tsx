@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { messageOf } from "../../../core/errors.ts";
+import { messageOf } from "../../../src/core/errors.ts";
 import { directedParts } from "../direction.ts";
 
 export function Copied({ text, name }: { text: string | undefined; name: string }) {

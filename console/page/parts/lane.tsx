@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { JobSummary } from "../../../http/answers.ts";
+import type { JobSummary } from "../../../src/http/answers.ts";
 import { pauseOf } from "../reads.ts";
 import { shownState } from "../shown-state.ts";
 import { now, zone } from "../state.ts";

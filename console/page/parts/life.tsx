@@ -1,4 +1,4 @@
-import type { JobJson } from "../../../http/answers.ts";
+import type { JobJson } from "../../../src/http/answers.ts";
 import { topicOf } from "../reads.ts";
 import { isHolding, shownState } from "../shown-state.ts";
 import { now } from "../state.ts";

@@ -1,6 +1,6 @@
 import type { UseQueryResult } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
-import { MinutehandError, messageOf } from "../../../core/errors.ts";
+import { MinutehandError, messageOf } from "../../../src/core/errors.ts";
 import { Time } from "./time.tsx";
 
 type Props<Data> = {

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { TopicJson } from "../../../http/answers.ts";
+import type { TopicJson } from "../../../src/http/answers.ts";
 import { api } from "../api.ts";
 import { isHolding, type Pause } from "../shown-state.ts";
 import { Action } from "./action.tsx";

@@ -1,4 +1,4 @@
-import { RATES } from "../../../core/constants.ts";
+import { RATES } from "../../../src/core/constants.ts";
 import { durationText } from "../times.ts";
 
 type Props = {

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { BATCH_JOBS } from "../../../core/constants.ts";
+import { BATCH_JOBS } from "../../../src/core/constants.ts";
 import { api } from "../api.ts";
 import { durationText } from "../times.ts";
 import { Action } from "./action.tsx";

@@ -1,4 +1,4 @@
-import type { JobJson } from "../../../http/answers.ts";
+import type { JobJson } from "../../../src/http/answers.ts";
 import { jsonText } from "../direction.ts";
 import { StateBadge } from "../parts/badge.tsx";
 import { Copied } from "../parts/copied.tsx";

@@ -1,6 +1,6 @@
 import { useRef } from "preact/hooks";
-import { USUAL_LAG } from "../../../core/constants.ts";
-import type { TopicJson } from "../../../http/answers.ts";
+import { USUAL_LAG } from "../../../src/core/constants.ts";
+import type { TopicJson } from "../../../src/http/answers.ts";
 import type { Lateness } from "../lateness.ts";
 import { byNeed, heldJobs, jobsText, lagOf, type Need, needsOf } from "../needs.ts";
 import { Bars } from "../parts/bars.tsx";

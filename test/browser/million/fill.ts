@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { toAttributes } from "../../../aws/attributes.ts";
-import { type Home, homeKey, ITEM_VERSION } from "../../../core/items.ts";
-import { drawJobId } from "../../../core/job-id.ts";
 import { openTableStore } from "../../../local/services/dynamodb/table-store.ts";
 import type { Item } from "../../../local/services/dynamodb/values.ts";
+import { toAttributes } from "../../../src/aws/attributes.ts";
+import { type Home, homeKey, ITEM_VERSION } from "../../../src/core/items.ts";
+import { drawJobId } from "../../../src/core/job-id.ts";
 
 const DAY = 24 * 3600 * 1000;
 /** How many homes one transaction of SQLite writes. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { consumer } from "../../../consumer/consumer.ts";
+import { consumer } from "../../../src/consumer/consumer.ts";
 
 const REFUSALS = [
   "the bank answered 503 Service Unavailable",

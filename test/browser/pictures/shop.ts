@@ -1,5 +1,5 @@
 import { expect, vi } from "vitest";
-import { createClient } from "../../../client/client.ts";
+import { createClient } from "../../../src/client/client.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 
 const MINUTE = 60;

@@ -1,15 +1,15 @@
 import type { Context as LambdaContext, SQSEvent } from "aws-lambda";
 import { describe, expect, it } from "vitest";
-import type { Call, Reply } from "../../../consumer/webhook/call.ts";
-import { webhookRun } from "../../../consumer/webhook/run.ts";
-import { webhookOn } from "../../../consumer/webhook.ts";
-import { DEFAULT_BACKOFF } from "../../../core/backoff.ts";
-import type { Home } from "../../../core/items.ts";
-import { beginBulk } from "../../../protocol/change/begin-bulk.ts";
-import { runBulk } from "../../../protocol/change/bulk.ts";
-import { redrive } from "../../../protocol/change/redrive.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
-import type { Timers } from "../../../protocol/ports.ts";
+import type { Call, Reply } from "../../../src/consumer/webhook/call.ts";
+import { webhookRun } from "../../../src/consumer/webhook/run.ts";
+import { webhookOn } from "../../../src/consumer/webhook.ts";
+import { DEFAULT_BACKOFF } from "../../../src/core/backoff.ts";
+import type { Home } from "../../../src/core/items.ts";
+import { beginBulk } from "../../../src/protocol/change/begin-bulk.ts";
+import { runBulk } from "../../../src/protocol/change/bulk.ts";
+import { redrive } from "../../../src/protocol/change/redrive.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
+import type { Timers } from "../../../src/protocol/ports.ts";
 import { consume, type Run } from "../../support/consume.ts";
 import { createWorld, HOUR, SECOND, START, type World } from "../../support/world.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { outcomeOf, receiverErrorText } from "../../../consumer/webhook/outcome.ts";
+import { outcomeOf, receiverErrorText } from "../../../src/consumer/webhook/outcome.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 9, 0, 0);
 const DAY = 86_400_000;

@@ -1,8 +1,8 @@
 import type { LookupFunction } from "node:net";
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../consumer/webhook/call.ts";
-import { httpPost } from "../../../consumer/webhook/post.ts";
-import type { WebhookPolicy } from "../../../core/policy.ts";
+import type { Call } from "../../../src/consumer/webhook/call.ts";
+import { httpPost } from "../../../src/consumer/webhook/post.ts";
+import type { WebhookPolicy } from "../../../src/settings/policy.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const POLICY: WebhookPolicy = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { receiverSecret } from "../../../consumer/webhook/receiver-secret.ts";
+import { receiverSecret } from "../../../src/consumer/webhook/receiver-secret.ts";
 
 const TOPIC = Buffer.from("a topic's secret, of 33 bytes....").toString("base64");
 

@@ -1,11 +1,11 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import type { Call, Reply } from "../../../consumer/webhook/call.ts";
-import { receiverSecret } from "../../../consumer/webhook/receiver-secret.ts";
-import { webhookRun } from "../../../consumer/webhook/run.ts";
-import { signWith } from "../../../consumer/webhook/sign.ts";
-import type { MessageJob } from "../../../core/message.ts";
-import type { Policy } from "../../../core/policy.ts";
+import type { Call, Reply } from "../../../src/consumer/webhook/call.ts";
+import { receiverSecret } from "../../../src/consumer/webhook/receiver-secret.ts";
+import { webhookRun } from "../../../src/consumer/webhook/run.ts";
+import { signWith } from "../../../src/consumer/webhook/sign.ts";
+import type { MessageJob } from "../../../src/core/message.ts";
+import type { Policy } from "../../../src/settings/policy.ts";
 
 const [CURRENT, PREVIOUS, OTHER] = ["A", "b", "7"].map((char) => char.repeat(44)) as [string, string, string];
 const { signal } = new AbortController();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { greatest, percentile } from "../../../bench/statistics.ts";
+import { greatest, percentile } from "../../../tools/bench/statistics.ts";
 import type { Api, JobView } from "../../e2e/api.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 

@@ -1,5 +1,5 @@
-import { costOf as dollarsOf, NOTHING } from "../../../bench/bill/usage.ts";
-import { PRICES } from "../../../bench/prices.ts";
+import { costOf as dollarsOf, NOTHING } from "../../../tools/bench/bill/usage.ts";
+import { PRICES } from "../../../tools/bench/prices.ts";
 import type { Lateness } from "./lateness.ts";
 import type { Usage } from "./usage.ts";
 

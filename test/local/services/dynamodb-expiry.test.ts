@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { startGuard } from "../../../local/guard.ts";
-import { portableDynamoProgram } from "../../../local/portable-dynamo.ts";
+import { startGuard } from "../../../local/processes/guard.ts";
+import { portableDynamoProgram } from "../../../local/processes/portable-dynamo.ts";
+import { supervise } from "../../../local/processes/supervise.ts";
 import { keepDeletingExpired } from "../../../local/services/dynamodb/expiry.ts";
 import { openTableStore } from "../../../local/services/dynamodb/table-store.ts";
-import { supervise } from "../../../local/supervise.ts";
 
 let folder: string;
 let file: string;

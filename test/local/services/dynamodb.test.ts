@@ -18,7 +18,7 @@ import {
   UpdateTimeToLiveCommand,
 } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../../../local/free-port.ts";
+import { freePort } from "../../../local/processes/free-port.ts";
 import { startAwsEndpoint } from "../../../local/services/aws-endpoint.ts";
 import { dynamoOperations } from "../../../local/services/dynamodb/operations.ts";
 import { openTableStore, type TableStore } from "../../../local/services/dynamodb/table-store.ts";
@@ -340,7 +340,7 @@ test("the tokens of transactions are deleted after ten minutes, with the expired
 test("tables and items survive a kill and a restart", async () => {
   const folder = mkdtempSync(join(tmpdir(), "minutehand-dynamodb-"));
   const port = await freePort();
-  const program = join(import.meta.dirname, "../../../local/dynamodb-process.ts");
+  const program = join(import.meta.dirname, "../../../local/processes/dynamodb-process.ts");
   const start = async (): Promise<ChildProcess> => {
     const child = fork(program, [String(port), join(folder, "dynamodb.sqlite")]);
     await once(child, "message");

@@ -1,8 +1,8 @@
 import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from "@aws-sdk/client-eventbridge";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { EventRuleSpec } from "../../../local/event-rule.ts";
 import { type AwsEndpoint, startAwsEndpoint } from "../../../local/services/aws-endpoint.ts";
 import { createEventBridgeService } from "../../../local/services/event-bridge.ts";
+import type { EventRuleSpec } from "../../../local/template/event-rule.ts";
 
 const NOON = Date.UTC(2026, 2, 12, 12, 0, 0, 999);
 const PAID: PutEventsRequestEntry = { Source: "shop", DetailType: "OrderPaid", Detail: '{"orderId":"17"}' };

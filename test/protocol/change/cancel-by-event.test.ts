@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { CLOCK_MARGIN, DAY } from "../../../core/constants.ts";
-import { type Item, type KeyItem, type Tombstone, tombstoneKey, ttl } from "../../../core/items.ts";
-import { cancel } from "../../../protocol/change/cancel.ts";
-import { cancelByEvent } from "../../../protocol/change/cancel-by-event.ts";
-import { redrive } from "../../../protocol/change/redrive.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
-import { enqueue, enqueueMany } from "../../../protocol/file/enqueue.ts";
-import type { Pool } from "../../../protocol/ports.ts";
-import type { Ending } from "../../../protocol/run/settle.ts";
+import { CLOCK_MARGIN, DAY } from "../../../src/core/constants.ts";
+import { type Item, type KeyItem, type Tombstone, tombstoneKey, ttl } from "../../../src/core/items.ts";
+import { cancel } from "../../../src/protocol/change/cancel.ts";
+import { cancelByEvent } from "../../../src/protocol/change/cancel-by-event.ts";
+import { redrive } from "../../../src/protocol/change/redrive.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
+import { enqueue, enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import type { Pool } from "../../../src/protocol/ports.ts";
+import type { Ending } from "../../../src/protocol/run/settle.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import {
   type Call,

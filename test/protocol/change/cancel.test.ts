@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { cancel } from "../../../protocol/change/cancel.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
-import type { Context } from "../../../protocol/ports.ts";
+import { cancel } from "../../../src/protocol/change/cancel.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
+import type { Context } from "../../../src/protocol/ports.ts";
 import { createWorld, HOUR, MINUTE } from "../../support/world.ts";
 
 it("a cancel whose write lands late does not cancel a job that was moved since", async () => {

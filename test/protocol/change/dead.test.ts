@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { DAY, ENTRIES_A_PAGE, PAGE_BYTES } from "../../../core/constants.ts";
-import { deadKey, homeKey, ITEM_VERSION, ttl } from "../../../core/items.ts";
-import { drawJobId } from "../../../core/job-id.ts";
-import { BEGINNING, type Position } from "../../../core/position.ts";
-import { redrive } from "../../../protocol/change/redrive.ts";
-import { deadJobs, deadPage } from "../../../protocol/read/dead-jobs.ts";
+import { DAY, ENTRIES_A_PAGE, PAGE_BYTES } from "../../../src/core/constants.ts";
+import { deadKey, homeKey, ITEM_VERSION, ttl } from "../../../src/core/items.ts";
+import { drawJobId } from "../../../src/core/job-id.ts";
+import { BEGINNING, type Position } from "../../../src/core/position.ts";
+import { redrive } from "../../../src/protocol/change/redrive.ts";
+import { deadJobs, deadPage } from "../../../src/protocol/read/dead-jobs.ts";
 import { consume } from "../../support/consume.ts";
 import { callsOf, isAt, meanwhile } from "../../support/scenes.ts";
 import {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { CLOCK_MARGIN } from "../../../core/constants.ts";
-import type { EnqueueRule, EventRule } from "../../../core/event-rules.ts";
-import type { Home, Item } from "../../../core/items.ts";
-import { redrive } from "../../../protocol/change/redrive.ts";
-import { enqueue } from "../../../protocol/file/enqueue.ts";
-import type { Ending } from "../../../protocol/run/settle.ts";
+import { CLOCK_MARGIN } from "../../../src/core/constants.ts";
+import type { Home, Item } from "../../../src/core/items.ts";
+import { redrive } from "../../../src/protocol/change/redrive.ts";
+import { enqueue } from "../../../src/protocol/file/enqueue.ts";
+import type { Ending } from "../../../src/protocol/run/settle.ts";
+import type { EnqueueRule, EventRule } from "../../../src/settings/event-rules.ts";
 import { busEvent, deliver, paid } from "../../support/bus.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { type Call, dead, fail, isAt, isLook, key, meanwhile } from "../../support/scenes.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { DAY } from "../../../core/constants.ts";
-import { redrive } from "../../../protocol/change/redrive.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { DAY } from "../../../src/core/constants.ts";
+import { redrive } from "../../../src/protocol/change/redrive.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
 import { consume } from "../../support/consume.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, type World } from "../../support/world.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { DAY } from "../../../core/constants.ts";
-import { pauseTopic } from "../../../protocol/change/pause.ts";
-import { resume } from "../../../protocol/hand-over/release.ts";
+import { DAY } from "../../../src/core/constants.ts";
+import { pauseTopic } from "../../../src/protocol/change/pause.ts";
+import { resume } from "../../../src/protocol/hand-over/release.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, MINUTE } from "../../support/world.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { redriveJob } from "../../../protocol/change/redrive.ts";
-import { enqueue } from "../../../protocol/file/enqueue.ts";
-import type { Context } from "../../../protocol/ports.ts";
+import { redriveJob } from "../../../src/protocol/change/redrive.ts";
+import { enqueue } from "../../../src/protocol/file/enqueue.ts";
+import type { Context } from "../../../src/protocol/ports.ts";
 import { consume } from "../../support/consume.ts";
 import { type Call, callsOf, dead, key, liveHomes, meanwhile } from "../../support/scenes.ts";
 import { breakOnce, createWorld, HOUR } from "../../support/world.ts";

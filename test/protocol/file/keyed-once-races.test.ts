@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { MinutehandError } from "../../../core/errors.ts";
-import type { NewJob } from "../../../protocol/new-job.ts";
-import { seededBytes } from "../../../testing/random.ts";
+import type { MinutehandError } from "../../../src/core/errors.ts";
+import type { NewJob } from "../../../src/protocol/new-job.ts";
+import { seededBytes } from "../../../src/testing/random.ts";
 import { consume } from "../../support/consume.ts";
 import { fail, key, liveHomes } from "../../support/scenes.ts";
 import { createWorld, HOUR, type World } from "../../support/world.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { idOfKey } from "../../../protocol/store/read-job.ts";
+import { idOfKey } from "../../../src/protocol/store/read-job.ts";
 import { consume } from "../../support/consume.ts";
 import { type Call, callsOf, key, liveHomes, meanwhile } from "../../support/scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE } from "../../support/world.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { KeyItem } from "../../../core/items.ts";
-import { cancel } from "../../../protocol/change/cancel.ts";
-import { redrive } from "../../../protocol/change/redrive.ts";
+import type { KeyItem } from "../../../src/core/items.ts";
+import { cancel } from "../../../src/protocol/change/cancel.ts";
+import { redrive } from "../../../src/protocol/change/redrive.ts";
 import { consume } from "../../support/consume.ts";
 import {
   type Call,

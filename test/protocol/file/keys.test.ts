@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Home } from "../../../core/items.ts";
-import { cancel } from "../../../protocol/change/cancel.ts";
-import { redrive } from "../../../protocol/change/redrive.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { idOfKey } from "../../../protocol/store/read-job.ts";
+import type { Home } from "../../../src/core/items.ts";
+import { cancel } from "../../../src/protocol/change/cancel.ts";
+import { redrive } from "../../../src/protocol/change/redrive.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { idOfKey } from "../../../src/protocol/store/read-job.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { pauseTopic } from "../../../protocol/change/pause.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
-import { enqueue } from "../../../protocol/file/enqueue.ts";
-import { resume } from "../../../protocol/hand-over/release.ts";
-import { listJobs } from "../../../protocol/read/list.ts";
-import { settlePulled } from "../../../protocol/run/settle-pulled.ts";
+import { pauseTopic } from "../../../src/protocol/change/pause.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
+import { enqueue } from "../../../src/protocol/file/enqueue.ts";
+import { resume } from "../../../src/protocol/hand-over/release.ts";
+import { listJobs } from "../../../src/protocol/read/list.ts";
+import { settlePulled } from "../../../src/protocol/run/settle-pulled.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { fail, isLook, key, meanwhile, pullOne } from "../../support/scenes.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
-import { DAY } from "../../../core/constants.ts";
-import { parseOccurrence } from "../../../core/occurrence.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { DAY } from "../../../src/core/constants.ts";
+import { parseOccurrence } from "../../../src/core/occurrence.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
 import {
   fileOccurrence,
   listSchedules,
@@ -12,7 +12,7 @@ import {
   readSchedule,
   removeSchedule,
   runSchedule,
-} from "../../../protocol/file/recurring.ts";
+} from "../../../src/protocol/file/recurring.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, START, type World } from "../../support/world.ts";
 

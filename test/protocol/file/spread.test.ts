@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from "vitest";
-import { DAY } from "../../../core/constants.ts";
-import type { Home } from "../../../core/items.ts";
-import { drawWithin } from "../../../core/spread.ts";
-import { enqueue, enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { fileOccurrence, putSchedule, runSchedule } from "../../../protocol/file/recurring.ts";
-import type { NewJob } from "../../../protocol/new-job.ts";
+import { DAY } from "../../../src/core/constants.ts";
+import type { Home } from "../../../src/core/items.ts";
+import { drawWithin } from "../../../src/core/spread.ts";
+import { enqueue, enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { fileOccurrence, putSchedule, runSchedule } from "../../../src/protocol/file/recurring.ts";
+import type { NewJob } from "../../../src/protocol/new-job.ts";
 import { key } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 

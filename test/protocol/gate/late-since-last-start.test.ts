@@ -1,12 +1,12 @@
 import { describe, expect, it, test } from "vitest";
-import { type Home, parseNote } from "../../../core/items.ts";
-import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { topicNow } from "../../../protocol/gate/known-pauses.ts";
-import { parkForLimit } from "../../../protocol/gate/park.ts";
-import { resume } from "../../../protocol/hand-over/release.ts";
-import type { Context } from "../../../protocol/ports.ts";
-import { send } from "../../../protocol/send/send.ts";
+import { type Home, parseNote } from "../../../src/core/items.ts";
+import { pauseTopic, resumeTopic } from "../../../src/protocol/change/pause.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { topicNow } from "../../../src/protocol/gate/known-pauses.ts";
+import { parkForLimit } from "../../../src/protocol/gate/park.ts";
+import { resume } from "../../../src/protocol/hand-over/release.ts";
+import type { Context } from "../../../src/protocol/ports.ts";
+import { send } from "../../../src/protocol/send/send.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 

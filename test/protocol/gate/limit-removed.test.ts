@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { TopicPolicy } from "../../../core/policy.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
-import { tick } from "../../../protocol/hand-over/tick.ts";
-import type { Context } from "../../../protocol/ports.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
+import { tick } from "../../../src/protocol/hand-over/tick.ts";
+import type { Context } from "../../../src/protocol/ports.ts";
+import type { TopicPolicy } from "../../../src/settings/policy.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, MINUTE, SECOND } from "../../support/world.ts";
 

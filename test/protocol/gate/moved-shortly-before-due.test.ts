@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
 

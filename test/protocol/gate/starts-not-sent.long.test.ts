@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
-import { enqueue, enqueueMany } from "../../../protocol/file/enqueue.ts";
-import type { NewJob } from "../../../protocol/new-job.ts";
+import { pauseTopic, resumeTopic } from "../../../src/protocol/change/pause.ts";
+import { enqueue, enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import type { NewJob } from "../../../src/protocol/new-job.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
 

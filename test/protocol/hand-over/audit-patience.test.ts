@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { HEALTHY_READY } from "../../../core/constants.ts";
-import { SIZES } from "../../../core/work-sizes.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { HEALTHY_READY } from "../../../src/core/constants.ts";
+import { SIZES } from "../../../src/core/work-sizes.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
 import { consume } from "../../support/consume.ts";
 import { orders } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";

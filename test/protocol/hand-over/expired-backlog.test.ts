@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { pauseTopic } from "../../../protocol/change/pause.ts";
-import { resume } from "../../../protocol/hand-over/release.ts";
-import { fileLooks } from "../../../protocol/store/looks.ts";
+import { pauseTopic } from "../../../src/protocol/change/pause.ts";
+import { resume } from "../../../src/protocol/hand-over/release.ts";
+import { fileLooks } from "../../../src/protocol/store/looks.ts";
 import { consume, type Run } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { type Cursor, cursorKey, timeOf } from "../../../core/items.ts";
-import { parseMessage } from "../../../core/message.ts";
-import { storedRanges } from "../../../core/ranges.ts";
-import { SIZES } from "../../../core/work-sizes.ts";
-import { pauseTopic } from "../../../protocol/change/pause.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { resume } from "../../../protocol/hand-over/release.ts";
-import { tick } from "../../../protocol/hand-over/tick.ts";
-import type { Pool, QueueName, Queues } from "../../../protocol/ports.ts";
-import { fileLooks } from "../../../protocol/store/looks.ts";
+import { type Cursor, cursorKey, timeOf } from "../../../src/core/items.ts";
+import { parseMessage } from "../../../src/core/message.ts";
+import { storedRanges } from "../../../src/core/ranges.ts";
+import { SIZES } from "../../../src/core/work-sizes.ts";
+import { pauseTopic } from "../../../src/protocol/change/pause.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { resume } from "../../../src/protocol/hand-over/release.ts";
+import { tick } from "../../../src/protocol/hand-over/tick.ts";
+import type { Pool, QueueName, Queues } from "../../../src/protocol/ports.ts";
+import { fileLooks } from "../../../src/protocol/store/looks.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
 

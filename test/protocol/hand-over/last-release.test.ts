@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { enqueue } from "../../../protocol/file/enqueue.ts";
-import type { Context } from "../../../protocol/ports.ts";
+import { enqueue } from "../../../src/protocol/file/enqueue.ts";
+import type { Context } from "../../../src/protocol/ports.ts";
 import { createWorld, SECOND, type World } from "../../support/world.ts";
 
 /** Another process, with its own memory of the topic. */

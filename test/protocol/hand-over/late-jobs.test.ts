@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { addressOf } from "../../../core/job-id.ts";
-import { parseMessage } from "../../../core/message.ts";
-import { SIZES } from "../../../core/work-sizes.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { tick } from "../../../protocol/hand-over/tick.ts";
-import type { Queues } from "../../../protocol/ports.ts";
+import { addressOf } from "../../../src/core/job-id.ts";
+import { parseMessage } from "../../../src/core/message.ts";
+import { SIZES } from "../../../src/core/work-sizes.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { tick } from "../../../src/protocol/hand-over/tick.ts";
+import type { Queues } from "../../../src/protocol/ports.ts";
 import { cursors } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 

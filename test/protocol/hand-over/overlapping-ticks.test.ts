@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type Cursor, cursorKey, sortable } from "../../../core/items.ts";
-import { addressOf } from "../../../core/job-id.ts";
-import { parseMessage } from "../../../core/message.ts";
-import { SIZES } from "../../../core/work-sizes.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { tick } from "../../../protocol/hand-over/tick.ts";
-import type { Context, Queues } from "../../../protocol/ports.ts";
+import { type Cursor, cursorKey, sortable } from "../../../src/core/items.ts";
+import { addressOf } from "../../../src/core/job-id.ts";
+import { parseMessage } from "../../../src/core/message.ts";
+import { SIZES } from "../../../src/core/work-sizes.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { tick } from "../../../src/protocol/hand-over/tick.ts";
+import type { Context, Queues } from "../../../src/protocol/ports.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 
 /** Files jobs that are due at one time. Answers their ids. */

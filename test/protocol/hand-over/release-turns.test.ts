@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { STARTS_AHEAD } from "../../../core/constants.ts";
-import { pauseKey } from "../../../core/items.ts";
-import { pauseTopic, resumeTopic } from "../../../protocol/change/pause.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { resume } from "../../../protocol/hand-over/release.ts";
-import { tick } from "../../../protocol/hand-over/tick.ts";
-import type { Context, Pool } from "../../../protocol/ports.ts";
+import { STARTS_AHEAD } from "../../../src/core/constants.ts";
+import { pauseKey } from "../../../src/core/items.ts";
+import { pauseTopic, resumeTopic } from "../../../src/protocol/change/pause.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { resume } from "../../../src/protocol/hand-over/release.ts";
+import { tick } from "../../../src/protocol/hand-over/tick.ts";
+import type { Context, Pool } from "../../../src/protocol/ports.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
 

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { parseMessage } from "../../../core/message.ts";
-import { SIZES } from "../../../core/work-sizes.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { tick } from "../../../protocol/hand-over/tick.ts";
-import type { Pool } from "../../../protocol/ports.ts";
+import { parseMessage } from "../../../src/core/message.ts";
+import { SIZES } from "../../../src/core/work-sizes.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { tick } from "../../../src/protocol/hand-over/tick.ts";
+import type { Pool } from "../../../src/protocol/ports.ts";
 import { createWorld, MINUTE, SECOND, START } from "../../support/world.ts";
 
 it("while an earlier audit goes on, a tick records what its sweep has sent, and the next tick sends no job again", async () => {

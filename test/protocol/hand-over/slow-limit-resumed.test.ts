@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { periodOf } from "../../../core/limit.ts";
-import { pauseTopic } from "../../../protocol/change/pause.ts";
-import { resume } from "../../../protocol/hand-over/release.ts";
+import { periodOf } from "../../../src/core/limit.ts";
+import { pauseTopic } from "../../../src/protocol/change/pause.ts";
+import { resume } from "../../../src/protocol/hand-over/release.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";
 

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { LOOKAHEAD, WRITER_DEADLINE } from "../../../core/constants.ts";
-import { homeKey, timeOf } from "../../../core/items.ts";
-import { addressOf } from "../../../core/job-id.ts";
-import { SIZES } from "../../../core/work-sizes.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { auditShard } from "../../../protocol/hand-over/audit.ts";
-import { backlogsOf } from "../../../protocol/hand-over/backlog.ts";
-import { readCursor } from "../../../protocol/hand-over/cursor.ts";
-import { tick } from "../../../protocol/hand-over/tick.ts";
-import type { Pool } from "../../../protocol/ports.ts";
-import type { Pulled } from "../../../protocol/run/pull.ts";
-import { extend } from "../../../protocol/run/settle-pulled.ts";
+import { LOOKAHEAD, WRITER_DEADLINE } from "../../../src/core/constants.ts";
+import { homeKey, timeOf } from "../../../src/core/items.ts";
+import { addressOf } from "../../../src/core/job-id.ts";
+import { SIZES } from "../../../src/core/work-sizes.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { auditShard } from "../../../src/protocol/hand-over/audit.ts";
+import { backlogsOf } from "../../../src/protocol/hand-over/backlog.ts";
+import { readCursor } from "../../../src/protocol/hand-over/cursor.ts";
+import { tick } from "../../../src/protocol/hand-over/tick.ts";
+import type { Pool } from "../../../src/protocol/ports.ts";
+import type { Pulled } from "../../../src/protocol/run/pull.ts";
+import { extend } from "../../../src/protocol/run/settle-pulled.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import {
   type Call,

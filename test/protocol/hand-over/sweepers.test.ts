@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { addressOf } from "../../../core/job-id.ts";
-import { parseMessage } from "../../../core/message.ts";
-import type { TickPart } from "../../../core/tick-part.ts";
-import { SIZES } from "../../../core/work-sizes.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { sweepPart, tick } from "../../../protocol/hand-over/tick.ts";
-import type { Queues, Sweepers } from "../../../protocol/ports.ts";
+import { addressOf } from "../../../src/core/job-id.ts";
+import { parseMessage } from "../../../src/core/message.ts";
+import type { TickPart } from "../../../src/core/tick-part.ts";
+import { SIZES } from "../../../src/core/work-sizes.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { sweepPart, tick } from "../../../src/protocol/hand-over/tick.ts";
+import type { Queues, Sweepers } from "../../../src/protocol/ports.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 
 const SHARDS = 16;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { bucketOf, type Key, minuteOf } from "../../../core/items.ts";
-import { addressOf } from "../../../core/job-id.ts";
-import { parseMessage } from "../../../core/message.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { tick } from "../../../protocol/hand-over/tick.ts";
-import type { Pool } from "../../../protocol/ports.ts";
+import { bucketOf, type Key, minuteOf } from "../../../src/core/items.ts";
+import { addressOf } from "../../../src/core/job-id.ts";
+import { parseMessage } from "../../../src/core/message.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { tick } from "../../../src/protocol/hand-over/tick.ts";
+import type { Pool } from "../../../src/protocol/ports.ts";
 import { cursors } from "../../support/scenes.ts";
 import { createWorld, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 

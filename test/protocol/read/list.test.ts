@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { BUCKETS_A_PAGE, DAY, ENTRIES_A_PAGE, PAGE_BYTES } from "../../../core/constants.ts";
-import type { Position } from "../../../core/position.ts";
-import { pauseTopic } from "../../../protocol/change/pause.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
-import type { Context } from "../../../protocol/ports.ts";
-import { type JobPage, type ListRequest, listJobs } from "../../../protocol/read/list.ts";
+import { BUCKETS_A_PAGE, DAY, ENTRIES_A_PAGE, PAGE_BYTES } from "../../../src/core/constants.ts";
+import type { Position } from "../../../src/core/position.ts";
+import { pauseTopic } from "../../../src/protocol/change/pause.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
+import type { Context } from "../../../src/protocol/ports.ts";
+import { type JobPage, type ListRequest, listJobs } from "../../../src/protocol/read/list.ts";
 import { createWorld, HOUR, MINUTE, START, type World } from "../../support/world.ts";
 
 const SHARDS = 2;

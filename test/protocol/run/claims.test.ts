@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { CLOCK_MARGIN } from "../../../core/constants.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { claim } from "../../../protocol/run/claim.ts";
+import { CLOCK_MARGIN } from "../../../src/core/constants.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { claim } from "../../../src/protocol/run/claim.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { messageFor, orders, pull } from "../../support/scenes.ts";
 import { createWorld, MINUTE, SECOND } from "../../support/world.ts";

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { runJobs } from "../../../consumer/run-jobs.ts";
-import { CLOCK_MARGIN } from "../../../core/constants.ts";
-import { homeKey } from "../../../core/items.ts";
-import type { Timers } from "../../../protocol/ports.ts";
-import { receive } from "../../../protocol/run/pull.ts";
+import { runJobs } from "../../../src/consumer/run-jobs.ts";
+import { CLOCK_MARGIN } from "../../../src/core/constants.ts";
+import { homeKey } from "../../../src/core/items.ts";
+import type { Timers } from "../../../src/protocol/ports.ts";
+import { receive } from "../../../src/protocol/run/pull.ts";
 import { crashWhileRunning } from "../../support/consume.ts";
 import { isAt, pullOne } from "../../support/scenes.ts";
 import { createWorld, SECOND, type World } from "../../support/world.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { crashSpread } from "../../../core/backoff.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { crashSpread } from "../../../src/core/backoff.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
 import { consume, crashWhileRunning } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";
 

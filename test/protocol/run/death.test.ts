@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { cancel } from "../../../protocol/change/cancel.ts";
-import { redrive } from "../../../protocol/change/redrive.ts";
-import type { Queues } from "../../../protocol/ports.ts";
-import { settlePulled } from "../../../protocol/run/settle-pulled.ts";
+import { cancel } from "../../../src/protocol/change/cancel.ts";
+import { redrive } from "../../../src/protocol/change/redrive.ts";
+import type { Queues } from "../../../src/protocol/ports.ts";
+import { settlePulled } from "../../../src/protocol/run/settle-pulled.ts";
 import { consume } from "../../support/consume.ts";
 import { dead, dlq, fail, isAt, meanwhile, pull, pullOne } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";

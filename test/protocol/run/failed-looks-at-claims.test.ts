@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { MinutehandError } from "../../../core/errors.ts";
-import type { Home } from "../../../core/items.ts";
-import type { MessageJob } from "../../../core/message.ts";
-import { jobText, messageText, parseMessage } from "../../../core/message.ts";
-import { cancel } from "../../../protocol/change/cancel.ts";
-import { claim } from "../../../protocol/run/claim.ts";
+import { MinutehandError } from "../../../src/core/errors.ts";
+import type { Home } from "../../../src/core/items.ts";
+import type { MessageJob } from "../../../src/core/message.ts";
+import { jobText, messageText, parseMessage } from "../../../src/core/message.ts";
+import { cancel } from "../../../src/protocol/change/cancel.ts";
+import { claim } from "../../../src/protocol/run/claim.ts";
 import { createWorld, SECOND, type World } from "../../support/world.ts";
 
 function jobOf(home: Home): MessageJob {

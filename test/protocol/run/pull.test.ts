@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { homeKey } from "../../../core/items.ts";
-import { decodeReceipt } from "../../../core/receipt.ts";
-import { cancel } from "../../../protocol/change/cancel.ts";
-import { pauseTopic } from "../../../protocol/change/pause.ts";
-import type { Pool, Timers } from "../../../protocol/ports.ts";
-import { receive } from "../../../protocol/run/pull.ts";
-import { extend, settlePulled } from "../../../protocol/run/settle-pulled.ts";
+import { homeKey } from "../../../src/core/items.ts";
+import { decodeReceipt } from "../../../src/core/receipt.ts";
+import { cancel } from "../../../src/protocol/change/cancel.ts";
+import { pauseTopic } from "../../../src/protocol/change/pause.ts";
+import type { Pool, Timers } from "../../../src/protocol/ports.ts";
+import { receive } from "../../../src/protocol/run/pull.ts";
+import { extend, settlePulled } from "../../../src/protocol/run/settle-pulled.ts";
 import { pull, pullOne } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND } from "../../support/world.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { HomeIn, Item } from "../../../core/items.ts";
-import { cancelByEvent } from "../../../protocol/change/cancel-by-event.ts";
-import type { Pool } from "../../../protocol/ports.ts";
-import { settleCrash, settleDone } from "../../../protocol/run/settle.ts";
-import { extend, settlePulled } from "../../../protocol/run/settle-pulled.ts";
+import type { HomeIn, Item } from "../../../src/core/items.ts";
+import { cancelByEvent } from "../../../src/protocol/change/cancel-by-event.ts";
+import type { Pool } from "../../../src/protocol/ports.ts";
+import { settleCrash, settleDone } from "../../../src/protocol/run/settle.ts";
+import { extend, settlePulled } from "../../../src/protocol/run/settle-pulled.ts";
 import { consume } from "../../support/consume.ts";
 import { fail, key, liveOrRunning, orders, pull, pullOne } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";

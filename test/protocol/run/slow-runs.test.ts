@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, SECOND } from "../../support/world.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { pauseTopic } from "../../../protocol/change/pause.ts";
-import { resume } from "../../../protocol/hand-over/release.ts";
-import { receive } from "../../../protocol/run/pull.ts";
+import { pauseTopic } from "../../../src/protocol/change/pause.ts";
+import { resume } from "../../../src/protocol/hand-over/release.ts";
+import { receive } from "../../../src/protocol/run/pull.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, MINUTE, SECOND, type World } from "../../support/world.ts";
 

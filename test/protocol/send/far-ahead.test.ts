@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { DAY, PROMOTE_BEFORE } from "../../../core/constants.ts";
-import { startsAt } from "../../../core/home.ts";
-import type { Home } from "../../../core/items.ts";
-import { cancel, cancelByKey, cancelMany } from "../../../protocol/change/cancel.ts";
-import { reschedule } from "../../../protocol/change/reschedule.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { promote } from "../../../protocol/hand-over/promote.ts";
+import { DAY, PROMOTE_BEFORE } from "../../../src/core/constants.ts";
+import { startsAt } from "../../../src/core/home.ts";
+import type { Home } from "../../../src/core/items.ts";
+import { cancel, cancelByKey, cancelMany } from "../../../src/protocol/change/cancel.ts";
+import { reschedule } from "../../../src/protocol/change/reschedule.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { promote } from "../../../src/protocol/hand-over/promote.ts";
 import { consume } from "../../support/consume.ts";
 import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { pauseTopic } from "../../../protocol/change/pause.ts";
-import { send } from "../../../protocol/send/send.ts";
+import { pauseTopic } from "../../../src/protocol/change/pause.ts";
+import { send } from "../../../src/protocol/send/send.ts";
 import { createWorld, MINUTE, SECOND } from "../../support/world.ts";
 
 test("a topic with malformed settings keeps no other topic's jobs waiting", async () => {

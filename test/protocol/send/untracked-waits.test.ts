@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { LONGEST_HIDE, LONGEST_UNTRACKED_WAIT } from "../../../core/constants.ts";
-import type { Ending } from "../../../protocol/run/settle.ts";
-import { extend, settlePulled } from "../../../protocol/run/settle-pulled.ts";
+import { LONGEST_HIDE, LONGEST_UNTRACKED_WAIT } from "../../../src/core/constants.ts";
+import type { Ending } from "../../../src/protocol/run/settle.ts";
+import { extend, settlePulled } from "../../../src/protocol/run/settle-pulled.ts";
 import { consume, type Run } from "../../support/consume.ts";
 import { pull, pullOne } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, type World } from "../../support/world.ts";

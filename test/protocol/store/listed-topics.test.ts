@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { LIMITED_TOPICS, limitedKey } from "../../../core/items.ts";
-import type { Context } from "../../../protocol/ports.ts";
-import { listedTopics, listTopic } from "../../../protocol/store/listed-topics.ts";
+import { LIMITED_TOPICS, limitedKey } from "../../../src/core/items.ts";
+import type { Context } from "../../../src/protocol/ports.ts";
+import { listedTopics, listTopic } from "../../../src/protocol/store/listed-topics.ts";
 import { createWorld, MINUTE } from "../../support/world.ts";
 
 test("all listed topics are read though DynamoDB answers fewer at once", async () => {

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { META_KEY } from "../../../core/items.ts";
-import { beginBulk } from "../../../protocol/change/begin-bulk.ts";
-import { runBulk } from "../../../protocol/change/bulk.ts";
-import { pauseTopic } from "../../../protocol/change/pause.ts";
-import { enqueue, enqueueMany } from "../../../protocol/file/enqueue.ts";
-import { resume } from "../../../protocol/hand-over/release.ts";
-import type { Context } from "../../../protocol/ports.ts";
-import { listJobs } from "../../../protocol/read/list.ts";
+import { META_KEY } from "../../../src/core/items.ts";
+import { beginBulk } from "../../../src/protocol/change/begin-bulk.ts";
+import { runBulk } from "../../../src/protocol/change/bulk.ts";
+import { pauseTopic } from "../../../src/protocol/change/pause.ts";
+import { enqueue, enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { resume } from "../../../src/protocol/hand-over/release.ts";
+import type { Context } from "../../../src/protocol/ports.ts";
+import { listJobs } from "../../../src/protocol/read/list.ts";
 import { consume } from "../../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 

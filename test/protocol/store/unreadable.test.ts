@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Cursor, Home, Item } from "../../../core/items.ts";
-import { homeKey, timeOf } from "../../../core/items.ts";
-import { parseMessage } from "../../../core/message.ts";
+import type { Cursor, Home, Item } from "../../../src/core/items.ts";
+import { homeKey, timeOf } from "../../../src/core/items.ts";
+import { parseMessage } from "../../../src/core/message.ts";
 import { consume } from "../../support/consume.ts";
 import { cursors } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, type World } from "../../support/world.ts";

@@ -1,10 +1,10 @@
-import { eventsOn } from "../../../consumer/apply-events.ts";
-import { webhookOn } from "../../../consumer/webhook.ts";
-import type { EventRule } from "../../../core/event-rules.ts";
-import { SIZES } from "../../../core/work-sizes.ts";
-import { measuresOf } from "../../../environment/telemetry.ts";
 import { METRICS_NAMESPACE } from "../../../infra/environment.ts";
-import { enqueueMany } from "../../../protocol/file/enqueue.ts";
+import { eventsOn } from "../../../src/consumer/apply-events.ts";
+import { webhookOn } from "../../../src/consumer/webhook.ts";
+import { SIZES } from "../../../src/core/work-sizes.ts";
+import { measuresOf } from "../../../src/environment/telemetry.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import type { EventRule } from "../../../src/settings/event-rules.ts";
 import type { Fate } from "../faults/fate.ts";
 import { type Plan, planOf } from "../faults.ts";
 import { type Habit, habitOf } from "../habits.ts";

@@ -1,4 +1,4 @@
-import { BATCH_PATIENCE } from "../../../core/constants.ts";
+import { BATCH_PATIENCE } from "../../../src/core/constants.ts";
 import { type Draws, drawsOf } from "../draws.ts";
 import type { Call } from "../network.ts";
 import { type CallFault, strike, type Try } from "./fate.ts";

@@ -1,5 +1,5 @@
 import { registerHooks } from "node:module";
-import { messageOf } from "../../../core/errors.ts";
+import { messageOf } from "../../../src/core/errors.ts";
 import type { Change, Edit } from "./changes.ts";
 import { type Marked, markedNodes, parse } from "./marked.ts";
 import type { Mutant } from "./mutants.ts";

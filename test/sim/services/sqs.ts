@@ -5,7 +5,12 @@ import type {
   ReceiveMessageCommandInput,
   SendMessageBatchCommandInput,
 } from "@aws-sdk/client-sqs";
-import { DEAD_RETENTION, MAX_RECEIVE_COUNT, RETENTION, sqsRefusalOf } from "../../../testing/sqs-limits.ts";
+import {
+  DEAD_RETENTION,
+  MAX_RECEIVE_COUNT,
+  RETENTION,
+  sqsRefusalOf,
+} from "../../../src/testing/sqs-limits.ts";
 import { problem, type Service, serviceOf, type Trouble } from "./service.ts";
 
 /** A message in a queue. Times are ms since the epoch. */

@@ -1,4 +1,4 @@
-import { WRITER_DEADLINE } from "../../../core/constants.ts";
+import { WRITER_DEADLINE } from "../../../src/core/constants.ts";
 import type { Weather } from "../faults.ts";
 
 /** The most ms from the read of a pause to the run: until an invocation reaches its timeout, or a caller of `receive` gives up. */

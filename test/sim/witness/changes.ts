@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { DAY, KNOWN_CALLS } from "../../../core/constants.ts";
-import { isFinished } from "../../../core/home.ts";
-import type { Home } from "../../../core/items.ts";
-import { keptOptionsOf } from "../../../core/job-options.ts";
-import { onceNotesOf } from "../../../core/once.ts";
-import type { ChangeName } from "../../../core/states.ts";
+import { DAY, KNOWN_CALLS } from "../../../src/core/constants.ts";
+import { isFinished } from "../../../src/core/home.ts";
+import type { Home } from "../../../src/core/items.ts";
+import { keptOptionsOf } from "../../../src/core/job-options.ts";
+import { onceNotesOf } from "../../../src/core/once.ts";
+import type { ChangeName } from "../../../src/core/states.ts";
 import { LATEST_WRITE } from "./bounds.ts";
 import { type KnownJob, wordsOf } from "./known-jobs.ts";
 import {
@@ -83,7 +83,7 @@ function wrongAttributes(before: Home | undefined, after: Home): string | undefi
 
 /** A home may have changed in one of several ways: one of them must be right. */
 function wrongReason(scene: Scene, job: KnownJob, before: Home | undefined, after: Home): string | undefined {
-  let why = "which core/states.ts does not allow";
+  let why = "which src/core/states.ts does not allow";
   for (const judge of new Set(changesBetween(before, after).map((name) => JUDGES[name]))) {
     const wrong = judge(scene, { job, before: before ?? after, after });
     if (wrong === undefined) return undefined;

@@ -1,5 +1,5 @@
-import type { Home } from "../../../core/items.ts";
-import { DEAD_RETENTION } from "../../../testing/sqs-limits.ts";
+import type { Home } from "../../../src/core/items.ts";
+import { DEAD_RETENTION } from "../../../src/testing/sqs-limits.ts";
 import type { Court } from "./bench.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 

@@ -1,6 +1,6 @@
-import { CLOCK_MARGIN } from "../../../core/constants.ts";
-import { isFinished } from "../../../core/home.ts";
-import type { Home } from "../../../core/items.ts";
+import { CLOCK_MARGIN } from "../../../src/core/constants.ts";
+import { isFinished } from "../../../src/core/home.ts";
+import type { Home } from "../../../src/core/items.ts";
 import {
   inEffect,
   isEarlier,

@@ -1,4 +1,4 @@
-import { type MessageJob, startOf } from "../../../core/message.ts";
+import { type MessageJob, startOf } from "../../../src/core/message.ts";
 import type { Weather } from "../faults.ts";
 import type { Court } from "./bench.ts";
 import type { KnownJobs } from "./known-jobs.ts";

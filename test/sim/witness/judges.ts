@@ -1,5 +1,5 @@
-import { DAY } from "../../../core/constants.ts";
-import type { Policy } from "../../../core/policy.ts";
+import { DAY } from "../../../src/core/constants.ts";
+import type { Policy } from "../../../src/settings/policy.ts";
 import type { Weather } from "../faults.ts";
 import { attemptsOf } from "./attempts.ts";
 import type { Bench, Court } from "./bench.ts";

@@ -1,5 +1,5 @@
-import { isFinished } from "../../../core/home.ts";
-import type { Home } from "../../../core/items.ts";
+import { isFinished } from "../../../src/core/home.ts";
+import type { Home } from "../../../src/core/items.ts";
 import type { Row } from "../services/expressions.ts";
 import type { Bench } from "./bench.ts";
 

@@ -1,5 +1,5 @@
-import { isFinished } from "../../../core/home.ts";
-import type { Home } from "../../../core/items.ts";
+import { isFinished } from "../../../src/core/home.ts";
+import type { Home } from "../../../src/core/items.ts";
 import type { Run } from "./bench.ts";
 
 type Starts = { from: number; to: number };

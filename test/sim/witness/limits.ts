@@ -1,7 +1,7 @@
-import { BUCKET, STARTS_AHEAD } from "../../../core/constants.ts";
-import { beginOf, type Period, periodOf } from "../../../core/limit.ts";
-import { type MessageJob, startOf } from "../../../core/message.ts";
-import type { Policy } from "../../../core/policy.ts";
+import { BUCKET, STARTS_AHEAD } from "../../../src/core/constants.ts";
+import { beginOf, type Period, periodOf } from "../../../src/core/limit.ts";
+import { type MessageJob, startOf } from "../../../src/core/message.ts";
+import type { Policy } from "../../../src/settings/policy.ts";
 
 /** The lengths of time for which the limit is checked, in periods: a limit may be broken at once or only in the long run. */
 const SPANS = [1, 2, 5, 20, 60];

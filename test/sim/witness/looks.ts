@@ -1,7 +1,7 @@
-import { DAY } from "../../../core/constants.ts";
-import { isFinished } from "../../../core/home.ts";
-import { sortable, timeOf } from "../../../core/items.ts";
-import { addressOf } from "../../../core/job-id.ts";
+import { DAY } from "../../../src/core/constants.ts";
+import { isFinished } from "../../../src/core/home.ts";
+import { sortable, timeOf } from "../../../src/core/items.ts";
+import { addressOf } from "../../../src/core/job-id.ts";
 import type { Row } from "../services/expressions.ts";
 import type { Bench } from "./bench.ts";
 import { isOpen, type KnownJob, type KnownJobs } from "./known-jobs.ts";

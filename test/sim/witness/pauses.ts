@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, PAUSE_KNOWN_FOR } from "../../../core/constants.ts";
+import { CLOCK_MARGIN, PAUSE_KNOWN_FOR } from "../../../src/core/constants.ts";
 
 /** What the witness knows of one topic's pauses, from calls and their answers. Times are ms since the epoch. */
 type Told = {

@@ -1,7 +1,7 @@
-import { CLOCK_MARGIN } from "../../../core/constants.ts";
-import { startsAt } from "../../../core/home.ts";
-import type { Home } from "../../../core/items.ts";
-import type { Policy } from "../../../core/policy.ts";
+import { CLOCK_MARGIN } from "../../../src/core/constants.ts";
+import { startsAt } from "../../../src/core/home.ts";
+import type { Home } from "../../../src/core/items.ts";
+import type { Policy } from "../../../src/settings/policy.ts";
 import type { Court } from "./bench.ts";
 import type { Bounds } from "./bounds.ts";
 import type { bulksOf } from "./bulks.ts";

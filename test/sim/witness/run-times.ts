@@ -1,4 +1,4 @@
-import type { Policy } from "../../../core/policy.ts";
+import type { Policy } from "../../../src/settings/policy.ts";
 import type { Weather } from "../faults.ts";
 import type { Court, Run } from "./bench.ts";
 import { LONGEST_CLAIM } from "./bounds.ts";

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Home } from "../../../core/items.ts";
-import { CHANGES, type ChangeName, type Row } from "../../../core/states.ts";
+import type { Home } from "../../../src/core/items.ts";
+import { CHANGES, type ChangeName, type Row } from "../../../src/core/states.ts";
 
-/** The changes by which a home may have become as it is now: `core/states.ts` says which attributes each of them touches. */
+/** The changes by which a home may have become as it is now: `src/core/states.ts` says which attributes each of them touches. */
 export function changesBetween(before: Home | undefined, after: Home): ChangeName[] {
   return (Object.keys(CHANGES) as ChangeName[]).filter((name) => fits(CHANGES[name], before, after));
 }

@@ -1,7 +1,7 @@
-import { BUCKET, DAY, HEALTHY_READY } from "../../../core/constants.ts";
-import { startsAt } from "../../../core/home.ts";
-import type { Home } from "../../../core/items.ts";
-import type { MessageJob } from "../../../core/message.ts";
+import { BUCKET, DAY, HEALTHY_READY } from "../../../src/core/constants.ts";
+import { startsAt } from "../../../src/core/home.ts";
+import type { Home } from "../../../src/core/items.ts";
+import type { MessageJob } from "../../../src/core/message.ts";
 import type { Bench } from "./bench.ts";
 import type { KnownJob, KnownJobs } from "./known-jobs.ts";
 

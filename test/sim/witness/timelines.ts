@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { LOG_ENTRIES } from "../../../core/constants.ts";
-import { isFinished } from "../../../core/home.ts";
-import type { Home } from "../../../core/items.ts";
-import { timelineOf } from "../../../core/timeline.ts";
+import { LOG_ENTRIES } from "../../../src/core/constants.ts";
+import { isFinished } from "../../../src/core/home.ts";
+import type { Home } from "../../../src/core/items.ts";
+import { timelineOf } from "../../../src/core/timeline.ts";
 import type { Bench } from "./bench.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 

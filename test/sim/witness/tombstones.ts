@@ -1,4 +1,4 @@
-import type { Home, Tombstone } from "../../../core/items.ts";
+import type { Home, Tombstone } from "../../../src/core/items.ts";
 import type { Weather } from "../faults.ts";
 import type { Bench } from "./bench.ts";
 import { judgeFiling, judgeKeyedJob, noteKept } from "./event-jobs.ts";

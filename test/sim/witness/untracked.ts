@@ -1,7 +1,7 @@
-import { DAY } from "../../../core/constants.ts";
-import { isFinished, startsAt } from "../../../core/home.ts";
-import { type Home, timeOf } from "../../../core/items.ts";
-import { addressOf } from "../../../core/job-id.ts";
+import { DAY } from "../../../src/core/constants.ts";
+import { isFinished, startsAt } from "../../../src/core/home.ts";
+import { type Home, timeOf } from "../../../src/core/items.ts";
+import { addressOf } from "../../../src/core/job-id.ts";
 import type { Bench } from "./bench.ts";
 import type { KnownJob, KnownJobs } from "./known-jobs.ts";
 

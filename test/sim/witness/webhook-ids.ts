@@ -1,5 +1,5 @@
-import type { Call } from "../../../consumer/webhook/call.ts";
-import type { Policy } from "../../../core/policy.ts";
+import type { Call } from "../../../src/consumer/webhook/call.ts";
+import type { Policy } from "../../../src/settings/policy.ts";
 import type { Court } from "./bench.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 

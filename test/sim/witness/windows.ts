@@ -1,4 +1,4 @@
-import type { Policy } from "../../../core/policy.ts";
+import type { Policy } from "../../../src/settings/policy.ts";
 
 const MINUTE = 60_000;
 const MINUTES_A_WEEK = 7 * 24 * 60;

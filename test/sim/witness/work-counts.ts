@@ -1,5 +1,5 @@
-import { type Home, LIMITED_TOPICS, PAUSED_TOPICS } from "../../../core/items.ts";
-import type { Policy } from "../../../core/policy.ts";
+import { type Home, LIMITED_TOPICS, PAUSED_TOPICS } from "../../../src/core/items.ts";
+import type { Policy } from "../../../src/settings/policy.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 
 export function workCountsOf(jobs: KnownJobs, topics: Policy["topics"]) {

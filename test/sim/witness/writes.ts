@@ -1,6 +1,6 @@
-import { fromAttributes } from "../../../aws/attributes.ts";
-import { type Home, type SharedOnceItem, type Tombstone, timeOf } from "../../../core/items.ts";
-import { sharedJobs } from "../../../protocol/store/shared-once-item.ts";
+import { fromAttributes } from "../../../src/aws/attributes.ts";
+import { type Home, type SharedOnceItem, type Tombstone, timeOf } from "../../../src/core/items.ts";
+import { sharedJobs } from "../../../src/protocol/store/shared-once-item.ts";
 import type { Row } from "../services/expressions.ts";
 import type { Judges } from "./judges.ts";
 

@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { expect, it } from "vitest";
-import { dynamoPool } from "../../../aws/pool.ts";
+import { dynamoPool } from "../../../src/aws/pool.ts";
 import type { Fate } from "../faults/fate.ts";
 import { startMachine } from "../machine.ts";
 import { clientOn, type Network } from "../network.ts";

@@ -1,11 +1,11 @@
 import { SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import { expect, it } from "vitest";
-import { sqsQueues } from "../../../aws/queues.ts";
-import { cancel } from "../../../protocol/change/cancel.ts";
-import { enqueue } from "../../../protocol/file/enqueue.ts";
-import type { Context } from "../../../protocol/ports.ts";
-import { receive } from "../../../protocol/run/pull.ts";
-import { memoryPool } from "../../../testing/memory-pool.ts";
+import { sqsQueues } from "../../../src/aws/queues.ts";
+import { cancel } from "../../../src/protocol/change/cancel.ts";
+import { enqueue } from "../../../src/protocol/file/enqueue.ts";
+import type { Context } from "../../../src/protocol/ports.ts";
+import { receive } from "../../../src/protocol/run/pull.ts";
+import { memoryPool } from "../../../src/testing/memory-pool.ts";
 import { createWorld } from "../../support/world.ts";
 import { drawsOf } from "../draws.ts";
 import type { Fate } from "../faults/fate.ts";

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { toAttributes } from "../../../aws/attributes.ts";
-import { homeKey, ITEM_VERSION } from "../../../core/items.ts";
-import { drawJobId } from "../../../core/job-id.ts";
-import { MESSAGE_VERSION } from "../../../core/message.ts";
-import type { TopicPolicy } from "../../../core/policy.ts";
-import { SIZES } from "../../../core/work-sizes.ts";
-import { seededBytes } from "../../../testing/random.ts";
+import { toAttributes } from "../../../src/aws/attributes.ts";
+import { homeKey, ITEM_VERSION } from "../../../src/core/items.ts";
+import { drawJobId } from "../../../src/core/job-id.ts";
+import { MESSAGE_VERSION } from "../../../src/core/message.ts";
+import { SIZES } from "../../../src/core/work-sizes.ts";
+import type { TopicPolicy } from "../../../src/settings/policy.ts";
+import { seededBytes } from "../../../src/testing/random.ts";
 import { planOf } from "../faults.ts";
 import { habitOf } from "../habits.ts";
 import { pollQueue } from "../platform.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { fromAttributes } from "../../../aws/attributes.ts";
-import type { Item } from "../../../core/items.ts";
-import { isUnreadable, jobIdIn, layoutTrouble, readHome } from "../../../core/readable.ts";
+import { fromAttributes } from "../../../src/aws/attributes.ts";
+import type { Item } from "../../../src/core/items.ts";
+import { isUnreadable, jobIdIn, layoutTrouble, readHome } from "../../../src/core/readable.ts";
 import { drawsOf } from "../draws.ts";
 import { simulatedDynamo } from "../services/dynamo.ts";
 import { isStranger, strangerOf } from "../strangers.ts";

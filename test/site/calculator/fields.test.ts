@@ -6,7 +6,7 @@ import {
   queryOf,
   type Values,
   valuesFrom,
-} from "../../../site/calculator/fields.ts";
+} from "../../../tools/site/calculator/fields.ts";
 
 const INITIAL = valuesFrom("");
 const planWith = (values: Partial<Values>) => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { planOf, valuesFrom } from "../../../site/calculator/fields.ts";
-import { outcomeOf } from "../../../site/calculator/outcome.ts";
+import { planOf, valuesFrom } from "../../../tools/site/calculator/fields.ts";
+import { outcomeOf } from "../../../tools/site/calculator/outcome.ts";
 
 function outcomeFor(query: string) {
   const read = planOf(valuesFrom(query));

@@ -1,15 +1,15 @@
-import { DAY } from "../../../core/constants.ts";
-import { SIZES } from "../../../core/work-sizes.ts";
-import { type BulkAction, beginBulk } from "../../../protocol/change/begin-bulk.ts";
-import { runBulk } from "../../../protocol/change/bulk.ts";
-import { cancelMany } from "../../../protocol/change/cancel.ts";
-import { redrive } from "../../../protocol/change/redrive.ts";
-import type { Context, Queues } from "../../../protocol/ports.ts";
-import { deadPage } from "../../../protocol/read/dead-jobs.ts";
-import { forecast } from "../../../protocol/read/forecast.ts";
-import { listJobs } from "../../../protocol/read/list.ts";
-import { memoryQueues } from "../../../testing/memory-queues.ts";
-import { seededBytes } from "../../../testing/random.ts";
+import { DAY } from "../../../src/core/constants.ts";
+import { SIZES } from "../../../src/core/work-sizes.ts";
+import { type BulkAction, beginBulk } from "../../../src/protocol/change/begin-bulk.ts";
+import { runBulk } from "../../../src/protocol/change/bulk.ts";
+import { cancelMany } from "../../../src/protocol/change/cancel.ts";
+import { redrive } from "../../../src/protocol/change/redrive.ts";
+import type { Context, Queues } from "../../../src/protocol/ports.ts";
+import { deadPage } from "../../../src/protocol/read/dead-jobs.ts";
+import { forecast } from "../../../src/protocol/read/forecast.ts";
+import { listJobs } from "../../../src/protocol/read/list.ts";
+import { memoryQueues } from "../../../src/testing/memory-queues.ts";
+import { seededBytes } from "../../../src/testing/random.ts";
 import { idsOf, type LargeTable, largePool } from "./large-table.ts";
 
 /** Makes one call of the API over jobs with large bodies. It is a separate process, so that a test can set the size of its heap. */

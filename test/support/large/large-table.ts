@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { toAttributes } from "../../../aws/attributes.ts";
-import { dynamoPool } from "../../../aws/pool.ts";
+import { toAttributes } from "../../../src/aws/attributes.ts";
+import { dynamoPool } from "../../../src/aws/pool.ts";
 import {
   type DeadEntry,
   type Home,
@@ -12,10 +12,10 @@ import {
   sortable,
   timeOf,
   ttl,
-} from "../../../core/items.ts";
-import { drawJobId } from "../../../core/job-id.ts";
-import type { Pool } from "../../../protocol/ports.ts";
-import { seededBytes } from "../../../testing/random.ts";
+} from "../../../src/core/items.ts";
+import { drawJobId } from "../../../src/core/job-id.ts";
+import type { Pool } from "../../../src/protocol/ports.ts";
+import { seededBytes } from "../../../src/testing/random.ts";
 
 const MINUTE = 60_000;
 /** The longest answers of "Query" and "BatchGetItem" (DynamoDB API Reference). */

@@ -1,0 +1,132 @@
+import { type Duration, Token } from "aws-cdk-lib";
+import { brokenIn, type Check, oneOf, onlyFor, wholeNumber } from "../../src/core/check.ts";
+import { DAY, LEAST_RETENTION, MAX_SHARDS, MOST_SWEEPERS } from "../../src/core/constants.ts";
+import { windowFault } from "../../src/cron/window.ts";
+import { unknownNames } from "../../src/general/unknown-names.ts";
+import { eventChecks } from "../../src/settings/event-checks.ts";
+import { TOPIC_METRICS } from "../../src/settings/metrics.ts";
+import { topicChecks } from "../../src/settings/topic-checks.ts";
+import { inSeconds, SETTINGS } from "../../src/settings/topic-settings.ts";
+import { unknownSettings } from "../../src/settings/unknown-settings.ts";
+import { MOST_DASHBOARD_TOPICS } from "../monitoring/dashboard.ts";
+import { secondsOf } from "../policy.ts";
+import type { ApiProps, DelayQueueProps, WarmThroughputProps } from "../props.ts";
+import { days, shown } from "./check.ts";
+
+const LONGEST_RETENTION_DAYS = 3650;
+/** The rest of an alarm's description needs room too: it may have 1,024 characters ("PutMetricAlarm", CloudWatch API Reference). */
+const LONGEST_RUNBOOK_URL = 200;
+/** Far more than the 40,000 units that AWS allows for a table by default. */
+const MOST_WARM_UNITS = 1_000_000;
+const READING = { secondsOf: exact, isKnown: (text: string) => !Token.isUnresolved(text) };
+
+const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
+  ...{ topics: true, prefix: true, shards: true, table: true, warmThroughput: true, tickConcurrency: true },
+  ...{ maximumConcurrency: true, tracing: true, retention: true, deadRetention: true, longDelay: true },
+  ...{ eventBus: true, encryptionKey: true, api: true, alarmTopic: true, runbookUrl: true, dashboard: true },
+  ...{ topicMetrics: true, removable: true, topicsFile: true },
+};
+const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
+  ...{ auth: true, throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
+};
+const WARM_PROPS: { readonly [Name in keyof WarmThroughputProps]-?: true } = { read: true, write: true };
+
+/** The error names each unknown prop, or else each broken rule, the value and what is allowed. */
+export function validate(path: string, props: DelayQueueProps): void {
+  const unknown = unknownProps(props);
+  // The checks below read the props by their names.
+  if (unknown.length > 0) throw invalid(path, unknown);
+  const checks = [...queueChecks(props), ...apiChecks(props.api ?? {})];
+  for (const [name, topic] of Object.entries(props.topics ?? {})) {
+    const at = `topics.${name}`;
+    checks.push(
+      ...topicChecks(name, inSeconds(topic, exact), windowFault),
+      ...eventChecks(at, topic, READING),
+    );
+  }
+  const broken = brokenIn(checks, shown);
+  if (broken.length > 0) throw invalid(path, broken);
+}
+
+function invalid(path: string, lines: readonly string[]): Error {
+  return new Error(`DelayQueue ${path} has invalid props:\n${lines.map((line) => `  ${line}`).join("\n")}`);
+}
+
+/** Only plain JavaScript can give an unknown name. */
+function unknownProps(props: DelayQueueProps): string[] {
+  const settings = SETTINGS.map(([name]) => name);
+  const topics = Object.entries(props.topics ?? {});
+  return [
+    ...unknownNames("the queue", "prop", props, Object.keys(PROPS)),
+    ...unknownNames("api", "prop", props.api, Object.keys(API_PROPS)),
+    ...unknownNames("warmThroughput", "prop", props.warmThroughput, Object.keys(WARM_PROPS)),
+    ...topics.flatMap(([name, topic]) => unknownSettings(`topics.${name}`, topic, settings)),
+  ];
+}
+
+function queueChecks(props: DelayQueueProps): Check[] {
+  const { prefix, shards, retention, deadRetention, longDelay, topics, table, warmThroughput } = props;
+  return [
+    {
+      // Plain JavaScript may leave the prop out.
+      holds: Object.keys(topics ?? {}).length > 0,
+      rule: "topics must name at least one topic",
+      actual: topics,
+      allowed: "1 or more",
+    },
+    {
+      holds: prefix === undefined || /^[A-Za-z0-9-]{1,24}$/.test(prefix),
+      rule: "prefix must fit into the name of a queue",
+      actual: prefix,
+      allowed: "1 to 24 letters, digits and -",
+    },
+    wholeNumber("shards", shards, 1, MAX_SHARDS),
+    onlyFor("a new table", table === undefined, "warmThroughput", warmThroughput),
+    wholeNumber("warmThroughput.read", warmThroughput?.read, 12_000, MOST_WARM_UNITS),
+    wholeNumber("warmThroughput.write", warmThroughput?.write, 4_000, MOST_WARM_UNITS),
+    wholeNumber("tickConcurrency", props.tickConcurrency, 1, MOST_SWEEPERS + 1),
+    wholeNumber("maximumConcurrency", props.maximumConcurrency, 2, 1000),
+    {
+      holds: props.dashboard !== true || Object.keys(topics ?? {}).length <= MOST_DASHBOARD_TOPICS,
+      rule: "dashboard is allowed for a queue that its graphs can show",
+      actual: `${Object.keys(topics ?? {}).length} topics`,
+      allowed: `at most ${MOST_DASHBOARD_TOPICS} topics`,
+    },
+    ...metricChecks(props.topicMetrics),
+    {
+      holds: isAddress(props.runbookUrl),
+      rule: "runbookUrl must be the address of a page",
+      actual: props.runbookUrl,
+      allowed: `an http or https URL of at most ${LONGEST_RUNBOOK_URL} characters`,
+    },
+    days("retention", retention, LEAST_RETENTION / DAY, LONGEST_RETENTION_DAYS),
+    days("deadRetention", deadRetention, 14, LONGEST_RETENTION_DAYS),
+    days("longDelay", longDelay === false ? undefined : longDelay, 1, LONGEST_RETENTION_DAYS),
+  ];
+}
+
+function metricChecks(topicMetrics: DelayQueueProps["topicMetrics"] = []): Check[] {
+  if (Array.isArray(topicMetrics))
+    return topicMetrics.map((name, i) => oneOf(`topicMetrics[${i}]`, name, TOPIC_METRICS));
+  const allowed = 'an array, such as ["Lateness"]';
+  return [{ holds: false, rule: "topicMetrics must be a list of names", actual: topicMetrics, allowed }];
+}
+
+function isAddress(url: string | undefined): boolean {
+  if (url === undefined || Token.isUnresolved(url)) return true;
+  return url.length <= LONGEST_RUNBOOK_URL && /^https?:/.test(url) && URL.canParse(url);
+}
+
+function apiChecks(api: ApiProps): Check[] {
+  return [
+    oneOf("api.auth", api.auth, ["iam", "none"]),
+    wholeNumber("api.throttlingRate", api.throttlingRate, 1, 10_000),
+    wholeNumber("api.throttlingBurst", api.throttlingBurst, 1, 5_000),
+    wholeNumber("api.receiveConcurrency", api.receiveConcurrency, 1, 1_000),
+  ];
+}
+
+/** Fractions, tokens, and what plain JavaScript may give in place of a duration stay as they are, so that the checks can refuse them. */
+function exact(duration: Duration): number {
+  return typeof duration.toSeconds === "function" ? secondsOf(duration) : (duration as never);
+}

@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { errorText, LocalError } from "../local-error.ts";
+import type { Guard } from "../processes/guard.ts";
+import { DETACHED, killTree } from "../processes/processes.ts";
+import { importVariables } from "./app-imports.ts";
+import { NOTE_BUNDLES } from "./bundle-note.ts";
+
+type Options = {
+  readonly guard: Guard;
+  /** Ends the app and every process that the app has started. */
+  readonly signal: AbortSignal;
+  /** Each Node process of the app appends the URLs of its imports to this file. */
+  readonly importsFile: string;
+};
+
+/**
+ * Runs an app as the CDK's command line does: https://docs.aws.amazon.com/cdk/v2/guide/apps.html. Default command: that in `cdk.json`.
+ * Throws `LocalError` if the app fails, and the signal's reason if the signal aborts.
+ */
+export async function runCdkApp(
+  root: string,
+  command: string | undefined,
+  outdir: string,
+  { guard, signal, importsFile }: Options,
+): Promise<void> {
+  const { app, context } = readSettings(root, command);
+  const bins = [dirname(process.execPath), join(root, "node_modules", ".bin")].join(delimiter);
+  const { CDK_DEFAULT_ACCOUNT: _account, CDK_DEFAULT_REGION: _region, ...inherited } = process.env;
+  const child = spawn(app, {
+    cwd: root,
+    shell: true,
+    // The shell passes no signal on to the app. So the shell and the app get a process group, and one signal to the group ends both.
+    ...DETACHED,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      ...inherited,
+      PATH: `${bins}${delimiter}${process.env.PATH ?? ""}`,
+      ...importVariables(importsFile, process.env),
+      [NOTE_BUNDLES]: "true",
+      CDK_OUTDIR: outdir,
+      CDK_CONTEXT_JSON: JSON.stringify(context),
+    },
+  });
+  guard.watchGroup(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (output += data));
+  const how = await waitForEnd(child, signal);
+  if (how !== 0)
+    throw new LocalError(`synthesising failed: \`${app}\` ended with ${how}: ${failureIn(output)}`);
+  if (!existsSync(join(outdir, "manifest.json")))
+    throw new LocalError(`synthesising failed: \`${app}\` wrote no manifest.json into CDK_OUTDIR`);
+}
+
+async function waitForEnd(child: ChildProcess, signal: AbortSignal): Promise<number | string | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | string | null>();
+  const stop = () => {
+    if (child.exitCode !== null || child.signalCode !== null) reject(signal.reason);
+    if (child.pid !== undefined) killTree(child.pid);
+  };
+  child.once("error", reject);
+  child.once("close", (code, by) => resolve(code ?? by));
+  // Do not wait for `close` after an abort: it never comes if a process that has left the group keeps the app's output open.
+  child.once("exit", () => {
+    if (signal.aborted) reject(signal.reason);
+  });
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Throws `LocalError` if nothing names the app's command, or if `cdk.json` or `cdk.context.json` is not JSON. */
+export function checkSettings(root: string, command: string | undefined): void {
+  readSettings(root, command);
+}
+
+function readSettings(
+  root: string,
+  command: string | undefined,
+): { app: string; context: Record<string, unknown> } {
+  const path = join(root, "cdk.json");
+  if (command === undefined && !existsSync(path))
+    throw new LocalError(
+      `there is no ${path} that names the app; name the app with --app, such as --app "node app.ts"`,
+    );
+  const { app = command, context = {} } = readJson(path);
+  if (typeof app !== "string") throw new LocalError(`${path} must name the app's command as "app"`);
+  return { app: command ?? app, context: { ...context, ...readJson(join(root, "cdk.context.json")) } };
+}
+
+function readJson(path: string): { app?: unknown; context?: Record<string, unknown> } {
+  if (!existsSync(path)) return {};
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new LocalError(`${path} must be JSON: ${errorText(error)}`);
+  }
+}
+
+/** Finds the line that names the failure among stack traces and quoted source. Joins a reason of several lines into one line. */
+function failureIn(output: string): string {
+  if (/Cannot use import statement outside a module/.test(output))
+    return 'the app is an ES module, and package.json says that .ts files are CommonJS: run "npm pkg set type=module"';
+  const lines = output
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  const telling = lines.findIndex((line) => /^(\S*Error\b|✘|.*\berror:)/i.test(line));
+  const [first = "it printed nothing", ...others] = lines.slice(Math.max(telling, 0));
+  if (!first.endsWith(":")) return first;
+  const end = others.findIndex((line) => line.startsWith("at "));
+  return [first, ...others.slice(0, end < 0 ? 1 : end)].join(" ");
+}

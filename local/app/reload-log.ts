@@ -1,0 +1,56 @@
+import { relative } from "node:path";
+import { displayName } from "../template/display-name.ts";
+import type { FunctionSpec, StackSpec } from "../template/resources.ts";
+
+export type ReloadLog = ReturnType<typeof createReloadLog>;
+
+/** The lines about reloads. A line that would repeat the last one of its kind is left out. `root`: paths are relative to it. */
+export function createReloadLog(log: (line: string) => void, root: string, clock: () => number) {
+  let loggedUnchanged = "";
+  let loggedFailure = "";
+  let loggedRestart = "";
+  const since = (began: number) => `in ${((clock() - began) / 1000).toFixed(1)} s`;
+  return {
+    unchanged: (paths: readonly string[]) => {
+      if (paths.length === 0) return;
+      const line = `saved ${pathsOf(paths, root)}: nothing has changed`;
+      if (line !== loggedUnchanged) log(line);
+      loggedUnchanged = line;
+    },
+    reloaded: (specs: readonly FunctionSpec[], stack: StackSpec, began: number) => {
+      log(`reloaded ${namesOf(specs, stack)} ${since(began)}`);
+      loggedUnchanged = "";
+    },
+    synthesising: (paths: readonly string[]) => {
+      log(`saved ${pathsOf(paths, root)}: synthesising …`);
+      loggedUnchanged = "";
+    },
+    synthesised: (specs: readonly FunctionSpec[], stack: StackSpec, began: number) => {
+      const reloaded = specs.length === 0 ? "no function has changed" : `reloaded ${namesOf(specs, stack)}`;
+      log(`synthesised ${since(began)}: ${reloaded}`);
+    },
+    appFailure: (failure: string | undefined) => {
+      if (failure !== undefined)
+        log(
+          `${failure === loggedFailure ? "the app fails as before" : failure}; the old functions stay in use`,
+        );
+      else if (loggedFailure !== "") log("the app synthesises again");
+      loggedFailure = failure ?? "";
+    },
+    needRestart: (parts: readonly string[]) => {
+      const restart = parts.join(", ");
+      if (restart !== loggedRestart && restart !== "") log(`restart to apply ${restart}`);
+      loggedRestart = restart;
+    },
+  };
+}
+
+function namesOf(specs: readonly FunctionSpec[], stack: StackSpec): string {
+  return specs.map((spec) => displayName(spec, stack)).join(", ");
+}
+
+/** `app.ts and 2 more` */
+function pathsOf([first = "", ...others]: readonly string[], root: string): string {
+  const name = relative(root, first);
+  return others.length === 0 ? name : `${name} and ${others.length} more`;
+}

@@ -1,0 +1,162 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { errorText } from "../local-error.ts";
+import type { FunctionError, RunnerMessage, RuntimeMessage } from "../processes/function-process.ts";
+import type { Guard } from "../processes/guard.ts";
+import { DETACHED, machineVariables } from "../processes/processes.ts";
+import { programPath } from "../processes/program-path.ts";
+import type { FunctionSpec } from "../template/resources.ts";
+import { eachLine } from "./each-line.ts";
+import { readStamp } from "./stamped-output.ts";
+
+/** Lambda's limit for the initialisation of a function. */
+const INIT_LIMIT_MS = 10_000;
+
+/** How an invocation ended. After `crashed` and `timed-out` the process has ended too. */
+export type Outcome =
+  | { readonly outcome: "returned"; readonly payload: string }
+  | { readonly outcome: "threw" | "crashed" | "timed-out" | "too-large"; readonly error: FunctionError };
+
+/** A process that runs one invocation at a time. */
+export type ExecutionEnvironment = {
+  readonly pid: number;
+  /** `event` is JSON. Call again only after the answer. Ends the process at the function's timeout. */
+  readonly invoke: (event: string) => Promise<Outcome>;
+  readonly isAlive: () => boolean;
+  readonly kill: () => void;
+  readonly exited: Promise<void>;
+};
+
+/** Settings that are the same for every environment of a stack. */
+export type EnvironmentHost = {
+  readonly guard: Guard;
+  /** Endpoints, region, credentials: environment variables beside those of the template. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Called with each line that a function writes, with the folder of its code and with the time of the line, ms since the epoch. */
+  readonly onLine: (logicalId: string, line: string, codeDir: string, writtenAt: number) => void;
+};
+
+type Process = {
+  readonly spec: FunctionSpec;
+  readonly child: ChildProcess;
+  readonly gone: Promise<string>;
+  running: { readonly requestId: string; readonly settle: (outcome: Outcome) => void } | undefined;
+};
+
+/** Starts a process and loads the handler. Rejects if the start fails or takes longer than 10 s, as on Lambda. */
+export async function startExecutionEnvironment(
+  spec: FunctionSpec,
+  host: EnvironmentHost,
+): Promise<ExecutionEnvironment> {
+  const child = forkFunction(spec, host);
+  const gone = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(errorText(error)));
+    child.once("exit", (code, signal) => resolve(signal ? `by ${signal}` : `with code ${code}`));
+  });
+  const started: Process = { spec, child, gone, running: undefined };
+  settleInvocations(started);
+  await waitUntilLoaded(child, gone);
+  return {
+    pid: child.pid ?? 0,
+    invoke: (event) => invoke(started, event),
+    isAlive: () => child.connected && child.exitCode === null && child.signalCode === null,
+    kill: () => child.kill("SIGKILL"),
+    exited: gone.then(() => {}),
+  };
+}
+
+function forkFunction(spec: FunctionSpec, host: EnvironmentHost): ChildProcess {
+  const child = fork(programPath("function"), [spec.codeDir, spec.handler, spec.arn], {
+    cwd: spec.codeDir,
+    // Detached, so that Ctrl-C reaches only the runner, which then ends its functions.
+    ...DETACHED,
+    env: variablesOf(spec, host),
+    execArgv: [],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  host.guard.watch(child);
+  for (const stream of [child.stdout, child.stderr])
+    if (stream)
+      eachLine(stream, (stamped) => {
+        const { line, writtenAt } = readStamp(stamped, Date.now());
+        host.onLine(spec.logicalId, line, spec.codeDir, writtenAt);
+      });
+  return child;
+}
+
+function settleInvocations(started: Process): void {
+  started.child.on("message", (message: RuntimeMessage) => {
+    const { running } = started;
+    if (!("requestId" in message) || message.requestId !== running?.requestId) return;
+    if (message.type === "returned") running.settle({ outcome: "returned", payload: message.payload });
+    else running.settle({ outcome: "threw", error: message.error });
+  });
+  void started.gone.then((how) => {
+    const errorMessage = `${started.running?.requestId} its process ended ${how}`;
+    started.running?.settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
+  });
+}
+
+async function invoke(started: Process, event: string): Promise<Outcome> {
+  const { child, spec } = started;
+  const requestId = randomUUID();
+  const { promise, resolve: settle } = Promise.withResolvers<Outcome>();
+  started.running = { requestId, settle };
+  const timer = setTimeout(() => {
+    child.kill("SIGKILL");
+    const errorMessage = `${requestId} timed out after ${spec.timeoutMs / 1000} seconds`;
+    settle({ outcome: "timed-out", error: { errorType: "Sandbox.Timedout", errorMessage } });
+  }, spec.timeoutMs);
+  const message: RunnerMessage = { requestId, event, deadline: Date.now() + spec.timeoutMs };
+  child.send(message, (error) => {
+    const errorMessage = `${requestId} could not be handed to its process: ${errorText(error)}`;
+    if (error) settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
+  });
+  const outcome = await promise;
+  clearTimeout(timer);
+  started.running = undefined;
+  return outcome;
+}
+
+async function waitUntilLoaded(child: ChildProcess, gone: Promise<string>): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  child.once("message", (message: RuntimeMessage) => {
+    if (message.type === "unloadable")
+      reject(new Error(message.error.errorMessage, { cause: message.error.thrown }));
+    else resolve();
+  });
+  void gone.then((how) =>
+    reject(new Error(`the function's process ended ${how} before it loaded the handler`)),
+  );
+  const timer = setTimeout(
+    () => reject(new Error(`the function did not load its handler within ${INIT_LIMIT_MS / 1000} s`)),
+    INIT_LIMIT_MS,
+  );
+  try {
+    await promise;
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Lambda's own variables: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html */
+function variablesOf(spec: FunctionSpec, { variables }: EnvironmentHost): NodeJS.ProcessEnv {
+  return {
+    ...machineVariables(process.env),
+    TZ: "UTC",
+    LANG: "en_US.UTF-8",
+    AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(spec.memoryMb),
+    AWS_LAMBDA_FUNCTION_NAME: spec.name,
+    AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
+    AWS_LAMBDA_INITIALIZATION_TYPE: "on-demand",
+    AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${spec.name}`,
+    AWS_LAMBDA_LOG_STREAM_NAME: "local",
+    LAMBDA_TASK_ROOT: spec.codeDir,
+    ...spec.environment,
+    ...variables,
+  };
+}

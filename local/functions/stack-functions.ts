@@ -1,0 +1,59 @@
+import { formatLogLine } from "../log-lines.ts";
+import type { RunnerLog } from "../runner-log.ts";
+import { displayName } from "../template/display-name.ts";
+import type { FunctionSpec, StackSpec } from "../template/resources.ts";
+import type { EnvironmentHost, Outcome } from "./execution-environment.ts";
+import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
+
+export type StackFunctions = {
+  readonly pools: readonly FunctionPool[];
+  /** Logs why an invocation failed. */
+  readonly invoke: (pool: FunctionPool, event: unknown) => Promise<Outcome>;
+  /** `name`: a function's name, its logical id, or a part of the logical id that no other function has. */
+  readonly find: (name: string) => FunctionPool;
+  readonly replace: (specs: readonly FunctionSpec[]) => void;
+  readonly codeDirs: () => string[];
+  readonly pids: () => Record<string, number[]>;
+  readonly stop: () => Promise<unknown>;
+};
+
+type Host = Pick<EnvironmentHost, "guard" | "variables"> & { readonly addLine: RunnerLog["add"] };
+
+export function createFunctions(stack: StackSpec, { guard, variables, addLine }: Host): StackFunctions {
+  const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
+  const onLine: EnvironmentHost["onLine"] = (logicalId, line, codeDir, writtenAt) => {
+    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, codeDir);
+    // A logger may give a record a time of its own, even a later one.
+    if (readable !== undefined) addLine(readable, Math.min(readable.at, writtenAt));
+  };
+  const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, onLine }));
+  return {
+    pools,
+    invoke: async (pool, event) => {
+      const outcome = await pool.invoke(event);
+      if (outcome.outcome !== "returned") {
+        const { errorMessage: message, thrown } = outcome.error;
+        const record = JSON.stringify({ level: "ERROR", message, thrown });
+        onLine(pool.spec.logicalId, record, pool.spec.codeDir, Date.now());
+      }
+      return outcome;
+    },
+    find: (name) => findPool(pools, name),
+    replace: (specs) => {
+      for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
+    },
+    codeDirs: () => pools.map(({ spec }) => spec.codeDir),
+    pids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
+    stop: () => Promise.all(pools.map((pool) => pool.stop(0))),
+  };
+}
+
+function findPool(pools: readonly FunctionPool[], name: string): FunctionPool {
+  const exact = pools.find(({ spec }) => spec.logicalId === name || spec.name === name);
+  const similar = pools.filter(({ spec }) => spec.logicalId.includes(name));
+  const pool = exact ?? (similar.length === 1 ? similar[0] : undefined);
+  if (pool) return pool;
+  throw new Error(
+    `"${name}" must name exactly one function, got ${similar.length}; allowed: ${pools.map(({ spec }) => spec.logicalId).join(", ")}`,
+  );
+}

@@ -1,0 +1,96 @@
+/** `function-process <code folder> <index.handler> <ARN>`. Runs one invocation after the other. Ends when its parent ends. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { nextTraceHeader } from "../functions/recursive-loop.ts";
+import { stampOutput } from "../functions/stamped-output.ts";
+
+export type RunnerMessage = { readonly requestId: string; readonly event: string; readonly deadline: number };
+export type FunctionError = {
+  readonly errorType: string;
+  readonly errorMessage: string;
+  /** What was thrown, as a logger writes an error. Absent if no error was thrown. */
+  readonly thrown?: ThrownError;
+};
+export type ThrownError = { readonly message: string; readonly stack: string; readonly cause?: ThrownError };
+export type RuntimeMessage =
+  | { readonly type: "ready" }
+  | { readonly type: "unloadable"; readonly error: FunctionError }
+  | { readonly type: "returned"; readonly requestId: string; readonly payload: string }
+  | { readonly type: "threw"; readonly requestId: string; readonly error: FunctionError };
+
+type Handler = (event: unknown, context: object) => unknown;
+
+/** How many causes of an error are told. An error can be its own cause. */
+const DEEPEST_CAUSE = 8;
+const EXTENSIONS = [".mjs", ".cjs", ".js"];
+
+process.on("disconnect", () => process.exit());
+stampOutput();
+
+const [codeDir = "", handlerName = "", invokedFunctionArn] = process.argv.slice(2);
+try {
+  const handler = await loadHandler(codeDir, handlerName);
+  process.on("message", (message: RunnerMessage) => void runHandler(handler, message));
+  tellRunner({ type: "ready" });
+} catch (error) {
+  tellRunner({ type: "unloadable", error: toFunctionError(error) });
+}
+
+async function loadHandler(dir: string, name: string): Promise<Handler> {
+  const dot = name.lastIndexOf(".");
+  const [path, property] = [name.slice(0, dot), name.slice(dot + 1)];
+  const file = EXTENSIONS.map((extension) => join(dir, path + extension)).find((candidate) =>
+    existsSync(candidate),
+  );
+  if (file === undefined) throw new Error(`there is no ${path}{${EXTENSIONS.join(",")}} in ${dir}`);
+  const module: Record<string, unknown> = await import(pathToFileURL(file).href);
+  const handler = module[property];
+  if (typeof handler !== "function") throw new Error(`${file} exports no function "${property}"`);
+  return (event, context) => handler(event, context);
+}
+
+async function runHandler(handler: Handler, { requestId, event, deadline }: RunnerMessage): Promise<void> {
+  try {
+    const parsed = JSON.parse(event);
+    process.env._X_AMZN_TRACE_ID = nextTraceHeader(parsed);
+    const result = await handler(parsed, contextOf(requestId, deadline));
+    tellRunner({ type: "returned", requestId, payload: JSON.stringify(result) ?? "null" });
+  } catch (error) {
+    tellRunner({ type: "threw", requestId, error: toFunctionError(error) });
+  }
+}
+
+/** Lambda's context object: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
+function contextOf(awsRequestId: string, deadline: number) {
+  const { env } = process;
+  return {
+    awsRequestId,
+    callbackWaitsForEmptyEventLoop: true,
+    functionName: env.AWS_LAMBDA_FUNCTION_NAME,
+    functionVersion: env.AWS_LAMBDA_FUNCTION_VERSION,
+    invokedFunctionArn,
+    logGroupName: env.AWS_LAMBDA_LOG_GROUP_NAME,
+    logStreamName: env.AWS_LAMBDA_LOG_STREAM_NAME,
+    memoryLimitInMB: env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
+    getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
+  };
+}
+
+function toFunctionError(error: unknown): FunctionError {
+  try {
+    if (!(error instanceof Error)) return { errorType: "Error", errorMessage: String(error) };
+    return { errorType: error.name, errorMessage: error.message, thrown: toThrown(error, DEEPEST_CAUSE) };
+  } catch {
+    return { errorType: "Error", errorMessage: "an unknown error that has no text" };
+  }
+}
+
+function toThrown({ message, stack = message, cause }: Error, deeper: number): ThrownError {
+  const isDeeper = cause instanceof Error && deeper > 0;
+  return { message, stack, ...(isDeeper ? { cause: toThrown(cause, deeper - 1) } : {}) };
+}
+
+function tellRunner(message: RuntimeMessage): void {
+  process.send?.(message);
+}

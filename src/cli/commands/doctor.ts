@@ -1,0 +1,174 @@
+import { join } from "node:path";
+import type { Command } from "commander";
+import { printable } from "../../../local/printable.ts";
+import { chooseDatabase } from "../../../local/processes/database.ts";
+import { isProcessRunning } from "../../../local/processes/processes.ts";
+import { DATA_FOLDER, readRecord } from "../../../local/runner-record.ts";
+import packageJson from "../../../package.json" with { type: "json" };
+import type { Client, TopicReport } from "../../client/client.ts";
+import { overdueJobs } from "../../client/overdue.ts";
+import { inParallel } from "../../general/batches.ts";
+import {
+  type Check,
+  DEAD_COUNTED,
+  describeDatabase,
+  type ExaminedTopic,
+  failed,
+  judgeClock,
+  judgeConcurrency,
+  judgeNode,
+  judgeRunner,
+  judgeStack,
+  judgeSweep,
+  judgeTopics,
+  judgeVersions,
+  OVERDUE,
+} from "../checks.ts";
+import { CliError } from "../cli-error.ts";
+import { examples } from "../examples.ts";
+import { allOf, firstOf, pageSizeFor } from "../lists.ts";
+import type { Open, Session } from "../session.ts";
+
+const STYLES = { ok: "green", warning: "yellow", failed: "red" } as const;
+
+export function addDoctor(program: Command, open: Open): void {
+  const command = program
+    .command("doctor")
+    .description("check Node, credentials, stack, clock, API, versions, sweep, topics and quotas")
+    .action(async () => {
+      const session = open();
+      const { output } = session;
+      let failures = 0;
+      for await (const check of examine(session)) {
+        if (check.result === "failed") failures++;
+        const result = output.paint(STYLES[check.result], check.result.padEnd("warning".length));
+        await output.toldPainted(check, `${result}  ${wordsOf(check)}`);
+      }
+      if (failures > 0) throw new CliError(`${failures} of the checks failed`);
+    });
+  examples(command, ["minutehand doctor", "minutehand doctor --stack Shop --profile production --json"]);
+}
+
+function wordsOf({ check, found, todo }: Check): string {
+  return printable(`${check}: ${found}${todo === undefined ? "" : `; ${todo}`}`);
+}
+
+/** Makes one check after the other. Leaves out each check that depends on a failed check. */
+async function* examine(session: Session): AsyncIterable<Check> {
+  const { options, surroundings } = session;
+  yield judgeNode(surroundings.nodeVersion);
+  yield describeDatabase(chooseDatabase(undefined));
+  const [target] = await Promise.allSettled([session.target()]);
+  const { auth, region } = target.status === "fulfilled" ? target.value : {};
+  const isOnAws = auth === "iam" || options.stack !== undefined;
+  if (isOnAws) yield await examineCredentials(region);
+  if (target.status === "rejected") {
+    yield failed(options.stack === undefined ? "API" : "stack", target.reason);
+    return;
+  }
+  const { url, stack } = target.value;
+  if (stack !== undefined) yield judgeStack(stack.name, stack);
+  // Check the clock before the API: if the clock is wrong, AWS refuses all signed calls.
+  const skew = await skewTo(url, surroundings.clock);
+  if (skew !== undefined) yield judgeClock(skew);
+  const [reached] = await Promise.allSettled([reach(session)]);
+  if (reached.status === "rejected") {
+    const todo = "choose another API with --url or --stack, or allow these credentials to call this one";
+    yield failed("API", reached.reason, todo);
+    return;
+  }
+  const { api, version } = reached.value;
+  yield { check: "API", result: "ok", found: url };
+  yield judgeVersions(packageJson.version, version);
+  const runner = readRecord(join(surroundings.folder, DATA_FOLDER));
+  // A killed runner leaves its record, and another runner may have its port by now.
+  if (runner && isProcessRunning(runner.pid)) yield* judgeRunner(runner, url);
+  const [topics] = await Promise.allSettled([api.topics()]);
+  if (topics.status === "rejected") {
+    yield failed("topics", topics.reason);
+    return;
+  }
+  yield* examineTopics(api, topics.value, surroundings.clock());
+  if (isOnAws) yield* examineConcurrency(topics.value, region, stack?.name);
+}
+
+async function examineCredentials(region: string | undefined): Promise<Check> {
+  const { callerArn } = await import("../../aws/account.ts");
+  try {
+    return { check: "credentials", result: "ok", found: await callerArn(region) };
+  } catch (error) {
+    return failed("credentials", error, "log in to AWS, or choose a profile with --profile");
+  }
+}
+
+/** @param now ms since the epoch */
+async function* examineTopics(
+  api: Client,
+  topics: readonly TopicReport[],
+  now: number,
+): AsyncIterable<Check> {
+  if (topics.length > 0) yield judgeSweep(topics);
+  const [overdue] = await Promise.allSettled([overdueJobs(api, now, { late: OVERDUE })]);
+  if (overdue.status === "rejected") yield failed("overdue jobs", overdue.reason);
+  const examined = await inParallel(topics, WIDTH, (topic) => countDead(api, topic));
+  const late = overdue.status === "fulfilled" ? overdue.value : [];
+  yield* judgeTopics(
+    examined.map((report) => ({
+      ...report,
+      overdue: late.filter(({ topic }) => topic === report.topic).length,
+    })),
+  );
+}
+
+async function* examineConcurrency(
+  topics: readonly TopicReport[],
+  region: string | undefined,
+  stack: string | undefined,
+): AsyncIterable<Check> {
+  const { freeConcurrency, stackReservations } = await import("../../aws/account.ts");
+  const [free, reserved] = await Promise.allSettled([
+    freeConcurrency(region),
+    stack === undefined ? undefined : stackReservations(stack),
+  ]);
+  if (reserved.status === "rejected")
+    yield unknown("concurrency", reserved.reason, "allow cloudformation:GetTemplate for this check");
+  if (free.status === "rejected")
+    yield unknown("concurrency", free.reason, "allow lambda:GetAccountSettings for this check");
+  else
+    yield judgeConcurrency(free.value, topics, reserved.status === "fulfilled" ? reserved.value : undefined);
+}
+
+function unknown(check: string, reason: unknown, todo: string): Check {
+  return { ...failed(check, reason, todo), result: "warning" };
+}
+
+async function reach(session: Session) {
+  const api = await session.client();
+  return { api, ...(await api.health()) };
+}
+
+const WIDTH = 8;
+
+async function countDead(api: Client, report: TopicReport): Promise<ExaminedTopic> {
+  if (report.policy.tracking !== "full") return report;
+  const dead = api.dead(report.topic, { pageSize: pageSizeFor(DEAD_COUNTED) });
+  const jobs = allOf(firstOf(dead, DEAD_COUNTED, () => {}));
+  const [deadJobs] = await Promise.allSettled([jobs.then(({ length }) => length)]);
+  return { ...report, deadJobs };
+}
+
+/** How long a server may take to answer, ms. */
+const PATIENCE = 5000;
+
+/** ms, by the `Date` header of any answer, also of a refusal. NaN: the answer has no `Date`. `undefined`: no answer came. */
+async function skewTo(url: string, clock: () => number): Promise<number | undefined> {
+  const began = clock();
+  try {
+    const signal = AbortSignal.timeout(PATIENCE);
+    const { headers } = await fetch(`${url}/health`, { method: "HEAD", redirect: "manual", signal });
+    // The server wrote `Date` about in the middle of the call. It cut the time to whole seconds, so add half a second on average.
+    return (began + clock()) / 2 - (Date.parse(headers.get("date") ?? "") + 500);
+  } catch {
+    return undefined;
+  }
+}

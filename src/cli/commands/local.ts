@@ -1,0 +1,70 @@
+import { type Command, Option } from "commander";
+import { DATABASES, type Database } from "../../../local/processes/database.ts";
+import { DATA_FOLDER } from "../../../local/runner-record.ts";
+import { wholeNumber } from "../arguments.ts";
+import { judgeNode } from "../checks.ts";
+import { CliError } from "../cli-error.ts";
+import { examples } from "../examples.ts";
+import { type GlobalOptions, nameToAws } from "../session.ts";
+import type { Surroundings } from "../surroundings.ts";
+import { LOCAL_PORT } from "../target.ts";
+
+type LocalFlags = {
+  app?: string;
+  watch: boolean;
+  port: number;
+  data: string;
+  reset?: boolean;
+  database?: Database;
+};
+
+const ABOUT = `
+If the app has several delay queues, choose a stack with --stack <name>.
+
+To use another service instead of an embedded one, set AWS_ENDPOINT_URL_DYNAMODB,
+AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_SCHEDULER, AWS_ENDPOINT_URL_SECRETS_MANAGER or
+AWS_ENDPOINT_URL_EVENTBRIDGE to its URL. If any AWS_ENDPOINT_URL* is set, functions also get the
+region and the keys of this shell. They then call AWS itself for each service that has no such
+variable. To put events, use the URL "services" in runner.json in the data folder as the endpoint of
+EventBridge. Requests need no signature: only the deployed API checks IAM. Webhooks may call http:
+URLs and this machine. The secrets of webhooks are in secrets.json in the data folder.`;
+
+export function addLocal(program: Command, { nodeVersion, env }: Surroundings): void {
+  const command = program
+    .command("local")
+    .description("run your app's stack on this machine, and reload its functions when you save them")
+    .option("--app <command>", "command that runs the CDK app (default: from cdk.json)")
+    .option("--no-watch", "do not reload functions when you save them")
+    .option(
+      "--port <n>",
+      "port of the API on 127.0.0.1; 0 picks a free port",
+      wholeNumber(0, 65_535),
+      LOCAL_PORT,
+    )
+    .option("--data <folder>", "folder for jobs, messages, schedules and secrets", DATA_FOLDER)
+    .addOption(
+      new Option(
+        "--database <kind>",
+        "embedded DynamoDB: native, where it is installed, or portable (default: native, else portable)",
+      ).choices(DATABASES),
+    )
+    .option("--reset", "first delete all data of the folder except the secrets")
+    .action(async ({ app, watch, port, data, reset = false, database }: LocalFlags) => {
+      const options = program.opts<GlobalOptions>();
+      nameToAws(options, env);
+      const { result, todo } = judgeNode(nodeVersion);
+      if (result !== "ok") throw new CliError(`${todo}, got ${nodeVersion}`);
+      // Load the runner only after the check, because it imports modules that an older Node does not have.
+      const { runLocal } = await import("../../../local/run.ts");
+      const { localConsole } = await import("../../../console/local-console.ts");
+      const console = await localConsole();
+      const { stack, debug = false } = options;
+      await runLocal({ app, watch, port, dataDir: data, reset, database, stack, debug, console });
+    });
+  examples(command, [
+    "minutehand local",
+    'minutehand local --app "node app.ts" --port 0',
+    "minutehand local --reset",
+  ]);
+  command.addHelpText("after", ABOUT);
+}

@@ -1,0 +1,114 @@
+import { Command, Option } from "commander";
+import packageJson from "../../package.json" with { type: "json" };
+import { addCancel } from "./commands/cancel.ts";
+import { addCompletion } from "./commands/completion.ts";
+import { addConsole } from "./commands/console.ts";
+import { addDead } from "./commands/dead.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addEnqueue } from "./commands/enqueue.ts";
+import { addForecast } from "./commands/forecast.ts";
+import { addGet } from "./commands/get.ts";
+import { addInit } from "./commands/init.ts";
+import { addList } from "./commands/list.ts";
+import { addLocal } from "./commands/local.ts";
+import { addPauses } from "./commands/pauses.ts";
+import { addReceiverSecret } from "./commands/receiver-secret.ts";
+import { addRedrive } from "./commands/redrive.ts";
+import { addReschedule } from "./commands/reschedule.ts";
+import { addSchedules } from "./commands/schedules.ts";
+import { addTail } from "./commands/tail.ts";
+import { addTopics } from "./commands/topics.ts";
+import { examples } from "./examples.ts";
+import type { GlobalOptions, Open, Session } from "./session.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export const OK = 0;
+export const FAILED = 1;
+export const WRONGLY_CALLED = 2;
+export const INTERRUPTED = 130;
+
+const ABOUT = `
+Exit codes:
+  ${OK}    the command succeeded
+  ${FAILED}    the command failed or was refused; doctor: a check failed
+  ${WRONGLY_CALLED}    the command line is wrong, and nothing was done
+  ${INTERRUPTED}  Ctrl-C interrupted the command; tail and console run until then (local ends with 0)
+
+Environment variables: MINUTEHAND_URL, MINUTEHAND_TOKEN, NO_COLOR, and those of the AWS SDK.`;
+
+function hintFor(refusal: string): string {
+  return /^error: unknown /.test(refusal) ? ": see --help" : "";
+}
+
+export function createProgram(
+  surroundings: Surroundings,
+  begin: (options: GlobalOptions) => Session,
+): Command {
+  const { stdout, stderr } = surroundings;
+  const program = new Command("minutehand");
+  program
+    .description("A serverless delay queue on AWS: do this later, exactly then, unless I change my mind.")
+    .version(packageJson.version)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+      // commander writes its suggestion on a second line. Keep the message on one line.
+      outputError: (text, write) =>
+        write(`${text.trim().replace("error:", "minutehand:").replace("\n", " ")}${hintFor(text)}\n`),
+    })
+    .configureHelp({ showGlobalOptions: true });
+  addGlobalOptions(program);
+  examples(program, [
+    "minutehand local",
+    `minutehand enqueue order-timeout --key order-17 --delay 30m --body '{"orderId": 17}'`,
+    "minutehand topics --stack Shop",
+  ]);
+  program.addHelpText("after", ABOUT);
+
+  addCommands(program, surroundings, () => begin(program.opts<GlobalOptions>()));
+  return program;
+}
+
+function addGlobalOptions(program: Command): void {
+  program
+    .addOption(new Option("--url <url>", "URL of the API").conflicts("stack"))
+    .option("--stack <name>", "CloudFormation stack with the API; for local: the stack of the app to run")
+    .option(
+      "--region <region>",
+      "AWS region (default: AWS_REGION, AWS_DEFAULT_REGION or the profile's region)",
+    )
+    .option("--profile <name>", "profile of the AWS configuration (default: AWS_PROFILE)")
+    .option("--token <token>", "bearer token, for an API that takes one; MINUTEHAND_TOKEN is safer")
+    .option("--json", "print data as JSON: one document, or one line for each entry of a list")
+    .option("--no-color", "print no colours, as with NO_COLOR")
+    .option("--debug", "print errors with their stack traces");
+}
+
+function addCommands(program: Command, surroundings: Surroundings, open: Open): void {
+  program.commandsGroup("Jobs:");
+  addEnqueue(program, open);
+  addGet(program, open);
+  addList(program, open);
+  addReschedule(program, open);
+  addCancel(program, open);
+  addForecast(program, open);
+  addTail(program, open);
+  program.commandsGroup("Topics:");
+  addTopics(program, open);
+  addDead(program, open);
+  addRedrive(program, open);
+  addPauses(program, open);
+  program.commandsGroup("Recurring jobs:");
+  addSchedules(program, open);
+  program.commandsGroup("Webhooks:");
+  addReceiverSecret(program, open);
+  program.commandsGroup("Stacks:");
+  addInit(program, open);
+  addLocal(program, surroundings);
+  addConsole(program, open);
+  addDoctor(program, open);
+  program.commandsGroup("This program:");
+  program.helpCommand("help [command]", "show the arguments and options of a command");
+  addCompletion(program, open);
+}

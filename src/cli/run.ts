@@ -1,0 +1,36 @@
+import { CommanderError } from "commander";
+import { printable } from "../../local/printable.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import { CliError, UsageError } from "./cli-error.ts";
+import { createProgram, FAILED, INTERRUPTED, OK, WRONGLY_CALLED } from "./program.ts";
+import { createSession, type GlobalOptions } from "./session.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { stderr } = surroundings;
+  const interrupted = Promise.withResolvers<number>();
+  const program = createProgram(surroundings, (options: GlobalOptions) => {
+    const session = createSession(options, surroundings);
+    void surroundings.interrupted().then(() => {
+      session.progress.clear();
+      interrupted.resolve(INTERRUPTED);
+    });
+    return session;
+  });
+  try {
+    const done = program.parseAsync([...args], { from: "user" }).then(() => OK);
+    return await Promise.race([done, interrupted.promise]);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? OK : WRONGLY_CALLED;
+    // Read the option here, because `local` opens no session.
+    const { debug = false } = program.opts<GlobalOptions>();
+    stderr.write(`minutehand: ${wordsOf(error, debug)}\n`);
+    return error instanceof UsageError ? WRONGLY_CALLED : FAILED;
+  }
+}
+
+function wordsOf(error: unknown, isDebugging: boolean): string {
+  const isKnown = error instanceof CliError || error instanceof MinutehandError;
+  if (!(error instanceof Error && (isDebugging || !isKnown))) return printable(messageOf(error));
+  return (error.stack ?? error.message).split("\n").map(printable).join("\n");
+}

@@ -1,0 +1,85 @@
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
+import { withWriteDeadline } from "../aws/deadlines.ts";
+import { BUCKET, EVENT_WAIT } from "../core/constants.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import { createContext, type Environment, requiredVariable } from "../environment/context.ts";
+import { createScheduler } from "../environment/scheduler.ts";
+import { inParallel } from "../general/batches.ts";
+import { applyRule } from "../protocol/file/apply-rule.ts";
+import type { Context } from "../protocol/ports.ts";
+import { renewedBreaker } from "../protocol/send/circuit-breaker.ts";
+import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../settings/event-rules.ts";
+
+/** Receives the events that EventBridge's rules have put into the events' queue. */
+export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
+
+/** As many as an invocation brings, so that no event waits for one that hangs. */
+const WIDTH = 10;
+/** Of each write, ms: a throttled write would keep an invocation from other topics. Its event comes again after a minute. */
+const PATIENCE = 5_000;
+
+/** With the topics' rules from the environment. */
+export function eventConsumer(environment: Environment = process.env): EventFunction {
+  const ctx = { ...createContext(environment), ...createScheduler(environment) };
+  const rules = JSON.parse(requiredVariable(environment, "MINUTEHAND_EVENTS")) as EventRule[];
+  return eventsOn(ctx, rules, ctx.telemetry.flush);
+}
+
+/** `done` is called after each invocation. */
+export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => void): EventFunction {
+  const pool = withWriteDeadline(ctx.pool, () => ctx.clock() + PATIENCE);
+  const queues = renewedBreaker(ctx.queues, ctx.clock, BUCKET);
+  return async ({ Records }) => {
+    try {
+      const bounded = { ...ctx, pool, queues: queues() };
+      const applied = await inParallel(Records, WIDTH, (record) => apply(bounded, rules, record));
+      const kept = Records.filter((_, i) => !applied[i]);
+      return { batchItemFailures: kept.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+    } finally {
+      done();
+    }
+  };
+}
+
+/** Answers whether the message may be deleted. If a rule fails, SQS delivers the event again: rules are idempotent. */
+async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecord): Promise<boolean> {
+  let event: BusEvent;
+  try {
+    event = parseEvent(record.body);
+  } catch (error) {
+    return failed(ctx, "", "reading an event", error);
+  }
+  let done = true;
+  let runs = false;
+  const topics = [...Map.groupBy(rulesFor(rules, event), ({ topic }) => topic).values()];
+  // In the order of the rules. No topic waits for the queue of another.
+  await inParallel(topics, topics.length, async (ofTopic) => {
+    for (const rule of ofTopic) {
+      try {
+        await applyRule(ctx, rule, event);
+      } catch (error) {
+        done = false;
+        if (error instanceof MinutehandError && error.code === "job-running") runs = true;
+        else failed(ctx, rule.topic, `applying event ${event.id}`, error);
+      }
+    }
+  });
+  if (runs) await hide(ctx, record);
+  return done;
+}
+
+/** Hides an event whose job is running. Most runs end long before their lease, so each further wait is twice as long as the one before. */
+async function hide(ctx: Context, { receiptHandle, attributes }: SQSRecord): Promise<void> {
+  const received = Number(attributes.ApproximateReceiveCount);
+  const seconds = Math.min(EVENT_WAIT.first * 2 ** (received - 1), EVENT_WAIT.longest) / 1000;
+  try {
+    await ctx.queues.hide({ events: true }, [{ handle: receiptHandle, seconds }]);
+  } catch (error) {
+    failed(ctx, "", "hiding an event", error);
+  }
+}
+
+function failed(ctx: Context, topic: string, what: string, error: unknown): false {
+  ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
+  return false;
+}

@@ -1,0 +1,87 @@
+import { lookup as lookUp } from "node:dns";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { LookupFunction } from "node:net";
+import { hostOf } from "../../settings/callback-url.ts";
+import { isPublicAddress } from "../../settings/public-address.ts";
+import type { Call, Post, Reply } from "./call.ts";
+
+/** Of an answer's body: enough for the error in it. */
+const READ_BYTES = 4096;
+
+/** Every call has a connection of its own, so that it connects only to addresses that were checked for it, and follows no redirect. */
+export function httpPost(lookup: LookupFunction = lookUp as LookupFunction): Post {
+  return async (call, signal) => {
+    const timeout = AbortSignal.timeout(call.policy.timeout * 1000);
+    try {
+      return await exchange(call, AbortSignal.any([signal, timeout]), lookup);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (timeout.aborted) throw new Error(`no answer within ${call.policy.timeout} s`, { cause: error });
+      throw error;
+    }
+  };
+}
+
+async function exchange(call: Call, signal: AbortSignal, lookup: LookupFunction): Promise<Reply> {
+  const response = await respond(call, signal, lookup);
+  const retryAfter = response.headers["retry-after"];
+  return {
+    status: response.statusCode ?? 0,
+    body: await startOf(response),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  };
+}
+
+/** An incomplete body is no error: the status alone says how the call ended. */
+async function startOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    // This closes the connection, even if the receiver has not sent the whole body.
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= READ_BYTES) break;
+    }
+  } catch {
+    // The body stalled, or the connection broke off.
+  }
+  return Buffer.concat(chunks).subarray(0, READ_BYTES).toString();
+}
+
+function respond(call: Call, signal: AbortSignal, lookup: LookupFunction): Promise<IncomingMessage> {
+  const url = new URL(call.url);
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  const allowed = call.policy.allowHosts.includes(hostOf(url));
+  return new Promise((resolve, reject) => {
+    const sent = request(url, {
+      method: "POST",
+      headers: call.headers,
+      agent: false,
+      signal,
+      lookup: refusing(lookup, allowed ? () => true : isPublicAddress),
+    });
+    sent.once("response", resolve);
+    sent.once("error", reject);
+    // A connection may close with neither, for example after an answer that asks for another protocol.
+    sent.once("close", () => reject(new Error("the connection was closed without an answer")));
+    sent.end(call.body);
+  });
+}
+
+/** Refuses a host if one of its addresses may not be called. The socket uses these answers: a later change of the name does not matter. */
+function refusing(lookup: LookupFunction, mayBeCalled: (address: string) => boolean): LookupFunction {
+  return (hostname, options, told) => {
+    lookup(hostname, options, (error, found, family) => {
+      if (error) return told(error, found, family);
+      const addresses = typeof found === "string" ? [found] : found.map(({ address }) => address);
+      const refused = addresses.find((address) => !mayBeCalled(address));
+      if (refused !== undefined)
+        return told(new Error(`${hostname} is at ${refused}, which is not a public address`), []);
+      // Otherwise Node would fail with an error about its own arguments.
+      if (addresses.length === 0) return told(new Error(`${hostname} has no address`), []);
+      told(null, found, family);
+    });
+  };
+}

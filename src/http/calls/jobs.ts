@@ -1,0 +1,55 @@
+import { cancel, cancelByKey } from "../../protocol/change/cancel.ts";
+import { reschedule } from "../../protocol/change/reschedule.ts";
+import { enqueue } from "../../protocol/file/enqueue.ts";
+import type { Enqueued } from "../../protocol/new-job.ts";
+import { requireTracked } from "../../protocol/policy.ts";
+import type { Context } from "../../protocol/ports.ts";
+import { idOfKey, readJob } from "../../protocol/store/read-job.ts";
+import type { Logs } from "../../settings/log-groups.ts";
+import type { JobJson } from "../answers.ts";
+import { jobJson } from "../job-json.ts";
+import { logUrlOf } from "../log-url.ts";
+import { changeOf, newJobOf, onceOf, type Sent } from "../new-job.ts";
+import type { ChangeFields, KeyedJobFields, NewJobFields } from "../requests.ts";
+
+/** The API's routes and the direct client make these calls with fields that the schemas have checked. */
+
+/** An `Idempotency-Key` knows the repeats of a call by `sent`. */
+export function enqueueJob(ctx: Context, fields: NewJobFields, sent: Sent): Promise<Enqueued> {
+  return enqueue(ctx, { ...newJobOf(ctx, fields), ...onceOf(sent) });
+}
+
+export type Keyed = { readonly topic: string; readonly key: string };
+
+export function putJob(ctx: Context, keyed: Keyed, fields: KeyedJobFields, sent: Sent): Promise<Enqueued> {
+  return enqueueJob(ctx, { ...fields, ...keyed, onDuplicate: "replace" }, sent);
+}
+
+/** `logs`: where the functions of topics write their logs, if that is known. */
+export async function getJob(ctx: Context, id: string, logs?: Logs): Promise<JobJson> {
+  const home = await readJob(ctx, id);
+  return { ...jobJson(ctx, home), ...logUrlOf(logs, home) };
+}
+
+export async function getJobByKey(ctx: Context, { topic, key }: Keyed, logs?: Logs): Promise<JobJson> {
+  requireTracked(ctx, topic, "a key");
+  return getJob(ctx, await idOfKey(ctx, topic, key), logs);
+}
+
+export async function rescheduleJob(
+  ctx: Context,
+  id: string,
+  fields: ChangeFields,
+  sent: Sent,
+): Promise<JobJson> {
+  return jobJson(ctx, await reschedule(ctx, id, changeOf(ctx, fields, sent)));
+}
+
+export async function cancelJob(ctx: Context, id: string): Promise<JobJson> {
+  return jobJson(ctx, await cancel(ctx, id));
+}
+
+export async function cancelJobByKey(ctx: Context, { topic, key }: Keyed): Promise<JobJson> {
+  requireTracked(ctx, topic, "a key");
+  return jobJson(ctx, await cancelByKey(ctx, topic, key));
+}

@@ -1,0 +1,172 @@
+import * as z from "zod/mini";
+import {
+  BODY_BYTES,
+  DAY,
+  EXPRESSION_CHARS,
+  HEADERS_BYTES,
+  IDEMPOTENCY_KEY_CHARS,
+  LONGEST_DELAY,
+  LONGEST_WINDOW_MINUTES,
+} from "../core/constants.ts";
+import { isJobId } from "../core/job-id.ts";
+import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
+import { parseDuration } from "../general/times.ts";
+
+/** An error text follows the name of its field, so it begins with "must". Parsed durations are ms. */
+
+/** `rule`: the error text. */
+export function matching(pattern: RegExp, rule: string) {
+  return z.string({ error: rule }).check(z.regex(pattern, { error: rule }));
+}
+
+export function wholeNumber(least: number, most: number) {
+  const rule = `must be a whole number from ${least} to ${most}`;
+  const checks = [z.minimum(least, { error: rule }), z.maximum(most, { error: rule })] as const;
+  return z.int({ error: rule }).check(...checks);
+}
+
+export function digits(least: number, most: number) {
+  const read = (text: unknown) => (typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : text);
+  return z.pipe(z.transform(read), wholeNumber(least, most));
+}
+
+export const topic = matching(/^[a-z0-9-]{1,50}$/, "must be 1 to 50 characters of a-z, 0-9 and -");
+
+export const key = matching(KEY_PATTERN, KEY_RULE);
+
+/** As EventBridge Scheduler allows, except `.` and `..`, which a URL parser would remove from a path. */
+export const scheduleName = matching(
+  /^(?!\.{1,2}$)[0-9A-Za-z._-]{1,64}$/,
+  'must be 1 to 64 characters of 0-9, A-Z, a-z and .-_ and neither "." nor ".."',
+);
+
+const JOB_ID_RULE = "must be a job's id: the 26 characters that enqueue answered";
+export const jobId = z
+  .string({ error: JOB_ID_RULE })
+  .check(z.refine(isJobId, { error: JOB_ID_RULE }), z.meta({ pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }));
+
+/** No comma: HTTP joins two headers of the same name with one, so two keys would look like one. */
+export const idempotencyKey = matching(
+  new RegExp(`^[ -+\\--~]{1,${IDEMPOTENCY_KEY_CHARS}}$`),
+  `must be 1 to ${IDEMPOTENCY_KEY_CHARS} characters of printable ASCII without commas, in one header`,
+).check(
+  z.meta({
+    description:
+      "Makes the call idempotent: a repeat, which is the same request with the same key, has no further effect, and answers the same jobs as they are now. A key belongs to one topic. In `reschedule` it belongs to one job, and in `runSchedule` to one schedule.",
+  }),
+);
+
+const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
+
+/** In ms, at most `most`. `least` checks a number of seconds. `rule`: the error text for a longer one. */
+function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: string) {
+  return z.pipe(
+    z.union(
+      [
+        z.number({ error: DURATION_RULE }).check(least, z.maximum(most / 1000, { error: rule })),
+        matching(/^(?:\d+(?:ms|[smhd]))+$/, DURATION_RULE),
+      ],
+      { error: DURATION_RULE },
+    ),
+    z.transform((value: number | string, context) => {
+      const ms = parseDuration(value);
+      if (ms !== undefined && ms <= most) return ms;
+      context.issues.push({ code: "custom", message: ms === undefined ? DURATION_RULE : rule, input: value });
+      return z.NEVER;
+    }),
+  );
+}
+
+const NOT_NEGATIVE = z.minimum(0, { error: DURATION_RULE });
+
+export const duration = durationUpTo(LONGEST_DELAY);
+
+const LONGER_RULE = "must be a duration longer than 0";
+/** A duration in ms, at least 1 ms. */
+export const longDuration = longerThan0(LONGEST_DELAY);
+
+/** In ms, at least 1 and at most `most`. */
+export function longerThan0(most: number) {
+  return durationWithin(z.gt(0, { error: LONGER_RULE }), most, ruleUpTo(most)).check(
+    z.refine((ms) => ms > 0, { error: LONGER_RULE }),
+    z.meta({ description: "Longer than 0." }),
+  );
+}
+
+export function durationUpTo(most: number) {
+  const schema = durationWithin(NOT_NEGATIVE, most, ruleUpTo(most));
+  return most === LONGEST_DELAY ? schema : schema.check(z.meta({ description: `At most ${daysOf(most)}.` }));
+}
+
+function ruleUpTo(most: number): string {
+  return most === LONGEST_DELAY ? DURATION_RULE : `must be a duration of at most ${daysOf(most)}`;
+}
+
+function daysOf(ms: number): string {
+  return ms === DAY ? "1 day" : `${ms / DAY} days`;
+}
+
+const WINDOW_RULE = `must be a duration of whole minutes, 1 to ${LONGEST_WINDOW_MINUTES}`;
+const MINUTE = 60_000;
+export const flexibleWindow = duration.check(
+  z.refine((ms) => ms % MINUTE === 0 && ms >= MINUTE && ms <= LONGEST_WINDOW_MINUTES * MINUTE, {
+    error: WINDOW_RULE,
+  }),
+  z.meta({ description: `Whole minutes, 1 to ${LONGEST_WINDOW_MINUTES}.` }),
+);
+
+// src/cron/ refuses what it cannot parse.
+const EXPRESSION_RULE = `must be cron(…), rate(…) or at(…) of at most ${EXPRESSION_CHARS} characters`;
+export const expression = z
+  .string({ error: EXPRESSION_RULE })
+  .check(z.maxLength(EXPRESSION_CHARS, { error: EXPRESSION_RULE }));
+export const timezone = z.string({ error: "must be an IANA name such as Europe/Berlin or UTC" });
+
+// The pattern lists ranges, because JSON Schema cannot express the flag `u` that `\p{Cc}` needs.
+const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
+const NO_CONTROLS = new RegExp(`^[^${CONTROLS}]*$`);
+
+export function plainText(mostBytes: number) {
+  const rule = `must be 1 to ${mostBytes} bytes of UTF-8 without control characters`;
+  return z.string({ error: rule }).check(
+    z.minLength(1, { error: rule }),
+    // JSON Schema can bound the characters, which are never more than the bytes.
+    z.maxLength(mostBytes, { error: rule }),
+    z.regex(NO_CONTROLS, { error: rule }),
+    z.refine((text) => Buffer.byteLength(text) <= mostBytes && text.isWellFormed(), { error: rule }),
+    z.meta({ description: `At most ${mostBytes} bytes of UTF-8.` }),
+  );
+}
+
+const HEADER_NAME_RULE = "must have names of letters, digits and !#$%&'*+.^_`|~-";
+const HEADER_VALUE_RULE = "must be text without control characters";
+const HEADERS_RULE = `must be an object of names and values with at most ${HEADERS_BYTES} bytes as JSON`;
+
+/** Two rules come before zod's record, which ignores the name `__proto__`, and overflows the stack if 100,000 names break a rule. */
+export const headers = z
+  .pipe(
+    z.transform((value: unknown, context) => {
+      if (typeof value === "object" && value !== null && Object.hasOwn(value, "__proto__")) {
+        context.issues.push({ code: "custom", message: 'must not have the name "__proto__"', input: value });
+      }
+      if (Buffer.byteLength(JSON.stringify(value) ?? "") > HEADERS_BYTES) {
+        context.issues.push({ code: "custom", message: HEADERS_RULE, input: value });
+      }
+      return value;
+    }),
+    z.record(
+      matching(/^(?!__proto__$)[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, HEADER_NAME_RULE),
+      matching(NO_CONTROLS, HEADER_VALUE_RULE).check(
+        z.refine((text) => text.isWellFormed(), { error: HEADER_VALUE_RULE }),
+      ),
+      { error: HEADERS_RULE },
+    ),
+  )
+  .check(
+    z.meta({ description: `All names and values together have at most ${HEADERS_BYTES} bytes as JSON.` }),
+  );
+
+export const body = z.unknown().check(
+  z.refine((value) => value !== undefined, { error: "must be given: any JSON value" }),
+  z.meta({ description: `Any JSON value. Its JSON text has at most ${BODY_BYTES / 1024} KiB of UTF-8.` }),
+);

@@ -1,0 +1,95 @@
+import * as z from "zod/mini";
+import { BATCH_BYTES } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
+import { parseJson } from "../core/json.ts";
+import type { Logs } from "../settings/log-groups.ts";
+import { refusal, ruleOf } from "./issues.ts";
+import type { Call, HttpRequest, Route, Service } from "./route.ts";
+
+/** Throws `bad-request` with every rule that the input breaks. */
+export function validate<T>(schema: z.ZodMiniType<T>, input: unknown, where: string): T {
+  const result = z.safeParse(schema, input, { error: ruleOf });
+  if (result.success) return result.data;
+  throw refusal(result.error.issues, input, where);
+}
+
+const NOTHING = z.strictObject({});
+
+/** Throws `bad-request` or `too-large`. */
+export function readCall(
+  route: Route,
+  request: HttpRequest,
+  params: Readonly<Record<string, string>>,
+  service: Service,
+  logs: () => Logs | undefined = () => undefined,
+): Call<unknown, unknown, unknown, unknown> {
+  const text = route.body ? textOf(request.body) : "";
+  return {
+    service,
+    ctx: service.ctx,
+    logs,
+    method: route.method,
+    path: request.path,
+    params: validate(route.params ?? NOTHING, params, "the path"),
+    query: validate(
+      route.query ?? NOTHING,
+      queryOf(new URLSearchParams(`?${request.query}`)),
+      "the query string",
+    ),
+    headers: route.headers && validate(route.headers, headersOf(request), "the headers"),
+    body: route.body && validate(route.body, bodyOf(text, route), "the request"),
+    text,
+    signal: request.signal,
+  };
+}
+
+function queryOf(searchParams: URLSearchParams): Record<string, string> {
+  const names = [...searchParams.keys()];
+  const repeated = names.find((name, i) => names.indexOf(name) !== i);
+  if (repeated !== undefined) {
+    throw new MinutehandError(
+      "bad-request",
+      `a query parameter must be given at most once, got ${repeated} twice or more`,
+    );
+  }
+  return Object.fromEntries(searchParams);
+}
+
+/** HTTP's white space around a value does not belong to the value. */
+function headersOf({ headers }: HttpRequest): Record<string, string> {
+  const values = Object.entries(headers);
+  return Object.fromEntries(values.map(([name, value]) => [name, trimmed(value)]));
+}
+
+/** A regular expression would take quadratic time for a value with much white space inside. */
+export function trimmed(value: string): string {
+  const start = value.search(/[^\t\n\r ]/);
+  let end = value.length;
+  while (end > start && "\t\n\r ".includes(value.charAt(end - 1))) end -= 1;
+  return start === -1 ? "" : value.slice(start, end);
+}
+
+export function checkBytes(bytes: number): void {
+  if (bytes <= BATCH_BYTES) return;
+  throw new MinutehandError(
+    "too-large",
+    `a request must have at most ${BATCH_BYTES} bytes (3 MiB), got ${bytes}`,
+  );
+}
+
+/** Without a byte order mark. */
+function textOf(body: string | Uint8Array = ""): string {
+  checkBytes(typeof body === "string" ? Buffer.byteLength(body) : body.byteLength);
+  if (typeof body === "string") return body.toWellFormed().replace(/^\ufeff/, "");
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    throw new MinutehandError("bad-request", "the request must be JSON in UTF-8: its bytes are not UTF-8");
+  }
+}
+
+function bodyOf(text: string, route: Route): unknown {
+  if (text.trim() !== "") return parseJson(text);
+  if (route.bodyOptional) return {};
+  throw new MinutehandError("bad-request", "the request must be a JSON object: its body is empty");
+}

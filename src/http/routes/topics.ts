@@ -1,0 +1,66 @@
+import { iso } from "../../general/times.ts";
+import { requireTopic } from "../../protocol/policy.ts";
+import { reportTopics, type TopicReport } from "../../protocol/read/topics.ts";
+import { type TopicPolicy, webhookPolicy } from "../../settings/policy.ts";
+import { type TopicJson, topicReport, topicReports } from "../answers.ts";
+import { topicPath } from "../parameters.ts";
+import { route } from "../route.ts";
+
+function topicJson({ topic, policy, queue, dead, sweepLag, pause }: TopicReport): TopicJson {
+  const { ready, delayed, inFlight } = queue;
+  const { backoff, webhook, ...settings } = policy;
+  const waits = "waits" in backoff ? { waits: [...backoff.waits] } : backoff;
+  return {
+    topic,
+    policy: {
+      ...settings,
+      backoff: waits,
+      ...(webhook === undefined ? {} : { webhook: webhookJson(policy) }),
+    },
+    depths: { ready, delayed, inFlight, dead },
+    sweepLag: sweepLag / 1000,
+    ...(pause === undefined ? {} : { pause: { ...pause, since: iso(pause.since) } }),
+  };
+}
+
+/** With defaults for what is not configured. */
+function webhookJson(policy: TopicPolicy): NonNullable<TopicJson["policy"]["webhook"]> {
+  const { allowHosts, onlyHosts, ports, mostAttempts = policy.maxAttempts, ...same } = webhookPolicy(policy);
+  const lists = {
+    allowHosts: [...allowHosts],
+    ports: [...ports],
+    ...(onlyHosts && { onlyHosts: [...onlyHosts] }),
+  };
+  return { ...same, ...lists, mostAttempts };
+}
+
+export const topicRoutes = [
+  route({
+    method: "GET",
+    path: "/topics",
+    operationId: "listTopics",
+    summary:
+      "Lists all topics, each with its policy, depths and sweep lag. The depths are approximate: SQS counts them.",
+    answers: { 200: topicReports },
+    problems: [],
+    async handle({ ctx }) {
+      const reports = await reportTopics(ctx, Object.keys(ctx.policy.topics));
+      return { status: 200, body: { topics: reports.map(topicJson) } };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/topics/{topic}",
+    operationId: "getTopic",
+    summary:
+      "Reads one topic with its policy, depths and sweep lag. The depths are approximate: SQS counts them.",
+    params: topicPath,
+    answers: { 200: topicReport },
+    problems: ["unknown-topic"],
+    async handle({ ctx, params }) {
+      requireTopic(ctx, params.topic);
+      const [report] = await reportTopics(ctx, [params.topic]);
+      return { status: 200, body: report && topicJson(report) };
+    },
+  }),
+];

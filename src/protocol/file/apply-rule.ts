@@ -1,0 +1,40 @@
+import { EVENT_AFTER, EVENT_AHEAD } from "../../core/constants.ts";
+import { MinutehandError, untrackedTopic } from "../../core/errors.ts";
+import { bodyText } from "../../core/json.ts";
+import { type BusEvent, bodyIn, type EventRule, keyIn } from "../../settings/event-rules.ts";
+import { cancelByEvent } from "../change/cancel-by-event.ts";
+import type { NewJob } from "../new-job.ts";
+import { policyOf } from "../policy.ts";
+import type { Context } from "../ports.ts";
+import { enqueue } from "./enqueue.ts";
+
+/** A second delivery changes nothing. @throws `untracked-topic`; `bad-request` or `too-large`: no key or body for a job; as `enqueue` */
+export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent): Promise<void> {
+  const { topic } = rule;
+  if (policyOf(ctx, topic).tracking === "none") throw untrackedTopic(topic, "an event rule");
+  const key = keyIn(event, rule);
+  const now = ctx.clock();
+  // A time in the future counts as now, but not if this clock may just be behind: each delivery would use another time.
+  const at = event.time > now + EVENT_AHEAD ? now : event.time;
+  if (rule.do === "cancel") {
+    await cancelByEvent(ctx, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });
+    return;
+  }
+  const job: NewJob = {
+    topic,
+    key,
+    body: bodyText(bodyIn(event, rule)),
+    dueAt: at + rule.delay * 1000,
+    createdAt: at,
+    onDuplicate: rule.onDuplicate,
+    ...(rule.maxDelay === undefined ? {} : { maxDelay: rule.maxDelay * 1000 }),
+    // rule: event-files-once
+    // No Idempotency-Key of a caller equals this token: callers' keys are printable ASCII, and `§` is not.
+    once: { token: `§event§${event.id}§${key}`, hash: "event", lasts: EVENT_AFTER },
+  };
+  try {
+    await enqueue(ctx, job);
+  } catch (error) {
+    if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;
+  }
+}

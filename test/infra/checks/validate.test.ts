@@ -1,0 +1,446 @@
+import { Aws, Duration, Stack, Token } from "aws-cdk-lib";
+import { Table } from "aws-cdk-lib/aws-dynamodb";
+import { describe, expect, it } from "vitest";
+import { validate } from "../../../infra/checks/validate.ts";
+import type { DelayQueueProps, TopicProps } from "../../../infra/props.ts";
+
+const topics = { work: {} };
+const SURVIVOR = Table.fromTableName(new Stack(), "Survivor", "Shop-JobsPoolTable-1ABC");
+
+function inTopic(topic: TopicProps): DelayQueueProps {
+  return { topics: { work: topic } };
+}
+
+const PAID = { detailType: "OrderPaid", key: "$.detail.orderId" };
+const CANCELLING = { ...PAID, detailType: "OrderPlaced" };
+const PLACED = { ...CANCELLING, delay: Duration.minutes(30) };
+
+/** Unknown names that TypeScript refuses, but that plain JavaScript can give. */
+const UNKNOWN: readonly [object, string][] = [
+  [
+    { topicz: topics },
+    'the queue has an unknown prop "topicz" (did you mean "topics"?); allowed are topics, prefix, shards, ',
+  ],
+  [
+    { topics, api: { auht: "iam" } },
+    'api has an unknown prop "auht" (did you mean "auth"?); allowed are auth, ',
+  ],
+  [
+    { topics, warmThroughput: { writes: 1 } },
+    'warmThroughput has an unknown prop "writes" (did you mean "write"?)',
+  ],
+  [{ topics, color: "red" }, 'the queue has an unknown prop "color"; allowed are topics, '],
+  [
+    { topics: { work: { maxAttempt: 3 } } },
+    'topics.work has an unknown setting "maxAttempt" (did you mean "maxAttempts"?); allowed are consumer, ',
+  ],
+  [
+    { topics: { work: { webhook: { allowHost: [] } } } },
+    'topics.work.webhook has an unknown setting "allowHost" (did you mean "allowHosts"?)',
+  ],
+  [
+    { topics: { work: { backoff: { wait: [1] } } } },
+    'topics.work.backoff has an unknown setting "wait" (did you mean "waits"?)',
+  ],
+  [
+    { topics: { work: { pollers: { min: 2, maxi: 2 } } } },
+    'topics.work.pollers has an unknown setting "maxi" (did you mean "max"?)',
+  ],
+  [
+    { topics: { work: { ifLate: { afters: 1 } } } },
+    'topics.work.ifLate has an unknown setting "afters" (did you mean "after"?)',
+  ],
+  [
+    { topics: { work: { cancelOn: [PAID, { ...PAID, tombstones: 1 }] } } },
+    'topics.work.cancelOn has an unknown setting "tombstones" (did you mean "tombstone"?)',
+  ],
+  [
+    { topics: { work: { enqueueOn: { ...PLACED, deley: 1 } } } },
+    'topics.work.enqueueOn has an unknown setting "deley" (did you mean "delay"?)',
+  ],
+];
+
+describe("an unknown name", () => {
+  it.each(UNKNOWN)("is refused: %j", (props, message) => {
+    expect(() => validate("Shop/Jobs", props as never)).toThrow(
+      `DelayQueue Shop/Jobs has invalid props:\n  ${message}`,
+    );
+  });
+
+  it("is ignored if its value is undefined", () => {
+    expect(() => validate("Shop/Jobs", { topics, topicz: undefined } as never)).not.toThrow();
+  });
+});
+
+const REFUSED: readonly [DelayQueueProps, string][] = [
+  [{} as never, "topics must name at least one topic, is undefined; allowed: 1 or more"],
+  [{ topics: {} }, "topics must name at least one topic, is {}; allowed: 1 or more"],
+  [{ topics: { "Order.Timeout": {} } }, 'is "Order.Timeout"; allowed: 1 to 50 characters of a-z, 0-9 and -'],
+  [
+    { topics: { ["x".repeat(51)]: {} } },
+    `is "${"x".repeat(51)}"; allowed: 1 to 50 characters of a-z, 0-9 and -`,
+  ],
+  [{ topics: { a_dlq: {} } }, 'is "a_dlq"; allowed: 1 to 50 characters of a-z, 0-9 and -'],
+  [{ topics, prefix: "" }, 'is ""; allowed: 1 to 24 letters, digits and -'],
+  [{ topics, prefix: "x".repeat(25) }, `is "${"x".repeat(25)}"; allowed: 1 to 24 letters, digits and -`],
+  [{ topics, shards: 0 }, "shards must be a whole number, is 0; allowed: 1 to 1024"],
+  [{ topics, shards: 1025 }, "shards must be a whole number, is 1025; allowed: 1 to 1024"],
+  [{ topics, shards: 2.5 }, "shards must be a whole number, is 2.5; allowed: 1 to 1024"],
+  [
+    { topics, retention: Duration.hours(23) },
+    "retention must be days, is 0.9583333333333334; allowed: 1 to 3650 days",
+  ],
+  [
+    { topics, deadRetention: Duration.days(13) },
+    "deadRetention must be days, is 13; allowed: 14 to 3650 days",
+  ],
+  [
+    { topics, longDelay: Duration.hours(23) },
+    "longDelay must be days, is 0.9583333333333334; allowed: 1 to 3650",
+  ],
+  [{ topics, longDelay: Duration.days(3651) }, "longDelay must be days, is 3651; allowed: 1 to 3650 days"],
+  [
+    { topics, api: { throttlingRate: 0 } },
+    "api.throttlingRate must be a whole number, is 0; allowed: 1 to 10000",
+  ],
+  [{ topics, api: { throttlingBurst: 5001 } }, "api.throttlingBurst must be a whole number, is 5001"],
+  [{ topics, tickConcurrency: 65 }, "tickConcurrency must be a whole number, is 65; allowed: 1 to 64"],
+  [{ topics, maximumConcurrency: 1 }, "maximumConcurrency must be a whole number, is 1; allowed: 2 to 1000"],
+  [
+    { topics, api: { receiveConcurrency: 0 } },
+    "api.receiveConcurrency must be a whole number, is 0; allowed: 1 to 1000",
+  ],
+  [
+    { topics, warmThroughput: { read: 11_999 } },
+    "warmThroughput.read must be a whole number, is 11999; allowed: 12000 to",
+  ],
+  [
+    { topics, warmThroughput: { write: 3_999 } },
+    "warmThroughput.write must be a whole number, is 3999; allowed: 4000 to",
+  ],
+  [
+    { topics, table: SURVIVOR, warmThroughput: { write: 4_000 } },
+    'warmThroughput is allowed for a new table only, is {"write":4000}; allowed: nothing here',
+  ],
+  [inTopic({ pack: 0 }), "topics.work.pack must be a whole number, is 0; allowed: 1 to 10"],
+  [inTopic({ pack: 11 }), "topics.work.pack must be a whole number, is 11; allowed: 1 to 10"],
+  [inTopic({ consumer: "pull", pack: 2 }), "is 2; allowed: 1 to 1"],
+  [inTopic({ concurrency: 26 }), "topics.work.concurrency must be a whole number, is 26; allowed: 1 to 25"],
+  [
+    inTopic({ consumer: "pull", concurrency: 2 }),
+    "is allowed for a Lambda consumer only, is 2; allowed: nothing here",
+  ],
+  [inTopic({ maxPerSecond: 0 }), "is 0; allowed: a whole number from 1 to 1000, or a number from 1/60 to 1"],
+  [inTopic({ maxPerSecond: 1.5 }), "topics.work.maxPerSecond must be a number of starts a second, is 1.5"],
+  [
+    inTopic({ maxPerSecond: 1001 }),
+    "is 1001; allowed: a whole number from 1 to 1000, or a number from 1/60 to 1",
+  ],
+  [
+    inTopic({ window: "9-18 Asia/Shanghai" }),
+    'topics.work.window must be a range of hours, is "9-18 Asia/Shanghai"; allowed: two different times of day',
+  ],
+  [inTopic({ window: "09:00-09:00 UTC" }), 'must be a range of hours, is "09:00-09:00 UTC"'],
+  [
+    inTopic({ window: "09:00-18:00 Mars/Olympus" }),
+    'must be a range of hours, is "09:00-18:00 Mars/Olympus"',
+  ],
+  [
+    inTopic({ tracking: "none", ifLate: { after: Duration.minutes(1), do: "skip" } }),
+    'topics.work.ifLate needs a tracked topic: the jobs of an untracked topic only run, are retried, or fail, is "none"; allowed: tracking "full"',
+  ],
+  [inTopic({ tracking: "none", maxPerSecond: 2 }), "topics.work.maxPerSecond needs a tracked topic: "],
+  [inTopic({ tracking: "none", window: "09:00-18:00 UTC" }), "topics.work.window needs a tracked topic: "],
+  [
+    inTopic({ ifLate: { after: Duration.millis(1500), do: "skip" } }),
+    "topics.work.ifLate.after must be whole seconds, is 1.5; allowed: 1 to 316224000 seconds",
+  ],
+  [
+    inTopic({ ifLate: { after: Duration.minutes(1), do: "drop" as "skip" } }),
+    'topics.work.ifLate.do must be one of the allowed values, is "drop"; allowed: run or skip or expire',
+  ],
+  [inTopic({ maximumConcurrency: 1 }), "is 1; allowed: 2 to 1000"],
+  [inTopic({ consumer: "pull", maximumConcurrency: 5 }), "is allowed for a Lambda consumer only, is 5"],
+  [
+    inTopic({ consumer: "pull", pollers: { min: 2, max: 2 } }),
+    'topics.work.pollers is allowed for a Lambda consumer only, is {"min":2,"max":2}; allowed: nothing here',
+  ],
+  [
+    inTopic({ maximumConcurrency: 5, pollers: { min: 2, max: 2 } }),
+    'topics.work.pollers is allowed for a topic without maximumConcurrency only, is {"min":2,"max":2}',
+  ],
+  [
+    inTopic({ pollers: { min: 1, max: 2 } }),
+    "topics.work.pollers.min must be a whole number, is 1; allowed: 2 to 200",
+  ],
+  [
+    inTopic({ pollers: { min: 201, max: 300 } }),
+    "pollers.min must be a whole number, is 201; allowed: 2 to 200",
+  ],
+  [
+    inTopic({ pollers: { min: 2.5, max: 3 } }),
+    "pollers.min must be a whole number, is 2.5; allowed: 2 to 200",
+  ],
+  [
+    inTopic({ pollers: { min: 5, max: 4 } }),
+    "topics.work.pollers.max must be a whole number, is 4; allowed: 5 to 2000",
+  ],
+  [
+    inTopic({ pollers: { min: 2, max: 2001 } }),
+    "pollers.max must be a whole number, is 2001; allowed: 2 to 2000",
+  ],
+  [
+    inTopic({ pollers: { max: 20 } as never }),
+    "pollers.min must be a whole number, is undefined; allowed: 2 to",
+  ],
+  [
+    inTopic({ pollers: { min: 9 } as never }),
+    "pollers.max must be a whole number, is undefined; allowed: 9 to",
+  ],
+  [inTopic({ pollers: null as never }), "topics.work.pollers.min must be a whole number, is undefined"],
+  [inTopic({ maxAttempts: 0 }), "topics.work.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
+  [inTopic({ maxAttempts: 101 }), "is 101; allowed: 1 to 100"],
+  [
+    inTopic({ ttr: Duration.seconds(30) }),
+    "ttr is allowed for a pull topic only, is 30; allowed: nothing here",
+  ],
+  [inTopic({ consumer: "pull", ttr: Duration.hours(13) }), "is 46800; allowed: 1 to 43200 seconds"],
+  [inTopic({ consumer: "pull", ttr: Duration.millis(1500) }), "is 1.5; allowed: 1 to 43200 seconds"],
+  [inTopic({ oldestMessageAge: Duration.days(11) }), "is 950400; allowed: 60 to 864000 seconds"],
+  [inTopic({ backoff: { waits: [] } }), 'is "0 waits"; allowed: 1 to 100 waits'],
+  [inTopic({ backoff: { waits: "15s" as never } }), 'is "15s"; allowed: 1 to 100 waits'],
+  [
+    inTopic({ backoff: { waits: [null as never] } }),
+    "topics.work.backoff.waits[0] must be a duration or a number of seconds, is null",
+  ],
+  [
+    inTopic({ backoff: { waits: ["15" as never] } }),
+    'topics.work.backoff.waits[0] must be a Duration of the CDK or a number of seconds, is "15"',
+  ],
+  [
+    inTopic({ backoff: { waits: new Array<number>(1) } }),
+    "topics.work.backoff.waits[0] must be a duration or a number of seconds, is",
+  ],
+  [
+    inTopic({ backoff: { initial: "1" as never, factor: 2, max: 60, jitter: null as never } }),
+    'backoff.initial must be a Duration of the CDK or a number of seconds, is "1"; allowed: 0 to 316224000 seconds\n  topics.work.backoff.jitter must be a number, is null',
+  ],
+  [
+    inTopic({ backoff: ["15s", "3m"] as never }),
+    "backoff.max must be a duration or a number of seconds, is undefined; allowed: 0 to 316224000 seconds",
+  ],
+  [
+    inTopic({ backoff: { waits: [Duration.seconds(15), Duration.days(4000)] } }),
+    "topics.work.backoff.waits[1] must be a duration or a number of seconds, is 345600000; allowed: 0 to 316224000",
+  ],
+  [
+    inTopic({ backoff: { initial: Duration.minutes(10), factor: 2, max: Duration.minutes(5), jitter: 0 } }),
+    "topics.work.backoff.max must be a duration or a number of seconds, is 300; allowed: 600 to",
+  ],
+  [inTopic({ maxPerSecond: "0.5" as never }), 'maxPerSecond must be a number of starts a second, is "0.5"'],
+  [inTopic({ window: "09:00-18:00 BST" }), 'must be a range of hours, is "09:00-18:00 BST"'],
+  [inTopic({ window: "09:00-18:00 europe/berlin" }), "did you mean Europe/Berlin"],
+  [inTopic({ backoff: null as never }), "topics.work.backoff must be an object, is null; allowed: waits, or"],
+  [
+    inTopic({ backoff: { waits: [15, -1] } }),
+    "topics.work.backoff.waits[1] must be a duration or a number of seconds, is -1",
+  ],
+  [inTopic({ backoff: { initial: 10, factor: 0.5, max: 60, jitter: 0 } }), "factor must be a number, is 0.5"],
+  [
+    inTopic({ backoff: { initial: 10, factor: 2, max: 5, jitter: 0 } }),
+    "max must be a duration or a number of seconds, is 5; allowed: 10 to",
+  ],
+  [inTopic({ backoff: { initial: 10, factor: 2, max: 60, jitter: 1.1 } }), "is 1.1; allowed: 0 to 1"],
+  [inTopic({ webhook: {}, consumer: "lambda" }), 'for topics without a webhook only, is "lambda"'],
+  [inTopic({ webhook: {}, tracking: "none" }), "topics.work.webhook needs a tracked topic: "],
+  [inTopic({ webhook: { url: "http://example.com" } }), 'webhook.url must begin with https:, is "http://'],
+  [inTopic({ webhook: { url: "https://10.0.0.7/" } }), "lead to a public address"],
+  [inTopic({ webhook: { timeout: Duration.seconds(31) } }), "is 31; allowed: 1 to 30 seconds"],
+  [inTopic({ webhook: { timeout: Duration.millis(1500) } }), "is 1.5; allowed: 1 to 30 seconds"],
+  [
+    inTopic({ webhook: { allowHosts: ["ok.example", "Bad.example"] } }),
+    'allowHosts[1] must be a host, is "Bad',
+  ],
+  [inTopic({ webhook: { allowHosts: ["10.0.0.7:8080"] } }), 'must be a host, is "10.0.0.7:8080"'],
+  [inTopic({ webhook: { allowHosts: ["fd00::7"] } }), 'must be a host, is "fd00::7"'],
+  [inTopic({ webhook: { onlyHosts: ["*.ok.example", "*"] } }), 'onlyHosts[1] must be a host, is "*"'],
+  [inTopic({ webhook: { onlyHosts: ["a.*.example"] } }), 'must be a host, is "a.*.example"'],
+  [inTopic({ webhook: { ports: [443, 0] } }), "ports[1] must be a whole number, is 0; allowed: 1 to 65535"],
+  [
+    inTopic({ webhook: { mostAttempts: 101 } }),
+    "mostAttempts must be a whole number, is 101; allowed: 1 to 100",
+  ],
+  [
+    inTopic({ spread: Duration.hours(25) }),
+    "topics.work.spread must be whole seconds, is 90000; allowed: 0 to 86400",
+  ],
+  [inTopic({ spread: Duration.millis(500) }), "topics.work.spread must be whole seconds, is 0.5"],
+  [inTopic({ cancelOn: PAID, tracking: "none" }), "topics.work.cancelOn needs a tracked topic: "],
+  [inTopic({ enqueueOn: PLACED, tracking: "none" }), "topics.work.enqueueOn needs a tracked topic: "],
+  [
+    inTopic({ enqueueOn: PLACED, webhook: {} }),
+    "enqueueOn needs webhook.url, because an event names no receiver",
+  ],
+  [
+    inTopic({ cancelOn: { ...PAID, detailType: "" } }),
+    'topics.work.cancelOn.detailType must be text, is ""; allowed: 1 to 128 characters',
+  ],
+  [inTopic({ cancelOn: { ...PAID, detailType: "x".repeat(129) } }), "allowed: 1 to 128 characters"],
+  [
+    inTopic({ cancelOn: { ...PAID, source: Aws.STACK_NAME } }),
+    "topics.work.cancelOn.source must be text, is a token that only the deployment resolves; allowed: 1 to 256 characters",
+  ],
+  [
+    inTopic({ enqueueOn: { ...PLACED, detailType: `${Aws.STACK_NAME}-placed` } }),
+    "enqueueOn.detailType must be text, is a token that only the deployment resolves",
+  ],
+  [
+    inTopic({ spread: Duration.seconds(Token.asNumber({ Ref: "Spread" })) }),
+    "topics.work.spread must be whole seconds, is a token that only the deployment resolves; allowed: 0 to 86400 seconds",
+  ],
+  [
+    inTopic({ enqueueOn: [PLACED, { ...PLACED, source: "" }] }),
+    'topics.work.enqueueOn[1].source must be text, is ""; allowed: 1 to 256 characters',
+  ],
+  ...["detail.id", "$", "$.", "$.detail[0]", "$..id", "$.detail.order id", "$.detail.*"].map(
+    (key): [DelayQueueProps, string] => [
+      inTopic({ cancelOn: { ...PAID, key } }),
+      `topics.work.cancelOn.key must be a path into the event, is "${key}"; allowed: $.name or $.name.name…`,
+    ],
+  ),
+  [
+    inTopic({ enqueueOn: { ...PLACED, body: "detail" } }),
+    'enqueueOn.body must be a path into the event, is "detail"',
+  ],
+  [
+    inTopic({ cancelOn: { ...PAID, tombstone: Duration.hours(25) } }),
+    "tombstone must be whole seconds, is 90000",
+  ],
+  [
+    inTopic({ enqueueOn: { ...PLACED, delay: Duration.days(3661) } }),
+    "delay must be whole seconds, is 316310400",
+  ],
+  [
+    inTopic({ enqueueOn: { ...PLACED, onDuplicate: "postpone" } }),
+    'topics.work.enqueueOn.maxDelay must be given with onDuplicate "postpone", is undefined; allowed: 1 to 316224000 seconds',
+  ],
+  [
+    inTopic({ enqueueOn: { ...PLACED, maxDelay: Duration.hours(1) } }),
+    'enqueueOn.maxDelay is allowed for onDuplicate "postpone" only, is 3600; allowed: nothing here',
+  ],
+  [
+    inTopic({ enqueueOn: { ...PLACED, onDuplicate: "postpone", maxDelay: Duration.seconds(0) } }),
+    "maxDelay must be whole seconds, is 0; allowed: 1 to",
+  ],
+  [
+    inTopic({ cancelOn: PAID, enqueueOn: { ...PLACED, ...PAID } }),
+    'topics.work.enqueueOn must not file a job that topics.work.cancelOn cancels by the same event, is {"detailType":"OrderPaid","key":"$.detail.orderId"}; allowed: another detailType or key, or two different sources',
+  ],
+  [
+    inTopic({
+      cancelOn: [PAID, { ...CANCELLING, source: "shop" }],
+      enqueueOn: [{ ...PLACED, key: "$.id" }, PLACED],
+    }),
+    "topics.work.enqueueOn[1] must not file a job that topics.work.cancelOn[1] cancels",
+  ],
+  [
+    inTopic({ cancelOn: PAID, enqueueOn: { ...PLACED, ...PAID, source: "shop" } }),
+    'cancels by the same event, is {"source":"shop","detailType":"OrderPaid","key":"$.detail.orderId"}; allowed',
+  ],
+  [
+    inTopic({
+      cancelOn: { ...PAID, source: "shop", tombstone: Duration.seconds(0) },
+      enqueueOn: { ...PLACED, ...PAID, source: "shop" },
+    }),
+    "topics.work.enqueueOn must not file a job that topics.work.cancelOn cancels by the same event",
+  ],
+  [
+    inTopic({ enqueueOn: [PLACED, { ...PLACED, source: "shop", delay: Duration.hours(1) }] }),
+    'topics.work.enqueueOn[1] must not file the same job as topics.work.enqueueOn[0] by the same event, is {"source":"shop","detailType":"OrderPlaced","key":"$.detail.orderId"}; allowed: another detailType or key, or two different sources',
+  ],
+  [
+    inTopic({
+      enqueueOn: [
+        { ...PLACED, source: "shop" },
+        { ...PLACED, source: "till" },
+        { ...PLACED, source: "shop", onDuplicate: "replace" },
+      ],
+    }),
+    "topics.work.enqueueOn[2] must not file the same job as topics.work.enqueueOn[0]",
+  ],
+];
+
+const ACCEPTED: readonly DelayQueueProps[] = [
+  { topics: { "order-timeout": {} } },
+  { topics: { ["x".repeat(50)]: {} }, prefix: "x".repeat(24), shards: 1 },
+  { topics, shards: 1024, retention: Duration.days(1), deadRetention: Duration.days(14) },
+  { topics, api: { auth: "none" } },
+  { topics, table: SURVIVOR, tickConcurrency: 1, maximumConcurrency: 2, api: { receiveConcurrency: 1000 } },
+  { topics, warmThroughput: { read: 12_000, write: 40_000 }, tracing: true },
+  inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
+  inTopic({ pack: 10, concurrency: 25, maximumConcurrency: 2, maxAttempts: 100 }),
+  inTopic({ pollers: { min: 2, max: 2 } }),
+  { ...inTopic({ webhook: {}, pollers: { min: 200, max: 2000 } }), maximumConcurrency: 5 },
+  inTopic({ backoff: { waits: [0] } }),
+  inTopic({ window: "22:00-06:00 America/New_York" }),
+  inTopic({ ifLate: { after: Duration.seconds(1), do: "expire" }, consumer: "pull" }),
+  inTopic({ webhook: {} }),
+  inTopic({
+    webhook: {
+      url: "http://10.0.0.7/hooks",
+      timeout: Duration.seconds(30),
+      allowHttp: true,
+      allowHosts: ["10.0.0.7", "[fd00::7]", "hooks.internal"],
+    },
+    maximumConcurrency: 1000,
+    concurrency: 25,
+  }),
+  inTopic({ backoff: { initial: 0, factor: 1, max: 0, jitter: 1 } }),
+  inTopic({ spread: Duration.days(1) }),
+  inTopic({ tracking: "none", spread: Duration.seconds(1) }),
+  inTopic({ cancelOn: PAID, enqueueOn: PLACED, webhook: { url: "https://shop.example" } }),
+  inTopic({
+    cancelOn: { ...PAID, source: "x".repeat(256), key: "$.detail-type", tombstone: Duration.seconds(0) },
+  }),
+  inTopic({
+    cancelOn: [PAID, { ...PAID, detailType: "x".repeat(128), tombstone: Duration.days(1) }],
+    enqueueOn: [
+      { ...PLACED, delay: Duration.seconds(0), body: "$.detail.a_b.c-d" },
+      { ...PLACED, detailType: "OrderAsked", delay: Duration.days(3660), onDuplicate: "replace" },
+      { ...PLACED, key: "$.detail.customer", onDuplicate: "postpone", maxDelay: Duration.seconds(1) },
+    ],
+  }),
+  inTopic({
+    cancelOn: [
+      { ...CANCELLING, source: "shop" },
+      { ...CANCELLING, key: "$.detail.replaces" },
+    ],
+    enqueueOn: [
+      { ...PLACED, source: "till" },
+      { ...PLACED, source: "web" },
+    ],
+  }),
+];
+
+describe("validate", () => {
+  it.each(REFUSED)("refuses %j", (props, message) => {
+    expect(() => validate("Stack/Jobs", props)).toThrow(message);
+  });
+
+  it.each(ACCEPTED)("takes %j", (props) => {
+    expect(() => validate("Stack/Jobs", props)).not.toThrow();
+  });
+
+  it("refuses an unknown value from plain JavaScript", () => {
+    const props = JSON.parse(
+      '{"topics":{"work":{"consumer":"http"}},"api":{"auth":"open"}}',
+    ) as DelayQueueProps;
+    expect(() => validate("Stack/Jobs", props)).toThrow(
+      [
+        "DelayQueue Stack/Jobs has invalid props:",
+        '  api.auth must be one of the allowed values, is "open"; allowed: iam or none',
+        '  topics.work.consumer must be one of the allowed values, is "http"; allowed: lambda or pull',
+      ].join("\n"),
+    );
+  });
+});

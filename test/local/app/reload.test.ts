@@ -1,0 +1,334 @@
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Rebuilt } from "../../../local/app/rebuild.ts";
+import { createReloader } from "../../../local/app/reload.ts";
+import { createSavedFiles } from "../../../local/app/saved-files.ts";
+import { compareStacks } from "../../../local/app/stack-changes.ts";
+import { LocalError } from "../../../local/local-error.ts";
+import type { FunctionSpec, StackSpec } from "../../../local/template/resources.ts";
+import { functionSpec, stackWith } from "../stacks.ts";
+
+const mail = functionSpec("Mail");
+const running = stackWith({ functions: [mail, functionSpec("Refund")] });
+const withCode = (codeHash: string, more: Partial<StackSpec> = {}) =>
+  stackWith({ functions: [{ ...mail, codeHash }, functionSpec("Refund")], ...more });
+const SAVED = "saved app.ts: synthesising …";
+const SAME = "synthesised in 0.0 s: no function has changed";
+const queue = { name: "shop-letter", url: "", arn: "", attributes: {} };
+
+let root: string;
+let next: () => Promise<StackSpec>;
+let synths: number;
+let replaced: FunctionSpec[];
+let created: string[][];
+let lines: string[];
+let saved: (paths?: ReadonlySet<string>) => Promise<void>;
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "minutehand-reload-")));
+  write("app.ts", "first");
+  [synths, replaced, created, lines] = [0, [], [], []];
+  saved = reloaderOf(running);
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+/** `bundles`: what the bundle of a handler is, or why there is none. */
+function reloaderOf(stack: StackSpec, bundles: (spec: FunctionSpec) => Rebuilt = (spec) => ({ spec })) {
+  return createReloader(
+    { stack, imports: new Set([join(root, "app.ts")]) },
+    {
+      files: createSavedFiles({ root }, () => false),
+      root,
+      synthesise: async () => {
+        synths += 1;
+        return { stack: await next(), imports: new Set([join(root, "app.ts")]) };
+      },
+      rebuild: async (spec) => bundles(spec),
+      createQueues: async (queues) => {
+        if (queues.some(({ name }) => name === "refused")) throw new LocalError("queue refused: no");
+        created.push([...queues.map(({ name }) => name), `before ${replaced.length} functions`]);
+      },
+      replaceFunctions: (specs) => replaced.push(...specs),
+      log: (line) => lines.push(line),
+      clock: () => 0,
+    },
+  );
+}
+
+function write(file: string, contents: string): string {
+  const path = join(root, file);
+  writeFileSync(path, contents);
+  return path;
+}
+
+async function save(stack: () => Promise<StackSpec>, contents: string, file = "app.ts"): Promise<void> {
+  next = stack;
+  await saved(new Set([write(file, contents)]));
+}
+
+test("a function whose code was saved is replaced and named; other functions are not", async () => {
+  await save(async () => withCode("2"), "second");
+  expect(replaced).toEqual([{ ...mail, codeHash: "2" }]);
+  expect(lines).toEqual([SAVED, "synthesised in 0.0 s: reloaded Mail"]);
+});
+
+test("a save that changes no file synthesises nothing, and says so once", async () => {
+  await save(async () => withCode("2"), "first");
+  await save(async () => withCode("2"), "first");
+  expect(synths).toBe(0);
+  expect(lines).toEqual(["saved app.ts: nothing has changed"]);
+});
+
+test("a save that restores the first code is a change too", async () => {
+  await save(async () => withCode("2"), "second");
+  await save(async () => withCode(mail.codeHash), "first");
+  expect(replaced.map(({ codeHash }) => codeHash)).toEqual(["2", mail.codeHash]);
+});
+
+test("a failing app is logged in one line, and the old functions run until the next save", async () => {
+  await save(async () => {
+    throw new LocalError("synthesising failed: SyntaxError: x");
+  }, "broken");
+  expect(lines).toEqual([SAVED, "synthesising failed: SyntaxError: x; the old functions stay in use"]);
+  expect(replaced).toEqual([]);
+  await save(async () => withCode("3"), "mended");
+  expect(replaced).toHaveLength(1);
+});
+
+test("the same failure is quoted once; then the log says that the app synthesises again", async () => {
+  const broken = (why: string) => async (): Promise<StackSpec> => {
+    throw new LocalError(why);
+  };
+  await save(broken("no x"), "broken");
+  await save(broken("no x"), "broken, and the line that said so");
+  await save(broken("no y"), "otherwise broken");
+  await save(async () => running, "mended");
+  await save(broken("no y"), "broken as before");
+  expect(lines.filter((line) => line !== SAVED)).toEqual([
+    "no x; the old functions stay in use",
+    "the app fails as before; the old functions stay in use",
+    "no y; the old functions stay in use",
+    "the app synthesises again",
+    SAME,
+    "no y; the old functions stay in use",
+  ]);
+});
+
+test("saves during a synthesis cause one more synthesis, of the last save", async () => {
+  const { promise, resolve } = Promise.withResolvers<StackSpec>();
+  const first = save(() => promise, "second");
+  await expect.poll(() => synths).toBe(1);
+  const others = [save(async () => withCode("3"), "third"), save(async () => withCode("4"), "fourth")];
+  expect(synths).toBe(1);
+  resolve(withCode("2"));
+  await Promise.all([first, ...others]);
+  expect(synths).toBe(2);
+  expect(replaced.at(-1)?.codeHash).toBe("4");
+});
+
+test("files that an app writes during its synthesis cause only one more synthesis", async () => {
+  await save(async () => {
+    write("app.ts", "second, and what it wrote");
+    return withCode("2");
+  }, "second");
+  expect(synths).toBe(2);
+});
+
+test("the log says that a synthesis begins, once for several syntheses in a row", async () => {
+  await save(async () => {
+    expect(lines).toEqual([SAVED]);
+    if (synths < 3) write("app.ts", `${synths} files of its own`);
+    return running;
+  }, "second");
+  expect(synths).toBe(3);
+  expect(lines).toEqual([SAVED, SAME]);
+});
+
+test("the need for a restart is logged once, and again when the list of reasons grows", async () => {
+  await save(async () => withCode("2", { queues: [queue] }), "second");
+  await save(async () => withCode("3", { queues: [queue] }), "third");
+  await save(async () => withCode("3", { queues: [queue], scheduleGroups: ["g"] }), "fourth");
+  expect(lines.filter((line) => line.startsWith("restart"))).toEqual([
+    "restart to apply queue shop-letter (new)",
+    "restart to apply queue shop-letter (new), schedule group g (new)",
+  ]);
+});
+
+test("new queues are created before functions are replaced", async () => {
+  await save(async () => withCode("2", { queues: [queue] }), "second");
+  expect(created).toEqual([["shop-letter", "before 0 functions"]]);
+  expect(replaced).toHaveLength(1);
+});
+
+test("if a new queue is rejected, the old functions run on", async () => {
+  await save(async () => withCode("2", { queues: [{ ...queue, name: "refused" }] }), "second");
+  expect(replaced).toEqual([]);
+  expect(lines).toEqual([SAVED, "queue refused: no; the old functions stay in use"]);
+});
+
+const handlers = () =>
+  stackWith({
+    functions: ["Mail", "Refund"].map((name) => ({
+      ...functionSpec(name),
+      bundle: { inputs: [join(root, `${name}.ts`), join(root, "both.ts")], build: {} },
+    })),
+  });
+const codeOf = ({ logicalId }: FunctionSpec) => readFileSync(join(root, `${logicalId}.ts`), "utf8");
+/** The code of a handler is the text of its file. */
+const bundleFile = (spec: FunctionSpec): Rebuilt => {
+  const text = codeOf(spec);
+  return text === "broken"
+    ? { failure: `${spec.logicalId}.ts:1:1: no`, inputs: [] }
+    : { spec: { ...spec, codeHash: text } };
+};
+/** Begins with two handlers that the app does not import. */
+function withHandlers(bundles = bundleFile, stack = handlers): void {
+  for (const name of ["Mail", "Refund"]) write(`${name}.ts`, name);
+  write("both.ts", "");
+  saved = reloaderOf(stack(), bundles);
+}
+const neverSynthesised = async () => {
+  throw new Error("not expected");
+};
+
+test("a saved handler is replaced alone, without a synthesis", async () => {
+  withHandlers();
+  await save(neverSynthesised, "2", "Mail.ts");
+  expect(replaced.map(({ logicalId, codeHash }) => [logicalId, codeHash])).toEqual([["Mail", "2"]]);
+  expect(lines).toEqual(["reloaded Mail in 0.0 s"]);
+});
+
+test("only handlers that contain the saved file are bundled", async () => {
+  const bundled: string[] = [];
+  withHandlers((spec) => {
+    bundled.push(spec.logicalId);
+    return bundleFile(spec);
+  });
+  await save(neverSynthesised, "2", "Mail.ts");
+  expect(bundled).toEqual(["Mail"]);
+  await save(neverSynthesised, "2", "both.ts");
+  expect(bundled).toEqual(["Mail", "Mail", "Refund"]);
+  expect(lines.at(-1)).toBe("saved both.ts: nothing has changed");
+});
+
+test("a handler that does not compile is named once, and the old one stays until the new one compiles", async () => {
+  withHandlers();
+  await save(neverSynthesised, "broken", "Mail.ts");
+  await save(neverSynthesised, "2", "both.ts");
+  expect(replaced).toEqual([]);
+  await save(neverSynthesised, "3", "Mail.ts");
+  expect(replaced.map(({ codeHash }) => codeHash)).toEqual(["3"]);
+  expect(lines).toEqual([
+    "Mail.ts:1:1: no; the old Mail stays in use",
+    "Mail works again",
+    "reloaded Mail in 0.0 s",
+  ]);
+});
+
+test("a broken file outside the app that no bundle contained yet is noticed when it is repaired, without a synthesis", async () => {
+  const outer = realpathSync(mkdtempSync(join(tmpdir(), "minutehand-outer-")));
+  const round = join(outer, "round.ts");
+  try {
+    writeFileSync(round, "broken");
+    withHandlers((spec) =>
+      spec.logicalId === "Mail" && readFileSync(round, "utf8") === "broken"
+        ? { failure: "round.ts:1:1: no", inputs: [round] }
+        : bundleFile(spec),
+    );
+    await save(neverSynthesised, "imports round.ts", "Mail.ts");
+    writeFileSync(round, "mended");
+    await saved(new Set([round]));
+    expect(lines).toEqual([
+      "round.ts:1:1: no; the old Mail stays in use",
+      "Mail works again",
+      "reloaded Mail in 0.0 s",
+    ]);
+  } finally {
+    rmSync(outer, { recursive: true });
+  }
+});
+
+test("a new file is tried in every handler, and needs a synthesis unless a handler contains it", async () => {
+  const bundles = (spec: FunctionSpec): Rebuilt => {
+    const built = bundleFile(spec);
+    const isIn = existsSync(join(root, "new.ts")) && "spec" in built && spec.logicalId === "Mail";
+    const bundle = { inputs: [join(root, "Mail.ts"), join(root, "new.ts")], build: {} };
+    return isIn ? { spec: { ...built.spec, codeHash: "with new", bundle } } : built;
+  };
+  withHandlers(bundles);
+  await save(neverSynthesised, "", "new.ts");
+  expect(lines).toEqual(["reloaded Mail in 0.0 s"]);
+  await save(async () => handlers(), "", "README.md");
+  expect(synths).toBe(1);
+});
+
+test("a handler's file that the app imports too is replaced at once, and then the app is synthesised", async () => {
+  withHandlers(bundleFile, () => {
+    const stack = handlers();
+    const [first] = stack.functions;
+    return {
+      ...stack,
+      functions: [{ ...first, bundle: { inputs: [join(root, "app.ts")], build: {} } } as FunctionSpec],
+    };
+  });
+  await save(async () => handlers(), "2");
+  expect(lines[0]).toBe(SAVED);
+  expect(synths).toBe(1);
+});
+
+test("beside a function of another tool, which may contain any file, a saved handler needs a synthesis too", async () => {
+  withHandlers(bundleFile, () => ({
+    ...handlers(),
+    functions: [...handlers().functions, functionSpec("Other")],
+  }));
+  await save(async () => handlers(), "2", "Mail.ts");
+  expect(lines.slice(0, 2)).toEqual(["reloaded Mail in 0.0 s", "saved Mail.ts: synthesising …"]);
+});
+
+test("a handler that was saved during a synthesis keeps its later code", async () => {
+  withHandlers();
+  const { promise, resolve } = Promise.withResolvers<StackSpec>();
+  const first = save(() => promise, "second");
+  await expect.poll(() => synths).toBe(1);
+  const second = save(() => promise, "later", "Mail.ts");
+  await expect.poll(() => replaced).toHaveLength(1);
+  resolve(handlers());
+  await Promise.all([first, second]);
+  expect(replaced.map(({ codeHash }) => codeHash)).toEqual(["later"]);
+});
+
+const mailQueue = { name: "shop-mail", url: "", arn: "", attributes: { VisibilityTimeout: "90" } };
+
+test("the same stack in another folder is no change", () => {
+  const after = stackWith({ functions: running.functions.map((spec) => ({ ...spec, codeDir: "/other" })) });
+  expect(compareStacks(running, after)).toEqual({ functions: [], needRestart: [] });
+});
+
+test.each([
+  ["code", { codeHash: "other" }],
+  ["environment", { environment: { BANK: "1" } }],
+  ["timeout", { timeoutMs: 1 }],
+])("a changed %s changes only that function", (_, change) => {
+  const changed = { ...mail, ...change };
+  const after = stackWith({ functions: [changed, functionSpec("Refund")] });
+  expect(compareStacks(running, after)).toEqual({ functions: [changed], needRestart: [] });
+});
+
+test("new, changed and gone resources need a restart, and are named", () => {
+  const old = stackWith({ functions: [mail], queues: [mailQueue], scheduleGroups: ["promotions"] });
+  const route = { key: "POST /x", functionArn: "", timeoutMs: 1 };
+  const now = stackWith({
+    functions: [mail, functionSpec("Refund")],
+    queues: [{ ...mailQueue, attributes: { VisibilityTimeout: "60" } }],
+    routes: [route],
+  });
+  expect(compareStacks(old, now).needRestart).toEqual([
+    "function Refund (new)",
+    "queue shop-mail (changed)",
+    "schedule group promotions (gone)",
+    "route POST /x (new)",
+  ]);
+  expect(compareStacks(now, old).needRestart).toContain("function Refund (gone)");
+});

@@ -1,0 +1,31 @@
+import type { Metafile } from "esbuild";
+import { esbuild } from "../../infra/bundling/bundle.ts";
+
+type Importing = Readonly<Record<string, { readonly imports: Metafile["outputs"][string]["imports"] }>>;
+
+/** Answers a file and all that it imports, directly or not, without what it imports on first use. */
+export function readAtStart(files: Importing, first: string): Set<string> {
+  const read = new Set([first]);
+  for (const file of read)
+    for (const { path, kind } of files[file]?.imports ?? [])
+      if (kind === "import-statement" && path in files) read.add(path);
+  return read;
+}
+
+/** Answers the size of the code that the start of a function reads, in bytes. `folder`: the folder with its `index.mjs`. */
+export function bytesAtStart(folder: string): number {
+  const { inputs } = esbuild().buildSync({
+    entryPoints: ["index.mjs"],
+    absWorkingDir: folder,
+    bundle: true,
+    write: false,
+    metafile: true,
+    outdir: "out",
+    format: "esm",
+    platform: "node",
+    logLevel: "silent",
+    // The files of a bundle are no package, so no manifest says which of their imports are needless.
+    ignoreAnnotations: true,
+  }).metafile;
+  return [...readAtStart(inputs, "index.mjs")].reduce((sum, file) => sum + (inputs[file]?.bytes ?? 0), 0);
+}

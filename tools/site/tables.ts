@@ -1,0 +1,62 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
+import { openapiDocument } from "../../src/http/openapi.ts";
+import { routes } from "../../src/http/route-table.ts";
+import { dashboardPicture } from "./dashboard-picture.ts";
+import { DOCS, pages } from "./docs.ts";
+import { fillTables } from "./markdown.ts";
+import { statesPicture } from "./states-picture.ts";
+import { alarms } from "./tables/alarms.ts";
+import { bill } from "./tables/bill.ts";
+import { calls, operations } from "./tables/calls.ts";
+import { commands, options } from "./tables/commands.ts";
+import { decisions } from "./tables/decisions.ts";
+import { clientErrors, errors } from "./tables/errors.ts";
+import { limits, times } from "./tables/limits.ts";
+import { metrics } from "./tables/metrics.ts";
+import { SCALE_TABLES } from "./tables/scale.ts";
+import { jobOptions, topicSettings } from "./tables/settings.ts";
+import { states } from "./tables/states.ts";
+
+/** Every table that is made from declarations, by its name in the page. */
+export const TABLES: Readonly<Record<string, () => string>> = {
+  alarms,
+  bill,
+  calls,
+  "client-errors": clientErrors,
+  commands,
+  decisions: () => decisions(DOCS),
+  errors,
+  "job-options": jobOptions,
+  limits,
+  metrics,
+  operations,
+  options,
+  times,
+  ...SCALE_TABLES,
+  states,
+  "topic-settings": topicSettings,
+};
+
+export const OPENAPI = join(DOCS, "reference", "openapi.json");
+
+export function openapiText(): string {
+  return `${JSON.stringify(openapiDocument(routes, packageJson.version), undefined, 2)}\n`;
+}
+
+export const DASHBOARD_PICTURE = join(DOCS, "pictures", "dashboard.svg");
+
+export const STATES_PICTURE = join(DOCS, "pictures", "states.svg");
+
+export function writeTables(): void {
+  writeFileSync(OPENAPI, openapiText());
+  writeFileSync(DASHBOARD_PICTURE, dashboardPicture());
+  writeFileSync(STATES_PICTURE, statesPicture());
+  for (const page of pages()) {
+    const path = join(DOCS, page);
+    const text = readFileSync(path, "utf8");
+    const filled = fillTables(text, TABLES);
+    if (filled !== text) writeFileSync(path, filled);
+  }
+}

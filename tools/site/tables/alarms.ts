@@ -1,0 +1,63 @@
+import { App, Duration, Stack } from "aws-cdk-lib";
+import { CfnAlarm } from "aws-cdk-lib/aws-cloudwatch";
+import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
+import { DelayQueue } from "../../../infra/delay-queue.ts";
+import { code, table } from "../markdown.ts";
+import { numberText } from "../units.ts";
+
+const TOPIC = "topic";
+const EVENT = { source: "source", detailType: "detailType", key: "$.detail.key" };
+
+/** The table of alarms, from the template of a queue that has every kind of alarm. */
+export function alarms(): string {
+  const rows = synthesised().map((alarm) => {
+    const id = alarm.node.scope?.node.id ?? "";
+    const [sentences = ""] = descriptionOf(alarm).split("\n");
+    return [
+      // The name of an alarm about an event rule contains the rule. Replace the rule by an ellipsis.
+      code(id.replace(/^topic/, "<topic>").replace(/\[.*\]$/, "…")),
+      sentences
+        .replaceAll(/\btopic topic\b/gi, "topic `<topic>`")
+        .replace(/^topic/, "Topic")
+        .replace(/`minutehand (\w+)( topic)? --stack Docs`/, (_, name, topic) =>
+          code(`minutehand ${name}${topic ? " <topic>" : ""}`),
+        ),
+      `${alarm.statistic} of \`${alarm.metricName}\` ${signOf(alarm)} ${numberText(alarm.threshold ?? 0)}`,
+      datapoints(alarm),
+    ];
+  });
+  return table(["alarm", "description", "rings if", "for"], rows);
+}
+
+function synthesised(): CfnAlarm[] {
+  const stack = new Stack(new App(), "Docs");
+  const queue = new DelayQueue(stack, "Jobs", { topics: { [TOPIC]: { cancelOn: EVENT } } });
+  const fn = new LambdaFunction(stack, "Consumer", {
+    code: Code.fromInline("exports.handler = async () => {}"),
+    handler: "index.handler",
+    runtime: Runtime.NODEJS_24_X,
+    timeout: Duration.seconds(30),
+    logGroup: new LogGroup(stack, "Log"),
+  });
+  queue.addConsumer(TOPIC, fn);
+  return stack.node.findAll().filter((construct) => construct instanceof CfnAlarm);
+}
+
+function descriptionOf(alarm: CfnAlarm): string {
+  const resolved: unknown = Stack.of(alarm).resolve(alarm.alarmDescription ?? "");
+  if (typeof resolved === "string") return resolved;
+  const [, parts] = (resolved as { "Fn::Join": [string, unknown[]] })["Fn::Join"];
+  return parts.map((part) => (typeof part === "string" ? part : "`<function>`")).join("");
+}
+
+function signOf({ comparisonOperator }: CfnAlarm): string {
+  return comparisonOperator?.startsWith("LessThan") ? "<" : "≥";
+}
+
+function datapoints({ datapointsToAlarm, evaluationPeriods = 1, period = 60 }: CfnAlarm): string {
+  const minutes = (count: number): string => `${(count * period) / 60} min`;
+  return datapointsToAlarm === undefined
+    ? minutes(evaluationPeriods)
+    : `${datapointsToAlarm} of ${minutes(evaluationPeriods)}`;
+}
