@@ -13,6 +13,7 @@ export function bundleOf(name: FunctionName): Code {
 }
 
 function folderOf(name: FunctionName): string {
+  // The package's CommonJS has this code in `dist/npm/commonjs/`, so this file must lie one folder deep too.
   const ready = join(import.meta.dirname, "..", "functions", name);
   return existsSync(ready) ? ready : buildFunction(entryOf(name));
 }
