@@ -54,6 +54,9 @@ const KEEP = {
   clears: ["cancelAskedAt"],
 } as const;
 
+/** A crashed run is settled by the process that receives the job's next message. */
+const AFTER_A_CRASH = "a consumer or a puller; after a crash: the next one that receives the job";
+
 export const CHANGES = {
   file: {
     to: "scheduled",
@@ -79,7 +82,7 @@ export const CHANGES = {
   },
   hold: {
     from: "scheduled",
-    by: "a tick, a sender or a consumer",
+    by: "a tick, a sender, a consumer or a call of resume",
     when: "a pause, a limit or a window gives the job a start; revision + 1 if the job may be in a queue",
     asRead: ["revision", "heldUntil"],
     sets: ["heldUntil"],
@@ -89,7 +92,7 @@ export const CHANGES = {
   claim: {
     from: "scheduled",
     to: "running",
-    by: "a consumer",
+    by: "a consumer or a puller",
     when: "a claim: the job is due",
     // rule: claim-by-revision
     asRead: ["revision"],
@@ -108,7 +111,7 @@ export const CHANGES = {
   skip: {
     from: "scheduled",
     to: "cancelled",
-    by: "a consumer",
+    by: "a consumer or a puller",
     when: "at the claim, if the job is later than `ifLate` with `skip` allows",
     asRead: ["revision", "heldUntil"],
     sets: [...END, "lastError"],
@@ -117,7 +120,7 @@ export const CHANGES = {
   expire: {
     from: "scheduled",
     to: "expired",
-    by: "a consumer or a tick",
+    by: "a consumer, a tick or a call of resume",
     when: "the job is later than `expiresAfter` allows; at the claim, if it is later than `ifLate` with `expire` allows",
     asRead: ["revision", "heldUntil"],
     sets: [...END, "lastError"],
@@ -153,7 +156,7 @@ export const CHANGES = {
   finish: {
     from: "running",
     to: "done",
-    by: "a consumer",
+    by: "a consumer or a puller",
     when: "the run succeeded",
     // rule: settle-by-token
     asRead: ["token"],
@@ -162,8 +165,8 @@ export const CHANGES = {
   retry: {
     from: "running",
     to: "scheduled",
-    by: "a consumer; after a crash: any process that reads the job",
-    when: "the run failed, asked for a retry, or crashed: revision + 1",
+    by: AFTER_A_CRASH,
+    when: "the run failed, asked for a retry, crashed, or was given back before it began: revision + 1",
     asRead: [...RUN_AS_READ, "once"],
     sets: MOVE,
     may: ["attempt", "lastError", "settledBy", "once"],
@@ -182,7 +185,7 @@ export const CHANGES = {
   cancelRun: {
     from: "running",
     to: "cancelled",
-    by: "a consumer; after a crash: any process that reads the job",
+    by: AFTER_A_CRASH,
     when: "the run did not succeed, and an event had cancelled the job in the meantime",
     asRead: RUN_AS_READ,
     sets: END,
@@ -200,7 +203,7 @@ export const CHANGES = {
   die: {
     from: "running",
     to: "dead",
-    by: "a consumer; after a crash: any process that reads the job",
+    by: AFTER_A_CRASH,
     when: "the run did not succeed, and the job has no attempts left, or was buried",
     asRead: RUN_AS_READ,
     sets: [...END, "lastError"],
