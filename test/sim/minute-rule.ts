@@ -18,25 +18,33 @@ export function minuteRule(world: World, fire: () => void) {
   let count = 0;
   let stopped = false;
   let hurried = false;
+  let following = timeline.now() + phase;
   const silent = (now: number) =>
     plan.spells.some(({ kind, from, to }) => kind === "no-ticks" && from <= now && now < to);
   const isLeftOut = (now: number) => stretch.isOfWeeks && !hurried && !attention.isNeeded(now);
   const next = (): void => {
     const now = timeline.now();
+    // A hurried rule has fired meanwhile.
+    if (now < following) return;
     const late = plan.lateTicks && now < plan.calmFrom ? draws.whole(0, 50) * SECOND : 0;
     if (!stopped && !silent(now) && !isLeftOut(now)) {
       count += 1;
       timeline.at(now + late, fire);
     }
     const isSeldom = !hurried && isQuiet(world);
-    if (!stopped) timeline.at(now + (isSeldom ? SELDOM : MINUTE), next);
+    following = now + (isSeldom ? SELDOM : MINUTE);
+    if (!stopped) timeline.at(following, next);
   };
-  timeline.at(timeline.now() + phase, next);
+  timeline.at(following, next);
   return {
     fire,
     count: () => count,
     hurry() {
       hurried = true;
+      const wait = (following - timeline.now()) % MINUTE;
+      if (following - timeline.now() <= MINUTE) return;
+      following = timeline.now() + wait;
+      timeline.at(following, next);
     },
     ease() {
       hurried = false;
