@@ -26,6 +26,7 @@ import type { Context } from "../../src/protocol/ports.ts";
 import { startDynamo, startSqs, useEndpoint } from "../aws/emulators.ts";
 import { resourcesOf, type StackTemplate } from "../infra/resources.ts";
 import { shopWith, someFunction, templateOf } from "../infra/shop-stack.ts";
+import type { FunctionName } from "./entries.ts";
 import { type Receivers, startReceivers } from "./receivers.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 
@@ -57,22 +58,6 @@ const EVENTS: Pick<TopicProps, "cancelOn" | "enqueueOn"> = {
 };
 
 export type ConsumedTopic = keyof typeof CONSUMERS | "hooks";
-/** The functions, by the beginning of their names in the template, and the file that each is bundled from. */
-export const ENTRIES = {
-  JobsApiHandler: "functions/api.ts",
-  JobsApiReceive: "functions/receive.ts",
-  JobsTickSweeper: "functions/tick.ts",
-  JobsPromotionsPromote: "functions/promote.ts",
-  JobsRecurringOccurrence: "functions/occurrence.ts",
-  JobsWebhookhooksCaller: "functions/webhook.ts",
-  JobsEventsApplier: "functions/event.ts",
-  Orders: "functions/reminders.ts",
-  Precise: "functions/reminders.ts",
-  Notes: "functions/reminders.ts",
-  Shop: "src/client/direct-client.ts",
-  Worker: "src/client/direct-worker.ts",
-} as const;
-export type FunctionName = keyof typeof ENTRIES;
 
 export type Answer = { status: number; json: Record<string, unknown> };
 

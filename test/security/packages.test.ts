@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 import { expect, test } from "vitest";
-import { ENTRIES } from "./deployment.ts";
+import { ENTRIES } from "./entries.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (file: string) => JSON.parse(readFileSync(`${ROOT}${file}`, "utf8"));

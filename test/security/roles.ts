@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Deployment, ENTRIES, type FunctionName, functionIn } from "./deployment.ts";
+import { type Deployment, functionIn } from "./deployment.ts";
+import { ENTRIES, type FunctionName } from "./entries.ts";
 import { portCallsIn } from "./port-calls.ts";
 import { type Right, rightsFor, rightsOf } from "./rights.ts";
 
