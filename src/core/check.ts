@@ -46,7 +46,7 @@ function isWholeIn(actual: number | undefined, min: number, max: number): boolea
  * the call.
  */
 export function assertWhole(name: string, value: number, least: number, most: number): void {
-  if (!isWholeIn(value, least, most))
+  if (value === undefined || !isWholeIn(value, least, most))
     throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${value}`);
 }
 

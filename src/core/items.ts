@@ -321,7 +321,10 @@ export function tombstoneKey(topic: string, key: string): Key {
   return { pk: `tombstone#${topic}#${key}`, sk: "tombstone" };
 }
 
-/** The tokens of schedules, `§<schedule>§<time>` and `§run <schedule>§<Idempotency-Key>`, hold for all topics, which may change. */
+/**
+ * The tokens of schedules: `§<schedule>§<time>` and `§run <schedule>§<Idempotency-Key>`. They hold for all topics, because a schedule can change
+ * its topic. Tokens of events have one part more.
+ */
 const OF_SCHEDULE = /^§[^§]+§[^§]+$/;
 
 export function onceKey(topic: string, token: string): Key {

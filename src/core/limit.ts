@@ -29,7 +29,7 @@ export function periodsIn(from: number, until: number, { ms }: Period): number[]
   return periods;
 }
 
-/** Half of a minute's starts may be given far ahead, rounded up. */
+/** Half of a minute's starts may be given far ahead, rounded up. Jobs that are filed later get the others. */
 export function startsFarAhead(minute: number, period: Period): number {
   return Math.ceil((periodsIn(minute, minute + BUCKET, period).length * period.starts) / 2);
 }

@@ -25,6 +25,7 @@ export function isChangedBy({ id }: Bulk, { dueAt }: Head, now: Pick<Head, "bulk
 
 /** Answers how many jobs that were due on this page an earlier call of this part has changed. */
 export function changedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): number {
+  // A cancelled job counts only if the bulk cancels.
   const found = [...homes, ...gone].filter(
     (home) => isMarkedHere(home, at, cursor) && (action === "cancel") === (home.state === "cancelled"),
   );

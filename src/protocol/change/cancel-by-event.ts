@@ -14,7 +14,10 @@ import {
 import { cancelTogether } from "./cancel.ts";
 
 const TRIES = 10;
-/** How many ids of a key's last events a tombstone keeps. Times do not tell events apart: EventBridge counts in whole seconds. */
+/**
+ * How many ids of a key's last events a tombstone keeps. Times do not tell events apart: EventBridge counts in whole seconds, and an event of
+ * the future counts from another moment on each delivery.
+ */
 const EVENTS_KNOWN = 10;
 
 /** Times are ms since the epoch. */

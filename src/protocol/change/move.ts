@@ -55,6 +55,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   // rule: look-before-home
   await fileLooks(ctx, looks, by);
 
+  // Before the job gets its later time, so that TTL deletes none in between.
   const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);
   const moved = { dueAt, revision: home.revision + 1, log: logAfter(home, now, dueAt, request.end) };
   const set = { ...request.set, ...once, ...hold, ...moved } as Sets<MoveName>;

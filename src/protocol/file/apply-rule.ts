@@ -35,6 +35,7 @@ export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent):
   try {
     await enqueue(ctx, job);
   } catch (error) {
+    // An earlier delivery has filed the job, and its retention is over.
     if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;
   }
 }

@@ -96,6 +96,7 @@ async function storeOnce(
   for (const [home, read] of await readHomesApart(ctx, doubtful)) {
     if (read.is === "unknown") failed.set(home, read.error);
     else if (read.is === "unreadable") failed.set(home, unreadableError(read.home));
+    // If the times of filing are the same, the answer to our own insert was lost.
     else if (read.is === "found" && read.value.createdAt !== home.createdAt) replayed.push(read.value);
   }
   return { failed, replayed };

@@ -195,7 +195,10 @@ export async function limitedNow(ctx: Context, topic: string): Promise<Limited |
   return knownLimited(ctx, topic);
 }
 
-/** Since when a job is late: since its last start, but not before consumers followed a resume and the window opened. ms since the epoch. */
+/**
+ * Since when a job is late: since its last start, ms since the epoch. Two more moments are such starts: when consumers followed the last resume,
+ * because the message may have waited in its queue, and when the window opened, because no tick may have come before.
+ */
 export function lateSince({ policy, followedAt }: TopicNow, job: MessageJob): number {
   // rule: late-since-the-last-start
   const since = Math.max(startOf(job), followedAt);

@@ -117,7 +117,7 @@ async function giveNewStarts(
   // No sweep has reached this start yet. Without a note, the sweep would give the job another one.
   const isAhead = ({ until }: GivenStart): boolean =>
     known === undefined && until > ctx.clock() + LOOKAHEAD - BUCKET;
-  // A late job's lateness counts from the start. Other starts are noted if other processes may send the job too.
+  // A late job's lateness counts from the start. Other starts are noted if the home has another one, or other processes may send the job too.
   const isLater = ({ home, until }: GivenStart): boolean =>
     until > Math.max(startsAt(home), ctx.clock()) || until - startsAt(home) >= LATE;
   const isNoted = (one: GivenStart): boolean =>
@@ -166,7 +166,8 @@ async function holdOutsideWindow(ctx: Context, topic: string, jobs: readonly Hom
   // Read after the writes: meanwhile a sweep may have passed the new places of these jobs.
   const isReady = (home: Home): boolean => isNear(startsAt(home), ctx.clock());
   const { ready, failed } = await startedBy(ctx, holds, moveToStarts(ctx, holds), isReady);
-  if (holds.length > 0) ctx.report({ type: "deferred", topic, jobs: holds.length });
+  const deferred = holds.length - failed.size;
+  if (deferred > 0) ctx.report({ type: "deferred", topic, jobs: deferred });
   return { ready: [...jobs.filter((home) => !outside.includes(home)), ...ready], later: [], failed };
 }
 

@@ -12,7 +12,7 @@ import { sendNow } from "../send/send.ts";
 import { type JudgedNotes, judgeNotes, type Waiting } from "./judge-notes.ts";
 import { firstFree, type Release } from "./release-state.ts";
 
-export type ReleaseStep = Omit<JudgedNotes, "waiting"> & {
+export type ReleaseStep = Omit<JudgedNotes, "waiting" | "unread"> & {
   /** Jobs that get a start. */
   readonly given: readonly { hold: GivenStart; notes: readonly Parked[] }[];
   /** Some jobs got no start. */
@@ -26,12 +26,11 @@ export const NOTHING_GIVEN: ReleaseStep = {
   toSend: [],
   expired: [],
   done: [],
-  unread: [],
   isLeft: true,
   isLast: true,
 };
 
-/** Only jobs that still wait as their notes say get a start. `isPaced`: the jobs wait for their turns at the rate of the resume. */
+/** Only jobs that still wait as their notes say get a start. Adds partitions that it cannot read to those of the release. `isPaced`: the jobs wait for their turns at the rate of the resume. */
 export async function findStartsForNotes(
   ctx: Context,
   run: Release,
@@ -40,13 +39,15 @@ export async function findStartsForNotes(
 ): Promise<ReleaseStep> {
   const { topic } = run;
   if (isPaused(await topicNow(ctx, topic))) return NOTHING_GIVEN;
-  const { waiting: all, ...others } = await judgeNotes(ctx, run, notes);
+  const { waiting: all, unread, ...others } = await judgeNotes(ctx, run, notes);
+  // At once, because the rest of the step may throw, and later releases of this tick must not read these partitions.
+  for (const pk of unread) run.sick.add(pk);
   const waiting = await startableNow(ctx, topic, all);
   // Without a resume, the turn of a job is the start that it has.
   const turns = run.pause
     ? await bookTurns(ctx, run, waiting, isPaced)
     : waiting.map(({ home }) => startsAt(home));
-  if (!turns) return { ...NOTHING_GIVEN, unread: others.unread };
+  if (!turns) return NOTHING_GIVEN;
   const inTurn = waiting.flatMap((one, i) => {
     const start = turns[i];
     return start === undefined ? [] : [{ ...one, start, last: lastStart(one.home) }];
@@ -72,7 +73,8 @@ export async function findStartsForNotes(
 
 /**
  * The jobs that may be given starts now. If the policy does not name the topic, a deploy may have removed it, and the starts would be lost. So
- * one job's message is sent as a test. If the queue does not take it, the jobs stay parked, and sweeps record them as dead in the end.
+ * one job's message is sent as a test; its second message is void. If the queue does not take it, the jobs stay parked, and sweeps record them as
+ * dead in the end.
  */
 async function startableNow(
   ctx: Context,
@@ -93,6 +95,7 @@ async function findStarts(
   isPaced: boolean,
 ): Promise<(number | undefined)[]> {
   const now = ctx.clock();
+  // A deploy may have removed the limit that parked the jobs, and kept the window.
   if (policyOf(ctx, topic).maxPerSecond === undefined)
     return wanted.map(({ start }) => openingOf(ctx, topic, Math.max(start, now)));
   const limit = { ...limitOf(ctx, topic), until: bound, isCrowded: true, exact: isPaced, room };

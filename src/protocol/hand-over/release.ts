@@ -105,7 +105,6 @@ async function releaseRange(
   const takeStep = async (some: readonly Parked[]): Promise<ReleaseStep> => {
     const isOver = ctx.clock() >= until || run.isClosed;
     const step = isOver ? NOTHING_GIVEN : await findStartsForNotes(ctx, run, some, isPaced);
-    for (const pk of step.unread) run.sick.add(pk);
     isLeft ||= step.isLeft;
     isLast ||= step.isLast;
     return step;

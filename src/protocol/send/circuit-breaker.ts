@@ -3,7 +3,7 @@ import type { Depth, QueueName, Queues } from "../ports.ts";
 
 /**
  * Wraps the queues for one tick, so that a queue that hangs is not asked again: each such call takes `HANGS_FOR`. After a send that hung, `send` and
- * `depth` fail at once, and after any `depth` that failed, `depth`. `hung`: what `hung()` has answered in the tick that shares its work.
+ * `depth` fail at once, and after any `depth` that failed, `depth`. After a send that failed at once, the queue is asked again, because no caller waits for it. `hung`: what `hung()` has answered in the tick that shares its work.
  */
 export function circuitBreaker(
   queues: Queues,

@@ -94,7 +94,7 @@ async function ensureShards(ctx: Context): Promise<number> {
   const now = ctx.clock();
   const by = now + WRITER_DEADLINE;
   // rule: new-cursor-starts-before-all-jobs
-  // Without `meta`, writers already use the configured number.
+  // Without `meta`, writers already use the configured number. So jobs may be as old as the table.
   const start = sortable(meta ? now - AUDIT_AFTER : Math.min(await ctx.pool.createdAt(), now - AUDIT_AFTER));
   const cursors = Array.from({ length: wanted }, (_, shard): Cursor => {
     return { ...cursorKey(shard), v: ITEM_VERSION, swept: start, audited: start, trail: [] };
