@@ -19,15 +19,13 @@ export function minuteRule(world: World, fire: () => void) {
   let stopped = false;
   let hurried = false;
   let following = timeline.now() + phase;
-  const silent = (now: number) =>
-    plan.spells.some(({ kind, from, to }) => kind === "no-ticks" && from <= now && now < to);
   const isLeftOut = (now: number) => stretch.isOfWeeks && !hurried && !attention.isNeeded(now);
   const next = (): void => {
     const now = timeline.now();
     // A hurried rule has fired meanwhile.
     if (now < following) return;
     const late = plan.lateTicks && now < plan.calmFrom ? draws.whole(0, 50) * SECOND : 0;
-    if (!stopped && !silent(now) && !isLeftOut(now)) {
+    if (!stopped && !isSilent(plan.spells, now) && !isLeftOut(now)) {
       count += 1;
       timeline.at(now + late, fire);
     }
@@ -41,10 +39,9 @@ export function minuteRule(world: World, fire: () => void) {
     count: () => count,
     hurry() {
       hurried = true;
-      const wait = (following - timeline.now()) % MINUTE;
-      if (following - timeline.now() <= MINUTE) return;
-      following = timeline.now() + wait;
-      timeline.at(following, next);
+      const wait = following - timeline.now();
+      following -= wait - (wait % MINUTE);
+      if (wait >= MINUTE) timeline.at(following, next);
     },
     ease() {
       hurried = false;
@@ -53,6 +50,10 @@ export function minuteRule(world: World, fire: () => void) {
       stopped = true;
     },
   };
+}
+
+function isSilent(spells: World["plan"]["spells"], now: number): boolean {
+  return spells.some(({ kind, from, to }) => kind === "no-ticks" && from <= now && now < to);
 }
 
 function isQuiet({ timeline, stretch, habit, dynamo, witness }: World): boolean {
