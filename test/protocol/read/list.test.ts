@@ -156,7 +156,7 @@ describe("a page of a list", () => {
     await reschedule(world.ctx, id, { dueAt: START + 2 * HOUR });
     await pauseTopic(world.ctx, "orders");
     await world.pass(3 * HOUR);
-    for (let day = 0; day < 300; day++) {
+    for (let day = 0; day < 190; day++) {
       await world.pass(DAY, { ticks: false });
       for (let i = 0; i < 2; i++) await world.tick();
       // DynamoDB's TTL.
