@@ -34,7 +34,7 @@ curl() { command curl --silent --show-error --fail-with-body "$@"; echo; }
 minutehand() {
   case " $* " in *" --stack "* | " local "* | " console "* | " tail "* | " doctor "*) later minutehand "$@"; return;; esac
   case " $* " in *" --yes "* | *" --dry-run "* | *" --key "*) ;; " cancel --topic "* | " reschedule --topic "* | " redrive "*" --from "*) set -- "$@" --yes;; esac
-  node "$ROOT/cli/main.ts" "$@"
+  node "$ROOT/src/cli/main.ts" "$@"
 }
 npx() { if [ "$1" = minutehand ]; then shift; minutehand "$@"; else later npx "$@"; fi; }
 npm() { later npm "$@"; }
