@@ -18,7 +18,7 @@ export function brokenIn(checks: readonly Check[], shown: (value: unknown) => st
 }
 
 export function wholeNumber(at: string, actual: number | undefined, min: number, max: number): Check {
-  const holds = isWholeIn(actual, min, max);
+  const holds = actual === undefined || isWholeIn(actual, min, max);
   return { holds, rule: `${at} must be a whole number`, actual, allowed: `${min} to ${max}` };
 }
 
@@ -33,12 +33,12 @@ export function number(at: string, actual: unknown, min: number, max: number): C
 }
 
 export function wholeSeconds(at: string, actual: number | undefined, min: number, max: number): Check {
-  const holds = isWholeIn(actual, min, max);
+  const holds = actual === undefined || isWholeIn(actual, min, max);
   return { holds, rule: `${at} must be whole seconds`, actual, allowed: `${min} to ${max} seconds` };
 }
 
-function isWholeIn(actual: number | undefined, min: number, max: number): boolean {
-  return actual === undefined || (Number.isInteger(actual) && actual >= min && actual <= max);
+function isWholeIn(actual: number, min: number, max: number): boolean {
+  return Number.isInteger(actual) && actual >= min && actual <= max;
 }
 
 /**
@@ -46,7 +46,7 @@ function isWholeIn(actual: number | undefined, min: number, max: number): boolea
  * the call.
  */
 export function assertWhole(name: string, value: number, least: number, most: number): void {
-  if (value === undefined || !isWholeIn(value, least, most))
+  if (!isWholeIn(value, least, most))
     throw new RangeError(`${name} must be a whole number from ${least} to ${most}, not ${value}`);
 }
 

@@ -48,7 +48,7 @@ function callbackError(
   return wrong && `headers become HTTP headers of the webhook call: ${wrong}`;
 }
 
-/** In ms since the epoch; `undefined` without `delay` and `dueAt`. Throws `bad-request` for more than 10 years ahead. */
+/** When a job is due, in ms since the epoch; `undefined` without `delay` and `dueAt`. Throws `bad-request` for more than 10 years ahead. */
 export function requestedDueAt(
   now: number,
   { delay, dueAt }: { delay?: number | undefined; dueAt?: number | undefined },
@@ -86,7 +86,7 @@ export function callMarkOf({ method, path, headers, text }: Sent): { call?: Call
 }
 
 /** Throws `too-large` for the body, `bad-request` for the time. */
-export function changeOf(ctx: Context, { delay, dueAt, body }: ChangeFields, sent: Sent): Reschedule {
+export function rescheduleOf(ctx: Context, { delay, dueAt, body }: ChangeFields, sent: Sent): Reschedule {
   const time = requestedDueAt(ctx.clock(), { delay, dueAt });
   return {
     ...(time === undefined ? {} : { dueAt: time }),

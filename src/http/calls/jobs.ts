@@ -9,7 +9,7 @@ import type { Logs } from "../../settings/log-groups.ts";
 import type { JobJson } from "../answers.ts";
 import { jobJson } from "../job-json.ts";
 import { logUrlOf } from "../log-url.ts";
-import { changeOf, newJobOf, onceOf, type Sent } from "../new-job.ts";
+import { newJobOf, onceOf, rescheduleOf, type Sent } from "../new-job.ts";
 import type { ChangeFields, KeyedJobFields, NewJobFields } from "../requests.ts";
 
 /** The API's routes and the direct client make these calls with fields that the schemas have checked. */
@@ -42,7 +42,7 @@ export async function rescheduleJob(
   fields: ChangeFields,
   sent: Sent,
 ): Promise<JobJson> {
-  return jobJson(ctx, await reschedule(ctx, id, changeOf(ctx, fields, sent)));
+  return jobJson(ctx, await reschedule(ctx, id, rescheduleOf(ctx, fields, sent)));
 }
 
 export async function cancelJob(ctx: Context, id: string): Promise<JobJson> {

@@ -110,7 +110,7 @@ async function tryToCancel<H extends Head>(
   const met = ids.map((id, i) => meet(id, homes[i], now, how.leavesAlone, isRepeated));
   const waiting = met.flatMap((one) => (one.is === "waiting" ? one.home : []));
   const written = await writeCancels(ctx, waiting, now, how.marks);
-  const tried = met.map((one) => (one.is === "waiting" ? (written.shift() ?? one) : one));
+  const tried = met.map((one) => (one.is === "waiting" ? (written.get(one.home.id) ?? one) : one));
   await inParallel(tried, WIDTH, async (one) => {
     if (one.is === "cancelled" && !(one.answer instanceof Error)) await finishCancel(ctx, one.answer);
   });
@@ -137,21 +137,22 @@ async function writeCancels<H extends Head>(
   waiting: readonly H[],
   now: number,
   marks: How<H>["marks"],
-): Promise<Tried<H>[]> {
+): Promise<ReadonlyMap<string, Tried<H>>> {
   const changes = waiting.map((home) => {
     const bulk = marks?.get(home.id);
     return cancelOf(ctx, home, now, bulk === undefined ? {} : { bulk });
   });
   await lookAtKeys(ctx, waiting, now);
   const outcomes = await ctx.pool.changeMany(changes, now + WRITER_DEADLINE);
-  return waiting.map((home, i): Tried<H> => {
+  const triedAs = (home: H, i: number): Tried<H> => {
     const outcome = outcomes[i];
     if (outcome === "changed") return { is: "cancelled", answer: { ...home, ...changes[i]?.set } };
     if (outcome === "refused") return { is: "waiting", home };
     const { id } = home;
     const answer = new MinutehandError("unavailable", outcome?.message ?? "no answer", { id });
     return { is: "answered", answer };
-  });
+  };
+  return new Map(waiting.map((home, i) => [home.id, triedAs(home, i)]));
 }
 
 /** Throws as `requireUnclaimed`. */

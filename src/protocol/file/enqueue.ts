@@ -43,7 +43,9 @@ export async function enqueueMany(
   const plain = ofKind("plain");
   const homes = plain.map(({ home }) => home);
   const answers = await Promise.all([
-    filePlain(ctx, homes, by).then((filed) => filed.map((one, i): Answer => [plain[i]?.at ?? -1, one])),
+    filePlain(ctx, homes, by).then((filed) =>
+      plain.map(({ at }, i): Answer => [at, filed[i] as Enqueued | MinutehandError]),
+    ),
     fileInLines(ctx, ofKind("conditional"), by),
     fileInBatches(ctx, ofKind("batched"), shards, by),
   ]);

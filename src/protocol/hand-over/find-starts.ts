@@ -12,7 +12,7 @@ import { sendNow } from "../send/send.ts";
 import { type JudgedNotes, judgeNotes, type Waiting } from "./judge-notes.ts";
 import { firstFree, type Release } from "./release-state.ts";
 
-export type ReleaseStep = Omit<JudgedNotes, "waiting" | "unread"> & {
+export type ReleaseStep = Omit<JudgedNotes, "waiting"> & {
   /** Jobs that get a start. */
   readonly given: readonly { hold: GivenStart; notes: readonly Parked[] }[];
   /** Some jobs got no start. */
@@ -30,7 +30,7 @@ export const NOTHING_GIVEN: ReleaseStep = {
   isLast: true,
 };
 
-/** Only jobs that still wait as their notes say get a start. Adds partitions that it cannot read to those of the release. `isPaced`: the jobs wait for their turns at the rate of the resume. */
+/** Only jobs that still wait as their notes say get a start. `isPaced`: the jobs wait for their turns at the rate of the resume. */
 export async function findStartsForNotes(
   ctx: Context,
   run: Release,
@@ -39,9 +39,7 @@ export async function findStartsForNotes(
 ): Promise<ReleaseStep> {
   const { topic } = run;
   if (isPaused(await topicNow(ctx, topic))) return NOTHING_GIVEN;
-  const { waiting: all, unread, ...others } = await judgeNotes(ctx, run, notes);
-  // At once, because the rest of the step may throw, and later releases of this tick must not read these partitions.
-  for (const pk of unread) run.sick.add(pk);
+  const { waiting: all, ...others } = await judgeNotes(ctx, run, notes);
   const waiting = await startableNow(ctx, topic, all);
   // Without a resume, the turn of a job is the start that it has.
   const turns = run.pause

@@ -20,14 +20,14 @@ export type JudgedNotes = {
   readonly expired: readonly Waiting[];
   /** Notes that are deleted once all jobs above are handled. */
   readonly done: readonly Parked[];
-  /** Partitions that could not be read. The next tick tries again. */
-  readonly unread: readonly string[];
 };
 
+/** Homes that cannot be read make their partitions `sick`. */
 export async function judgeNotes(ctx: Context, run: Release, notes: readonly Parked[]): Promise<JudgedNotes> {
   const reads = await readHomesApart(ctx, notes);
   const now = ctx.clock();
   const judged = reads.map(([note, read]) => ({ note, ...meaningOf(ctx, run, note, read, now) }));
+  for (const { means, note } of judged) if (means === "unread") run.sick.add(homeKey(note.id).pk);
   // Looks find an unreadable job, so it needs no note.
   const unreadable = reads.flatMap(([, read]) =>
     read.is === "unreadable" ? { ...read.home, since: now } : [],
@@ -45,7 +45,6 @@ export async function judgeNotes(ctx: Context, run: Release, notes: readonly Par
     toSend: uniqueJobs(judged.flatMap((one) => (one.means === "to-send" ? one.home : []))),
     expired: jobsThat("expired"),
     done: judged.flatMap(({ means, note }) => (means === "done" || means === "to-send" ? note : [])),
-    unread: judged.flatMap(({ means, note }) => (means === "unread" ? homeKey(note.id).pk : [])),
   };
 }
 

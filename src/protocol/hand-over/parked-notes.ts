@@ -16,20 +16,18 @@ type Line = {
   more: boolean;
 };
 
-/** `unread`: the partitions that could not be read since the last notes, and are not read again. */
-type Notes = { readonly notes: readonly Parked[]; readonly unread: readonly string[] };
-
 /**
  * Yields the notes of a topic's parked jobs between two positions, `count` at most at once, over all shards, in the order of their jobs' due
- * times (or bounds `postponeUntil`, if earlier). The caller may delete notes that were yielded. `sick`: partitions that are not read.
+ * times (or bounds `postponeUntil`, if earlier). The caller may delete notes that were yielded. Partitions that are `sick` are not read, and those
+ * that cannot be read become `sick`.
  */
 export async function* parkedNotes(
   ctx: Context,
-  { topic, sick }: { topic: string; sick: ReadonlySet<string> },
+  { topic, sick }: { topic: string; sick: Set<string> },
   from: Position,
   before: Position,
   count: number,
-): AsyncGenerator<Notes> {
+): AsyncGenerator<readonly Parked[]> {
   const shards = await shardsToRelease(ctx);
   // A page of each shard must be read before the oldest note is known. So the more shards there are, the smaller are the pages.
   const page = Math.max(Math.min(ctx.sizes.parkedPage, Math.floor(ctx.sizes.parkedNotes / shards)), 1);
@@ -38,20 +36,19 @@ export async function* parkedNotes(
     return { pk, notes: [], after: from, more: !sick.has(pk) };
   });
   for (;;) {
-    const unread = await inParallel(lines.filter(isToRead), SHARDS_AT_ONCE, async (line) => {
+    await inParallel(lines.filter(isToRead), SHARDS_AT_ONCE, async (line) => {
       try {
         await readLine(ctx, line, before, page);
-        return [];
       } catch (error) {
         line.more = false;
+        sick.add(line.pk);
         const what = "reading the notes of parked jobs";
         ctx.report({ type: "trouble", topic, what, error: messageOf(error) });
-        return line.pk;
       }
     });
     const notes = takeOldest(lines, count);
-    if (notes.length > 0 || unread.flat().length > 0) yield { notes, unread: unread.flat() };
-    if (notes.length === 0 && !lines.some(({ more }) => more)) return;
+    if (notes.length > 0) yield notes;
+    else if (!lines.some(({ more }) => more)) return;
   }
 }
 

@@ -114,11 +114,10 @@ async function releaseRange(
     while (!isLast) {
       const some = await notes.next();
       if (some.done) return undefined;
-      for (const pk of some.value.unread) run.sick.add(pk);
       const now = ctx.clock();
-      const sorted = sortNotes(run, some.value.notes, now);
+      const sorted = sortNotes(run, some.value, now);
       expired.push(...sorted.expired.slice(0, MOST_EXPIRED - expired.length));
-      isLeft ||= sorted.waiting.length < some.value.notes.length;
+      isLeft ||= sorted.waiting.length < some.value.length;
       if (sorted.waiting.length > 0 || now >= until) return takeStep(sorted.waiting);
     }
     return undefined;
