@@ -1,6 +1,7 @@
 import { OVERDUE_COUNTED } from "../../src/client/overdue.ts";
 import { USUAL_LAG } from "../../src/core/constants.ts";
 import type { JobSummary, ScheduleSummary, TopicJson } from "../../src/http/answers.ts";
+import { jobsText } from "./bulk-calls.ts";
 import { heldText } from "./parts/pause-topic.tsx";
 import { addresses } from "./parts/search.ts";
 import type { Pause } from "./shown-state.ts";
@@ -66,10 +67,6 @@ export function byNeed(topics: readonly TopicJson[], needs: readonly Need[]): To
   const troubled = new Set(needs.map(({ topic }) => topic));
   const first = [...troubled].flatMap((name) => topics.find(({ topic }) => topic === name) ?? []);
   return [...first, ...topics.filter(({ topic }) => !troubled.has(topic))];
-}
-
-export function jobsText(count: number): string {
-  return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
 }
 
 function justAfter(time: string | undefined): string | undefined {

@@ -1,8 +1,9 @@
 import { useRef } from "preact/hooks";
 import { USUAL_LAG } from "../../../src/core/constants.ts";
 import type { TopicJson } from "../../../src/http/answers.ts";
+import { jobsText } from "../bulk-calls.ts";
 import type { Lateness } from "../lateness.ts";
-import { byNeed, heldJobs, jobsText, lagOf, type Need, needsOf } from "../needs.ts";
+import { byNeed, heldJobs, lagOf, type Need, needsOf } from "../needs.ts";
 import { Bars } from "../parts/bars.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { heldText, PauseBadge, PauseTopic, ResumeTopic } from "../parts/pause-topic.tsx";
