@@ -78,6 +78,26 @@ describe("a topic with a window", () => {
     });
   });
 
+  test("counts only the jobs whose later starts were stored as deferred", async () => {
+    const world = windowed();
+    const filed = [
+      await world.file({ topic: "day", delay: 90 * MINUTE }),
+      await world.file({ topic: "day", delay: 91 * MINUTE }),
+    ];
+    const { changeMany } = world.ctx.pool;
+    const pool: typeof world.ctx.pool = {
+      ...world.ctx.pool,
+      changeMany: async (changes, ...rest) => {
+        const outcomes = await changeMany(changes, ...rest);
+        const unanswered = changes.findIndex(({ key: { sk } }) => sk.endsWith(filed[0]?.id ?? ""));
+        return outcomes.with(unanswered, new Error("no answer"));
+      },
+    };
+    await world.pass(88 * MINUTE, { ticks: false });
+    await send({ ...world.ctx, pool }, await Promise.all(filed.map(({ id }) => world.home(id))));
+    expect(world.events.filter(({ type }) => type === "deferred")).toMatchObject([{ topic: "day", jobs: 1 }]);
+  });
+
   test("costs a job that waits for it two writes, counted to its end", async () => {
     const lifeOf = async (delay: number, starts: number): Promise<string[]> => {
       const world = windowed();
