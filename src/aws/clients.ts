@@ -8,7 +8,7 @@ import { Sha256 } from "./sha256.ts";
 const CONNECTION_TIMEOUT = 1000;
 export const REQUEST_TIMEOUT = NO_ANSWER_AFTER;
 
-/** In flight at once. Further requests wait for a socket. */
+/** How many requests of a client are in flight at once. Further requests wait for a socket. */
 const MAX_SOCKETS = 64;
 
 export function settings(requestTimeout = REQUEST_TIMEOUT, maxSockets = MAX_SOCKETS) {
@@ -72,7 +72,7 @@ export function sqsClient(maxSockets = MAX_SOCKETS): SQSClient {
   return withoutLineage(withoutLogger(client));
 }
 
-/** For long polls beside other calls. A poll keeps its socket for up to 20 s, and one that waited for a socket would exceed its timeout. */
+/** The client for long polls of a process that makes other calls too. A poll keeps its socket for up to 20 s, and one that waited for a socket would exceed its timeout. */
 export function longPollClient(): SQSClient {
   return sqsClient(Number.POSITIVE_INFINITY);
 }

@@ -48,7 +48,7 @@ export function withWriteDeadline(pool: Pool, end: () => Deadline): Pool {
 }
 
 /**
- * In ms. The last try may take some seconds. After 30 s API Gateway answers an error ("Quotas for HTTP APIs"), which would not say which
+ * How long after the start of a call the HTTP API tries the call's writes, ms. The last try may take some seconds. After 30 s API Gateway answers an error ("Quotas for HTTP APIs"), which would not say which
  * jobs of a batch were written.
  */
 export const API_PATIENCE = 20_000;

@@ -33,10 +33,10 @@ type Settings = {
   readonly table: string;
   /** ms since the epoch. */
   readonly clock: () => number;
-  /** Between two tries of a call, in ms. */
+  /** Waits between two tries of a call, ms. */
   readonly wait?: (ms: number) => Promise<void>;
   readonly random?: RandomBytes;
-  /** Of one call at most, 1 to 25. */
+  /** How many statements one call has at most, 1 to 25. */
   readonly statements?: number;
 };
 

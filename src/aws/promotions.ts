@@ -10,7 +10,7 @@ import { BUCKET, PROMOTE_BEFORE } from "../core/constants.ts";
 import type { Promotions } from "../protocol/ports.ts";
 import type { ScheduleTarget } from "./schedule-target.ts";
 
-/** In seconds: until a minute after the job is due. By then the sweep has sent the job. */
+/** How long Scheduler tries to start a promotion, in seconds: until a minute after the job is due. By then the sweep has sent the job. */
 const USEFUL_FOR = (PROMOTE_BEFORE + BUCKET) / 1000;
 
 /** One-time schedules, in a group that holds nothing else. */

@@ -14,7 +14,7 @@ import { fromAttributes, itemIfAny, toKey } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
 import { backoffUntil, isUnknown, unavailable, untilKnown } from "./unknown.ts";
 
-/** Reads have no deadline of their callers. */
+/** How long a read is retried, because callers give reads no deadline. ms. */
 const PATIENCE = HANGS_FOR;
 /** "BatchGetItem", DynamoDB API Reference: the most keys of a call. */
 const BATCH_GET = 100;

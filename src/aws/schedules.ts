@@ -20,7 +20,7 @@ const MINUTE = 60_000;
 
 type Settings = { readonly client: SchedulerClient; readonly target: ScheduleTarget };
 
-/** In a group that holds nothing else. */
+/** The recurring schedules on EventBridge Scheduler, in a group that holds nothing else. */
 export function schedulerSchedules(settings: Settings): Schedules {
   const { client, target } = settings;
   return {

@@ -8,7 +8,7 @@ import { unavailable } from "./unknown.ts";
 
 /** ms. */
 const KNOWN_FOR = 5 * 60_000;
-/** After a failed read, ms. */
+/** How long after a failed read a secret is read again, ms. */
 const AGAIN_AFTER = 30_000;
 
 /** The current value, and then the one before, if any. */

@@ -15,7 +15,7 @@ export function isContentError(thrown: unknown): boolean {
   return thrown instanceof Error && CONTENT.test(thrown.name);
 }
 
-/** Of a request that failed as a whole. */
+/** The outcome for each message of a request that failed as a whole. */
 export function outcomeOfError(thrown: unknown): Sent {
   const reason = `${thrown instanceof Error ? thrown.name : "error"}: ${messageOf(thrown)}`;
   const name = thrown instanceof Error ? thrown.name : "";
@@ -26,10 +26,10 @@ export function outcomeOfError(thrown: unknown): Sent {
   return { outcome: isContentError(thrown) ? "refused" : "failing", reason };
 }
 
-/** Of a message that failed alone. Permissions, KMS keys and throttling are `failing`: a later try may succeed. */
+/** The outcome for a message that failed alone. Errors of permissions, KMS keys and throttling are `failing`: a later try may succeed. */
 export function outcomeOfEntry({ Code = "", Message = "" }: BatchResultErrorEntry): Sent {
   const reason = `${Code}: ${Message}`;
   if (MISSING.test(Code)) return { outcome: "missing", reason };
-  // Not by `SenderFault`: LocalStack sets it to false for errors of content.
+  // `SenderFault` does not tell: LocalStack sets it to false for errors of content.
   return { outcome: CONTENT.test(Code) ? "refused" : "failing", reason };
 }

@@ -11,7 +11,7 @@ import { isContentError, outcomeOfEntry, outcomeOfError } from "./send-outcomes.
 
 type Destination = { client: SQSClient; url: string; onRequest: (messages: number) => void };
 
-/** In flight at once. */
+/** How many batches are in flight at once. */
 const WIDTH = 8;
 const TRIES = 3;
 
@@ -38,7 +38,7 @@ export async function sendMessages(messages: readonly Outgoing[], destination: D
   return results as Sent[];
 }
 
-/** Of a message that is refused without asking SQS: a queue's setting may forbid larger ones, and JSON would lose a lone surrogate. */
+/** The outcome of a message that is refused without asking SQS; `undefined`: it may be sent. A queue's setting may forbid larger ones, and JSON would lose a lone surrogate. */
 function refusalOf(body: string): Sent | undefined {
   const bytes = Buffer.byteLength(body);
   if (bytes < 1 || bytes > SQS_BATCH_BYTES)

@@ -5,7 +5,7 @@ const keyObjects = new WeakMap<object, KeyObject>();
 
 type Data = string | ArrayBuffer | ArrayBufferView;
 
-/** For the SDK's signatures. The SDK's own class makes Node check and copy the secret for each, a twentieth of the CPU time of a request. */
+/** Hashes for the SDK's signatures. The SDK's own class makes Node check and copy the secret for each, a twentieth of the CPU time of a request. */
 export class Sha256 {
   readonly #hash;
 

@@ -14,7 +14,7 @@ import { backoffUntil, isUnknown, isUnknownCode } from "./unknown.ts";
 /** `refused`: its condition did not hold. */
 export type Decided = "applied" | "refused";
 
-/** In flight at once. */
+/** How many batches are in flight at once. */
 const WIDTH = 8;
 /** `DuplicateItem`: of an INSERT. */
 const REFUSED = new Set(["ConditionalCheckFailed", "DuplicateItem"]);
@@ -72,7 +72,7 @@ async function runBatch(
   connection: Connection,
   onApplied: (index: number) => void,
 ): Promise<(Decided | Error)[]> {
-  // To fill the list with errors at first would cost a stack trace for each. An index stays pending until it has a result.
+  // The list is empty at first: to fill it with errors would cost a stack trace for each. An index stays pending until it has a result.
   const results: (Decided | Error)[] = [];
   const backoff = backoffUntil(by, connection);
   let pending = batch.map((_, index) => index);

@@ -3,7 +3,7 @@ import type { Deadline } from "../protocol/ports.ts";
 import type { Connection } from "./connection.ts";
 import { assertBefore } from "./deadlines.ts";
 
-/** In ms, before jitter multiplies a wait by 0.5 to 1.5. */
+/** The first and the longest wait between tries, in ms, before jitter multiplies a wait by 0.5 to 1.5. */
 const FIRST_WAIT = 25;
 const LONGEST_WAIT = 2000;
 

@@ -6,7 +6,7 @@ import type { ClientOptions } from "./client.ts";
 
 export type Outgoing = { method: string; url: string; headers: Headers; body: string };
 
-/** Called for each try, because signatures and tokens expire. */
+/** Makes the headers that authorize a call. It is called for each try, because signatures and tokens expire. */
 export type Authorize = (request: Outgoing) => Promise<Headers>;
 
 /** Throws a `RangeError` if the host implies no `auth`, if no region is known to sign for, or for a token that a header cannot contain. */
@@ -28,7 +28,7 @@ function requireToken(bearer: string): void {
   throw new RangeError("bearer must be a token of printable ASCII without spaces or line breaks");
 }
 
-/** With Signature Version 4. */
+/** Signs calls with Signature Version 4. */
 export function signed(credentials: () => Promise<Credentials>, region: string): Authorize {
   return async ({ method, url, headers, body }) => {
     const { accessKeyId, secretAccessKey, sessionToken } = await credentials().catch((error: unknown) => {

@@ -33,7 +33,7 @@ type Sent = {
 /** Checks the answer against `shape`. Throws a `MinutehandError`, or the signal's reason if the call is aborted. */
 export type Call = <T>(method: string, path: string, shape: Shape, sent?: Sent) => Promise<T>;
 
-/** Of a bad answer in an error text. */
+/** How many characters of a bad answer an error text quotes. */
 export const QUOTED = 120;
 
 export function callOver(transport: Transport, url: string): Call {
@@ -76,7 +76,7 @@ export function segment(text: string): string {
   return /^\.{1,2}$/.test(text) ? "%252E" : encodeURIComponent(text.toWellFormed());
 }
 
-/** For a whole call or for one entry of a batch. */
+/** The error that a problem means, of a whole call or of one entry of a batch. */
 export function errorOf({ type: _, title: __, status, detail, code, ...data }: Problem): MinutehandError {
   return Object.assign(new MinutehandError(code as ErrorCode, detail, data), { status });
 }

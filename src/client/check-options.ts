@@ -67,7 +67,7 @@ const RETRY: Names<RetryOptions> = { delay: true, error: true, ...CALL };
 const BURY: Names<BuryOptions> = { error: true, ...CALL };
 const CLIENT: Names<ClientOptions> = { url: true, auth: true, region: true, timeout: true, retries: true };
 
-/** By the position of the argument. */
+/** The known options of each call, by the position of the argument. */
 const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]: object } } = {
   enqueue: { 2: ENQUEUE },
   enqueueMany: { 1: REPEATABLE },

@@ -8,7 +8,7 @@ import type { DirectClient } from "./direct-client.ts";
 import type { DirectWorker } from "./direct-worker.ts";
 import { bulkParts, forecastParts, pages } from "./read-parts.ts";
 
-/** Of a `receive` beyond its `waitSeconds`, ms. */
+/** How long a `receive` may take beyond its `waitSeconds`, ms. */
 const CLAIMING = 10_000;
 
 /** If plain JavaScript leaves out a field, the API's refusal names it. */
@@ -23,7 +23,7 @@ export type ClientParts = {
   readonly url: string;
   /** ms since the epoch. */
   readonly clock: () => number;
-  /** For a call without an Idempotency-Key. Absent if the transport never retries. */
+  /** Makes a key for a call without an Idempotency-Key. Absent if the transport never retries. */
   readonly newKey?: () => string;
 };
 

@@ -37,7 +37,7 @@ export function unlessAborted<T>(answered: Promise<T>, signal: AbortSignal): Pro
   return Promise.race([answered, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
-/** As the API reads its body. Throws `bad-request` or `too-large`. */
+/** Reads the fields of a call as the API reads its body. Throws `bad-request` or `too-large`. */
 export function readFields<T>(schema: z.ZodMiniType<T>, fields: object): T {
   return readText(schema, boundedJson(fields));
 }
@@ -72,7 +72,7 @@ function boundedJson(fields: object): string {
   return text;
 }
 
-/** Of a path over HTTP. Throws `bad-request`. */
+/** Reads the parameters that stand in the path over HTTP. Throws `bad-request`. */
 export function readPath<T>(schema: z.ZodMiniType<T>, parameters: object): T {
   return validate(schema, parameters, "the path");
 }

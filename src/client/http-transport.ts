@@ -10,10 +10,10 @@ const LONGEST_WAIT = 20_000;
 
 export type HttpOptions = {
   readonly authorize: Authorize;
-  /** Of each try, ms. A greater `patience` of a call replaces it. */
+  /** The timeout of each try, ms. A greater `patience` of a call replaces it. */
   readonly timeout: number;
   readonly retries: number;
-  /** Before the first retry at most, ms. Doubles with each further retry. */
+  /** The longest wait before the first retry, ms. It doubles with each further retry. */
   readonly firstWait: number;
   /** 0 or more, less than 1. */
   readonly random: () => number;

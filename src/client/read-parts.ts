@@ -89,7 +89,7 @@ function unrepeated(path: string): (cursor: string | undefined) => string | unde
   };
 }
 
-/** As in the API's answer to one part. */
+/** How many errors are told, as in the API's answer to one part. */
 const TOLD = 10;
 
 function sumOf(before: BulkResult, part: BulkResult): BulkResult {

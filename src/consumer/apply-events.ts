@@ -13,12 +13,12 @@ import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../settings
 /** Receives the events that EventBridge's rules have put into the events' queue. */
 export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
-/** As many as an invocation brings, so that no event waits for one that hangs. */
+/** How many events are applied at once: as many as an invocation brings, so that no event waits for one that hangs. */
 const WIDTH = 10;
-/** Of each write, ms: a throttled write would keep an invocation from other topics. Its event comes again after a minute. */
+/** How long each write is tried, ms: a throttled write would keep an invocation from other topics. Its event comes again after a minute. */
 const PATIENCE = 5_000;
 
-/** With the topics' rules from the environment. */
+/** Makes the function that applies events by the topics' rules in the environment. */
 export function eventConsumer(environment: Environment = process.env): EventFunction {
   const ctx = { ...createContext(environment), ...createScheduler(environment) };
   const rules = JSON.parse(requiredVariable(environment, "MINUTEHAND_EVENTS")) as EventRule[];
@@ -52,7 +52,7 @@ async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecor
   let done = true;
   let runs = false;
   const topics = [...Map.groupBy(rulesFor(rules, event), ({ topic }) => topic).values()];
-  // In the order of the rules. No topic waits for the queue of another.
+  // The rules of a topic are applied in their order. No topic waits for the queue of another.
   await inParallel(topics, topics.length, async (ofTopic) => {
     for (const rule of ofTopic) {
       try {

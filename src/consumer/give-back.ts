@@ -8,7 +8,7 @@ import { isHandedOver, send } from "../protocol/send/send.ts";
 import { readHomesApart } from "../protocol/store/read-job.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
-/** From this delivery on, even if SQS may have delivered the message to others: after the last receive it would go to the DLQ. */
+/** From this delivery on, jobs are given back even if SQS may have delivered the message to others: otherwise SQS would move it to the DLQ. */
 const OFTEN = 5;
 
 /**
@@ -33,7 +33,7 @@ export async function giveBack(ctx: Context, work: readonly Work[], kept: Set<st
   }
 }
 
-/** Whether SQS still hides a message from others. Known only for a first receive. From the delivery `OFTEN` on, `true` in any case. */
+/** Whether SQS still hides a message from others. This is known only for a first receive. From the delivery `OFTEN` on, the answer is `true` in any case. */
 function isHidden(ctx: Context, { receives = 1, visibleAt }: Delivery): boolean {
   if (receives > 1) return receives >= OFTEN;
   return visibleAt === undefined || ctx.clock() < visibleAt;

@@ -81,7 +81,7 @@ function openDelivery(ctx: Context, delivery: Delivery): OpenDelivery {
   }
 }
 
-/** Of each try, ms: short, because the jobs of other messages wait. */
+/** How long each try takes at most, ms: it is short, because the jobs of other messages wait. */
 const ASIDE_PATIENCE = 1000;
 
 /** If SQS does not hide them in time, the messages come back when their visibility timeouts are over. */

@@ -23,7 +23,7 @@ export function ownPlaceOf(
   return undefined;
 }
 
-/** Without the message above them, which may look like a frame. */
+/** The frames of a stack, without the message above them, which may look like a frame. */
 function framesOf({ stack = "", message }: Thrown): string[] {
   const found = stack.indexOf(message);
   return (found === -1 ? stack : stack.slice(found + message.length)).split("\n");

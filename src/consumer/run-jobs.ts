@@ -90,7 +90,7 @@ export async function runJobs(
 /** ms since the epoch. */
 type TimeLeft = {
   readonly deadline: number;
-  /** For a run that may take the longest time. */
+  /** The last time at which a run may start that may take the longest time. */
   readonly lastStart: number;
   readonly isTooLate: () => boolean;
   /** The next run may take as long as the longest one so far. */
@@ -112,7 +112,7 @@ function watchTime(
   // After throttling, SQS delivers these messages to others before the deadline, so jobs not started by then are given back.
   const end = Math.min(deadline, ...deliveries.flatMap(({ visibleAt }) => visibleAt ?? []));
   const lastStart = end - longestRun - Math.min(LAST_START_BEFORE_DEADLINE, span / 4);
-  // Only in this invocation: otherwise one run that took nearly all the time would keep later ones from starting jobs.
+  // This holds for this invocation only: otherwise one run that took nearly all the time would keep later ones from starting jobs.
   let longest = longestRun;
   // A timer may fire a millisecond early by the clock, and a loop that read the clock alone would spin meanwhile.
   let isLastCall = false;
@@ -166,7 +166,7 @@ async function startWhenDue(
   return [];
 }
 
-/** Of the first jobs: of this topic, due, and with a free slot. */
+/** How many of the first jobs can start: they are of this topic and due, and have a free slot. */
 function startable(ctx: Context, work: readonly Work[], topic: string, free: number): number {
   const now = ctx.clock();
   // rule: only-due-jobs-start
@@ -225,7 +225,7 @@ function start(invocation: Invocation, work: Work, held?: ClaimedRun): void {
       const { id, attempt } = job;
       ctx.report({ type: "threw", topic, id, attempt, error: ending.thrown.described });
     }
-    // Not awaited: the slot is free when the handler has ended.
+    // The settle is not awaited: the slot is free when the handler has ended.
     if (held) settle(invocation, work, () => settler.record(held, ending));
     else untrackedEnds?.ended(work, ending);
   });

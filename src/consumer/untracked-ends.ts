@@ -10,7 +10,7 @@ export type UntrackedEnds = {
   ended(work: Work, ending: Ending): void;
   /** Nothing is left to do for one job of a message. */
   isThrough(work: Pick<Work, "topic" | "delivery">): void;
-  /** From now on deletes messages once all their jobs are through: if other runs outlast this process, Lambda deletes no message. */
+  /** From now on, messages are deleted once all their jobs are through: if other runs outlast this process, Lambda deletes no message. */
   removeThrough(): void;
   idle(): Promise<void>;
 };
@@ -26,7 +26,7 @@ type State = {
   /** Jobs of messages with untracked jobs that are not through. */
   readonly open: Map<Delivery, number>;
   readonly waiting: Map<Delivery, Waiting[]>;
-  /** With their topics. Lambda deletes these when the function answers. */
+  /** Messages of which all jobs are through, with their topics. Lambda deletes these when the function answers. */
   readonly through: Map<Delivery, string>;
   readonly removals: Promise<void>[];
   /** Other runs may outlast this process. */
@@ -86,7 +86,7 @@ function noteThrough(state: State, { topic, delivery }: Pick<Work, "topic" | "de
   if (left === 0) state.removals.push(close(state, delivery, topic));
 }
 
-/** Then deletes the message. */
+/** Sends the next messages of a message's jobs, and then deletes the message. */
 async function close(state: State, delivery: Delivery, topic: string): Promise<void> {
   const { settle, remove, kept } = state;
   const ends = state.waiting.get(delivery) ?? [];

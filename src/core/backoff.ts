@@ -12,7 +12,7 @@ export type BackoffSetting<Duration> =
       readonly jitter: number;
     };
 
-/** In seconds. */
+/** The waits in seconds. */
 export type Backoff = BackoffSetting<number>;
 
 const MINUTE_S = 60;
@@ -44,7 +44,7 @@ export function backoffMs(backoff: Backoff, attempt: number, random: number): nu
   return Math.round(full * (1 - jitter * random) * 1000);
 }
 
-/** In ms. */
+/** The bounds of the longest random time of a crash, ms. */
 const CRASH_SPREAD = { least: 5_000, most: 60_000 };
 
 /** The longest random time added to the `wait` of a crashed job: ms. Jobs that crashed together must not share a message again. */

@@ -56,7 +56,7 @@ export const BATCH_PATIENCE = 2 * SECOND;
 export const EVENT_PRECISION = SECOND;
 /** The clocks of two machines may differ by this much. Each bound that follows from it has a name of its own below. */
 const SKEW = 15 * SECOND;
-/** The skew for those who show it or judge by it from outside. */
+/** `SKEW`, for code that shows it to people and for tests. */
 export const CLOCK_MARGIN = SKEW;
 /** How much longer than its `leaseEnd` a lease counts as live: then it is over by the clock of the process that runs the job. */
 export const LEASE_GRACE = SKEW;
@@ -168,7 +168,7 @@ export const MAPPING_FOLLOWS = MINUTE;
 export const NEXT_TICK = MINUTE + 5 * SECOND;
 /** How long the hand-over and consumers use a topic's pause before they read it again. */
 export const PAUSE_KNOWN_FOR = 5 * SECOND;
-/** Then SQS moves a message to the DLQ. Consumers send a tracked job in a new message before, unless they die before they claim. */
+/** After so many receives SQS moves a message to the DLQ. Consumers send a tracked job in a new message before, unless they die before they claim. */
 export const MOST_RECEIVES = 20;
 /** How long an untracked job's message stays in the queue for slow consumers after the longest wait of its job. */
 const FOR_SLOW_CONSUMERS = 3 * DAY;

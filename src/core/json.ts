@@ -78,7 +78,7 @@ function isPlain(token: string): boolean {
   return token.length <= 15 && !/^-0|[eE]/.test(token);
 }
 
-/** In bytes. A path may be as long as the request. */
+/** How many bytes of a path an error shows. A path may be as long as the request. */
 const PATH_SHOWN = 120;
 
 function alteredError(open: readonly Open[], rule: string): MinutehandError {

@@ -98,7 +98,7 @@ export function isPastExpiry({ expiresAt }: Pick<MessageJob, "expiresAt">, now: 
   return expiresAt !== undefined && now > Date.parse(expiresAt);
 }
 
-/** As the home has it: ms since the epoch. */
+/** The end of the job's hold, as the home has it: ms since the epoch. */
 export function heldUntilOf({ heldUntil }: Pick<MessageJob, "heldUntil">): number | undefined {
   return heldUntil === undefined ? undefined : Date.parse(heldUntil);
 }

@@ -52,7 +52,7 @@ export function partsIn(ranges: readonly Range[], within: readonly Range[]): Ran
   );
 }
 
-/** As a cursor stores them. `undefined`: there are none. */
+/** The ranges as a cursor stores them. `undefined`: there are none. */
 export function rangesText(ranges: readonly Range[]): string | undefined {
   return ranges.length === 0 ? undefined : ranges.map(({ from, to }) => `${from}\n${to}`).join("\n");
 }

@@ -3,7 +3,7 @@ import { LONGEST_TIMER } from "../core/constants.ts";
 import type { RandomBytes } from "../core/job-id.ts";
 import type { Timers } from "../protocol/ports.ts";
 
-/** All other code gets these as arguments. */
+/** The clock, the randomness and the timers of this process. All other code gets them as arguments. */
 
 /** ms since the epoch. */
 export const clock = (): number => Date.now();

@@ -6,7 +6,7 @@ import { answeredSettings } from "./settings-json.ts";
 
 /** Times are ISO 8601 in UTC with ms, and durations are seconds. */
 
-/** Before the first sweep, ms: the first sweep of a shard begins `AUDIT_AFTER` before now. */
+/** The lag before the first sweep, ms: the first sweep of a shard begins `AUDIT_AFTER` before now. */
 const LAG_AT_FIRST = AUDIT_AFTER + LOOKAHEAD;
 
 const time = z.iso.datetime({ precision: 3 });
@@ -15,7 +15,7 @@ const text = z.string();
 
 export const STATES = ["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const;
 
-/** Without its body and timeline, for lists and batches. */
+/** A job without its body and timeline, for lists and batches. */
 const jobSummary = answer(
   "JobSummary",
   z.object({

@@ -47,7 +47,7 @@ function routerOf(routes: readonly Route[]): PatternRouter<{ path: string; mates
   const byPath = [...Map.groupBy(routes, ({ path }) => path)];
   // Literal paths first: otherwise `/jobs/{id}` would take `/jobs/batch`.
   byPath.sort(([a], [b]) => parametersOf(a) - parametersOf(b));
-  // Only the router of Hono: an app of Hono needs the objects of `fetch`, which take a sixth of a call's CPU time.
+  // Of Hono only the router is used: an app of Hono needs the objects of `fetch`, which take a sixth of a call's CPU time.
   const router = new PatternRouter<{ path: string; mates: Route[] }>();
   for (const [path, mates] of byPath) router.add("ALL", path.replace(/\{(\w+)\}/g, ":$1"), { path, mates });
   return router;

@@ -11,7 +11,7 @@ const DEAD_PLACE = /^\d{13}#([0-9A-Z]{26})(?:#~)?$/;
 const BULK_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})(?:#~)?)?$/;
 const WHOLE = /^(?:0|[1-9]\d{0,12})$/;
 
-/** With the list's range, so that a caller need not repeat it. ms since the epoch. */
+/** The cursor of a list has the list's range, so that a caller need not repeat it. ms since the epoch. */
 export type ListCursor = { place: Position; from: number; to: number };
 
 export function encodeListCursor({ place, from, to }: ListCursor): string {

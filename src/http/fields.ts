@@ -34,7 +34,7 @@ export const topic = matching(/^[a-z0-9-]{1,50}$/, "must be 1 to 50 characters o
 
 export const key = matching(KEY_PATTERN, KEY_RULE);
 
-/** As EventBridge Scheduler allows, except `.` and `..`, which a URL parser would remove from a path. */
+/** A name that EventBridge Scheduler allows, except `.` and `..`, which a URL parser would remove from a path. */
 export const scheduleName = matching(
   /^(?!\.{1,2}$)[0-9A-Za-z._-]{1,64}$/,
   'must be 1 to 64 characters of 0-9, A-Z, a-z and .-_ and neither "." nor ".."',
@@ -58,7 +58,7 @@ export const idempotencyKey = matching(
 
 const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
 
-/** In ms, at most `most`. `least` checks a number of seconds. `rule`: the error text for a longer one. */
+/** A duration, in ms, of at most `most`. `least` checks a number of seconds. `rule`: the error text for a longer one. */
 function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: string) {
   return z.pipe(
     z.union(
@@ -85,7 +85,7 @@ const LONGER_RULE = "must be a duration longer than 0";
 /** A duration in ms, at least 1 ms. */
 export const longDuration = longerThan0(LONGEST_DELAY);
 
-/** In ms, at least 1 and at most `most`. */
+/** A duration, in ms, of at least 1 and at most `most`. */
 export function longerThan0(most: number) {
   return durationWithin(z.gt(0, { error: LONGER_RULE }), most, ruleUpTo(most)).check(
     z.refine((ms) => ms > 0, { error: LONGER_RULE }),

@@ -8,7 +8,7 @@ export const LAST_BOUND = 9_999_999_960_000;
 
 const written = z.iso.datetime({ offset: true, error: RULE });
 
-/** In ms since the epoch. */
+/** Any instant of the years 0 to 9999, in ms since the epoch. */
 export const instant = z.pipe(
   written,
   z.transform((text: string, context) => {
@@ -19,7 +19,7 @@ export const instant = z.pipe(
   }),
 );
 
-/** In ms since the epoch, 1970 to 2286. */
+/** A bound of a range of time, 1970 to 2286, in ms since the epoch. */
 export const bound = z.pipe(
   written,
   z.transform((text: string, context) => {

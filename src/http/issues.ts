@@ -2,14 +2,14 @@ import type * as z from "zod/mini";
 import { MinutehandError } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
 
-/** Of a refused value, in bytes. */
+/** How many bytes of a refused value an error shows. */
 const SHOWN = 60;
-/** In `detail`, also of the unknown names of one issue. `errors` has all issues. */
+/** How many issues, and how many unknown names of one issue, `detail` tells. `errors` has all issues. */
 const TOLD = 3;
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
 
-/** For schemas without an error text of their own. */
+/** The error text for schemas without one of their own. */
 export function ruleOf(issue: RawIssue): string {
   switch (issue.code) {
     case "invalid_type":

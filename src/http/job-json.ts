@@ -9,7 +9,7 @@ import type { Context } from "../protocol/ports.ts";
 import type { JobJson, JobSummary } from "./answers.ts";
 import type { Answer } from "./route.ts";
 
-/** In its present state. */
+/** A job without its body, in its present state. */
 export function summaryOf(ctx: Context, home: Head): JobSummary {
   const { id, topic, key, revision, attempt, lastError } = home;
   const state = stateAt(home, ctx.clock());

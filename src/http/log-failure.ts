@@ -1,7 +1,7 @@
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import type { Service } from "./route.ts";
 
-/** Not if the caller made the error. */
+/** Logs a failure of a call, unless the caller made the error. */
 export function logFailure(log: Service["log"], thrown: unknown): void {
   if (!(thrown instanceof MinutehandError)) log.error("a request failed", bare(thrown as Error));
   else if (thrown.code === "unavailable") log.warn("a request was not served", { error: messageOf(thrown) });

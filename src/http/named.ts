@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 
-/** For the OpenAPI document, which describes the input of requests and the output of answers: so two registries. */
+/** The schemas that the OpenAPI document names. It describes the input of requests and the output of answers, so there are two registries. */
 export const requests = z.registry<{ id: string }>();
 export const answers = z.registry<{ id: string }>();
 

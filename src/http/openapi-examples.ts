@@ -1,4 +1,4 @@
-/** By `operationId`. A test validates each example by the call's own schema. */
+/** Examples of requests, by `operationId`. A test validates each example by the call's own schema. */
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   enqueue: { topic: "order-timeout", key: "order-17", delay: "30m", body: { orderId: "17" } },
   enqueueMany: {

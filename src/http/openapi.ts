@@ -13,7 +13,7 @@ const ABOUT =
   "unknown field. If a path does not support a method, the API answers 405, and the Allow header lists the methods " +
   "that the path supports.";
 
-/** In the order of the document. */
+/** The tags of the calls, in the order of the document. */
 const TAGS = {
   Jobs: "File, read, list, move and cancel jobs.",
   Topics: "See, pause and resume topics.",

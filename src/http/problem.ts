@@ -45,7 +45,7 @@ export function problemOf(thrown: unknown): Problem {
   if (!(thrown instanceof MinutehandError)) return problem("internal", INTERNAL);
   const { code, message, data } = thrown;
   if (code === "forbidden" || code === "bad-answer") return problem("internal", INTERNAL);
-  // Of an item that this version cannot read, Minutehand itself wrote the message.
+  // If this version cannot read an item, Minutehand itself wrote the message.
   if (code === "unavailable") return problem(code, "unreadable" in data ? message : UNAVAILABLE, data);
   return problem(code, message, data);
 }

@@ -8,13 +8,13 @@ const HOUR = 3_600_000;
 /** ms since the epoch. */
 type Range = { from: number; to: number };
 
-/** By default the hour from now on. Throws `bad-request` for a range that is empty or too long. */
+/** The range of a list; by default the hour from now on. Throws `bad-request` for a range that is empty or too long. */
 export function rangeOf(now: number, asked: Partial<Range>): Range {
   const from = asked.from ?? now;
   return checked({ from, to: asked.to ?? from + HOUR }, LONGEST_LIST);
 }
 
-/** By default the day that begins an hour ago, for `run` the day that begins now, for `redrive` the last 366 days. Throws as `rangeOf`. */
+/** The range of a bulk; by default the day that begins an hour ago, for `run` the day that begins now, for `redrive` the last 366 days. Throws as `rangeOf`. */
 export function bulkRangeOf(now: number, action: BulkAction, asked: Partial<Range>): Range {
   if (action === "redrive") {
     const to = asked.to ?? now;

@@ -77,7 +77,7 @@ export function checkBytes(bytes: number): void {
   );
 }
 
-/** Without a byte order mark. */
+/** The text of a body, without a byte order mark. */
 function textOf(body: string | Uint8Array = ""): string {
   checkBytes(typeof body === "string" ? Buffer.byteLength(body) : body.byteLength);
   if (typeof body === "string") return body.toWellFormed().replace(/^\ufeff/, "");

@@ -28,7 +28,7 @@ const exactlyOneTime = [
   z.meta({ oneOf: [{ required: ["delay"] }, { required: ["dueAt"] }] }),
 ] as const;
 
-/** For `POST /jobs` and `PUT` by key. */
+/** The fields of `POST /jobs` and of `PUT` by key. */
 const fields = { body, ...time, ...requestedOptions };
 
 /** The path has the topic and the key. */

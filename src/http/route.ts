@@ -19,12 +19,12 @@ export type Service = {
 /** Logged for a call that changes a topic, a schedule or many jobs. `caller`: the ARN that signed it, if signatures are required. */
 export type Decision = { call: string; topic?: string; schedule?: string; caller?: string };
 
-/** From API Gateway or a client in this process. */
+/** A request from API Gateway or from a client in this process. */
 export type HttpRequest = {
   readonly method: string;
   /** Each segment of the path is percent-encoded. */
   readonly path: string;
-  /** Without its `?`. */
+  /** The query string without its `?`. */
   readonly query: string;
   /** By lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
@@ -68,7 +68,7 @@ export type AnswerHeader = "Location" | "Idempotent-Replayed";
 /** The OpenAPI document is made from the routes. */
 export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
   readonly method: Method;
-  /** With its parameters in braces. */
+  /** The path, with its parameters in braces. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
@@ -82,7 +82,7 @@ export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
   readonly isDecision?: true;
   /** An empty body stands for `{}`. */
   readonly bodyOptional?: true;
-  /** Of successful answers, by status. */
+  /** The schemas of successful answers, by status. */
   readonly answers: Readonly<Record<number, z.core.$ZodType>>;
   readonly answerHeaders?: readonly AnswerHeader[];
   /** Besides `bad-request`, `internal` and `unavailable`, which every call has, and `too-large`, which every call with a body has. */

@@ -7,7 +7,7 @@ import type { ScheduleJson, ScheduleSummary } from "./answers.ts";
 
 const TOLD = 5;
 
-/** Without the body of its jobs. */
+/** A schedule without the body of its jobs. */
 export async function scheduleSummaryOf(schedule: Schedule, now: number): Promise<ScheduleSummary> {
   const { name, expression, timezone, start, end, flexibleWindow, paused, createdAt } = schedule;
   return {

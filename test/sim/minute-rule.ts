@@ -22,7 +22,7 @@ export function minuteRule(world: World, fire: () => void) {
   const isLeftOut = (now: number) => stretch.isOfWeeks && !hurried && !attention.isNeeded(now);
   const next = (): void => {
     const now = timeline.now();
-    // A hurried rule has fired meanwhile.
+    // `hurry` has brought this time forward, so the rule has fired already.
     if (now < following) return;
     const late = plan.lateTicks && now < plan.calmFrom ? draws.whole(0, 50) * SECOND : 0;
     if (!stopped && !isSilent(plan.spells, now) && !isLeftOut(now)) {

@@ -24,12 +24,12 @@ export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, 
     : { end: "failed", error, notBefore: wait };
 }
 
-/** In the form of `lastError`: on one line, and at most `ERROR_BYTES` long. */
+/** Makes a text fit for `lastError`: it is on one line, and at most `ERROR_BYTES` long. */
 export function receiverErrorText(text: string): string {
   return truncate(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), ERROR_BYTES);
 }
 
-/** In ms. `undefined`: the header is absent or malformed, is 0, or names a date that has passed. */
+/** How long to wait by a `Retry-After` header, ms. `undefined`: the header is absent or malformed, is 0, or names a date that has passed. */
 function waitOf(retryAfter: string | undefined, now: number): number | undefined {
   if (retryAfter === undefined) return undefined;
   const wait = /^\d+$/.test(retryAfter)

@@ -6,7 +6,7 @@ import { hostOf } from "../../settings/callback-url.ts";
 import { isPublicAddress } from "../../settings/public-address.ts";
 import type { Call, Post, Reply } from "./call.ts";
 
-/** Of an answer's body: enough for the error in it. */
+/** How many bytes of an answer's body are read: enough for the error in it. */
 const READ_BYTES = 4096;
 
 /** Every call has a connection of its own, so that it connects only to addresses that were checked for it, and follows no redirect. */

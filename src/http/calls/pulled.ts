@@ -8,7 +8,7 @@ import type { JobJson } from "../answers.ts";
 import { jobJson } from "../job-json.ts";
 import type { burying, extending, finishing, receiving, retrying } from "../requests.ts";
 
-/** As in `jobs.ts`, for workers that pull. */
+/** What the calls of workers that pull do, here and in the direct worker. */
 
 /** Empty for an untracked job, whose run is not recorded in the table. */
 export type SettledJson = JobJson | Record<never, never>;
@@ -71,7 +71,7 @@ export async function buryJob(
   return settledJson(ctx, await settlePulled(ctx, topic, receipt, ending));
 }
 
-/** In a form that DynamoDB can store. */
+/** The error as a worker told it, in a form that DynamoDB can store. */
 function said(error: string | undefined, otherwise: string): string {
   return error === undefined || error === "" ? otherwise : error.toWellFormed();
 }

@@ -4,7 +4,7 @@ import { topicPath } from "../parameters.ts";
 import { receiving } from "../requests.ts";
 import { route } from "../route.ts";
 
-/** In a function of its own, so that long polls do not starve the other calls. */
+/** This route has a function of its own, so that long polls do not starve the other calls. */
 export const receiveRoute = route({
   method: "POST",
   path: "/topics/{topic}/receive",

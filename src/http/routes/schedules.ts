@@ -21,13 +21,13 @@ import { type NewScheduleFields, newSchedule, pausing, running } from "../reques
 import { type Answer, route } from "../route.ts";
 import { scheduleJsonOf, scheduleSummaryOf } from "../schedule-json.ts";
 
-/** Of EventBridge Scheduler's ListSchedules. */
+/** The size of a page of EventBridge Scheduler's ListSchedules. */
 const PAGE = 100;
 const SECOND = 1000;
 
 const params = z.strictObject({ name: scheduleName });
 
-/** Of all routes that answer one existing schedule. */
+/** What all routes share that answer one existing schedule. */
 const ofOne = { params, answers: { 200: schedule }, problems: ["schedule-not-found"] } as const;
 
 /** Throws like an enqueue of its job: `unknown-topic`, `bad-request`, `too-large`. */

@@ -23,7 +23,7 @@ function topicJson({ topic, policy, queue, dead, sweepLag, pause }: TopicReport)
   };
 }
 
-/** With defaults for what is not configured. */
+/** The webhook of a topic, with defaults for what is not configured. */
 function webhookJson(policy: TopicPolicy): NonNullable<TopicJson["policy"]["webhook"]> {
   const { allowHosts, onlyHosts, ports, mostAttempts = policy.maxAttempts, ...same } = webhookPolicy(policy);
   const lists = {

@@ -11,7 +11,7 @@ const HOUR = DAY / 24;
 const SENDS_A_REVISION = 3;
 /** More sends for each job: by audits, whose looks become ever rarer, and by consumers that give a job back. */
 const MORE_SENDS = 5;
-/** A busy function keeps a job at least so long before it gives the job back. ms. So such sends are counted apart: one in this time. */
+/** A busy function keeps a job at least so long before it gives the job back. ms. Such sends are counted apart, at most one in this time. */
 const KEPT_FOR = 30_000;
 /** Further sends of a job if ticks died, or ran at the same time. Then the cursors' compare-and-set stops all of them but one. */
 const SENDS_BY_OVERLAP = 2;
@@ -20,7 +20,7 @@ const unsent = () => ({
   /** How often SQS accepted a message with the job. `givenBack`: sends of a job split from a pulled pack. */
   sends: 0,
   givenBack: 0,
-  /** How many of these sends the job's consumer made after `KEPT_FOR` at least. */
+  /** How many of `givenBack` came `KEPT_FOR` or more after the send before. `sentAt`: when that was, ms since the epoch. */
   hadNoTime: 0,
   sentAt: 0,
   /** Revision and `sentAt` of each message, to recognise one that is sent again. */
