@@ -3,7 +3,7 @@ export type Execution = {
   /** ms since the epoch. */
   readonly scheduledTime: number;
   readonly id: string;
-  /** From 1. */
+  /** The first attempt is 1. */
   readonly attempt: number;
 };
 

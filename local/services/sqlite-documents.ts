@@ -2,7 +2,7 @@ import { openDatabase } from "./open-database.ts";
 
 /** JSON documents by key. Once `put` or `remove` has returned, a crash of the process does not undo it. */
 export type Documents<T> = {
-  /** In the order of the keys. */
+  /** Answers all documents in the order of their keys. */
   readonly all: () => T[];
   readonly put: (key: string, document: T) => void;
   readonly remove: (key: string) => void;

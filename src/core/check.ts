@@ -8,7 +8,7 @@ export type Check = {
   readonly allowed: string;
 };
 
-/** Of a delay too, in seconds. */
+/** The bound holds for a delay too, in seconds. */
 export const LONGEST_WAIT_S = LONGEST_DELAY / 1000;
 
 /** Answers one line for each broken rule. `shown` converts a value to text. */

@@ -402,7 +402,7 @@ export function deadKey(topic: string, time: number, id: string): Key {
   return { pk: deadDay(topic, time), sk: `${sortable(time)}#${id}` };
 }
 
-/** By day in UTC. */
+/** Answers the partition of the dead jobs of a day in UTC. */
 export function deadDay(topic: string, time: number): string {
   return `dead#${topic}#${new Date(time).toISOString().slice(0, 10)}`;
 }

@@ -11,7 +11,7 @@ export function onceNotesOf(text: string | undefined): OnceNote[] {
   });
 }
 
-/** Only the last `KNOWN_CALLS` once items: each write of a home is billed by its size. */
+/** A home keeps only the last `KNOWN_CALLS` once items: each write of a home is billed by its size. */
 export function onceText(notes: readonly OnceNote[]): string {
   return notes
     .slice(-KNOWN_CALLS)

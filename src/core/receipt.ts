@@ -7,7 +7,7 @@ export type Receipt = {
   revision: number;
   attempt: number;
   token?: string;
-  /** Of an untracked job: such a job may have no home that names its topic. */
+  /** Set for an untracked job: such a job may have no home that names its topic. */
   topic?: string;
   /** When the message of an untracked job was received, ms since the epoch. SQS hides a message for at most 12 h from then on. */
   receivedAt?: number;

@@ -11,7 +11,7 @@ const MONTH: Field = { name: "month", lowest: 1, highest: 12, names: MONTHS, ste
 const DAY_OF_WEEK: Field = { name: "day-of-week", lowest: 1, highest: 7, names: DAYS, steps: false };
 const YEAR: Field = { name: "year", lowest: 1970, highest: 2199, names: [], steps: true };
 
-/** From EventBridge's six fields, with numbers for names and `*` for `?`. Throws a RangeError with the field, the rule and the value. */
+/** Makes croner's pattern of EventBridge's six fields, with numbers for names and `*` for `?`. Throws a RangeError with the field, the rule and the value. */
 export function cronerPattern(fields: string): string {
   const [minutes = "", hours = "", dayOfMonth = "", month = "", dayOfWeek = "", year, ...more] = fields
     .trim()

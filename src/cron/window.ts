@@ -76,7 +76,7 @@ function minutesToOpening({ opens, closes, clock }: Window, minute: number): num
   return isOpen ? 0 : DAY_MINUTES - sinceOpening;
 }
 
-/** After `from` and up to `to`. `undefined` if the clock is not changed. */
+/** Answers when the clock is changed, after `from` and up to `to`. `undefined` if the clock is not changed. */
 function changeBetween(clock: WallClock, from: number, to: number): number | undefined {
   const ahead = (minute: number): number => clock.at(minute) - minute;
   const before = ahead(from);

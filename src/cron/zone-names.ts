@@ -52,7 +52,7 @@ const MOST_SUGGESTED = 3;
 /** Suggests names for a misspelt one, the most likely first. There may be none. */
 export function nearestZones(text: string): string[] {
   const wanted = normalized(text);
-  // At most one edit in four letters: otherwise each abbreviation would be near a short text such as BST.
+  // A name may differ by one edit in four letters: otherwise each abbreviation would be near a short text such as BST.
   const most = Math.min(Math.floor(wanted.length / 4), 3);
   return [...zoneNames()]
     .map((name) => ({

@@ -33,7 +33,7 @@ export type EnqueueRule = Matched & {
   /** Where in the event the job's body stands, such as `$.detail`. */
   readonly body: string;
   readonly onDuplicate: "keep" | "replace" | "postpone";
-  /** With `postpone` only. */
+  /** Given with `postpone` only. */
   readonly maxDelay?: number;
 };
 

@@ -1,7 +1,7 @@
 /** Where the functions of topics write their logs. The API's function reads it from its stage: its environment has too little room. */
 export type Logs = {
   readonly region: string;
-  /** By topic. */
+  /** The log group of each topic's function, by the topic's name. */
   readonly groups: Readonly<Record<string, string>>;
 };
 

@@ -3,7 +3,7 @@ export type MetricDeclaration = {
   readonly unit: "Count" | "Milliseconds";
   /** Whether each topic has a metric of its own, with the dimension `topic`. Else there is one metric for the whole queue. */
   readonly by: "topic" | "queue";
-  /** For the table in the docs. */
+  /** The table in the docs shows this. */
   readonly meaning: string;
 };
 

@@ -62,7 +62,7 @@ async function consume(): Promise<void> {
     settler.settle(claimed);
   }
   await settler.idle();
-  // Not awaited, so that the next batch does not wait for it.
+  // The removal is not awaited, so that the next batch does not wait for it.
   void remove(Messages);
 }
 

@@ -10,7 +10,7 @@ const CALLERS = 8;
 /** An untracked job missing after this counts as lost, which is allowed. The message of a killed consumer comes again sooner. */
 const UNTRACKED_PATIENCE_MS = 90_000;
 
-/** At most `ms`. Each tracked job must reach a final state. Records the states in the ledger, after `ms` also those that are not final. */
+/** Waits at most `ms` until each tracked job has reached a final state. Records the states in the ledger, after `ms` also those that are not final. */
 export async function drain(
   url: string,
   ledger: string,

@@ -53,7 +53,7 @@ export function longestFreeze(totalMs: number): number {
   return Math.min(60 * SECOND, totalMs / 5);
 }
 
-/** In the order of their times. Each kind happens at least once. Faults begin before the end of the run, but the last may end later. */
+/** Plans faults in the order of their times. Each kind happens at least once. Faults begin before the end of the run, but the last may end later. */
 export function planFaults(random: Random, totalMs: number, families: ReadonlySet<Family>): PlannedFault[] {
   const faults: PlannedFault[] = [];
   const spread = (everySeconds: number, make: (when: { at: number; which: number }) => PlannedFault) => {
@@ -81,7 +81,7 @@ export function planFaults(random: Random, totalMs: number, families: ReadonlySe
   return faults.sort((a, b) => a.at - b.at);
 }
 
-/** Without an end. Of three in a row, one comes twice and is killed, one is left out, and one comes once and may be frozen. */
+/** Yields ticks without an end. Of three in a row, one comes twice and is killed, one is left out, and one comes once and may be frozen. */
 export function* planTicks(
   random: Random,
   totalMs: number,

@@ -60,7 +60,7 @@ export function readKey(table: Table, given: Item): Item {
   return keyOf(table, checkItem({ ...table, indexes: [] }, key));
 }
 
-/** In the order of the schema. */
+/** Answers the key's attributes in the order of the schema. */
 export function keyOf({ keySchema }: Pick<Table, "keySchema">, item: Item): Item {
   return Object.fromEntries(
     keySchema.flatMap(({ AttributeName }) => {

@@ -41,7 +41,7 @@ type Placed = readonly [at: number, start: number];
 type Booking = Pick<Limit, "window"> & {
   readonly keyOf: (minute: number) => Key;
   readonly period: Period;
-  /** Only a release passes `room`: few others book at the same time. */
+  /** True if a release books, which passes `room`: few others book at the same time. */
   readonly isAlone: boolean;
   readonly room: Map<number, number>;
 };

@@ -17,7 +17,7 @@ import { release } from "./release.ts";
 const RELEASED_AT_ONCE = 2;
 /** How long one topic's jobs are released before the next topic's turn: ms. */
 const TURN = 5_000;
-/** Until shortly before the next tick: two releases of a topic would give each job two starts. */
+/** A release ends shortly before the next tick: two releases of a topic would give each job two starts. */
 const RELEASE_FOR = BUCKET - 5_000;
 /** A call to Lambda may hang. */
 const TOLD_AT_ONCE = 4;
@@ -130,11 +130,11 @@ async function carryOut(ctx: Context, topic: string, pause: Pause): Promise<void
   // Throws if the number cannot be read: too small, the resume might end while jobs are parked.
   const shards = await shardsToRead(ctx);
   if ((await countParked(ctx, topic, shards, hasLimit ? beforeTime(changedAt + 1) : END)) > 0) return;
-  // First, because ticks look for the parked jobs of listed topics only.
+  // The listing comes first, because ticks look for the parked jobs of listed topics only.
   if (hasLimit && (await countParked(ctx, topic, shards)) > 0)
     await listLimited(ctx, topic, ctx.clock() + WRITER_DEADLINE);
   // rule: resume-ends-once-lambda-polls
-  // After the resume, no tick repeats the call.
+  // The resume ends after this call, and no later tick would repeat it.
   if (!(await setQueuePolling(ctx, topic, true))) return;
   const now = ctx.clock();
   const lifted = { key: pauseKey(topic), expect: { state, changedAt, rate } };

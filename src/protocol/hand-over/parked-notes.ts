@@ -11,7 +11,7 @@ const SHARDS_AT_ONCE = 16;
 type Line = {
   readonly pk: string;
   notes: Parked[];
-  /** Up to where the shard was read. */
+  /** The shard was read up to here. */
   after: Position;
   more: boolean;
 };

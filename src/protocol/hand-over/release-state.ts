@@ -16,7 +16,7 @@ export type Release = {
   isClosed: boolean;
 };
 
-/** As far as the release knows: ms since the epoch, `Infinity` if there is none. */
+/** Answers the first free start that the release knows of: ms since the epoch, `Infinity` if there is none. */
 export function firstStart(run: Release, now: number): number {
   return firstFree(run, now) ?? now;
 }

@@ -109,7 +109,7 @@ async function releaseRange(
     isLast ||= step.isLast;
     return step;
   };
-  /** In the order of the notes, without waiting for the writes and messages of earlier steps. */
+  /** Answers the steps in the order of the notes, and does not wait for the writes and messages of earlier steps. */
   const next = async (): Promise<ReleaseStep | undefined> => {
     while (!isLast) {
       const some = await notes.next();

@@ -246,7 +246,7 @@ async function lookAgain(
 
 async function giveUpOrLookAgain(ctx: Context, { home, sent, since }: Failed, now: number): Promise<void> {
   const isUnknown = !isNamed(ctx, home.topic);
-  // From the first failure: a deploy may remove a topic for some minutes.
+  // The time counts from the first failure: a deploy may remove a topic for some minutes.
   const isGivenUp = isUnknown && now - since >= UNKNOWN_TOPIC_AFTER;
   if (sent.outcome === "refused" || sent.outcome === "missing" || isGivenUp) {
     const error = `the job cannot be handed over: ${sent.reason}`;

@@ -164,7 +164,7 @@ async function sweepLeft(work: Work, left: Left, end: number): Promise<boolean> 
   }
 }
 
-/** For the alarm. */
+/** The alarm on late sweeps reads this metric. */
 async function reportLags(work: Work, shards: readonly number[]): Promise<void> {
   const isOver = work.ctx.clock();
   await inParallel(shards, work.ctx.sizes.shards, (shard) =>
@@ -181,7 +181,7 @@ async function auditLeft(work: Work, left: Left, end: number): Promise<void> {
   });
 }
 
-/** As many tasks at once as shards fit into memory (`src/core/work-sizes.ts`), until none is left or the time is over. */
+/** Does as many tasks at once as shards fit into memory (`src/core/work-sizes.ts`), until none is left or the time is over. */
 async function inLanes(
   { ctx }: Work,
   end: number,

@@ -12,7 +12,7 @@ type EntryJob = {
   /** `undefined`: TTL has deleted the home before its entry, or it is unreadable. */
   home: Head | undefined;
   entry: DeadEntry;
-  /** Of the home that was read, its body included. */
+  /** The size of the home that was read, its body included. */
   bytes: number;
 };
 type DeadJob = EntryJob & { home: Head };
@@ -61,7 +61,7 @@ export async function deadPage(
   return { homes, gone, examined };
 }
 
-/** Also entries whose jobs are no longer dead. */
+/** Yields also entries whose jobs are no longer dead. */
 async function* jobsOfEntries(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<EntryJob> {
   const now = ctx.clock();
   // TTL deletes days late, so there may be very many older ones. `ttl` rounds up to whole seconds.

@@ -19,7 +19,7 @@ import { shardsToRead } from "../store/shards.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
 
 export type DueJobs = {
-  /** In due order. Together with the earlier parts, these are all jobs that are due before `until`. */
+  /** The jobs in due order. Together with the earlier parts, these are all jobs that are due before `until`. */
   homes: Head[];
   /** Jobs that have an entry in this part, but are due at other times now. */
   gone: Head[];
@@ -126,7 +126,7 @@ function bytesOf(item: Item | Home | Unreadable | undefined): number {
 
 type Entry = {
   readonly sk: string;
-  /** Without its body. Absent: the entry is a look, or names no job. */
+  /** The home without its body. Absent: the entry is a look, or names no job. */
   readonly home?: Head | Unreadable;
 };
 

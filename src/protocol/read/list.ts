@@ -29,7 +29,7 @@ export type JobPage = {
   cursor?: Position;
 };
 
-/** In due order. Reads are bounded, so a page may have few jobs, or none and a cursor. */
+/** Lists jobs in due order. Reads are bounded, so a page may have few jobs, or none and a cursor. */
 export async function listJobs(ctx: Context, request: ListRequest): Promise<JobPage> {
   // rule: list-ends-at-its-range
   const end = beforeTime(request.to);

@@ -67,6 +67,6 @@ export async function resendMissedStarts(
 export function sendWithNewStarts(ctx: Context, homes: readonly Home[]): Promise<Map<string, HandedOver>> {
   // `spare` makes `send` note the start, so that another message of the job takes no second one.
   const again = homes.map((home) => ({ ...home, spare: true as const }));
-  // As a sender that knows the jobs: a user's call would leave a job with a start that has passed to the start's sender.
+  // The empty `known` says that this sender knows the jobs: a user's call would leave a job with a start that has passed to the start's sender.
   return send(ctx, again, {});
 }

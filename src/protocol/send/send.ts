@@ -15,7 +15,7 @@ import { fileLooks } from "../store/looks.ts";
 /** `held`: a pause, a limit or a window holds the job. This is stored, and the sender has done all. */
 export type HandedOver = Sent | { outcome: "held" };
 
-/** By the jobs' ids. */
+/** The keys are the jobs' ids. */
 type Outcomes = ReadonlyMap<string, HandedOver>;
 
 /** Sends the jobs that nothing holds. Answers the outcomes by id. @throws if the pauses of all these topics cannot be read */
@@ -76,7 +76,7 @@ async function sendThroughGate(
   const unstarted = failEach(ctx, topic, failed);
   const sent = await sendNow(ctx, ready, by);
   const unparked = await parkLater(ctx, topic, later, by);
-  // Only now: sweeps leave a job with a note to a release.
+  // The notes go last: sweeps leave a job with a note to a release.
   const gone = [...needless].flatMap(([id, note]) => (sent.get(id)?.outcome === "sent" ? note : []));
   await removeNotes(ctx, topic, gone);
   return new Map([...held, ...unstarted, ...sent, ...unparked]);

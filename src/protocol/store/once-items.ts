@@ -44,7 +44,7 @@ export async function prolongOnce(
   const least = ttl(time + ONCE_AFTER + LEAST_ONCE_SLACK);
   const short = notes.filter(({ expiresAt }) => expiresAt < least);
   if (short.length === 0) return {};
-  // To a whole day: the first move of a batch's jobs prolongs their shared item for all of them.
+  // The end is rounded up to a whole day: the first move of a batch's jobs prolongs their shared item for all of them.
   const expiresAt = onceItemTtl(Math.ceil(time / DAY) * DAY);
   await inParallel(short, WIDTH, (note) => prolong(ctx, home, { ...note, expiresAt }, by));
   return { once: onceText(notes.map((note) => (short.includes(note) ? { ...note, expiresAt } : note))) };

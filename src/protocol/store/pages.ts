@@ -22,7 +22,7 @@ export type Entry = {
   sk: string;
   /** The position just before the entry. */
   before: Position;
-  /** As it stands now. `undefined` if there is none, it is unreadable, or its bucket gave no answer. */
+  /** The home as it stands now. `undefined` if there is none, it is unreadable, or its bucket gave no answer. */
   home: Home | undefined;
   since?: number;
   unreadable?: UnreadableSince;
@@ -35,7 +35,7 @@ export type EntryPage = Range & { entries: Entry[] };
 
 /** Filled by `pages` if some minutes could not be read while others could. */
 export type PassedOver = {
-  /** Of the last of these minutes. */
+  /** The error of the last of these minutes. */
   error?: unknown;
 };
 

@@ -35,7 +35,7 @@ export function notFound(id: string): MinutehandError {
   );
 }
 
-/** In the order of the ids. `undefined`: the job does not exist. */
+/** Answers in the order of the ids. `undefined`: the job does not exist. */
 export async function readHomes(
   ctx: Context,
   ids: readonly string[],

@@ -23,7 +23,7 @@ export function sharedTexts(
   };
 }
 
-/** In the order of the batch. A hash makes the ids, so that nobody can compute an id from another one. */
+/** Answers in the order of the batch. A hash makes the ids, so that nobody can compute an id from another one. */
 export function sharedJobs({
   seed,
   shards,

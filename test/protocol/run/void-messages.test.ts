@@ -34,7 +34,7 @@ describe("the number of messages grows with the calls, not with their square,", 
       await world.pass(SECOND);
       while (world.visible("orders").length > 0) expect(await take(world)).toEqual([]);
     }
-    // Of a tick a few.
+    // A tick sends a few requests more.
     expect(sent()).toBeLessThanOrEqual(CALLS + 10);
   });
 
@@ -48,7 +48,7 @@ describe("the number of messages grows with the calls, not with their square,", 
         expect(await consume(world, "orders", { max: 1 })).toEqual([]);
       await world.pass(SECOND);
     }
-    // Of a tick a few.
+    // A tick sends a few requests more.
     expect(sent()).toBeLessThanOrEqual(CALLS + 10);
   });
 

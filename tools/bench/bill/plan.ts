@@ -5,14 +5,14 @@ export type Plan = {
   readonly arrival: "bursts" | "evenly";
   /** Untracked jobs have no key. */
   readonly kind: "tracked" | "keyed" | "untracked";
-  /** From inside AWS in batches, by an HTTP call for each job, or by HTTP calls of 500 jobs. */
+  /** Jobs are filed from inside AWS in batches, by an HTTP call for each job, or by HTTP calls of 500 jobs. */
   readonly filed: "inside" | "http" | "http-500";
   readonly consumer: "lambda" | "pull" | "direct";
   /** How many workers always wait for jobs, if the consumer is `pull` or `direct`: 1 or more. */
   readonly workers: number;
   /** The JSON text of each body: bytes. */
   readonly bodyBytes: number;
-  /** Which share of the jobs is cancelled before it is due, by one HTTP call each: 0 to 1. */
+  /** The share of the jobs that is cancelled before it is due, by one HTTP call each: 0 to 1. */
   readonly cancelled: number;
   /** The time from filing a job until it is due: days. */
   readonly delayDays: number;

@@ -67,7 +67,7 @@ export const list: Figure = {
   },
 };
 
-/** In a table that no tick and no consumer uses, with jobs that are due evenly. Answers a function that calls the API over it. */
+/** Fills a table that no tick and no consumer uses with jobs that are due evenly. Answers a function that calls the API over it. */
 async function fillTable(rig: Rig, name: string, from: number, count: number): Promise<Call> {
   const table = await createTable(rig.plain.dynamo, name);
   const ctx = contextOf(rig, { table, topics: { [TOPIC]: {} }, clock: Date.now });

@@ -16,7 +16,7 @@ const COUNT = 1000;
 /** A scenario whose jobs are filed, run and settled. `far`: they are filed so early that a sweep sends them. */
 type Life = { topic: string; policy: Partial<TopicPolicy>; count: number; far: boolean };
 
-/** In this process with the real consumer: for each job the units that DynamoDB reports, and the requests to SQS. */
+/** Runs the real consumer in this process. Measures for each job the units that DynamoDB reports, and the requests to SQS. */
 export const units: Figure = {
   name: "units",
   what: "write units, read units and SQS requests per job",
