@@ -259,13 +259,23 @@ export const PACK_BYTES = 60 * 1000;
 export const BODY_BYTES = 200 * 1024;
 export const HEADERS_BYTES = 4 * 1024;
 export const BATCH_JOBS = 500;
-export const BATCH_BYTES = 3 * 1024 * 1024;
+/** An event of Lambda has a request's body as a JSON string, where each quote takes two bytes, and at most 6 MB ("Lambda quotas"). */
+export const BATCH_BYTES = 3_000_000;
+/** Of what a Lambda function gets and answers ("Lambda quotas"): bytes of JSON. */
+export const LAMBDA_PAYLOAD_BYTES = 6 * 1024 * 1024;
+mustHold(
+  2 * BATCH_BYTES + 256 * 1024 < LAMBDA_PAYLOAD_BYTES,
+  "BATCH_BYTES must be so few that the longest request and its headers fit into an event of Lambda",
+);
 export const BODY_DEPTH = 100;
 mustHold(
   BODY_BYTES + HEADERS_BYTES < Math.min(SQS_BATCH_BYTES, SCHEDULE_INPUT_BYTES),
   "a job with the largest body and headers must fit into one message, and into one schedule",
 );
 export const ERROR_BYTES = 256;
+/** How many broken rules an answer lists, and how long its `detail` may be. A request can break hundreds of thousands of rules. */
+export const ERRORS_TOLD = 10;
+export const DETAIL_BYTES = 1024;
 /** How many entries a job's log keeps. An error in it is shorter than `lastError`, as each move writes the whole log. */
 export const LOG_ENTRIES = 10;
 export const LOG_ERROR_BYTES = 80;

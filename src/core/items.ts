@@ -91,7 +91,7 @@ type Bookkeeping = {
   /** What happened to the job before its last move: the last entries, oldest first. Each move adds what it overwrites. */
   log?: LogEntry[];
   lastError?: string;
-  /** `<verb>:<token>` of the settle that ended the last claim. A repeated call with the same receipt is recognised by it. */
+  /** The last ten settles of pulled runs that did not succeed, a line each: `<verb>:<token>`. A repeat with the same receipt is recognised. */
   settledBy?: string;
 };
 

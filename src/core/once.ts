@@ -23,7 +23,7 @@ export function onceText(notes: readonly OnceNote[]): string {
 export type CallMark = { readonly key: string; readonly request: string };
 
 export function withCall(calls: string | undefined, { key, request }: CallMark): string {
-  return [...linesOf(calls), `${key}.${request}`].slice(-KNOWN_CALLS).join("\n");
+  return withLine(calls, `${key}.${request}`);
 }
 
 /** Says whether a call has changed the home before. `other`: a different request with the same key has changed it. */
@@ -35,6 +35,11 @@ export function knownCall(calls: string | undefined, { key, request }: CallMark)
   return known !== undefined && (known === request || "other");
 }
 
-function linesOf(text: string | undefined): string[] {
+/** Only the last `KNOWN_CALLS` lines. */
+export function withLine(text: string | undefined, line: string): string {
+  return [...linesOf(text), line].slice(-KNOWN_CALLS).join("\n");
+}
+
+export function linesOf(text: string | undefined): string[] {
   return text === undefined || text === "" ? [] : text.split("\n");
 }

@@ -55,6 +55,14 @@ const jobSummary = answer(
         }),
       ),
     ),
+    leftOut: z.exactOptional(
+      z.array(text).check(
+        z.meta({
+          description:
+            "The fields of the job that this answer leaves out, because with them the answer to a batch would be too long. The call that reads the job answers them.",
+        }),
+      ),
+    ),
     outcome: z.exactOptional(z.enum(["created", "kept", "replaced", "postponed", "replayed"])),
   }),
 );
@@ -111,7 +119,14 @@ export const problem = answer(
     status: z.int(),
     detail: text,
     code: text,
-    errors: z.exactOptional(z.array(z.object({ path: text, message: text }))),
+    errors: z.exactOptional(
+      z
+        .array(z.object({ path: text, message: text }))
+        .check(z.meta({ description: "The first ten rules that the request breaks." })),
+    ),
+    moreErrors: z.exactOptional(
+      count.check(z.meta({ description: "How many more rules the request breaks than `errors` lists." })),
+    ),
   }),
 );
 export type Problem = z.output<typeof problem>;

@@ -1,10 +1,13 @@
 import type * as z from "zod/mini";
+import { ERRORS_TOLD } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
 
 /** How many bytes of a refused value an error shows. */
 const SHOWN = 60;
-/** How many issues, and how many unknown names of one issue, `detail` tells. `errors` has all issues. */
+/** How many bytes of a path an error shows. */
+const PATH_SHOWN = 120;
+/** How many issues, and how many unknown names of one issue, `detail` tells. `errors` has more issues. */
 const TOLD = 3;
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
@@ -33,17 +36,25 @@ export function refusal(found: readonly z.core.$ZodIssue[], input: unknown, wher
   const issues = [
     ...new Map(found.map((issue) => [`${issue.path.map(String)} ${issue.message}`, issue])).values(),
   ];
-  const errors = issues.map(({ path, message }) => ({ path: path.map(String).join("."), message }));
+  const listed = issues.slice(0, ERRORS_TOLD);
+  const errors = listed.map(({ path, message }) => ({ path: pathText(path), message }));
   const told = issues.slice(0, TOLD).map(({ path, message }) => {
-    const subject = path.length === 0 ? where : path.map(String).join(".");
+    const subject = path.length === 0 ? where : pathText(path);
     if (message.startsWith("must ")) return `${subject} ${message}, got ${shown(valueAt(input, path))}`;
     return path.length === 0 && !message.startsWith("has ") ? message : `${subject} ${message}`;
   });
   const more = issues.length > TOLD ? `; and ${issues.length - TOLD} more` : "";
-  return new MinutehandError("bad-request", `${told.join("; ")}${more}`, { errors });
+  const unlisted = issues.length - listed.length;
+  const data = { errors, ...(unlisted > 0 && { moreErrors: unlisted }) };
+  return new MinutehandError("bad-request", `${told.join("; ")}${more}`, data);
 }
 
-/** A request of 3 MiB can have more unknown names than fit into an answer. */
+/** The caller chooses the names in a path, so they may be long. */
+function pathText(path: readonly PropertyKey[]): string {
+  return truncate(path.map(String).join("."), PATH_SHOWN);
+}
+
+/** A request of 3 MB can have more unknown names than fit into an answer. */
 function named(keys: readonly string[]): string {
   const more = keys.length > TOLD ? ` and ${keys.length - TOLD} more` : "";
   return keys.slice(0, TOLD).map(shown).join(", ") + more;

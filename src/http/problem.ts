@@ -1,5 +1,7 @@
 import { STATUS_CODES } from "node:http";
+import { DETAIL_BYTES } from "../core/constants.ts";
 import { type ErrorCode, MinutehandError } from "../core/errors.ts";
+import { truncate } from "../general/text.ts";
 import type { Problem } from "./answers.ts";
 
 /** The others arise in the client only. */
@@ -37,7 +39,9 @@ export function problem(
   data: Readonly<Record<string, unknown>> = {},
 ): Problem {
   const status = STATUS[code];
-  return { ...data, type: "about:blank", title: STATUS_CODES[status] ?? "Error", status, detail, code };
+  const title = STATUS_CODES[status] ?? "Error";
+  // A detail may quote the request.
+  return { ...data, type: "about:blank", title, status, detail: truncate(detail, DETAIL_BYTES), code };
 }
 
 /** An error that is not a `MinutehandError` can contain secrets, so it is only logged. */

@@ -73,7 +73,7 @@ export function checkBytes(bytes: number): void {
   if (bytes <= BATCH_BYTES) return;
   throw new MinutehandError(
     "too-large",
-    `a request must have at most ${BATCH_BYTES} bytes (3 MiB), got ${bytes}`,
+    `a request must have at most ${BATCH_BYTES} bytes (${BATCH_BYTES / 1e6} MB), got ${bytes}`,
   );
 }
 

@@ -49,7 +49,7 @@ const FILINGS: Case[] = [
     "double",
     { text: '{"topic":"orders","delay":1,"body":0.10000000000000000001}' },
   ],
-  ["a request of 3 MiB and more", 413, "too-large", "3 MiB", { text: " ".repeat(3 * 1024 * 1024 + 1) }],
+  ["a request of more than 3 MB", 413, "too-large", "3 MB", { text: " ".repeat(3_000_001) }],
   [
     "a body of 200 KiB and more",
     413,

@@ -16,8 +16,9 @@ export function durationText(ms: number): string {
   return `${numberText(count)} ${name}${count === 1 || size === 1 ? "" : "s"}`;
 }
 
-/** Formats bytes in the greatest unit that divides them: `256 KB`, `200 KiB`, `256 bytes`. */
+/** Formats bytes in the greatest unit that divides them: `3 MB`, `256 KB`, `200 KiB`, `256 bytes`. */
 export function bytes(count: number): string {
+  if (count % 1_000_000 === 0) return `${count / 1_000_000} MB`;
   if (count % 1000 === 0) return `${count / 1000} KB`;
   if (count % (1024 * 1024) === 0) return `${count / 1024 / 1024} MiB`;
   return count % 1024 === 0 ? `${count / 1024} KiB` : `${count} bytes`;

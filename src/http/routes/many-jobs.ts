@@ -3,6 +3,7 @@ import { MinutehandError } from "../../core/errors.ts";
 import { truncate } from "../../general/text.ts";
 import { batchResults, cancelResults } from "../answers.ts";
 import { cancelJobs, enqueueJobs } from "../calls/many-jobs.ts";
+import { fitResults } from "../fit-results.ts";
 import { statusOf, summaryOf } from "../job-json.ts";
 import { idempotent } from "../parameters.ts";
 import { problemOf } from "../problem.ts";
@@ -25,7 +26,7 @@ export const manyJobRoutes = [
         if (result instanceof MinutehandError) return failed(result);
         return { status: statusOf(result), job: { ...summaryOf(ctx, result.home), outcome: result.outcome } };
       });
-      return { status: 200, body: { results } };
+      return { status: 200, body: { results: fitResults(results) } };
     },
   }),
   route({
@@ -44,7 +45,7 @@ export const manyJobRoutes = [
         if (result instanceof MinutehandError) return { id, ...failed(result) };
         return { id, status: 200, job: summaryOf(ctx, result) };
       });
-      return { status: 200, body: { results } };
+      return { status: 200, body: { results: fitResults(results) } };
     },
   }),
 ];

@@ -1,4 +1,4 @@
-import { BULK_PART, LONGEST_DELAY, PAGE_JOBS } from "../../core/constants.ts";
+import { BULK_PART, ERRORS_TOLD, LONGEST_DELAY, PAGE_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
 import { type Head, timeOf } from "../../core/items.ts";
@@ -27,8 +27,6 @@ export type BulkPart = {
   /** Where the next part begins. Absent: the bulk is over. */
   next?: Bulk;
 };
-
-const ERRORS = 10;
 
 /**
  * Runs one part of a bulk, which `beginBulk` or the part before has answered: changes at most 500 jobs, for about 5 s, each by a user's call.
@@ -65,7 +63,7 @@ function sumOf(pages: readonly ChangedPage[]): Omit<BulkPart, "reached" | "next"
     matched: sum(({ matched }) => matched),
     changed: sum(({ changed }) => changed),
     skipped: Object.fromEntries(byCode.map(([code, some]) => [code, some.length])),
-    errors: refused.slice(0, ERRORS),
+    errors: refused.slice(0, ERRORS_TOLD),
   };
 }
 

@@ -85,7 +85,7 @@ export async function redriveJob(
     why: "redriven",
     patience,
   });
-  if (!moved.moved) return false;
+  if (!moved.moved) return wasRedrivenBy(moved.home, call);
   // A failure is only reported: lists pass over an entry whose job is not dead.
   try {
     const entry = deadKey(home.topic, home.finishedAt ?? 0, home.id);
@@ -101,7 +101,12 @@ export async function redriveJob(
   return true;
 }
 
-/** Redrives a job that was read without its body, if it is still dead at the same revision. */
+/** The same call may have been sent twice at once. */
+function wasRedrivenBy(home: Home | undefined, call: CallMark | undefined): boolean {
+  return home !== undefined && call !== undefined && isKnownCall(home, call);
+}
+
+/** Redrives a job that was read without its body, if it is still dead at the same revision. `true` also for a job that `call` has redriven. */
 export async function redriveAsRead(
   ctx: Context,
   { id, revision }: Head,
@@ -109,7 +114,8 @@ export async function redriveAsRead(
   call?: CallMark,
 ): Promise<boolean> {
   const [home] = await readReadableHomes(ctx, [id], "redriving jobs");
-  return home?.state === "dead" && home.revision === revision && redriveJob(ctx, home, dueAt, { call });
+  if (home?.state !== "dead" || home.revision !== revision) return wasRedrivenBy(home, call);
+  return redriveJob(ctx, home, dueAt, { call });
 }
 
 /** Throws `job-not-found`, or `unavailable` if a job is unreadable. */

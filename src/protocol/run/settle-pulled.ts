@@ -12,7 +12,7 @@ import { putAway, requirePullTopic } from "./pull-topic.ts";
 import { type ClaimedRun, claimLost, type Ending, settleDone, settleOtherwise } from "./settle.ts";
 import { extendUntracked, settleUntrackedPull } from "./settle-untracked.ts";
 
-const EXTEND_TRIES = 5;
+const EXTEND_TRIES = 10;
 
 /**
  * Ends a pulled job's run. Can be repeated with the same receipt (`text`). `undefined`: an untracked job, which has no home.

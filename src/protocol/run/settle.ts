@@ -3,6 +3,7 @@ import { BATCH_PATIENCE, ERROR_BYTES, WRITER_DEADLINE } from "../../core/constan
 import { MinutehandError } from "../../core/errors.ts";
 import { crashOf } from "../../core/home.ts";
 import type { Home, HomeIn } from "../../core/items.ts";
+import { linesOf, withLine } from "../../core/once.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
 import { changeOf } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
@@ -71,18 +72,13 @@ export async function settleOtherwise(
 ): Promise<Settled> {
   const [home] = await readReadableHomes(ctx, [claim.id], "settling a job");
   if (!home) return "lost";
-  const verb =
-    "verb" in ending && ending.verb !== undefined ? { settledBy: `${ending.verb}:${claim.token}` } : {};
-  if (home.token !== claim.token || home.state !== "running") {
-    if (!("settledBy" in verb) || home.settledBy !== verb.settledBy) return "lost";
-    // The first call may have died before it sent the job.
-    if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
-    return "settled";
-  }
-  if (ending.end === "failed") return failAttempt(ctx, home, ending, verb);
+  const by =
+    "verb" in ending && ending.verb !== undefined ? { by: `${ending.verb}:${claim.token}` } : undefined;
+  if (home.token !== claim.token || home.state !== "running") return repeatOrLost(ctx, home, by);
+  if (ending.end === "failed") return failAttempt(ctx, home, ending, by);
   if (ending.end === "buried") {
-    const says = { lastError: truncate(ending.error, ERROR_BYTES), ...verb };
-    return endRun(ctx, { home, says }, (run) => dieOf(ctx, run, says));
+    const says = { lastError: truncate(ending.error, ERROR_BYTES), ...settledBy(home, by) };
+    return endRun(ctx, { home, says, ...by }, (run) => dieOf(ctx, run, says));
   }
   return endRun(ctx, { home }, async (run) => {
     const moved = await move(ctx, run.home, {
@@ -94,6 +90,21 @@ export async function settleOtherwise(
     });
     return moved.moved ? "settled" : moved.home;
   });
+}
+
+/** The call of a puller that settles: `<verb>:<token>`. */
+type By = { readonly by: string };
+
+function settledBy(home: Home, by: By | undefined): { settledBy?: string } {
+  return by ? { settledBy: withLine(home.settledBy, by.by) } : {};
+}
+
+/** Tells a repeat of a settle, at the same moment as the first or later, from a call whose claim is lost. */
+async function repeatOrLost(ctx: Context, home: Home, by: By | undefined): Promise<Settled> {
+  if (!by || !linesOf(home.settledBy).includes(by.by)) return "lost";
+  // The first call may have died before it sent the job.
+  if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
+  return "settled";
 }
 
 /** Gives back a claim that was not started. The job waits again at once, and no attempt is counted. */
@@ -110,13 +121,13 @@ async function failAttempt(
   ctx: Context,
   home: HomeIn<"running">,
   failure: { error: string; retryAfter?: number; notBefore?: number; isCrash?: true },
-  verb: { settledBy?: string } = {},
+  by?: By,
 ): Promise<Settled> {
   const policy = policyOf(ctx, home.topic);
   const { isCrash } = failure;
   const error = truncate(failure.error, ERROR_BYTES);
-  const says = { lastError: error, ...verb };
-  return endRun(ctx, { home, says, ...(isCrash && { also: ["leaseEnd"] }) }, async (run) => {
+  const says = { lastError: error, ...settledBy(home, by) };
+  return endRun(ctx, { home, says, ...by, ...(isCrash && { also: ["leaseEnd"] }) }, async (run) => {
     if (home.attempt >= (home.maxAttempts ?? policy.maxAttempts)) return dieOf(ctx, run, says);
     const [byte = 0, second = 0] = ctx.random(2);
     const wait = backoffMs(policy.backoff, home.attempt, byte / 256);
@@ -130,7 +141,7 @@ async function failAttempt(
   });
 }
 
-type Unfinished = {
+type Unfinished = Partial<By> & {
   home: HomeIn<"running">;
   /** Attributes that must be as they were read: of a crashed run, the end of its lease. */
   also?: readonly (keyof Home)[];
@@ -141,7 +152,10 @@ type Says = { lastError: string; settledBy?: string };
 /** A home: it has changed, and is answered as it is now. `undefined`: no home can be read. */
 type SettledOrChanged = "settled" | Home | undefined;
 
-/** Ends a run by `unlessCancelled`, or cancels the job if an event has asked for it. Tries again if a cancel comes or goes meanwhile. */
+/**
+ * Ends a run by `unlessCancelled`, or cancels the job if an event has asked for it. Tries again if a cancel comes or goes meanwhile. If the run
+ * has ended meanwhile, the same call may have ended it.
+ */
 async function endRun(
   ctx: Context,
   read: Unfinished,
@@ -153,8 +167,10 @@ async function endRun(
     // rule: event-cancels-a-failed-run
     const ended = await (cancelAskedAt === undefined ? unlessCancelled(run) : cancelRun(ctx, run));
     if (ended === "settled") return ended;
-    if (!ended || !isSameRun(read, ended) || (ended.cancelAskedAt === cancelAskedAt && ended.once === once))
-      return "lost";
+    if (!ended) return "lost";
+    if (!isSameRun(read, ended))
+      return repeatOrLost(ctx, ended, read.by === undefined ? undefined : { by: read.by });
+    if (ended.cancelAskedAt === cancelAskedAt && ended.once === once) return "lost";
     home = ended;
   }
 }

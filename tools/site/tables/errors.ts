@@ -4,7 +4,8 @@ import { code, table } from "../markdown.ts";
 
 /** The meaning of each code. The type makes a code without a meaning a compile error. */
 const MEANINGS: Readonly<Record<ProblemCode, string>> = {
-  "bad-request": "The request breaks a rule. `errors` lists each field. Nothing was done.",
+  "bad-request":
+    "The request breaks a rule. `errors` lists the first ten rules, each with its field. Nothing was done.",
   "unknown-topic": "No topic of this name is deployed.",
   "job-not-found":
     "There is no such job, or it ended so long ago that it was deleted (`retention`, `deadRetention`).",
