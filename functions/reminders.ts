@@ -21,6 +21,6 @@ export const handler = consumer(async (job: Job<Reminder | null>) => {
   console.log(JSON.stringify({ level: "INFO", message: "reminder", id, attempt, startedAt: Date.now() }));
   if (takes > 0) await sleep(takes, undefined, { signal: job.signal });
   if (bury !== undefined) return job.bury(bury);
-  if (retryIn !== undefined && new Date().toISOString() < retryUntil) return job.retryIn(retryIn);
+  if (retryIn !== undefined && Date.now() < Date.parse(retryUntil)) return job.retryIn(retryIn);
   if (fails !== undefined && (failsUntil === undefined || attempt < failsUntil)) throw new Error(fails);
 });

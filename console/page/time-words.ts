@@ -1,5 +1,5 @@
 import { parse } from "chrono-node/en";
-import { parseDuration } from "../../src/general/times.ts";
+import { INSTANT_PATTERN, instantRule, parseDuration, parseInstant } from "../../src/general/times.ts";
 import type { Zone } from "./times.ts";
 
 /** A time that was read from words, ms since the epoch, or why the words name no time. */
@@ -17,8 +17,10 @@ export function readTime(text: string, now: number, zone: Zone): ReadTime {
   if (words === "") return { error: `the time must be given, such as ${EXAMPLES}` };
   const duration = parseDuration(words);
   if (duration !== undefined) return { at: now + duration };
-  const iso = /^\d{4}-\d\d-\d\dT\S+(?:Z|[+-]\d\d:\d\d)$/.test(words) ? Date.parse(words) : Number.NaN;
-  if (!Number.isNaN(iso)) return { at: iso };
+  const instant = parseInstant(words);
+  if (instant !== undefined) return { at: instant };
+  // A day that does not exist. chrono-node would read the 30th of February as the 2nd of March.
+  if (INSTANT_PATTERN.test(words)) return { error: `the time ${instantRule(words)}, got "${words}"` };
   const reference = { instant: new Date(now), ...(zone === "UTC" && { timezone: "UTC" }) };
   const [found] = parse(words, reference, { forwardDate: true });
   // Words that are left over may change the meaning, as in "not tomorrow".

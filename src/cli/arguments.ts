@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
-import { parseDuration, parseInstant } from "../general/times.ts";
+import { instantRule, iso, parseDuration, parseInstant } from "../general/times.ts";
 import { topic } from "../http/fields.ts";
 
 /** Parsers of arguments and options. An error states the rule, and commander adds the name of the option or argument. */
@@ -52,10 +52,11 @@ export function durationFrom(least: number, most: number) {
   };
 }
 
-/** An ISO 8601 time with its zone. Without a zone, the time would depend on the machine. */
+/** A time as the API takes it, written as the API answers it. Without a zone, the time would depend on the machine. */
 export function instant(text: string): string {
-  if (parseInstant(text) !== undefined) return text;
-  throw new InvalidArgumentError("It must be a time with its zone, such as 2026-03-01T09:30:00Z.");
+  const ms = parseInstant(text);
+  if (ms !== undefined) return iso(ms);
+  throw new InvalidArgumentError(`It ${instantRule(text)}.`);
 }
 
 export function rate(text: string): number {

@@ -1,5 +1,6 @@
 import { MinutehandError } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
+import { parseInstant } from "../general/times.ts";
 import type { BulkPart } from "../http/answers.ts";
 import { type Call, QUOTED, type Query, type Shape } from "./call.ts";
 import type { BulkRequest, BulkResult, ForecastQuery, Instant } from "./client.ts";
@@ -45,8 +46,8 @@ export async function* forecastParts(
 
 /** `undefined` if `from` is not a time, so that the API refuses it. */
 function hourAfter(from: Instant): Date | undefined {
-  const time = new Date(from).getTime();
-  return Number.isNaN(time) ? undefined : new Date(time + HOUR);
+  const time = typeof from === "string" ? parseInstant(from) : from.getTime();
+  return time === undefined || Number.isNaN(time) ? undefined : new Date(time + HOUR);
 }
 
 /** An error names the cursor of the part that failed. */

@@ -24,7 +24,7 @@ export function bodyText(body: unknown): string {
 
 /**
  * Parses JSON text without altering any value. Throws `bad-request` for text that is not JSON, for values that parsing would alter
- * (a number that a double does not hold, `-0`, a name that an object has twice), and for more than 100 levels of nesting.
+ * (a number that no double prints, `-0`, a name that an object has twice), and for more than 100 levels of nesting.
  */
 export function parseJson(text: string): unknown {
   checkDepth(text);
@@ -59,7 +59,7 @@ function checkTokens(text: string): void {
     else if (!token.startsWith('"') && !isPlain(token) && !isExact(token)) {
       throw alteredError(
         open,
-        `a number must be one that a double holds exactly as written, got ${startOf(token)}; send it as a string`,
+        `a number must be one that a double prints with at most ${MOST_DIGITS} digits, got ${startOf(token)}; send it as a string`,
       );
     }
   }
@@ -73,7 +73,7 @@ function readName(open: readonly Open[], inner: Open, names: Set<string>, token:
   inner.isName = false;
 }
 
-/** Says whether a double surely holds a number: at most 15 significant digits, no exponent. Other numbers need `isExact`. */
+/** Says whether a double surely prints a number: at most 15 significant digits, no exponent. Other numbers need `isExact`. */
 function isPlain(token: string): boolean {
   return token.length <= 15 && !/^-0|[eE]/.test(token);
 }
@@ -93,25 +93,37 @@ function startOf(token: string): string {
   return token.slice(0, 60);
 }
 
-/** Says whether `token`, read as a double and written again, is the same decimal number. `-0` is not: it is written `0`. */
+const DECIMAL = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+/** Every double has digits of its own among numbers of 17 significant digits. */
+const MOST_DIGITS = 17;
+/** A double that lies halfway between two numbers of 17 digits has 18, and this many digits show that nothing follows them. */
+const ALL_DIGITS = 40;
+
+/**
+ * Says whether `token` is the double that it is read as, printed with as many significant digits as `token` has, at most 17. Languages print
+ * 1 to 17 digits of a double, and round a half up or to the even digit. `-0` is not exact: it is written `0`.
+ */
 export function isExact(token: string): boolean {
   const value = Number(token);
-  return (
-    Number.isFinite(value) && !Object.is(value, -0) && canonical(token) === canonical(JSON.stringify(value))
-  );
+  if (!Number.isFinite(value) || Object.is(value, -0)) return false;
+  const { digits, exponent } = decimalOf(token);
+  if (digits === "" || digits.length > MOST_DIGITS) return digits === "";
+  const isPrinted = (count: number, expected: string, at: number): boolean => {
+    const printed = decimalOf(value.toPrecision(count));
+    return printed.digits === expected && printed.exponent === at;
+  };
+  if (isPrinted(digits.length, digits, exponent)) return true;
+  // `toPrecision` rounds a half up. A half that was rounded down to an even digit is `token` with one more digit, a 5.
+  return /[2468]$/.test(digits) && isPrinted(ALL_DIGITS, `${digits}5`, exponent - 1);
 }
 
-/** Answers a decimal number as `<digits>e<exponent>`, without leading or trailing zeros. Equal numbers give equal text. */
-function canonical(token: string): string {
-  const [mantissa = "", exponent = "0"] = token.replace("-", "").toLowerCase().split("e");
-  // In `1e-5` the sign that was removed above is the exponent's.
-  const scale = token.toLowerCase().includes("e-") ? -Math.abs(Number(exponent)) : Number(exponent);
-  const [whole = "", fraction = ""] = mantissa.split(".");
+/** Answers a number without its sign as its digits times ten to the exponent, without leading or trailing zeros. 0 has no digits. */
+function decimalOf(token: string): { readonly digits: string; readonly exponent: number } {
+  const [, whole = "", fraction = "", exponent = "0"] = DECIMAL.exec(token) ?? [];
   const digits = (whole + fraction).replace(/^0+/, "");
   const significant = digits.replace(/0+$/, "");
-  if (significant === "") return "0";
-  const sign = token.startsWith("-") ? "-" : "";
-  return `${sign}${significant}e${scale - fraction.length + digits.length - significant.length}`;
+  const scale = Number(exponent) - fraction.length + digits.length - significant.length;
+  return { digits: significant, exponent: scale };
 }
 
 /** Throws `bad-request` for JSON text that is nested too deep: writing such a value as text again would overflow the stack. */

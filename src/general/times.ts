@@ -14,8 +14,9 @@ export function parseDuration(value: number | string): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-const WRITTEN =
-  /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+/** ISO 8601 as programming languages print it: without seconds or with any fraction of a second, with `Z` or a numeric offset. */
+export const INSTANT_PATTERN =
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?(?:[Zz]|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)$/;
 const FIRST = Date.parse("0000-01-01T00:00:00.000Z");
 const LAST = Date.parse("9999-12-31T23:59:59.999Z");
 
@@ -24,11 +25,22 @@ const LAST = Date.parse("9999-12-31T23:59:59.999Z");
  * text, and for a day that does not exist.
  */
 export function parseInstant(text: string): number | undefined {
-  if (!WRITTEN.test(text) || !isDay(text.slice(0, 10))) return undefined;
-  // V8 misreads more than nine digits with leading zeros, by up to a second.
-  const [, finer = ""] = /\.\d{3}(\d+)/.exec(text) ?? [];
-  const ms = Date.parse(text.replace(/(\.\d{3})\d+/, "$1")) + (/[1-9]/.test(finer) ? 1 : 0);
-  return ms >= FIRST && ms <= LAST ? ms : undefined;
+  const [whole, date = "", minute, second = "00", fraction = "", hours, minutes = "00"] =
+    INSTANT_PATTERN.exec(text) ?? [];
+  if (whole === undefined || !isDay(date)) return undefined;
+  const zone = hours === undefined ? "Z" : `${hours}:${minutes}`;
+  // Date.parse would drop the digits after the third, and V8 misreads more than nine digits with leading zeros by up to a second.
+  const ms = fraction.slice(0, 3).padEnd(3, "0");
+  const later = /[1-9]/.test(fraction.slice(3)) ? 1 : 0;
+  const instant = Date.parse(`${date}T${minute}:${second}.${ms}${zone}`) + later;
+  return instant >= FIRST && instant <= LAST ? instant : undefined;
+}
+
+/** Answers the rule that text breaks if `parseInstant` does not read it. */
+export function instantRule(text: string): string {
+  return INSTANT_PATTERN.test(text)
+    ? "must be a time that exists, in the years 0 to 9999 of UTC"
+    : "must be a time with its zone, yyyy-mm-ddThh:mm:ss followed by Z or an offset, such as 2026-03-01T09:30:00Z or 2026-03-01T10:30:00+01:00";
 }
 
 /** Date.parse reads the 30th of February as the 2nd of March. */

@@ -109,7 +109,7 @@ export function keyIn(event: BusEvent, { key: path, topic }: EventRule): string 
   throw new MinutehandError("bad-request", `${rule}, got ${found}`);
 }
 
-/** Says whether a double holds the number at a path exactly as the event's text writes it. */
+/** Says whether the number at a path is one that a double prints as the event's text writes it. */
 function isAsWritten(event: BusEvent, path: string): boolean {
   const exactly = (_: string, value: unknown, { source = "" }: { source?: string } = {}): unknown =>
     typeof value === "number" && !isExact(source) ? null : value;

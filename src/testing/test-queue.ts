@@ -3,7 +3,7 @@ import { receiverSecret } from "../consumer/webhook/receiver-secret.ts";
 import type { Home } from "../core/items.ts";
 import { drawToken } from "../core/job-id.ts";
 import { SIZES } from "../core/work-sizes.ts";
-import { parseDuration, parseInstant } from "../general/times.ts";
+import { instantRule, parseDuration, parseInstant } from "../general/times.ts";
 import { jobJson } from "../http/job-json.ts";
 import { routes } from "../http/route-table.ts";
 import { applyRule } from "../protocol/file/apply-rule.ts";
@@ -164,7 +164,7 @@ async function publish(
 
 function startOf(now: Instant = new Date(START)): number {
   const time = typeof now === "string" ? parseInstant(now) : new Date(now).getTime();
-  if (time === undefined || Number.isNaN(time))
-    throw new RangeError(`now must be a Date or an ISO 8601 time with a zone, got ${JSON.stringify(now)}`);
-  return time;
+  if (time !== undefined && !Number.isNaN(time)) return time;
+  const rule = typeof now === "string" ? instantRule(now) : "must be a Date or a time as text";
+  throw new RangeError(`now ${rule}, got ${JSON.stringify(now)}`);
 }

@@ -18,9 +18,36 @@ describe("numbers", () => {
     expect(isExact(token)).toBe(true);
   });
 
+  // Each text was printed by that language from a double.
+  it.each([
+    ["Python's repr", "1.1102230246251565e-16"],
+    ["Python's %.17g", "0.10000000000000001"],
+    ["Python's %.17g of a half, rounded to the even digit", "90882275745033.062"],
+    ["Java 17's Double.toString", "2.0E-3"],
+    ["Java 17's Double.toString of the least double", "4.9E-324"],
+    ["Java 17's Double.toString, one digit more than needed", "2.2250738585072014E-308"],
+    ["Java 17's Double.toString of a half, rounded to the even digit", "6.020303405324642E14"],
+    ["Java 17's BigDecimal of a double", "0.000099999999999999"],
+    ["Go's strconv with 'g' and 17 digits", "1.0000000000000001e-05"],
+    ["Go's strconv of a large whole number", "90071992547409936"],
+    ["C#'s G17", "1.7976931348623157E+308"],
+    ["C#'s R", "1E-05"],
+    ["PHP with serialize_precision 17", "19.989999999999998"],
+    ["C's %.15g", "0.333333333333333"],
+  ])("of %s are taken: %s", (_, token) => {
+    expect(isExact(token)).toBe(true);
+    expect(parseJson(`{"n":[${token},-${token}]}`)).toEqual({ n: [Number(token), -Number(token)] });
+  });
+
   it.each([
     "9007199254740993",
+    "90071992547409937",
+    "18014398509481985",
+    "1234567890123456768",
     "12345678901234567890",
+    "1234567890123456.7",
+    "0.10000000000000004",
+    "0.100000000000000006",
     "1e400",
     "-1e400",
     "0.1000000000000000055511151231257827",
@@ -31,7 +58,9 @@ describe("numbers", () => {
     "-0e5",
   ])("%s is another number as a double, and is refused", (token) => {
     expect(isExact(token)).toBe(false);
-    expect(() => parseJson(`{"n":${token}}`)).toThrow(/a number must be one that a double holds exactly/);
+    expect(() => parseJson(`{"n":${token}}`)).toThrow(
+      /a number must be one that a double prints with at most 17 digits/,
+    );
   });
 
   it("digits inside a string are text", () => {
@@ -49,13 +78,13 @@ describe("JSON that parsing would alter", () => {
     ['{"__proto__":1,"__proto__":2}', "__proto__: an object must have each name at most once"],
     [
       '{"jobs":[{"n":1},{"body":[1,[-0]]}]}',
-      "jobs.1.body.1.0: a number must be one that a double holds exactly",
+      "jobs.1.body.1.0: a number must be one that a double prints with at most 17 digits",
     ],
     [
       '{"delay":-0}',
-      "delay: a number must be one that a double holds exactly as written, got -0; send it as a string",
+      "delay: a number must be one that a double prints with at most 17 digits, got -0; send it as a string",
     ],
-    ["-0", "the request: a number must be one that a double holds exactly"],
+    ["-0", "the request: a number must be one that a double prints with at most 17 digits"],
   ])("%s is refused, and the error names the path", (text, message) => {
     expect(() => parseJson(text)).toThrow(message);
   });

@@ -14,17 +14,48 @@ function decimalOf(token: string): { digits: bigint; exponent: number } {
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
 }
 
-function isSameNumber(one: string, other: string): boolean {
-  const [a, b] = [decimalOf(one), decimalOf(other)];
-  if (a.digits === 0n || b.digits === 0n) return a.digits === b.digits;
-  const apart = a.exponent - b.exponent;
-  // Two equal numbers of doubles are never so far apart, and such a power of ten would be slow.
-  if (Math.abs(apart) > 1500) return false;
-  const scale = 10n ** BigInt(Math.abs(apart));
-  return apart > 0 ? a.digits * scale === b.digits : a.digits === b.digits * scale;
+/** A double as the fraction of two whole numbers. */
+function fractionOf(value: number): { top: bigint; bottom: bigint } {
+  let [whole, halvings] = [Math.abs(value), 0];
+  // Exact: a double of at least 2 to the 52 is whole.
+  while (whole < 2 ** 52 && whole !== 0) [whole, halvings] = [whole * 2, halvings + 1];
+  return { top: BigInt(whole), bottom: 2n ** BigInt(halvings) };
 }
 
+/** Says by exact arithmetic whether a token has at most 17 digits and is its double, rounded to these digits; a half up or to the even digit. */
+function isPrinted(token: string): boolean {
+  const value = Number(token);
+  if (!Number.isFinite(value) || Object.is(value, -0)) return false;
+  let { digits, exponent } = decimalOf(token.replace(/^-/, ""));
+  if (digits === 0n) return true;
+  while (digits % 10n === 0n) [digits, exponent] = [digits / 10n, exponent + 1];
+  if (String(digits).length > 17 || value === 0) return false;
+  const { top, bottom } = fractionOf(value);
+  const [up, down] = exponent > 0 ? [10n ** BigInt(exponent), 1n] : [1n, 10n ** BigInt(-exponent)];
+  const apart = digits * up * bottom - top * down;
+  const half = up * bottom;
+  return 2n * apart > -half ? 2n * apart <= half : 2n * apart === -half && digits % 2n === 0n;
+}
+
+const double = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  // Many of these lie halfway between two numbers of 15 to 17 digits.
+  fc.tuple(fc.maxSafeInteger(), fc.nat(9)).map(([whole, halvings]) => whole / 2 ** halvings),
+  fc.maxSafeInteger().map((whole) => whole * 1024),
+);
+
+/** As `%g` of C, Go, Python and PHP prints a double, and `Double.toString` of Java. */
+const printed = fc
+  .tuple(double, fc.integer({ min: 1, max: 17 }), fc.constantFrom("C", "Java", "JavaScript"))
+  .map(([value, digits, language]) => {
+    if (Object.is(value, -0)) return "0";
+    if (language === "C") return value.toPrecision(digits).replace(/e([+-])(\d)$/, "e$10$2");
+    const shortest = JSON.stringify(value);
+    return language === "Java" ? value.toExponential().replace(/e\+?/, "E") : shortest;
+  });
+
 const number = fc.oneof(
+  printed,
   fc.stringMatching(/^-?(?:0|[1-9]\d{0,24})(?:\.\d{1,24})?(?:[eE][+-]?\d{1,3})?$/),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
   fc
@@ -53,13 +84,21 @@ describe("JSON text", () => {
     expect(JSON.stringify(JSON.parse(toJson(value)))).toBe(JSON.stringify(value));
   });
 
-  property("has its numbers kept exactly or refused", [number], (token) => {
-    const isWritten = Number.isFinite(Number(token)) && !Object.is(Number(token), -0);
-    const kept = isWritten && isSameNumber(token, JSON.stringify(Number(token)));
+  property("has its numbers read as the double that prints them, or refused", [number], (token) => {
+    const kept = isPrinted(token);
     expect(isExact(token)).toBe(kept);
     const text = `{"a":[${token}]}`;
     if (kept) expect(parseJson(text)).toEqual({ a: [Number(token)] });
-    else expect(() => parseJson(text)).toThrow("a number must be one that a double holds exactly as written");
+    else
+      expect(() => parseJson(text)).toThrow(
+        "a number must be one that a double prints with at most 17 digits",
+      );
+  });
+
+  property("keeps each number that was printed from a double with 17 digits", [double], (value) => {
+    fc.pre(!Object.is(value, -0));
+    for (const text of [value.toPrecision(17), value.toExponential(16), JSON.stringify(value)])
+      expect(parseJson(`[${text}]`)).toEqual([value]);
   });
 
   property("keeps the digits in its strings unchanged", [number, anyText], (token, text) => {

@@ -31,6 +31,7 @@ const UNSAYABLE = [
   /^must be seconds \(0 or more\) or a string such as .* days$/,
   /^must be a duration longer than 0$/,
   /^must lie between 1970 and 2286$/,
+  /^must be a time that exists, in the years 0 to 9999 of UTC$/,
   /^must be a duration of whole minutes, 1 to 1440$/,
   /^must be a duration of at most 1 day$/,
   /^end must not be before start$/,

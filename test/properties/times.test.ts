@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { describe, expect } from "vitest";
+import { Temporal } from "temporal-polyfill";
+import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../src/core/backoff.ts";
 import {
@@ -248,7 +249,76 @@ const mostlyInstant = fc
     return `${pad(year, 4)}-${pad(month)}-${pad(day)}${t}${clock}${zone}`;
   });
 
+/** As programming languages print times, with and without seconds and their fraction. */
+const printedInstant = fc
+  .tuple(
+    fc.integer({ min: Date.parse("0001-01-02T00:00Z"), max: Date.parse("9999-12-30T00:00Z") }),
+    fc.constantFrom("T", "t", " "),
+    fc.integer({ min: 0, max: 9 }),
+    fc.stringMatching(/^[.,]\d{1,9}$/),
+    fc.constantFrom("Z", "z", "+00:00", "-00:00", "+0000", "+01", "-05:30", "+0545", "+23:59", "-2359"),
+  )
+  .map(([at, separator, shape, fraction, zone]) => {
+    const [date = "", clock = ""] = iso(at).split("T");
+    const digits = [5, 8, 8][shape % 3];
+    return `${date}${separator}${clock.slice(0, digits)}${shape % 3 === 2 ? fraction : ""}${zone}`;
+  });
+
+function temporalInstant(text: string): number | undefined {
+  if (/:60/.test(text)) return undefined;
+  try {
+    const { epochNanoseconds } = Temporal.Instant.from(text);
+    return Number(-(-epochNanoseconds / 1_000_000n)) + (epochNanoseconds % 1_000_000n > 0n ? 1 : 0);
+  } catch {
+    return undefined;
+  }
+}
+
 describe("an instant", () => {
+  test.each([
+    ["Java's Instant", "2030-01-02T08:00:00.123456789Z", "2030-01-02T08:00:00.124Z"],
+    ["Java's OffsetDateTime without seconds", "2030-01-02T09:00+01:00", "2030-01-02T08:00:00.000Z"],
+    ["Java's ZonedDateTime in UTC", "2030-01-02T08:00Z", "2030-01-02T08:00:00.000Z"],
+    ["Python's isoformat", "2030-01-02T08:00:00.123456+00:00", "2030-01-02T08:00:00.124Z"],
+    ["Python's str", "2030-01-02 08:00:00+00:00", "2030-01-02T08:00:00.000Z"],
+    ["Python's strftime with %z", "2030-01-02T09:00:00+0100", "2030-01-02T08:00:00.000Z"],
+    ["PHP's DATE_ATOM", "2030-01-02T09:00:00+01:00", "2030-01-02T08:00:00.000Z"],
+    ["PHP's DATE_ISO8601", "2030-01-02T08:00:00+0000", "2030-01-02T08:00:00.000Z"],
+    ["Go's RFC3339Nano", "2030-01-02T09:00:00.1+01:00", "2030-01-02T08:00:00.100Z"],
+    ["C#'s O", "2030-01-02T08:00:00.1234567Z", "2030-01-02T08:00:00.124Z"],
+    ["C#'s O of a DateTimeOffset", "2030-01-02T09:00:00.0000000+01:00", "2030-01-02T08:00:00.000Z"],
+    ["C#'s u", "2030-01-02 08:00:00Z", "2030-01-02T08:00:00.000Z"],
+    ["JavaScript", "2030-01-02T08:00:00.000Z", "2030-01-02T08:00:00.000Z"],
+    ["PostgreSQL", "2030-01-02 09:00:00.5+01", "2030-01-02T08:00:00.500Z"],
+    ["GNU date", "2030-01-02T09:00:00,123456789+01:00", "2030-01-02T08:00:00.124Z"],
+    ["RFC 3339 in small letters", "2030-01-02t08:00:00z", "2030-01-02T08:00:00.000Z"],
+  ])("of %s is read: %s", (_, text, expected) => {
+    expect(iso(parseInstant(text) ?? Number.NaN)).toBe(expected);
+    expect(z.parse(instant, text)).toBe(Date.parse(expected));
+  });
+
+  const FORM = /^must be a time with its zone, yyyy-mm-ddThh:mm:ss followed by Z or an offset, such as /;
+  const EXISTS = /^must be a time that exists, in the years 0 to 9999 of UTC$/;
+  test.each([
+    ["C#'s s, without a zone", "2030-01-02T09:00:00", FORM],
+    ["Python's isoformat without a zone", "2030-01-02T09:00:00.123456", FORM],
+    ["a day alone", "2030-01-02", FORM],
+    ["Java's ZonedDateTime with a region", "2030-01-02T09:00:00+01:00[Europe/Berlin]", FORM],
+    ["a + that a URL turned into a space", "2030-01-02T09:00:00 01:00", FORM],
+    ["an HTTP date", "Wed, 02 Jan 2030 09:00:00 GMT", FORM],
+    ["the basic format", "20300102T090000Z", FORM],
+    ["an extended year", "+012030-01-02T09:00:00Z", FORM],
+    ["a number", "1893574800000", FORM],
+    ["a leap second", "2030-06-30T23:59:60Z", FORM],
+    ["the hour 24", "2030-01-02T24:00:00Z", FORM],
+    ["an offset of a day", "2030-01-02T09:00:00+24:00", FORM],
+    ["the 29th of February", "2030-02-29T09:00:00Z", EXISTS],
+    ["a time after the year 9999", "9999-12-31T23:59:59.9991Z", EXISTS],
+  ])("is refused with the exact form: %s", (_, text, rule) => {
+    expect(parseInstant(text)).toBeUndefined();
+    expect(z.safeParse(instant, text).error?.issues[0]?.message).toMatch(rule);
+  });
+
   const second = fc.integer({
     min: Date.parse("0001-01-02T00:00Z") / 1000,
     max: Date.parse("9999-12-30T00:00Z") / 1000,
@@ -275,6 +345,11 @@ describe("an instant", () => {
     const isInside = isFirst ? offset <= 0 : offset >= 0;
     expect(z.safeParse(instant, `${local}${offsetText(offset)}`).success).toBe(isInside);
     expect(z.safeParse(instant, "9999-12-31T23:59:59.9991Z").success).toBe(false);
+  });
+
+  // Temporal also reads the basic format, hours alone, a leap second, extended years and names of zones, and it rounds down.
+  property("is read as the library Temporal reads it", [fc.oneof(printedInstant, mostlyInstant)], (text) => {
+    expect(parseInstant(text)).toBe(temporalInstant(text));
   });
 
   property("is read for HTTP as for all others", [fc.oneof(anyText, mostlyInstant)], (text) => {

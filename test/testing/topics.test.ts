@@ -94,10 +94,14 @@ describe("a test queue", () => {
     expect(create).toThrow(message);
   });
 
-  test.each(["2026-02-30T00:00:00Z", "2026-03-01", "soon"])("refuses to begin at %s", (now) => {
-    expect(() => createTestQueue({ topics: { orders: { handler } }, now })).toThrow(
-      `now must be a Date or an ISO 8601 time with a zone, got "${now}"`,
-    );
+  test.each([
+    ["2026-02-30T00:00:00Z", "now must be a time that exists"],
+    ["2026-03-01", "now must be a time with its zone, yyyy-mm-ddThh:mm:ss"],
+    ["soon", "now must be a time with its zone, yyyy-mm-ddThh:mm:ss"],
+  ])("refuses to begin at %s", (now, rule) => {
+    const create = () => createTestQueue({ topics: { orders: { handler } }, now });
+    expect(create).toThrow(rule);
+    expect(create).toThrow(`got "${now}"`);
   });
 
   test("refuses a topic whose name no queue can have", () => {

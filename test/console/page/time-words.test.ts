@@ -17,17 +17,23 @@ test.each([
   ["at 11:00", "2026-11-26T11:00:00Z"],
   ["2027-03-01T09:00:00Z", "2027-03-01T09:00:00Z"],
   ["2027-03-01T09:00:00+02:00", "2027-03-01T07:00:00Z"],
+  ["2027-03-01T09:00Z", "2027-03-01T09:00:00Z"],
+  ["2027-03-01 09:00:00.0001+0200", "2027-03-01T07:00:00.001Z"],
   ["an hour ago", "2026-11-26T09:00:00Z"],
 ])("%s", (words, iso) => {
   expect(read(words)).toEqual(at(iso));
 });
 
-test.each(["", "soon", "not tomorrow", "tomorrow 9:00 or later", "order 17 tomorrow"])(
-  "%j names no time",
-  (words) => {
-    expect(read(words)).toHaveProperty("error");
-  },
-);
+test.each([
+  "",
+  "2027-02-30T09:00:00Z",
+  "soon",
+  "not tomorrow",
+  "tomorrow 9:00 or later",
+  "order 17 tomorrow",
+])("%j names no time", (words) => {
+  expect(read(words)).toHaveProperty("error");
+});
 
 test("words that count from now give a delay, all others a due time", () => {
   const time = (words: string) => readJobTime(words, NOW, "UTC");
