@@ -11,7 +11,8 @@ export async function externalEndpoint(variable: string): Promise<string | undef
   const { origin } = new URL(url);
   try {
     // Any answer, even an error, shows that the service runs.
-    await fetch(origin, { signal: AbortSignal.timeout(ANSWER_MS) });
+    const answered = await fetch(origin, { signal: AbortSignal.timeout(ANSWER_MS), redirect: "manual" });
+    await answered.body?.cancel();
   } catch (error) {
     const cause = error instanceof Error && error.cause ? error.cause : error;
     throw new LocalError(`${rule}: ${errorText(cause)}`);
