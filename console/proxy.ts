@@ -1,10 +1,10 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { closeServer, listenOnBothLoopbacks, readRequestBody } from "../local/loopback-server.ts";
 import { refusalOfWebPage } from "../local/web-page.ts";
 import type { Authorize, Outgoing } from "../src/client/authorize.ts";
 import { type ErrorCode, MinutehandError, reasonOf } from "../src/core/errors.ts";
 import { MAX_ANSWER_BYTES, readAnswer } from "../src/general/read-answer.ts";
+import { isSameText } from "../src/general/same-text.ts";
 import { ABOUT_PATH, type About, KEY_HEADER } from "./about.ts";
 
 /** API Gateway's limit: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
@@ -97,7 +97,7 @@ function refusalOf(
 ): Refusal | undefined {
   const foreign = refusalOfWebPage(headers, ownHost);
   if (foreign !== undefined) return { status: 403, code: "forbidden", detail: foreign };
-  if (!isSame(String(headers[KEY_HEADER] ?? ""), key)) {
+  if (!isSameText(String(headers[KEY_HEADER] ?? ""), key)) {
     const detail = `the header ${KEY_HEADER} must have the key of this run: open the address that "minutehand console" has printed`;
     // The page shows how to get the key when it finds this header in an answer.
     return { status: 403, code: "forbidden", detail, headers: { [KEY_HEADER]: "wrong" } };
@@ -176,12 +176,6 @@ function headersOf(request: IncomingMessage): Headers {
 
 function isAnswer(found: unknown): found is Answer {
   return typeof found === "object" && found !== null && "body" in found && "status" in found;
-}
-
-/** Compares in the same time whatever the difference is. */
-function isSame(given: string, wanted: string): boolean {
-  const [one, other] = [given, wanted].map((text) => createHash("sha256").update(text).digest());
-  return one !== undefined && other !== undefined && timingSafeEqual(one, other);
 }
 
 /** Answers a problem without reading the request's body. The connection can then carry no other request, so it is closed. */
