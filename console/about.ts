@@ -1,4 +1,4 @@
-/** What the page must know about its server. The server writes it into `index.html`. */
+/** What the page must know about its queue. The local stack writes it into `index.html`. */
 export type About = {
   /** The name of the queue that the page shows, such as a stack's name. */
   readonly queue: string;
@@ -7,13 +7,19 @@ export type About = {
   readonly auth: "none" | "iam" | "bearer";
   /** Whether the server streams the lines of the local stack's log. */
   readonly hasLive: boolean;
-  /** Whether calls of the API need the key that the address of the page contains. */
-  readonly needsKey: boolean;
 };
+
+/**
+ * What `index.html` says instead, if calls need the key that the address of the page contains: the page must ask with its key. Every user of
+ * the machine can read `index.html`, and may not learn which queue it is.
+ */
+export const ASK = "ask";
 
 export const CONSOLE_PATH = "/console";
 /** The path at which the local stack streams the lines of its log, as server-sent events. */
 export const LIVE_PATH = "/console/live/events";
+/** The path at which the page asks with its key what it must know about its queue. */
+export const ABOUT_PATH = "/console/about";
 /** The header with the key of the page's address. */
 export const KEY_HEADER = "x-minutehand-key";
 export const ABOUT_ID = "about";

@@ -7,7 +7,7 @@ import { consolePages } from "./pages.ts";
 /** Served on the port of the stack's API. Follows the stack's log. */
 export async function localConsole(): Promise<StackConsole> {
   const live = createLive();
-  const about = { queue: "local stack", auth: "none", hasLive: true, needsKey: false } as const;
+  const about = { queue: "local stack", auth: "none", hasLive: true } as const;
   return {
     path: CONSOLE_PATH,
     pages: consolePages(await readPageFiles(), about, live),

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { refusalOfWebPage } from "../local/web-page.ts";
-import { ABOUT_ID, type About, CONSOLE_PATH, LIVE_PATH } from "./about.ts";
+import { ABOUT_ID, ABOUT_PATH, type About, ASK, CONSOLE_PATH, LIVE_PATH } from "./about.ts";
 import { ABOUT_PLACE, type PageFiles } from "./build.ts";
 import type { Live } from "./live.ts";
 
@@ -26,19 +26,25 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** Answers `/console`, the page's files and, with `live`, the log lines. Sends `/` there. `false`: another request, left alone. */
-export function consolePages(files: PageFiles, about: About, live?: Live) {
+/**
+ * Answers `/console`, the page's files and, with `live`, the log lines. Sends `/` there. `false`: another request, left alone. `ownHost`: the
+ * only header `Host` that is taken; without it, the names and addresses of loopback are.
+ */
+export function consolePages(files: PageFiles, about: About | typeof ASK, live?: Live) {
   const index = Buffer.from(files.get("index.html") ?? [])
     .toString()
     // A function, because in a text `$&` would stand for the replaced text, and a queue's name may contain it.
     .replace(ABOUT_PLACE, () => aboutElement(about));
-  return (request: IncomingMessage, response: ServerResponse): boolean => {
+  return (request: IncomingMessage, response: ServerResponse, ownHost?: string): boolean => {
     const [path = ""] = (request.url ?? "").split("?");
     if (path !== "/" && path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return false;
+    if (path === ABOUT_PATH && about === ASK) return false;
     const name = path.slice(CONSOLE_PATH.length + 1);
     const file = name === "index.html" ? undefined : files.get(name);
     const isDocument = file === undefined && path !== LIVE_PATH;
-    const refusal = isDocument ? refusalOfDocument(request.headers) : refusalOfWebPage(request.headers);
+    const refusal = isDocument
+      ? refusalOfDocument(request.headers, ownHost)
+      : refusalOfWebPage(request.headers, ownHost);
     if (refusal !== undefined) return answer(response, 403, refusal);
     if (request.method !== "GET" && request.method !== "HEAD") {
       response.setHeader("allow", "GET, HEAD");
@@ -65,13 +71,13 @@ export function consolePages(files: PageFiles, about: About, live?: Live) {
  * Another web page may have made the request. `undefined`: not refused. A link elsewhere may open a view: that changes nothing, and the
  * other page cannot read the tab.
  */
-function refusalOfDocument(headers: IncomingHttpHeaders): string | undefined {
+function refusalOfDocument(headers: IncomingHttpHeaders, ownHost: string | undefined): string | undefined {
   const isLink = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
   const { "sec-fetch-site": _, ...others } = headers;
-  return refusalOfWebPage(isLink ? others : headers);
+  return refusalOfWebPage(isLink ? others : headers, ownHost);
 }
 
-function aboutElement(about: About): string {
+function aboutElement(about: About | typeof ASK): string {
   // In HTML, only `<` could end the element.
   const json = JSON.stringify(about).replaceAll("<", "\\u003c");
   return `<script type="application/json" id="${ABOUT_ID}">${json}</script>`;

@@ -1,10 +1,11 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { closeServer, listenOnLoopback, readRequestBody } from "../local/loopback-server.ts";
+import { closeServer, listenOnBothLoopbacks, readRequestBody } from "../local/loopback-server.ts";
 import { refusalOfWebPage } from "../local/web-page.ts";
 import type { Authorize, Outgoing } from "../src/client/authorize.ts";
 import { type ErrorCode, MinutehandError, reasonOf } from "../src/core/errors.ts";
-import { KEY_HEADER } from "./about.ts";
+import { MAX_ANSWER_BYTES, readAnswer } from "../src/general/read-answer.ts";
+import { isSameText } from "../src/general/same-text.ts";
+import { ABOUT_PATH, type About, KEY_HEADER } from "./about.ts";
 
 /** API Gateway's limit: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -18,11 +19,18 @@ const ANSWERED = ["content-type", "idempotent-replayed", "location", "retry-afte
 
 export type ProxyOptions = {
   /** Answers requests that are not for the API. Returns whether it has taken the request. */
-  readonly pages: (request: IncomingMessage, response: ServerResponse) => boolean;
+  readonly pages: (request: IncomingMessage, response: ServerResponse, ownHost: string) => boolean;
+  /** What the page gets at `ABOUT_PATH`, with the key. */
+  readonly about: About;
   readonly url: string;
   readonly authorize: Authorize;
   /** The key that each call must have. It keeps other users and programs of this machine from calling with the user's credentials. */
   readonly key: string;
+  /**
+   * The host of the page's address: a name under `localhost` that nobody could know before this run. So no earlier server of the port can
+   * have left a service worker, a cached page or stored data at the page's origin, and no other page can guess the origin.
+   */
+  readonly host: string;
   readonly port: number;
   /** How long an answer of the API may take, ms. Default: 35,000, because API Gateway answers within 30 s. */
   readonly patience?: number;
@@ -32,21 +40,28 @@ type Answer = { readonly status: number; readonly headers: Headers; readonly bod
 
 /** Passes calls on to an API elsewhere, with the user's own credentials. Throws `LocalError` if the port cannot be opened. */
 export async function openProxy(options: ProxyOptions) {
-  const server = createServer((request, response) => {
-    if (options.pages(request, response)) return;
-    answer(options, request, response).catch(() => response.destroy());
-  });
-  const address = await listenOnLoopback(server, options.port);
-  return { address, stop: () => closeServer(server, 0) };
+  let ownHost = options.host;
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    if (options.pages(request, response, ownHost)) return;
+    answer(options, ownHost, request, response).catch(() => response.destroy());
+  };
+  const servers = [createServer(serve), createServer(serve)] as const;
+  const port = await listenOnBothLoopbacks(servers, options.port);
+  const address = new URL(`http://${options.host}:${port}`);
+  ownHost = address.host;
+  const stop = async () => void (await Promise.all(servers.map((server) => closeServer(server, 0))));
+  return { address: address.origin, port, stop };
 }
 
 async function answer(
   options: ProxyOptions,
+  ownHost: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const refusal = refusalOf(options, request);
+  const refusal = refusalOf(options, ownHost, request);
   if (refusal !== undefined) return refuse(response, refusal);
+  if (request.url === ABOUT_PATH) return json(response, 200, "application/json", options.about);
   const { method = "", url: path = "" } = request;
   const target = targetOf(options.url, path);
   if (target === undefined) {
@@ -75,10 +90,14 @@ type Refusal = {
 };
 
 /** Says why a request is not passed on; `undefined` if it may be. */
-function refusalOf({ key }: ProxyOptions, { method = "", headers }: IncomingMessage): Refusal | undefined {
-  const foreign = refusalOfWebPage(headers);
+function refusalOf(
+  { key }: ProxyOptions,
+  ownHost: string,
+  { method = "", headers }: IncomingMessage,
+): Refusal | undefined {
+  const foreign = refusalOfWebPage(headers, ownHost);
   if (foreign !== undefined) return { status: 403, code: "forbidden", detail: foreign };
-  if (!isSame(String(headers[KEY_HEADER] ?? ""), key)) {
+  if (!isSameText(String(headers[KEY_HEADER] ?? ""), key)) {
     const detail = `the header ${KEY_HEADER} must have the key of this run: open the address that "minutehand console" has printed`;
     // The page shows how to get the key when it finds this header in an answer.
     return { status: 403, code: "forbidden", detail, headers: { [KEY_HEADER]: "wrong" } };
@@ -114,12 +133,16 @@ async function callApi(
   const init = { method, headers, signal, redirect: "manual" } as const;
   const response = await fetch(url, body === "" ? init : { ...init, body });
   const { status, headers: answered } = response;
-  return { status, headers: answered, body: Buffer.from(await response.arrayBuffer()) };
+  const bytes = await readAnswer(response);
+  if (bytes !== "too-large") return { status, headers: answered, body: Buffer.from(bytes) };
+  const message = `${url} answered more than ${MAX_ANSWER_BYTES} bytes, which Minutehand's API never does: is this the URL of the API?`;
+  throw new MinutehandError("bad-answer", message);
 }
 
 /** Says why there is no answer of the API. A call that could not be signed has its own error, which says what to do. */
 function problemOf({ url, patience = PATIENCE_MS }: ProxyOptions, error: unknown): Refusal {
-  if (error instanceof MinutehandError) return { status: 403, code: error.code, detail: error.message };
+  if (error instanceof MinutehandError)
+    return { status: error.code === "bad-answer" ? 502 : 403, code: error.code, detail: error.message };
   const isLate = error instanceof Error && error.name === "TimeoutError";
   const why = isLate ? ` within ${patience / 1000} s` : `: ${reasonOf(error)}`;
   return { status: 502, code: "unavailable", detail: `no answer from ${url}${why}` };
@@ -155,12 +178,6 @@ function isAnswer(found: unknown): found is Answer {
   return typeof found === "object" && found !== null && "body" in found && "status" in found;
 }
 
-/** Compares in the same time whatever the difference is. */
-function isSame(given: string, wanted: string): boolean {
-  const [one, other] = [given, wanted].map((text) => createHash("sha256").update(text).digest());
-  return one !== undefined && other !== undefined && timingSafeEqual(one, other);
-}
-
 /** Answers a problem without reading the request's body. The connection can then carry no other request, so it is closed. */
 function refuse(response: ServerResponse, refusal: Refusal): void {
   response.setHeader("connection", "close");
@@ -169,12 +186,22 @@ function refuse(response: ServerResponse, refusal: Refusal): void {
 
 /** In the form of the API's own problems. */
 function problem(response: ServerResponse, { status, code, detail, headers = {} }: Refusal): void {
-  const body = JSON.stringify({ type: "about:blank", title: code, status, detail, code });
+  const body = { type: "about:blank", title: code, status, detail, code };
+  json(response, status, "application/problem+json", body, headers);
+}
+
+function json(
+  response: ServerResponse,
+  status: number,
+  type: string,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   response.writeHead(status, {
     ...headers,
-    "content-type": "application/problem+json",
+    "content-type": type,
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
   });
-  response.end(body);
+  response.end(JSON.stringify(body));
 }

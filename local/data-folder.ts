@@ -1,10 +1,11 @@
-import { accessSync, constants, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { diskShortage } from "./disk.ts";
 import { errorCode, errorText, LocalError } from "./local-error.ts";
+import { makePrivate, makePrivateFile, makePrivateFolder, writePrivateFile } from "./private-files.ts";
 import { commandOf, signalProcess } from "./processes/processes.ts";
-import { type RunnerRecord, readRecord, recordFile } from "./runner-record.ts";
+import { DATA_FOLDER, type RunnerRecord, readRecord, recordFile } from "./runner-record.ts";
 
 const sqliteFiles = (database: string): string[] =>
   ["", "-wal", "-shm", "-journal"].map((ending) => database + ending);
@@ -15,14 +16,17 @@ const DELETED_BY_RESET = [
   "event-sources.json",
   "event-sources.json.new",
 ];
-const KEPT_BY_RESET = [...sqliteFiles("lock"), "compiled", "runner.json", "secrets.json", "secrets.json.new"];
+const KEPT_BY_RESET = [
+  ...[...sqliteFiles("lock"), "compiled", "synthesised", "runner.json", "runner.json.new"],
+  ...["secrets.json", "secrets.json.new"],
+];
+const OWN = [...DELETED_BY_RESET, ...KEPT_BY_RESET];
 
 export type DataFolder = {
   readonly databaseFiles: { readonly native: string; readonly portable: string };
   readonly queuesDir: string;
   readonly schedulesFile: string;
   readonly eventSourcesFile: string;
-  /** Created so that only its owner can read it. */
   readonly secretsFile: string;
   readonly codeCacheDir: string;
   /** The folder, and every path in it that the runner writes. The folder may also hold files of the user. */
@@ -43,6 +47,7 @@ export function openDataFolder(dir: string, reset: boolean, shortageIn = diskSho
   makeWritable(path, dir);
   const shortage = shortageIn(path);
   if (shortage !== undefined) throw new LocalError(shortage);
+  keepFromOthers(path, dir);
   const lock = lockFolder(path, () => readRecord(path));
   const folder = {
     databaseFiles: {
@@ -54,8 +59,8 @@ export function openDataFolder(dir: string, reset: boolean, shortageIn = diskSho
     eventSourcesFile: join(path, "event-sources.json"),
     secretsFile: join(path, "secrets.json"),
     codeCacheDir: join(path, "compiled"),
-    paths: new Set([path, ...[...DELETED_BY_RESET, ...KEPT_BY_RESET].map((name) => join(path, name))]),
-    writeRecord: (record: RunnerRecord) => writeFileSync(recordFile(path), `${JSON.stringify(record)}\n`),
+    paths: new Set([path, ...OWN.map((name) => join(path, name))]),
+    writeRecord: (record: RunnerRecord) => writePrivateFile(recordFile(path), `${JSON.stringify(record)}\n`),
     shortage: () => shortageIn(path),
     release: () => {
       rmSync(recordFile(path), { force: true });
@@ -69,7 +74,6 @@ export function openDataFolder(dir: string, reset: boolean, shortageIn = diskSho
 
 function makeWritable(path: string, dir: string): void {
   try {
-    // The folder holds the bodies of jobs, so only its owner may open it.
     mkdirSync(path, { recursive: true, mode: 0o700 });
     accessSync(path, constants.W_OK);
   } catch (error) {
@@ -79,10 +83,25 @@ function makeWritable(path: string, dir: string): void {
   }
 }
 
+/** The folder holds secrets and the bodies of jobs. Earlier versions and other programs may have given others the right to read them. */
+function keepFromOthers(path: string, dir: string): void {
+  try {
+    // If `--data` names a folder that also holds other files, such as those of a project, other users may need these.
+    if (basename(path) === DATA_FOLDER || readdirSync(path).every((name) => OWN.includes(name)))
+      makePrivateFolder(path);
+    for (const name of OWN) makePrivate(join(path, name));
+  } catch (error) {
+    throw new LocalError(
+      `the data folder ${dir} must be yours, because other users may not read its jobs and secrets: ${errorCode(error)}`,
+    );
+  }
+}
+
 /** Takes a lock of SQLite. The operating system keeps SQLite's locks, so the lock cannot outlive its process. */
 function lockFolder(path: string, holder: () => RunnerRecord | undefined): DatabaseSync {
   const file = join(path, "lock");
   try {
+    makePrivateFile(file);
     const lock = new DatabaseSync(file, { timeout: 0 });
     lock.exec("BEGIN EXCLUSIVE");
     return lock;

@@ -22,6 +22,7 @@ import { createFunctions, type StackFunctions } from "./functions/stack-function
 import { startTriggers } from "./functions/triggers.ts";
 import { errorText, LocalError } from "./local-error.ts";
 import type { LogLine } from "./log-lines.ts";
+import { makePrivateFolder } from "./private-files.ts";
 import type { Database } from "./processes/database.ts";
 import { type Emulators, startEmulators } from "./processes/emulators.ts";
 import { type Guard, startGuard } from "./processes/guard.ts";
@@ -196,6 +197,7 @@ async function openBase(given: Start): Promise<Base> {
   if (folder) {
     teardown.add(folder.release);
     teardown.add(logDiskShortage(folder.shortage, log.say));
+    makePrivateFolder(folder.codeCacheDir);
   }
   const api = await openHttpApi(options.port, { shortage: folder?.shortage, pages: options.console?.pages });
   teardown.add(() => api.stop(0));

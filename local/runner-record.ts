@@ -7,7 +7,7 @@ export const DATA_FOLDER = ".minutehand";
 export type RunnerRecord = {
   readonly pid: number;
   readonly url: string;
-  /** The URL of the services that the runner itself plays, such as Secrets Manager. */
+  /** The URL of the services that the runner itself plays, such as Secrets Manager. Its path is the key of this run. */
   readonly services: string;
   readonly emulators: readonly number[];
   readonly warnings: readonly string[];

@@ -124,7 +124,7 @@ function useTitle(main: RefObject<HTMLElement>, path: string): string {
     const read = () => {
       const name = main.current?.querySelector("h1")?.textContent || titleOf(path);
       setTitle(name);
-      document.title = `${name} · ${about.queue} · Minutehand`;
+      document.title = [name, about.queue, "Minutehand"].filter((part) => part !== "").join(" · ");
     };
     read();
     // The heading may change later, because some views must first read the name of what they show.

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
-import { ABOUT_ID, type About, KEY_HEADER } from "../about.ts";
+import { ABOUT_ID, ABOUT_PATH, type About, ASK, KEY_HEADER } from "../about.ts";
 
-export const about: About = JSON.parse(document.getElementById(ABOUT_ID)?.textContent ?? "{}");
+const told: About | typeof ASK = JSON.parse(document.getElementById(ABOUT_ID)?.textContent ?? "{}");
 
 const KEPT_KEY = "minutehand-key";
 
@@ -15,13 +15,23 @@ function takeKey(): string {
   return localStorage.getItem(KEPT_KEY) ?? "";
 }
 
-/** Read once: if another queue is served on the same port, an open page must not change its jobs, whose name it does not show. */
-const key = about.needsKey ? takeKey() : "";
+const key = told === ASK ? takeKey() : "";
 
-export const callHeaders: Readonly<Record<string, string>> = about.needsKey ? { [KEY_HEADER]: key } : {};
+export const callHeaders: Readonly<Record<string, string>> = told === ASK ? { [KEY_HEADER]: key } : {};
+
+/** `undefined`: the page has no key, or its server does not accept the key. */
+async function askAbout(): Promise<About | undefined> {
+  if (key === "") return undefined;
+  const answered = await fetch(ABOUT_PATH, { headers: callHeaders }).catch(() => undefined);
+  return answered?.ok ? ((await answered.json()) as About) : undefined;
+}
+
+const known = told === ASK ? await askAbout() : told;
+/** Without an accepted key the page knows nothing about the queue. */
+export const about: About = known ?? { queue: "", auth: "none", hasLive: false };
 
 /** Whether the server does not accept the page's key, or the page has no key. */
-export const isKeyWrong = signal(about.needsKey && key === "");
+export const isKeyWrong = signal(known === undefined);
 
 // Another tab has got a key, so load this page again with the new key.
 addEventListener("storage", ({ key: changed }) => {

@@ -1,15 +1,7 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { errorCode } from "../local-error.ts";
+import { makePrivateFolder } from "../private-files.ts";
 import { isProcessRunning } from "../processes/processes.ts";
 
 /** One hour: within that time an undo, or the start of another runner, may need the assembly again. */
@@ -24,7 +16,8 @@ export type AssemblyHolder = {
 
 /** The runners of one project share its cache. A runner's file lists the assemblies it holds, and counts while its process lives. */
 export function createAssemblyHolder(cacheDir: string, pid: number): AssemblyHolder {
-  mkdirSync(cacheDir, { recursive: true });
+  // An assembly has the code and the settings of the app.
+  makePrivateFolder(cacheDir);
   const file = join(cacheDir, `holder.${pid}.${process.hrtime.bigint()}.json`);
   let held: readonly string[] = [];
   return {

@@ -2,8 +2,9 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { LocalError } from "../local-error.ts";
+import { makePrivateFile } from "../private-files.ts";
 import { unguessableAddress, waitUntilListening } from "./free-port.ts";
-import { DETACHED } from "./processes.ts";
+import { DETACHED, emulatorVariables } from "./processes.ts";
 import type { SupervisedProgram } from "./supervise.ts";
 
 const { resolve } = createRequire(import.meta.url);
@@ -28,13 +29,19 @@ export async function dynoxideProgram(
   const binary = findDynoxide();
   const address = await unguessableAddress();
   const { host, port } = address;
+  if (file !== undefined) makePrivateFile(file);
   const args = ["serve", "--host", host, "--port", String(port), ...(file ? ["--db-path", file] : [])];
   return {
     endpoint: `http://${host}:${port}`,
     program: {
       name: "the embedded DynamoDB (dynoxide)",
       data: file,
-      spawn: () => spawn(binary, args, { ...DETACHED, stdio: ["ignore", "ignore", "pipe"] }),
+      spawn: () =>
+        spawn(binary, args, {
+          ...DETACHED,
+          env: emulatorVariables(process.env),
+          stdio: ["ignore", "ignore", "pipe"],
+        }),
       ready: (_, signal) => waitUntilListening(address, signal),
     },
   };

@@ -8,13 +8,15 @@ export async function externalEndpoint(variable: string): Promise<string | undef
   if (!url) return undefined;
   const rule = `${variable} must be the URL of a service that answers, got "${url}"`;
   if (!URL.canParse(url)) throw new LocalError(rule);
-  const { origin } = new URL(url);
+  const { origin, pathname } = new URL(url);
   try {
     // Any answer, even an error, shows that the service runs.
-    await fetch(origin, { signal: AbortSignal.timeout(ANSWER_MS) });
+    const answered = await fetch(origin, { signal: AbortSignal.timeout(ANSWER_MS), redirect: "manual" });
+    await answered.body?.cancel();
   } catch (error) {
     const cause = error instanceof Error && error.cause ? error.cause : error;
     throw new LocalError(`${rule}: ${errorText(cause)}`);
   }
-  return origin;
+  // The services of another runner have their key in the path.
+  return `${origin}${pathname}`.replace(/\/+$/, "");
 }

@@ -27,6 +27,8 @@ HttpServer.prototype.emit = function emitUnlessWebPage(this: HttpServer, event: 
 };
 
 process.on("disconnect", () => process.exit());
+// Messages contain the bodies of jobs, so only the owner may read the files.
+process.umask(0o077);
 
 // fauxqs' pattern of refused characters has no flag `u`, so it takes an emoji for two lone surrogates and rejects it. SQS accepts it.
 const sqsTypes = new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href;

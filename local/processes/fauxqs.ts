@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { missingPackages } from "../../src/general/optional-packages.ts";
 import { LocalError } from "../local-error.ts";
 import { unguessableAddress } from "./free-port.ts";
-import { DETACHED } from "./processes.ts";
+import { DETACHED, emulatorVariables } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 import type { SupervisedProgram } from "./supervise.ts";
 
@@ -23,6 +23,7 @@ export async function fauxqsProgram(
       spawn: () =>
         fork(programPath("fauxqs"), [host, String(port), ...(dataDir ? [dataDir] : [])], {
           ...DETACHED,
+          env: emulatorVariables(process.env),
           execArgv: [],
           stdio: ["ignore", "ignore", "pipe", "ipc"],
         }),

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import type { GuardMessage } from "./guard-process.ts";
-import { DETACHED } from "./processes.ts";
+import { DETACHED, emulatorVariables } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 
 export type Guard = {
@@ -53,6 +53,7 @@ function forkGuard(): ChildProcess {
   // Detached, so that Ctrl-C or a signal to the runner's process group does not end the guard before the other processes.
   const child = fork(programPath("guard"), {
     ...DETACHED,
+    env: emulatorVariables(process.env),
     execArgv: [],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "./free-port.ts";
-import { DETACHED } from "./processes.ts";
+import { DETACHED, emulatorVariables } from "./processes.ts";
 import { programPath } from "./program-path.ts";
 import type { SupervisedProgram } from "./supervise.ts";
 
@@ -18,6 +18,7 @@ export async function portableDynamoProgram(
       spawn: () =>
         fork(programPath("dynamodb"), [String(port), ...(file ? [file] : [])], {
           ...DETACHED,
+          env: emulatorVariables(process.env),
           execArgv: [],
           stdio: ["ignore", "ignore", "pipe", "ipc"],
         }),

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { isSameText } from "../../src/general/same-text.ts";
 import { decodePath } from "../functions/http-event.ts";
 import { matchRoute, parseRoute, type Route } from "../functions/routes.ts";
 import { errorText } from "../local-error.ts";
@@ -29,38 +30,47 @@ export type Operations = Readonly<Record<string, Operation>>;
 
 export type AwsEndpoint = { readonly url: string; readonly stop: () => Promise<void> };
 
+type EndpointOptions = {
+  readonly port?: number;
+  readonly maxBodyBytes?: number;
+  /** The first segment of each path, and the path of the answered URL. Only who has the URL can call. Default: everybody on this machine can. */
+  readonly key?: string;
+};
+
 /** Speaks https://smithy.io/2.0/aws/protocols/index.html. Checks no signatures. Refuses requests of web pages. */
 export async function startAwsEndpoint(
   operations: Operations,
-  { port = 0, maxBodyBytes = MAX_BODY_BYTES }: { port?: number; maxBodyBytes?: number } = {},
+  { port = 0, maxBodyBytes = MAX_BODY_BYTES, key }: EndpointOptions = {},
 ): Promise<AwsEndpoint> {
   const targets = new Map(Object.entries(operations));
   const routes = [...targets]
     .filter(([key]) => key.includes(" "))
     .map(([key, operation]) => parseRoute(key, operation));
   const server = createServer((request, response) => {
-    void serve(request, response, { targets, routes, maxBodyBytes }).catch(() => response.destroy());
+    void serve(request, response, { targets, routes, maxBodyBytes, key }).catch(() => response.destroy());
   });
   const url = await listenOnLoopback(server, port);
-  return { url, stop: () => closeServer(server, 0) };
+  return { url: key === undefined ? url : `${url}/${key}`, stop: () => closeServer(server, 0) };
 }
 
 type Served = {
   readonly targets: ReadonlyMap<string, Operation>;
   readonly routes: readonly Route<Operation>[];
   readonly maxBodyBytes: number;
+  readonly key: string | undefined;
 };
 
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  { targets, routes, maxBodyBytes }: Served,
+  { targets, routes, maxBodyBytes, key }: Served,
 ): Promise<void> {
   try {
     const refusal = refusalOfWebPage(request.headers);
     if (refusal !== undefined) throw new AwsError("AccessDeniedException", 403, refusal);
+    const url = key === undefined ? (request.url ?? "/") : withoutKey(request.url ?? "/", key);
     const body = await readRequestBody(request, maxBodyBytes);
-    const { operation, parameters, query } = findOperation(request, targets, routes);
+    const { operation, parameters, query } = findOperation(request, url, targets, routes);
     const { headers } = request;
     const asked = { parameters, query, headers, body: parseBody(body, maxBodyBytes) };
     const answer = await operation.answer(asked);
@@ -73,8 +83,17 @@ async function serve(
   }
 }
 
+/** The rest of a URL after the key. Throws `AwsError` if the URL has another key or none. */
+function withoutKey(url: string, key: string): string {
+  const [given = ""] = url.slice(1).split(/[/?]/, 1);
+  if (isSameText(given, key)) return `/${url.slice(given.length + 1).replace(/^\//, "")}`;
+  const rule = 'the path must begin with the key of this run: use the URL "services" in runner.json';
+  throw new AwsError("AccessDeniedException", 403, rule);
+}
+
 function findOperation(
-  { method = "GET", url = "/", headers }: IncomingMessage,
+  { method = "GET", headers }: IncomingMessage,
+  url: string,
   targets: ReadonlyMap<string, Operation>,
   routes: readonly Route<Operation>[],
 ): Omit<AwsRequest, "body" | "headers"> & { readonly operation: Operation } {

@@ -1,7 +1,6 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { errorCode, LocalError } from "../local-error.ts";
-
-const READABLE_BY_OWNER_ONLY = 0o600;
+import { writePrivateFile } from "../private-files.ts";
 
 export type JsonFile<T> = { readonly read: () => T; readonly write: (value: T) => void };
 
@@ -24,10 +23,6 @@ export function jsonFile<T>(file: string | undefined, initial: T): JsonFile<T> {
         throw new LocalError(`${file} cannot be read: ${errorCode(error)}; fix it or delete it`);
       }
     },
-    write: (value) => {
-      const draft = `${file}.new`;
-      writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: READABLE_BY_OWNER_ONLY });
-      renameSync(draft, file);
-    },
+    write: (value) => writePrivateFile(file, `${JSON.stringify(value, null, 2)}\n`),
   };
 }

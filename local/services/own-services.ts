@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { DataFolder } from "../data-folder.ts";
 import type { Endpoints } from "../functions/platform.ts";
 import { externalEndpoint } from "../processes/external-endpoint.ts";
@@ -28,7 +29,8 @@ export type OwnServices = {
 
 /**
  * Serves what no emulator plays, on one port of loopback. Each service may run elsewhere, at its `AWS_ENDPOINT_URL_*`, except Lambda,
- * because the functions run here. Without a folder everything is kept in memory.
+ * because the functions run here. Without a folder everything is kept in memory. The URL contains a key of this run, because other users of
+ * this machine may neither read the secrets nor put events nor invoke functions.
  */
 export async function startOwnServices(
   folder: DataFolder | undefined,
@@ -37,13 +39,14 @@ export async function startOwnServices(
   const outer = await findOuterEndpoints();
   const services = createServices(folder, location, outer);
   const { eventSourceMappings, invocations, scheduler, eventBridge, secretsManager } = services;
-  const { url, stop } = await startAwsEndpoint({
+  const operations = {
     ...eventSourceMappings.operations,
     ...invocations.operations,
     ...scheduler?.operations,
     ...eventBridge?.operations,
     ...secretsManager,
-  });
+  };
+  const { url, stop } = await startAwsEndpoint(operations, { key: randomBytes(16).toString("hex") });
   return {
     url,
     endpoints: {

@@ -54,7 +54,7 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
   nameToAws(options, env);
   let found: Promise<Target> | undefined;
   const target = (timeout?: number) => {
-    found ??= findTarget(options, env, timeout);
+    found ??= findTarget(options, surroundings, timeout);
     return found;
   };
   async function ask(question: string): Promise<string> {

@@ -1,10 +1,12 @@
 import type { DeployedStack } from "../aws/account.ts";
-import { regionOf } from "../client/authorize.ts";
+import { isPrivate, NEEDS_TLS, regionOf } from "../client/authorize.ts";
 import type { ClientOptions } from "../client/client.ts";
 import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../settings/loopback.ts";
 import { API_OUTPUT } from "../settings/stack-outputs.ts";
 import { CliError, UsageError } from "./cli-error.ts";
+import { ownStackUrl } from "./own-stack.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** The API that a command calls: its URL, how to authenticate, and the stack that named it. */
 export type Target = {
@@ -20,30 +22,60 @@ const LOCAL_URL = `http://127.0.0.1:${LOCAL_PORT}`;
 /** How long the local API may take to answer, ms. */
 const LOCAL_PATIENCE = 2000;
 
+type Names = { readonly url?: string; readonly stack?: string; readonly token?: string };
+
 /**
- * By `--url`, `--stack` or MINUTEHAND_URL, or else the API on this machine if it answers within `patience` ms. Throws `UsageError` for an
- * invalid URL or no API, and `CliError` for a stack without an API.
+ * By `--url`, `--stack` or MINUTEHAND_URL, or else the stack that runs in this folder, or else the API at the default port, if one answers
+ * within `patience` ms. Throws `UsageError` for an invalid URL or no API, and `CliError` for a stack without an API.
  */
 export async function findTarget(
-  { url, stack, token }: { readonly url?: string; readonly stack?: string; readonly token?: string },
-  env: Readonly<Record<string, string | undefined>>,
+  names: Names,
+  surroundings: Pick<Surroundings, "env" | "folder">,
   patience = LOCAL_PATIENCE,
 ): Promise<Target> {
-  const found = await (async () => {
-    if (url !== undefined) return { url: checked(url, "--url") };
-    if (stack !== undefined) return apiOf(stack);
-    if (env.MINUTEHAND_URL) return { url: checked(env.MINUTEHAND_URL, "MINUTEHAND_URL") };
-    if (await answers(LOCAL_URL, patience)) return { url: LOCAL_URL };
-    throw new UsageError(
-      `no API answers at ${LOCAL_URL}: start one with "minutehand local", or name an API with --url, --stack or MINUTEHAND_URL`,
-    );
-  })();
-  const bearer = token ?? env.MINUTEHAND_TOKEN;
-  if (bearer) return { ...found, auth: { bearer } };
+  const { env } = surroundings;
+  const named = await namedApi(names, env);
+  if (named === undefined) return unnamedApi(names, surroundings, patience);
+  const { from, ...found } = named;
+  const bearer = names.token ?? env.MINUTEHAND_TOKEN;
   // The API on this machine requires no signatures.
-  if (isLoopback(new URL(found.url).hostname)) return { ...found, auth: "none" };
+  if (!bearer && isLoopback(new URL(found.url).hostname)) return { ...found, auth: "none" };
+  if (!isPrivate(found.url)) throw new UsageError(`${from} ${NEEDS_TLS}, got "${found.url}"`);
+  if (bearer) return { ...found, auth: { bearer } };
   const region = regionOf(found.url) ?? (await (await account()).usualRegion());
   return { ...found, auth: "iam", ...(region === undefined ? {} : { region }) };
+}
+
+/** The API that the user names. `from`: what names it. */
+async function namedApi(
+  { url, stack }: Names,
+  env: Surroundings["env"],
+): Promise<(Omit<Target, "auth"> & { readonly from: string }) | undefined> {
+  if (url !== undefined) return { url: checked(url, "--url"), from: "--url" };
+  if (stack !== undefined) return apiOf(stack);
+  const from = "MINUTEHAND_URL";
+  return env[from] ? { url: checked(env[from], from), from } : undefined;
+}
+
+/**
+ * The local stack of this folder, or whatever answers at the default port. It gets no token: a local stack needs none, and any user of the
+ * machine can have the port.
+ */
+async function unnamedApi(
+  { token }: Names,
+  { folder }: Pick<Surroundings, "folder">,
+  patience: number,
+): Promise<Target> {
+  if (token !== undefined)
+    throw new UsageError(
+      "--token needs the name of the API that gets the token: give --url, --stack or MINUTEHAND_URL",
+    );
+  const own = ownStackUrl(folder);
+  for (const url of [...(own === undefined ? [] : [own]), LOCAL_URL])
+    if (await answers(url, patience)) return { url, auth: "none" };
+  throw new UsageError(
+    `no API answers at ${LOCAL_URL}: start one with "minutehand local", or name an API with --url, --stack or MINUTEHAND_URL`,
+  );
 }
 
 /** Loads the module that calls AWS. Only some commands need it, and the AWS SDK takes longer to load than a command takes to run. */
@@ -66,14 +98,15 @@ function checked(url: string, from: string): string {
 
 async function answers(url: string, patience: number): Promise<boolean> {
   try {
-    await fetch(`${url}/health`, { signal: AbortSignal.timeout(patience) });
+    const signal = AbortSignal.timeout(patience);
+    await (await fetch(`${url}/health`, { signal, redirect: "manual" })).body?.cancel();
     return true;
   } catch {
     return false;
   }
 }
 
-async function apiOf(name: string): Promise<Omit<Target, "auth">> {
+async function apiOf(name: string): Promise<Omit<Target, "auth"> & { readonly from: string }> {
   const { deployedStack } = await account();
   const stack = await deployedStack(name).catch((error: unknown) => {
     throw new CliError(`${messageOf(error)} (see --profile and --region)`);
@@ -93,8 +126,6 @@ async function apiOf(name: string): Promise<Omit<Target, "auth">> {
     const urls = found.map(({ value }) => value).join(", ");
     throw new CliError(`the stack ${name} has ${found.length} APIs: choose one with --url from ${urls}`);
   }
-  return {
-    url: checked(output.value, `the stack ${name}'s output ${output.key}`),
-    stack: { name, ...stack },
-  };
+  const from = `the stack ${name}'s output ${output.key}`;
+  return { url: checked(output.value, from), from, stack: { name, ...stack } };
 }

@@ -9,9 +9,13 @@ export type Outgoing = { method: string; url: string; headers: Headers; body: st
 /** Makes the headers that authorize a call. It is called for each try, because signatures and tokens expire. */
 export type Authorize = (request: Outgoing) => Promise<Headers>;
 
-/** Throws a `RangeError` if the host implies no `auth`, if no region is known to sign for, or for a token that a header cannot contain. */
+/**
+ * Throws a `RangeError` if the host implies no `auth`, if no region is known to sign for, for a token that a header cannot contain, and if a
+ * token or a signature would be sent unencrypted.
+ */
 export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions): Authorize {
   if (auth === "none") return async ({ headers }) => headers;
+  if (!isPrivate(url)) throw new RangeError(`url ${NEEDS_TLS}, got ${new URL(url).origin}`);
   if (auth === "iam") return signed(awsCredentials(), regionFor(url, region));
   const { bearer } = auth;
   if (typeof bearer === "string") requireToken(bearer);
@@ -20,6 +24,15 @@ export function authorizeBy({ url, auth = usualFor(url), region }: ClientOptions
     requireToken(token);
     return withHeader(headers, "authorization", `Bearer ${token}`);
   };
+}
+
+/** What a URL must meet that gets a token or a signature. */
+export const NEEDS_TLS = "must begin with https:, because calls carry a token or a signature";
+
+/** Whether nobody on the network can read what is sent to a URL. A signature comes with a session token, and can be sent again. */
+export function isPrivate(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || isLoopback(hostname);
 }
 
 /** The errors of `Headers` and `fetch` would quote the token. */

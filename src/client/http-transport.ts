@@ -1,5 +1,6 @@
 import ky, { HTTPError, NetworkError, type RetryOptions, TimeoutError } from "ky";
 import { MinutehandError, reasonOf } from "../core/errors.ts";
+import { MAX_ANSWER_BYTES, readAnswer } from "../general/read-answer.ts";
 import type { Authorize } from "./authorize.ts";
 import { fetchable, type Transport } from "./call.ts";
 
@@ -72,7 +73,11 @@ async function oneTry(request: Request, authorize: Authorize): Promise<Response>
   // A redirect would turn a POST into a GET, and the signature is for one host only.
   const init = { method, headers, signal, redirect: "manual" } as const;
   const response = await fetch(url, body === "" ? init : { ...init, body });
-  const bytes = await response.arrayBuffer();
+  const bytes = await readAnswer(response);
+  if (bytes === "too-large") {
+    const message = `the answer to ${method} ${url} has more than ${MAX_ANSWER_BYTES} bytes, so it is not from Minutehand's API`;
+    throw new MinutehandError("bad-answer", message);
+  }
   return new Response(bytes.byteLength === 0 ? null : bytes, response);
 }
 

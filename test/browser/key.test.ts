@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { type About, ASK } from "../../console/about.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
 import { openProxy } from "../../console/proxy.ts";
@@ -13,10 +14,11 @@ let base: string;
 let stop: () => Promise<void>;
 beforeAll(async () => {
   const url = inject("stackUrl");
-  const about = { queue: "Shop", url, auth: "none", hasLive: false, needsKey: true } as const;
-  const pages = consolePages(await readPageFiles(), about);
+  const about: About = { queue: "Shop", url, auth: "none", hasLive: false };
   const options = {
-    pages,
+    pages: consolePages(await readPageFiles(), ASK),
+    about,
+    host: "minutehand-of-this-test.localhost",
     url,
     authorize: async ({ headers }: { headers: Headers }) => headers,
     key: KEY,
@@ -43,6 +45,7 @@ describe("the key of minutehand console", () => {
     expect(asked.filter((text) => text.includes(KEY))).toEqual([]);
     await page.goto(`${base}/console`);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
+    expect(await page.title()).toBe("Overview · Shop · Minutehand");
   });
 
   test.each([
@@ -52,7 +55,8 @@ describe("the key of minutehand console", () => {
     const page = await browser.open(path, { base });
     await page.getByRole("heading", ASKS).waitFor();
     await page.getByText("Open the whole address that it has printed").waitFor();
-    expect(await page.title()).toContain("This page may not call the API yet · Shop");
+    expect(await page.title()).toBe("This page may not call the API yet · Minutehand");
+    expect(await page.content()).not.toContain("Shop");
     await expectAccessible(page);
     const calls: string[] = [];
     page.on("request", (request) => calls.push(request.url()));

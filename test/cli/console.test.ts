@@ -4,14 +4,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { ABOUT_ID, type About, KEY_HEADER } from "../../console/about.ts";
+import { ABOUT_PATH, type About, KEY_HEADER } from "../../console/about.ts";
+import { type Asked, ask } from "../console/ask.ts";
 import { beyondLoopback, listenersOf } from "../security/listeners.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
 import { serveApi } from "./served-api.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
-const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/console#key=[0-9a-f-]{36}/;
+const ADDRESS = /http:\/\/minutehand-[0-9a-f]{32}\.localhost:\d+\/console#key=[0-9a-f-]{36}/;
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -46,10 +47,11 @@ function start(args: readonly string[]) {
   };
 }
 
+const withKey = (key: string): Asked => ({ headers: { [KEY_HEADER]: key } });
+
 /** What a page of this server knows about the server. */
-async function aboutAt(origin: string): Promise<About> {
-  const html = await (await fetch(`${origin}/console`)).text();
-  return JSON.parse(new RegExp(`id="${ABOUT_ID}">(.*?)</script>`).exec(html)?.[1] ?? "");
+async function aboutAt(origin: string, key: string): Promise<About> {
+  return JSON.parse((await ask(origin, ABOUT_PATH, withKey(key))).text);
 }
 
 describe("minutehand console", () => {
@@ -59,30 +61,32 @@ describe("minutehand console", () => {
     const { address, origin, key } = await command.opened();
     expect(command.said.out).toBe(`The console of ${api.url} is at ${address} until Ctrl-C.\n`);
 
-    expect((await fetch(`${origin}/topics`)).status).toBe(403);
+    expect((await ask(origin, "/topics")).status).toBe(403);
     expect(api.authorizations).toEqual([]);
-    const answered = await fetch(`${origin}/topics`, { headers: { [KEY_HEADER]: key } });
-    expect(await answered.json()).toMatchObject({ topics: expect.any(Array) });
+    const answered = await ask(origin, "/topics", withKey(key));
+    expect(JSON.parse(answered.text)).toMatchObject({ topics: expect.any(Array) });
     expect(api.authorizations).toHaveLength(1);
     expect(beyondLoopback(listenersOf(command.child.pid ?? 0))).toEqual([]);
 
     command.child.kill("SIGINT");
     expect(await command.closed).toEqual([130, null]);
     expect(command.said.err).toBe("");
-    await expect(fetch(origin)).rejects.toThrow("fetch failed");
+    await expect(ask(origin, "/")).rejects.toThrow("ECONNREFUSED");
   });
 
-  test("makes another key each time, and prints it nowhere but in the address", async () => {
+  test("makes another key and another host each time, and prints the key nowhere but in the address", async () => {
     await using api = await serveApi();
     await using one = start(["--url", api.url, "--port", "0"]);
     await using other = start(["--url", api.url, "--port", "0"]);
     const [{ key, origin }, second] = [await one.opened(), await other.opened()];
     expect(key).not.toBe(second.key);
-    await fetch(`${origin}/topics`, { headers: { [KEY_HEADER]: second.key } });
-    await fetch(`${origin}/topics?key=${key}`);
+    expect(new URL(origin).hostname).not.toBe(new URL(second.origin).hostname);
+    await ask(origin, "/topics", withKey(second.key));
+    await ask(origin, `/topics?key=${key}`);
     expect(one.said.out.split(key)).toHaveLength(2);
     expect(one.said.err).toBe("");
-    expect(JSON.stringify(await aboutAt(origin))).not.toContain(key);
+    expect((await ask(origin, "/console")).text).not.toContain(key);
+    expect(JSON.stringify(await aboutAt(origin, key))).not.toContain(key);
   });
 
   test("--json prints the address as JSON", async () => {
@@ -97,20 +101,20 @@ describe("minutehand console", () => {
     const outputs = [{ key: "JobsApiUrl9C1", value: api.url, description: "Minutehand API" }];
     await using _ = await scriptAccount({ stacks: { Shop: { status: "CREATE_COMPLETE", outputs } } });
     await using command = start(["--stack", "Shop", "--port", "0"]);
-    const { origin, address } = await command.opened();
+    const { origin, address, key } = await command.opened();
     expect(command.said.out).toBe(`The console of Shop is at ${address} until Ctrl-C.\n`);
-    const about = { queue: "Shop", url: api.url, auth: "none", hasLive: false, needsKey: true };
-    expect(await aboutAt(origin)).toEqual(about);
+    const about = { queue: "Shop", url: api.url, auth: "none", hasLive: false };
+    expect(await aboutAt(origin, key)).toEqual(about);
   });
 
   test("--url shows the queue by the URL's host, and --token is in no page", async () => {
     await using api = await serveApi();
     await using command = start(["--url", api.url, "--port", "0", "--token", "ey.secret"]);
     const { origin, key } = await command.opened();
-    const about = await aboutAt(origin);
+    const about = await aboutAt(origin, key);
     expect(about).toMatchObject({ queue: new URL(api.url).host, auth: "bearer" });
     expect(JSON.stringify(about) + command.said.out + command.said.err).not.toContain("ey.secret");
-    await fetch(`${origin}/topics`, { headers: { [KEY_HEADER]: key } });
+    await ask(origin, "/topics", withKey(key));
     expect(api.authorizations).toEqual(["Bearer ey.secret"]);
   });
 

@@ -1,8 +1,9 @@
-import { writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import type { RunnerRecord } from "../../local/runner-record.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
 import { serveApi } from "./served-api.ts";
@@ -21,6 +22,16 @@ const stacks = (...outputs: ReturnType<typeof output>[]) => ({
   stacks: { Shop: { status: "CREATE_COMPLETE", outputs } },
 });
 const topics = ["topics", "--names"];
+
+/** Writes what a local stack writes that runs in `folder`. Answers the path of its data folder. */
+function record(folder: string, { url, pid }: Pick<RunnerRecord, "url" | "pid">): string {
+  const data = join(folder, ".minutehand");
+  mkdirSync(data, { mode: 0o700 });
+  const file = join(data, "runner.json");
+  const written: RunnerRecord = { pid, url, services: "", emulators: [], warnings: [] };
+  writeFileSync(file, JSON.stringify(written), { mode: 0o600 });
+  return data;
+}
 
 describe("the API that a command calls", () => {
   test("is the one at --url, even if MINUTEHAND_URL names another", async () => {
@@ -96,6 +107,99 @@ describe("the API that a command calls", () => {
     });
     expect((await type(api, topics, { env: {} })).code).toBe(0);
     expect(asked).toEqual(["http://127.0.0.1:4500/health", "http://127.0.0.1:4500/topics"]);
+  });
+
+  test("is the local stack of the own folder before whatever answers at the default port", async () => {
+    await using api = await serveApi();
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    record(folder.path, { url: api.url, pid: process.pid });
+    expect((await type(api, topics, { env: {}, folder: folder.path })).code).toBe(0);
+    expect(api.authorizations).toEqual([undefined, undefined]);
+  });
+
+  test.each<[string, Partial<RunnerRecord>, (folder: string) => void]>([
+    ["of a runner that has ended", { pid: 2 ** 30 }, () => {}],
+    ["with another machine's URL", { url: "http://10.0.0.1:4500" }, () => {}],
+    ["with a URL that leads elsewhere", { url: "http://127.0.0.1@10.0.0.1:4500" }, () => {}],
+    ["with no URL", { url: "nonsense" }, () => {}],
+    ["in a folder that others may write", {}, (folder) => chmodSync(folder, 0o777)],
+    ["that others may write", {}, (folder) => chmodSync(join(folder, "runner.json"), 0o666)],
+    [
+      "that others may replace by a link",
+      {},
+      (folder) => {
+        renameSync(folder, `${folder}.theirs`);
+        symlinkSync(`${folder}.theirs`, folder);
+      },
+    ],
+  ])("is not the stack of a record %s", async (_, written, spoil) => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    spoil(record(folder.path, { url: "http://127.0.0.1:1", pid: process.pid, ...written }));
+    const asked: string[] = [];
+    vi.stubGlobal("fetch", async (url: string) => {
+      asked.push(url);
+      throw new TypeError("fetch failed");
+    });
+    expect((await type(undefined, topics, { env: {}, folder: folder.path })).code).toBe(2);
+    expect(asked).toEqual(["http://127.0.0.1:4500/health"]);
+  });
+
+  test.each([
+    ["topics", topics, ""],
+    ["a job", ["enqueue", "orders", "--delay", "0", "--body", "{}"], ""],
+    ["a completion", ["completion", "--typed"], "enqueue\n"],
+    ["the checks of doctor", ["doctor"], ""],
+  ])("gets no token from MINUTEHAND_TOKEN with %s, unless it is named", async (_, args, typed) => {
+    await using api = await serveApi();
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    const { fetch } = globalThis;
+    vi.stubGlobal("fetch", (url: string, init: RequestInit) =>
+      fetch(url.replace("http://127.0.0.1:4500/", `${api.url}/`), init),
+    );
+    const env = { MINUTEHAND_TOKEN: "ey.secret", MINUTEHAND_TYPED: typed };
+    await type(api, args, { env });
+    record(folder.path, { url: api.url, pid: process.pid });
+    await type(api, args, { env, folder: folder.path });
+    expect(api.authorizations.length).toBeGreaterThan(2);
+    expect(new Set(api.authorizations)).toEqual(new Set([undefined]));
+
+    await type(api, args, { env: { ...env, MINUTEHAND_URL: api.url } });
+    expect(api.authorizations).toContain("Bearer ey.secret");
+  });
+
+  test("must be named if --token is given", async () => {
+    const asked = vi.fn();
+    vi.stubGlobal("fetch", asked);
+    const { code, err } = await type(undefined, ["--token", "ey.secret", ...topics], { env: {} });
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: "minutehand: --token needs the name of the API that gets the token: give --url, --stack or MINUTEHAND_URL\n",
+    });
+    expect(asked).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    ["http://queue.example.com", "ey.secret"],
+    ["http://10.0.0.7:8080", "ey.secret"],
+    ["http://127.0.0.1.example.com", "ey.secret"],
+    ["http://localhost.example.com", "ey.secret"],
+    ["http://abc.execute-api.eu-central-1.amazonaws.com", undefined],
+    ["http://queue.example.com", undefined],
+  ])("must be an https: URL if a token or a signature goes there: %s %s", async (url, token) => {
+    await using _ = await scriptAccount(stacks(output(url)));
+    const env = { MINUTEHAND_TOKEN: token, AWS_REGION: "eu-central-1" };
+    const rule = `must begin with https:, because calls carry a token or a signature, got "${url}"`;
+    const asked = vi.fn();
+    vi.stubGlobal("fetch", asked);
+    for (const command of [topics, ["console", "--port", "0"]]) {
+      const byFlag = await type(undefined, ["--url", url, ...command], { env });
+      expect(byFlag).toMatchObject({ code: 2, err: `minutehand: --url ${rule}\n` });
+      const inEnv = await type(undefined, command, { env: { ...env, MINUTEHAND_URL: url } });
+      expect(inEnv).toMatchObject({ code: 2, err: `minutehand: MINUTEHAND_URL ${rule}\n` });
+      const inStack = await type(undefined, ["--stack", "Shop", ...command], { env });
+      expect(inStack).toMatchObject({ code: 2, err: expect.stringContaining(`ApiUrl9C1 ${rule}\n`) });
+    }
+    expect(asked).not.toHaveBeenCalled();
   });
 
   test("must be named if minutehand local does not answer", async () => {

@@ -71,6 +71,18 @@ describe("the authorization of a call", () => {
     }
   });
 
+  test.each(["http://localhost:3000", "http://127.8.9.1", "http://[::1]:3000", "https://api.example.com"])(
+    "can be a token for %s, where nobody on the network can read it",
+    async (url) => {
+      const headers = await authorizeBy({ url, auth: { bearer: "ey" } })(call("/jobs"));
+      expect(headers.get("authorization")).toBe("Bearer ey");
+    },
+  );
+
+  test("need not be private if there is nothing to keep private", () => {
+    expect(() => createClient({ url: "http://api.internal", auth: "none" })).not.toThrow();
+  });
+
   test.each(["", "se cret", "secret\nsecret", "sécret"])(
     "cannot be a token that a header cannot have: %j",
     async (token) => {
@@ -96,6 +108,20 @@ describe("the authorization of a call", () => {
       "url must be the URL of an API, such as https://api.example.com, got api.example.com",
     ],
     [{ url: "ftp://api.example.com" }, "got ftp://api.example.com"],
+    [
+      { url: "http://api.example.com/v1", auth: { bearer: "ey.secret" } },
+      "url must begin with https:, because calls carry a token or a signature, got http://api.example.com",
+    ],
+    [
+      { url: "http://api.example.com", auth: { bearer: () => expect.unreachable() } },
+      "url must begin with https:",
+    ],
+    [
+      { url: "http://10.0.0.7:8080", auth: "iam", region: "eu-central-1" },
+      "url must begin with https:, because calls carry a token or a signature, got http://10.0.0.7:8080",
+    ],
+    [{ url: "http://abc.execute-api.eu-central-1.amazonaws.com" }, "url must begin with https:"],
+    [{ url: "http://127.0.0.1.example.com", auth: { bearer: "a" } }, "url must begin with https:"],
   ] as const)("must be possible, or createClient throws: %j", (options, message) => {
     expect(() => createClient(options)).toThrow(message);
     expect(() => createClient(options)).toThrow(RangeError);

@@ -1,7 +1,9 @@
+import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Authorize, authorizeBy } from "../../src/client/authorize.ts";
 import { clientOver } from "../../src/client/client-over.ts";
 import { httpTransport } from "../../src/client/http-transport.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { serveInTrouble, type Trouble, type TroubledApi } from "../support/troubled-api.ts";
 
 const TIMEOUT = 29_000;
@@ -216,6 +218,25 @@ describe("a call over the network", () => {
     const call = clientOf(served).enqueue(...job);
     await expect(call).rejects.toMatchObject({ code: "bad-answer", status: 307 });
   });
+
+  test.each([200, 404, 503])(
+    "reads no more of an answer %s than any answer of the API has, however short it is compressed",
+    async (status) => {
+      const packed = gzipSync(Buffer.alloc(200 * 1024 * 1024));
+      await using receiver = await startReceiver((_, response) => {
+        response.writeHead(status, { "content-encoding": "gzip", "content-type": "application/json" });
+        response.end(packed);
+      });
+      const before = process.memoryUsage().arrayBuffers;
+      const url = `http://127.0.0.1:${receiver.port}`;
+      await expect(clientOf({ url }).topics()).rejects.toMatchObject({
+        code: "bad-answer",
+        message: `the answer to GET ${url}/topics has more than 10485760 bytes, so it is not from Minutehand's API`,
+      });
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(60 * 1024 * 1024);
+      expect(receiver.received).toHaveLength(1);
+    },
+  );
 
   test("gets a new token for each try", async () => {
     await using served = await serveInTrouble(["cut before"]);

@@ -13,11 +13,15 @@ export type Answered = {
   readonly text: string;
 };
 
-/** Sends a request as it is written here. `fetch` would normalise the path, and allows neither `Host` nor `Sec-Fetch-Site`. */
+/**
+ * Sends a request as it is written here. `fetch` would normalise the path, and allows neither `Host` nor `Sec-Fetch-Site`. Finds a name under
+ * `localhost` as a browser does.
+ */
 export function ask(base: string, path: string, { method = "GET", headers = {}, body }: Asked = {}) {
-  const { hostname, port } = new URL(base);
+  const { hostname: name, host, port } = new URL(base);
+  const hostname = name.endsWith(".localhost") ? "127.0.0.1" : name;
   const { promise, resolve, reject } = Promise.withResolvers<Answered>();
-  const asked = request({ hostname, port, path, method, headers, agent: false });
+  const asked = request({ hostname, port, path, method, headers: { host, ...headers }, agent: false });
   asked.on("error", reject);
   asked.on("response", (response) => {
     const chunks: Buffer[] = [];

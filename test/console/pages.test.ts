@@ -7,7 +7,7 @@ import { consolePages } from "../../console/pages.ts";
 import { listenOnLoopback } from "../../local/loopback-server.ts";
 import { type Asked, ask } from "./ask.ts";
 
-const ABOUT: About = { queue: "Shop", auth: "iam", hasLive: false, needsKey: true };
+const ABOUT: About = { queue: "Shop", auth: "iam", hasLive: false };
 const files = new Map([
   ["index.html", Buffer.from("<html><!-- about --></html>")],
   ["console-1.js", Buffer.from("go()")],

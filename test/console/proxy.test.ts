@@ -1,8 +1,10 @@
 import { once } from "node:events";
-import type { RequestListener } from "node:http";
-import { connect } from "node:net";
+import { createServer, type RequestListener } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { networkInterfaces } from "node:os";
+import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { KEY_HEADER } from "../../console/about.ts";
+import { ABOUT_PATH, type About, ASK, KEY_HEADER } from "../../console/about.ts";
 import { consolePages } from "../../console/pages.ts";
 import { openProxy } from "../../console/proxy.ts";
 import { type Authorize, authorizeBy, signed } from "../../src/client/authorize.ts";
@@ -13,9 +15,14 @@ import { signatureOf } from "../support/signature.ts";
 import { type Asked, ask } from "./ask.ts";
 
 const KEY = "the-key";
+const HOST = "minutehand-of-this-test.localhost";
 const SECRET = "s3cr3t";
 const CREDENTIALS = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: SECRET, sessionToken: "session-token" };
 const unsigned: Authorize = async ({ headers }) => headers;
+const ABOUT: About = { queue: "Shop", auth: "none", hasLive: false };
+const hasIpv6 = Object.values(networkInterfaces()).some((found) =>
+  found?.some(({ address }) => address === "::1"),
+);
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -33,9 +40,10 @@ async function serve(answer: RequestListener, options: Options = {}): Promise<Se
   const { authorize = unsigned, patience = PATIENCE_MS, path = "" } = options;
   const api = await startReceiver(answer);
   const url = options.url ?? `http://127.0.0.1:${api.port}${path}`;
-  const about = { queue: "Shop", auth: "none", hasLive: false, needsKey: true } as const;
-  const pages = consolePages(new Map(), about);
-  const { address, stop } = await openProxy({ pages, url, authorize, key: KEY, port: 0, patience });
+  const about: About = { queue: "Shop", url, auth: "none", hasLive: false };
+  const pages = consolePages(new Map([["index.html", Buffer.from("<!-- about -->")]]), ASK);
+  const opened = { pages, about, url, authorize, key: KEY, host: HOST, port: 0, patience };
+  const { address, stop } = await openProxy(opened);
   return {
     api,
     address,
@@ -192,6 +200,22 @@ describe("a call of the console", () => {
     const { body } = await served.call("/jobs");
     expect(body.equals(bytes)).toBe(true);
   });
+
+  test("is not read further than ten megabytes, however short it is before it is decompressed", async () => {
+    const packed = gzipSync(Buffer.alloc(200 * 1024 * 1024));
+    await using served = await serve((_, response) => {
+      response.writeHead(200, { "content-encoding": "gzip", "content-type": "application/json" });
+      response.end(packed);
+    });
+    const before = process.memoryUsage().arrayBuffers;
+    const answered = await served.call("/jobs");
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(60 * 1024 * 1024);
+    expect(problemIn(answered)).toMatchObject({
+      status: 502,
+      code: "bad-answer",
+      detail: expect.stringContaining("answered more than 10485760 bytes"),
+    });
+  });
 });
 
 describe("a call is refused", () => {
@@ -222,6 +246,10 @@ describe("a call is refused", () => {
     ["a page of another port", { origin: "http://127.0.0.1:1" }],
     ["a page of a file", { origin: "null" }],
     ["a page whose name leads here", { host: "evil.example" }],
+    ["a page of an earlier server of this port", { host: "127.0.0.1" }],
+    ["a page of an earlier server of localhost", { host: "localhost" }],
+    ["a page of another name under localhost", { host: "minutehand-of-an-earlier-run.localhost" }],
+    ["a page of the same name without the port", { host: HOST }],
   ])("from %s, although it has the key", async (_, headers) => {
     await using served = await serve(ok);
     const answered = await served.call("/jobs", { headers });
@@ -297,7 +325,9 @@ describe("an API that fails", () => {
     const gone = Promise.withResolvers<void>();
     await using served = await serve((_, response) => void response.on("close", gone.resolve));
     const socket = connect(Number(new URL(served.address).port), "127.0.0.1");
-    socket.write(`GET /jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n${KEY_HEADER}: ${KEY}\r\n\r\n`);
+    socket.write(
+      `GET /jobs HTTP/1.1\r\nHost: ${new URL(served.address).host}\r\n${KEY_HEADER}: ${KEY}\r\n\r\n`,
+    );
     await expect.poll(() => served.api.received.length).toBe(1);
     socket.destroy();
     await gone.promise;
@@ -307,7 +337,7 @@ describe("an API that fails", () => {
     await using served = await serve(ok);
     for (let size = 0; size < 10; size++) {
       const socket = connect(Number(new URL(served.address).port), "127.0.0.1");
-      const head = `POST /jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n${KEY_HEADER}: ${KEY}\r\nContent-Length: 100\r\n\r\n`;
+      const head = `POST /jobs HTTP/1.1\r\nHost: ${new URL(served.address).host}\r\n${KEY_HEADER}: ${KEY}\r\nContent-Length: 100\r\n\r\n`;
       socket.write(`${head}${"x".repeat(size)}`, () => socket.destroy());
       await once(socket, "close");
     }
@@ -403,19 +433,69 @@ describe("the user's credentials", () => {
   });
 });
 
+describe("which queue it is", () => {
+  test("is told with the key", async () => {
+    await using served = await serve(ok);
+    const { status, text, headers } = await served.call(ABOUT_PATH);
+    expect({ status, told: JSON.parse(text) }).toEqual({
+      status: 200,
+      told: { ...ABOUT, url: `http://127.0.0.1:${served.api.port}` },
+    });
+    expect(headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+    expect(served.api.received).toEqual([]);
+  });
+
+  test.each([
+    "/console",
+    "/console/jobs",
+    "/",
+    ABOUT_PATH,
+    `${ABOUT_PATH}?x`,
+    `${ABOUT_PATH}/`,
+    "/console/index.html",
+    "/topics",
+    "//",
+    "/../x",
+  ])("is not told without the key, at %s", async (path) => {
+    await using served = await serve(ok, { path: "/of-Shop" });
+    for (const method of ["GET", "POST", "DELETE"]) {
+      const answered = await served.call(path, { method, headers: { [KEY_HEADER]: "" } });
+      expect(JSON.stringify(answered.headers) + answered.text).not.toMatch(
+        new RegExp(`Shop|:${served.api.port}`),
+      );
+    }
+  });
+});
+
 describe("the server of minutehand console", () => {
-  test("listens on loopback only", async () => {
+  test("listens on loopback only, at both addresses that a browser may try", async () => {
     await using served = await serve(ok);
     const port = Number(new URL(served.address).port);
     const listeners = listenersOf(process.pid).filter((listener) => listener.port === port);
-    expect(listeners).toHaveLength(1);
+    expect(listeners).toHaveLength(hasIpv6 ? 2 : 1);
     expect(beyondLoopback(listeners)).toEqual([]);
+  });
+
+  test.runIf(hasIpv6)("does not start if another program has its port at ::1", async () => {
+    const other = createServer().listen(0, "::1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const options = { pages: () => false, about: ABOUT, url: "http://a", authorize: unsigned };
+    const opened = openProxy({ ...options, key: KEY, host: HOST, port });
+    await expect(opened).rejects.toThrow(`port ${port} of ::1 is in use`);
+    // It gives the port of the other address back.
+    const again = createServer().listen(port, "127.0.0.1");
+    await once(again, "listening");
+    again.close();
+    other.close();
   });
 
   test("says that its port is in use", async () => {
     await using served = await serve(ok);
     const port = Number(new URL(served.address).port);
-    const options = { pages: () => false, url: "http://a", authorize: unsigned, key: KEY, port };
-    await expect(openProxy(options)).rejects.toThrow(`port ${port} of 127.0.0.1 is in use`);
+    const options = { pages: () => false, about: ABOUT, url: "http://a", authorize: unsigned };
+    await expect(openProxy({ ...options, key: KEY, host: HOST, port })).rejects.toThrow(
+      `port ${port} of 127.0.0.1 is in use`,
+    );
   });
 });

@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openDataFolder } from "../../local/data-folder.ts";
 import { LocalError } from "../../local/local-error.ts";
 
@@ -26,6 +26,63 @@ test("only its owner can open a new folder, which holds the bodies of jobs", () 
   const path = join(dir, "new", "data");
   openDataFolder(path, false).release();
   expect(statSync(path).mode & 0o777).toBe(0o700);
+});
+
+describe("no other user can read what is in the data folder,", () => {
+  const mode = (path: string) => statSync(path).mode & 0o777;
+  const NAMES = [
+    "dynamodb.sqlite",
+    "schedules.sqlite-wal",
+    "secrets.json",
+    "runner.json",
+    "event-sources.json",
+  ];
+  let umask: number;
+  beforeEach(() => {
+    umask = process.umask(0);
+  });
+  afterEach(() => process.umask(umask));
+
+  function fill(path: string): void {
+    mkdirSync(join(path, "sqs", "queue"), { recursive: true });
+    chmodSync(path, 0o777);
+    for (const name of NAMES) writeFileSync(join(path, name), "{}");
+    expect([path, join(path, "sqs"), join(path, "secrets.json")].map(mode)).toEqual([0o777, 0o777, 0o666]);
+  }
+
+  test("whatever the umask is", () => {
+    const path = join(dir, "new", "data");
+    const { writeRecord, release } = openDataFolder(path, false);
+    writeRecord({ pid: 1, url: "", services: "", emulators: [], warnings: [] });
+    expect([path, join(path, "lock"), join(path, "runner.json")].map(mode)).toEqual([0o700, 0o600, 0o600]);
+    release();
+  });
+
+  test("although the folder and its files were open to all before", () => {
+    fill(dir);
+    const { release } = openDataFolder(dir, false);
+    expect([dir, join(dir, "sqs")].map(mode)).toEqual([0o700, 0o700]);
+    for (const name of NAMES) expect([name, mode(join(dir, name))]).toEqual([name, 0o600]);
+    release();
+  });
+
+  test("also if the folder holds files of the user, which stay as they are", () => {
+    fill(dir);
+    writeFileSync(join(dir, "app.ts"), "");
+    const { release } = openDataFolder(dir, false);
+    expect([dir, join(dir, "app.ts")].map(mode)).toEqual([0o777, 0o666]);
+    expect([join(dir, "sqs"), join(dir, "lock")].map(mode)).toEqual([0o700, 0o600]);
+    for (const name of NAMES) expect([name, mode(join(dir, name))]).toEqual([name, 0o600]);
+    release();
+  });
+
+  test("also if a folder .minutehand holds files of the user", () => {
+    const path = join(dir, ".minutehand");
+    fill(path);
+    writeFileSync(join(path, "notes.md"), "");
+    openDataFolder(path, false).release();
+    expect(mode(path)).toBe(0o700);
+  });
 });
 
 test("a folder on a full disk is refused and left unchanged, and the error names the disk", () => {

@@ -1,10 +1,12 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { commandOf } from "../../local/processes/processes.ts";
 import { startOwnServices } from "../../local/services/own-services.ts";
 import { startDynamo, startSqs } from "../aws/emulators.ts";
 import { scriptedService } from "../aws/scripted-service.ts";
@@ -14,10 +16,14 @@ import { PATIENCE_MS } from "../patience.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { beyondLoopback, dotted, familyOf, listenersOf } from "./listeners.ts";
 
+const DEVELOPER_SECRET = "a-secret-of-the-developer";
 let stack: RunningStack;
 const dataDir = freshDataDir();
 beforeAll(async () => {
+  process.env.SECRET_OF_THE_DEVELOPER = DEVELOPER_SECRET;
+  const umask = process.umask(0);
   stack = await startStack(dataDir);
+  process.umask(umask);
 });
 afterAll(async () => {
   await stack.kill("SIGTERM");
@@ -130,7 +136,8 @@ describe("no web page reaches the stack:", () => {
   test("a program reaches the stack", async () => {
     expect((await post(job)).status).toBe(201);
     const found = await askAll((port) => `127.0.0.1:${port}`, {});
-    expect(found.filter((answer) => answer === 403)).toEqual([]);
+    // The services that no emulator plays need the key of this run.
+    expect(found.filter((answer) => answer === 403)).toEqual([403]);
   });
 
   test("DynamoDB's and SQS's emulators have addresses of their own", () => {
@@ -158,6 +165,51 @@ test("the webhooks' secrets lie where only their owner can read them", () => {
   const file = `${dataDir}/secrets.json`;
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(Object.keys(JSON.parse(readFileSync(file, "utf8")))).toHaveLength(1);
+});
+
+test("a program needs the key of this run to read a webhook's secret", async () => {
+  const { services } = JSON.parse(readFileSync(`${dataDir}/runner.json`, "utf8")) as { services: string };
+  const [SecretId] = Object.keys(JSON.parse(readFileSync(`${dataDir}/secrets.json`, "utf8")));
+  const read = (url: string) =>
+    fetch(url, {
+      method: "POST",
+      headers: { "x-amz-target": "secretsmanager.GetSecretValue" },
+      body: JSON.stringify({ SecretId }),
+    });
+  expect((await read(new URL(services).origin)).status).toBe(403);
+  expect(await (await read(services)).json()).toMatchObject({ SecretString: expect.any(String) });
+  const key = new URL(services).pathname.slice(1);
+  expect(stack.output()).not.toContain(key);
+  for (const pid of familyOf(stack.pid))
+    expect(readFileSync(`/proc/${pid}/cmdline`, "utf8")).not.toContain(key);
+});
+
+test("everything that the stack keeps can be read by its owner only, also with an open umask", () => {
+  const mode = (path: string) => statSync(path).mode & 0o777;
+  // The test itself has opened the file for the output.
+  const names = readdirSync(dataDir).filter((name) => name !== "output.log");
+  expect(names).toEqual(expect.arrayContaining(["lock", "runner.json", "schedules.sqlite", "sqs"]));
+  expect(names.filter((name) => mode(join(dataDir, name)) & 0o077)).toEqual([]);
+  expect(mode(".minutehand/synthesised")).toBe(0o700);
+});
+
+test("the processes of the stack do not get what the developer's environment has", async () => {
+  await Promise.all([get("/health"), post("{}", "/topics/work/receive")]);
+  const others = familyOf(stack.pid).filter((pid) => pid !== stack.pid);
+  expect(others.length).toBeGreaterThanOrEqual(5);
+  const environmentOf = (pid: number) => readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  expect(environmentOf(stack.pid).join()).toContain(DEVELOPER_SECRET);
+  const told = others.filter((pid) => environmentOf(pid).join().includes(DEVELOPER_SECRET));
+  // esbuild starts its own program, and the app's bundles may depend on the environment.
+  expect(told.map((pid) => commandOf(pid)).filter((command) => !/\/esbuild --service/.test(command))).toEqual(
+    [],
+  );
+  const emulators = others.filter((pid) => /fauxqs|dynamodb|dynoxide|guard/.test(commandOf(pid)));
+  expect(emulators).toHaveLength(3);
+  const names = emulators.flatMap((pid) => environmentOf(pid).map((line) => line.split("=")[0] ?? ""));
+  const known = ["", "PATH", "TMPDIR", "NODE_COMPILE_CACHE", "NODE_CHANNEL_FD"];
+  const forked = ["NODE_CHANNEL_SERIALIZATION_MODE"];
+  expect([...new Set(names)].filter((name) => ![...known, ...forked].includes(name))).toEqual([]);
 });
 
 /** Opens a connection, sends `bytes`, and leaves it open. Answers functions for the text that comes back and for the end. */

@@ -1,5 +1,4 @@
 import { Empty } from "../parts/loaded.tsx";
-import { about } from "../server.ts";
 
 /** What the page shows instead of a view when its server does not accept its key. Says how to get the key. */
 export function KeyMissing() {
@@ -7,9 +6,8 @@ export function KeyMissing() {
     <Empty>
       <h1>This page may not call the API yet</h1>
       <p>
-        The page calls the API of <strong>{about.queue}</strong> with your credentials, and needs a key for
-        that. The key is at the end of the address that <code>minutehand console</code> has printed, after{" "}
-        <code>#key=</code>.
+        The page calls an API with your credentials, and needs a key for that. The key is at the end of the
+        address that <code>minutehand console</code> has printed, after <code>#key=</code>.
       </p>
       <ol>
         <li>Go to the terminal in which the command runs.</li>

@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { Command } from "commander";
-import { type About, CONSOLE_PATH } from "../../../console/about.ts";
+import { type About, ASK, CONSOLE_PATH } from "../../../console/about.ts";
 import { LocalError } from "../../../local/local-error.ts";
 import { authorizeBy } from "../../client/authorize.ts";
 import { wholeNumber } from "../arguments.ts";
@@ -12,10 +12,14 @@ import type { Target } from "../target.ts";
 const CONSOLE_PORT = 4600;
 
 const ABOUT = `
-The command runs until Ctrl-C. It serves the console on 127.0.0.1 only, and passes the calls of the
+The command runs until Ctrl-C. It serves the console on this machine only, and passes the calls of the
 console on to the API with your own credentials. So everything that you do there is done in your name.
 The printed address contains a key. Without the key, other users and programs of this machine cannot
-call the API through the console. Anyone who has the address can, so do not pass it on.`;
+call the API through the console. Anyone who has the address can, so do not pass it on.
+
+Each start prints an address with another host. No page that another program served before can get
+the key from it. Chrome, Edge and Firefox find the host by themselves. For Safari, add the line
+"127.0.0.1 <host>" to /etc/hosts first. For curl, add --resolve <host>:<port>:127.0.0.1.`;
 
 export function addConsole(program: Command, open: Open): void {
   const command = program
@@ -23,7 +27,7 @@ export function addConsole(program: Command, open: Open): void {
     .description("serve the console of a deployed queue on this machine")
     .option(
       "--port <n>",
-      "port of the console on 127.0.0.1; 0 picks a free port",
+      "port of the console on this machine; 0 picks a free port",
       wholeNumber(0, 65_535),
       CONSOLE_PORT,
     )
@@ -35,9 +39,10 @@ export function addConsole(program: Command, open: Open): void {
       const { readPageFiles } = await import("../../../console/page-files.ts");
       const { openProxy } = await import("../../../console/proxy.ts");
       const authorize = withHint(() => authorizeBy(found));
-      const pages = consolePages(await readPageFiles(), aboutOf(found));
+      const pages = consolePages(await readPageFiles(), ASK);
       const key = randomUUID();
-      const options = { pages, url: found.url, authorize, key, port };
+      const host = `minutehand-${randomBytes(16).toString("hex")}.localhost`;
+      const options = { pages, about: aboutOf(found), url: found.url, authorize, key, host, port };
       const proxy = await openProxy(options).catch((error: unknown) => {
         throw error instanceof LocalError ? new CliError(error.message) : error;
       });
@@ -57,6 +62,5 @@ function aboutOf({ url, auth, stack }: Target): About {
     url,
     auth: typeof auth === "string" ? auth : "bearer",
     hasLive: false,
-    needsKey: true,
   };
 }

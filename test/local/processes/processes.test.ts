@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import {
   DETACHED,
+  emulatorVariables,
   isProcessRunning,
   killTree,
   machineVariables,
@@ -31,6 +32,15 @@ test("a process that has ended does not run, and one of another user does", () =
   expect(isProcessRunning(process.pid)).toBe(true);
   expect(isProcessRunning(1)).toBe(true);
   expect(isProcessRunning(2 ** 22 + 1)).toBe(false);
+});
+
+test("an emulator and the guard get those too, and the place of compiled code", () => {
+  const env = { PATH: "/bin", HOME: "/home/ada", AWS_SECRET_ACCESS_KEY: "s", NODE_COMPILE_CACHE: "/c" };
+  expect(emulatorVariables(env, "linux")).toEqual({
+    PATH: "/bin",
+    TMPDIR: "/tmp",
+    NODE_COMPILE_CACHE: "/c",
+  });
 });
 
 test("a function gets the machine's variables that its platform needs, and no others", () => {

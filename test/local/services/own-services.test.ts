@@ -1,6 +1,10 @@
 import { EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import { ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
-import { CreateSecretCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import {
+  CreateSecretCommand,
+  GetSecretValueCommand,
+  SecretsManagerClient,
+} from "@aws-sdk/client-secrets-manager";
 import { afterEach, expect, test, vi } from "vitest";
 import { type OwnServices, startOwnServices } from "../../../local/services/own-services.ts";
 import { startSchedulerEndpoint } from "../../../local/services/scheduler-endpoint.ts";
@@ -20,6 +24,14 @@ function begun<T extends { readonly stop: () => Promise<void> }>(service: T): T 
   return service;
 }
 
+const CALLS = [
+  ["POST", "/", "secretsmanager.GetSecretValue"],
+  ["POST", "/", "AWSEvents.PutEvents"],
+  ["GET", "/schedules", undefined],
+  ["POST", "/2015-03-31/functions/x/invocations", undefined],
+  ["GET", "/2015-03-31/event-source-mappings/x", undefined],
+] as const;
+
 const listSchedules = ({ url }: Pick<OwnServices, "url">) =>
   new SchedulerClient({ endpoint: url, region: PLACE.region, credentials: CREDENTIALS }).send(
     new ListSchedulesCommand(),
@@ -29,8 +41,31 @@ test("all services answer on one port", async () => {
   const services = begun(await startOwnServices(undefined, PLACE));
   const { url, endpoints } = services;
   expect(endpoints).toEqual({ scheduler: url, secretsManager: url, eventBridge: url, lambda: url });
-  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}$/);
   expect((await listSchedules(services)).Schedules).toEqual([]);
+});
+
+test("each run has another key, without which nobody reads a secret, puts an event or invokes a function", async () => {
+  const services = begun(await startOwnServices(undefined, PLACE));
+  const { url } = services;
+  const { origin, pathname } = new URL(url);
+  expect(new URL(begun(await startOwnServices(undefined, PLACE)).url).pathname).not.toBe(pathname);
+  const client = new SecretsManagerClient({ endpoint: url, region: PLACE.region, credentials: CREDENTIALS });
+  await client.send(new CreateSecretCommand({ Name: "demo", SecretString: "the value" }));
+  const read = new GetSecretValueCommand({ SecretId: "demo" });
+  expect((await client.send(read)).SecretString).toBe("the value");
+
+  const wrong = ["", "/", pathname.slice(0, -1), `${pathname}0`, pathname.toUpperCase(), `/x${pathname}`];
+  for (const path of wrong) {
+    for (const [method, rest, target] of CALLS) {
+      const answered = await fetch(`${origin}${path}${rest}`, {
+        method,
+        ...(target === undefined ? {} : { headers: { "x-amz-target": target }, body: '{"SecretId":"demo"}' }),
+      });
+      expect([path, rest, target, answered.status]).toEqual([path, rest, target, 403]);
+      expect(await answered.text()).not.toMatch(new RegExp(`the value|${pathname.slice(1)}`));
+    }
+  }
 });
 
 test("a Scheduler that runs elsewhere is used instead of the own one", async () => {
