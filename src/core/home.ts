@@ -26,6 +26,16 @@ export function startsAt({ dueAt, heldUntil }: Pick<Home, "dueAt" | "heldUntil">
   return Math.max(dueAt, heldUntil ?? dueAt);
 }
 
+/** What a home says of the time that was asked for. `wantedAt`: set if that time had passed. `dueAt`: when the job is due, ms since the epoch. */
+export function wantedOf(
+  { wantedAt }: { readonly wantedAt?: number | undefined },
+  dueAt: number,
+): Pick<Home, "wantedAt" | "askedLate"> {
+  // rule: requested-time-is-kept
+  if (wantedAt !== undefined && wantedAt < dueAt) return { wantedAt, askedLate: true };
+  return { wantedAt: dueAt };
+}
+
 /** Says whether a job has expired by any machine's clock, so that no consumer runs it any more. */
 export function hasExpired(
   { wantedAt, expiresAfter = Number.POSITIVE_INFINITY }: Head,

@@ -25,7 +25,10 @@ type Asked = KeptOptions & {
   untracked?: true;
   /** When the job was filed. If an event filed it: when that event happened. */
   createdAt: number;
-  /** The due time that was asked for last, with the random part of its `spread`. Retries keep it, and `expiresAfter` counts from it. */
+  /**
+   * The due time that was asked for last, with the random part of its `spread`. It may lie before `dueAt`: whoever asks late, the job is due at
+   * once. Retries keep it, and `expiresAfter` counts from it.
+   */
   wantedAt: number;
   /** When a caller or an event last moved, replaced or redrove the job, or when an event filed it. */
   askedAt?: number;
@@ -39,6 +42,8 @@ type Asked = KeptOptions & {
 type Start = {
   /** When the job is due: the time of its next run, or of its last. */
   dueAt: number;
+  /** Set if the time that was asked for had passed when the job was filed or moved. Then `ifLate` counts from `wantedAt`, until a retry. */
+  askedLate?: true;
   /** The start that a pause, a limit or a window gave the job. The time before it does not count as lateness. */
   heldUntil?: number;
   /** Set if a schedule that promotes the job was requested. The schedule may be missing. */

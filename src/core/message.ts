@@ -20,6 +20,8 @@ export type MessageJob = CarriedOptions & {
   /** ISO 8601, UTC. */
   dueAt: string;
   body: unknown;
+  /** ISO 8601, UTC: the time that was asked for, if it had passed when the job was filed or moved. `ifLate` counts from it. */
+  wantedAt?: string;
   /** ISO 8601, UTC: from then on the job does not start any more. */
   expiresAt?: string;
   /** The job's key, if it has one: a settle then knows of the key item without a read. */
@@ -49,11 +51,12 @@ export type Message = {
 /** A job of a message that is sent at `sentAt` (ISO 8601). By hand: a sweep writes thousands, and the body is text already. */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
-  const { heldUntil, restarts, untracked } = home;
+  const { heldUntil, restarts, untracked, askedLate } = home;
   const time = iso(dueAt);
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   for (const name of CARRIED_OPTIONS)
     if (home[name] !== undefined) text += `,"${name}":${toJson(home[name])}`;
+  if (askedLate !== undefined) text += `,"wantedAt":"${iso(wantedAt)}"`;
   if (expiresAfter !== undefined) text += `,"expiresAt":"${iso(wantedAt + expiresAfter)}"`;
   if (key !== undefined) text += `,"key":${toJson(key)}`;
   if (heldUntil !== undefined) text += `,"heldUntil":"${iso(heldUntil)}"`;
@@ -91,6 +94,12 @@ function isNewer(job: MessageJob, other: MessageJob): boolean {
 export function startOf({ dueAt, heldUntil = dueAt }: Pick<MessageJob, "dueAt" | "heldUntil">): number {
   // rule: no-start-before-the-hold-ends
   return Math.max(Date.parse(dueAt), Date.parse(heldUntil));
+}
+
+/** How late the job already was when it was filed or moved: ms. A wait for a hold never counts, so this span is added to the lateness since then. */
+export function lateWhenAsked({ dueAt, wantedAt = dueAt }: Pick<MessageJob, "dueAt" | "wantedAt">): number {
+  // rule: late-since-the-requested-time
+  return Math.max(Date.parse(dueAt) - Date.parse(wantedAt), 0);
 }
 
 /** Says whether a message's job is past its own `expiresAfter` by this clock. `now`: ms since the epoch. */
@@ -157,6 +166,7 @@ function isMessageJob(value: unknown): value is MessageJob {
     isCount(revision) &&
     isCount(attempt) &&
     isTime(dueAt) &&
+    (job.wantedAt === undefined || isTime(job.wantedAt)) &&
     (expiresAt === undefined || isTime(expiresAt)) &&
     CARRIED_OPTIONS.every((name) => optionTrouble(name, job[name]) === undefined) &&
     (job.heldUntil === undefined || isTime(job.heldUntil)) &&

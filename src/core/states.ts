@@ -37,11 +37,12 @@ const LAST_RUN = [
   "finishedAt",
   "expiresAt",
   "heldUntil",
+  "askedLate",
 ] as const;
 /** What a caller or an event may give a job anew. */
 const ASKED = [
   ...["body", "wantedAt", "eventAt", "postponeUntil", "hasSchedule", "hasRun", "restarts"],
-  ...["bulk", "calls", "once", "lastError", "heldUntil"],
+  ...["bulk", "calls", "once", "lastError", "heldUntil", "askedLate"],
 ] as const satisfies (keyof Home)[];
 // rule: run-ends-as-its-cancel-was-read
 const RUN_AS_READ = ["token", "revision", "cancelAskedAt"] as const;
@@ -216,7 +217,7 @@ export const CHANGES = {
     when: "a redrive: revision + 1, attempts begin again",
     asRead: MOVED_AS_READ,
     sets: [...MOVE, "attempt", "askedAt", "wantedAt", "restarts"],
-    may: ["calls", "once", "hasRun"],
+    may: ["calls", "once", "hasRun", "askedLate"],
     clears: LAST_RUN,
   },
 } as const satisfies Record<string, Row>;

@@ -16,13 +16,15 @@ import type { ChangeFields, NewJobFields } from "./requests.ts";
 /** Throws `too-large` for the body, `bad-request` for the time. `refusal`: why its topic forbids its URL, headers, attempts or an option. */
 export function newJobOf(ctx: Context, fields: NewJobFields): NewJob {
   const { body, delay, dueAt, ...same } = fields;
+  // A delay of 0 is no time of the clock, so the job is not late if the filing takes a moment.
+  const time = requestedDueAt(ctx.clock(), { delay: delay || undefined, dueAt });
   const error = callbackError(policyOf(ctx, fields.topic), fields);
   const refusal =
     error === undefined ? untrackedRefusal(ctx, fields) : new MinutehandError("bad-request", error);
   return {
     ...same,
     body: bodyText(body),
-    dueAt: requestedDueAt(ctx.clock(), { delay, dueAt }) ?? ctx.clock(),
+    ...(time === undefined ? {} : { dueAt: time }),
     ...(refusal && { refusal }),
   };
 }
@@ -90,6 +92,7 @@ export function rescheduleOf(ctx: Context, { delay, dueAt, body }: ChangeFields,
   const time = requestedDueAt(ctx.clock(), { delay, dueAt });
   return {
     ...(time === undefined ? {} : { dueAt: time }),
+    ...(dueAt === undefined ? {} : { wantedAt: dueAt }),
     ...(body === undefined ? {} : { body: bodyText(body) }),
     ...callMarkOf(sent),
   };

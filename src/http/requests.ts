@@ -17,7 +17,13 @@ import { bound, instant } from "./instants.ts";
 import { filters, requestedOptions } from "./job-options.ts";
 import { described, request } from "./named.ts";
 
-const time = { delay: z.exactOptional(duration), dueAt: z.exactOptional(instant) };
+const dueAt = instant.check(
+  z.meta({
+    description:
+      "When the job is due. A time in the past makes the job due now, and it is late from the start: `expiresAfter` and the topic's `ifLate` count from the requested time.",
+  }),
+);
+const time = { delay: z.exactOptional(duration), dueAt: z.exactOptional(dueAt) };
 
 type Time = { delay?: number; dueAt?: number };
 

@@ -7,8 +7,8 @@ export type NewJob = JobOptions & {
   topic: string;
   /** JSON text. */
   body: string;
-  /** ms since the epoch. A time in the past becomes now. */
-  dueAt: number;
+  /** ms since the epoch. A time in the past becomes now, and its lateness counts (`Home.askedLate`). Absent: now. */
+  dueAt?: number;
   /** When the event happened that files this job: ms since the epoch, at most `EVENT_AHEAD` ahead. Absent: no event, created now. */
   createdAt?: number;
   key?: string;
@@ -33,5 +33,8 @@ export type NewJob = JobOptions & {
   /** Why the topic's settings do not allow this job. A repeat gets the first answer all the same: the settings may have changed since. */
   refusal?: MinutehandError;
 };
+
+/** A job whose times are drawn. `wantedAt`: the time that was asked for, if it has passed, with the random part of its `spread`. */
+export type TimedJob = NewJob & { dueAt: number; wantedAt?: number };
 
 export type Enqueued = { outcome: "created" | "kept" | "replaced" | "postponed" | "replayed"; home: Home };

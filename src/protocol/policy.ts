@@ -42,6 +42,11 @@ export function untrackedRefusal(
   return expiresAfter === undefined ? undefined : untrackedTopic(topic, "expiresAfter");
 }
 
+/** The longest random duration by which a job is due later than requested: ms. */
+export function spreadOf(ctx: Pick<Context, "policy">, { topic, spread }: NewJob): number {
+  return spread ?? (policyOf(ctx, topic).spread ?? 0) * 1000;
+}
+
 /** Whether a job that is due at `dueAt` gets a schedule that promotes it, because it is due in more than `longDelay` seconds. */
 export function isFar(ctx: Context, dueAt: number): boolean {
   const { longDelay } = ctx.policy;

@@ -9,6 +9,8 @@ export type KeyCall = {
   readonly key: string | undefined;
   readonly body?: string;
   readonly token?: string | undefined;
+  /** The due time that it asks for, if that has passed for each process. */
+  readonly past?: number | undefined;
   readonly from: number;
 };
 
@@ -25,6 +27,8 @@ const nothingKnown = () => ({
   asked: new Set<string>(),
   repeatable: new Set<string>(),
   byToken: new Map<string, Set<string>>(),
+  /** The past times that calls have asked for, by the bodies. */
+  pasts: new Map<string, number>(),
 });
 type Known = ReturnType<typeof nothingKnown>;
 
@@ -36,7 +40,8 @@ export function judgeKeys(world: World) {
   return {
     ids: () => [...homes.keys()],
     /** Says that a call begins. It may take effect and never answer. */
-    began({ verb, topic, key, body = "", token }: KeyCall): void {
+    began({ verb, topic, key, body = "", token, past }: KeyCall): void {
+      if (past !== undefined) known.pasts.set(body, past);
       if (verb === "cancel") asked.add(`${topic}/${key}`);
       if (token !== undefined) repeatable.add(body);
     },
@@ -48,12 +53,15 @@ export function judgeKeys(world: World) {
 /** A home was written: its key must name no other live job. */
 function judgeHome(
   { accuse, timeline }: World,
-  { homes, lives, effects, cancelled }: Known,
+  { homes, lives, effects, cancelled, pasts }: Known,
   home: Home,
 ): void {
   const { id, body, revision, state } = home;
-  if (homes.get(id)?.body !== body)
-    effects.set(body, [...(effects.get(body) ?? []), `${id} revision ${revision}`]);
+  const isNew = homes.get(id)?.body !== body;
+  const past = pasts.get(body) ?? home.wantedAt;
+  if (isNew && home.wantedAt !== past)
+    accuse(`${id} was asked for ${past}, and is late since ${home.wantedAt}`);
+  if (isNew) effects.set(body, [...(effects.get(body) ?? []), `${id} revision ${revision}`]);
   homes.set(id, home);
   const life = lives.get(id) ?? { key: `${home.topic}/${home.key ?? id}`, since: timeline.now() };
   lives.set(id, life);

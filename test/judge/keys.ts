@@ -3,11 +3,24 @@ import { judgeKeys, type KeyCall, type KeysJudge } from "./keys-judge.ts";
 import { startPullers } from "./pullers.ts";
 import { startTicks } from "./ticks.ts";
 import { CALM, drawWeather } from "./weather.ts";
-import { CALM_FOR, createWorld, type History, MINUTE, SECOND, START, TOPICS, type World } from "./world.ts";
+import {
+  CALM_FOR,
+  createWorld,
+  type History,
+  MINUTE,
+  SECOND,
+  SKEW,
+  START,
+  TOPICS,
+  type World,
+} from "./world.ts";
 
 const MODES = ["reject", "keep", "replace", "postpone", undefined] as const;
 /** After what times a call with an `Idempotency-Key` is repeated: ms. */
 const REPEATED_AFTER = [0, 3, 50, SECOND, 20 * SECOND, 200 * SECOND, 400 * SECOND, 900 * SECOND];
+
+/** A time so long ago has passed by the clock of each process. */
+const SURELY_PAST = 2 * SKEW;
 
 type Stage = { readonly world: World; readonly judge: KeysJudge; readonly keys: string[]; calls: number };
 
@@ -60,10 +73,12 @@ function enqueue(stage: Stage, topic: string, key: string | undefined): void {
   const onDuplicate = key === undefined ? undefined : draws.pick(MODES);
   const delay = draws.pick([0, 2, 10, 60, 200, 240, 500, 900]);
   const maxDelay = onDuplicate === "postpone" ? 600 : undefined;
+  const past = draws.chance(0.25) ? timeline.now() - delay * SECOND - SURELY_PAST : undefined;
+  const time = past === undefined ? { delay } : { dueAt: new Date(past).toISOString() };
   // JSON leaves out what is undefined.
-  const request = { topic, body, delay, key, onDuplicate, maxDelay };
+  const request = { topic, body, ...time, key, onDuplicate, maxDelay };
   const call = (): void => {
-    const asked = { topic, key, body: JSON.stringify(body), token, from: timeline.now() };
+    const asked = { topic, key, body: JSON.stringify(body), token, past, from: timeline.now() };
     void send(stage, { verb: "enqueue", ...asked }, "POST", "/jobs", request, token);
   };
   call();

@@ -28,6 +28,7 @@ function askedBy({ delay, dueAt, body, maxDelay }: Wish, { from, to, spread }: L
     body,
     ...(delay !== undefined && { from: from + delay * SECOND, to: to + delay * SECOND + later }),
     ...(time !== undefined && { from: Math.max(time, from), to: Math.max(time, to) + later }),
+    ...(time !== undefined && time < from && { past: { time, spread: later } }),
     ...(maxDelay !== undefined && { postponing: { maxDelay: maxDelay * SECOND, from, to } }),
   };
 }

@@ -23,7 +23,7 @@ export type Result = "changed" | "left" | MinutehandError;
 /** Changes jobs, each on its own. The answers are in the jobs' order, as are `starts`. */
 export async function changeAll(
   ctx: Context,
-  { action }: BulkRequest,
+  { action, ratePerSecond }: BulkRequest,
   bulk: Bulk,
   homes: readonly Head[],
   starts: readonly number[],
@@ -49,7 +49,10 @@ export async function changeAll(
     const dueAt = starts[i] as number;
     try {
       if (action === "redrive") return await redriveDead(ctx, home, dueAt);
-      const moved = await reschedule(ctx, home.id, { dueAt, bulk: marked(home, bulk) }, leavesAlone);
+      // A move names a time of the clock, and jobs that the bulk reaches later are late. A run, and each start of a rate, begins now at the earliest.
+      const wanted = action === "move" && ratePerSecond === undefined ? { wantedAt: dueAt } : {};
+      const change = { dueAt, ...wanted, bulk: marked(home, bulk) };
+      const moved = await reschedule(ctx, home.id, change, leavesAlone);
       return isChangedBy(bulk, home, moved) ? "changed" : "left";
     } catch (error) {
       if (error instanceof MinutehandError) return error;

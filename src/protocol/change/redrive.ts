@@ -1,5 +1,6 @@
 import { WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
+import { wantedOf } from "../../core/home.ts";
 import { type Chosen, chosenKey, deadKey, type Head, type Home } from "../../core/items.ts";
 import { type CallMark, withCall } from "../../core/once.ts";
 import { isUnreadable, unreadableError } from "../../core/readable.ts";
@@ -50,21 +51,31 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
   // Until consumers have followed a resume, jobs with starts of a rate would pile up in SQS and then all run at once.
   const first = request.ratePerSecond === undefined ? 0 : (await topicNow(ctx, topic)).followedAt;
   const start = Math.max(ctx.clock() + request.delay, first);
+  // Without a delay, nobody names a time, so no job is late because the redrive takes a while.
+  const named = { hasTime: request.delay > 0 };
   const { starts } = startsAtRate(ctx, topic, request.ratePerSecond, { first: start, count: chosen.length });
   const redriven = await inParallel(
     [...chosen.entries()],
     WIDTH,
-    async ([i, head]) => before.has(head) || redriveAsRead(ctx, head, starts[i] ?? start, call),
+    async ([i, head]) => before.has(head) || redriveAsRead(ctx, head, starts[i] ?? start, { ...named, call }),
   );
   return { redriven: redriven.filter(Boolean).length, left: await countDead(ctx, topic) };
 }
 
-/** `false`: the job is not dead any more, or its key names another job. `patience`: for the move, and again for the dead entry: ms. */
+type HowRedriven = {
+  readonly call?: CallMark | undefined;
+  /** Whether the caller has asked for the due time. Then the job is late since it. */
+  readonly hasTime?: boolean;
+  /** For the move, and again for the dead entry: ms. */
+  readonly patience?: number;
+};
+
+/** `false`: the job is not dead any more, or its key names another job. */
 export async function redriveJob(
   ctx: Context,
   home: Home,
   dueAt: number,
-  { call, patience = WRITER_DEADLINE }: { call?: CallMark | undefined; patience?: number } = {},
+  { call, hasTime = false, patience = WRITER_DEADLINE }: HowRedriven = {},
 ): Promise<boolean> {
   const at = Math.round(Math.max(dueAt, ctx.clock()));
   const together = home.key === undefined ? undefined : await writeToReclaimKey(ctx, home);
@@ -74,7 +85,7 @@ export async function redriveJob(
     dueAt: at,
     set: {
       attempt: 0,
-      wantedAt: at,
+      ...wantedOf(hasTime ? { wantedAt: dueAt } : {}, at),
       askedAt: ctx.clock(),
       restarts: (home.restarts ?? 0) + 1,
       ...(call ? { calls: withCall(home.calls, call) } : {}),
@@ -111,11 +122,11 @@ export async function redriveAsRead(
   ctx: Context,
   { id, revision }: Head,
   dueAt: number,
-  call?: CallMark,
+  how?: HowRedriven,
 ): Promise<boolean> {
   const [home] = await readReadableHomes(ctx, [id], "redriving jobs");
-  if (home?.state !== "dead" || home.revision !== revision) return wasRedrivenBy(home, call);
-  return redriveJob(ctx, home, dueAt, { call });
+  if (home?.state !== "dead" || home.revision !== revision) return wasRedrivenBy(home, how?.call);
+  return redriveJob(ctx, home, dueAt, how);
 }
 
 /** Throws `job-not-found`, or `unavailable` if a job is unreadable. */

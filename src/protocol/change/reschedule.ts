@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { MinutehandError } from "../../core/errors.ts";
-import { isBeyondBound } from "../../core/home.ts";
+import { isBeyondBound, wantedOf } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { absentOptionsOf, keptOptionsOf } from "../../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../../core/once.ts";
-import type { NewJob } from "../new-job.ts";
+import type { TimedJob } from "../new-job.ts";
 import { isFar } from "../policy.ts";
 import type { Context, Write } from "../ports.ts";
 import { syncPromotions } from "../send/far-ahead.ts";
@@ -21,6 +21,8 @@ type Anew = Pick<Home, "attempt"> & Partial<Home> & { askedAt: number };
 export type Reschedule = {
   /** ms since the epoch. */
   dueAt?: number;
+  /** The time that was asked for, if it can pass before the job is moved: ms since the epoch. Absent: nobody named a time of the clock. */
+  wantedAt?: number;
   body?: string;
   /** As `Home.bulk`. */
   bulk?: string;
@@ -51,7 +53,8 @@ export async function reschedule(
     // rule: bulk-marks-what-it-moves
     if (change.bulk !== undefined) set.bulk = change.bulk;
     if (change.call) set.calls = withCall(home.calls, change.call);
-    if (change.dueAt !== undefined) set.wantedAt = Math.max(change.dueAt, ctx.clock());
+    if (change.dueAt !== undefined) Object.assign(set, wantedOf(change, Math.max(change.dueAt, ctx.clock())));
+    else if (home.askedLate) set.askedLate = true;
     const dueAt = change.dueAt ?? home.dueAt;
     if (isFar(ctx, dueAt)) set.hasSchedule = true;
     const hold = change.dueAt === undefined ? { hold: home } : {};
@@ -80,18 +83,17 @@ async function completeRepeated(ctx: Context, home: Home): Promise<Home> {
 export async function replaceJob(
   ctx: Context,
   holder: Home,
-  job: NewJob & Pick<Home, "postponeUntil">,
+  job: TimedJob & Pick<Home, "postponeUntil">,
   once: { write: Write; note: OnceNote } | undefined,
   checks: readonly Write[],
 ): Promise<Home | "taken" | undefined> {
   // Events change these two fields without a new revision.
   const also = ["cancelAskedAt", "eventAt"] as const;
   const change = MOVES[requireUnclaimed(holder, ctx.clock())];
-  const wantedAt = Math.max(job.dueAt, ctx.clock());
   const set: Anew = {
     body: job.body,
     attempt: 0,
-    wantedAt,
+    ...wantedOf(job, Math.max(job.dueAt, ctx.clock())),
     askedAt: ctx.clock(),
     ...keptOptionsOf(job),
   };

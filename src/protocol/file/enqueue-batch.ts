@@ -1,4 +1,5 @@
 import { type MinutehandError, notFiledError } from "../../core/errors.ts";
+import { wantedOf } from "../../core/home.ts";
 import {
   type Home,
   homeKey,
@@ -12,8 +13,8 @@ import { addressOf, drawToken } from "../../core/job-id.ts";
 import { type OnceNote, onceText } from "../../core/once.ts";
 import { isUnreadable, requireReadable, unreadableError } from "../../core/readable.ts";
 import { differentRequest } from "../change/calls.ts";
-import type { Enqueued, NewJob } from "../new-job.ts";
-import { isFar } from "../policy.ts";
+import type { Enqueued, NewJob, TimedJob } from "../new-job.ts";
+import { isFar, spreadOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { syncPromotions } from "../send/far-ahead.ts";
 import { fileLooks } from "../store/looks.ts";
@@ -27,7 +28,7 @@ const TRIES = 10;
 
 /** A job without a key, of a call with an `Idempotency-Key`. `home`: its home, with an id that this call has drawn. */
 export type BatchJob = {
-  readonly job: NewJob;
+  readonly job: TimedJob;
   readonly home: Home;
   readonly batch: NonNullable<NonNullable<NewJob["once"]>["batch"]>;
 };
@@ -61,8 +62,10 @@ export async function fileBatch(
         refused.push([asked, differentRequest({ id: found.id })]);
       else {
         const note = { token: batch.token, expiresAt: item.expiresAt };
-        const named = { asked, home: notedHomeOf(ctx, home, found.id, note) };
-        (added.has(asked) ? fresh : repeated).push(named);
+        const isFresh = added.has(asked);
+        const wantedAt = isFresh ? home.wantedAt : latestWantedAt(ctx, job);
+        const named = { asked, home: notedHomeOf(ctx, { ...home, wantedAt }, found.id, note) };
+        (isFresh ? fresh : repeated).push(named);
       }
     }
     const mayStore = item !== undefined && !mayHaveEnded(item, ctx.clock());
@@ -160,11 +163,17 @@ async function writeShared(
   return outcome === "inserted";
 }
 
+/** No earlier than the time that the first call has asked for: nobody knows what it has drawn of the job's spread. */
+function latestWantedAt(ctx: Context, job: TimedJob): number {
+  return (job.wantedAt ?? job.dueAt) + spreadOf(ctx, job);
+}
+
 /** The home that a repeat asks for, with the item's note, and the id and due time of the first call. */
 function notedHomeOf(ctx: Context, asked: Home, id: string, note: OnceNote): Home {
   const { time: dueAt } = addressOf(id);
-  const { hasSchedule: _, ...fields } = asked;
-  const home = { ...fields, ...homeKey(id), id, dueAt, wantedAt: dueAt, once: onceText([note]) };
+  const { hasSchedule: _, askedLate: __, ...fields } = asked;
+  const wanted = wantedOf(asked, dueAt);
+  const home = { ...fields, ...homeKey(id), id, dueAt, ...wanted, once: onceText([note]) };
   return isFar(ctx, home.dueAt) ? { ...home, hasSchedule: true } : home;
 }
 

@@ -5,7 +5,7 @@ import { type Home, type HomeIn, ITEM_VERSION, keyItemKey, type Tombstone } from
 import { type OnceNote, onceNotesOf, onceText } from "../../core/once.ts";
 import { changeOf, stateAfter } from "../../core/states.ts";
 import { replaceJob } from "../change/reschedule.ts";
-import type { Enqueued, NewJob } from "../new-job.ts";
+import type { Enqueued, NewJob, TimedJob } from "../new-job.ts";
 import { endAt, policyOf } from "../policy.ts";
 import type { Context, Write } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
@@ -36,7 +36,7 @@ export type OnceNaming = (home: Home) => { write: Write; note: OnceNote };
  */
 export async function fileKeyed(
   ctx: Context,
-  job: NewJob,
+  job: TimedJob,
   home: Home,
   once: OnceNaming | undefined,
   by: number,
@@ -81,7 +81,7 @@ export async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued>
 /** `undefined`: an item has changed since it was read. `isForgotten`: see `TRIES_WITH_NOTE`. */
 async function applyOnDuplicate(
   ctx: Context,
-  job: NewJob,
+  job: TimedJob,
   holder: LiveHome,
   tombstone: Tombstone | undefined,
   { once: naming, isForgotten }: { once: OnceNaming | undefined; isForgotten: boolean },
@@ -168,7 +168,7 @@ function keeping(job: NewJob, holder: LiveHome, note: OnceNote | undefined): Wri
 }
 
 /** Answers the new job, due at the holder's bound at the latest: docs/internals/decisions/postpone.md. */
-function withinBound(job: NewJob, holder: Home): NewJob & { postponeUntil: number } {
+function withinBound(job: TimedJob, holder: Home): TimedJob & { postponeUntil: number } {
   const { createdAt, askedAt = createdAt } = holder;
   // rule: postponed-within-the-first-bound
   const bound = holder.postponeUntil ?? askedAt + (job.maxDelay ?? 0);

@@ -3,7 +3,7 @@ import { type Home, ITEM_VERSION, type OnceItem, onceKey, type SharedOnceItem } 
 import { onceText } from "../../core/once.ts";
 import { isUnreadable, requireReadable, unreadableError } from "../../core/readable.ts";
 import { differentRequest } from "../change/calls.ts";
-import type { Enqueued, NewJob } from "../new-job.ts";
+import type { Enqueued, NewJob, TimedJob } from "../new-job.ts";
 import type { Context, Write } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
 import { isOnceOver, onceItemTtl } from "../store/once-items.ts";
@@ -14,7 +14,7 @@ import { fileKeyed, type OnceNaming, sendAndReport } from "./enqueue-keyed.ts";
 /** In one transaction with the once item, which answers repeats until a day after the job's end. `displaced`: another call came first. */
 export async function fileOnce(
   ctx: Context,
-  job: NewJob,
+  job: TimedJob,
   once: NonNullable<NewJob["once"]>,
   home: Home,
   by: number,

@@ -1,13 +1,14 @@
 import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { type MinutehandError, notFiledError } from "../../core/errors.ts";
+import { wantedOf } from "../../core/home.ts";
 import { type Home, homeKey, ITEM_VERSION, ttl } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 import { keptOptionsOf } from "../../core/job-options.ts";
 import { drawWithin } from "../../core/spread.ts";
 import { stateAfter } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
-import type { Enqueued, NewJob } from "../new-job.ts";
-import { isFar, isNamed, policyOf, unknownTopic, untrackedRefusal } from "../policy.ts";
+import type { Enqueued, NewJob, TimedJob } from "../new-job.ts";
+import { isFar, isNamed, policyOf, spreadOf, unknownTopic, untrackedRefusal } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { syncPromotions } from "../send/far-ahead.ts";
 import { knownShards } from "../store/shards.ts";
@@ -61,7 +62,7 @@ type Asked = { readonly at: number } & (
   | { readonly kind: "refused"; readonly refusal: MinutehandError }
   | { readonly kind: "plain"; readonly home: Home }
   | ({ readonly kind: "batched" } & BatchJob)
-  | { readonly kind: "conditional"; readonly job: NewJob; readonly newHome: () => Home }
+  | { readonly kind: "conditional"; readonly job: TimedJob; readonly newHome: () => Home }
 );
 type Answer = readonly [at: number, result: Enqueued | MinutehandError];
 
@@ -71,7 +72,7 @@ function kindOf(ctx: Context, asked: NewJob, at: number, shards: number, now: nu
   // The request may be a repeat from before a change of the topic's settings. Such a repeat must get its job, so `fileOnce` decides.
   if (refusal && (!asked.once || isUntracked || refusal.code === "unknown-topic"))
     return { at, kind: "refused", refusal };
-  const job = { ...asked, dueAt: spreadDueAt(ctx, asked, now), ...(refusal && { refusal }) };
+  const job = { ...asked, ...timesOf(ctx, asked, now), ...(refusal && { refusal }) };
   const newHome = (): Home => homeOf(ctx, job, shards, now);
   const batch = batchOf(job);
   if (isUntracked || (job.key === undefined && !job.once)) return { at, kind: "plain", home: newHome() };
@@ -127,15 +128,17 @@ function promotedBy(result: Enqueued | MinutehandError): Home[] {
   return home.hasSchedule && outcome !== "kept" && outcome !== "replayed" ? [home] : [];
 }
 
-function spreadDueAt(ctx: Context, job: NewJob, now: number): number {
-  const { spread = (policyOf(ctx, job.topic).spread ?? 0) * 1000 } = job;
-  const dueAt = Math.max(job.dueAt, now);
-  return spread === 0 ? dueAt : dueAt + drawWithin(spread, ctx.random);
+/** The jobs of an outage are spread from now on. Each stays as late as the time that was asked for. */
+function timesOf(ctx: Context, job: NewJob, now: number): Pick<TimedJob, "dueAt" | "wantedAt"> {
+  const { dueAt: asked = now } = job;
+  const spread = spreadOf(ctx, job);
+  const drawn = spread === 0 ? 0 : drawWithin(spread, ctx.random);
+  return { dueAt: Math.max(asked, now) + drawn, ...(asked < now && { wantedAt: asked + drawn }) };
 }
 
-function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
+function homeOf(ctx: Context, job: TimedJob, shards: number, now: number): Home {
   const { topic, body, key, maxDelay } = job;
-  const { createdAt = now } = job;
+  const { createdAt = now, wantedAt = job.dueAt } = job;
   const postponeUntil = maxDelay === undefined ? undefined : createdAt + maxDelay;
   const dueAt = Math.max(Math.min(job.dueAt, postponeUntil ?? job.dueAt), now);
   const id = drawJobId(dueAt, shards, ctx.random);
@@ -146,7 +149,8 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
     id,
     topic,
     body,
-    wantedAt: dueAt,
+    // The bound of an event that comes late may have passed.
+    ...wantedOf({ wantedAt: Math.min(wantedAt, postponeUntil ?? wantedAt) }, dueAt),
     ...stateAfter("file", { dueAt, revision: 0, attempt: 0 }),
     createdAt,
     // Only a job that an event files comes with a `createdAt`.
@@ -162,7 +166,7 @@ function homeOf(ctx: Context, job: NewJob, shards: number, now: number): Home {
 /** Files a job with a key or a once item of its own, with another id if another call displaces it. */
 async function fileConditional(
   ctx: Context,
-  job: NewJob,
+  job: TimedJob,
   newHome: () => Home,
   by: number,
 ): Promise<Enqueued | MinutehandError> {

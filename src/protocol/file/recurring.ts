@@ -85,7 +85,7 @@ export async function runSchedule(ctx: Context, name: string, once: NewJob["once
   const { job } = await readSchedule(ctx, name);
   // Not the topic, which may change before the repeat. No schedule's name has a space, so no occurrence's token equals this one.
   const named = once && { once: { ...once, token: `§run ${name}§${once.token}` } };
-  return enqueue(ctx, { ...job, spread: 0, dueAt: ctx.clock(), ...named });
+  return enqueue(ctx, { ...job, spread: 0, ...named });
 }
 
 /** Idempotent for as long as the DLQ may keep the occurrence. @throws as `enqueue`; `job-not-found`: its job's retention is over */

@@ -330,6 +330,13 @@ const ROWS: readonly Row[] = [
     text(/startOf\((\w+)\)/, "Date.parse($1.dueAt)"),
     { habit: "late" },
   ],
+  ["a job that was asked for late is late since its filing", "requested-time-is-kept", condition(false)],
+  [
+    "ifLate ignores how late a job was asked for",
+    "late-since-the-requested-time",
+    value("0"),
+    { habit: "late" },
+  ],
   ["paused time counts as lateness", "late-since-the-last-start", without(1), { habit: "late" }],
   ["starts given before Lambda has followed a resume", "no-start-before-lambda-follows", without(0)],
   [

@@ -25,6 +25,8 @@ export type Asked = {
   body?: unknown;
   from?: number;
   to?: number;
+  /** The time of the clock that the request named, if it had surely passed, and the random part of a `spread`: ms. */
+  past?: { time: number; spread: number };
   /** `maxDelay`: ms after the first request by which the job may be postponed at most. The request came from `from` to `to`. */
   postponing?: { maxDelay: number; from: number; to: number };
 };

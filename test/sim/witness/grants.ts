@@ -28,6 +28,10 @@ export function grantsOf({ violate }: Court, jobs: KnownJobs, untracked: Readonl
       if (untracked.has(told.topic)) return;
       if (stored?.dueAt !== dueAt)
         violate("P1", told.id, `told to be due at ${dueAt}, stored as ${stored?.dueAt}`);
+      const { past } = asked;
+      // Whoever asks late, `expiresAfter` and `ifLate` count from the time that was asked for.
+      if (past && stored && !isWithin(stored.wantedAt - past.time, past.spread))
+        violate("late", told.id, `asked for ${past.time}, and late since ${stored.wantedAt}`);
       if (body !== undefined && stored?.body !== JSON.stringify(body))
         violate("P1", told.id, `asked to be ${JSON.stringify(body)}, stored as ${stored?.body}`);
     },
@@ -37,6 +41,10 @@ export function grantsOf({ violate }: Court, jobs: KnownJobs, untracked: Readonl
       if (home && home.revision < revision) violate("P1", id, `revision ${revision} was told`);
     },
   };
+}
+
+function isWithin(later: number, most: number): boolean {
+  return later >= 0 && later <= most;
 }
 
 /** The due times that a postponing call allows: those that it asked for, but none after the bound of the key's first request. */

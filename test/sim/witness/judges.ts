@@ -70,6 +70,7 @@ export function judgesOf(court: Court, settings: Settings) {
   return {
     ...{ jobs, looks, untrackedJobs, deadLetters, pauses, bulks, tombstones, repeats, cancels, webhookIds },
     limits,
+    spreadOf: (topic: string): number => (topics[topic]?.spread ?? 0) * 1000,
     ends: endsOf(bench("P1"), jobs, deadLetters, untrackedJobs),
     changes: changesOf({
       ...{ ...court, bounds, topics, burns: settings.burns },

@@ -7,6 +7,7 @@ type Starts = { from: number; to: number };
 /** `askedAt`: when a caller last asked for the job to be as it is. `since`: when the pool stored the revision. ms since the epoch. */
 export type Revision = {
   dueAt: number;
+  wantedAt: number;
   body: string;
   attempt: number;
   askedAt: number;
@@ -50,8 +51,9 @@ export function knownJobs(clock: () => number) {
     of,
     notes,
     noteRevision(home: Home): void {
-      const { id, revision, dueAt, body, attempt, postponeUntil, askedAt = home.createdAt } = home;
-      of(id).revisions[revision] ??= { dueAt, body, attempt, askedAt, postponeUntil, since: clock() };
+      const { id, revision, dueAt, wantedAt, body, attempt, postponeUntil, askedAt = home.createdAt } = home;
+      const since = clock();
+      of(id).revisions[revision] ??= { dueAt, wantedAt, body, attempt, askedAt, postponeUntil, since };
     },
     /** The home of a job, if a judge has heard of the job. A question makes no job known. */
     homeOf: (id: string): Home | undefined => (ids.has(id) ? of(id).home : undefined),

@@ -42,14 +42,23 @@ export function isOverdue({ clock, skew }: Scene, { before }: Change): boolean {
   return clock() + skew > wantedAt + expiresAfter;
 }
 
-/** Whether a job is later than its topic's `ifLate` allows, counted from its last start, or from the end of its topic's last pause. */
+/** How late a job was when somebody asked for it: ms. */
+export function lateWhenAsked({ askedLate, dueAt, wantedAt }: Home): number {
+  return askedLate ? Math.max(dueAt - wantedAt, 0) : 0;
+}
+
+/**
+ * Whether a job is later than its topic's `ifLate` allows, counted from its last start, or from the end of its topic's last pause, with the time
+ * that it was late when somebody asked for it.
+ */
 export function isLate(
   { clock, skew, topics, pauses }: Scene,
   { before }: Change,
   then: "skip" | "expire",
 ): boolean {
   const { ifLate } = topics[before.topic] ?? {};
-  const late = clock() + skew - Math.max(startsAt(before), pauses.lastEnd(before.topic) - skew);
+  const since = Math.max(startsAt(before), pauses.lastEnd(before.topic) - skew);
+  const late = clock() + skew - since + lateWhenAsked(before);
   return ifLate?.do === then && late > ifLate.after * 1000;
 }
 

@@ -1,3 +1,5 @@
+import type { Home } from "../../../src/core/items.ts";
+
 export const SCHEDULE = "schedule";
 
 /** Compares the occurrences of schedules with the jobs that they filed. `broken`: told of each broken promise. */
@@ -6,11 +8,6 @@ export function recurringOf(broken: (id: string, text: string) => void) {
   const filed = new Map<string, Set<number>>();
   const jobs = new Map<string, Set<string>>();
   const tracked = new Map<string, Set<string>>();
-  const of = <T>(sets: Map<string, Set<T>>, name: string): Set<T> => {
-    const set = sets.get(name) ?? new Set();
-    sets.set(name, set);
-    return set;
-  };
   return {
     fired: (name: string, time: number): void => void of(fired, name).add(time),
     filed: (name: string, time: number): void => void of(filed, name).add(time),
@@ -26,6 +23,14 @@ export function recurringOf(broken: (id: string, text: string) => void) {
         broken(id, `schedule ${name} filed ${some.size} jobs, and came round ${of(fired, name).size} times`);
     },
 
+    /** A job is stored. `spread`: the most ms that it is later than its occurrence. */
+    stored({ id, body, wantedAt }: Home, spread: number): void {
+      const name = nameOf(body);
+      if (name === undefined) return;
+      const isTime = [...of(fired, name)].some((time) => time <= wantedAt && wantedAt <= time + spread);
+      if (!isTime) broken(id, `late since ${wantedAt}, which is no occurrence of schedule ${name}`);
+    },
+
     judge(): void {
       for (const [name, times] of filed)
         if (of(jobs, name).size < times.size)
@@ -35,6 +40,12 @@ export function recurringOf(broken: (id: string, text: string) => void) {
           );
     },
   };
+}
+
+function of<T>(sets: Map<string, Set<T>>, name: string): Set<T> {
+  const set = sets.get(name) ?? new Set();
+  sets.set(name, set);
+  return set;
 }
 
 function nameOf(body: string): string | undefined {

@@ -6,6 +6,7 @@ import type { bulksOf } from "./bulks.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 import type { limitsOf } from "./limits.ts";
 import type { pausesOf } from "./pauses.ts";
+import { lateWhenAsked } from "./reasons.ts";
 import type { windowsOf } from "./windows.ts";
 
 /** ms by which one tick that dies can delay a job whose start a release gives: the next tick sends the job. */
@@ -45,7 +46,8 @@ export function runTimesOf(scene: Scene) {
       limits.ran(topic);
       if (!again) limits.started({ id, topic, dueAt, start: to });
       if (now < from) scene.violate("P2", id, `started ${from - now} ms early`);
-      judgeIfLate(scene, run, late);
+      const { home } = jobs.of(id);
+      judgeIfLate(scene, run, late + (home ? lateWhenAsked(home) : 0));
       const after = pauses.tooLate(topic);
       if (after !== undefined)
         scene.violate("pause", id, `started ${after} ms after its topic had to be quiet`);

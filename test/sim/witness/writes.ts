@@ -38,7 +38,10 @@ function tellHome(judges: Judges, before: Home | undefined, after: Home): void {
   const job = judges.jobs.of(after.id);
   job.home = after;
   if (before) judges.work.changed(before, after);
-  else judges.recurring.created(after.id, after.body, !after.untracked);
+  else {
+    judges.recurring.created(after.id, after.body, !after.untracked);
+    judges.recurring.stored(after, judges.spreadOf(after.topic));
+  }
   if (!before && !after.untracked) judges.repeats.created(after);
   judges.changes.changed(job, before, after);
   if (before) judges.repeats.changed(before, after, job.revisions);
