@@ -50,7 +50,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   local: ["general", "cron"],
   testing: [
     ...["client", "consumer", "environment", "http", "protocol/file", "protocol/hand-over", "protocol/gate"],
-    "protocol",
+    ...["protocol/store", "protocol"],
     ...["settings", "core", "general", "cron"],
   ],
   // The server of the console. Its page runs in a browser, so it may import only what needs no Node.

@@ -4,6 +4,7 @@ import { fileOccurrence } from "../protocol/file/recurring.ts";
 import { tick } from "../protocol/hand-over/tick.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Deliverer } from "./deliver.ts";
+import { passEmptyMinutes } from "./empty-minutes.ts";
 import type { MemoryPool } from "./memory-pool.ts";
 import type { MemoryQueues } from "./memory-queues.ts";
 import type { MemorySchedules } from "./memory-schedules.ts";
@@ -61,7 +62,8 @@ async function step(played: Played, end: number): Promise<boolean> {
   return true;
 }
 
-async function runTick({ ctx, clock }: Played): Promise<void> {
+async function runTick({ ctx, clock, pool }: Played): Promise<void> {
+  await passEmptyMinutes(ctx, pool);
   clock.lastTick = clock.time;
   await tick(ctx, clock.time + TICK_TIME);
 }

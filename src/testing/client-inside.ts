@@ -2,18 +2,18 @@ import type { Answered } from "../client/call.ts";
 import type { Client, TopicBodies } from "../client/client.ts";
 import { clientOver } from "../client/client-over.ts";
 import { unlessAborted } from "../client/direct-calls.ts";
-import { TIMERS } from "../environment/process.ts";
 import { createApp } from "../http/app.ts";
 import type { HttpAnswer, Route, Service } from "../http/route.ts";
 import { createService } from "../http/service.ts";
 import type { Context } from "../protocol/ports.ts";
+import { STILL } from "./still-timers.ts";
 
 export function clientInside<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],
   routes: readonly Route[],
 ): Client<Topics> {
-  const app = createApp(createService(ctx, log, TIMERS), routes);
+  const app = createApp(createService(ctx, log, STILL), routes);
   return clientOver({
     // No request leaves the process, so its URL needs no host.
     url: "",

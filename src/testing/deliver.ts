@@ -3,6 +3,8 @@ import type { Context } from "../protocol/ports.ts";
 import type { ProtocolEvent } from "../protocol/reports.ts";
 import type { MemoryMessage } from "./memory-messages.ts";
 import type { MemoryQueues } from "./memory-queues.ts";
+import { endsWithin } from "./real-time.ts";
+import { STILL } from "./still-timers.ts";
 import { runOf, type TestTopic } from "./topics.ts";
 
 /**
@@ -22,9 +24,6 @@ export type Run = {
 const TIMEOUT = 30_000;
 const HIDE_SECONDS = 60;
 const PATIENCE = 5000;
-
-// Keep the real timers, because a test may replace the global ones.
-const { setTimeout, clearTimeout } = globalThis;
 
 /** Stands in for Lambda: delivers messages one at a time, and records the runs. `patience`: how long a run may take, real ms. */
 export function deliverer(
@@ -68,14 +67,6 @@ export function deliverer(
 
 export type Deliverer = ReturnType<typeof deliverer>;
 
-/** The timers of a consumer in memory. They never wait: a message is delivered when its job can start, and no time passes in a run. */
-const STILL = {
-  wait: async (ms: number) => {
-    throw new Error(`the queue's clock stands still, so nothing can wait for ${ms} ms`);
-  },
-  after: () => () => {},
-};
-
 /** Throws an error that the deployed queue would log and retry. In memory nothing fails by chance, so the test must see the error. */
 export function throwTrouble(event: ProtocolEvent): void {
   if (event.type !== "trouble") return;
@@ -84,15 +75,8 @@ export function throwTrouble(event: ProtocolEvent): void {
 }
 
 async function within<T>(patience: number, work: Promise<T>, whose: string): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    const rule =
-      "the queue's clock stands still while a handler runs, so a handler must not wait for a later time";
-    late.reject(new Error(`the handler of ${whose} has not ended in ${patience} ms: ${rule}`));
-  }, patience);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  if (await endsWithin(patience, work)) return work;
+  const rule =
+    "the queue's clock stands still while a handler runs, so a handler must not wait for a later time";
+  throw new Error(`the handler of ${whose} has not ended in ${patience} ms: ${rule}`);
 }

@@ -1,13 +1,11 @@
 import type { Run } from "./deliver.ts";
+import { turnEventLoop } from "./real-time.ts";
 
 /** At one instant each waiting message may run, and this many further runs: only handlers that enqueue or retry at once cause more. */
 const MOST_MORE = 1000;
 /** The most further runs of one instant if each run files several jobs. */
 const MOST_FILED = 10_000;
 const STEPS_A_TURN = 100;
-
-// Keep the real function, because a test may replace the global one.
-const { setImmediate } = globalThis;
 
 /**
  * Await the result after each step. It throws if runs go on at one instant without end, and lets the event loop turn now and then, for
@@ -37,6 +35,6 @@ export function paceOf(
       );
     }
     steps += 1;
-    if (steps % STEPS_A_TURN === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    if (steps % STEPS_A_TURN === 0) await turnEventLoop();
   };
 }

@@ -1,19 +1,22 @@
-import { BUCKET, LOOKAHEAD } from "../core/constants.ts";
-import { bucketOf, minuteOf, parkedIn } from "../core/items.ts";
+import { AUDIT_AFTER, BUCKET, LOOKAHEAD } from "../core/constants.ts";
+import { minuteOf, parkedIn } from "../core/items.ts";
 import { parseMessage, startOf } from "../core/message.ts";
 import { listSchedules, nextOccurrences } from "../protocol/file/recurring.ts";
 import { readPauses } from "../protocol/gate/known-pauses.ts";
 import type { Context } from "../protocol/ports.ts";
+import { auditedUntil, firstBucketFrom } from "./empty-minutes.ts";
 import type { MemoryMessage } from "./memory-messages.ts";
 import type { MemoryPool } from "./memory-pool.ts";
 import type { MemoryQueues } from "./memory-queues.ts";
 
 /** `time` of the next event: ms since the epoch; a past time means at once. `undefined`: no further event comes. */
 
-const BUCKETS = /^\d{4}-\d\d-\d\dT\d\d:\d\d#0$/;
 const PAGE = 100;
 
-/** The next minute in which a tick has work. `last`: the time of the latest tick, which has swept up to `last + LOOKAHEAD`. */
+/**
+ * The next minute in which a tick has work. `last`: the time of the latest tick, which has swept up to `last + LOOKAHEAD`. What it has swept can be
+ * audited `AUDIT_AFTER` later.
+ */
 export async function nextTick(
   ctx: Context,
   pool: MemoryPool,
@@ -27,14 +30,14 @@ export async function nextTick(
   const isReleased = (topic: string, i: number): boolean =>
     pauses[i]?.state === "resuming" || (pauses[i] === undefined && isParked(topic));
   if (topics.some(isReleased)) return { time: next };
-  const swept = bucketOf(last + LOOKAHEAD, 0);
-  let first: string | undefined;
-  for (const pk of pool.partitions()) {
-    if (BUCKETS.test(pk) && pk >= swept && (first === undefined || pk < first)) first = pk;
-  }
-  if (first === undefined) return undefined;
-  const end = Date.parse(`${first.slice(0, -2)}Z`) + BUCKET;
-  return { time: Math.max(end - LOOKAHEAD, next) };
+  const swept = minuteOf(last + LOOKAHEAD);
+  const first = firstBucketFrom(pool, swept);
+  const sweep = first === undefined ? Number.POSITIVE_INFINITY : Math.max(first + BUCKET - LOOKAHEAD, next);
+  const unaudited = firstBucketFrom(pool, await auditedUntil(ctx));
+  const audit =
+    unaudited !== undefined && unaudited < swept ? minuteOf(last) + AUDIT_AFTER : Number.POSITIVE_INFINITY;
+  const time = Math.min(sweep, audit);
+  return time === Number.POSITIVE_INFINITY ? undefined : { time };
 }
 
 /** The next time after now at which recurring schedules occur, with the names of these schedules. */

@@ -16,6 +16,54 @@ import("minutehand/client").then(({ MinutehandError }) => {
   if (MinutehandError !== require("minutehand/client").MinutehandError) throw new Error("import and require give two classes");
 });`;
 
+/** A Jest test of a queue whose timers and clocks are all faked, before the kit is loaded, before the queue is created, and after it. */
+const FAKE_TIMERS = `
+const load = () => require("minutehand/testing");
+const queueOf = () => load().createTestQueue({
+  topics: {
+    orders: { handler: ({ attempt }) => { if (attempt === 1) throw new Error("no bank"); } },
+    many: { handler: () => {} },
+    work: { consumer: "pull" },
+  },
+});
+async function play(queue) {
+  await queue.client.enqueue("orders", 1, { delay: "30m" });
+  await queue.client.enqueue("work", 1, { delay: "30m" });
+  await queue.client.enqueueMany(Array.from({ length: 250 }, (_, body) => ({ topic: "many", body, delay: "2h" })));
+  await queue.client.putSchedule("daily", { expression: "cron(30 9 * * ? *)", topic: "orders", body: 2 });
+  await queue.advance("1d");
+  const [{ receipt }] = await queue.client.receive("work");
+  await queue.client.finish("work", receipt);
+  expect(queue.jobs().filter(({ state }) => state === "done")).toHaveLength(253);
+}
+afterEach(() => jest.useRealTimers());
+describe.each([[{}], [{ legacyFakeTimers: true }]])("with fake timers %j", (options) => {
+  const fake = () => jest.useFakeTimers(options);
+  test("before the kit is loaded", async () => {
+    fake();
+    jest.resetModules();
+    await play(queueOf());
+  });
+  test("before the queue is created", async () => {
+    load();
+    fake();
+    await play(queueOf());
+  });
+  test("after the queue is created", async () => {
+    const queue = queueOf();
+    fake();
+    await play(queue);
+  });
+});
+test("a handler that waits for a faked timer is named", async () => {
+  jest.useFakeTimers();
+  const handler = () => new Promise((resolve) => setTimeout(resolve, 1000));
+  const queue = load().createTestQueue({ topics: { orders: { handler } }, handlerTimeout: 20 });
+  await queue.client.enqueue("orders", 1, { delay: 0 });
+  await expect(queue.advance(0)).rejects.toThrow("has not ended in 20 ms");
+});
+`;
+
 /** Follows docs/guides/commonjs.md in the project that `cdk init` writes. The project must compile, pass its tests and synthesise. */
 export async function playCommonJs(session: Session, tarball: string): Promise<void> {
   session.progress(NAME);
@@ -45,6 +93,9 @@ export async function playCommonJs(session: Session, tarball: string): Promise<v
   }
   await run("tsc", "npx", "--no-install", "tsc");
   await run("npm test", "npm", "test");
+  writeFileSync(join(cwd, "fake-timers.test.js"), FAKE_TIMERS);
+  const config = JSON.stringify({ testMatch: ["**/fake-timers.test.js"] });
+  await run("Jest with fake timers", "npx", "--no-install", "jest", "--config", config);
   await run("cdk synth", process.execPath, cdk, "synth", "--quiet");
   await run("require", process.execPath, "--eval", REQUIRE);
   const statement = "closed.push(job.body.orderId); // close the order here";
