@@ -29,6 +29,10 @@ const UNKNOWN: readonly [object, string][] = [
     { topics, warmThroughput: { writes: 1 } },
     'warmThroughput has an unknown prop "writes" (did you mean "write"?)',
   ],
+  [
+    { topics, maxThroughput: { reads: 1 } },
+    'maxThroughput has an unknown prop "reads" (did you mean "read"?)',
+  ],
   [{ topics, color: "red" }, 'the queue has an unknown prop "color"; allowed are topics, '],
   [
     { topics: { work: { maxAttempt: 3 } } },
@@ -121,6 +125,18 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [
     { topics, table: SURVIVOR, warmThroughput: { write: 4_000 } },
     'warmThroughput is allowed for a new table only, is {"write":4000}; allowed: nothing here',
+  ],
+  [
+    { topics, maxThroughput: { read: 499 } },
+    "maxThroughput.read must be a whole number, is 499; allowed: 500 to 1000000",
+  ],
+  [
+    { topics, maxThroughput: { write: 0 } },
+    "maxThroughput.write must be a whole number, is 0; allowed: 500 to 1000000",
+  ],
+  [
+    { topics, table: SURVIVOR, maxThroughput: { write: 500 } },
+    'maxThroughput is allowed for a new table only, is {"write":500}; allowed: nothing here',
   ],
   [inTopic({ pack: 0 }), "topics.work.pack must be a whole number, is 0; allowed: 1 to 10"],
   [inTopic({ pack: 11 }), "topics.work.pack must be a whole number, is 11; allowed: 1 to 10"],
@@ -377,6 +393,7 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics, api: { auth: "none" } },
   { topics, table: SURVIVOR, tickConcurrency: 1, maximumConcurrency: 2, api: { receiveConcurrency: 1000 } },
   { topics, warmThroughput: { read: 12_000, write: 40_000 }, tracing: true },
+  { topics, maxThroughput: { read: 500, write: 1_000_000 } },
   inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
   inTopic({ pack: 10, concurrency: 25, maximumConcurrency: 2, maxAttempts: 100 }),
   inTopic({ pollers: { min: 2, max: 2 } }),
