@@ -141,6 +141,10 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ pack: 0 }), "topics.work.pack must be a whole number, is 0; allowed: 1 to 10"],
   [inTopic({ pack: 11 }), "topics.work.pack must be a whole number, is 11; allowed: 1 to 10"],
   [inTopic({ consumer: "pull", pack: 2 }), "is 2; allowed: 1 to 1"],
+  [
+    inTopic({ maxFiledPerMinute: 0 }),
+    "topics.work.maxFiledPerMinute must be a whole number, is 0; allowed: 1 to 1000000",
+  ],
   [inTopic({ concurrency: 26 }), "topics.work.concurrency must be a whole number, is 26; allowed: 1 to 25"],
   [
     inTopic({ consumer: "pull", concurrency: 2 }),
@@ -396,6 +400,7 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics, maxThroughput: { read: 500, write: 1_000_000 } },
   inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
   inTopic({ pack: 10, concurrency: 25, maximumConcurrency: 2, maxAttempts: 100 }),
+  inTopic({ tracking: "none", maxFiledPerMinute: 1_000_000 }),
   inTopic({ pollers: { min: 2, max: 2 } }),
   { ...inTopic({ webhook: {}, pollers: { min: 200, max: 2000 } }), maximumConcurrency: 5 },
   inTopic({ backoff: { waits: [0] } }),
