@@ -98,9 +98,11 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     super(scope, id);
     validate(this.node.path, props);
     const { prefix = DEFAULT_PREFIX, removable = false, tracing = false, encryptionKey } = props;
-    const { table, warmThroughput, tickConcurrency, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
+    const { tickConcurrency, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
     const policy = queuePolicy(props);
-    this.table = new JobPool(this, "Pool", { table, warmThroughput, encryptionKey, removable }).table;
+    const { table, warmThroughput, maxThroughput } = props;
+    const pool = { table, warmThroughput, maxThroughput, encryptionKey, removable };
+    this.table = new JobPool(this, "Pool", pool).table;
     const topics = this.createQueues(props.topics, { prefix, encryptionKey, removable });
     this.queueUrlPrefix = queueUrlPrefix(prefix);
     this.removable = removable;

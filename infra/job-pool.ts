@@ -9,7 +9,7 @@ import {
 } from "aws-cdk-lib/aws-dynamodb";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Construct } from "constructs";
-import type { WarmThroughputProps } from "./props.ts";
+import type { MaxThroughputProps, WarmThroughputProps } from "./props.ts";
 
 /** A table of this stack, or an existing one. */
 export type PoolTable = Table | ITable;
@@ -17,6 +17,7 @@ export type PoolTable = Table | ITable;
 export type JobPoolProps = {
   readonly table: ITable | undefined;
   readonly warmThroughput: WarmThroughputProps | undefined;
+  readonly maxThroughput: MaxThroughputProps | undefined;
   readonly encryptionKey: IKey | undefined;
   readonly removable: boolean;
 };
@@ -30,7 +31,7 @@ export class JobPool extends Construct {
     this.table = props.table ?? this.newTable(props);
   }
 
-  private newTable({ encryptionKey, removable, warmThroughput }: JobPoolProps): Table {
+  private newTable({ encryptionKey, removable, warmThroughput, maxThroughput = {} }: JobPoolProps): Table {
     return new Table(this, "Table", {
       partitionKey: { name: "pk", type: AttributeType.STRING },
       sortKey: { name: "sk", type: AttributeType.STRING },
@@ -38,6 +39,8 @@ export class JobPool extends Construct {
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       timeToLiveAttribute: "expiresAt",
       ...(warmThroughput && { warmThroughput: unitsOf(warmThroughput) }),
+      ...(maxThroughput.read && { maxReadRequestUnits: maxThroughput.read }),
+      ...(maxThroughput.write && { maxWriteRequestUnits: maxThroughput.write }),
       ...(encryptionKey === undefined
         ? { encryption: TableEncryption.AWS_MANAGED }
         : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }),

@@ -60,6 +60,20 @@ export type WarmThroughputProps = {
   readonly write?: number;
 };
 
+/** The most units a second that a new table takes. */
+export type MaxThroughputProps = {
+  /**
+   * Read units a second, 500 to 1,000,000. A page of the sweep takes up to 256 of them.
+   * @default no ceiling: what the account's quota allows, usually 40,000
+   */
+  readonly read?: number;
+  /**
+   * Write units a second, 500 to 1,000,000. The largest job with a `key` takes about 420 of them at once.
+   * @default no ceiling: what the account's quota allows, usually 40,000
+   */
+  readonly write?: number;
+};
+
 /**
  * The props of a queue. `Topics`: the type of the body of each topic's jobs, by topic. Then `topics` must have exactly these topics.
  */
@@ -97,6 +111,13 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    * @default DynamoDB's: 12,000 read and 4,000 write units a second
    */
   readonly warmThroughput?: WarmThroughputProps;
+  /**
+   * The most units a second that the new table takes, so that a producer that files without end cannot cost more. DynamoDB throttles what is
+   * above: calls and ticks try again, and calls that get no answer in time answer 503. No acknowledged job is lost, but jobs can be late.
+   * If you leave the prop out later, the table keeps its ceiling: `docs/guides/deploying.md` says how to remove it.
+   * @default no ceiling
+   */
+  readonly maxThroughput?: MaxThroughputProps;
   /**
    * How many concurrent invocations Lambda reserves for the tick, 1 to 64. Then a burst of consumers, which share the account's
    * concurrency, cannot delay the tick. But a tick with a backlog and the further invocations that it starts are together at most as many

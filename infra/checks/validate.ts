@@ -10,26 +10,29 @@ import { inSeconds, SETTINGS } from "../../src/settings/topic-settings.ts";
 import { unknownSettings } from "../../src/settings/unknown-settings.ts";
 import { MOST_DASHBOARD_TOPICS } from "../monitoring/dashboard.ts";
 import { secondsOf } from "../policy.ts";
-import type { ApiProps, DelayQueueProps, WarmThroughputProps } from "../props.ts";
+import type { ApiProps, DelayQueueProps, MaxThroughputProps, WarmThroughputProps } from "../props.ts";
 import { days, shown } from "./check.ts";
 
 const LONGEST_RETENTION_DAYS = 3650;
 /** The rest of an alarm's description needs room too: it may have 1,024 characters ("PutMetricAlarm", CloudWatch API Reference). */
 const LONGEST_RUNBOOK_URL = 200;
 /** Far more than the 40,000 units that AWS allows for a table by default. */
-const MOST_WARM_UNITS = 1_000_000;
+const MOST_UNITS = 1_000_000;
+/** With less, DynamoDB might never take the largest transaction of a job, nor answer the largest page. */
+const LEAST_MAX_UNITS = 500;
 const READING = { secondsOf: exact, isKnown: (text: string) => !Token.isUnresolved(text) };
 
 const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
   ...{ topics: true, prefix: true, shards: true, table: true, warmThroughput: true, tickConcurrency: true },
   ...{ maximumConcurrency: true, tracing: true, retention: true, deadRetention: true, longDelay: true },
   ...{ eventBus: true, encryptionKey: true, api: true, alarmTopic: true, runbookUrl: true, dashboard: true },
-  ...{ topicMetrics: true, removable: true, topicsFile: true },
+  ...{ topicMetrics: true, removable: true, topicsFile: true, maxThroughput: true },
 };
 const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
   ...{ auth: true, throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
 };
 const WARM_PROPS: { readonly [Name in keyof WarmThroughputProps]-?: true } = { read: true, write: true };
+const MAX_PROPS: { readonly [Name in keyof MaxThroughputProps]-?: true } = { read: true, write: true };
 
 /** The error names each unknown prop, or else each broken rule, the value and what is allowed. */
 export function validate(path: string, props: DelayQueueProps): void {
@@ -60,12 +63,13 @@ function unknownProps(props: DelayQueueProps): string[] {
     ...unknownNames("the queue", "prop", props, Object.keys(PROPS)),
     ...unknownNames("api", "prop", props.api, Object.keys(API_PROPS)),
     ...unknownNames("warmThroughput", "prop", props.warmThroughput, Object.keys(WARM_PROPS)),
+    ...unknownNames("maxThroughput", "prop", props.maxThroughput, Object.keys(MAX_PROPS)),
     ...topics.flatMap(([name, topic]) => unknownSettings(`topics.${name}`, topic, settings)),
   ];
 }
 
 function queueChecks(props: DelayQueueProps): Check[] {
-  const { prefix, shards, retention, deadRetention, longDelay, topics, table, warmThroughput } = props;
+  const { prefix, shards, retention, deadRetention, longDelay, topics } = props;
   return [
     {
       // Plain JavaScript may leave the prop out.
@@ -81,9 +85,7 @@ function queueChecks(props: DelayQueueProps): Check[] {
       allowed: "1 to 24 letters, digits and -",
     },
     wholeNumber("shards", shards, 1, MAX_SHARDS),
-    onlyFor("a new table", table === undefined, "warmThroughput", warmThroughput),
-    wholeNumber("warmThroughput.read", warmThroughput?.read, 12_000, MOST_WARM_UNITS),
-    wholeNumber("warmThroughput.write", warmThroughput?.write, 4_000, MOST_WARM_UNITS),
+    ...throughputChecks(props),
     wholeNumber("tickConcurrency", props.tickConcurrency, 1, MOST_SWEEPERS + 1),
     wholeNumber("maximumConcurrency", props.maximumConcurrency, 2, 1000),
     {
@@ -102,6 +104,18 @@ function queueChecks(props: DelayQueueProps): Check[] {
     days("retention", retention, LEAST_RETENTION / DAY, LONGEST_RETENTION_DAYS),
     days("deadRetention", deadRetention, 14, LONGEST_RETENTION_DAYS),
     days("longDelay", longDelay === false ? undefined : longDelay, 1, LONGEST_RETENTION_DAYS),
+  ];
+}
+
+function throughputChecks({ table, warmThroughput, maxThroughput }: DelayQueueProps): Check[] {
+  const isNew = table === undefined;
+  return [
+    onlyFor("a new table", isNew, "warmThroughput", warmThroughput),
+    wholeNumber("warmThroughput.read", warmThroughput?.read, 12_000, MOST_UNITS),
+    wholeNumber("warmThroughput.write", warmThroughput?.write, 4_000, MOST_UNITS),
+    onlyFor("a new table", isNew, "maxThroughput", maxThroughput),
+    wholeNumber("maxThroughput.read", maxThroughput?.read, LEAST_MAX_UNITS, MOST_UNITS),
+    wholeNumber("maxThroughput.write", maxThroughput?.write, LEAST_MAX_UNITS, MOST_UNITS),
   ];
 }
 

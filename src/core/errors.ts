@@ -13,6 +13,7 @@ export type ErrorCode =
   | "idempotency-mismatch"
   | "too-large"
   | "too-many-jobs"
+  | "too-many-filed"
   | "unavailable"
   // Only the HTTP API has these.
   | "not-found"

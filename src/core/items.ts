@@ -400,7 +400,16 @@ export function parseNote(item: Item): Parked | undefined {
 
 /** The key of a minute's counters, of starts or of a resume's turns: `s0` to `s59`, for the periods that begin in each second. */
 export function startsKey(topic: string, minute: number, counters: "starts" | "turns" = "starts"): Key {
-  return { pk: `starts#${topic}#${new Date(minute).toISOString().slice(0, -8)}`, sk: counters };
+  return { pk: `starts#${topic}#${minuteText(minute)}`, sk: counters };
+}
+
+/** The key of the counter `jobs`: how many jobs callers have filed in a minute in a topic with `maxFiledPerMinute`. */
+export function filedKey(topic: string, minute: number): Key {
+  return { pk: `filed#${topic}#${minuteText(minute)}`, sk: "filed" };
+}
+
+function minuteText(minute: number): string {
+  return new Date(minute).toISOString().slice(0, -8);
 }
 
 export function deadKey(topic: string, time: number, id: string): Key {

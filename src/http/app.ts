@@ -2,7 +2,7 @@ import { PatternRouter } from "hono/router/pattern-router";
 import type { Logs } from "../settings/log-groups.ts";
 import type { Problem } from "./answers.ts";
 import { logFailure } from "./log-failure.ts";
-import { problem, problemOf } from "./problem.ts";
+import { problem, problemOf, STATUS } from "./problem.ts";
 import { readCall } from "./read-call.ts";
 import type { Decision, HttpAnswer, HttpRequest, Route, Service } from "./route.ts";
 
@@ -89,7 +89,8 @@ function methodNotAllowed(path: string, method: string, routes: readonly Route[]
 }
 
 export function problemAnswer(body: Problem, headers: Record<string, string> = {}): HttpAnswer {
-  const retry = body.status === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {};
+  const seconds = body.status === STATUS.unavailable ? RETRY_AFTER_SECONDS : body.retryAfter;
+  const retry = seconds === undefined ? {} : { "retry-after": String(seconds) };
   return jsonAnswer(body.status, body, "application/problem+json", { ...retry, ...headers });
 }
 

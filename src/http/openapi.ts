@@ -114,7 +114,8 @@ function problemsOf({ body, problems }: Route): object {
   const content = { "application/problem+json": { schema: named(answers, problem) } };
   return Object.fromEntries(
     [...byStatus].map(([status, these]) => {
-      const headers = status === STATUS.unavailable ? { headers: headersOf(["Retry-After"]) } : {};
+      const isLater = status === STATUS.unavailable || status === STATUS["too-many-filed"];
+      const headers = isLater ? { headers: headersOf(["Retry-After"]) } : {};
       return [status, { description: these.join(", "), ...headers, content }];
     }),
   );

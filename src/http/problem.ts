@@ -23,6 +23,7 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
   "too-large": 413,
   "too-many-jobs": 413,
   "idempotency-mismatch": 422,
+  "too-many-filed": 429,
   internal: 500,
   unavailable: 503,
 };

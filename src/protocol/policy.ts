@@ -9,6 +9,11 @@ export function isLimited({ policy }: Pick<Context, "policy">, topic: string): b
   return isNamed({ policy }, topic) && policy.topics[topic]?.maxPerSecond !== undefined;
 }
 
+/** Says whether callers may file only so many jobs of a topic in a minute. */
+export function isFilingLimited(ctx: Pick<Context, "policy">, topic: string): boolean {
+  return policyOf(ctx, topic).maxFiledPerMinute !== undefined;
+}
+
 /** Says whether the policy names a topic. Jobs may have other topics: a deploy has removed them, or a newer deploy has added them. */
 export function isNamed({ policy }: Pick<Context, "policy">, topic: string): boolean {
   return Object.hasOwn(policy.topics, topic);

@@ -219,6 +219,14 @@ export type TopicSettings<Duration> = {
    */
   readonly maxPerSecond?: number;
   /**
+   * How many jobs of the topic callers may file in a minute, 1 to 1,000,000. The HTTP API and the direct client refuse further jobs with 429
+   * `too-many-filed` until the next minute begins. A repeat with the same `Idempotency-Key` does not count, and neither do the jobs of
+   * events and of schedules. Each call costs one write unit more.
+   *
+   * @default no limit
+   */
+  readonly maxFiledPerMinute?: number;
+  /**
    * Makes each job due later than requested, by a random duration from 0 to `spread`, unless the job has a `spread` of its own.
    * Whole seconds, 0 to 1 day.
    *
@@ -313,6 +321,7 @@ export const TOPIC_SETTINGS = {
     readBy: "deployment",
   },
   maxPerSecond: { kind: "own", range: "1–1,000, or one in up to 60 s", ...tested },
+  maxFiledPerMinute: { kind: "count", least: 1, most: 1_000_000, ...tested },
   spread: { kind: "duration", least: 0, most: LONGEST_SPREAD / 1000, ...tested },
   cancelOn: {
     kind: "own",

@@ -98,6 +98,18 @@ describe("the table", () => {
     ]);
   });
 
+  it("has the ceilings that the props ask for, and none without them", () => {
+    const ceiling = (props: Partial<DelayQueueProps>) =>
+      resourcesOf(templateOf(shopWith({ topics: TOPICS, ...props }).stack), "AWS::DynamoDB::Table").map(
+        ([, { Properties }]) => Properties.OnDemandThroughput,
+      );
+    expect(ceiling({})).toEqual([undefined]);
+    expect(ceiling({ maxThroughput: { write: 1000 } })).toEqual([{ MaxWriteRequestUnits: 1000 }]);
+    expect(ceiling({ maxThroughput: { read: 500, write: 600 } })).toEqual([
+      { MaxReadRequestUnits: 500, MaxWriteRequestUnits: 600 },
+    ]);
+  });
+
   it("may be an existing one: then no table is made, and all functions use the existing table and its key", () => {
     const stack = new Stack(new App(), "Shop");
     const encryptionKey = new Key(stack, "Key");

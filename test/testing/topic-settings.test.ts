@@ -33,6 +33,16 @@ describe("what a topic's settings do in a test queue", () => {
     expect(await queue.client.get(late.id)).toMatchObject({ state });
   });
 
+  test("maxFiledPerMinute refuses further jobs until the next minute of the queue's clock", async () => {
+    const queue = createTestQueue({ topics: { orders: { handler, maxFiledPerMinute: 1 } } });
+    const file = () => queue.client.enqueue("orders", 1, { delay: "1h" });
+    await file();
+    await expect(file()).rejects.toMatchObject({ code: "too-many-filed", status: 429 });
+    await queue.advance("1m");
+    await file();
+    expect(queue.jobs("orders")).toHaveLength(2);
+  });
+
   test("a spread makes each job due later by a random time, which is at most the spread", async () => {
     const queue = createTestQueue({ topics: { orders: { handler, spread: "10m" } } });
     for (let body = 0; body < 10; body++) await queue.client.enqueue("orders", body, { delay: "1h" });

@@ -1,8 +1,9 @@
 import { cancel, cancelByKey } from "../../protocol/change/cancel.ts";
 import { reschedule } from "../../protocol/change/reschedule.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
+import { enqueueCounted } from "../../protocol/file/filing-limit.ts";
 import type { Enqueued } from "../../protocol/new-job.ts";
-import { requireTracked } from "../../protocol/policy.ts";
+import { isFilingLimited, requireTracked } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { idOfKey, readJob } from "../../protocol/store/read-job.ts";
 import type { Logs } from "../../settings/log-groups.ts";
@@ -16,7 +17,8 @@ import type { ChangeFields, KeyedJobFields, NewJobFields } from "../requests.ts"
 
 /** An `Idempotency-Key` knows the repeats of a call by `sent`. */
 export function enqueueJob(ctx: Context, fields: NewJobFields, sent: Sent): Promise<Enqueued> {
-  return enqueue(ctx, { ...newJobOf(ctx, fields), ...onceOf(sent) });
+  const job = { ...newJobOf(ctx, fields), ...onceOf(sent) };
+  return isFilingLimited(ctx, job.topic) ? enqueueCounted(ctx, job) : enqueue(ctx, job);
 }
 
 export type Keyed = { readonly topic: string; readonly key: string };

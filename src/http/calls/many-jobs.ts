@@ -3,7 +3,7 @@ import { MinutehandError, messageOf } from "../../core/errors.ts";
 import type { Head } from "../../core/items.ts";
 import { toJson } from "../../core/json.ts";
 import { cancelMany } from "../../protocol/change/cancel.ts";
-import { enqueueMany } from "../../protocol/file/enqueue.ts";
+import { enqueueManyCounted } from "../../protocol/file/filing-limit.ts";
 import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
 import { jobId } from "../fields.ts";
 import { hashOf, newJobOf, type Sent } from "../new-job.ts";
@@ -32,7 +32,7 @@ export async function enqueueJobs(
       return { ...job, once: { token: `${token}§${i}`, hash, batch: { token: `${token}§batch`, at: i } } };
     }),
   );
-  return each(log, wanted, (these) => enqueueMany(ctx, these));
+  return each(log, wanted, (these) => enqueueManyCounted(ctx, these));
 }
 
 /** Throws `too-many-jobs`. */

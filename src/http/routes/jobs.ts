@@ -23,6 +23,7 @@ export const jobRoutes = [
       "job-already-exists",
       "job-running",
       "idempotency-mismatch",
+      "too-many-filed",
     ],
     async handle({ ctx, body, ...sent }) {
       return filed(ctx, await enqueueJob(ctx, body, sent));

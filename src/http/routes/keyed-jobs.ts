@@ -19,7 +19,14 @@ export const keyedJobRoutes = [
     body: keyedJob,
     answers: { 200: job, 201: job },
     answerHeaders: FILED_HEADERS,
-    problems: ["unknown-topic", "untracked-topic", "job-not-found", "job-running", "idempotency-mismatch"],
+    problems: [
+      "unknown-topic",
+      "untracked-topic",
+      "job-not-found",
+      "job-running",
+      "idempotency-mismatch",
+      "too-many-filed",
+    ],
     async handle({ ctx, params, body, ...sent }) {
       return filed(ctx, await putJob(ctx, params, body, sent));
     },

@@ -162,6 +162,7 @@ export const scheduleRoutes = [
       "untracked-topic",
       "job-not-found",
       "idempotency-mismatch",
+      "too-many-filed",
     ],
     async handle({ ctx, params: { name }, method, path, headers }) {
       const token = headers["idempotency-key"];

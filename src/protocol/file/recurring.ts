@@ -7,6 +7,7 @@ import { inParallel } from "../../general/batches.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import type { Context, Schedules } from "../ports.ts";
 import { enqueue } from "./enqueue.ts";
+import { enqueueCounted } from "./filing-limit.ts";
 
 const TRIES = 5;
 const WIDTH = 8;
@@ -85,7 +86,7 @@ export async function runSchedule(ctx: Context, name: string, once: NewJob["once
   const { job } = await readSchedule(ctx, name);
   // Not the topic, which may change before the repeat. No schedule's name has a space, so no occurrence's token equals this one.
   const named = once && { once: { ...once, token: `§run ${name}§${once.token}` } };
-  return enqueue(ctx, { ...job, spread: 0, ...named });
+  return enqueueCounted(ctx, { ...job, spread: 0, ...named });
 }
 
 /** Idempotent for as long as the DLQ may keep the occurrence. @throws as `enqueue`; `job-not-found`: its job's retention is over */

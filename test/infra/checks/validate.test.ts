@@ -29,6 +29,10 @@ const UNKNOWN: readonly [object, string][] = [
     { topics, warmThroughput: { writes: 1 } },
     'warmThroughput has an unknown prop "writes" (did you mean "write"?)',
   ],
+  [
+    { topics, maxThroughput: { reads: 1 } },
+    'maxThroughput has an unknown prop "reads" (did you mean "read"?)',
+  ],
   [{ topics, color: "red" }, 'the queue has an unknown prop "color"; allowed are topics, '],
   [
     { topics: { work: { maxAttempt: 3 } } },
@@ -122,9 +126,25 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     { topics, table: SURVIVOR, warmThroughput: { write: 4_000 } },
     'warmThroughput is allowed for a new table only, is {"write":4000}; allowed: nothing here',
   ],
+  [
+    { topics, maxThroughput: { read: 499 } },
+    "maxThroughput.read must be a whole number, is 499; allowed: 500 to 1000000",
+  ],
+  [
+    { topics, maxThroughput: { write: 0 } },
+    "maxThroughput.write must be a whole number, is 0; allowed: 500 to 1000000",
+  ],
+  [
+    { topics, table: SURVIVOR, maxThroughput: { write: 500 } },
+    'maxThroughput is allowed for a new table only, is {"write":500}; allowed: nothing here',
+  ],
   [inTopic({ pack: 0 }), "topics.work.pack must be a whole number, is 0; allowed: 1 to 10"],
   [inTopic({ pack: 11 }), "topics.work.pack must be a whole number, is 11; allowed: 1 to 10"],
   [inTopic({ consumer: "pull", pack: 2 }), "is 2; allowed: 1 to 1"],
+  [
+    inTopic({ maxFiledPerMinute: 0 }),
+    "topics.work.maxFiledPerMinute must be a whole number, is 0; allowed: 1 to 1000000",
+  ],
   [inTopic({ concurrency: 26 }), "topics.work.concurrency must be a whole number, is 26; allowed: 1 to 25"],
   [
     inTopic({ consumer: "pull", concurrency: 2 }),
@@ -377,8 +397,10 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics, api: { auth: "none" } },
   { topics, table: SURVIVOR, tickConcurrency: 1, maximumConcurrency: 2, api: { receiveConcurrency: 1000 } },
   { topics, warmThroughput: { read: 12_000, write: 40_000 }, tracing: true },
+  { topics, maxThroughput: { read: 500, write: 1_000_000 } },
   inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
   inTopic({ pack: 10, concurrency: 25, maximumConcurrency: 2, maxAttempts: 100 }),
+  inTopic({ tracking: "none", maxFiledPerMinute: 1_000_000 }),
   inTopic({ pollers: { min: 2, max: 2 } }),
   { ...inTopic({ webhook: {}, pollers: { min: 200, max: 2000 } }), maximumConcurrency: 5 },
   inTopic({ backoff: { waits: [0] } }),
