@@ -6,7 +6,7 @@ import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { withoutPackages } from "../src/general/package-files.ts";
 import { type Names, unknownNames } from "../src/general/unknown-names.ts";
-import { BUNDLE_FILE, bundle, optionsFor } from "./bundling/bundle.ts";
+import { BUNDLE_FILE, bundle } from "./bundling/bundle.ts";
 import type { BundleNote } from "./bundling/bundle-note.ts";
 import type { ConsumerOptions } from "./consumer.ts";
 
@@ -125,7 +125,7 @@ export function handlerCode(
     throw new Error(`a handler must be a file, but there is no file "${entry}" in ${process.cwd()}`);
   const root = process.cwd();
   const choices = { sourceMap: sourceMaps, external: externalModules };
-  const { code, map, exports, inputs } = bundle(file, root, choices);
+  const { code, map, exports, inputs, options } = bundle(file, root, choices);
   if (!exports.includes("handler")) {
     const actual = exports.length > 0 ? exports.join(", ") : "nothing";
     throw new Error(
@@ -136,7 +136,7 @@ export function handlerCode(
     code: assetOf(file, choices, { code, map }),
     bundle: {
       inputs: withoutPackages(inputs.map((path) => resolve(root, path))),
-      build: optionsFor(file, root, choices),
+      build: options,
     },
     hasConsumer: MARKS_OF_CONSUMER.test(Buffer.from(code).toString()),
   };

@@ -1,7 +1,7 @@
 import { builtinModules, createRequire } from "node:module";
 import { basename, join } from "node:path";
 import type * as Esbuild from "esbuild";
-import { bundledFiles } from "../../src/general/bundled-files.ts";
+import { bundledFiles, likeNode, requiresEsModule } from "../../src/general/bundled-files.ts";
 import { requirePackages } from "../../src/general/optional-packages.ts";
 
 /**
@@ -28,9 +28,12 @@ export const OPTIONS = {
   legalComments: "none",
   logLevel: "silent",
   alias: REQUIRED_BUILTINS,
-  // Bundled CommonJS packages still call `require` for Node's own modules, which ESM does not have.
+  // Bundled CommonJS packages still use these names of their module scope, which ESM does not have. esbuild itself gives them the other three:
+  // `module`, `exports` and `this`.
   banner: {
-    js: 'import{createRequire}from"node:module";const require=createRequire(import.meta.url);',
+    js:
+      'import{createRequire}from"node:module";const require=createRequire(import.meta.url),' +
+      "{filename:__filename,dirname:__dirname}=import.meta;",
   },
 } satisfies Esbuild.BuildOptions;
 
@@ -71,7 +74,8 @@ export function optionsFor(
     ...(sourceMap && MAPPED),
     entryPoints: [entry],
     absWorkingDir: root,
-    ...(split ? splitTo(root) : { outfile: join(root, BUNDLE_FILE) }),
+    // A handler's packages may read the names of their classes, for example of a table's rows or of an error.
+    ...(split ? splitTo(root) : { outfile: join(root, BUNDLE_FILE), keepNames: true }),
     external: [...external],
   };
 }
@@ -84,6 +88,8 @@ export type Bundle = {
   readonly map: Uint8Array | undefined;
   readonly inputs: readonly string[];
   readonly exports: readonly string[];
+  /** The options that made it. */
+  readonly options: Esbuild.BuildOptions;
 };
 
 /**
@@ -97,12 +103,15 @@ export function esbuild(): typeof Esbuild {
 
 /** Bundles everything except `external` packages, as ESM for Node 24. Throws esbuild's error if the file does not compile. */
 export function bundle(entry: string, root: string, choices: BundleChoices = {}): Bundle {
-  const { outputFiles, metafile } = esbuild().buildSync(optionsFor(entry, root, choices));
+  const first = optionsFor(entry, root, choices);
+  const made = esbuild().buildSync(first);
+  const options = requiresEsModule(made.metafile) ? likeNode(first) : first;
+  const { outputFiles, metafile } = options === first ? made : esbuild().buildSync(options);
   const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
   const code = files.get(BUNDLE_FILE);
   const map = files.get(`${BUNDLE_FILE}.map`);
   const output = metafile.outputs[BUNDLE_FILE];
   if (code === undefined || output === undefined) throw new Error(`${entry} gave no bundle`);
   const chunks = new Map([...files].filter(([name]) => !name.startsWith(BUNDLE_FILE)));
-  return { code, chunks, map, inputs: bundledFiles(metafile).sort(), exports: output.exports };
+  return { code, chunks, map, inputs: bundledFiles(metafile).sort(), exports: output.exports, options };
 }

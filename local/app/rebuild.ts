@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { BuildFailure, BuildOptions, Message } from "esbuild";
-import { bundledFiles } from "../../src/general/bundled-files.ts";
+import { bundledFiles, likeNode, requiresEsModule } from "../../src/general/bundled-files.ts";
 import { withoutPackages } from "../../src/general/package-files.ts";
 import { errorText } from "../local-error.ts";
 import type { FunctionSpec } from "../template/resources.ts";
@@ -28,7 +28,11 @@ export async function rebuildFunction(
   try {
     // Load esbuild only at the first save of a handler, because most runs never get here.
     const esbuild = await import("esbuild");
-    const { outputFiles, metafile } = await esbuild.build({ ...build, write: false, metafile: true });
+    const given = { ...build, write: false, metafile: true } as const;
+    const made = await esbuild.build(given);
+    const { outputFiles, metafile } = requiresEsModule(made.metafile)
+      ? await esbuild.build(likeNode(given))
+      : made;
     const inputs = withoutPackages(bundledFiles(metafile).map((path) => resolve(absWorkingDir, path)));
     const exported = spec.handler.slice(spec.handler.lastIndexOf(".") + 1);
     if (!Object.values(metafile.outputs).some(({ exports }) => exports.includes(exported)))

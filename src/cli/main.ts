@@ -9,16 +9,26 @@ if (refusal !== undefined) {
   process.exit(1);
 }
 // Imported only after the check, because an old Node fails at these imports, and would print a stack trace instead of the refusal.
-const [{ INTERRUPTED }, { run }] = await Promise.all([import("./program.ts"), import("./run.ts")]);
+const [{ FAILED, INTERRUPTED, OK }, { run }] = await Promise.all([
+  import("./program.ts"),
+  import("./run.ts"),
+]);
 
 let endsUnread = false;
+let isOutputLost = false;
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    // The reader of a pipe has gone, as in `minutehand list | head`. End a command that only reads. Let a command that changes jobs
-    // continue, so that it does not stop halfway.
-    if (stream === process.stdout && endsUnread) process.exit(0);
+    // The reader of a pipe has gone, as in `minutehand list | head`, or the disk is full. End a command that only reads. Let a command that
+    // changes jobs continue, so that it does not stop halfway.
+    const isUnread = error.code === "EPIPE";
+    if (!isUnread && !isOutputLost) {
+      isOutputLost = true;
+      process.exitCode = FAILED;
+      if (stream === process.stdout)
+        process.stderr.write(`minutehand: the output is lost: ${error.message}\n`);
+    }
+    if (stream === process.stdout && endsUnread) process.exit(isUnread ? 0 : FAILED);
   });
 }
 
@@ -37,4 +47,4 @@ const code = await run(process.argv.slice(2), {
   nodeVersion: process.version,
 });
 if (code === INTERRUPTED) process.exit(code);
-process.exitCode = code;
+process.exitCode = code === OK && isOutputLost ? FAILED : code;

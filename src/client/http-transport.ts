@@ -6,6 +6,8 @@ import { fetchable, type Transport } from "./call.ts";
 
 /** A retry may succeed. */
 const REPEATED = [429, 502, 503, 504];
+/** What Node and Deno say of such a port. Bun calls it. */
+const BLOCKED_PORT = /^bad port$|Requests to port \d+ are blocked/;
 /** ms. */
 const LONGEST_WAIT = 20_000;
 
@@ -72,13 +74,29 @@ async function oneTry(request: Request, authorize: Authorize): Promise<Response>
   const headers = await authorize({ method, url, headers: request.headers, body });
   // A redirect would turn a POST into a GET, and the signature is for one host only.
   const init = { method, headers, signal, redirect: "manual" } as const;
-  const response = await fetch(url, body === "" ? init : { ...init, body });
-  const bytes = await readAnswer(response);
-  if (bytes === "too-large") {
-    const message = `the answer to ${method} ${url} has more than ${MAX_ANSWER_BYTES} bytes, so it is not from Minutehand's API`;
-    throw new MinutehandError("bad-answer", message);
+  // If something is wrong with the request, such as with a header, this line throws, and not `exchange`.
+  return exchange(new Request(url, body === "" ? init : { ...init, body }));
+}
+
+async function exchange(request: Request): Promise<Response> {
+  try {
+    const response = await fetch(request);
+    const bytes = await readAnswer(response);
+    if (bytes === "too-large") {
+      const message = `the answer to ${request.method} ${request.url} has more than ${MAX_ANSWER_BYTES} bytes, so it is not from Minutehand's API`;
+      throw new MinutehandError("bad-answer", message);
+    }
+    return new Response(bytes.byteLength === 0 ? null : bytes, response);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    if (BLOCKED_PORT.test(reasonOf(error))) {
+      const { port } = new URL(request.url);
+      const message = `the request cannot be sent: fetch calls no server on port ${port} ("Port blocking", Fetch Standard)`;
+      throw new MinutehandError("bad-request", message, {}, error);
+    }
+    // ky knows network errors by their texts, and not all texts of Bun and Deno. It knows this one.
+    throw new TypeError("fetch failed", { cause: error });
   }
-  return new Response(bytes.byteLength === 0 ? null : bytes, response);
 }
 
 /** ky has already read its body. */

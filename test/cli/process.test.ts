@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { pythonTest } from "../support/python.ts";
@@ -10,13 +11,17 @@ const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 function start(
   { url }: ServedApi,
   args: readonly string[],
+  stdout: "pipe" | number = "pipe",
 ): { child: ChildProcess; said: { out: string; err: string } } {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, MINUTEHAND_URL: url } });
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { ...process.env, MINUTEHAND_URL: url },
+    stdio: ["pipe", stdout, "pipe"],
+  });
   const said = { out: "", err: "" };
-  child.stdout.on("data", (data) => {
+  child.stdout?.on("data", (data) => {
     said.out += data;
   });
-  child.stderr.on("data", (data) => {
+  child.stderr?.on("data", (data) => {
     said.err += data;
   });
   return { child, said };
@@ -31,6 +36,27 @@ test("the program reads stdin, writes to stdout, and ends with an exit code", as
   const refused = start(api, ["cancel", "--topic", "orders", "--key", "nobody"]);
   expect(await once(refused.child, "close")).toEqual([1, null]);
   expect(refused.said).toEqual({ out: "", err: expect.stringMatching(/^minutehand: .*nobody.*\n$/) });
+});
+
+/** The jobs that the tests file lie in this range. */
+const RANGE = ["--from", "2026-03-01T09:00:00Z", "--to", "2026-03-02T09:00:00Z"];
+test.each([
+  { args: ["list", ...RANGE], what: "a list" },
+  { args: ["list", "--json", ...RANGE], what: "a list as JSON" },
+  { args: ["topics"], what: "a table" },
+  { args: ["--help"], what: "the help" },
+  { args: ["enqueue", "orders", "--delay", "1h", "--body", "1"], what: "what a change answers" },
+])("if the disk is full, the program says so in one line and fails: $what", async ({ args }) => {
+  await using api = await serveApi();
+  await api.file({ delay: "1h" });
+  await api.file({ delay: "2h" });
+  const full = openSync("/dev/full", "w");
+  const { child, said } = start(api, args, full);
+  closeSync(full);
+  expect(await once(child, "close")).toEqual([1, null]);
+  expect(said.err).toBe("minutehand: the output is lost: ENOSPC: no space left on device, write\n");
+  const filed = api.world.pool.items().filter((item) => "body" in item);
+  expect(filed).toHaveLength(args[0] === "enqueue" ? 3 : 2);
 });
 
 test("local refuses a number that cannot be a port", async () => {

@@ -45,6 +45,36 @@ describe("a pulled job", () => {
     expect(retried).toMatchObject({ status: 409, json: { code: "claim-lost", id } });
   });
 
+  test.each([
+    ["finish", "done"],
+    ["retry", "scheduled"],
+    ["bury", "dead"],
+  ])("can be settled by %s after its lease until the queue notices the end", async (verb, state) => {
+    const api = createApi();
+    const { call, world } = api;
+    const { receipt } = await pull(api);
+    await world.pass(50 * SECOND);
+    const late = await call("POST", "/topics/work/extend", { body: { receipt, seconds: 60 } });
+    expect(late).toMatchObject({ status: 409, json: { code: "claim-lost" } });
+    const settled = await call("POST", `/topics/work/${verb}`, { body: { receipt } });
+    expect(settled).toMatchObject({ status: 200, json: { state, attempt: 1 } });
+  });
+
+  test.each(["finish", "retry", "bury"])(
+    "cannot be settled by %s once the queue has noticed the end of its lease, and has used an attempt",
+    async (verb) => {
+      const api = createApi();
+      const { id, receipt } = await pull(api);
+      await api.world.pass(61 * SECOND);
+      expect((await api.call("POST", "/topics/work/receive")).json).toEqual({ jobs: [] });
+      const settled = await api.call("POST", `/topics/work/${verb}`, { body: { receipt } });
+      expect(settled).toMatchObject({ status: 409, json: { code: "claim-lost" } });
+      await api.world.pass(30 * SECOND);
+      const { json } = await api.call("POST", "/topics/work/receive");
+      expect(json.jobs).toMatchObject([{ id, attempt: 2 }]);
+    },
+  );
+
   test("is extended from the time of the call", async () => {
     const api = createApi();
     const { id, receipt } = await pull(api);

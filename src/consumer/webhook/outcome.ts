@@ -2,13 +2,14 @@ import { ERROR_BYTES } from "../../core/constants.ts";
 import { truncate } from "../../general/text.ts";
 import type { Ending } from "../../protocol/run/settle.ts";
 import type { Reply } from "./call.ts";
+import { parseHttpDate } from "./http-date.ts";
 
 /** ms. */
 const LONGEST_RETRY_AFTER = 24 * 3_600_000;
 /** Later attempts take `Retry-After` only if it is longer than the backoff: a receiver that asks for one second could use up all attempts. */
 const BELIEVED = 3;
-/** "Date/Time Formats", RFC 9110. */
-const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+/** "At once", as 0 or a date that has passed asks for: ms. A receiver that is overloaded for a moment gets that moment. */
+const SHORTEST_RETRY_AFTER = 1000;
 
 /** `attempt`: the number of the run. `now`: ms since the epoch. */
 export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, now: number): Ending {
@@ -29,15 +30,12 @@ export function receiverErrorText(text: string): string {
   return truncate(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), ERROR_BYTES);
 }
 
-/** How long to wait by a `Retry-After` header, ms. `undefined`: the header is absent or malformed, is 0, or names a date that has passed. */
+/** How long to wait by a `Retry-After` header, ms. `undefined`: the header is absent or malformed. */
 function waitOf(retryAfter: string | undefined, now: number): number | undefined {
   if (retryAfter === undefined) return undefined;
-  const wait = /^\d+$/.test(retryAfter)
-    ? Number(retryAfter) * 1000
-    : HTTP_DATE.test(retryAfter)
-      ? Date.parse(retryAfter) - now
-      : 0;
-  return wait > 0 ? Math.min(wait, LONGEST_RETRY_AFTER) : undefined;
+  const time = /^\d+$/.test(retryAfter) ? now + Number(retryAfter) * 1000 : parseHttpDate(retryAfter, now);
+  if (time === undefined) return undefined;
+  return Math.min(Math.max(time - now, SHORTEST_RETRY_AFTER), LONGEST_RETRY_AFTER);
 }
 
 function isRedirect(status: number): boolean {

@@ -4,10 +4,8 @@ import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import { hostOf } from "../../settings/callback-url.ts";
 import { isPublicAddress } from "../../settings/public-address.ts";
+import { startOfBody } from "./body-text.ts";
 import type { Call, Post, Reply } from "./call.ts";
-
-/** How many bytes of an answer's body are read: enough for the error in it. */
-const READ_BYTES = 4096;
 
 /** Every call has a connection of its own, so that it connects only to addresses that were checked for it, and follows no redirect. */
 export function httpPost(lookup: LookupFunction = lookUp as LookupFunction): Post {
@@ -28,26 +26,9 @@ async function exchange(call: Call, signal: AbortSignal, lookup: LookupFunction)
   const retryAfter = response.headers["retry-after"];
   return {
     status: response.statusCode ?? 0,
-    body: await startOf(response),
+    body: await startOfBody(response, response.headers),
     ...(retryAfter === undefined ? {} : { retryAfter }),
   };
-}
-
-/** An incomplete body is no error: the status alone says how the call ended. */
-async function startOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    // This closes the connection, even if the receiver has not sent the whole body.
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= READ_BYTES) break;
-    }
-  } catch {
-    // The body stalled, or the connection broke off.
-  }
-  return Buffer.concat(chunks).subarray(0, READ_BYTES).toString();
 }
 
 function respond(call: Call, signal: AbortSignal, lookup: LookupFunction): Promise<IncomingMessage> {

@@ -50,9 +50,36 @@ describe("Retry-After", () => {
     expect(answered(503, "Mon, 01 Mar 2027 09:00:00 GMT")).toMatchObject({ retryAfter: DAY });
   });
 
-  it.each(["0", "-5", "soon", "", "1.5", "Sun, 01 Mar 2026 08:00:00 GMT", "Xyz, 99 Mar 2026 09:30:00 GMT"])(
-    "of %j asks for nothing, so that the topic's backoff decides",
-    (retryAfter) => expect(answered(429, retryAfter)).toEqual({ end: "failed", error: "HTTP 429" }),
+  it.each(["Sun, 01 Mar 2026 09:30:00 GMT", "Sunday, 01-Mar-26 09:30:00 GMT", "Sun Mar  1 09:30:00 2026"])(
+    "is read in each form of RFC 9110: %j",
+    (date) => {
+      expect(answered(503, date)).toMatchObject({ end: "failed", retryAfter: 1_800_000 });
+    },
+  );
+
+  it.each([
+    "0",
+    "000",
+    "1",
+    "Sun, 01 Mar 2026 08:00:00 GMT",
+    "Sunday, 01-Mar-26 08:59:59 GMT",
+    "Tue Mar  1 09:00:00 1994",
+  ])("of %j asks for a retry at once, which comes after a second", (retryAfter) => {
+    expect(answered(429, retryAfter)).toMatchObject({ end: "failed", retryAfter: 1000 });
+    expect(answered(429, retryAfter, "", 4)).toMatchObject({ end: "failed", notBefore: 1000 });
+  });
+
+  it("in the form of RFC 850 has a year at most 50 years ahead", () => {
+    expect(answered(503, "Sunday, 01-Mar-76 09:30:00 GMT")).toMatchObject({ retryAfter: DAY });
+    expect(answered(503, "Tuesday, 01-Mar-77 09:30:00 GMT")).toMatchObject({ retryAfter: 1000 });
+  });
+
+  it.each([
+    ...["-5", "soon", "", "1.5", "+5", "2026-03-01T09:30:00Z", "1, 2", "Sun Mar 1 09:30:00 2026"],
+    ...["Xyz, 99 Mar 2026 09:30:00 GMT", "Sun, 31 Feb 2026 09:30:00 GMT", "Sun, 01 Mar 2026 24:30:00 GMT"],
+    ...["Sun, 01 Mrz 2026 09:30:00 GMT", "Sun, 01 Mar 2026 09:30:00 CET", "Sun, 1 Mar 2026 09:30:00 GMT"],
+  ])("of %j asks for nothing, so that the topic's backoff decides", (retryAfter) =>
+    expect(answered(429, retryAfter)).toEqual({ end: "failed", error: "HTTP 429" }),
   );
 });
 

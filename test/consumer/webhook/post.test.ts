@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import type { LookupFunction } from "node:net";
-import { describe, expect, it } from "vitest";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import { describe, expect, it, vi } from "vitest";
 import type { Call } from "../../../src/consumer/webhook/call.ts";
 import { httpPost } from "../../../src/consumer/webhook/post.ts";
 import type { WebhookPolicy } from "../../../src/settings/policy.ts";
@@ -28,6 +30,15 @@ function resolver(...answers: string[][]): LookupFunction & { asked: () => numbe
     else told(null, addresses[0] ?? "", found[0]?.family);
   };
   return Object.assign(lookup, { asked: () => asked });
+}
+
+const { concat } = Buffer;
+
+async function bodyOf(headers: Readonly<Record<string, string>>, bytes: Buffer): Promise<string> {
+  await using receiver = await startReceiver(
+    (_, response) => void response.writeHead(500, headers).end(bytes),
+  );
+  return (await httpPost()(callTo(receiver.url), signal)).body;
 }
 
 describe("a call", () => {
@@ -63,6 +74,62 @@ describe("a call", () => {
     const { status, body } = await httpPost()(callTo(receiver.url), signal);
     expect({ status, length: body.length }).toEqual({ status: 500, length: 4096 });
     await hungUp.promise;
+  });
+
+  it.each([
+    ["gzip", gzipSync("no bank")],
+    ["x-gzip", gzipSync("no bank")],
+    ["GZIP", gzipSync("no bank")],
+    ["br", brotliCompressSync("no bank")],
+    ["deflate", deflateSync("no bank")],
+    ["deflate", deflateRawSync("no bank")],
+    ["identity", Buffer.from("no bank")],
+    ["", Buffer.from("no bank")],
+  ])("decodes an error body in %j", async (encoding, bytes) => {
+    expect(await bodyOf({ "content-encoding": encoding }, bytes)).toBe("no bank");
+  });
+
+  it.each([
+    ["zstd", Buffer.from("x"), "the body is compressed (zstd)"],
+    ["gzip, br", Buffer.from("x"), "the body is compressed (gzip, br)"],
+    ["gzip", Buffer.from("no bank"), "the body is no gzip, as it says"],
+    ["br", Buffer.from("\x01no bank"), "the body is no br, as it says"],
+    ["gzip", Buffer.alloc(0), ""],
+  ])("says of an error body in %j that it cannot be read", async (encoding, bytes, said) => {
+    expect(await bodyOf({ "content-encoding": encoding }, bytes)).toBe(said);
+  });
+
+  it("takes what was decoded of a compressed body that is cut off", async () => {
+    const noise = randomBytes(20_000).toString("hex");
+    expect(await bodyOf({ "content-encoding": "gzip" }, gzipSync(`no bank ${noise}`))).toMatch(
+      /^no bank [0-9a-f]+$/,
+    );
+  });
+
+  it.each([
+    ["gzip", gzipSync(Buffer.alloc(100 << 20, 97))],
+    ["br", brotliCompressSync(Buffer.alloc(100 << 20, 97))],
+  ])("decodes only the start of a %s body that grows a thousandfold", async (encoding, bytes) => {
+    const decoded: number[] = [];
+    const on = vi.spyOn(Buffer, "concat").mockImplementation((list, length) => {
+      decoded.push(list.reduce((sum, one) => sum + one.length, 0));
+      return concat(list, length);
+    });
+    try {
+      expect(await bodyOf({ "content-encoding": encoding }, bytes)).toBe("a".repeat(4096));
+    } finally {
+      on.mockRestore();
+    }
+    expect(Math.max(...decoded)).toBeLessThan(200_000);
+  });
+
+  it.each([
+    ["text/plain; charset=iso-8859-1", Buffer.from([0x66, 0xfc, 0x72]), "für"],
+    ['text/plain; charset="utf-16le"', Buffer.from("für", "utf16le"), "für"],
+    ["text/plain; charset=klingon", Buffer.from("für"), "für"],
+    ["text/html", Buffer.from("für"), "für"],
+  ])("reads an error body in %j", async (type, bytes, text) => {
+    expect(await bodyOf({ "content-type": type }, bytes)).toBe(text);
   });
 
   it("waits for no answer longer than its topic's timeout", async () => {
