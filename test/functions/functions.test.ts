@@ -47,7 +47,7 @@ function lambda(remaining: number): LambdaContext {
   return { getRemainingTimeInMillis: () => remaining } as LambdaContext;
 }
 
-test("the api function serves every call and flushes its telemetry", async () => {
+test("the api function serves every call but receive, and flushes its telemetry", async () => {
   const { handler } = await import("../../functions/api.ts");
   const body = JSON.stringify({ topic: "work", body: 1, delay: 0 });
   expect(await handler(eventOf("POST", "/jobs", body))).toMatchObject({ statusCode: 201 });
@@ -55,6 +55,13 @@ test("the api function serves every call and flushes its telemetry", async () =>
   const { body: health = "" } = await handler(eventOf("GET", "/health"));
   expect(JSON.parse(health)).toEqual({ status: "ok", version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
   expect(shared.flushed).toBe(3);
+  for (const path of ["/topics/work/receive", "/topics/w%6Frk/receive", "/topics/work/%72eceive"]) {
+    const { statusCode, body: refusal = "" } = await handler(eventOf("POST", path, '{"max":1}'));
+    expect({ path, statusCode }).toEqual({ path, statusCode: 404 });
+    expect(JSON.parse(refusal)).toMatchObject({ code: "not-found" });
+  }
+  const { body: document = "" } = await handler(eventOf("GET", "/openapi.json"));
+  expect(Object.keys(JSON.parse(document).paths)).toContain("/topics/{topic}/receive");
 });
 
 test("the receive function serves only the route that receives jobs", async () => {

@@ -1,5 +1,6 @@
 import type { JobJson } from "../../../src/http/answers.ts";
 import { jsonText } from "../direction.ts";
+import { logLink } from "../log-link.ts";
 import { StateBadge } from "../parts/badge.tsx";
 import { Copied } from "../parts/copied.tsx";
 import { Facts } from "../parts/facts.tsx";
@@ -67,10 +68,11 @@ function Found({ job }: { job: JobJson }) {
 const MOST_HAPPENINGS = 10;
 
 function LogLinks({ job: { id, logUrl } }: { job: JobJson }) {
+  const log = logLink(logUrl);
   return (
     <p>
-      {logUrl !== undefined && (
-        <a href={logUrl} target="_blank" rel="noreferrer">
+      {log !== undefined && (
+        <a href={log} target="_blank" rel="noreferrer">
           Open the log of this job in CloudWatch
         </a>
       )}
