@@ -47,6 +47,7 @@ type Parts = QueueParts & { readonly encryptionKey: IKey | undefined };
 type Served = { readonly api: JobApi; readonly recurring: RecurringSchedules };
 type Watched = Parts & {
   readonly tick: Tick;
+  readonly promotions: Promotions | undefined;
   readonly recurring: RecurringSchedules | undefined;
   readonly events: Events | undefined;
 };
@@ -122,7 +123,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     this.callWebhooks(parts);
     const events = this.applyEvents(parts, props);
     this.output(encryptionKey);
-    const watched = { ...parts, tick, recurring: served?.recurring, events };
+    const watched = { ...parts, tick, promotions: this.promotions, recurring: served?.recurring, events };
     const { alarmTopic, runbookUrl } = props;
     const consumerOf = (topic: string) => this.consumers.get(topic);
     this.alarms = new Alarms(this, "Alarms", { ...watched, alarmTopic, runbookUrl, consumerOf });

@@ -25,7 +25,8 @@ export type JobApiProps = QueueParts & {
 const RECEIVE_MEMORY_MIB = 256;
 // Shorter than the 30 s after which an HTTP API gives up ("Quotas for HTTP APIs"), so that the function can still answer.
 const TIMEOUT = Duration.seconds(29);
-const DEFAULT_RATE = 1000;
+/** Calls a second. */
+export const DEFAULT_RATE = 1000;
 const DEFAULT_BURST = 500;
 
 /** `receive` has its own function, so that long polls do not starve the other calls. */

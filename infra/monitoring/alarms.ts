@@ -11,10 +11,10 @@ import type { IEventBusRef, Rule } from "aws-cdk-lib/aws-events";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
-import { LOOKAHEAD } from "../../src/core/constants.ts";
+import { LOOKAHEAD, SCHEDULES_A_DAY } from "../../src/core/constants.ts";
 import type { Events } from "../events.ts";
 import type { PoolTable } from "../job-pool.ts";
-import type { RecurringSchedules } from "../scheduler.ts";
+import type { Promotions, RecurringSchedules } from "../scheduler.ts";
 import type { Tick } from "../tick.ts";
 import { type TopicQueues, ttrOf } from "../topic-queues.ts";
 import { failuresUrl, logGroupOf } from "./log-groups.ts";
@@ -22,6 +22,7 @@ import { MINUTE, queueMetric } from "./metrics.ts";
 
 export type AlarmsProps = {
   readonly tick: Tick;
+  readonly promotions: Promotions | undefined;
   readonly recurring: RecurringSchedules | undefined;
   readonly events: Events | undefined;
   readonly topics: readonly TopicQueues[];
@@ -62,6 +63,7 @@ export class Alarms extends Construct {
     if (props.recurring !== undefined) this.watchOccurrences(props.recurring);
     if (props.events !== undefined) this.watchEvents(props.events);
     this.watchPromises();
+    if (props.promotions !== undefined) this.watchFarJobs();
   }
 
   private watchTopic({ topic, settings, ready, dlq }: TopicQueues): void {
@@ -217,6 +219,17 @@ export class Alarms extends Construct {
         "The audit found jobs that were due and had not run, and sent them again unless it could not read them",
       first: `see whether consumers are behind: ${this.command("topics")}`,
       metric: queueMetric(prefix, "AuditFound", { statistic: "Sum" }),
+      threshold: 1,
+      evaluationPeriods: 1,
+    });
+  }
+
+  private watchFarJobs(): void {
+    this.alarm("FarWithoutSchedule", {
+      kind: "FarWithoutSchedule",
+      wrong: `More than ${SCHEDULES_A_DAY.toLocaleString("en")} schedules of far jobs were written today, so further far jobs get none, and the tick alone sends them`,
+      first: "find the caller that files or moves so many jobs in the access log of the API",
+      metric: queueMetric(this.props.prefix, "FarWithoutSchedule", { statistic: "Sum" }),
       threshold: 1,
       evaluationPeriods: 1,
     });

@@ -46,6 +46,11 @@ const GUARD = 30 * SECOND;
 export const NEAR = LOOKAHEAD + GUARD;
 /** A job's own schedule promotes the job this long before it is due. SQS can delay a message for that long. */
 export const PROMOTE_BEFORE = 4 * MINUTE;
+/**
+ * How many schedules of far jobs a queue writes in a day. An account has room for 10 million ("Quotas for Amazon EventBridge Scheduler"), so
+ * a producer that files far jobs without end takes 100 days to fill it.
+ */
+export const SCHEDULES_A_DAY = 100_000;
 /** The audit may reach a position at the earliest this long after the sweep has reached it. */
 export const AUDIT_AFTER = 10 * MINUTE;
 /** How long an operation may issue writes, counted from the moment at which it chose the times that it writes. */

@@ -412,13 +412,22 @@ function minuteText(minute: number): string {
   return new Date(minute).toISOString().slice(0, -8);
 }
 
+/** The key of the counter `booked`: how many schedules of far jobs are booked on a day (ms since the epoch, UTC). */
+export function schedulesKey(day: number): Key {
+  return { pk: `schedules#${dayText(day)}`, sk: "schedules" };
+}
+
+function dayText(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
 export function deadKey(topic: string, time: number, id: string): Key {
   return { pk: deadDay(topic, time), sk: `${sortable(time)}#${id}` };
 }
 
 /** Answers the partition of the dead jobs of a day in UTC. */
 export function deadDay(topic: string, time: number): string {
-  return `dead#${topic}#${new Date(time).toISOString().slice(0, 10)}`;
+  return `dead#${topic}#${dayText(time)}`;
 }
 
 /** Converts ms to the whole seconds of DynamoDB's TTL, rounded up: no item is deleted before `time`. */

@@ -93,6 +93,8 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
       return notZero({ name: "SweepLag", value: event.lagMs > USUAL_LAG ? event.lagMs : 0 });
     case "unreadable":
       return [{ name: "Unreadable", value: event.jobs }];
+    case "unscheduled":
+      return [{ name: "FarWithoutSchedule", value: event.jobs }];
     case "audited":
       return notZero({ name: "AuditFound", value: event.found });
     default:

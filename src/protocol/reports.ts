@@ -37,6 +37,8 @@ export type ProtocolEvent =
   | { type: "swept"; shard: number; entries: number; lagMs: number }
   /** `found`: how many jobs should have run and have not, or cannot be read. */
   | { type: "audited"; shard: number; entries: number; found: number }
+  /** Far jobs got no schedule, because the day has its `SCHEDULES_A_DAY`. The sweep sends them. */
+  | { type: "unscheduled"; jobs: number }
   /** A step failed. `what`: what the protocol was doing. `topic`: empty if the step was for no single topic. */
   | { type: "trouble"; topic: string; what: string; error: string }
   /** A newer version wrote these jobs, or they are malformed. Nobody changes them. `id`: one of them. */

@@ -96,6 +96,12 @@ export const METRICS = {
     by: "queue",
     meaning: "jobs that were left alone, because a newer version wrote them or they are malformed",
   },
+  FarWithoutSchedule: {
+    unit: "Count",
+    by: "queue",
+    meaning:
+      "far jobs that got no schedule, because 100,000 were written on that day (UTC): only the tick sends them",
+  },
 } as const satisfies Record<string, MetricDeclaration>;
 
 export type MetricName = keyof typeof METRICS;

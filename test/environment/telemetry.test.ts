@@ -40,6 +40,7 @@ const EVENTS: { readonly [T in ProtocolEvent["type"]]: ProtocolEvent & { type: T
   audited: { type: "audited", shard: 0, entries: 1, found: 1 },
   trouble: { topic: "t", type: "trouble", what: "w", error: "e" },
   unreadable: { type: "unreadable", what: "w", jobs: 1, id: "i", error: "e" },
+  unscheduled: { type: "unscheduled", jobs: 1 },
   "dead-letters-removed": { topic: "t", type: "dead-letters-removed", messages: 1 },
 };
 

@@ -14,6 +14,7 @@ import { commands, options } from "./tables/commands.ts";
 import { decisions } from "./tables/decisions.ts";
 import { clientErrors, errors } from "./tables/errors.ts";
 import { limits, times } from "./tables/limits.ts";
+import { madProducer } from "./tables/mad-producer.ts";
 import { metrics } from "./tables/metrics.ts";
 import { SCALE_TABLES } from "./tables/scale.ts";
 import { jobOptions, topicSettings } from "./tables/settings.ts";
@@ -30,6 +31,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   errors,
   "job-options": jobOptions,
   limits,
+  "mad-producer": madProducer,
   metrics,
   operations,
   options,

@@ -1,9 +1,10 @@
 import { PROMOTE_BEFORE } from "../../core/constants.ts";
-import { messageOf } from "../../core/errors.ts";
+import { asError, messageOf } from "../../core/errors.ts";
 import type { Head } from "../../core/items.ts";
 import { inParallel } from "../../general/batches.ts";
 import { isFar } from "../policy.ts";
 import type { Context } from "../ports.ts";
+import { bookSchedules } from "./book-schedules.ts";
 
 const SCHEDULES_AT_ONCE = 16;
 /** After this time a call begins nothing more at Scheduler: ms. */
@@ -17,18 +18,29 @@ export async function syncPromotions(ctx: Context, homes: readonly Head[]): Prom
   const { promotions } = ctx;
   if (promotions === undefined) return;
   const until = ctx.clock() + PATIENCE;
-  let failed = false;
   const scheduled = homes.filter(({ hasSchedule }) => hasSchedule);
-  await inParallel(scheduled, SCHEDULES_AT_ONCE, async ({ id, topic, state, dueAt }) => {
+  const far = scheduled.filter(({ state, dueAt }) => state === "scheduled" && isFar(ctx, dueAt));
+  const booked = far.length === 0 ? 0 : await bookSchedules(ctx, far.length, until).catch(asError);
+  if (booked instanceof Error) return reportTrouble(ctx, far[0]?.topic ?? "", booked);
+  const [toPut, unbooked] = [new Set(far.slice(0, booked)), new Set(far.slice(booked))];
+  if (unbooked.size > 0) ctx.report({ type: "unscheduled", jobs: unbooked.size });
+  // An unbooked job may have a schedule of an earlier time: when that one fires, `promote` does nothing.
+  const changed = scheduled.filter((home) => !unbooked.has(home));
+  let failed = false;
+  await inParallel(changed, SCHEDULES_AT_ONCE, async (home) => {
     if (failed) return;
     try {
       if (ctx.clock() > until) throw new Error("Scheduler takes too long for so many schedules");
-      if (state === "scheduled" && isFar(ctx, dueAt)) await promotions.put(id, dueAt - PROMOTE_BEFORE);
-      else await promotions.remove(id);
+      if (toPut.has(home)) await promotions.put(home.id, home.dueAt - PROMOTE_BEFORE);
+      else await promotions.remove(home.id);
     } catch (error) {
       if (failed) return;
       failed = true;
-      ctx.report({ type: "trouble", topic, what: "keeping schedules in step", error: messageOf(error) });
+      reportTrouble(ctx, home.topic, error);
     }
   });
+}
+
+function reportTrouble(ctx: Context, topic: string, error: unknown): void {
+  ctx.report({ type: "trouble", topic, what: "keeping schedules in step", error: messageOf(error) });
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { DAY, PROMOTE_BEFORE } from "../../../src/core/constants.ts";
+import { DAY, PROMOTE_BEFORE, SCHEDULES_A_DAY } from "../../../src/core/constants.ts";
 import { startsAt } from "../../../src/core/home.ts";
-import type { Home } from "../../../src/core/items.ts";
+import { type Home, schedulesKey } from "../../../src/core/items.ts";
 import { cancel, cancelByKey, cancelMany } from "../../../src/protocol/change/cancel.ts";
 import { reschedule } from "../../../src/protocol/change/reschedule.ts";
 import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
 import { promote } from "../../../src/protocol/hand-over/promote.ts";
 import { consume } from "../../support/consume.ts";
-import { breakOnce, createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
+import { breakOnce, createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 
 const LONG = 2 * HOUR;
 const FAR = LONG + 1;
@@ -174,6 +174,107 @@ describe("a Scheduler that fails", () => {
     expect(moved.dueAt).toBe(world.now() + HOUR);
     expect(await cancel(world.ctx, home.id)).toMatchObject({ state: "cancelled" });
     expect(world.promotions.filed.size).toBe(1);
+  });
+});
+
+describe("a queue writes so many schedules a day and no more", () => {
+  const counter = schedulesKey(START - (START % DAY));
+  const unscheduled = ({ events }: World) => events.filter(({ type }) => type === "unscheduled");
+  const booked = (world: World) =>
+    world.pool.items().flatMap((item) => (item.pk === counter.pk && "booked" in item ? item.booked : []));
+  /** Leaves so many of the day's schedules. */
+  async function leave(world: World, left: number): Promise<void> {
+    const amounts = { booked: SCHEDULES_A_DAY - left };
+    await world.pool.count(counter, amounts, START / SECOND + 2 * 86_400, world.now() + MINUTE);
+  }
+  const fileMany = (world: World, count: number) =>
+    enqueueMany(
+      world.ctx,
+      Array.from({ length: count }, () => ({ topic: "orders", body: "{}", dueAt: world.now() + 4 * HOUR })),
+    );
+
+  test("the jobs above run by the sweep, and are counted", async () => {
+    const world = farWorld();
+    await leave(world, 3);
+    const results = await fileMany(world, 5);
+    expect(results).toMatchObject(Array.from({ length: 5 }, () => ({ outcome: "created" })));
+    expect(world.promotions.filed.size).toBe(3);
+    expect(unscheduled(world)).toEqual([{ type: "unscheduled", jobs: 2 }]);
+    await world.pass(4 * HOUR);
+    expect(await consume(world, "orders")).toHaveLength(5);
+  });
+
+  test("many processes at once write no more together", async () => {
+    const world = farWorld();
+    await leave(world, 25);
+    const processes = Array.from({ length: 10 }, () => ({
+      ...world,
+      ctx: { ...world.ctx, pool: { ...world.pool } },
+    }));
+    await Promise.all(processes.map((one) => fileMany(one, 6)));
+    expect(world.promotions.filed.size).toBeLessThanOrEqual(25);
+    expect(world.promotions.filed.size).toBeGreaterThan(10);
+  });
+
+  test("calls of one process at once get all that is left", async () => {
+    const world = farWorld();
+    await leave(world, 45);
+    await Promise.all(Array.from({ length: 10 }, () => fileMany(world, 5)));
+    expect(world.promotions.filed.size).toBe(45);
+    expect(unscheduled(world)).toEqual([{ type: "unscheduled", jobs: 5 }]);
+  });
+
+  test("a full day costs no further count, and the next day begins anew", async () => {
+    const world = farWorld();
+    await leave(world, 0);
+    await fileMany(world, 1);
+    const before = booked(world);
+    await fileMany(world, 1);
+    expect(booked(world)).toEqual(before);
+    expect(world.promotions.filed.size).toBe(0);
+    await world.pass(DAY, { ticks: false });
+    await fileMany(world, 1);
+    expect(world.promotions.filed.size).toBe(1);
+  });
+
+  test("one count is for ten single jobs, and near jobs and cancels need none", async () => {
+    const world = farWorld();
+    await world.file({ delay: HOUR });
+    expect(booked(world)).toEqual([]);
+    const far = [];
+    for (let i = 0; i < 10; i++) far.push(await world.file({ delay: FAR }));
+    expect(booked(world)).toEqual([10]);
+    await cancelMany(
+      world.ctx,
+      far.map(({ id }) => id),
+    );
+    expect(world.promotions.filed.size).toBe(0);
+    expect(booked(world)).toEqual([10]);
+  });
+
+  test("a job that is moved above the bound keeps its old schedule, which does nothing", async () => {
+    const world = farWorld();
+    const home = await world.file({ delay: 4 * HOUR });
+    await leave(world, 0);
+    await fileMany(world, 10);
+    const moved = await reschedule(world.ctx, home.id, { dueAt: world.now() + 8 * HOUR });
+    expect(world.promotions.filed.get(home.id)).toBe(firesBefore(home));
+    await world.pass(4 * HOUR);
+    expect(await consume(world, "orders")).toHaveLength(10);
+    await passTo(world, moved, { ticks: true });
+    expect(await consume(world, "orders")).toMatchObject([{ id: home.id, at: moved.dueAt }]);
+  });
+
+  test("if the count gets no answer, the jobs have no schedules, and no call fails", async () => {
+    const world = farWorld();
+    breakOnce(world, "before", ({ operation }) => operation === "count");
+    const home = await world.file({ delay: 4 * HOUR });
+    expect(world.promotions.filed.size).toBe(0);
+    expect(world.events.filter(({ type }) => type === "trouble")).toMatchObject([
+      { what: "keeping schedules in step", error: "crash" },
+    ]);
+    await passTo(world, home, { ticks: true });
+    expect(await consume(world, "orders")).toHaveLength(1);
   });
 });
 

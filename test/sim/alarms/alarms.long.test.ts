@@ -58,6 +58,7 @@ const FAILURES: [string, Failure, Record<string, number>][] = [
   ["a queue takes no messages", refused(sendsTo("orders"), "KmsAccessDenied"), { AuditFound: 15 }],
   ["an event's rule has no queue", { events: "their rule has no queue" }, { EventsUndeliveredAnyonePaid: 5 }],
   ["events cannot be applied", { events: "their function crashes" }, { EventsFailing: 5, EventsLost: 40 }],
+  ["callers file too many far jobs", { farJobs: "are too many" }, { FarWithoutSchedule: 2 }],
   ["occurrences cannot be filed", { occurrences: "are given up" }, { OccurrencesLost: 1 }],
 ];
 

@@ -1,6 +1,8 @@
 import { METRICS_NAMESPACE } from "../../../infra/environment.ts";
 import { eventsOn } from "../../../src/consumer/apply-events.ts";
 import { webhookOn } from "../../../src/consumer/webhook.ts";
+import { DAY, SCHEDULES_A_DAY } from "../../../src/core/constants.ts";
+import { schedulesKey, ttl } from "../../../src/core/items.ts";
 import { SIZES } from "../../../src/core/work-sizes.ts";
 import { measuresOf } from "../../../src/environment/telemetry.ts";
 import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
@@ -42,6 +44,8 @@ export type Failure = {
   /** What goes wrong with events on the way to their topic, and with the occurrences of a schedule. */
   events?: "their rule has no queue" | "their function crashes";
   occurrences?: "are given up";
+  /** Callers have used up the day's schedules, and file further far jobs. */
+  farJobs?: "are too many";
 };
 
 type Put = (namespace: string, name: string, of: string, value: number) => void;
@@ -152,6 +156,7 @@ function populate(world: World, trouble: Trouble): void {
   });
   void file(world, TOPICS, EVERY);
   if (failure.consumer === "is slow") void file(world, ["orders"], SECOND / 2);
+  if (failure.farJobs === "are too many") void fileFarJobs(world, fails);
   void tell(world, () => {
     if (!fails() || failure.events !== "their rule has no queue") return true;
     put("AWS/Events", "FailedInvocations", "rule", 1);
@@ -216,6 +221,18 @@ async function file(world: World, topics: readonly string[], every: number): Pro
     const jobs = topics.map((topic) => ({ topic, body: "{}", dueAt }));
     await enqueueMany(ctx, jobs).catch(() => {});
     await machine.timers.wait(every);
+  }
+}
+
+async function fileFarJobs(world: World, fails: () => boolean): Promise<void> {
+  const { machine, ctx } = world.start("producer-2");
+  for (;;) {
+    await machine.timers.wait(EVERY);
+    if (!fails()) continue;
+    const now = machine.clock();
+    const amounts = { booked: SCHEDULES_A_DAY };
+    await ctx.pool.count(schedulesKey(now - (now % DAY)), amounts, ttl(now + DAY), now + MINUTE);
+    await enqueueMany(ctx, [{ topic: "orders", body: "{}", dueAt: now + 8 * DAY }]);
   }
 }
 

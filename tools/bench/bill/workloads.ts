@@ -30,6 +30,7 @@ export async function billAll(): Promise<Bill> {
   const start = (topic: Partial<TopicPolicy> = {}, more: Partial<Policy> = {}) =>
     startOf(deployed, topic, more);
   const far = (topic: Partial<TopicPolicy> = {}) => start(topic, { longDelay: 5 * 60 });
+  const bounded = start({ maxFiledPerMinute: 1 });
   const pull = (workerOf: WorkerOf) => withWorker(start({ consumer: "pull" }), workerOf);
   const idle = await month("an idle queue of one topic", start());
   const pulling = await month("an idle queue with one worker that pulls over HTTP", pull(overHttp));
@@ -51,6 +52,7 @@ export async function billAll(): Promise<Bill> {
     await burst("keyed jobs, HTTP calls of 500", keyedHttpBatches),
     await burst("keyed jobs, filed and cancelled by key", keyedAndCancelled, start(), false),
     await burst("tracked jobs, filed and cancelled by id", cancelled, start(), false),
+    await burst("jobs above maxFiledPerMinute, one HTTP call each", refusedCalls, bounded, false),
     await burst("far jobs", batches, far()),
     await burst("far jobs, filed and cancelled by id", cancelled, far(), false),
     await burstOf("tracked jobs, a burst pulled over HTTP", pull(overHttp), batches, pulling, true),
@@ -88,6 +90,16 @@ const batches: File = ({ program }, dueAt) => fileJobs({ ctx: program }, jobsDue
 const httpCalls: File = async ({ client }, dueAt) => {
   for (let i = 0; i < COUNT; i++) await client.enqueue(TOPIC, BODY, { dueAt: new Date(dueAt) });
 };
+
+/** The topic takes one job a minute, which is due after the measurement. */
+const refusedCalls: File = async ({ client }, dueAt) => {
+  for (let i = 0; i < COUNT; i++)
+    await client.enqueue(TOPIC, BODY, { dueAt: new Date(dueAt + DAY) }).catch(onlyRefused);
+};
+
+function onlyRefused(error: { code?: string }): void {
+  if (error.code !== "too-many-filed") throw error;
+}
 
 const keyedHttpCalls: File = async ({ client }, dueAt) => {
   for (let i = 0; i < COUNT; i++)
