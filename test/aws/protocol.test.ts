@@ -9,6 +9,7 @@ import { TIMERS } from "../../src/environment/process.ts";
 import { cancelByEvent } from "../../src/protocol/change/cancel-by-event.ts";
 import { redrive } from "../../src/protocol/change/redrive.ts";
 import { enqueue } from "../../src/protocol/file/enqueue.ts";
+import { enqueueManyCounted } from "../../src/protocol/file/filing-limit.ts";
 import { tick } from "../../src/protocol/hand-over/tick.ts";
 import type { Context } from "../../src/protocol/ports.ts";
 import type { ProtocolEvent } from "../../src/protocol/reports.ts";
@@ -53,7 +54,10 @@ describe.each(DATABASES)("the protocol on the %s DynamoDB and SQS", (database) =
         shards: 2,
         retention: 86_400,
         deadRetention: 14 * 86_400,
-        topics: { work: { consumer: "pull", cancelledByEvents: true } },
+        topics: {
+          work: { consumer: "pull", cancelledByEvents: true },
+          bounded: { consumer: "pull", maxFiledPerMinute: 3 },
+        },
       },
       sizes: SIZES,
       report: (event) => events.push(event),
@@ -63,6 +67,15 @@ describe.each(DATABASES)("the protocol on the %s DynamoDB and SQS", (database) =
 
   const runTick = (): Promise<void> => tick(ctx, ctx.clock() + MINUTE);
   const pull = () => receive(ctx, "work", { max: 10, waitSeconds: 0 }, TIMERS);
+
+  it("processes that file at the same time take no more jobs together than the topic allows in a minute", async () => {
+    ahead += MINUTE - (ctx.clock() % MINUTE);
+    const job = { topic: "bounded", body: "{}", dueAt: ctx.clock() + 60 * MINUTE };
+    const processes = Array.from({ length: 4 }, () => ({ ...ctx, pool: { ...ctx.pool } }));
+    const filed = await Promise.all(processes.map((one) => enqueueManyCounted(one, [job, job])));
+    expect(filed.flat().filter((result) => !(result instanceof Error))).toHaveLength(3);
+    expect(filed.flat()).toContainEqual(expect.objectContaining({ code: "too-many-filed" }));
+  });
 
   it("a purged queue is filled again by the audit, and the job runs once", async () => {
     await runTick();
