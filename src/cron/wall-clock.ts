@@ -42,7 +42,16 @@ export function wallClock(timezone: string): WallClock {
   };
 }
 
+/** A format takes a millisecond to make. There are some hundred timezones. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
 function formatOf(timezone: string): Intl.DateTimeFormat {
+  const format = formats.get(timezone) ?? newFormat(timezone);
+  formats.set(timezone, format);
+  return format;
+}
+
+function newFormat(timezone: string): Intl.DateTimeFormat {
   if (!zoneNames().has(timezone)) {
     const near = nearestZones(timezone);
     throw new RangeError(
