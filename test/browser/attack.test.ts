@@ -118,7 +118,7 @@ test("no page that another server has left in the browser gets the console's key
   await page.goto(`${address}/console#key=${KEY}`);
   expect(await page.title()).not.toContain("taken");
   await page.getByRole("heading", { name: "Overview" }).waitFor();
-  expect(await page.title()).toBe("Overview · Shop · Minutehand");
+  await expect.poll(() => page.title()).toBe("Overview · Shop · Minutehand");
   expect(page.url()).toBe(`${address}/console`);
   const left = await page.evaluate(async () => ({
     worker: navigator.serviceWorker.controller,

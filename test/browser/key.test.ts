@@ -45,7 +45,7 @@ describe("the key of minutehand console", () => {
     expect(asked.filter((text) => text.includes(KEY))).toEqual([]);
     await page.goto(`${base}/console`);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    expect(await page.title()).toBe("Overview · Shop · Minutehand");
+    await expect.poll(() => page.title()).toBe("Overview · Shop · Minutehand");
   });
 
   test.each([
@@ -55,7 +55,7 @@ describe("the key of minutehand console", () => {
     const page = await browser.open(path, { base });
     await page.getByRole("heading", ASKS).waitFor();
     await page.getByText("Open the whole address that it has printed").waitFor();
-    expect(await page.title()).toBe("This page may not call the API yet · Minutehand");
+    await expect.poll(() => page.title()).toBe("This page may not call the API yet · Minutehand");
     expect(await page.content()).not.toContain("Shop");
     await expectAccessible(page);
     const calls: string[] = [];

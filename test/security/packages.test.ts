@@ -15,6 +15,8 @@ type Locked = {
   dev?: boolean;
   optional?: boolean;
   inBundle?: boolean;
+  peer?: boolean;
+  link?: boolean;
   hasInstallScript?: boolean;
 };
 const locked = Object.entries<Locked>(read("package-lock.json").packages).filter(([path]) => path !== "");
@@ -99,6 +101,27 @@ test("only what package.json allows runs code when it is installed", () => {
   const withScripts = locked.flatMap(([path, { hasInstallScript }]) => (hasInstallScript ? [path] : []));
   const allowed = Object.keys(read("package.json").allowScripts).map((name) => `node_modules/${name}`);
   expect(withScripts.sort()).toEqual(allowed.sort());
+});
+
+/** What `npm install minutehand` adds without being asked. Peer dependencies that are optional are left out. */
+const added = locked.filter(
+  ([path, { dev, peer, link }]) => !dev && !peer && !link && !path.startsWith("node_modules/@dynoxide/"),
+);
+
+test("no package that an app gets without being asked runs code when it is installed", () => {
+  const names = added.map(([path]) => path.replace("node_modules/", ""));
+  const { dependencies, peerDependencies } = read("package.json");
+  expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
+  expect(added.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
+  const asked = locked.filter(([path]) => path.replace("node_modules/", "") in peerDependencies);
+  expect(asked.flatMap(([path, { hasInstallScript }]) => (hasInstallScript ? [path] : []))).toEqual([
+    "node_modules/esbuild",
+  ]);
+});
+
+test("the licences of all packages that an app gets without being asked are the listed ones", () => {
+  const licences = added.map(([path, { license }]) => license ?? `${path} says none`);
+  expect([...new Set(licences)].sort()).toEqual(["0BSD", "Apache-2.0", "MIT", "MIT-0", "Unlicense"]);
 });
 
 /** A folder of this repository, which names the native DynamoDB. It is linked, not installed. */

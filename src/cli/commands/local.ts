@@ -26,7 +26,7 @@ AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_SCHEDULER, AWS_ENDPOINT_URL_SECRETS_MANAG
 AWS_ENDPOINT_URL_EVENTBRIDGE to its URL. If any AWS_ENDPOINT_URL* is set, functions also get the
 region and the keys of this shell. They then call AWS itself for each service that has no such
 variable. To put events, use the URL "services" in runner.json in the data folder as the endpoint of
-EventBridge. Requests need no signature: only the deployed API checks IAM. Webhooks may call http:
+EventBridge. Its path is the key of this run. Requests need no signature. Webhooks may call http:
 URLs and this machine. The secrets of webhooks are in secrets.json in the data folder.`;
 
 export function addLocal(program: Command, { nodeVersion, env }: Surroundings): void {
