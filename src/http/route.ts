@@ -62,8 +62,11 @@ export type Answer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** `Location`: the path of the job or schedule. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` did this. */
-export type AnswerHeader = "Location" | "Idempotent-Replayed";
+/**
+ * `Location`: the path of the job or schedule. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` did this. `ETag`: the
+ * job's revision.
+ */
+export type AnswerHeader = "Location" | "Idempotent-Replayed" | "ETag";
 
 /** The OpenAPI document is made from the routes. */
 export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {
