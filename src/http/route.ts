@@ -30,7 +30,7 @@ export type HttpRequest = {
   readonly headers: Readonly<Record<string, string>>;
   /** Text, or the bytes of text. */
   readonly body?: string | Uint8Array | undefined;
-  /** Aborted when a caller in the same process does not wait for the answer any more. */
+  /** Aborted when a caller in the same process, or of the local stack, does not wait for the answer any more. */
   readonly signal?: AbortSignal | undefined;
 };
 
