@@ -13,7 +13,7 @@ const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const PATIENCE_MS = 35_000;
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 /** Headers of the page's requests that are passed on. The browser's other headers are about this server. */
-const SENT = ["accept", "content-type", "idempotency-key"];
+const SENT = ["accept", "content-type", "idempotency-key", "if-match"];
 /** Headers of the API's answers that are passed on. */
 const ANSWERED = ["content-type", "idempotent-replayed", "location", "retry-after"];
 

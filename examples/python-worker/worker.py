@@ -3,12 +3,16 @@
 With a local stack it needs only Python's own library. On AWS it signs its calls, and needs botocore (part of boto3) and the
 credentials that botocore finds. Other workers do not get the job until its lease ends. If this worker dies, the lease ends and
 the run counts as a failed attempt.
+
+To stop the worker, send it SIGTERM. It lets its last `receive` end, which takes up to 20 seconds, runs the job if one still comes, and
+then ends. If you kill it at once, the job of that `receive` has no worker, and loses an attempt.
 """
 
 import http.client
 import json
 import os
 import re
+import signal
 import sys
 import time
 import urllib.error
@@ -19,9 +23,17 @@ WAIT_SECONDS = 20
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 20
 
+stopping = False
+
+
+def stop(*_):
+    """Only sets a mark, so that a `receive` under way is not cut off: the API may just have claimed a job for it."""
+    global stopping
+    stopping = True
+
 
 def call(url, path, body):
-    """Calls the API and retries until it answers. Raises urllib.error.HTTPError if the API refuses the call."""
+    """Calls the API and retries until it answers; a `receive` only while the worker is not stopping. Raises urllib.error.HTTPError if the API refuses the call."""
     pause = FIRST_PAUSE
     while True:
         try:
@@ -33,6 +45,8 @@ def call(url, path, body):
         # An answer that is not JSON comes from a proxy, so retry. Do not catch ValueError as a whole: an invalid URL raises it too.
         except (OSError, http.client.HTTPException, json.JSONDecodeError, UnicodeDecodeError) as error:
             trouble, wait = error, pause
+        if stopping and path.endswith("/receive"):
+            return {"jobs": []}
         print(f"{path}: {trouble}; again in {wait} s", file=sys.stderr, flush=True)
         time.sleep(wait)
         pause = min(pause * 2, LONGEST_PAUSE)
@@ -88,7 +102,7 @@ def settle(url, path, body):
 
 
 def work(url, once):
-    while True:
+    while not stopping:
         jobs = call(url, f"/topics/{TOPIC}/receive", {"max": 1, "waitSeconds": WAIT_SECONDS})["jobs"]
         for job in jobs:
             receipt = {"receipt": job["receipt"]}
@@ -103,6 +117,7 @@ def work(url, once):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, stop)
     arguments = [argument for argument in sys.argv[1:] if argument != "--once"]
     base = arguments[0] if arguments else os.environ.get("MINUTEHAND_URL", "http://127.0.0.1:4500")
     work(base.rstrip("/"), "--once" in sys.argv)

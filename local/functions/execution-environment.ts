@@ -20,8 +20,8 @@ export type Outcome =
 /** A process that runs one invocation at a time. */
 export type ExecutionEnvironment = {
   readonly pid: number;
-  /** `event` is JSON. Call again only after the answer. Ends the process at the function's timeout. */
-  readonly invoke: (event: string) => Promise<Outcome>;
+  /** `event` is JSON. `caller` is aborted when it has hung up. Call again only after the answer. Ends the process at the function's timeout. */
+  readonly invoke: (event: string, caller?: AbortSignal) => Promise<Outcome>;
   readonly isAlive: () => boolean;
   readonly kill: () => void;
   readonly exited: Promise<void>;
@@ -58,7 +58,7 @@ export async function startExecutionEnvironment(
   await waitUntilLoaded(child, gone);
   return {
     pid: child.pid ?? 0,
-    invoke: (event) => invoke(started, event),
+    invoke: (event, caller) => invoke(started, event, caller),
     isAlive: () => child.connected && child.exitCode === null && child.signalCode === null,
     kill: () => child.kill("SIGKILL"),
     exited: gone.then(() => {}),
@@ -97,7 +97,7 @@ function settleInvocations(started: Process): void {
   });
 }
 
-async function invoke(started: Process, event: string): Promise<Outcome> {
+async function invoke(started: Process, event: string, caller?: AbortSignal): Promise<Outcome> {
   const { child, spec } = started;
   const requestId = randomUUID();
   const { promise, resolve: settle } = Promise.withResolvers<Outcome>();
@@ -112,7 +112,12 @@ async function invoke(started: Process, event: string): Promise<Outcome> {
     const errorMessage = `${requestId} could not be handed to its process: ${errorText(error)}`;
     if (error) settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
   });
+  // A process that has ended cannot be told any more.
+  const tellGone = () => child.connected && child.send({ requestId, isCallerGone: true }, () => {});
+  if (caller?.aborted) tellGone();
+  caller?.addEventListener("abort", tellGone);
   const outcome = await promise;
+  caller?.removeEventListener("abort", tellGone);
   clearTimeout(timer);
   started.running = undefined;
   return outcome;

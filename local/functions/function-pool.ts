@@ -28,8 +28,8 @@ const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 /** The execution environments of one Lambda function, and the queue of invocations that wait for one of them. */
 export type FunctionPool = {
   readonly spec: FunctionSpec;
-  /** Runs the function. Never rejects: a failure is an outcome. */
-  readonly invoke: (event: unknown) => Promise<Outcome>;
+  /** Runs the function. Never rejects: a failure is an outcome. `caller` is aborted when it has hung up. */
+  readonly invoke: (event: unknown, caller?: AbortSignal) => Promise<Outcome>;
   readonly warm: () => void;
   readonly pids: () => number[];
   /** Later invocations run with this code and these settings. Running invocations end with the old ones. */
@@ -49,6 +49,7 @@ export function mostEnvironments({ cores, memory }: { cores: number; memory: num
 
 type Waiting = {
   readonly event: string;
+  readonly caller: AbortSignal | undefined;
   readonly since: number;
   readonly settle: (outcome: Outcome) => void;
 };
@@ -80,7 +81,7 @@ export function createFunctionPool(spec: FunctionSpec, host: EnvironmentHost): F
     get spec() {
       return pool.spec;
     },
-    invoke: (event) => enqueue(pool, event),
+    invoke: (event, caller) => enqueue(pool, event, caller),
     warm: () => {
       if (all.size + pool.starting === 0 && !pool.stopping) void start(pool);
     },
@@ -96,12 +97,12 @@ export function createFunctionPool(spec: FunctionSpec, host: EnvironmentHost): F
   };
 }
 
-function enqueue(pool: State, event: unknown): Promise<Outcome> {
+function enqueue(pool: State, event: unknown, caller: AbortSignal | undefined): Promise<Outcome> {
   if (pool.stopping) return Promise.resolve(stopped());
   const json = JSON.stringify(event);
   if (Buffer.byteLength(json) > MAX_PAYLOAD_BYTES) return Promise.resolve(tooLarge("event"));
   return new Promise((settle) => {
-    pool.waiting.push({ event: json, since: Date.now(), settle });
+    pool.waiting.push({ event: json, caller, since: Date.now(), settle });
     dispatch(pool);
   });
 }
@@ -127,9 +128,9 @@ function takeIdle(idle: Idle[]): ExecutionEnvironment | undefined {
 async function run(
   pool: State,
   environment: ExecutionEnvironment,
-  { event, settle }: Waiting,
+  { event, caller, settle }: Waiting,
 ): Promise<void> {
-  const outcome = await environment.invoke(event);
+  const outcome = await environment.invoke(event, caller);
   if (pool.stopping || pool.all.get(environment) !== pool.spec) environment.kill();
   else if (environment.isAlive() && outcome.outcome !== "timed-out" && outcome.outcome !== "crashed")
     pool.idle.push({ environment, since: Date.now() });

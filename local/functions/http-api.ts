@@ -17,7 +17,11 @@ const KEEP_ALIVE_MS = 60_000;
 /** How often Node checks those limits. Node's default is 30 s. */
 const LIMITS_EVERY_MS = 1_000;
 
-type Target = { readonly invoke: (event: object) => Promise<Outcome>; readonly timeoutMs: number };
+type Target = {
+  /** `caller` is aborted when it has hung up. Then a `receive` gives its jobs back. */
+  readonly invoke: (event: object, caller: AbortSignal) => Promise<Outcome>;
+  readonly timeoutMs: number;
+};
 
 /** Answers a request that is not for the API, such as one for a web page. Returns whether it has taken the request. */
 export type Pages = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -57,7 +61,10 @@ export async function openHttpApi(
         const [routes, account] = await routed;
         const full = request.method === "GET" ? undefined : shortage?.();
         if (full !== undefined) return write(response, gatewayAnswer(507, full));
-        write(response, await answer(request, body, routes, account));
+        const caller = new AbortController();
+        response.once("close", () => caller.abort());
+        if (response.destroyed) caller.abort();
+        write(response, await answer(request, body, caller.signal, routes, account));
       })().catch(() => response.destroy());
     },
   );
@@ -72,6 +79,7 @@ export async function openHttpApi(
 async function answer(
   request: IncomingMessage,
   body: Buffer,
+  caller: AbortSignal,
   routes: readonly Route<Target>[],
   account: string,
 ): Promise<HttpAnswer> {
@@ -85,7 +93,7 @@ async function answer(
     { method, url, headers, body, sourceIp: request.socket.remoteAddress ?? "" },
     { routeKey: route.key, pathParameters, requestId: randomUUID(), now: Date.now(), account },
   );
-  const outcome = await within(route.target.timeoutMs, route.target.invoke(event));
+  const outcome = await within(route.target.timeoutMs, route.target.invoke(event, caller));
   return outcome ? httpAnswer(outcome) : gatewayAnswer(503, "Service Unavailable");
 }
 

@@ -8,7 +8,7 @@ import { createFunctionPool, type FunctionPool } from "./function-pool.ts";
 export type StackFunctions = {
   readonly pools: readonly FunctionPool[];
   /** Logs why an invocation failed. */
-  readonly invoke: (pool: FunctionPool, event: unknown) => Promise<Outcome>;
+  readonly invoke: (pool: FunctionPool, event: unknown, caller?: AbortSignal) => Promise<Outcome>;
   /** `name`: a function's name, its logical id, or a part of the logical id that no other function has. */
   readonly find: (name: string) => FunctionPool;
   readonly replace: (specs: readonly FunctionSpec[]) => void;
@@ -29,8 +29,8 @@ export function createFunctions(stack: StackSpec, { guard, variables, addLine }:
   const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, onLine }));
   return {
     pools,
-    invoke: async (pool, event) => {
-      const outcome = await pool.invoke(event);
+    invoke: async (pool, event, caller) => {
+      const outcome = await pool.invoke(event, caller);
       if (outcome.outcome !== "returned") {
         const { errorMessage: message, thrown } = outcome.error;
         const record = JSON.stringify({ level: "ERROR", message, thrown });

@@ -19,7 +19,7 @@ const FUNCTION_GRACE_MS = 500;
 
 type Dependencies = {
   readonly pools: readonly FunctionPool[];
-  readonly invoke: (pool: FunctionPool, event: unknown) => Promise<Outcome>;
+  readonly invoke: (pool: FunctionPool, event: unknown, caller?: AbortSignal) => Promise<Outcome>;
   readonly api: HttpApi;
   readonly sqs: SQSClient;
   readonly services: Pick<OwnServices, "scheduler" | "eventBridge" | "eventSourceMappings" | "invocations">;
@@ -40,7 +40,7 @@ export function startTriggers(stack: StackSpec, dependencies: Dependencies): Tri
     const pool = pools.find(({ spec }) => spec.arn === arn);
     if (!pool) throw new LocalError(`the template has no function ${arn}`);
     pool.warm();
-    return (event) => dependencies.invoke(pool, event);
+    return (event, caller) => dependencies.invoke(pool, event, caller);
   };
   const fireRules = rulesOf(stack, warmAndCall);
   const sources = eventSourcesOf(stack, warmAndCall, dependencies);
@@ -73,7 +73,7 @@ export function startTriggers(stack: StackSpec, dependencies: Dependencies): Tri
   };
 }
 
-type Call = (event: object) => Promise<Outcome>;
+type Call = (event: object, caller?: AbortSignal) => Promise<Outcome>;
 type CallOf = (functionArn: string) => Call;
 
 /** `minute`, in ms since the epoch, chooses the rules that are due. Without it every rule fires. */

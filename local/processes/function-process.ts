@@ -2,10 +2,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { CALLER_GONE } from "../../src/general/caller-gone.ts";
 import { nextTraceHeader } from "../functions/recursive-loop.ts";
 import { stampOutput } from "../functions/stamped-output.ts";
 
-export type RunnerMessage = { readonly requestId: string; readonly event: string; readonly deadline: number };
+export type RunnerMessage =
+  | { readonly requestId: string; readonly event: string; readonly deadline: number }
+  /** The caller of the invocation has hung up. */
+  | { readonly requestId: string; readonly isCallerGone: true };
 export type FunctionError = {
   readonly errorType: string;
   readonly errorMessage: string;
@@ -31,7 +35,11 @@ stampOutput();
 const [codeDir = "", handlerName = "", invokedFunctionArn] = process.argv.slice(2);
 try {
   const handler = await loadHandler(codeDir, handlerName);
-  process.on("message", (message: RunnerMessage) => void runHandler(handler, message));
+  const running = new Map<string, AbortController>();
+  process.on("message", (message: RunnerMessage) => {
+    if ("event" in message) void runHandler(handler, message, running);
+    else running.get(message.requestId)?.abort();
+  });
   tellRunner({ type: "ready" });
 } catch (error) {
   tellRunner({ type: "unloadable", error: toFunctionError(error) });
@@ -50,19 +58,27 @@ async function loadHandler(dir: string, name: string): Promise<Handler> {
   return (event, context) => handler(event, context);
 }
 
-async function runHandler(handler: Handler, { requestId, event, deadline }: RunnerMessage): Promise<void> {
+async function runHandler(
+  handler: Handler,
+  { requestId, event, deadline }: Extract<RunnerMessage, { event: string }>,
+  running: Map<string, AbortController>,
+): Promise<void> {
+  const caller = new AbortController();
+  running.set(requestId, caller);
   try {
     const parsed = JSON.parse(event);
     process.env._X_AMZN_TRACE_ID = nextTraceHeader(parsed);
-    const result = await handler(parsed, contextOf(requestId, deadline));
+    const result = await handler(parsed, contextOf(requestId, deadline, caller.signal));
     tellRunner({ type: "returned", requestId, payload: JSON.stringify(result) ?? "null" });
   } catch (error) {
     tellRunner({ type: "threw", requestId, error: toFunctionError(error) });
+  } finally {
+    running.delete(requestId);
   }
 }
 
 /** Lambda's context object: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
-function contextOf(awsRequestId: string, deadline: number) {
+function contextOf(awsRequestId: string, deadline: number, callerGone: AbortSignal) {
   const { env } = process;
   return {
     awsRequestId,
@@ -73,6 +89,7 @@ function contextOf(awsRequestId: string, deadline: number) {
     logGroupName: env.AWS_LAMBDA_LOG_GROUP_NAME,
     logStreamName: env.AWS_LAMBDA_LOG_STREAM_NAME,
     memoryLimitInMB: env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
+    [CALLER_GONE]: callerGone,
     getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
   };
 }

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
-import { instant } from "./arguments.ts";
+import type { Client } from "../client/client.ts";
+import { instant, wholeNumber } from "./arguments.ts";
 import { UsageError } from "./cli-error.ts";
 import { addOptionFilters } from "./job-options.ts";
 import { checkRange } from "./range.ts";
@@ -11,7 +12,8 @@ export type Caution = { dryRun?: true; yes?: true };
 export type Choice = Filters & Caution & { topic?: string; key?: string };
 
 /** The jobs that a command is for: by ids, one by key, or many of a topic. */
-export type Chosen = { ids: readonly string[] } | { topic: string; key: string } | { topic: string };
+export type Chosen = OneChosen | { topic: string };
+type OneChosen = { ids: readonly string[] } | { topic: string; key: string };
 
 /** The help texts of `--from` and `--to`. */
 const DUE = {
@@ -37,6 +39,34 @@ export function addNames(command: Command): Command {
   return command
     .option("--topic <topic>", "the topic of --key, or the topic whose jobs to change")
     .option("--key <key>", "the job with this key");
+}
+
+export type Seen = { ifMatch?: number };
+
+/** The flag of commands that change one job as the user saw it. */
+export function addSeen(command: Command): Command {
+  return command.option(
+    "--if-match <revision>",
+    "for one job: change it only if it still has this revision",
+    wholeNumber(0),
+  );
+}
+
+export const ONLY_FOR_ONE = "--if-match must be given for one job only, not for many";
+
+/** Answers the job that a command is for, as the user saw it. Throws `UsageError` for several jobs. */
+export async function seenJob(
+  api: Client,
+  chosen: Chosen,
+  revision: number,
+): Promise<{ id: string; revision: number }> {
+  const isOne = "ids" in chosen ? chosen.ids.length === 1 : "key" in chosen;
+  if (!isOne) throw new UsageError(ONLY_FOR_ONE);
+  return { id: await idOf(api, chosen as OneChosen), revision };
+}
+
+export async function idOf(api: Client, chosen: OneChosen): Promise<string> {
+  return "ids" in chosen ? (chosen.ids[0] ?? "") : (await api.getByKey(chosen.topic, chosen.key)).id;
 }
 
 /** Answers which jobs a command is for. Throws `UsageError` unless they are named in exactly one way. */

@@ -1,6 +1,8 @@
 import { type ErrorCode, MinutehandError, messageOf } from "../core/errors.ts";
+import { isJobId } from "../core/job-id.ts";
 import { truncate } from "../general/text.ts";
 import type { Problem } from "../http/answers.ts";
+import type { SeenOptions } from "./client.ts";
 
 /** `patience`: the least timeout of a try, ms. `once`: not retried if it may have had an effect. */
 export type Carrying = { readonly patience?: number; readonly once?: true };
@@ -26,6 +28,7 @@ type Sent = {
   query?: Query;
   body?: object;
   idempotencyKey?: string | undefined;
+  ifMatch?: SeenOptions["ifMatch"] | undefined;
   signal?: AbortSignal | undefined;
   carrying?: Carrying;
 };
@@ -42,13 +45,14 @@ export function callOver(transport: Transport, url: string): Call {
     method: string,
     path: string,
     shape: Shape,
-    { query = {}, body, idempotencyKey, signal, carrying }: Sent = {},
+    { query = {}, body, idempotencyKey, ifMatch, signal, carrying }: Sent = {},
   ) => {
     signal?.throwIfAborted();
     const target = `${base}${path}${searchOf(query)}`;
     const headers = {
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": String(idempotencyKey) }),
+      ...(ifMatch === undefined ? {} : { "if-match": `"${tagOf(ifMatch)}"` }),
     };
     const content = body === undefined ? {} : { body: jsonOf(body) };
     const request = { method, url: target, headers, ...content, ...(signal ? { signal } : {}) };
@@ -79,6 +83,13 @@ export function segment(text: string): string {
 /** The error that a problem means, of a whole call or of one entry of a batch. */
 export function errorOf({ type: _, title: __, status, detail, code, ...data }: Problem): MinutehandError {
   return Object.assign(new MinutehandError(code as ErrorCode, detail, data), { status });
+}
+
+/** The entity tag of a job that the caller saw. Only plain JavaScript can give something else. Throws `bad-request`. */
+export function tagOf(seen: NonNullable<SeenOptions["ifMatch"]>): string {
+  const { id, revision } = Object(seen);
+  if (isJobId(String(id)) && Number.isSafeInteger(revision)) return `${id}.${revision}`;
+  throw new MinutehandError("bad-request", "ifMatch must be a job with its id and its revision");
 }
 
 function searchOf(query: Query): string {

@@ -19,22 +19,28 @@ import type {
   RepeatableOptions,
   ResumeOptions,
   RetryOptions,
+  SeenOptions,
 } from "./client.ts";
 
 const CALL: Names<CallOptions> = { signal: true };
 const REPEATABLE: Names<RepeatableOptions> = { ...CALL, idempotencyKey: true };
+const SEEN: Names<SeenOptions> = { ifMatch: true };
+const SEEN_CALL: Names<CallOptions & SeenOptions> = { ...CALL, ...SEEN };
 const TIME = { delay: true, dueAt: true } as const;
 const FILTERS = { tag: true, group: true } as const;
 const RANGE = { from: true, to: true } as const;
 const JOB = Object.fromEntries(OPTION_NAMES.map((name) => [name, true])) as Names<
   Omit<PutOptions, keyof typeof TIME | keyof RepeatableOptions>
 >;
-const PUT: Names<PutOptions & { body: unknown }> = { body: true, ...TIME, ...JOB, ...REPEATABLE };
+const PUT: Names<PutOptions & SeenOptions & { body: unknown }> = {
+  body: true,
+  ...{ ...TIME, ...JOB, ...REPEATABLE, ...SEEN },
+};
 const ENQUEUE: Names<EnqueueOptions> = {
   ...{ ...TIME, key: true, onDuplicate: true, maxDelay: true },
   ...{ ...JOB, ...REPEATABLE },
 };
-const CHANGES: Names<Changes> = { ...TIME, body: true, ...REPEATABLE };
+const CHANGES: Names<Changes> = { ...TIME, body: true, ...REPEATABLE, ...SEEN };
 const LIST: Names<ListQuery> = { topic: true, state: true, ...RANGE, ...FILTERS, pageSize: true, ...CALL };
 const FORECAST: Names<ForecastQuery> = { topic: true, ...RANGE, ...CALL };
 const DEAD: Names<DeadQuery> = { ...FILTERS, pageSize: true, ...CALL };
@@ -56,6 +62,7 @@ const REDRIVE: Names<RedriveRequest> = {
   delay: true,
   ratePerSecond: true,
   ...REPEATABLE,
+  ...SEEN,
 };
 const BULK: Names<BulkRequest> = {
   ...{ action: true, topic: true, dryRun: true, ratePerSecond: true, cursor: true },
@@ -75,8 +82,8 @@ const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]:
   get: { 1: CALL },
   getByKey: { 2: CALL },
   reschedule: { 1: CHANGES },
-  cancel: { 1: CALL },
-  cancelByKey: { 2: CALL },
+  cancel: { 1: SEEN_CALL },
+  cancelByKey: { 2: SEEN_CALL },
   cancelMany: { 1: CALL },
   list: { 0: LIST },
   forecast: { 0: FORECAST },

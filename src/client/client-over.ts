@@ -66,13 +66,15 @@ function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobC
       return outcomesOf(await call("POST", "/jobs/batch", RESULTS, sent));
     },
     put(...job: unknown[]) {
-      const [topic, key, { idempotencyKey = newKey?.(), signal, ...body } = {}] = job as Given<PutArguments>;
-      return call<never>("PUT", keyPath(topic, key), JOB, { body, idempotencyKey, signal });
+      const [topic, key, { idempotencyKey = newKey?.(), ifMatch, signal, ...body } = {}] =
+        job as Given<PutArguments>;
+      const sent = { body, idempotencyKey, ifMatch, signal };
+      return call<never>("PUT", keyPath(topic, key), JOB, sent);
     },
     get: (id, options) => call("GET", jobPath(id), JOB, options),
     getByKey: (topic, key, options) => call("GET", keyPath(topic, key), JOB, options),
-    reschedule: (id, { idempotencyKey = newKey?.(), signal, ...body }) =>
-      call("PATCH", jobPath(id), JOB, { body, idempotencyKey, signal }),
+    reschedule: (id, { idempotencyKey = newKey?.(), ifMatch, signal, ...body }) =>
+      call("PATCH", jobPath(id), JOB, { body, idempotencyKey, ifMatch, signal }),
     cancel: (id, options) => call("DELETE", jobPath(id), JOB, options),
     cancelByKey: (topic, key, options) => call("DELETE", keyPath(topic, key), JOB, options),
     async cancelMany(ids, { signal } = {}) {
@@ -96,9 +98,10 @@ function topicCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, To
       call("POST", `${topicPath(topic)}/resume`, { released: "number", left: "number" }, { body, signal }),
     dead: (topic, { pageSize, signal, ...query } = {}) =>
       pages(call, `${topicPath(topic)}/dead`, "jobs", { query: { ...query, limit: pageSize }, signal }),
-    redrive(topic, { idempotencyKey = newKey?.(), signal, ...body } = {}) {
+    redrive(topic, { idempotencyKey = newKey?.(), ifMatch, signal, ...body } = {}) {
       const shape = { redriven: "number", left: "number" } as const;
-      return call("POST", `${topicPath(topic)}/redrive`, shape, { body, idempotencyKey, signal });
+      const sent = { body, idempotencyKey, ifMatch, signal };
+      return call("POST", `${topicPath(topic)}/redrive`, shape, sent);
     },
   };
 }

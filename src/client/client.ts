@@ -50,6 +50,11 @@ export type CallOptions = {
   signal?: AbortSignal | undefined;
 };
 
+export type SeenOptions = {
+  /** The job as you saw it. If somebody has changed it since, the call throws `changed-meanwhile`, and changes nothing. */
+  ifMatch?: { readonly id: string; readonly revision: number };
+};
+
 export type RepeatableOptions = CallOptions & {
   /** Makes your own repeats idempotent: calls with the same key and request have one effect. 1 to 256 characters. Default: a random key. */
   idempotencyKey?: string;
@@ -88,14 +93,14 @@ export type EnqueueArguments<Topics = TopicBodies> = {
 
 /** The arguments of `put`: the topic, the key, and the body with the options. */
 export type PutArguments<Topics = TopicBodies> = {
-  [T in keyof Topics & string]: [topic: T, key: string, job: PutOptions & { body: Topics[T] }];
+  [T in keyof Topics & string]: [topic: T, key: string, job: PutOptions & SeenOptions & { body: Topics[T] }];
 }[keyof Topics & string];
 
 export type NewJobRequest<Topics = TopicBodies> = {
   [T in keyof Topics & string]: BatchOptions & { topic: T; body: Topics[T] };
 }[keyof Topics & string];
 
-export type Changes<Body = unknown> = AnyTime & RepeatableOptions & { body?: Body };
+export type Changes<Body = unknown> = AnyTime & RepeatableOptions & SeenOptions & { body?: Body };
 
 /** `from ≤ dueAt < to`; for a bulk that redrives, the time of the death. A list or a forecast spans at most 31 days, a bulk 366. */
 type Range = { from?: Instant; to?: Instant };
@@ -120,13 +125,14 @@ export type NewSchedule<T extends string = string, Body = unknown> = JobOptions 
   body: Body;
 };
 
-/** `ids`: up to 500 jobs. `max`: 1 to 500, not together with `ids`. `ratePerSecond`: 0.001 to 1,000. */
-export type RedriveRequest = RepeatableOptions & {
-  ids?: readonly string[];
-  max?: number;
-  delay?: Duration;
-  ratePerSecond?: number;
-};
+/** `ids`: up to 500 jobs. `max`: 1 to 500, not together with `ids`. `ratePerSecond`: 0.001 to 1,000. `ifMatch`: only with one id. */
+export type RedriveRequest = RepeatableOptions &
+  SeenOptions & {
+    ids?: readonly string[];
+    max?: number;
+    delay?: Duration;
+    ratePerSecond?: number;
+  };
 
 /** `delay` and `dueAt` are only for `move`, which needs one of them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel`. */
 export type BulkRequest<T extends string = string> = Range &
@@ -202,7 +208,7 @@ export type Client<Topics = TopicBodies> = {
   put<N extends keyof T & string, T = Topics>(
     topic: N,
     key: string,
-    job: PutOptions & { body: T[N] },
+    job: PutOptions & SeenOptions & { body: T[N] },
   ): Promise<Job<T, N>>;
   put<T = never>(...job: IfGiven<T, PutArguments<NoInfer<T>>>): Promise<Job<T>>;
   put<J extends readonly unknown[], T = Topics>(
@@ -222,12 +228,12 @@ export type Client<Topics = TopicBodies> = {
    */
   reschedule<T = Topics>(id: string, change: Changes<NoInfer<T>[keyof T & string]>): Promise<Job<T>>;
   /** Cancels a job. Idempotent. If the call comes too late, throws `job-running`, `job-finished` or `untracked-topic`. */
-  cancel<T = Topics>(id: string, options?: CallOptions): Promise<Job<T>>;
+  cancel<T = Topics>(id: string, options?: CallOptions & SeenOptions): Promise<Job<T>>;
   /** Cancels the job with this key. A repeat cancels another job that has taken the key meanwhile; `cancel` by id never does. */
   cancelByKey<N extends keyof T & string, T = Topics>(
     topic: N,
     key: string,
-    options?: CallOptions,
+    options?: CallOptions & SeenOptions,
   ): Promise<Job<T, N>>;
   /** Cancels up to 500 jobs. Answers the job or the error of each, in the order of `ids`. Idempotent. */
   cancelMany<T = Topics>(

@@ -18,7 +18,7 @@ import { changes, jobIds, keyedJob, newJob, newJobs } from "../http/requests.ts"
 import type { Service } from "../http/route.ts";
 import type { Enqueued } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
-import { errorOf, segment } from "./call.ts";
+import { errorOf, segment, tagOf } from "./call.ts";
 import { withCheckedOptions } from "./check-options.ts";
 import type {
   CallOptions,
@@ -27,6 +27,7 @@ import type {
   EnqueueOptions,
   PutOptions,
   RepeatableOptions,
+  SeenOptions,
   TopicBodies,
 } from "./client.ts";
 import { type Run, readFields, readPath, readRepeatable, runDirectly } from "./direct-calls.ts";
@@ -80,13 +81,13 @@ function filingCalls(ctx: Context, run: Run) {
         return filed(await enqueueJob(ctx, fields, sent));
       });
     },
-    put(topic: string, key: string, given: Partial<PutOptions> = {}) {
-      const { idempotencyKey, signal, ...job } = given;
+    put(topic: string, key: string, given: Partial<PutOptions & SeenOptions> = {}) {
+      const { idempotencyKey, ifMatch, signal, ...job } = given;
       return run(signal, async () => {
         const keyed = readPath(keyPath, { topic, key });
         const path = `/topics/${segment(topic)}/jobs/${segment(key)}`;
         const { fields, sent } = readRepeatable(keyedJob, job, { method: "PUT", path, idempotencyKey });
-        return filed(await putJob(ctx, keyed, fields, sent));
+        return filed(await putJob(ctx, keyed, fields, sent, seenTags(ifMatch)));
       });
     },
   };
@@ -97,15 +98,16 @@ function jobCalls(ctx: Context, run: Run) {
     get: (id: string, { signal }: CallOptions = {}) => run(signal, async () => getJob(ctx, idOf(id))),
     getByKey: (topic: string, key: string, { signal }: CallOptions = {}) =>
       run(signal, async () => getJobByKey(ctx, readPath(keyPath, { topic, key }))),
-    reschedule: (id: string, { idempotencyKey, signal, ...change }: Changes) =>
+    reschedule: (id: string, { idempotencyKey, ifMatch, signal, ...change }: Changes) =>
       run(signal, async () => {
         const call = { method: "PATCH", path: `/jobs/${idOf(id)}`, idempotencyKey };
         const { fields, sent } = readRepeatable(changes, change, call);
-        return rescheduleJob(ctx, id, fields, sent);
+        return rescheduleJob(ctx, id, fields, sent, seenTags(ifMatch));
       }),
-    cancel: (id: string, { signal }: CallOptions = {}) => run(signal, async () => cancelJob(ctx, idOf(id))),
-    cancelByKey: (topic: string, key: string, { signal }: CallOptions = {}) =>
-      run(signal, async () => cancelJobByKey(ctx, readPath(keyPath, { topic, key }))),
+    cancel: (id: string, { ifMatch, signal }: CallOptions & SeenOptions = {}) =>
+      run(signal, async () => cancelJob(ctx, idOf(id), seenTags(ifMatch))),
+    cancelByKey: (topic: string, key: string, { ifMatch, signal }: CallOptions & SeenOptions = {}) =>
+      run(signal, async () => cancelJobByKey(ctx, readPath(keyPath, { topic, key }), seenTags(ifMatch))),
   };
 }
 
@@ -129,6 +131,10 @@ function manyJobCalls(ctx: Context, log: Service["log"], run: Run) {
         return results.map((result) => orError(result, (home) => summaryOf(ctx, home)));
       }),
   };
+}
+
+function seenTags(ifMatch: SeenOptions["ifMatch"]): string[] | undefined {
+  return ifMatch === undefined ? undefined : [tagOf(ifMatch)];
 }
 
 function idOf(id: string): string {

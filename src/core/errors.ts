@@ -10,6 +10,7 @@ export type ErrorCode =
   | "untracked-topic"
   | "not-a-pull-topic"
   | "claim-lost"
+  | "changed-meanwhile"
   | "idempotency-mismatch"
   | "too-large"
   | "too-many-jobs"

@@ -1,6 +1,7 @@
 import { PatternRouter } from "hono/router/pattern-router";
 import type { Logs } from "../settings/log-groups.ts";
 import type { Problem } from "./answers.ts";
+import { etagOf } from "./etag.ts";
 import { logFailure } from "./log-failure.ts";
 import { problem, problemOf, STATUS } from "./problem.ts";
 import { readCall } from "./read-call.ts";
@@ -33,12 +34,15 @@ export function createApp(service: Service, routes: readonly Route[]): App {
     if (route.isDecision) service.log.info("a decision", decisionOf(route, call, caller));
     return jsonAnswer(answer.status, answer.body, "application/json", answer.headers);
   };
-  const refuse = (thrown: unknown): HttpAnswer => {
+  const refuse = (thrown: unknown, path: string): HttpAnswer => {
     logFailure(service.log, thrown);
-    return problemAnswer(problemOf(thrown));
+    const refusal = problemOf(thrown);
+    const { id, revision } = refusal as { id?: string; revision?: number };
+    const isChanged = refusal.code === "changed-meanwhile" && id !== undefined && revision !== undefined;
+    return problemAnswer(refusal, isChanged ? { etag: etagOf(path, { id, revision }) } : {});
   };
   return async (request, bindings = {}) => {
-    const answer = await serve(request, bindings).catch(refuse);
+    const answer = await serve(request, bindings).catch((thrown) => refuse(thrown, request.path));
     return request.method === "HEAD" ? { ...answer, body: "" } : answer;
   };
 }

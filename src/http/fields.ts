@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { IfMatch } from "../core/as-seen.ts";
 import {
   BODY_BYTES,
   DAY,
@@ -55,6 +56,25 @@ export const idempotencyKey = matching(
       "Makes the call idempotent: a repeat, which is the same request with the same key, has no further effect, and answers the same jobs as they are now. A key belongs to one topic. In `reschedule` it belongs to one job, and in `runSchedule` to one schedule.",
   }),
 );
+
+const ENTITY_TAG = '(?:W/)?"[!#-~]*"';
+const ENTITY_TAGS = new RegExp(`^(?:\\*|${ENTITY_TAG}(?:[ \\t]*,[ \\t]*${ENTITY_TAG})*)$`);
+
+/** Strong entity tags without their quotes, or `*`. A weak tag never matches ("If-Match", RFC 9110). */
+export const ifMatch = z
+  .pipe(
+    matching(ENTITY_TAGS, 'must be * or entity tags in quotes, such as "3"'),
+    z.transform((text: string): IfMatch => {
+      if (text === "*") return text;
+      return [...text.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, tag = ""]) => (weak ? [] : tag));
+    }),
+  )
+  .check(
+    z.meta({
+      description:
+        'Changes the job only if it is as the caller saw it: the `ETag` that the read of the job answered, or its `revision` in quotes, such as `"3"`. Otherwise the call answers 412 `changed-meanwhile`, and changes nothing.',
+    }),
+  );
 
 const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
 

@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from "aws-lambda";
+import { CALLER_GONE } from "../general/caller-gone.ts";
 import { logsIn } from "../settings/log-groups.ts";
 import { type App, problemAnswer } from "./app.ts";
 import { problem } from "./problem.ts";
@@ -9,10 +10,13 @@ export function serveEvents(
   app: App,
   { begin = () => {}, done = () => {} }: { begin?: () => void; done?: () => void },
 ) {
-  return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
+  return async (
+    event: APIGatewayProxyEventV2,
+    context?: object,
+  ): Promise<APIGatewayProxyStructuredResultV2> => {
     begin();
     try {
-      const request = requestOf(event);
+      const request = requestOf(event, context);
       const { status, headers, body } = request
         ? await app(request, { caller: callerOf(event), logs: () => logsIn(event.stageVariables) })
         : problemAnswer(problem("bad-request", "the request must have a valid HTTP method and path"));
@@ -29,7 +33,10 @@ function callerOf({ requestContext }: APIGatewayProxyEventV2): string | undefine
 }
 
 /** `undefined` if the method or path is not valid. */
-function requestOf(event: APIGatewayProxyEventV2): HttpRequest | undefined {
+function requestOf(
+  event: APIGatewayProxyEventV2,
+  { [CALLER_GONE]: signal }: { [CALLER_GONE]?: AbortSignal } = {},
+): HttpRequest | undefined {
   const { method } = event.requestContext.http;
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(method) || !event.rawPath.startsWith("/")) return undefined;
   return {
@@ -38,6 +45,7 @@ function requestOf(event: APIGatewayProxyEventV2): HttpRequest | undefined {
     query: event.rawQueryString.toWellFormed(),
     headers: headersOf(event.headers),
     body: event.isBase64Encoded ? Buffer.from(event.body ?? "", "base64") : (event.body ?? ""),
+    signal,
   };
 }
 

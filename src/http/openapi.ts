@@ -114,11 +114,15 @@ function problemsOf({ body, problems }: Route): object {
   const content = { "application/problem+json": { schema: named(answers, problem) } };
   return Object.fromEntries(
     [...byStatus].map(([status, these]) => {
-      const isLater = status === STATUS.unavailable || status === STATUS["too-many-filed"];
-      const headers = isLater ? { headers: headersOf(["Retry-After"]) } : {};
-      return [status, { description: these.join(", "), ...headers, content }];
+      return [status, { description: these.join(", "), ...headersOfProblem(status), content }];
     }),
   );
+}
+
+function headersOfProblem(status: number): object {
+  if (status === STATUS.unavailable || status === STATUS["too-many-filed"])
+    return { headers: headersOf(["Retry-After"]) };
+  return status === STATUS["changed-meanwhile"] ? { headers: headersOf(["ETag"]) } : {};
 }
 
 const HEADERS: Readonly<Record<AnswerHeader | "Retry-After", object>> = {
@@ -131,6 +135,11 @@ const HEADERS: Readonly<Record<AnswerHeader | "Retry-After", object>> = {
     description:
       "Present only if an earlier request with the same Idempotency-Key filed, kept, replaced or postponed the job.",
     schema: { type: "string", const: "true" },
+  },
+  ETag: {
+    description:
+      "The job's revision, for `If-Match`. At the path of a key it also names the job. It changes when a caller, an event or a retry changes the job, but not when a run begins or ends.",
+    schema: { type: "string" },
   },
   "Retry-After": {
     description: "How many seconds to wait before the next try.",

@@ -20,6 +20,7 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
   "untracked-topic": 409,
   "not-a-pull-topic": 409,
   "claim-lost": 409,
+  "changed-meanwhile": 412,
   "too-large": 413,
   "too-many-jobs": 413,
   "idempotency-mismatch": 422,

@@ -30,7 +30,7 @@ export type HttpRequest = {
   readonly headers: Readonly<Record<string, string>>;
   /** Text, or the bytes of text. */
   readonly body?: string | Uint8Array | undefined;
-  /** Aborted when a caller in the same process does not wait for the answer any more. */
+  /** Aborted when a caller in the same process, or of the local stack, does not wait for the answer any more. */
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -62,8 +62,11 @@ export type Answer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** `Location`: the path of the job or schedule. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` did this. */
-export type AnswerHeader = "Location" | "Idempotent-Replayed";
+/**
+ * `Location`: the path of the job or schedule. `Idempotent-Replayed`: an earlier request with the same `Idempotency-Key` did this. `ETag`: the
+ * job's revision.
+ */
+export type AnswerHeader = "Location" | "Idempotent-Replayed" | "ETag";
 
 /** The OpenAPI document is made from the routes. */
 export type Route<P = unknown, Q = unknown, H = unknown, B = unknown> = {

@@ -1,3 +1,4 @@
+import type { IfMatch } from "../core/as-seen.ts";
 import type { MinutehandError } from "../core/errors.ts";
 import type { Home } from "../core/items.ts";
 import type { JobOptions } from "../core/job-options.ts";
@@ -15,6 +16,8 @@ export type NewJob = JobOptions & {
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
   /** With `postpone`: how long calls may postpone the key's job: ms from its creation, or from its last change if it has no bound yet. */
   maxDelay?: number;
+  /** What the caller saw under the key. With `replace` only. */
+  ifMatch?: IfMatch;
   /** An `Idempotency-Key`, or a token that the protocol makes for an event or an occurrence. */
   once?: {
     token: string;

@@ -114,6 +114,22 @@ test("an action that comes too late shows the API's own error, and changes nothi
   await api.finish("work", receipt);
 });
 
+test("a body that another person has changed meanwhile is not overwritten, and the dialog shows it", async () => {
+  const job = await file("changed");
+  const page = await browser.open(`/console/jobs/${job.id}`);
+  await button(page, "Change the body …").click();
+  const field = page.getByLabel("Body (JSON)");
+  await field.fill('{"orderId": 18}');
+  await api.reschedule(job.id, { body: { orderId: 19 } });
+  await button(page, "Change the body").click();
+  await page.getByRole("alert").getByText("changed-meanwhile").waitFor();
+  expect((await api.get(job.id)).body).toEqual({ orderId: 19 });
+  await button(page, "Use the present job").click();
+  expect(JSON.parse(await field.inputValue())).toEqual({ orderId: 19 });
+  await button(page, "Change the body").click();
+  await page.getByText("Changed the body of job-changed.").waitFor();
+});
+
 test("a dead job is redriven", async () => {
   const page = await browser.open(`/console/jobs/${scene.dead.id}`);
   await page.getByText("TypeError: cannot read the price of order 17").first().waitFor();

@@ -299,6 +299,37 @@ describe("cancel", () => {
   });
 });
 
+describe("--if-match", () => {
+  test("changes a job only if it has the revision that the user saw", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ key: "k" });
+    const byKey = ["--topic", "orders", "--key", "k", "--if-match"];
+    expect(await type(api, ["reschedule", String(id), "--body", "1", "--if-match", "0"])).toMatchObject({
+      code: 0,
+    });
+    for (const args of [
+      ["reschedule", String(id), "--now", "--if-match", "0"],
+      ["reschedule", ...byKey, "0", "--now"],
+      ["cancel", String(id), "--if-match", "0"],
+      ["cancel", ...byKey, "0"],
+    ]) {
+      const { code, err } = await type(api, args);
+      expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("it has revision 1 now") });
+    }
+    expect(await type(api, ["cancel", ...byKey, "1"])).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    ["cancel", MISSING, MISSING],
+    ["cancel", "--topic", "orders", "--yes"],
+    ["reschedule", "--topic", "orders", "--now", "--yes"],
+  ])("is for one job only: %s %s", async (...args) => {
+    await using api = await serveApi();
+    const { code, err } = await type(api, [...args, "--if-match", "0"]);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining("for one job only") });
+  });
+});
+
 describe("forecast", () => {
   test("is a chart on a terminal", async () => {
     await using api = await serveApi();

@@ -49,6 +49,40 @@ describe("the client", () => {
     expect(await client.get(filed.id)).toMatchObject({ state: "cancelled" });
   });
 
+  test.each(["over HTTP", "directly"])("changes a job only as its caller saw it: %s", async (how) => {
+    const { client: http, api } = createClient();
+    const client = how === "directly" ? directOn(api.world.ctx, createTelemetry().logger) : http;
+    const ifMatch = await client.enqueue("orders", 1, { delay: "1h", key: "k" });
+    const newer = await client.reschedule(ifMatch.id, { body: 2, ifMatch });
+    const refused = { code: "changed-meanwhile", data: { id: newer.id, revision: 1 } };
+    await expect(client.reschedule(newer.id, { body: 3, ifMatch })).rejects.toMatchObject(refused);
+    await expect(client.put("orders", "k", { body: 3, delay: 1, ifMatch })).rejects.toMatchObject(refused);
+    await expect(client.cancelByKey("orders", "k", { ifMatch })).rejects.toMatchObject(refused);
+    await expect(client.cancel(newer.id, { ifMatch })).rejects.toMatchObject(refused);
+    expect(await client.get(newer.id)).toMatchObject({ state: "scheduled", body: 2 });
+    for (const wrong of [3, null, {}, { id: newer.id }, { id: "x", revision: 1 }])
+      await expect(client.cancel(newer.id, { ifMatch: wrong as never })).rejects.toMatchObject({
+        code: "bad-request",
+      });
+    expect(await client.put("orders", "k", { body: 3, delay: 1, ifMatch: newer })).toMatchObject({
+      revision: 2,
+    });
+    expect(await client.cancel(newer.id, { ifMatch: { id: newer.id, revision: 2 } })).toMatchObject({
+      state: "cancelled",
+    });
+  });
+
+  test("redrives a job only as its caller saw it", async () => {
+    const { client, api } = createClient();
+    const id = await api.bury();
+    const ifMatch = await client.get(id);
+    expect(await client.redrive("work", { ids: [id], ifMatch, delay: "1h" })).toMatchObject({ redriven: 1 });
+    await expect(client.redrive("work", { ids: [id], ifMatch })).rejects.toMatchObject({
+      code: "changed-meanwhile",
+    });
+    await expect(client.redrive("work", { ifMatch })).rejects.toMatchObject({ code: "bad-request" });
+  });
+
   test("answers a job or an error for each job of a batch", async () => {
     const { client } = createClient();
     const [first, second] = await client.enqueueMany([

@@ -66,7 +66,7 @@ describe("a call of the console", () => {
       const headers = { "content-type": "application/json", location: "/jobs/1", "retry-after": "2" };
       response.writeHead(201, { ...headers, "idempotent-replayed": "true" }).end('{"id":"ä"}');
     });
-    const headers = { "content-type": "application/json", "idempotency-key": "k" };
+    const headers = { "content-type": "application/json", "idempotency-key": "k", "if-match": '"3"' };
     const answered = await served.call("/jobs?x=a%2Fb&y=%20", {
       method: "POST",
       headers,

@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { type Api, createApi } from "../support/api.ts";
 import { pythonTest } from "../support/python.ts";
@@ -74,5 +75,29 @@ pythonTest(
       "",
     ]);
     expect(job).toMatchObject({ state: "done", attempt: 1 });
+  },
+);
+
+pythonTest(
+  "the Python worker that gets SIGTERM lets its receive end, and loses no job and no attempt",
+  async () => {
+    const world = createWorld({ topics: { thumbnail: { consumer: "pull", maxAttempts: 1 } } });
+    const api = createApi(world);
+    let worker: ChildProcess | undefined;
+    const arrived: Trouble = async () => {
+      // The job comes while the worker is already stopping.
+      worker?.kill("SIGTERM");
+      await sleep(300);
+      await world.file({ topic: "thumbnail", body: JSON.stringify({ image: "cat.png", width: 120 }) });
+    };
+    await using served = await serveInTrouble([arrived], api);
+    worker = spawn("python3", [WORKER, served.url], { stdio: ["ignore", "pipe", "inherit"] });
+    const [printed, [status]] = await Promise.all([
+      text(worker.stdout as NodeJS.ReadableStream),
+      once(worker, "close"),
+    ]);
+    expect({ printed, status }).toEqual({ printed: "cat.png at 120 px, attempt 1\n", status: 0 });
+    const homes = world.pool.items().filter((item) => "state" in item);
+    expect(homes).toMatchObject([{ state: "done", attempt: 1 }]);
   },
 );

@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { describe, expect, test } from "vitest";
+import { CALLER_GONE } from "../../src/general/caller-gone.ts";
 import { serveEvents } from "../../src/http/lambda.ts";
 import { createApi } from "../support/api.ts";
 
@@ -155,5 +156,31 @@ describe("an event of API Gateway", () => {
       });
     }
     expect(await handler(eventOf("HEAD", "/health"))).toMatchObject({ statusCode: 200, body: "" });
+  });
+});
+
+describe("a receive whose caller has hung up", () => {
+  const receive = eventOf("POST", "/topics/work/receive", { body: '{"waitSeconds": 20}' });
+
+  test.each([
+    ["while it waited", "receive", "after"],
+    ["while it claimed the job", "changeMany", "after"],
+  ] as const)("uses no attempt of the job that still comes: %s", async (_, operation, where) => {
+    const { handler, world } = createHandler();
+    const { id } = await world.file({ topic: "work", maxAttempts: 1 });
+    const caller = new AbortController();
+    const hangUp = (call: { operation: string }): void => {
+      if (call.operation === operation) caller.abort();
+    };
+    world.queues.hooks[where] = hangUp;
+    world.pool.hooks[where] = hangUp;
+    const { body = "" } = await handler(receive, { [CALLER_GONE]: caller.signal });
+    expect(caller.signal.aborted).toBe(true);
+    expect(JSON.parse(body)).toEqual({ jobs: [] });
+    expect(await world.home(id)).toMatchObject({ state: "scheduled", attempt: 0 });
+    delete world.queues.hooks[where];
+    delete world.pool.hooks[where];
+    const again = await handler(receive);
+    expect(JSON.parse(again.body ?? "")).toMatchObject({ jobs: [{ id, attempt: 1 }] });
   });
 });

@@ -10,6 +10,7 @@ import { DAY, durationText, HOUR, isoAt, relativeText, timeText } from "../times
 import { Action } from "./action.tsx";
 import { JsonField } from "./json-field.tsx";
 import { DiedOf } from "./redrive.tsx";
+import { TextBlock } from "./text-block.tsx";
 import { Time } from "./time.tsx";
 import { TimeField } from "./time-field.tsx";
 
@@ -30,24 +31,53 @@ export function JobActions({ job }: { job: JobJson }) {
   );
 }
 
+/**
+ * The job as a dialog showed it first. The page reads the job again and again, but a change is for the job that the user saw: the API refuses it
+ * if somebody has changed the job since.
+ */
+function useSeen(job: JobJson) {
+  const [seen, setSeen] = useState(job);
+  return { seen, see: () => setSeen(job) };
+}
+
+/** Shows the present job if it is not the one that the dialog showed. */
+function ChangedMeanwhile({ job, seen, take }: { job: JobJson; seen: JobJson; take: () => void }) {
+  if (job.revision === seen.revision) return null;
+  return (
+    <div class="failure" role="alert">
+      <p>
+        This job was changed since you opened the dialog. Now it is {job.state} and due{" "}
+        <Time at={job.dueAt} />, with this body:
+      </p>
+      <TextBlock text={jsonText(job.body, 2)} label="Text of the present body" />
+      <button type="button" onClick={take}>
+        Use the present job
+      </button>
+    </div>
+  );
+}
+
 type Props = { readonly job: JobJson; readonly name: string; readonly impossible: string | undefined };
 
 function RunNow({ job, name, impossible }: Props) {
+  const { seen, see } = useSeen(job);
   return (
     <Action
       label="Run now"
       title="Run this job now?"
       confirm="Run the job now"
       impossible={impossible}
+      onOpen={see}
       run={async () => {
-        await api.reschedule(job.id, { delay: 0 });
+        await api.reschedule(job.id, { delay: 0, ifMatch: seen });
         return `${name} is due now. It starts within seconds.`;
       }}
     >
       <p>
-        <strong>{name}</strong> becomes due now instead of at <Time at={job.dueAt} />. A pause, a limit or a
+        <strong>{name}</strong> becomes due now instead of at <Time at={seen.dueAt} />. A pause, a limit or a
         window of its topic still counts.
       </p>
+      <ChangedMeanwhile job={job} seen={seen} take={see} />
     </Action>
   );
 }
@@ -60,6 +90,7 @@ function firstLineOf(text: string): string {
 }
 
 function Reschedule({ job, name, impossible }: Props) {
+  const { seen, see } = useSeen(job);
   const [words, setWords] = useState("");
   const time = readJobTime(words, now.value, zone.value);
   return (
@@ -69,30 +100,37 @@ function Reschedule({ job, name, impossible }: Props) {
       confirm="Reschedule the job"
       impossible={impossible}
       isReady={time !== undefined}
+      onOpen={see}
       run={async () => {
-        const moved = await api.reschedule(job.id, time ?? {});
+        const moved = await api.reschedule(job.id, { ...time, ifMatch: seen });
         const [at, present] = [Date.parse(moved.dueAt), Date.now()];
         return `${name} is due ${relativeText(at, present)}, at ${timeText(at, present, zone.value)}.`;
       }}
     >
       <p>
-        <strong>{name}</strong> is due <Time at={job.dueAt} /> now.
+        <strong>{name}</strong> is due <Time at={seen.dueAt} /> now.
       </p>
       <div class="buttons">
         {LATER.map((by) => (
-          <button key={by} type="button" onClick={() => setWords(isoAt(Date.parse(job.dueAt) + by))}>
+          <button key={by} type="button" onClick={() => setWords(isoAt(Date.parse(seen.dueAt) + by))}>
             {durationText(by)} later
           </button>
         ))}
       </div>
       <TimeField label="New time" isOfJob value={words} onChange={setWords} />
+      <ChangedMeanwhile job={job} seen={seen} take={see} />
     </Action>
   );
 }
 
 function ChangeBody({ job, name, impossible }: Props) {
+  const { seen, see } = useSeen(job);
   const [text, setText] = useState("");
   const read = readJson(text);
+  const open = () => {
+    see();
+    setText(jsonText(job.body, 2));
+  };
   return (
     <Action
       label="Change the body"
@@ -100,9 +138,9 @@ function ChangeBody({ job, name, impossible }: Props) {
       confirm="Change the body"
       impossible={impossible}
       isReady={"value" in read}
-      onOpen={() => setText(jsonText(job.body, 2))}
+      onOpen={open}
       run={async () => {
-        if ("value" in read) await api.reschedule(job.id, { body: read.value });
+        if ("value" in read) await api.reschedule(job.id, { body: read.value, ifMatch: seen });
         return `Changed the body of ${name}.`;
       }}
     >
@@ -110,11 +148,13 @@ function ChangeBody({ job, name, impossible }: Props) {
         <strong>{name}</strong> will run with this body. Its time stays.
       </p>
       <JsonField label="Body (JSON)" value={text} onChange={setText} />
+      <ChangedMeanwhile job={job} seen={seen} take={open} />
     </Action>
   );
 }
 
 function Cancel({ job, name, impossible }: Props) {
+  const { seen, see } = useSeen(job);
   return (
     <Action
       label="Cancel"
@@ -122,8 +162,9 @@ function Cancel({ job, name, impossible }: Props) {
       confirm="Cancel the job"
       isDangerous
       impossible={impossible}
+      onOpen={see}
       run={async () => {
-        await api.cancel(job.id);
+        await api.cancel(job.id, { ifMatch: seen });
         return `Cancelled ${name}. It will not run.`;
       }}
     >
@@ -131,11 +172,13 @@ function Cancel({ job, name, impossible }: Props) {
         <strong>{name}</strong> will not run. A cancelled job cannot be brought back, but you can enqueue a
         new one.
       </p>
+      <ChangedMeanwhile job={job} seen={seen} take={see} />
     </Action>
   );
 }
 
 function Redrive({ job, name }: Omit<Props, "impossible">) {
+  const { seen, see } = useSeen(job);
   return (
     <Action
       label="Redrive"
@@ -144,8 +187,9 @@ function Redrive({ job, name }: Omit<Props, "impossible">) {
       impossible={
         job.state === "dead" ? undefined : `the job is ${job.state}, and only a dead job can be redriven`
       }
+      onOpen={see}
       run={async () => {
-        const { redriven } = await api.redrive(job.topic, { ids: [job.id] });
+        const { redriven } = await api.redrive(job.topic, { ids: [job.id], ifMatch: seen });
         return redriven === 1
           ? `Redriven ${name}. It runs now.`
           : `${name} was not dead any more, so nothing was done.`;
@@ -156,6 +200,7 @@ function Redrive({ job, name }: Omit<Props, "impossible">) {
         again.
       </p>
       {job.lastError !== undefined && <DiedOf errors={[firstLineOf(job.lastError)]} />}
+      <ChangedMeanwhile job={job} seen={seen} take={see} />
     </Action>
   );
 }

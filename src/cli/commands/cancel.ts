@@ -8,17 +8,33 @@ import { CliError } from "../cli-error.ts";
 import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { changeMany } from "../many.ts";
-import { addFilters, addNames, type Choice, chosenJobs, filtersOf } from "../selection.ts";
+import {
+  addFilters,
+  addNames,
+  addSeen,
+  type Choice,
+  chosenJobs,
+  filtersOf,
+  type Seen,
+  seenJob,
+} from "../selection.ts";
 import type { Open, Session } from "../session.ts";
+
+type Flags = Choice & Seen;
 
 export function addCancel(program: Command, open: Open): void {
   const command = program
     .command("cancel")
     .description("cancel jobs: by id, by key, or many jobs of a topic")
     .addArgument(new Argument("[ids...]").argParser(jobIds));
-  addFilters(addNames(command)).action(async (ids: string[], options: Choice) => {
+  addFilters(addSeen(addNames(command))).action(async (ids: string[], { ifMatch, ...options }: Flags) => {
     const session = open();
     const chosen = chosenJobs(ids, options);
+    if (ifMatch !== undefined) {
+      const api = await session.client();
+      const seen = await seenJob(api, chosen, ifMatch);
+      return show(session, await api.cancel(seen.id, { ifMatch: seen }));
+    }
     if ("ids" in chosen) return cancelEach(session, chosen.ids);
     if ("key" in chosen) {
       const api = await session.client();

@@ -7,7 +7,17 @@ import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { type TimeFlags, timeOf } from "../job-options.ts";
 import { changeMany } from "../many.ts";
-import { addFilters, addNames, type Choice, chosenJobs, filtersOf } from "../selection.ts";
+import {
+  addFilters,
+  addNames,
+  addSeen,
+  type Choice,
+  chosenJobs,
+  filtersOf,
+  idOf,
+  ONLY_FOR_ONE,
+  type Seen,
+} from "../selection.ts";
 import type { Open, Session } from "../session.ts";
 
 const DUE = {
@@ -15,7 +25,7 @@ const DUE = {
   to: "only jobs with a dueAt before this time (default: one day after --from)",
 };
 
-type Flags = Choice & TimeFlags & { now?: true; rate?: number; body?: string };
+type Flags = Choice & Seen & TimeFlags & { now?: true; rate?: number; body?: string };
 
 export function addReschedule(program: Command, open: Open): void {
   const command = program
@@ -33,7 +43,7 @@ export function addReschedule(program: Command, open: Open): void {
     .option("--now", "the job is due now")
     .option("--rate <n>", "for many jobs: start at most this many a second", rate)
     .option("--body <json>", "for one job: the new body as JSON, @file, or - to read stdin");
-  addFilters(addNames(command), DUE).action((id: string | undefined, flags: Flags) =>
+  addFilters(addSeen(addNames(command)), DUE).action((id: string | undefined, flags: Flags) =>
     reschedule(open, id, flags),
   );
   examples(command, [
@@ -45,7 +55,7 @@ export function addReschedule(program: Command, open: Open): void {
 }
 
 async function reschedule(open: Open, id: string | undefined, flags: Flags): Promise<void> {
-  const { delay, dueAt, now, rate, body, ...choice } = flags;
+  const { delay, dueAt, now, rate, body, ifMatch, ...choice } = flags;
   const chosen = chosenJobs(id === undefined ? [] : [id], choice);
   const time = now ? { delay: 0 } : timeOf({ delay, dueAt });
   const session = open();
@@ -54,8 +64,9 @@ async function reschedule(open: Open, id: string | undefined, flags: Flags): Pro
       throw new UsageError("one of --delay, --due-at, --now and --body must be given");
     }
     if (rate !== undefined) throw new UsageError("--rate must be given for many jobs only, not for one");
-    return changeOne(session, chosen, { ...time, ...(await bodyOf(body, session)) });
+    return changeOne(session, chosen, ifMatch, { ...time, ...(await bodyOf(body, session)) });
   }
+  if (ifMatch !== undefined) throw new UsageError(ONLY_FOR_ONE);
   if (body !== undefined) throw new UsageError("--body must be given for one job only, not for many");
   if (time === undefined) throw new UsageError("one of --delay, --due-at and --now must be given");
   const action = now ? { action: "run" as const } : { action: "move" as const, ...time };
@@ -70,10 +81,12 @@ async function bodyOf(body: string | undefined, { surroundings }: Session): Prom
 async function changeOne(
   { output, client }: Session,
   chosen: { ids: readonly string[] } | { topic: string; key: string },
+  ifMatch: number | undefined,
   change: Changes,
 ): Promise<void> {
   const api = await client();
-  const id = "ids" in chosen ? (chosen.ids[0] ?? "") : (await api.getByKey(chosen.topic, chosen.key)).id;
-  const job = await api.reschedule(id, change);
+  const id = await idOf(api, chosen);
+  const seen = ifMatch === undefined ? {} : { ifMatch: { id, revision: ifMatch } };
+  const job = await api.reschedule(id, { ...change, ...seen });
   await output.told(job, changedLine(job));
 }

@@ -1,3 +1,4 @@
+import type { IfMatch } from "../../core/as-seen.ts";
 import { cancel, cancelByKey } from "../../protocol/change/cancel.ts";
 import { reschedule } from "../../protocol/change/reschedule.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
@@ -23,8 +24,15 @@ export function enqueueJob(ctx: Context, fields: NewJobFields, sent: Sent): Prom
 
 export type Keyed = { readonly topic: string; readonly key: string };
 
-export function putJob(ctx: Context, keyed: Keyed, fields: KeyedJobFields, sent: Sent): Promise<Enqueued> {
-  return enqueueJob(ctx, { ...fields, ...keyed, onDuplicate: "replace" }, sent);
+export function putJob(
+  ctx: Context,
+  keyed: Keyed,
+  fields: KeyedJobFields,
+  sent: Sent,
+  ifMatch?: IfMatch,
+): Promise<Enqueued> {
+  const job = newJobOf(ctx, { ...fields, ...keyed, onDuplicate: "replace" });
+  return enqueue(ctx, { ...job, ...onceOf(sent), ...(ifMatch && { ifMatch }) });
 }
 
 /** `logs`: where the functions of topics write their logs, if that is known. */
@@ -43,15 +51,21 @@ export async function rescheduleJob(
   id: string,
   fields: ChangeFields,
   sent: Sent,
+  ifMatch?: IfMatch,
 ): Promise<JobJson> {
-  return jobJson(ctx, await reschedule(ctx, id, rescheduleOf(ctx, fields, sent)));
+  const change = { ...rescheduleOf(ctx, fields, sent), ...(ifMatch && { ifMatch }) };
+  return jobJson(ctx, await reschedule(ctx, id, change));
 }
 
-export async function cancelJob(ctx: Context, id: string): Promise<JobJson> {
-  return jobJson(ctx, await cancel(ctx, id));
+export async function cancelJob(ctx: Context, id: string, ifMatch?: IfMatch): Promise<JobJson> {
+  return jobJson(ctx, await cancel(ctx, id, ifMatch));
 }
 
-export async function cancelJobByKey(ctx: Context, { topic, key }: Keyed): Promise<JobJson> {
+export async function cancelJobByKey(
+  ctx: Context,
+  { topic, key }: Keyed,
+  ifMatch?: IfMatch,
+): Promise<JobJson> {
   requireTracked(ctx, topic, "a key");
-  return jobJson(ctx, await cancelByKey(ctx, topic, key));
+  return jobJson(ctx, await cancelByKey(ctx, topic, key, ifMatch));
 }

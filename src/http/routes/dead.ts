@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { LIST_JOBS, PAGE_JOBS } from "../../core/constants.ts";
+import { MinutehandError } from "../../core/errors.ts";
 import { redrive } from "../../protocol/change/redrive.ts";
 import { requireTracked } from "../../protocol/policy.ts";
 import { deadPage } from "../../protocol/read/dead-jobs.ts";
@@ -10,7 +11,7 @@ import { summaryOf } from "../job-json.ts";
 import { filters } from "../job-options.ts";
 import { logUrlOf } from "../log-url.ts";
 import { callMarkOf } from "../new-job.ts";
-import { idempotent, topicPath } from "../parameters.ts";
+import { idempotentConditional, topicPath } from "../parameters.ts";
 import { redriving } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -48,15 +49,25 @@ export const deadRoutes = [
     operationId: "redrive",
     isDecision: true,
     summary:
-      "Runs dead jobs again: those in `ids`, or else the `max` oldest ones (100 by default). Idempotent with an Idempotency-Key: a repeat selects the same jobs, redrives no job twice, and also counts the jobs that an earlier try has redriven.",
+      "Runs dead jobs again: those in `ids`, or else the `max` oldest ones (100 by default). Idempotent with an Idempotency-Key: a repeat selects the same jobs, redrives no job twice, and also counts the jobs that an earlier try has redriven. `If-Match` is for one id in `ids`.",
     params: topicPath,
-    headers: idempotent,
+    headers: idempotentConditional,
     body: redriving,
     answers: { 200: redriven },
-    problems: ["unknown-topic", "untracked-topic", "job-not-found", "idempotency-mismatch"],
+    problems: [
+      "unknown-topic",
+      "untracked-topic",
+      "job-not-found",
+      "changed-meanwhile",
+      "idempotency-mismatch",
+    ],
     async handle({ ctx, params, body, ...sent }) {
       requireTracked(ctx, params.topic, "a redrive");
-      const request = { max: REDRIVEN_AT_ONCE, delay: 0, ...body, ...callMarkOf(sent) };
+      const ifMatch = sent.headers["if-match"];
+      if (ifMatch !== undefined && body.ids?.length !== 1)
+        throw new MinutehandError("bad-request", "If-Match must be sent with exactly one id in ids");
+      const seen = ifMatch && { ifMatch };
+      const request = { max: REDRIVEN_AT_ONCE, delay: 0, ...body, ...callMarkOf(sent), ...seen };
       return { status: 200, body: await redrive(ctx, params.topic, request) };
     },
   }),

@@ -1,7 +1,8 @@
 import { job } from "../answers.ts";
 import { cancelJob, enqueueJob, getJob, rescheduleJob } from "../calls/jobs.ts";
+import { etagOf } from "../etag.ts";
 import { FILED_HEADERS, filed } from "../job-json.ts";
-import { idempotent, jobPath } from "../parameters.ts";
+import { conditional, idempotent, idempotentConditional, jobPath } from "../parameters.ts";
 import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -36,9 +37,11 @@ export const jobRoutes = [
     summary: "Reads a job.",
     params: jobPath,
     answers: { 200: job },
+    answerHeaders: ["ETag"],
     problems: ["job-not-found"],
-    async handle({ ctx, logs, params }) {
-      return { status: 200, body: await getJob(ctx, params.id, logs()) };
+    async handle({ ctx, logs, path, params }) {
+      const body = await getJob(ctx, params.id, logs());
+      return { status: 200, body, headers: { etag: etagOf(path, body) } };
     },
   }),
   route({
@@ -48,12 +51,20 @@ export const jobRoutes = [
     summary:
       "Changes the due time of a waiting job, its body, or both. The job gets all of its attempts again. Idempotent with an Idempotency-Key: a repeat changes nothing and answers the job as it stands.",
     params: jobPath,
-    headers: idempotent,
+    headers: idempotentConditional,
     body: changes,
     answers: { 200: job },
-    problems: ["untracked-topic", "job-not-found", "job-running", "job-finished", "idempotency-mismatch"],
+    problems: [
+      "untracked-topic",
+      "job-not-found",
+      "job-running",
+      "job-finished",
+      "changed-meanwhile",
+      "idempotency-mismatch",
+    ],
     async handle({ ctx, params, body, ...sent }) {
-      return { status: 200, body: await rescheduleJob(ctx, params.id, body, sent) };
+      const ifMatch = sent.headers["if-match"];
+      return { status: 200, body: await rescheduleJob(ctx, params.id, body, sent, ifMatch) };
     },
   }),
   route({
@@ -63,10 +74,11 @@ export const jobRoutes = [
     summary:
       "Cancels a job. Idempotent: cancelling a cancelled job answers 200. A cancel comes too late when a consumer has claimed the job (409 `job-running`).",
     params: jobPath,
+    headers: conditional,
     answers: { 200: job },
-    problems: ["untracked-topic", "job-not-found", "job-running", "job-finished"],
-    async handle({ ctx, params }) {
-      return { status: 200, body: await cancelJob(ctx, params.id) };
+    problems: ["untracked-topic", "job-not-found", "job-running", "job-finished", "changed-meanwhile"],
+    async handle({ ctx, params, headers }) {
+      return { status: 200, body: await cancelJob(ctx, params.id, headers["if-match"]) };
     },
   }),
 ];

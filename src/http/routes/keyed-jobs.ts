@@ -1,7 +1,8 @@
 import { job } from "../answers.ts";
 import { cancelJobByKey, getJobByKey, putJob } from "../calls/jobs.ts";
+import { etagOf } from "../etag.ts";
 import { FILED_HEADERS, filed } from "../job-json.ts";
-import { idempotent, keyPath } from "../parameters.ts";
+import { conditional, idempotentConditional, keyPath } from "../parameters.ts";
 import { keyedJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -15,7 +16,7 @@ export const keyedJobRoutes = [
     summary:
       "Files a job under a key. If the key has a live job, the request replaces all fields of that job: a field that the request leaves out gets its default. Idempotent with an Idempotency-Key.",
     params: keyPath,
-    headers: idempotent,
+    headers: idempotentConditional,
     body: keyedJob,
     answers: { 200: job, 201: job },
     answerHeaders: FILED_HEADERS,
@@ -24,11 +25,12 @@ export const keyedJobRoutes = [
       "untracked-topic",
       "job-not-found",
       "job-running",
+      "changed-meanwhile",
       "idempotency-mismatch",
       "too-many-filed",
     ],
     async handle({ ctx, params, body, ...sent }) {
-      return filed(ctx, await putJob(ctx, params, body, sent));
+      return filed(ctx, await putJob(ctx, params, body, sent, sent.headers["if-match"]));
     },
   }),
   route({
@@ -39,9 +41,11 @@ export const keyedJobRoutes = [
       "Reads the job that a key names. After that job has ended, the key still leads to it until its retention is over or another call takes the key.",
     params: keyPath,
     answers: { 200: job },
+    answerHeaders: ["ETag"],
     problems: ["unknown-topic", "untracked-topic", "job-not-found"],
-    async handle({ ctx, logs, params }) {
-      return { status: 200, body: await getJobByKey(ctx, params, logs()) };
+    async handle({ ctx, logs, path, params }) {
+      const body = await getJobByKey(ctx, params, logs());
+      return { status: 200, body, headers: { etag: etagOf(path, body) } };
     },
   }),
   route({
@@ -51,10 +55,18 @@ export const keyedJobRoutes = [
     summary:
       "Cancels the job that a key names. Idempotent: cancelling a cancelled job answers 200. If another job has taken the key, a repeat cancels that job.",
     params: keyPath,
+    headers: conditional,
     answers: { 200: job },
-    problems: ["unknown-topic", "untracked-topic", "job-not-found", "job-running", "job-finished"],
-    async handle({ ctx, params }) {
-      return { status: 200, body: await cancelJobByKey(ctx, params) };
+    problems: [
+      "unknown-topic",
+      "untracked-topic",
+      "job-not-found",
+      "job-running",
+      "job-finished",
+      "changed-meanwhile",
+    ],
+    async handle({ ctx, params, headers }) {
+      return { status: 200, body: await cancelJobByKey(ctx, params, headers["if-match"]) };
     },
   }),
 ];

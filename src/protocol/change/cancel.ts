@@ -1,3 +1,4 @@
+import { changedMeanwhile, type IfMatch, isAsSeen } from "../../core/as-seen.ts";
 import { WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { crashOf } from "../../core/home.ts";
@@ -15,8 +16,12 @@ import { refusalOf, requireUnclaimed } from "./refusals.ts";
 const TRIES = 10;
 const WIDTH = 16;
 
-/** Cancels a job. Can be repeated. @throws `job-not-found`, `untracked-topic`, `job-running`, `job-finished`, `unavailable` */
-export async function cancel(ctx: Context, id: string): Promise<Home> {
+/**
+ * Cancels a job. Can be repeated: a cancelled job is answered, whatever `ifMatch` says. @throws `job-not-found`, `untracked-topic`, `job-running`,
+ * `job-finished`, `changed-meanwhile`, `unavailable`
+ */
+export async function cancel(ctx: Context, id: string, ifMatch?: IfMatch): Promise<Home> {
+  if (!isAsSeen({ id, revision: 0 }, ifMatch)) return cancelAsRead(ctx, id, ifMatch);
   // Most jobs need no read. The condition names revision 0: if the write lands minutes late, after a move of the job, it is refused.
   const now = ctx.clock();
   // rule: cancel-only-as-filed
@@ -27,12 +32,17 @@ export async function cancel(ctx: Context, id: string): Promise<Home> {
     await syncPromotions(ctx, [home]);
     return home;
   }
-  return cancelAsRead(ctx, id);
+  return cancelAsRead(ctx, id, ifMatch);
 }
 
 /** Cancels the job that a key names. Throws as `cancel`. */
-export async function cancelByKey(ctx: Context, topic: string, key: string): Promise<Home> {
-  return cancelAsRead(ctx, await idOfKey(ctx, topic, key));
+export async function cancelByKey(
+  ctx: Context,
+  topic: string,
+  key: string,
+  ifMatch?: IfMatch,
+): Promise<Home> {
+  return cancelAsRead(ctx, await idOfKey(ctx, topic, key), ifMatch);
 }
 
 /** Answers in the order of `ids`. One job's refusal does not affect the others. `marks`: the `Home.bulk` of cancelled jobs, by id. */
@@ -58,8 +68,8 @@ export async function cancelTogether(ctx: Context, home: Home, together: readonl
   return true;
 }
 
-async function cancelAsRead(ctx: Context, id: string): Promise<Home> {
-  const [result] = await cancelAll(ctx, [id], { read: readHomes });
+async function cancelAsRead(ctx: Context, id: string, ifMatch: IfMatch | undefined): Promise<Home> {
+  const [result] = await cancelAll(ctx, [id], { read: readHomes, ifMatch });
   if (!result) throw notFound(id);
   if (result instanceof Error) throw result;
   return result;
@@ -71,6 +81,7 @@ type How<H extends Head> = {
   readonly read: (ctx: Context, ids: readonly string[]) => Promise<(H | Unreadable | undefined)[]>;
   readonly leavesAlone?: ((home: Head) => boolean) | undefined;
   readonly marks?: ReadonlyMap<string, string> | undefined;
+  readonly ifMatch?: IfMatch | undefined;
 };
 
 /** A job after a try to cancel it. `waiting`: somebody has changed it since it was read. */
@@ -107,7 +118,7 @@ async function tryToCancel<H extends Head>(
 ): Promise<Tried<H>[]> {
   const homes = await how.read(ctx, ids);
   const now = ctx.clock();
-  const met = ids.map((id, i) => meet(id, homes[i], now, how.leavesAlone, isRepeated));
+  const met = ids.map((id, i) => meet(id, homes[i], now, how, isRepeated));
   const waiting = met.flatMap((one) => (one.is === "waiting" ? one.home : []));
   const written = await writeCancels(ctx, waiting, now, how.marks);
   const tried = met.map((one) => (one.is === "waiting" ? (written.get(one.home.id) ?? one) : one));
@@ -121,7 +132,7 @@ function meet<H extends Head>(
   id: string,
   home: H | Unreadable | undefined,
   now: number,
-  leavesAlone: How<H>["leavesAlone"],
+  { leavesAlone, ifMatch }: How<H>,
   isRepeated: boolean,
 ): Tried<H> {
   if (isUnreadable(home)) return { is: "answered", answer: unreadableError(home) };
@@ -129,6 +140,7 @@ function meet<H extends Head>(
   if (home.state === "cancelled") return { is: isRepeated ? "cancelled" : "answered", answer: home };
   const refusal = refusalOf(home, now);
   if (refusal) return { is: "answered", answer: refusal };
+  if (!isAsSeen(home, ifMatch)) return { is: "answered", answer: changedMeanwhile(home) };
   return leavesAlone?.(home) ? { is: "answered", answer: home } : { is: "waiting", home };
 }
 

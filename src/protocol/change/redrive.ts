@@ -1,3 +1,4 @@
+import { type IfMatch, requireAsSeen } from "../../core/as-seen.ts";
 import { WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
 import { wantedOf } from "../../core/home.ts";
@@ -8,7 +9,7 @@ import { inParallel } from "../../general/batches.ts";
 import { topicNow } from "../gate/known-pauses.ts";
 import type { Context } from "../ports.ts";
 import { deadJobs } from "../read/dead-jobs.ts";
-import { readHeads, readReadableHomes } from "../store/read-job.ts";
+import { readHeads, readJob, readReadableHomes } from "../store/read-job.ts";
 import { selectRedrivable, writeToReclaimKey } from "../store/reclaim-keys.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
 import { isKnownCall, noteOfCall } from "./calls.ts";
@@ -23,6 +24,8 @@ export type RedriveRequest = {
   delay: number;
   ratePerSecond?: number;
   call?: CallMark;
+  /** Of a request with one id. */
+  ifMatch?: IfMatch;
 };
 
 export type Redriven = {
@@ -39,7 +42,7 @@ const KEYS_AT_ONCE = 100;
 
 /**
  * Redrives dead jobs of a topic with a full set of attempts. A job whose key names another job stays dead. A repeat with the same `call` takes
- * the same jobs, and counts those that an earlier try has redriven. @throws `job-not-found`, `idempotency-mismatch`, `unavailable`
+ * the same jobs, and counts those that an earlier try has redriven. @throws `job-not-found`, `changed-meanwhile`, `idempotency-mismatch`, `unavailable`
  */
 export async function redrive(ctx: Context, topic: string, request: RedriveRequest): Promise<Redriven> {
   const { call } = request;
@@ -47,6 +50,7 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
     ? await namedHomes(ctx, topic, request.ids)
     : await oldestHomes(ctx, topic, request.max, call);
   const before = new Set(call ? homes.filter((home) => isKnownCall(home, call)) : []);
+  for (const home of homes) if (!before.has(home)) requireAsSeen(home, request.ifMatch);
   const chosen = homes.filter((home) => before.has(home) || home.state === "dead");
   // Until consumers have followed a resume, jobs with starts of a rate would pile up in SQS and then all run at once.
   const first = request.ratePerSecond === undefined ? 0 : (await topicNow(ctx, topic)).followedAt;
@@ -59,6 +63,9 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
     WIDTH,
     async ([i, head]) => before.has(head) || redriveAsRead(ctx, head, starts[i] ?? start, { ...named, call }),
   );
+  // Only this id was asked for. If another call was faster, the job is not as it was seen.
+  const [only] = request.ifMatch !== undefined && redriven[0] === false ? chosen : [];
+  if (only) requireAsSeen(await readJob(ctx, only.id), request.ifMatch);
   return { redriven: redriven.filter(Boolean).length, left: await countDead(ctx, topic) };
 }
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { type IfMatch, requireAsSeen } from "../../core/as-seen.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isBeyondBound, wantedOf } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
@@ -27,12 +28,13 @@ export type Reschedule = {
   /** As `Home.bulk`. */
   bulk?: string;
   call?: CallMark;
+  ifMatch?: IfMatch;
 };
 
 /**
  * Moves a job to another time, gives it another body, or both. The job gets a full set of attempts. A repeated `call` changes nothing.
  * @param leavesAlone says whether to leave the job, as it was just read, unchanged
- * @throws `job-not-found`; `job-running`; `job-finished`; `untracked-topic`; `idempotency-mismatch`; `unavailable`
+ * @throws `job-not-found`; `job-running`; `job-finished`; `untracked-topic`; `changed-meanwhile`; `idempotency-mismatch`; `unavailable`
  */
 export async function reschedule(
   ctx: Context,
@@ -45,6 +47,7 @@ export async function reschedule(
     if (leavesAlone(home)) return home;
     if (change.call && isKnownCall(home, change.call)) return completeRepeated(ctx, home);
     const state = (change.bulk === undefined ? requireUnclaimed : requireNotCancelled)(home, ctx.clock());
+    requireAsSeen(home, change.ifMatch);
     const also = change.bulk === undefined ? [] : (["cancelAskedAt"] as const);
     // rule: change-notes-when-it-was-asked
     const set: Anew = { attempt: 0, askedAt: ctx.clock() };

@@ -1,3 +1,4 @@
+import { requireAsSeen } from "../../core/as-seen.ts";
 import { KNOWN_CALLS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, isRunning } from "../../core/home.ts";
@@ -32,7 +33,7 @@ export type OnceNaming = (home: Home) => { write: Write; note: OnceNote };
  * Files a job under its caller's key. If the key names a live job, `onDuplicate` decides. Otherwise one transaction writes the key item,
  * the home and the once item, if the call has an `Idempotency-Key`: docs/internals/decisions/keys.md.
  * @returns `displaced` if another call of the request has written the once item
- * @throws `job-already-exists`; `job-running`; `unavailable`: other calls keep changing the key
+ * @throws `job-already-exists`; `job-running`; `changed-meanwhile`; `unavailable`: other calls keep changing the key
  */
 export async function fileKeyed(
   ctx: Context,
@@ -47,6 +48,7 @@ export async function fileKeyed(
     const { item, holder, tombstone } = found;
     // This call filed the job, and the answer was lost. Others may have moved the job since: answer what this call did.
     if (item?.id === home.id) return sendAndReport(ctx, holder?.revision === 0 ? holder : home);
+    if (job.ifMatch !== undefined) requireHolderAsSeen(ctx, job, holder);
     if (holder && isOvertaken(job, holder, tombstone)) return leaveAsIs(ctx, holder, once, by);
     if (holder && !isFinished(holder)) {
       const isForgotten = i >= TRIES_WITH_NOTE;
@@ -68,6 +70,16 @@ export async function fileKeyed(
     "unavailable",
     `other calls keep changing the key of a job of topic ${job.topic}; repeat the call`,
   );
+}
+
+/** A write that comes between is refused: it changes the holder's revision, or the job that the key names. */
+function requireHolderAsSeen(ctx: Context, { topic, key, ifMatch }: NewJob, holder: Home | undefined): void {
+  if (!holder) {
+    const text = `key ${key} of topic ${topic} must name a job as the caller saw it, but it names no job now`;
+    throw new MinutehandError("changed-meanwhile", text);
+  }
+  // A running job is refused as such.
+  if (!isRunning(holder, ctx.clock())) requireAsSeen(holder, ifMatch);
 }
 
 export async function sendAndReport(ctx: Context, home: Home): Promise<Enqueued> {

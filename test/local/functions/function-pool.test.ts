@@ -64,6 +64,23 @@ test("an environment is reused, knows its function and its deadline", async () =
   expect(second.remaining).toBeLessThanOrEqual(spec.timeoutMs);
 });
 
+test.each(["before the function begins", "while the function runs"])(
+  "a function learns that its caller has hung up: %s",
+  async (when) => {
+    open();
+    const caller = new AbortController();
+    if (when.startsWith("before")) caller.abort();
+    lines.length = 0;
+    const called = pool.invoke({ rawPath: "/hang-up" }, caller.signal);
+    if (!caller.signal.aborted) {
+      await expect.poll(() => lines.join(), { timeout: HANG_MS }).toContain("waits for its caller");
+      caller.abort();
+    }
+    expect(result(await called)).toEqual({ statusCode: 200, body: "gone" });
+    expect(result(await pool.invoke({ rawPath: "/" })).count).toBe(2);
+  },
+);
+
 test("concurrent invocations run in separate processes", async () => {
   open();
   const folder = mkdtempSync(join(tmpdir(), "minutehand-meet-"));

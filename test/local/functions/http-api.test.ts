@@ -33,3 +33,21 @@ test("a function that fails after that time changes nothing", async () => {
   // An error that nobody handles would fail the test in the next turn of the event loop.
   await setImmediate();
 });
+
+test("a function is told when its caller has hung up, before it answers", async () => {
+  const api = await openHttpApi(0);
+  const { promise: begun, resolve: begin } = Promise.withResolvers<AbortSignal>();
+  const invoke = (_: object, caller: AbortSignal): Promise<Outcome> => {
+    begin(caller);
+    return new Promise((resolve) => caller.addEventListener("abort", () => resolve(answer)));
+  };
+  api.serve([parseRoute("POST /jobs", { timeoutMs: HANG_MS, invoke })], "000000000000");
+  const caller = new AbortController();
+  const called = fetch(`${api.url}/jobs`, { method: "POST", signal: caller.signal });
+  const seen = await begun;
+  expect(seen.aborted).toBe(false);
+  caller.abort();
+  await expect(called).rejects.toThrow();
+  await expect.poll(() => seen.aborted).toBe(true);
+  await api.stop(0);
+});

@@ -19,6 +19,8 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
     "The jobs of an untracked topic only run, are retried, or fail. `message` names what was refused. See [untracked topics](tracking.md).",
   "not-a-pull-topic": "The topic is not a pull topic. `receive` and receipts are only for pull topics.",
   "claim-lost": "The claim of this receipt has ended. Stop the work.",
+  "changed-meanwhile":
+    "The job is not as `If-Match` says: somebody changed it since the caller saw it. Nothing was done. `revision` and the header `ETag` say the present revision.",
   "too-large": "The body or the request is larger than its [limit](limits-and-cost.md).",
   "too-many-jobs": "The batch has more jobs than its [limit](limits-and-cost.md) allows.",
   "idempotency-mismatch": "The `Idempotency-Key` was used with another request.",
