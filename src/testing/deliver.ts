@@ -3,7 +3,7 @@ import type { Context } from "../protocol/ports.ts";
 import type { ProtocolEvent } from "../protocol/reports.ts";
 import type { MemoryMessage } from "./memory-messages.ts";
 import type { MemoryQueues } from "./memory-queues.ts";
-import { runOf, type TestTopic } from "./topics.ts";
+import { type AnyTopics, runOf } from "./topics.ts";
 
 /**
  * A run of a handler, or a call to a receiver. `error`: what the handler threw, with stack and `cause`; of a buried job and of a failed
@@ -27,12 +27,7 @@ const PATIENCE = 5000;
 const { setTimeout, clearTimeout } = globalThis;
 
 /** Stands in for Lambda: delivers messages one at a time, and records the runs. `patience`: how long a run may take, real ms. */
-export function deliverer(
-  ctx: Context,
-  queues: MemoryQueues,
-  topics: Readonly<Record<string, TestTopic<never>>>,
-  patience = PATIENCE,
-) {
+export function deliverer(ctx: Context, queues: MemoryQueues, topics: AnyTopics, patience = PATIENCE) {
   const runs: Run[] = [];
   const running = new Map<string, RunJob>();
   for (const [name, topic] of Object.entries(topics)) {
