@@ -3,6 +3,7 @@ import { isJobId } from "../core/job-id.ts";
 import { truncate } from "../general/text.ts";
 import type { Problem } from "../http/answers.ts";
 import type { SeenOptions } from "./client.ts";
+import { assertKeptByJson } from "./kept-by-json.ts";
 
 /** `patience`: the least timeout of a try, ms. `once`: not retried if it may have had an effect. */
 export type Carrying = { readonly patience?: number; readonly once?: true };
@@ -105,8 +106,9 @@ function isoOf(name: string, date: Date): string {
   throw new MinutehandError("bad-request", `${name} must be a time, got an invalid Date`);
 }
 
-/** Throws `bad-request` for a value that JSON does not have. */
+/** Throws `bad-request` for a value that JSON does not have or would alter. */
 export function jsonOf(body: object): string {
+  assertKeptByJson(body);
   try {
     return JSON.stringify(body);
   } catch (error) {

@@ -72,7 +72,10 @@ const RESUME: Names<ResumeOptions> = { ratePerSecond: true, ...CALL };
 const RECEIVE: Names<ReceiveOptions> = { max: true, waitSeconds: true, ...CALL };
 const RETRY: Names<RetryOptions> = { delay: true, error: true, ...CALL };
 const BURY: Names<BuryOptions> = { error: true, ...CALL };
-const CLIENT: Names<ClientOptions> = { url: true, auth: true, region: true, timeout: true, retries: true };
+const CLIENT: Names<ClientOptions> = {
+  ...{ url: true, auth: true, region: true, timeout: true, retries: true },
+  schemas: true,
+};
 
 /** The known options of each call, by the position of the argument. */
 const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]: object } } = {

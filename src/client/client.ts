@@ -1,5 +1,6 @@
 import type { MinutehandError } from "../core/errors.ts";
 import type { JOB_OPTIONS, JobOptions as StoredOptions } from "../core/job-options.ts";
+import type { JsonOf } from "../core/json-of.ts";
 import type {
   BulkPart,
   Health,
@@ -13,31 +14,39 @@ import type {
   ScheduleSummary,
   TopicJson,
 } from "../http/answers.ts";
+import type { TopicSchemas, TopicsOf } from "./check-bodies.ts";
 
 export { MinutehandError } from "../core/errors.ts";
 export { type DirectClient, directClient } from "./direct-client.ts";
 export { type DirectWorker, directWorker } from "./direct-worker.ts";
 export { createClient } from "./http-client.ts";
-export type { Health, Paused, Redriven, Resumed, ScheduleSummary };
+export type { Health, Paused, Redriven, Resumed, ScheduleSummary, TopicSchemas, TopicsOf };
 export type TopicReport = TopicJson;
 
-/** The type of the body of each topic's jobs, by topic. A body of another type does not compile. */
+/**
+ * The type of the body of each topic's jobs, by topic. A body of another type does not compile. A job is read as what JSON makes of its
+ * body: a `Date` as a string.
+ */
 export type TopicBodies = Record<string, unknown>;
 
 /** A job of the topic `T`, or of any topic. If you compare `topic` with a name, its `body` has the type of that topic. */
 export type Job<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
-  [Name in T]: Omit<JobJson, "topic" | "body"> & { topic: Name; body: Topics[Name] };
+  [Name in T]: Omit<JobJson, "topic" | "body"> & { topic: Name; body: JsonOf<Topics[Name]> };
 }[T];
 export type JobState = JobJson["state"];
 /** A job without its body and its timeline. */
 export type JobSummary<T extends string = string> = Omit<JobSummaryJson, "topic"> & { topic: T };
-export type PulledJob<Body = unknown> = Omit<PulledJobJson, "body"> & { body: Body };
+export type PulledJob<Body = unknown> = PulledWith<JsonOf<Body>>;
+// An interface, so that the compiler compares two pulled jobs by their bodies, and not by `Body` of `JsonOf`.
+interface PulledWith<Body> extends Omit<PulledJobJson, "body"> {
+  body: Body;
+}
 /** The pulled job after its run. Empty for an untracked job. */
 export type SettledJob<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
   [Name in T]: Partial<Job<Topics, Name>>;
 }[T];
 export type Schedule<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
-  [Name in T]: Omit<ScheduleJson, "topic" | "body"> & { topic: Name; body: Topics[Name] };
+  [Name in T]: Omit<ScheduleJson, "topic" | "body"> & { topic: Name; body: JsonOf<Topics[Name]> };
 }[T];
 
 /** A duration: a number of seconds, or a string such as `"90s"`, `"30m"`, `"1h30m"` or `"7d"`. */
@@ -344,7 +353,17 @@ export type Client<Topics = TopicBodies> = {
   health(options?: CallOptions): Promise<Health>;
 };
 
-export type ClientOptions = {
+/** Options of a client over HTTP, and of a direct client. */
+export type SchemaOptions<Schemas = TopicSchemas> = {
+  /**
+   * The schemas of bodies by topic, of any library of Standard Schema. Before a call files a job or a schedule, the client checks what JSON makes
+   * of the body, and throws `bad-request` if it does not fit. Then nothing of the call is filed. A body of `reschedule` is not checked here, because
+   * the client does not know the job's topic.
+   */
+  schemas?: Schemas;
+};
+
+export type ClientOptions = SchemaOptions & {
   /** The URL of the API, with the path of its stage if it has one. */
   url: string;
   /**

@@ -19,6 +19,7 @@ import type { Service } from "../http/route.ts";
 import type { Enqueued } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
 import { errorOf, segment, tagOf } from "./call.ts";
+import { type TopicSchemas, type TopicsOf, withSchemas } from "./check-bodies.ts";
 import { withCheckedOptions } from "./check-options.ts";
 import type {
   CallOptions,
@@ -27,6 +28,7 @@ import type {
   EnqueueOptions,
   PutOptions,
   RepeatableOptions,
+  SchemaOptions,
   SeenOptions,
   TopicBodies,
 } from "./client.ts";
@@ -54,9 +56,13 @@ export type DirectClient<Topics = TopicBodies> = Pick<
  * const queue = directClient();
  * await queue.enqueue("order-timeout", { orderId: "17" }, { delay: "30m" });
  */
-export function directClient<Topics = TopicBodies>(): DirectClient<Topics> {
+export function directClient<const Schemas extends TopicSchemas>(options: {
+  schemas: Schemas;
+}): DirectClient<TopicsOf<Schemas>>;
+export function directClient<Topics = TopicBodies>(options?: SchemaOptions): DirectClient<Topics>;
+export function directClient<Topics = TopicBodies>({ schemas }: SchemaOptions = {}): DirectClient<Topics> {
   const ctx = { ...createContext(), ...createScheduler() };
-  return directOn(ctx, ctx.telemetry.logger, ctx.telemetry.flush);
+  return withSchemas(directOn<Topics>(ctx, ctx.telemetry.logger, ctx.telemetry.flush), schemas);
 }
 
 /** `done` is called after each call. */

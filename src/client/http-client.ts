@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { LONGEST_TIMER } from "../core/constants.ts";
 import { authorizeBy } from "./authorize.ts";
+import { type TopicSchemas, type TopicsOf, withSchemas } from "./check-bodies.ts";
 import { checkClientOptions } from "./check-options.ts";
 import type { Client, ClientOptions, TopicBodies } from "./client.ts";
 import { clientOver } from "./client-over.ts";
@@ -14,15 +15,19 @@ const FIRST_WAIT = 300;
 
 /**
  * Creates a client for the queue's HTTP API. Throws a `RangeError` for an unknown option or a value out of its range, if the host implies no
- * `auth`, and if no region is known to sign for.
+ * `auth`, and if no region is known to sign for. With `schemas`, the topics and the types of their bodies are those of the schemas.
  *
  * @example
  * const client = createClient({ url: "https://abc123.execute-api.eu-central-1.amazonaws.com" });
  * await client.enqueue("order-timeout", { orderId: "17" }, { key: "order-17", delay: "30m" });
  */
+export function createClient<const Schemas extends TopicSchemas>(
+  options: ClientOptions & { schemas: Schemas },
+): Client<TopicsOf<Schemas>>;
+export function createClient<Topics = TopicBodies>(options: ClientOptions): Client<Topics>;
 export function createClient<Topics = TopicBodies>(options: ClientOptions): Client<Topics> {
   checkClientOptions(options);
-  const { url, auth, timeout = TIMEOUT, retries = RETRIES } = options;
+  const { url, auth, schemas, timeout = TIMEOUT, retries = RETRIES } = options;
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new RangeError(`url must be the URL of an API, such as https://api.example.com, got ${url}`);
   }
@@ -52,7 +57,7 @@ export function createClient<Topics = TopicBodies>(options: ClientOptions): Clie
     firstWait: FIRST_WAIT,
     random: Math.random,
   });
-  return clientOver({ transport, url, clock: Date.now, newKey: randomUUID });
+  return withSchemas(clientOver<Topics>({ transport, url, clock: Date.now, newKey: randomUUID }), schemas);
 }
 
 function check(option: string, holds: boolean, actual: string | number, allowed: string): void {

@@ -1,18 +1,34 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { JsonOf } from "../core/json-of.ts";
 import { createContext } from "../environment/context.ts";
 import { TIMERS } from "../environment/process.ts";
+import type { Schema } from "../general/read-by-schema.ts";
+import { checkedHandler } from "./checked-handler.ts";
 import { type ConsumerFunction, consumeOn } from "./consume.ts";
-import type { Job, JobHandler } from "./run-handler.ts";
+import type { CheckedHandler, Job, JobHandler } from "./run-handler.ts";
 
 export type { ConsumerFunction } from "./consume.ts";
-export type { Job, JobHandler } from "./run-handler.ts";
+export type { CheckedHandler, CheckedJob, Job, JobHandler } from "./run-handler.ts";
 
 /** Tests can call the handler as `jobHandler`. */
-export type Consumer<Body> = ConsumerFunction & { readonly jobHandler: JobHandler<Body> };
+export type Consumer<Body> = CheckedConsumer<JsonOf<Body>>;
+
+export interface CheckedConsumer<Body> extends ConsumerFunction {
+  readonly jobHandler: CheckedHandler<Body>;
+}
 
 /** `Topics` has the type of the body of each topic's jobs. */
 export type TopicHandler<Topics, T extends keyof Topics & string> = (
   job: Job<Topics[T]> & { readonly topic: T },
 ) => unknown;
+
+export type ConsumerOptions<S extends StandardSchemaV1> = {
+  /**
+   * The schema of the body, of any library of Standard Schema, such as zod, valibot or arktype. The handler gets what the schema makes of the
+   * body. If the body does not fit, the attempt fails before the handler starts.
+   */
+  readonly schema: S;
+};
 
 /**
  * Makes a Lambda function that runs a topic's jobs with your handler.
@@ -30,12 +46,24 @@ export type TopicHandler<Topics, T extends keyof Topics & string> = (
  * export const handler = consumer<{ orderId: string }>(async (job) => {
  *   await closeOrder(job.body.orderId);
  * });
+ *
+ * @example
+ * const schema = z.object({ orderId: z.string() });
+ * export const handler = consumer(async (job) => closeOrder(job.body.orderId), { schema });
  */
 export function consumer<Body = unknown>(handler: JobHandler<Body>): Consumer<Body>;
 export function consumer<Topics, T extends keyof Topics & string>(
   handler: TopicHandler<Topics, T>,
 ): Consumer<Topics[T]>;
-export function consumer<Body>(handler: JobHandler<Body>): Consumer<Body> {
+export function consumer<S extends StandardSchemaV1>(
+  handler: CheckedHandler<StandardSchemaV1.InferOutput<S>>,
+  options: ConsumerOptions<S>,
+): Consumer<StandardSchemaV1.InferInput<S>>;
+export function consumer(
+  given: CheckedHandler<never>,
+  { schema }: { readonly schema?: StandardSchemaV1 } = {},
+): CheckedConsumer<never> {
+  const handler = schema === undefined ? given : checkedHandler(schema as Schema<never>, given);
   const deployed = (): ConsumerFunction => {
     const ctx = createContext();
     return consumeOn(ctx, handler, TIMERS, ctx.telemetry.flush);

@@ -1,5 +1,6 @@
 import { DAY, ERROR_BYTES, LONGEST_DELAY, LONGEST_UNTRACKED_WAIT } from "../core/constants.ts";
 import { messageOf, reasonOf } from "../core/errors.ts";
+import type { JsonOf } from "../core/json-of.ts";
 import type { MessageJob } from "../core/message.ts";
 import { describeThrown, type Thrown, truncateError } from "../core/thrown.ts";
 import { parseDuration } from "../general/times.ts";
@@ -7,8 +8,9 @@ import type { Ending } from "../protocol/run/settle.ts";
 import { ownPlaceOf } from "./own-frame.ts";
 import type { RunJob } from "./run-jobs.ts";
 
-/** A job as its handler sees it. */
-export type Job<Body = unknown> = {
+// An interface, not a type: the compiler compares two jobs by the types of their bodies, and could not see through `JsonOf`.
+/** A job as its handler sees it, with the type of the body that the handler gets. */
+export interface CheckedJob<Body> {
   readonly id: string;
   readonly topic: string;
   readonly body: Body;
@@ -27,9 +29,17 @@ export type Job<Body = unknown> = {
   retryIn(duration: number | string): void;
   /** Makes the job dead when the handler returns, whatever attempts it has left. */
   bury(reason: string): void;
-};
+}
 
-export type JobHandler<Body> = (job: Job<Body>) => unknown;
+/** A job as its handler sees it. `Body` is the type of the body that was filed: the handler reads what JSON makes of it. */
+export type Job<Body = unknown> = CheckedJob<JsonOf<Body>>;
+
+export interface CheckedHandler<Body> {
+  // biome-ignore lint/style/useShorthandFunctionType: a function type would hide the type of the body, as above.
+  (job: CheckedJob<Body>): unknown;
+}
+
+export type JobHandler<Body> = CheckedHandler<JsonOf<Body>>;
 
 export function runWith<Body>(handler: JobHandler<Body>): RunJob {
   return async (job: MessageJob, topic: string, signal: AbortSignal) => {
@@ -38,7 +48,7 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
       id: job.id,
       topic,
       // The next message and the dead letter of an untracked job carry this body, and the handler may change its copy.
-      body: (job.untracked ? structuredClone(job.body) : job.body) as Body,
+      body: (job.untracked ? structuredClone(job.body) : job.body) as JsonOf<Body>,
       dueAt: new Date(job.dueAt),
       attempt: job.attempt,
       key: job.key,

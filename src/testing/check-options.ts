@@ -4,9 +4,13 @@ import { SETTINGS } from "../settings/topic-settings.ts";
 import { unknownSettings } from "../settings/unknown-settings.ts";
 import type { TestQueueOptions } from "./test-queue.ts";
 
-const QUEUE_OPTIONS = { topics: true, now: true, seed: true, handlerTimeout: true } satisfies Names<
-  TestQueueOptions<never>
->;
+const QUEUE_OPTIONS = {
+  topics: true,
+  schemas: true,
+  now: true,
+  seed: true,
+  handlerTimeout: true,
+} satisfies Names<TestQueueOptions<never>>;
 
 const TOPIC_OPTIONS = [
   ...["handler", "receiver"],

@@ -5,7 +5,7 @@ import type { MemoryMessage } from "./memory-messages.ts";
 import type { MemoryQueues } from "./memory-queues.ts";
 import { endsWithin } from "./real-time.ts";
 import { STILL } from "./still-timers.ts";
-import { runOf, type TestTopic } from "./topics.ts";
+import { type AnyTopics, runOf } from "./topics.ts";
 
 /**
  * A run of a handler, or a call to a receiver. `error`: what the handler threw, with stack and `cause`; of a buried job and of a failed
@@ -26,12 +26,7 @@ const HIDE_SECONDS = 60;
 const PATIENCE = 5000;
 
 /** Stands in for Lambda: delivers messages one at a time, and records the runs. `patience`: how long a run may take, real ms. */
-export function deliverer(
-  ctx: Context,
-  queues: MemoryQueues,
-  topics: Readonly<Record<string, TestTopic<never>>>,
-  patience = PATIENCE,
-) {
+export function deliverer(ctx: Context, queues: MemoryQueues, topics: AnyTopics, patience = PATIENCE) {
   const runs: Run[] = [];
   const running = new Map<string, RunJob>();
   for (const [name, topic] of Object.entries(topics)) {

@@ -1,3 +1,5 @@
+import { jsonOf } from "../client/call.ts";
+import { type TopicSchemas, withSchemas } from "../client/check-bodies.ts";
 import type { Client, Duration, Instant, Job } from "../client/client.ts";
 import { receiverSecret } from "../consumer/webhook/receiver-secret.ts";
 import type { Home } from "../core/items.ts";
@@ -18,7 +20,7 @@ import { memoryQueues } from "./memory-queues.ts";
 import { memorySchedules } from "./memory-schedules.ts";
 import { seededBytes } from "./random.ts";
 import { receiveNow } from "./receive.ts";
-import { rulesOf, type TestTopics, testPolicy, WEBHOOK_SECRET } from "./topics.ts";
+import { type AnyTopics, rulesOf, type TestTopics, testPolicy, WEBHOOK_SECRET } from "./topics.ts";
 
 export type { Run } from "./deliver.ts";
 export type { Receiver, TestTopic, TestTopics } from "./topics.ts";
@@ -26,6 +28,8 @@ export type { Receiver, TestTopic, TestTopics } from "./topics.ts";
 export type TestQueueOptions<Topics> = {
   /** The topics by name, each with its settings and its handler. */
   readonly topics: TestTopics<Topics>;
+  /** The schemas with which the client checks bodies before it files them, as in `createClient`. */
+  readonly schemas?: TopicSchemas;
   /** The first time of the clock; 2026-01-01T00:00:00Z by default. */
   readonly now?: Instant;
   /** The seed of all random values, such as ids: a whole number, 1 by default. The same seed gives the same run. */
@@ -77,12 +81,14 @@ const START = Date.UTC(2026, 0, 1);
  */
 export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): TestQueue<Topics> {
   checkOptions(options);
-  const played = createPlayed(options, startOf(options.now));
+  const topics = options.topics as unknown as AnyTopics;
+  const { schemas } = options;
+  const played = createPlayed({ ...options, topics }, startOf(options.now));
   const { ctx, pool, clock, runs } = played;
-  const rules = rulesOf(options.topics);
+  const rules = rulesOf(topics);
   let advancing = false;
   return {
-    client: clientOf<Topics>(played),
+    client: withSchemas(clientOf<Topics>(played), schemas),
     now: () => new Date(clock.time),
     async advance(duration) {
       const ms = parseDuration(duration);
@@ -113,8 +119,12 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
   };
 }
 
+type PlayedOptions = Pick<TestQueueOptions<never>, "seed" | "handlerTimeout"> & {
+  readonly topics: AnyTopics;
+};
+
 /** Creates the services in memory, and the handlers. `start`: the first time of the clock, ms since the epoch. */
-function createPlayed<Topics>(options: TestQueueOptions<Topics>, start: number): Played {
+function createPlayed(options: PlayedOptions, start: number): Played {
   const clock = { time: start, lastTick: start };
   const now = (): number => clock.time;
   const pool = memoryPool({ clock: now });
@@ -155,7 +165,7 @@ async function publish(
   const id = drawToken(ctx.random);
   const now = ctx.clock();
   const time = new Date(now - (now % 1000));
-  const event = parseEvent(JSON.stringify({ id, source, "detail-type": detailType, time, detail }));
+  const event = parseEvent(jsonOf({ id, source, "detail-type": detailType, time, detail }));
   const errors: unknown[] = [];
   for (const rule of rulesFor(rules, event))
     await applyRule(ctx, rule, event).catch((error) => errors.push(error));

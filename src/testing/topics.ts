@@ -45,16 +45,19 @@ type TestSetting = SettingsWith<{ isInTests: true }>;
 
 export type TestTopics<Topics> = { readonly [T in keyof Topics & string]: TestTopic<Topics[T]> };
 
+/** Topics whose bodies have any types. */
+export type AnyTopics = Readonly<Record<string, TestTopic<never>>>;
+
 /** The secret that signs the calls of all webhook topics. */
 export const WEBHOOK_SECRET = "whsec_bWludXRlaGFuZC10ZXN0cy1hbmQtbm9ib2R5LWVsc2U=";
 
 /** Throws a `RangeError` for an invalid duration. */
-export function rulesOf(topics: Readonly<Record<string, TestTopic<never>>>): EventRule[] {
+export function rulesOf(topics: AnyTopics): EventRule[] {
   return Object.entries(topics).flatMap(([name, topic]) => eventRulesOf(name, topic, secondsIn(name)));
 }
 
 /** Throws a `RangeError` for a topic that the construct would refuse. */
-export function testPolicy(topics: Readonly<Record<string, TestTopic<never>>>): Policy {
+export function testPolicy(topics: AnyTopics): Policy {
   const named = Object.entries(topics).map(([name, topic]) => [name, settingsOf(name, topic)] as const);
   return {
     shards: 1,

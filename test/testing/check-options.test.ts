@@ -15,7 +15,7 @@ describe("a test queue", () => {
   test("refuses what is no duration or time", async () => {
     const topics = { orders: { handler: () => {} } };
     await expect(createTestQueue({ topics }).advance("soon")).rejects.toThrow('such as "7d", got "soon"');
-    expect(() => createTestQueue({ topics, now: "today" })).toThrow('zone, got "today"');
+    expect(() => createTestQueue({ topics, now: "today" })).toThrow('+01:00, got "today"');
     expect(() => createTestQueue({ topics: { work: { consumer: "pull", ttr: "x" } } })).toThrow(
       "work.ttr must be",
     );
@@ -27,7 +27,7 @@ describe("a test queue", () => {
     [{ topics: 5 }, "topics must be an object with a topic for each name, got 5"],
     [
       { topics: {}, start: 0 },
-      'the test queue has an unknown option "start"; allowed are topics, now, seed, handlerTimeout',
+      'the test queue has an unknown option "start"; allowed are topics, schemas, now, seed, handlerTimeout',
     ],
     [{ topics: {}, seed: 1.5 }, "seed must be a whole number, got 1.5"],
     [{ topics: {}, seed: "1" }, 'seed must be a whole number, got "1"'],

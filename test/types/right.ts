@@ -8,9 +8,12 @@ import {
   directWorker,
   type EnqueueArguments,
   type Job,
+  type PulledJob,
+  type TopicsOf,
 } from "minutehand/client";
-import { consumer, type JobHandler } from "minutehand/consumer";
+import { type CheckedJob, consumer, type Job as HandledJob, type JobHandler } from "minutehand/consumer";
 import { createTestQueue } from "minutehand/testing";
+import * as z from "zod/mini";
 import type { Topics } from "./topics.ts";
 
 // What must compile. The functions are never called.
@@ -54,6 +57,71 @@ export const handlers = {
   untyped: consumer((job) => job.body satisfies unknown),
   inferred: consumer(((job) => job.body.orderId) satisfies JobHandler<{ orderId: string }>),
 };
+
+/** Bodies as what JSON makes of them. */
+type Dated = {
+  at: Date;
+  tags?: string[];
+  price: { toJSON(): number };
+  note: string | undefined;
+  who: Person;
+};
+class Person {
+  name = "Ada";
+  greet(): string {
+    return `Hello, ${this.name}`;
+  }
+}
+
+export async function bodiesAsJson(client: Client<{ t: Dated }>): Promise<unknown> {
+  const body = { at: new Date(), price: { toJSON: () => 1 }, note: undefined, who: new Person() };
+  await client.enqueue("t", body, { delay: 1 });
+  const [pulled] = await client.receive("t");
+  const { body: read } = await client.getByKey("t", "key");
+  const whole: {
+    at: string;
+    tags?: string[];
+    price: number;
+    note: string | undefined;
+    who: { name: string };
+  } = read;
+  const test = createTestQueue<{ t: Dated }>({ topics: { t: { handler: (job) => job.body.at.trim() } } });
+  const handler = consumer<Dated>((job) => [job.body.at.trim(), job.body.price.toFixed(), job.body.who.name]);
+  return [pulled?.body.at.trim(), whole, test.jobs("t")[0]?.body.at.trim(), handler];
+}
+
+/** A function for any job takes each job. */
+const log = (job: HandledJob): unknown => job.body;
+const logged: JobHandler<unknown> = (job) => log(job);
+export const passedOn = [
+  consumer<{ orderId: string }>((job) => log(job)),
+  consumer((job: HandledJob<{ orderId: string }>) => job.body.orderId),
+  logged satisfies JobHandler<{ orderId: string }>,
+  ((job) => job) satisfies (job: PulledJob<{ orderId: string }>) => PulledJob,
+  ((job) => job) satisfies (job: HandledJob<{ at: Date }>) => HandledJob<{ at: string }>,
+];
+
+const schemas = {
+  "order-timeout": z.object({ orderId: z.string() }),
+  reminder: z.object({
+    at: z.pipe(
+      z.iso.datetime(),
+      z.transform((text: string) => new Date(text)),
+    ),
+  }),
+};
+
+export async function schemasOfTopics(): Promise<unknown[]> {
+  const client = createClient({ url: "http://127.0.0.1:4500", schemas });
+  await client.enqueue("order-timeout", { orderId: "17" }, { delay: 1 });
+  await directClient({ schemas }).enqueue("reminder", { at: "2030-01-02T09:00:00Z" }, { delay: 1 });
+  const typed = createClient<TopicsOf<typeof schemas>>({ url: "http://127.0.0.1:4500", schemas });
+  const yearOf = (job: CheckedJob<{ at: Date }>): number => job.body.at.getFullYear();
+  const handler = consumer((job) => yearOf(job) - job.body.at.getTime(), { schema: schemas.reminder });
+  const test = createTestQueue({ topics: { reminder: { handler } }, schemas });
+  await test.client.enqueue("reminder", { at: "2030-01-02T09:00:00Z" }, { delay: 1 });
+  return [typed satisfies Client<{ "order-timeout": { orderId: string } }>];
+}
 
 export async function testKit(): Promise<string[]> {
   const typed = createTestQueue<Topics>({

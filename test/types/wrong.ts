@@ -1,9 +1,10 @@
 import { App, Stack } from "aws-cdk-lib";
 import { AccountRootPrincipal } from "aws-cdk-lib/aws-iam";
 import { DelayQueue } from "minutehand/cdk";
-import type { Client, DirectClient, DirectWorker } from "minutehand/client";
+import { type Client, createClient, type DirectClient, type DirectWorker } from "minutehand/client";
 import { consumer } from "minutehand/consumer";
 import { createTestQueue } from "minutehand/testing";
+import * as z from "zod/mini";
 import type { Topics } from "./topics.ts";
 
 // What must not compile. Each comment has a part of the error that the next statement must give.
@@ -93,6 +94,19 @@ export async function ungranted(worker: DirectWorker<Topics>, producer: DirectCl
 consumer<Topics, "order">(() => {});
 // Property 'refundId' does not exist on type '{ orderId: string; }'.
 consumer<Topics, "order-timeout">((job) => job.body.refundId);
+
+// Property 'getTime' does not exist on type 'string'.
+consumer<{ at: Date }>((job) => job.body.at.getTime());
+// Property 'size' does not exist on type 'never'.
+consumer<{ tags: Set<string> }>((job) => job.body.tags.size);
+const schemas = { "order-timeout": z.object({ orderId: z.string() }) };
+// Property 'refundId' does not exist on type '{ orderId: string; }'.
+consumer((job) => job.body.refundId, { schema: schemas["order-timeout"] });
+const checked = createClient({ url: "http://127.0.0.1:4500", schemas });
+// '"order"' is not assignable to parameter of type '"order-timeout"'.
+checked.enqueue("order", { orderId: "17" }, { delay: 1 });
+// 'refundId' does not exist in type '{ orderId: string; }'.
+checked.enqueue("order-timeout", { refundId: "17" }, { delay: 1 });
 
 const pulled = { consumer: "pull" } as const;
 // Property 'refundId' does not exist on type '{ orderId: string; }'.

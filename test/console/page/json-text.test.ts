@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import { readJson } from "../../../console/page/json-text.ts";
 
-test.each(['{"a": [1, null, "x"]}', "17", '"text"', "null"])("%s is JSON", (text) => {
-  expect(readJson(text)).toEqual({ value: JSON.parse(text) });
-});
+test.each(['{"a": [1, null, "x"]}', '[{"a": 1}, {"a": 0.10000000000000001}]', "17", '"text"', "null"])(
+  "%s is JSON",
+  (text) => {
+    expect(readJson(text)).toEqual({ value: JSON.parse(text) });
+  },
+);
 
 test.each([
   ['{\n  "a": 1,\n}', 3, 1],
@@ -12,6 +15,9 @@ test.each([
   ['{"a": 1} // why', 1, 10],
   ["{a: 1}", 1, 2],
   ['{"a": 1} 2', 1, 10],
+  ['{\n  "a": [1, 9007199254740993]\n}', 2, 12],
+  ['{"a": -0}', 1, 7],
+  ['{\n  "a": {"b": 1, "c": 2, "b": 3}\n}', 2, 25],
 ])("%j has a mistake", (text, line, column) => {
   const read = readJson(text);
   expect("mistakes" in read && read.mistakes[0]).toMatchObject({ line, column });
