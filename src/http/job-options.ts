@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { CALLBACK_URL_CHARS, DAY } from "../core/constants.ts";
+import { CALLBACK_URL_CHARS, DAY, LONGEST_DELAY } from "../core/constants.ts";
 import {
   JOB_OPTIONS,
   type JobOption,
@@ -65,8 +65,9 @@ function schemaOf(option: (typeof JOB_OPTIONS)[JobOption]): z.ZodMiniType {
     case "count":
       return wholeNumber(option.least, option.most);
     case "duration":
-      if ("isLongerThan0" in option) return longDuration;
-      return option.most === DAY ? shortDuration : duration;
+      if (option.most === DAY) return shortDuration;
+      if (option.most !== LONGEST_DELAY) throw new Error(`fields.ts has no duration up to ${option.most} ms`);
+      return "isLongerThan0" in option ? longDuration : duration;
   }
 }
 
