@@ -54,10 +54,6 @@ function assertKnown(schema: Schema): void {
     throw new Error(`values cannot be drawn of format ${schema.format} yet`);
 }
 
-function patternOf({ pattern, format }: Schema): string | undefined {
-  return pattern ?? (format === "date-time" ? FORMATS[format] : undefined);
-}
-
 const wellFormed = anyText.map((text) => text.toWellFormed());
 
 /** Values that callers might send. If times and durations were drawn only by their patterns, most would be out of bounds. */
@@ -123,7 +119,7 @@ export function allowedBy(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
 
 function allowedTexts(schema: Schema): fc.Arbitrary<string> {
   const { minLength = 0, maxLength = 300 } = schema;
-  const pattern = patternOf(schema);
+  const pattern = schema.pattern ?? (schema.format && FORMATS[schema.format]);
   return (pattern === undefined ? wellFormed : matching(pattern)).filter(
     (text) =>
       lengthOf(text) >= minLength &&
@@ -206,8 +202,7 @@ function breaksOf(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
 }
 
 function breaksWithinType(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown>[] {
-  const { minLength, maxLength, minimum, exclusiveMinimum, maximum, items, maxItems } = schema;
-  const pattern = patternOf(schema);
+  const { pattern, minLength, maxLength, minimum, exclusiveMinimum, maximum, items, maxItems } = schema;
   const by = fc.oneof(
     fc.constant(1),
     schema.type === "integer"
@@ -217,6 +212,8 @@ function breaksWithinType(schema: Schema, resolve: Resolve): fc.Arbitrary<unknow
   const breaks: fc.Arbitrary<unknown>[] = [];
   if (schema.enum) breaks.push(wellFormed.filter((text) => !schema.enum?.includes(text)));
   if (pattern !== undefined) breaks.push(notMatching(pattern));
+  // The API may take further ways to write a time, so only text without a date breaks this format.
+  if (schema.format === "date-time") breaks.push(wellFormed.filter((text) => !/\d{4}-?\d\d/.test(text)));
   if (minLength !== undefined) breaks.push(fc.string({ maxLength: minLength - 1 }));
   if (maxLength !== undefined)
     breaks.push(fc.string({ unit: "grapheme-ascii", minLength: maxLength + 1, maxLength: maxLength + 9 }));
