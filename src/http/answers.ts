@@ -2,9 +2,13 @@ import * as z from "zod/mini";
 import { AUDIT_AFTER, LOOKAHEAD } from "../core/constants.ts";
 import { answeredOptions, answeredScheduleOptions } from "./job-options.ts";
 import { answer } from "./named.ts";
+import { STATUS } from "./problem.ts";
 import { answeredSettings } from "./settings-json.ts";
 
-/** Times are ISO 8601 in UTC with ms, and durations are seconds. */
+/**
+ * Times are ISO 8601 in UTC with ms, and durations are seconds. An answer has no union of objects, because clients that generators make
+ * in some languages take one such object for another without an error.
+ */
 
 /** The lag before the first sweep, ms: the first sweep of a shard begins `AUDIT_AFTER` before now. */
 const LAG_AT_FIRST = AUDIT_AFTER + LOOKAHEAD;
@@ -12,8 +16,12 @@ const LAG_AT_FIRST = AUDIT_AFTER + LOOKAHEAD;
 const time = z.iso.datetime({ precision: 3 });
 const count = z.int().check(z.minimum(0));
 const text = z.string();
+const status = z.int().check(z.minimum(100), z.maximum(599));
 
 export const STATES = ["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const;
+const state = answer("JobState", z.enum(STATES));
+
+const outcome = answer("Outcome", z.enum(["created", "kept", "replaced", "postponed", "replayed"]));
 
 /** A job without its body and timeline, for lists and batches. */
 const jobSummary = answer(
@@ -22,7 +30,7 @@ const jobSummary = answer(
     id: text,
     topic: text,
     key: z.exactOptional(text),
-    state: z.enum(STATES),
+    state,
     dueAt: time,
     revision: count,
     attempt: count,
@@ -63,7 +71,7 @@ const jobSummary = answer(
         }),
       ),
     ),
-    outcome: z.exactOptional(z.enum(["created", "kept", "replaced", "postponed", "replayed"])),
+    outcome: z.exactOptional(outcome),
   }),
 );
 export type JobSummary = z.output<typeof jobSummary>;
@@ -81,21 +89,24 @@ const EVENTS = [
   "expired",
 ] as const;
 
-const happening = z.object({
-  at: time,
-  event: z.enum(EVENTS),
-  attempt: z.exactOptional(count),
-  dueAt: z.exactOptional(time),
-  lateness: z.exactOptional(
-    z.number().check(
-      z.meta({
-        description:
-          "How many seconds after `dueAt` the run started. A wait for a pause, a rate limit or a window does not count.",
-      }),
+const happening = answer(
+  "TimelineEntry",
+  z.object({
+    at: time,
+    event: answer("TimelineEvent", z.enum(EVENTS)),
+    attempt: z.exactOptional(count),
+    dueAt: z.exactOptional(time),
+    lateness: z.exactOptional(
+      z.number().check(
+        z.meta({
+          description:
+            "How many seconds after `dueAt` the run started. A wait for a pause, a rate limit or a window does not count.",
+        }),
+      ),
     ),
-  ),
-  error: z.exactOptional(text),
-});
+    error: z.exactOptional(text),
+  }),
+);
 
 export const job = answer(
   "Job",
@@ -111,17 +122,31 @@ export type JobJson = z.output<typeof job>;
 /** Empty for an untracked job, because its run is not recorded in the table. */
 export const settledJob = answer("SettledJob", z.partial(job));
 
+/**
+ * An open list: a caller must take codes that it does not know, because a later version may have more. Generators make text of it, in
+ * every language. Of a union of an `enum` and text they make types from which a caller cannot read the code in one step.
+ */
+const errorCode = answer(
+  "ErrorCode",
+  z.string().check(
+    z.meta({
+      description: `One of these codes, or a code of a later version: ${Object.keys(STATUS).join(", ")}.`,
+      "x-extensible-enum": Object.keys(STATUS),
+    }),
+  ),
+);
+
 export const problem = answer(
   "Problem",
   z.looseObject({
     type: text,
     title: text,
-    status: z.int(),
+    status,
     detail: text,
-    code: text,
+    code: errorCode,
     errors: z.exactOptional(
       z
-        .array(z.object({ path: text, message: text }))
+        .array(answer("FieldError", z.object({ path: text, message: text })))
         .check(z.meta({ description: "The first ten rules that the request breaks." })),
     ),
     moreErrors: z.exactOptional(
@@ -131,15 +156,13 @@ export const problem = answer(
 );
 export type Problem = z.output<typeof problem>;
 
+const jobOrError = { job: z.exactOptional(jobSummary), error: z.exactOptional(problem) };
+const JOB_OR_ERROR = z.meta({ description: "Either `job` or `error`." });
+
 export const batchResults = answer(
   "BatchResults",
   z.object({
-    results: z.array(
-      z.union([
-        z.object({ status: z.int(), job: jobSummary }),
-        z.object({ status: z.int(), error: problem }),
-      ]),
-    ),
+    results: z.array(answer("BatchResult", z.object({ status, ...jobOrError }).check(JOB_OR_ERROR))),
   }),
 );
 
@@ -147,10 +170,7 @@ export const cancelResults = answer(
   "CancelResults",
   z.object({
     results: z.array(
-      z.union([
-        z.object({ id: text, status: z.int(), job: jobSummary }),
-        z.object({ id: text, status: z.int(), error: problem }),
-      ]),
+      answer("CancelResult", z.object({ id: text, status, ...jobOrError }).check(JOB_OR_ERROR)),
     ),
   }),
 );
@@ -158,7 +178,7 @@ export const cancelResults = answer(
 export const bulkPart = answer(
   "BulkPart",
   z.object({
-    action: z.enum(["cancel", "move", "run", "redrive"]),
+    action: answer("BulkAction", z.enum(["cancel", "move", "run", "redrive"])),
     dryRun: z.boolean(),
     examined: count,
     matched: count,
@@ -169,7 +189,7 @@ export const bulkPart = answer(
       }),
     ),
     errors: z
-      .array(z.object({ id: text, problem }))
+      .array(answer("BulkFailure", z.object({ id: text, problem })))
       .check(z.meta({ description: "The first ten jobs that were not changed, each with its error." })),
     from: time,
     to: time,
@@ -184,10 +204,20 @@ export const jobPage = answer(
   z.object({ jobs: z.array(jobSummary), cursor: z.exactOptional(text) }),
 );
 
-const backoff = z.union([
-  z.object({ waits: z.array(z.number()) }),
-  z.object({ initial: z.number(), factor: z.number(), max: z.number(), jitter: z.number() }),
-]);
+type BackoffJson = { waits: number[] } | { initial: number; factor: number; max: number; jitter: number };
+
+const backoff = answer(
+  "Backoff",
+  z
+    .object({
+      waits: z.exactOptional(z.array(z.number())),
+      initial: z.exactOptional(z.number()),
+      factor: z.exactOptional(z.number()),
+      max: z.exactOptional(z.number()),
+      jitter: z.exactOptional(z.number()),
+    })
+    .check(z.meta({ description: "Either `waits`, or the other four fields." })),
+) as z.ZodMiniType<BackoffJson>;
 
 const parked = count.check(
   z.meta({
@@ -196,45 +226,63 @@ const parked = count.check(
   }),
 );
 
+const webhookPolicy = answer(
+  "WebhookPolicy",
+  z.object({
+    url: z.exactOptional(text),
+    timeout: z.number(),
+    allowHttp: z.boolean(),
+    allowHosts: z.array(text),
+    onlyHosts: z.exactOptional(z.array(text)),
+    ports: z.array(count),
+    sharedSecret: z.boolean(),
+    mostAttempts: count,
+  }),
+);
+
+const topicPolicy = answer(
+  "TopicPolicy",
+  z.object({
+    consumer: answer("TopicConsumer", z.enum(["lambda", "pull", "webhook"])),
+    webhook: z.exactOptional(webhookPolicy),
+    maxPerSecond: z.exactOptional(z.number()),
+    window: z.exactOptional(text),
+    ifLate: z.exactOptional(
+      answer(
+        "IfLate",
+        z.object({ after: z.number(), do: answer("IfLateAction", z.enum(["skip", "expire"])) }),
+      ),
+    ),
+    cancelledByEvents: z.exactOptional(
+      z.boolean().check(z.meta({ description: "True if events cancel jobs. Otherwise absent." })),
+    ),
+    ...answeredSettings,
+    pack: count,
+    backoff,
+  }),
+);
+
 export const topicReport = answer(
   "Topic",
   z.object({
     topic: text,
-    policy: z.object({
-      consumer: z.enum(["lambda", "pull", "webhook"]),
-      webhook: z.exactOptional(
-        z.object({
-          url: z.exactOptional(text),
-          timeout: z.number(),
-          allowHttp: z.boolean(),
-          allowHosts: z.array(text),
-          onlyHosts: z.exactOptional(z.array(text)),
-          ports: z.array(count),
-          sharedSecret: z.boolean(),
-          mostAttempts: count,
-        }),
-      ),
-      maxPerSecond: z.exactOptional(z.number()),
-      window: z.exactOptional(text),
-      ifLate: z.exactOptional(z.object({ after: z.number(), do: z.enum(["skip", "expire"]) })),
-      cancelledByEvents: z.exactOptional(z.literal(true)),
-      ...answeredSettings,
-      pack: count,
-      backoff,
-    }),
-    depths: z.object({ ready: count, delayed: count, inFlight: count, dead: count }),
+    policy: topicPolicy,
+    depths: answer("TopicDepths", z.object({ ready: count, delayed: count, inFlight: count, dead: count })),
     sweepLag: z.number().check(
       z.meta({
         description: `How many seconds the sweep of the slowest shard is behind. A sweep that is not behind has sent all jobs that are due within the next ${LOOKAHEAD / 60_000} minutes. Up to two minutes is normal: the place of an idle shard is written every second minute. Before the first sweep the value is ${LAG_AT_FIRST / 1000}.`,
       }),
     ),
     pause: z.exactOptional(
-      z.object({
-        state: z.enum(["paused", "resuming"]),
-        since: time,
-        ratePerSecond: z.exactOptional(z.number()),
-        parked,
-      }),
+      answer(
+        "TopicPause",
+        z.object({
+          state: answer("TopicPauseState", z.enum(["paused", "resuming"])),
+          since: time,
+          ratePerSecond: z.exactOptional(z.number()),
+          parked,
+        }),
+      ),
     ),
   }),
 );
@@ -242,24 +290,21 @@ export type TopicJson = z.output<typeof topicReport>;
 
 export const topicReports = answer("Topics", z.object({ topics: z.array(topicReport) }));
 
-export const pulledJobs = answer(
-  "PulledJobs",
+const pulledJob = answer(
+  "PulledJob",
   z.object({
-    jobs: z.array(
-      z.object({
-        id: text,
-        receipt: text,
-        attempt: count,
-        dueAt: time,
-        body: z.unknown(),
-        headers: z.exactOptional(z.record(text, text)),
-        leaseUntil: time,
-      }),
-    ),
+    id: text,
+    receipt: text,
+    attempt: count,
+    dueAt: time,
+    body: z.unknown(),
+    headers: z.exactOptional(z.record(text, text)),
+    leaseUntil: time,
   }),
 );
+export type PulledJob = z.output<typeof pulledJob>;
 
-export type PulledJob = z.output<typeof pulledJobs>["jobs"][number];
+export const pulledJobs = answer("PulledJobs", z.object({ jobs: z.array(pulledJob) }));
 
 export const paused = answer("Paused", z.object({ topic: text, state: z.literal("paused"), since: time }));
 export type Paused = z.output<typeof paused>;
@@ -303,7 +348,7 @@ export type Redriven = z.output<typeof redriven>;
 export const forecast = answer(
   "Forecast",
   z.object({
-    minutes: z.array(z.object({ minute: time, count })),
+    minutes: z.array(answer("ForecastMinute", z.object({ minute: time, count }))),
     next: z.exactOptional(
       time.check(
         z.meta({ description: "The `from` of the next call. Absent when the forecast is complete." }),

@@ -12,6 +12,7 @@ import {
 import { isJobId } from "../core/job-id.ts";
 import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
 import { parseDuration } from "../general/times.ts";
+import { request } from "./named.ts";
 
 /** An error text follows the name of its field, so it begins with "must". Parsed durations are ms. */
 
@@ -78,13 +79,21 @@ export const ifMatch = z
 
 const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
 
+// Each schema of a duration names this one, so generated code has a name for the text too.
+const durationText = request(
+  "DurationText",
+  matching(/^(?:\d+(?:ms|[smhd]))+$/, DURATION_RULE).check(
+    z.meta({ description: "Numbers with their units `ms`, `s`, `m`, `h` or `d`." }),
+  ),
+);
+
 /** A duration, in ms, of at most `most`. `least` checks a number of seconds. `rule`: the error text for a longer one. */
 function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: string) {
   return z.pipe(
     z.union(
       [
         z.number({ error: DURATION_RULE }).check(least, z.maximum(most / 1000, { error: rule })),
-        matching(/^(?:\d+(?:ms|[smhd]))+$/, DURATION_RULE),
+        durationText,
       ],
       { error: DURATION_RULE },
     ),
@@ -99,32 +108,30 @@ function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: str
 
 const NOT_NEGATIVE = z.minimum(0, { error: DURATION_RULE });
 
-export const duration = durationUpTo(LONGEST_DELAY);
+const WRITTEN = "A number of seconds, or a text such as `90s`, `1h30m` or `7d`.";
+
+export const duration = request(
+  "Duration",
+  durationWithin(NOT_NEGATIVE, LONGEST_DELAY, DURATION_RULE).check(z.meta({ description: WRITTEN })),
+);
 
 const LONGER_RULE = "must be a duration longer than 0";
 /** A duration in ms, at least 1 ms. */
-export const longDuration = longerThan0(LONGEST_DELAY);
-
-/** A duration, in ms, of at least 1 and at most `most`. */
-export function longerThan0(most: number) {
-  return durationWithin(z.gt(0, { error: LONGER_RULE }), most, ruleUpTo(most)).check(
+export const longDuration = request(
+  "DurationAbove0",
+  durationWithin(z.gt(0, { error: LONGER_RULE }), LONGEST_DELAY, DURATION_RULE).check(
     z.refine((ms) => ms > 0, { error: LONGER_RULE }),
-    z.meta({ description: "Longer than 0." }),
-  );
-}
+    z.meta({ description: `${WRITTEN} Longer than 0.` }),
+  ),
+);
 
-export function durationUpTo(most: number) {
-  const schema = durationWithin(NOT_NEGATIVE, most, ruleUpTo(most));
-  return most === LONGEST_DELAY ? schema : schema.check(z.meta({ description: `At most ${daysOf(most)}.` }));
-}
-
-function ruleUpTo(most: number): string {
-  return most === LONGEST_DELAY ? DURATION_RULE : `must be a duration of at most ${daysOf(most)}`;
-}
-
-function daysOf(ms: number): string {
-  return ms === DAY ? "1 day" : `${ms / DAY} days`;
-}
+/** A duration in ms, at most one day. */
+export const shortDuration = request(
+  "DurationUpTo1Day",
+  durationWithin(NOT_NEGATIVE, DAY, "must be a duration of at most 1 day").check(
+    z.meta({ description: WRITTEN }),
+  ),
+);
 
 const WINDOW_RULE = `must be a duration of whole minutes, 1 to ${LONGEST_WINDOW_MINUTES}`;
 const MINUTE = 60_000;

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { CALLBACK_URL_CHARS } from "../core/constants.ts";
+import { CALLBACK_URL_CHARS, DAY, LONGEST_DELAY } from "../core/constants.ts";
 import {
   JOB_OPTIONS,
   type JobOption,
@@ -9,7 +9,15 @@ import {
   OPTION_NAMES,
 } from "../core/job-options.ts";
 import { answerFieldOf } from "./answer-fields.ts";
-import { durationUpTo, headers, longerThan0, matching, plainText, wholeNumber } from "./fields.ts";
+import {
+  duration,
+  headers,
+  longDuration,
+  matching,
+  plainText,
+  shortDuration,
+  wholeNumber,
+} from "./fields.ts";
 
 /** Made from the declarations in `src/core/job-options.ts`. In requests parsed durations are ms, in answers they are seconds. */
 
@@ -32,7 +40,8 @@ function fieldsOf(names: readonly JobOption[], fieldOf: (name: JobOption) => z.Z
 function requestField(name: JobOption): z.ZodMiniType {
   const option = JOB_OPTIONS[name];
   const schema = schemaOf(option);
-  const range = z.globalRegistry.get(schema)?.description;
+  // The document names the schemas of durations, and these say their own ranges.
+  const range = option.kind === "duration" ? undefined : z.globalRegistry.get(schema)?.description;
   const description = [option.description, range].filter((text) => text !== undefined).join(" ");
   return schema.check(z.meta({ description }));
 }
@@ -56,10 +65,12 @@ function schemaOf(option: (typeof JOB_OPTIONS)[JobOption]): z.ZodMiniType {
     case "count":
       return wholeNumber(option.least, option.most);
     case "duration":
-      return "isLongerThan0" in option ? longerThan0(option.most) : durationUpTo(option.most);
+      if (option.most === DAY) return shortDuration;
+      if (option.most !== LONGEST_DELAY) throw new Error(`fields.ts has no duration up to ${option.most} ms`);
+      return "isLongerThan0" in option ? longDuration : duration;
   }
 }
 
 function answerField(name: JobOption): z.ZodMiniType {
-  return answerFieldOf(JOB_OPTIONS[name]);
+  return answerFieldOf(name, JOB_OPTIONS[name]);
 }

@@ -64,6 +64,7 @@ export function openapiDocument(routes: readonly Route[], version: string): obje
       title: "Minutehand",
       version,
       description: ABOUT,
+      contact: { name: "Minutehand" },
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: SERVERS,
@@ -100,11 +101,16 @@ function operationOf(route: Route): object {
   return {
     operationId,
     tags: [tagOf(route)],
-    summary,
+    summary: firstSentence(summary),
+    description: summary,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(content ? { requestBody: { required: !route.bodyOptional, content } } : {}),
     responses: { ...Object.fromEntries(successes), ...problemsOf(route) },
   };
+}
+
+function firstSentence(text: string): string {
+  return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
 }
 
 function problemsOf({ body, problems }: Route): object {
@@ -144,7 +150,7 @@ const HEADERS: Readonly<Record<AnswerHeader | "Retry-After", object>> = {
   "Retry-After": {
     description: "How many seconds to wait before the next try.",
     required: true,
-    schema: { type: "integer" },
+    schema: { type: "integer", minimum: 0, format: "int64" },
   },
 };
 
@@ -156,10 +162,11 @@ function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodTyp
   if (!schema) return [];
   const { properties = {}, required = [] } = z.toJSONSchema(schema, {
     io: "input",
-    // zod writes no default for a value that a transform makes from text.
-    override: ({ zodSchema, jsonSchema }) => {
-      const { def } = zodSchema._zod;
-      if (def.type === "default") jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue;
+    override: (each) => {
+      const { def } = each.zodSchema._zod;
+      // zod writes no default for a value that a transform makes from text.
+      if (def.type === "default") each.jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue;
+      forGenerators(each);
     },
   });
   return Object.entries(properties).map(([name, property]) => {
@@ -179,13 +186,25 @@ function named(registry: typeof requests, schema: z.core.$ZodType): JsonSchema {
 }
 
 function componentsOf(registry: typeof requests, io: "input" | "output"): Record<string, JsonSchema> {
-  const { schemas } = z.toJSONSchema(registry, { io, uri: refTo });
+  const { schemas } = z.toJSONSchema(registry, { io, uri: refTo, override: forGenerators });
   return Object.fromEntries(
     Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [
       id,
       io === "output" ? open(schema) : schema,
     ]),
   );
+}
+
+/**
+ * Generators make a type of each format: without one, a number is a `float` of 32 bits in Go, and a time with a `pattern` is text that
+ * does not compile in Java. The pattern of a time says no more than its format.
+ */
+function forGenerators({ jsonSchema }: { jsonSchema: JsonSchema }): void {
+  const { type, format, maximum } = jsonSchema;
+  if (format === "date-time") delete jsonSchema.pattern;
+  if (type === "number") jsonSchema.format = "double";
+  if (type === "integer" && Number(maximum ?? Number.POSITIVE_INFINITY) >= 2 ** 31)
+    jsonSchema.format = "int64";
 }
 
 /** A later version may add fields to an answer. */

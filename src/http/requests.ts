@@ -15,7 +15,7 @@ import {
 } from "./fields.ts";
 import { bound, instant } from "./instants.ts";
 import { filters, requestedOptions } from "./job-options.ts";
-import { described, request } from "./named.ts";
+import { described, refTo, request } from "./named.ts";
 
 const dueAt = instant.check(
   z.meta({
@@ -25,20 +25,26 @@ const dueAt = instant.check(
 );
 const time = { delay: z.exactOptional(duration), dueAt: z.exactOptional(dueAt) };
 
+/**
+ * Rules about several fields stand in descriptions. As keywords of JSON Schema beside `properties`, they make generators of clients
+ * write types without fields, or code that does not compile.
+ */
+const ONE_TIME = "Exactly one of `delay` and `dueAt` must be given.";
+
 type Time = { delay?: number; dueAt?: number };
 
-const exactlyOneTime = [
-  z.refine<Time>(({ delay, dueAt }) => (delay === undefined) !== (dueAt === undefined), {
-    error: "exactly one of delay and dueAt must be given",
-  }),
-  z.meta({ oneOf: [{ required: ["delay"] }, { required: ["dueAt"] }] }),
-] as const;
+const exactlyOneTime = z.refine<Time>(({ delay, dueAt }) => (delay === undefined) !== (dueAt === undefined), {
+  error: "exactly one of delay and dueAt must be given",
+});
 
 /** The fields of `POST /jobs` and of `PUT` by key. */
 const fields = { body, ...time, ...requestedOptions };
 
 /** The path has the topic and the key. */
-export const keyedJob = request("KeyedJob", z.strictObject(fields).check(...exactlyOneTime));
+export const keyedJob = request(
+  "KeyedJob",
+  z.strictObject(fields).check(exactlyOneTime, z.meta({ description: ONE_TIME })),
+);
 
 export type KeyedJobFields = z.output<typeof keyedJob>;
 
@@ -49,8 +55,16 @@ export const newJob = request(
       topic,
       ...fields,
       key: z.exactOptional(key),
-      onDuplicate: z.exactOptional(z.enum(["reject", "keep", "replace", "postpone"])),
-      maxDelay: z.exactOptional(longDuration),
+      onDuplicate: z.exactOptional(
+        request("OnDuplicate", z.enum(["reject", "keep", "replace", "postpone"])).check(
+          z.meta({ description: "Allowed with a `key` only." }),
+        ),
+      ),
+      maxDelay: z.exactOptional(
+        longDuration.check(
+          z.meta({ description: "Required with `onDuplicate: postpone`, and allowed only there." }),
+        ),
+      ),
     })
     .check(
       z.refine(({ key, onDuplicate }) => onDuplicate === undefined || key !== undefined, {
@@ -59,14 +73,8 @@ export const newJob = request(
       z.refine(({ onDuplicate, maxDelay }) => (onDuplicate === "postpone") === (maxDelay !== undefined), {
         error: "maxDelay must be given with onDuplicate postpone, and absent otherwise",
       }),
-      z.meta({
-        dependentRequired: { onDuplicate: ["key"] },
-        if: { required: ["onDuplicate"], properties: { onDuplicate: { const: "postpone" } } },
-        // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
-        then: { required: ["maxDelay"] },
-        else: { not: { required: ["maxDelay"] } },
-      }),
-      ...exactlyOneTime,
+      exactlyOneTime,
+      z.meta({ description: ONE_TIME }),
     ),
 );
 export type NewJobFields = z.output<typeof newJob>;
@@ -106,7 +114,10 @@ export const changes = request(
     z.refine(({ delay, dueAt }) => delay === undefined || dueAt === undefined, {
       error: "delay and dueAt must not both be given",
     }),
-    z.meta({ minProperties: 1, not: { required: ["delay", "dueAt"] } }),
+    z.meta({
+      description: "At least one field must be given, and not both `delay` and `dueAt`.",
+      minProperties: 1,
+    }),
   ),
 );
 
@@ -149,12 +160,11 @@ const ratePerSecond = z
   .number({ error: RATE_RULE })
   .check(z.minimum(lowest, { error: RATE_RULE }), z.maximum(highest, { error: RATE_RULE }));
 
+const rate = z.exactOptional(ratePerSecond);
+
 export const pausing = request("Pausing", z.strictObject({}));
 export const running = request("Running", z.strictObject({}));
-export const resuming = request(
-  "Resuming",
-  z.strictObject({ ratePerSecond: z.exactOptional(ratePerSecond) }),
-);
+export const resuming = request("Resuming", z.strictObject({ ratePerSecond: rate }));
 
 const which = {
   topic,
@@ -167,22 +177,31 @@ const which = {
 
 export const bulk = request(
   "Bulk",
-  z.discriminatedUnion("action", [
-    z.strictObject({ action: z.enum(["cancel"]), ...which }),
-    z.strictObject({
-      action: z.enum(["run", "redrive"]),
-      ...which,
-      ratePerSecond: z.exactOptional(ratePerSecond),
-    }),
-    z
-      .strictObject({
-        action: z.enum(["move"]),
-        ...which,
-        ...time,
-        ratePerSecond: z.exactOptional(ratePerSecond),
-      })
-      .check(...exactlyOneTime),
-  ]),
+  z
+    .discriminatedUnion("action", [
+      request("BulkCancel", z.strictObject({ action: z.enum(["cancel"]), ...which })),
+      request("BulkRun", z.strictObject({ action: z.enum(["run"]), ...which, ratePerSecond: rate })),
+      request("BulkRedrive", z.strictObject({ action: z.enum(["redrive"]), ...which, ratePerSecond: rate })),
+      request(
+        "BulkMove",
+        z
+          .strictObject({ action: z.enum(["move"]), ...which, ...time, ratePerSecond: rate })
+          .check(exactlyOneTime, z.meta({ description: ONE_TIME })),
+      ),
+    ])
+    .check(
+      z.meta({
+        discriminator: {
+          propertyName: "action",
+          mapping: {
+            cancel: refTo("BulkCancel"),
+            run: refTo("BulkRun"),
+            redrive: refTo("BulkRedrive"),
+            move: refTo("BulkMove"),
+          },
+        },
+      }),
+    ),
 );
 export type BulkFields = z.output<typeof bulk>;
 
@@ -195,12 +214,12 @@ export const redriving = request(
       ),
       max: z.exactOptional(wholeNumber(1, BATCH_JOBS)),
       delay: z.exactOptional(duration),
-      ratePerSecond: z.exactOptional(ratePerSecond),
+      ratePerSecond: rate,
     })
     .check(
       z.refine(({ ids, max }) => ids === undefined || max === undefined, {
         error: "ids and max must not both be given",
       }),
-      z.meta({ not: { required: ["ids", "max"] } }),
+      z.meta({ description: "`ids` and `max` must not both be given." }),
     ),
 );

@@ -17,7 +17,7 @@ export const answeredSettings = Object.fromEntries(
     if (declared.kind === "own" || declared.readBy !== "functions" || name === "consumer") return [];
     // The default of `maxAttempts` follows from the backoff.
     const isAlwaysThere = declared.ifAbsent !== undefined || name === "maxAttempts";
-    const field = answerFieldOf(declared);
+    const field = answerFieldOf(name, declared);
     return [[name, isAlwaysThere ? field : z.exactOptional(field)]];
   }),
 ) as Answered;

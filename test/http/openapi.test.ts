@@ -1,7 +1,10 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { safeParse } from "zod/mini";
+import { requests } from "../../src/http/named.ts";
 import { EXAMPLES, PATH_EXAMPLES } from "../../src/http/openapi-examples.ts";
+import { STATUS } from "../../src/http/problem.ts";
+import * as bodies from "../../src/http/requests.ts";
 import { routes } from "../../src/http/route-table.ts";
 import { createApi, type Json } from "../support/api.ts";
 
@@ -9,6 +12,7 @@ const { call } = createApi();
 const document = (await call("GET", "/openapi.json")).json;
 const paths = document.paths as Record<string, Record<string, Json>>;
 const schemas = (document.components as Json).schemas as Record<string, Json>;
+const PREFIX = "#/components/schemas/";
 
 test("the OpenAPI document is valid 3.1", async () => {
   const validator = new Validator();
@@ -67,12 +71,8 @@ test("every reference has its schema, and every schema is referred to", () => {
   expect([...named].sort()).toEqual(Object.keys(schemas).sort());
 });
 
-test("the document has the rules of validation: required fields, no unknown fields, either delay or dueAt", () => {
-  expect(schemas.NewJob).toMatchObject({
-    required: ["topic", "body"],
-    additionalProperties: false,
-    oneOf: [{ required: ["delay"] }, { required: ["dueAt"] }],
-  });
+test("the document has the rules of validation: required fields, no unknown fields, least and most", () => {
+  expect(schemas.NewJob).toMatchObject({ required: ["topic", "body"], additionalProperties: false });
   expect(schemas.Job).not.toHaveProperty("additionalProperties");
   expect(paths["/jobs"]?.get?.parameters).toContainEqual({
     name: "limit",
@@ -86,21 +86,102 @@ test("the document has the rules of validation: required fields, no unknown fiel
 });
 
 test("durations have the bounds that the API checks, and patterns need no flags", () => {
-  const { properties } = schemas.NewJob as {
-    properties: Record<string, { anyOf: Json[]; pattern?: string }>;
-  };
-  const numbers = ["delay", "spread", "maxDelay", "expiresAfter"].map((name) => properties[name]?.anyOf[0]);
+  const { properties } = schemas.NewJob as { properties: Record<string, { $ref: string }> };
+  const numbers = ["delay", "spread", "maxDelay", "expiresAfter"].map((name) => {
+    const duration = schemas[properties[name]?.$ref.replace(PREFIX, "") ?? ""] as { anyOf: Json[] };
+    return duration.anyOf[0];
+  });
+  const seconds = { type: "number", format: "double" };
   expect(numbers).toEqual([
-    { type: "number", minimum: 0, maximum: 316_224_000 },
-    { type: "number", minimum: 0, maximum: 86_400 },
-    { type: "number", exclusiveMinimum: 0, maximum: 316_224_000 },
-    { type: "number", exclusiveMinimum: 0, maximum: 316_224_000 },
+    { ...seconds, minimum: 0, maximum: 316_224_000 },
+    { ...seconds, minimum: 0, maximum: 86_400 },
+    { ...seconds, exclusiveMinimum: 0, maximum: 316_224_000 },
+    { ...seconds, exclusiveMinimum: 0, maximum: 316_224_000 },
   ]);
   const patterns = JSON.stringify(document).match(/"pattern":"(?:[^"\\]|\\.)*"/g) ?? [];
   expect(patterns.length).toBeGreaterThan(10);
   // A class such as \p{L} needs the flag u, which JSON Schema cannot give.
   expect(patterns.filter((pattern) => /\\\\[pP]\{/.test(pattern))).toEqual([]);
 });
+
+const job = { topic: "orders", body: 1 };
+const ONE_TIME = "Exactly one of `delay` and `dueAt` must be given.";
+const dueAt = "2026-03-01T12:00:00Z";
+
+// Beside `properties`, a keyword for such a rule would break the clients that generators make.
+test.each([
+  ["NewJob", bodies.newJob, ONE_TIME, [job, { ...job, delay: 1, dueAt }]],
+  ["KeyedJob", bodies.keyedJob, ONE_TIME, [{ body: 1 }, { body: 1, delay: 1, dueAt }]],
+  ["BulkMove", bodies.bulk, ONE_TIME, [{ action: "move", topic: "orders", dueAt, delay: 1 }]],
+  ["Changes", bodies.changes, "not both `delay` and `dueAt`", [{}, { delay: 1, dueAt }]],
+  ["Redriving", bodies.redriving, "`ids` and `max` must not both be given", [{ ids: [], max: 1 }]],
+  ["NewJob", bodies.newJob, "with a `key` only", [{ ...job, delay: 1, onDuplicate: "keep" }]],
+  [
+    "NewJob",
+    bodies.newJob,
+    "Required with `onDuplicate: postpone`, and allowed only there",
+    [
+      { ...job, delay: 1, key: "k", onDuplicate: "postpone" },
+      { ...job, delay: 1, key: "k", maxDelay: 1 },
+    ],
+  ],
+])(
+  "the rule of %s about several fields stands in a description, and is enforced",
+  (name, body, words, broken) => {
+    expect(JSON.stringify(schemas[name])).toContain(words);
+    for (const one of broken) expect(safeParse(body as never, one).success).toBe(false);
+  },
+);
+
+test("error codes are text, and the document lists them", () => {
+  expect(schemas.ErrorCode).toMatchObject({ type: "string", "x-extensible-enum": Object.keys(STATUS) });
+  expect(schemas.Problem).toMatchObject({ properties: { code: { $ref: `${PREFIX}ErrorCode` } } });
+});
+
+/** Each schema within `value`, with its path. */
+function schemasIn(value: unknown, path = ""): [string, Json][] {
+  if (typeof value !== "object" || value === null) return [];
+  const within = Object.entries(value).flatMap(([name, one]) =>
+    name === "example" ? [] : schemasIn(one, `${path}/${name}`),
+  );
+  return [[path, value as Json], ...within];
+}
+
+test("generators of clients take each schema: see test/generators", () => {
+  const UNIONS = ["oneOf", "anyOf", "allOf", "not", "if", "dependentRequired"];
+  const faults = schemasIn({ paths, schemas }).flatMap(([path, schema]) => {
+    const { type, format, pattern, maximum = Number.POSITIVE_INFINITY } = schema;
+    const isUnion = UNIONS.some((keyword) => keyword in schema);
+    const isNamed = /^\/schemas\/\w+$/.test(path);
+    const wanted =
+      type === "number" ? "double" : type === "integer" && Number(maximum) >= 2 ** 31 ? "int64" : format;
+    return [
+      ...(isUnion && type !== undefined ? [`${path}: a union beside a type`] : []),
+      ...(type === "object" && "properties" in schema && !isNamed
+        ? [`${path}: an object without a name`]
+        : []),
+      ...(isUnion && !isNamed ? [`${path}: a union without a name`] : []),
+      ...(pattern !== undefined && format !== undefined ? [`${path}: a pattern beside a format`] : []),
+      ...("const" in schema && type !== "string" ? [`${path}: a const that is no text`] : []),
+      ...(format !== wanted ? [`${path}: the format must be ${wanted}`] : []),
+    ];
+  });
+  expect(faults).toEqual([]);
+});
+
+test("no answer is a union, because generated clients of some languages take one object for another", () => {
+  const requested = new Set(
+    routes.flatMap(({ body }) => (body ? namesIn(requests.get(body)?.id ?? "") : [])),
+  );
+  const unions = Object.entries(schemas).filter(([, one]) => "anyOf" in one || "oneOf" in one);
+  expect(unions.map(([name]) => name).filter((name) => !requested.has(name))).toEqual([]);
+});
+
+/** The name of a schema, and the names of all to which it refers. */
+function namesIn(name: string): string[] {
+  const refs = [...JSON.stringify(schemas[name]).matchAll(/schemas\/(\w+)"/g)].map(([, one = ""]) => one);
+  return [name, ...refs.flatMap(namesIn)];
+}
 
 test("each call has one of the document's tags, and each tag a call", () => {
   const tags = (document.tags as Json[]).map(({ name }) => name);

@@ -25,7 +25,7 @@ function schemaOf(name: string): Schema {
   return schema;
 }
 
-/** Rules that JSON Schema cannot express. It cannot limit bytes either, but the values here are too short to break such a limit. */
+/** Rules that the document says in words. JSON Schema cannot limit bytes either, but the values here are too short to break such a limit. */
 const UNSAYABLE = [
   // JSON Schema cannot express this rule for text. For numbers it is a `maximum`.
   /^must be seconds \(0 or more\) or a string such as .* days$/,
@@ -35,6 +35,12 @@ const UNSAYABLE = [
   /^must be a duration of whole minutes, 1 to 1440$/,
   /^must be a duration of at most 1 day$/,
   /^end must not be before start$/,
+  // As keywords beside `properties`, rules about several fields would break clients that generators make.
+  /^exactly one of delay and dueAt must be given$/,
+  /^delay and dueAt must not both be given$/,
+  /^ids and max must not both be given$/,
+  /^onDuplicate must be absent without a key$/,
+  /^maxDelay must be given with onDuplicate postpone, and absent otherwise$/,
 ];
 
 /** The messages with which validation refuses a body: first the whole body, then each entry of a batch, as the handlers do. */

@@ -27,7 +27,9 @@ type Schema = {
 type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 type Operation = {
   readonly operationId: string;
+  /** The first sentence of the description. */
   readonly summary: string;
+  readonly description: string;
   readonly parameters?: readonly { name: string; in: string; required: boolean; schema: Schema }[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content: Content }>>;
@@ -55,7 +57,7 @@ function callsOf({ paths }: Document): Call[] {
 export function calls(): string {
   const rows = callsOf(document()).map(({ title, operation: { operationId, summary } }) => [
     `[\`${title}\`](calls.md#${anchorOf(operationId)})`,
-    firstSentence(summary),
+    summary,
   ]);
   return table(["call", "what it does"], rows);
 }
@@ -71,7 +73,7 @@ export function operations(): string {
 }
 
 function section({ title, operation }: Call): string {
-  const { operationId, summary, parameters = [], requestBody, responses } = operation;
+  const { operationId, description, parameters = [], requestBody, responses } = operation;
   const rows = parameters.map(({ name, in: place, required, schema }) => [
     code(name),
     place,
@@ -79,16 +81,14 @@ function section({ title, operation }: Call): string {
     typeOf(schema),
     meaningOf(schema),
   ]);
-  const answers = Object.entries(responses).map(([status, { description, content }]) => {
+  const answers = Object.entries(responses).map(([status, { description: codes, content }]) => {
     const [{ schema } = { schema: {} as Schema }] = Object.values(content);
-    return Number(status) < 400
-      ? [status, typeOf(schema)]
-      : [status, description.split(", ").map(code).join(", ")];
+    return Number(status) < 400 ? [status, typeOf(schema)] : [status, codes.split(", ").map(code).join(", ")];
   });
   return [
     `## ${operationId}`,
     `\`${title}\``,
-    summary,
+    description,
     ...(rows.length > 0 ? [table(["parameter", "in", "required", "type", "meaning"], rows)] : []),
     ...(requestBody ? [bodySentence(requestBody)] : []),
     table(["status", "answer"], answers),
@@ -101,7 +101,7 @@ function bodySentence({ required, content }: NonNullable<Operation["requestBody"
 }
 
 function describe(schema: Schema): string {
-  const { properties, required = [] } = schema;
+  const { properties, required = [], description } = schema;
   if (!properties) return [typeOf(schema), meaningOf(schema)].filter((text) => text !== "").join(". ");
   const rows = Object.entries(properties).map(([name, property]) => [
     code(name),
@@ -109,7 +109,8 @@ function describe(schema: Schema): string {
     typeOf(property),
     meaningOf(property),
   ]);
-  return table(["field", "required", "type", "meaning"], rows);
+  const fields = table(["field", "required", "type", "meaning"], rows);
+  return description === undefined ? fields : [description, fields].join("\n\n");
 }
 
 function typeOf(schema: Schema): string {
@@ -120,7 +121,6 @@ function typeOf(schema: Schema): string {
   }
   if (schema.enum) return schema.enum.map((value) => code(JSON.stringify(value))).join(", ");
   if (schema.const !== undefined) return code(JSON.stringify(schema.const));
-  if (isDuration(schema)) return "duration";
   const parts = anyOf ?? oneOf ?? allOf;
   if (type === undefined && parts) return [...new Set(parts.map(typeOf))].join(" or ");
   if (type === "array") return `list of ${typeOf(items ?? {})}`;
@@ -131,14 +131,13 @@ function typeOf(schema: Schema): string {
 function meaningOf(schema: Schema): string {
   const { description = "", pattern = "", maxLength, maxItems } = schema;
   const { minimum, maximum } = schema.anyOf?.find(({ type }) => type === "number") ?? schema;
-  const unit = isDuration(schema) ? " seconds" : "";
   const bounds = [
     ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER
       ? []
       : [`at least ${numberText(minimum)}`]),
     ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER
       ? []
-      : [`at most ${numberText(maximum)}${unit}`]),
+      : [`at most ${numberText(maximum)}`]),
     ...(maxLength === undefined ? [] : [`at most ${numberText(maxLength)} characters`]),
     ...(maxItems === undefined ? [] : [`at most ${numberText(maxItems)} entries`]),
     // Leave out long patterns, such as that of a time, because nobody reads them.
@@ -151,16 +150,7 @@ function meaningOf(schema: Schema): string {
 
 const LONGEST_PATTERN = 60;
 
-/** Whether a field is a duration: a number of seconds, or a text such as `1h30m`. */
-function isDuration({ anyOf = [] }: Schema): boolean {
-  return anyOf.some(({ pattern = "" }) => pattern.includes("ms|[smhd]"));
-}
-
 /** The anchor that GitHub and VitePress give to a heading. */
 function anchorOf(heading: string): string {
   return heading.toLowerCase();
-}
-
-function firstSentence(text: string): string {
-  return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
 }
