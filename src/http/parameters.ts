@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { idempotencyKey, jobId, key, topic } from "./fields.ts";
+import { idempotencyKey, jobId, key, reason, topic } from "./fields.ts";
 
 /** Shared by several calls. */
 
@@ -8,3 +8,6 @@ export const topicPath = z.strictObject({ topic });
 export const keyPath = z.strictObject({ topic, key });
 
 export const idempotent = z.object({ "idempotency-key": z.exactOptional(idempotencyKey) });
+
+/** The query of each call that changes a job or a pause. Such a call acts for its caller: see `readCall`. */
+export const reasoned = z.strictObject({ reason: z.exactOptional(reason) });
