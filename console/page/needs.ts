@@ -1,6 +1,7 @@
 import { OVERDUE_COUNTED } from "../../src/client/overdue.ts";
 import { USUAL_LAG } from "../../src/core/constants.ts";
 import type { JobSummary, ScheduleSummary, TopicJson } from "../../src/http/answers.ts";
+import { actorText } from "./actor-text.ts";
 import { jobsText } from "./bulk-calls.ts";
 import { heldText } from "./parts/pause-topic.tsx";
 import { addresses } from "./parts/search.ts";
@@ -50,8 +51,13 @@ function deadNeed({ topic, depths: { dead } }: TopicJson): Need {
 
 function pauseNeed(topic: string, pause: Pause): Need {
   const since = timeText(Date.parse(pause.since), now.value, zone.value);
+  const who = pause.by === undefined ? "" : ` ${actorText(pause.by)}`;
   const holds = pause.parked > 0 ? `, and holds ${heldText(pause.parked)}` : "";
-  return { topic, href: heldJobs(topic, pause), text: `${topic} has been paused since ${since}${holds}.` };
+  return {
+    topic,
+    href: heldJobs(topic, pause),
+    text: `${topic} has been paused since ${since}${who}${holds}.`,
+  };
 }
 
 /**

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
 import { instantRule, iso, parseDuration, parseInstant } from "../general/times.ts";
-import { topic } from "../http/fields.ts";
+import { reason, topic } from "../http/fields.ts";
 
 /** Parsers of arguments and options. An error states the rule, and commander adds the name of the option or argument. */
 
@@ -33,6 +33,19 @@ export function topicName(text: string, before: readonly string[] = []): string[
   if (error === undefined) return [...before, text];
   throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
 }
+
+function reasonText(text: string): string {
+  const { error } = reason.safeParse(text);
+  if (error === undefined) return text;
+  throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
+}
+
+/** The flag of each command that changes jobs or a pause. */
+export const REASON = [
+  "--reason <text>",
+  "why: the timeline of each job and the pause show it",
+  reasonText,
+] as const;
 
 export function durationArgument(text: string): number | string {
   const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;

@@ -6,7 +6,7 @@ import { OVERDUE_COUNTED } from "../client/overdue.ts";
 import { CLOCK_SKEW_SEEN, LOOKAHEAD, MOST_SWEEPERS, USUAL_LAG } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../settings/loopback.ts";
-import { many } from "./columns.ts";
+import { many, pausedBy } from "./columns.ts";
 
 /** The result of one check of `doctor`. `todo`: what the user can do if it is not ok. */
 export type Check = {
@@ -124,9 +124,7 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
     const of = { check: `topic ${topic}`, result: "warning" } as const;
     return [
       ...judgeDead(examined).map((dead) => ({ ...of, ...dead })),
-      ...(pause?.state === "paused"
-        ? [{ ...of, found: `paused since ${pause.since}`, todo: `minutehand resume ${topic}` }]
-        : []),
+      ...judgePause(examined).map((paused) => ({ ...of, ...paused })),
       ...(pause === undefined && ready >= MANY_WAIT && inFlight === 0
         ? [
             {
@@ -149,6 +147,11 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
   });
   if (troubles.length > 0) return troubles;
   return [{ check: "topics", result: "ok", found: `${many(topics.length, "topic")}, no dead jobs` }];
+}
+
+function judgePause({ topic, pause }: TopicReport): Pick<Check, "found" | "todo">[] {
+  if (pause?.state !== "paused") return [];
+  return [{ found: `paused since ${pause.since}${pausedBy(pause)}`, todo: `minutehand resume ${topic}` }];
 }
 
 function overdueText(count: number, isWhole: boolean): string {

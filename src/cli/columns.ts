@@ -1,4 +1,4 @@
-import type { JobState, JobSummary } from "../client/client.ts";
+import type { Job, JobState, JobSummary } from "../client/client.ts";
 import { splitPlace } from "../core/thrown.ts";
 import type { Style } from "./output.ts";
 import type { Column } from "./table.ts";
@@ -53,4 +53,17 @@ export function changedLine({ id, key, topic, state, dueAt, outcome }: JobSummar
   const named = key === undefined ? id : `${id} (${key})`;
   const now = state === "scheduled" ? `due ${dueAt}` : state;
   return `${outcome === undefined ? "" : `${outcome} `}${named} of ${topic}: ${now}`;
+}
+
+type Actor = NonNullable<Job["timeline"][number]["by"]>;
+
+/** Names who has changed a job or paused a topic, and why: `caller alice: a wrong price`. */
+export function actorText({ kind, name, reason }: Actor): string {
+  const who = name === undefined ? kind : `${kind} ${name}`;
+  return reason === undefined ? who : `${who}: ${reason}`;
+}
+
+/** Who paused a topic, to follow other text. Empty if only some caller did. */
+export function pausedBy({ by }: { readonly by?: Actor }): string {
+  return by?.name === undefined && by?.reason === undefined ? "" : ` by ${actorText(by)}`;
 }

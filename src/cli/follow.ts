@@ -71,7 +71,7 @@ async function look(
 
 async function lookUp(api: Client, id: string): Promise<JobSummary | undefined> {
   try {
-    const { body: _, timeline: __, ...job } = await api.get(id);
+    const { body: _, timeline: __, earlierEventsDropped: ___, ...job } = await api.get(id);
     return job;
   } catch (error) {
     if (error instanceof MinutehandError && error.code === "job-not-found") return undefined;

@@ -5,6 +5,7 @@ import type {
   BulkRequest,
   BuryOptions,
   CallOptions,
+  ChangeOptions,
   Changes,
   Client,
   ClientOptions,
@@ -25,22 +26,24 @@ import type {
 const CALL: Names<CallOptions> = { signal: true };
 const REPEATABLE: Names<RepeatableOptions> = { ...CALL, idempotencyKey: true };
 const SEEN: Names<SeenOptions> = { ifMatch: true };
-const SEEN_CALL: Names<CallOptions & SeenOptions> = { ...CALL, ...SEEN };
+const CHANGE: Names<ChangeOptions> = { ...CALL, reason: true };
+const SEEN_CHANGE: Names<ChangeOptions & SeenOptions> = { ...CHANGE, ...SEEN };
+const BATCH: Names<RepeatableOptions & ChangeOptions> = { ...REPEATABLE, ...CHANGE };
 const TIME = { delay: true, dueAt: true } as const;
 const FILTERS = { tag: true, group: true } as const;
 const RANGE = { from: true, to: true } as const;
 const JOB = Object.fromEntries(OPTION_NAMES.map((name) => [name, true])) as Names<
-  Omit<PutOptions, keyof typeof TIME | keyof RepeatableOptions>
+  Omit<PutOptions, keyof typeof TIME | keyof RepeatableOptions | keyof ChangeOptions>
 >;
 const PUT: Names<PutOptions & SeenOptions & { body: unknown }> = {
   body: true,
-  ...{ ...TIME, ...JOB, ...REPEATABLE, ...SEEN },
+  ...{ ...TIME, ...JOB, ...BATCH, ...SEEN },
 };
 const ENQUEUE: Names<EnqueueOptions> = {
   ...{ ...TIME, key: true, onDuplicate: true, maxDelay: true },
-  ...{ ...JOB, ...REPEATABLE },
+  ...{ ...JOB, ...BATCH },
 };
-const CHANGES: Names<Changes> = { ...TIME, body: true, ...REPEATABLE, ...SEEN };
+const CHANGES: Names<Changes> = { ...TIME, body: true, ...BATCH, ...SEEN };
 const LIST: Names<ListQuery> = { topic: true, state: true, ...RANGE, ...FILTERS, pageSize: true, ...CALL };
 const FORECAST: Names<ForecastQuery> = { topic: true, ...RANGE, ...CALL };
 const DEAD: Names<DeadQuery> = { ...FILTERS, pageSize: true, ...CALL };
@@ -61,14 +64,14 @@ const REDRIVE: Names<RedriveRequest> = {
   max: true,
   delay: true,
   ratePerSecond: true,
-  ...REPEATABLE,
+  ...BATCH,
   ...SEEN,
 };
 const BULK: Names<BulkRequest> = {
   ...{ action: true, topic: true, dryRun: true, ratePerSecond: true, cursor: true },
-  ...{ ...RANGE, ...TIME, ...FILTERS, ...REPEATABLE },
+  ...{ ...RANGE, ...TIME, ...FILTERS, ...BATCH },
 };
-const RESUME: Names<ResumeOptions> = { ratePerSecond: true, ...CALL };
+const RESUME: Names<ResumeOptions> = { ratePerSecond: true, ...CHANGE };
 const RECEIVE: Names<ReceiveOptions> = { max: true, waitSeconds: true, ...CALL };
 const RETRY: Names<RetryOptions> = { delay: true, error: true, ...CALL };
 const BURY: Names<BuryOptions> = { error: true, ...CALL };
@@ -80,20 +83,20 @@ const CLIENT: Names<ClientOptions> = {
 /** The known options of each call, by the position of the argument. */
 const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]: object } } = {
   enqueue: { 2: ENQUEUE },
-  enqueueMany: { 1: REPEATABLE },
+  enqueueMany: { 1: BATCH },
   put: { 2: PUT },
   get: { 1: CALL },
   getByKey: { 2: CALL },
   reschedule: { 1: CHANGES },
-  cancel: { 1: SEEN_CALL },
-  cancelByKey: { 2: SEEN_CALL },
-  cancelMany: { 1: CALL },
+  cancel: { 1: SEEN_CHANGE },
+  cancelByKey: { 2: SEEN_CHANGE },
+  cancelMany: { 1: CHANGE },
   list: { 0: LIST },
   forecast: { 0: FORECAST },
   bulk: { 0: BULK },
   topics: { 0: CALL },
   topic: { 1: CALL },
-  pause: { 1: CALL },
+  pause: { 1: CHANGE },
   resume: { 1: RESUME },
   dead: { 1: DEAD },
   redrive: { 1: REDRIVE },

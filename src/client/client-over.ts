@@ -3,7 +3,15 @@ import type { MinutehandError } from "../core/errors.ts";
 import type { Problem, TopicJson } from "../http/answers.ts";
 import { type Call, callOver, errorOf, type Shape, segment, type Transport } from "./call.ts";
 import { withCheckedOptions } from "./check-options.ts";
-import type { Client, EnqueueArguments, JobSummary, PulledJob, PutArguments, TopicBodies } from "./client.ts";
+import type {
+  ChangeOptions,
+  Client,
+  EnqueueArguments,
+  JobSummary,
+  PulledJob,
+  PutArguments,
+  TopicBodies,
+} from "./client.ts";
 import type { DirectClient } from "./direct-client.ts";
 import type { DirectWorker } from "./direct-worker.ts";
 import { bulkParts, forecastParts, pages } from "./read-parts.ts";
@@ -52,33 +60,39 @@ const topicPath = (topic: string) => `/topics/${segment(topic)}`;
 const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
 const schedulePath = (name: string) => `/schedules/${segment(name)}`;
 
+function changing({ reason, signal }: ChangeOptions = {}) {
+  return { query: { reason }, signal };
+}
+
 type JobCall = keyof DirectClient | "list";
 
 function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobCall> {
   return {
     enqueue(...job: unknown[]) {
-      const [topic, body, { idempotencyKey = newKey?.(), signal, ...options } = {}] =
+      const [topic, body, { idempotencyKey = newKey?.(), signal, reason, ...options } = {}] =
         job as Given<EnqueueArguments>;
-      return call<never>("POST", "/jobs", JOB, { body: { topic, body, ...options }, idempotencyKey, signal });
+      const sent = { body: { topic, body, ...options }, query: { reason }, idempotencyKey, signal };
+      return call<never>("POST", "/jobs", JOB, sent);
     },
-    async enqueueMany(jobs, { idempotencyKey = newKey?.(), signal } = {}) {
-      const sent = { body: { jobs }, idempotencyKey, signal };
+    async enqueueMany(jobs, { idempotencyKey = newKey?.(), signal, reason } = {}) {
+      const sent = { body: { jobs }, query: { reason }, idempotencyKey, signal };
       return outcomesOf(await call("POST", "/jobs/batch", RESULTS, sent));
     },
     put(...job: unknown[]) {
-      const [topic, key, { idempotencyKey = newKey?.(), ifMatch, signal, ...body } = {}] =
+      const [topic, key, { idempotencyKey = newKey?.(), ifMatch, signal, reason, ...body } = {}] =
         job as Given<PutArguments>;
-      const sent = { body, idempotencyKey, ifMatch, signal };
+      const sent = { body, query: { reason }, idempotencyKey, ifMatch, signal };
       return call<never>("PUT", keyPath(topic, key), JOB, sent);
     },
     get: (id, options) => call("GET", jobPath(id), JOB, options),
     getByKey: (topic, key, options) => call("GET", keyPath(topic, key), JOB, options),
-    reschedule: (id, { idempotencyKey = newKey?.(), ifMatch, signal, ...body }) =>
-      call("PATCH", jobPath(id), JOB, { body, idempotencyKey, ifMatch, signal }),
-    cancel: (id, options) => call("DELETE", jobPath(id), JOB, options),
-    cancelByKey: (topic, key, options) => call("DELETE", keyPath(topic, key), JOB, options),
-    async cancelMany(ids, { signal } = {}) {
-      return outcomesOf(await call("POST", "/jobs/cancel", RESULTS, { body: { ids }, signal }));
+    reschedule: (id, { idempotencyKey = newKey?.(), ifMatch, signal, reason, ...body }) =>
+      call("PATCH", jobPath(id), JOB, { body, query: { reason }, idempotencyKey, ifMatch, signal }),
+    cancel: (id, options) => call("DELETE", jobPath(id), JOB, changing(options)),
+    cancelByKey: (topic, key, options) => call("DELETE", keyPath(topic, key), JOB, changing(options)),
+    async cancelMany(ids, options) {
+      const sent = { body: { ids }, ...changing(options) };
+      return outcomesOf(await call("POST", "/jobs/cancel", RESULTS, sent));
     },
     list: ({ pageSize, signal, ...query } = {}) =>
       pages(call, "/jobs", "jobs", { query: { ...query, limit: pageSize }, signal }),
@@ -93,14 +107,16 @@ function topicCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, To
       return (await call<{ topics: TopicJson[] }>("GET", "/topics", { topics: "array" }, options)).topics;
     },
     topic: (name, options) => call("GET", topicPath(name), TOPIC, options),
-    pause: (topic, options) => call("POST", `${topicPath(topic)}/pause`, TOPIC, options),
-    resume: (topic, { signal, ...body } = {}) =>
-      call("POST", `${topicPath(topic)}/resume`, { released: "number", left: "number" }, { body, signal }),
+    pause: (topic, options) => call("POST", `${topicPath(topic)}/pause`, TOPIC, changing(options)),
+    resume(topic, { signal, reason, ...body } = {}) {
+      const shape = { released: "number", left: "number" } as const;
+      return call("POST", `${topicPath(topic)}/resume`, shape, { body, query: { reason }, signal });
+    },
     dead: (topic, { pageSize, signal, ...query } = {}) =>
       pages(call, `${topicPath(topic)}/dead`, "jobs", { query: { ...query, limit: pageSize }, signal }),
-    redrive(topic, { idempotencyKey = newKey?.(), ifMatch, signal, ...body } = {}) {
+    redrive(topic, { idempotencyKey = newKey?.(), ifMatch, signal, reason, ...body } = {}) {
       const shape = { redriven: "number", left: "number" } as const;
-      const sent = { body, idempotencyKey, ifMatch, signal };
+      const sent = { body, query: { reason }, idempotencyKey, ifMatch, signal };
       return call("POST", `${topicPath(topic)}/redrive`, shape, sent);
     },
   };

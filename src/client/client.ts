@@ -64,6 +64,11 @@ export type SeenOptions = {
   ifMatch?: { readonly id: string; readonly revision: number };
 };
 
+export type ChangeOptions = CallOptions & {
+  /** Why, in at most 100 characters of plain text. The timelines of the changed jobs and the topic's pause show it. */
+  reason?: string | undefined;
+};
+
 export type RepeatableOptions = CallOptions & {
   /** Makes your own repeats idempotent: calls with the same key and request have one effect. 1 to 256 characters. Default: a random key. */
   idempotencyKey?: string;
@@ -80,7 +85,7 @@ type Time = { delay: Duration; dueAt?: never } | { dueAt: Instant; delay?: never
 /** At most one of the two. */
 type AnyTime = { delay?: Duration; dueAt?: never } | { dueAt?: Instant; delay?: never };
 
-export type PutOptions = Time & JobOptions & RepeatableOptions;
+export type PutOptions = Time & JobOptions & RepeatableOptions & ChangeOptions;
 
 type KeyOptions = {
   key?: string;
@@ -109,7 +114,10 @@ export type NewJobRequest<Topics = TopicBodies> = {
   [T in keyof Topics & string]: BatchOptions & { topic: T; body: Topics[T] };
 }[keyof Topics & string];
 
-export type Changes<Body = unknown> = AnyTime & RepeatableOptions & SeenOptions & { body?: Body };
+export type Changes<Body = unknown> = AnyTime &
+  RepeatableOptions &
+  ChangeOptions &
+  SeenOptions & { body?: Body };
 
 /** `from ≤ dueAt < to`; for a bulk that redrives, the time of the death. A list or a forecast spans at most 31 days, a bulk 366. */
 type Range = { from?: Instant; to?: Instant };
@@ -136,6 +144,7 @@ export type NewSchedule<T extends string = string, Body = unknown> = JobOptions 
 
 /** `ids`: up to 500 jobs. `max`: 1 to 500, not together with `ids`. `ratePerSecond`: 0.001 to 1,000. `ifMatch`: only with one id. */
 export type RedriveRequest = RepeatableOptions &
+  ChangeOptions &
   SeenOptions & {
     ids?: readonly string[];
     max?: number;
@@ -147,7 +156,8 @@ export type RedriveRequest = RepeatableOptions &
 export type BulkRequest<T extends string = string> = Range &
   AnyTime &
   Filters &
-  RepeatableOptions & {
+  RepeatableOptions &
+  ChangeOptions & {
     action: "cancel" | "move" | "run" | "redrive";
     topic: T;
     /** Whether to count the jobs and change nothing. */
@@ -161,7 +171,7 @@ export type BulkRequest<T extends string = string> = Range &
 export type BulkResult = BulkPart;
 
 /** `ratePerSecond`: how many parked jobs start in a second at most, 0.001 to 1,000. */
-export type ResumeOptions = CallOptions & { ratePerSecond?: number };
+export type ResumeOptions = ChangeOptions & { ratePerSecond?: number };
 export type ReceiveOptions = CallOptions & { max?: number; waitSeconds?: number };
 export type RetryOptions = CallOptions & { delay?: Duration; error?: string };
 export type BuryOptions = CallOptions & { error?: string };
@@ -211,7 +221,7 @@ export type Client<Topics = TopicBodies> = {
   /** Files up to 500 jobs. Answers the job or the error of each, in the order of `jobs`. Idempotent as `enqueue`. */
   enqueueMany<T = Topics>(
     jobs: readonly NewJobRequest<NoInfer<T>>[],
-    options?: RepeatableOptions,
+    options?: RepeatableOptions & ChangeOptions,
   ): Promise<(JobSummary<keyof T & string> | MinutehandError)[]>;
   /** Files a job under a key, or replaces all fields of its live job. Idempotent. Throws `job-running` if that job is running. */
   put<N extends keyof T & string, T = Topics>(
@@ -237,17 +247,17 @@ export type Client<Topics = TopicBodies> = {
    */
   reschedule<T = Topics>(id: string, change: Changes<NoInfer<T>[keyof T & string]>): Promise<Job<T>>;
   /** Cancels a job. Idempotent. If the call comes too late, throws `job-running`, `job-finished` or `untracked-topic`. */
-  cancel<T = Topics>(id: string, options?: CallOptions & SeenOptions): Promise<Job<T>>;
+  cancel<T = Topics>(id: string, options?: ChangeOptions & SeenOptions): Promise<Job<T>>;
   /** Cancels the job with this key. A repeat cancels another job that has taken the key meanwhile; `cancel` by id never does. */
   cancelByKey<N extends keyof T & string, T = Topics>(
     topic: N,
     key: string,
-    options?: CallOptions & SeenOptions,
+    options?: ChangeOptions & SeenOptions,
   ): Promise<Job<T, N>>;
   /** Cancels up to 500 jobs. Answers the job or the error of each, in the order of `ids`. Idempotent. */
   cancelMany<T = Topics>(
     ids: readonly string[],
-    options?: CallOptions,
+    options?: ChangeOptions,
   ): Promise<(JobSummary<keyof T & string> | MinutehandError)[]>;
   /** Lists jobs in the order of `dueAt`, by default those of the next hour. */
   list<N extends keyof T & string, T = Topics>(query?: ListQuery<N>): AsyncIterable<JobSummary<N>>;
@@ -273,7 +283,7 @@ export type Client<Topics = TopicBodies> = {
    * Pauses a topic: from 5 seconds after the answer, none of its jobs starts until `resume`. Idempotent. A repeat overwrites what others
    * have changed meanwhile, also in `resume`, `putSchedule`, `pauseSchedule` and `resumeSchedule`. Throws `untracked-topic`.
    */
-  pause<N extends keyof T & string, T = Topics>(topic: N, options?: CallOptions): Promise<Paused>;
+  pause<N extends keyof T & string, T = Topics>(topic: N, options?: ChangeOptions): Promise<Paused>;
   /** Resumes a paused topic: its parked jobs start, at most `ratePerSecond` in a second or, without a rate, all at once. Idempotent. */
   resume<N extends keyof T & string, T = Topics>(topic: N, options?: ResumeOptions): Promise<Resumed>;
   /** Lists a topic's dead jobs, the oldest death first. */

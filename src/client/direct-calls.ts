@@ -1,11 +1,14 @@
 import type * as z from "zod/mini";
+import { actorOf } from "../core/actor.ts";
 import { parseJson } from "../core/json.ts";
 import { logFailure } from "../http/log-failure.ts";
 import type { Sent } from "../http/new-job.ts";
-import { idempotent } from "../http/parameters.ts";
+import { idempotent, reasoned } from "../http/parameters.ts";
 import { problemOf } from "../http/problem.ts";
 import { checkBytes, trimmed, validate } from "../http/read-call.ts";
 import type { Service } from "../http/route.ts";
+import { actingFor } from "../protocol/policy.ts";
+import type { Context } from "../protocol/ports.ts";
 import { errorOf, jsonOf } from "./call.ts";
 import { refusalOf } from "./refusal.ts";
 
@@ -75,4 +78,11 @@ function boundedJson(fields: object): string {
 /** Reads the parameters that stand in the path over HTTP. Throws `bad-request`. */
 export function readPath<T>(schema: z.ZodMiniType<T>, parameters: object): T {
   return validate(schema, parameters, "the path");
+}
+
+/** The context of a call that changes something. Nobody signs a direct call, so its caller has no name. Throws `bad-request`. */
+export function directlyFor(ctx: Context, given: { readonly reason?: string | undefined }): Context {
+  const { reason } =
+    given.reason === undefined ? {} : validate(reasoned, { reason: given.reason }, "the options");
+  return actingFor(ctx, () => actorOf("caller", { reason }));
 }

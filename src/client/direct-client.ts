@@ -23,6 +23,7 @@ import { type TopicSchemas, type TopicsOf, withSchemas } from "./check-bodies.ts
 import { withCheckedOptions } from "./check-options.ts";
 import type {
   CallOptions,
+  ChangeOptions,
   Changes,
   Client,
   EnqueueOptions,
@@ -32,7 +33,7 @@ import type {
   SeenOptions,
   TopicBodies,
 } from "./client.ts";
-import { type Run, readFields, readPath, readRepeatable, runDirectly } from "./direct-calls.ts";
+import { directlyFor, type Run, readFields, readPath, readRepeatable, runDirectly } from "./direct-calls.ts";
 
 /** The calls that `queue.grantEnqueue(producer)` allows to code inside AWS. */
 export type DirectClient<Topics = TopicBodies> = Pick<
@@ -80,20 +81,20 @@ function filingCalls(ctx: Context, run: Run) {
   const filed = ({ outcome, home }: Enqueued) => ({ ...jobJson(ctx, home), outcome });
   return {
     enqueue(topic: string, body: unknown, given: Partial<EnqueueOptions> = {}) {
-      const { idempotencyKey, signal, ...options } = given;
+      const { idempotencyKey, signal, reason, ...options } = given;
       return run(signal, async () => {
         const call = { method: "POST", path: "/jobs", idempotencyKey };
         const { fields, sent } = readRepeatable(newJob, { topic, body, ...options }, call);
-        return filed(await enqueueJob(ctx, fields, sent));
+        return filed(await enqueueJob(directlyFor(ctx, { reason }), fields, sent));
       });
     },
     put(topic: string, key: string, given: Partial<PutOptions & SeenOptions> = {}) {
-      const { idempotencyKey, ifMatch, signal, ...job } = given;
+      const { idempotencyKey, ifMatch, signal, reason, ...job } = given;
       return run(signal, async () => {
         const keyed = readPath(keyPath, { topic, key });
         const path = `/topics/${segment(topic)}/jobs/${segment(key)}`;
         const { fields, sent } = readRepeatable(keyedJob, job, { method: "PUT", path, idempotencyKey });
-        return filed(await putJob(ctx, keyed, fields, sent, seenTags(ifMatch)));
+        return filed(await putJob(directlyFor(ctx, { reason }), keyed, fields, sent, seenTags(ifMatch)));
       });
     },
   };
@@ -104,16 +105,22 @@ function jobCalls(ctx: Context, run: Run) {
     get: (id: string, { signal }: CallOptions = {}) => run(signal, async () => getJob(ctx, idOf(id))),
     getByKey: (topic: string, key: string, { signal }: CallOptions = {}) =>
       run(signal, async () => getJobByKey(ctx, readPath(keyPath, { topic, key }))),
-    reschedule: (id: string, { idempotencyKey, ifMatch, signal, ...change }: Changes) =>
+    reschedule: (id: string, { idempotencyKey, ifMatch, signal, reason, ...change }: Changes) =>
       run(signal, async () => {
         const call = { method: "PATCH", path: `/jobs/${idOf(id)}`, idempotencyKey };
         const { fields, sent } = readRepeatable(changes, change, call);
-        return rescheduleJob(ctx, id, fields, sent, seenTags(ifMatch));
+        return rescheduleJob(directlyFor(ctx, { reason }), id, fields, sent, seenTags(ifMatch));
       }),
-    cancel: (id: string, { ifMatch, signal }: CallOptions & SeenOptions = {}) =>
-      run(signal, async () => cancelJob(ctx, idOf(id), seenTags(ifMatch))),
-    cancelByKey: (topic: string, key: string, { ifMatch, signal }: CallOptions & SeenOptions = {}) =>
-      run(signal, async () => cancelJobByKey(ctx, readPath(keyPath, { topic, key }), seenTags(ifMatch))),
+    cancel: (id: string, { ifMatch, signal, reason }: ChangeOptions & SeenOptions = {}) =>
+      run(signal, async () => cancelJob(directlyFor(ctx, { reason }), idOf(id), seenTags(ifMatch))),
+    cancelByKey: (
+      topic: string,
+      key: string,
+      { ifMatch, signal, reason }: ChangeOptions & SeenOptions = {},
+    ) =>
+      run(signal, async () =>
+        cancelJobByKey(directlyFor(ctx, { reason }), readPath(keyPath, { topic, key }), seenTags(ifMatch)),
+      ),
   };
 }
 
@@ -121,18 +128,24 @@ function manyJobCalls(ctx: Context, log: Service["log"], run: Run) {
   const orError = <R extends object>(result: R | MinutehandError, toJson: (value: R) => object) =>
     result instanceof MinutehandError ? errorOf(problemOf(result)) : toJson(result);
   return {
-    enqueueMany: (jobs: readonly object[], { idempotencyKey, signal }: RepeatableOptions = {}) =>
+    enqueueMany: (
+      jobs: readonly object[],
+      { idempotencyKey, signal, reason }: RepeatableOptions & ChangeOptions = {},
+    ) =>
       run(signal, async () => {
         const call = { method: "POST", path: "/jobs/batch", idempotencyKey };
         const { fields, sent } = readRepeatable(newJobs, { jobs }, call);
-        const results = await enqueueJobs({ ctx, log }, fields.jobs, sent);
+        const results = await enqueueJobs({ ctx: directlyFor(ctx, { reason }), log }, fields.jobs, sent);
         return results.map((result) =>
           orError(result, ({ home, outcome }) => ({ ...summaryOf(ctx, home), outcome })),
         );
       }),
-    cancelMany: (ids: readonly string[], { signal }: CallOptions = {}) =>
+    cancelMany: (ids: readonly string[], { signal, reason }: ChangeOptions = {}) =>
       run(signal, async () => {
-        const results = await cancelJobs({ ctx, log }, readFields(jobIds, { ids }).ids);
+        const results = await cancelJobs(
+          { ctx: directlyFor(ctx, { reason }), log },
+          readFields(jobIds, { ids }).ids,
+        );
         log.info("a decision", { call: "cancelMany" });
         return results.map((result) => orError(result, (home) => summaryOf(ctx, home)));
       }),

@@ -54,7 +54,7 @@ function hourAfter(from: Instant): Date | undefined {
 export async function bulkParts(
   call: Call,
   newKey: (() => string) | undefined,
-  { cursor: start, idempotencyKey = newKey?.(), signal, ...request }: BulkRequest,
+  { cursor: start, idempotencyKey = newKey?.(), signal, reason, ...request }: BulkRequest,
   onProgress?: (sums: BulkResult) => void,
 ): Promise<BulkResult> {
   const isNew = unrepeated("/jobs/bulk");
@@ -62,7 +62,7 @@ export async function bulkParts(
   let at = isNew(start);
   do {
     const cursor = at === undefined ? {} : { cursor: at };
-    const sent = { body: { ...request, ...cursor }, idempotencyKey, signal };
+    const sent = { body: { ...request, ...cursor }, query: { reason }, idempotencyKey, signal };
     try {
       const part = await call<BulkPart>("POST", "/jobs/bulk", BULK, sent);
       at = isNew(part.cursor);

@@ -284,6 +284,12 @@ export const DETAIL_BYTES = 1024;
 /** How many entries a job's log keeps. An error in it is shorter than `lastError`, as each move writes the whole log. */
 export const LOG_ENTRIES = 10;
 export const LOG_ERROR_BYTES = 80;
+/** How many bytes of JSON a log has at most: then the oldest moves lose their reasons and names. */
+export const LOG_BYTES = 1024;
+/** How many characters the reason of a call may have, and how many bytes of it, and of a caller's name, are stored. */
+export const REASON_CHARS = 100;
+export const REASON_BYTES = 100;
+export const ACTOR_NAME_BYTES = 64;
 export const TAG_BYTES = 256;
 export const KEY_CHARS = 256;
 export const GROUP_CHARS = 128;

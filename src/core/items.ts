@@ -1,3 +1,4 @@
+import type { Actor } from "./actor.ts";
 import { BUCKET, STALE_AFTER } from "./constants.ts";
 import { addressOf, isJobId } from "./job-id.ts";
 import type { KeptOptions } from "./job-options.ts";
@@ -95,6 +96,8 @@ type Bookkeeping = {
   calls?: string;
   /** What happened to the job before its last move: the last entries, oldest first. Each move adds what it overwrites. */
   log?: LogEntry[];
+  /** Who cancelled the job. An event that cancelled the job's run is known by `cancelAskedAt`. */
+  cancelledBy?: Actor;
   lastError?: string;
   /** The last ten settles of pulled runs that did not succeed, a line each: `<verb>:<token>`. A repeat with the same receipt is recognised. */
   settledBy?: string;
@@ -122,12 +125,14 @@ type HeadOf<H> = H extends unknown ? Omit<H, "body"> : never;
 
 /** One thing that happened to a job, at the time `at`. */
 export type LogEntry = {
-  what: "sent" | "claimed" | "failed" | "asked-to-retry" | "moved" | "dead";
+  what: "sent" | "claimed" | "failed" | "asked-to-retry" | "retried" | "moved" | "dead";
   at: number;
   /** The number of the run, if the entry is about one. */
   attempt?: number;
-  /** Of a move: the new due time. */
+  /** Of a move or a retry: the new due time. */
   dueAt?: number;
+  /** Who moved the job. */
+  by?: Actor;
   /** Of a claim: how late the run started, in ms. Holds do not count. */
   late?: number;
   error?: string;
@@ -221,6 +226,8 @@ export type Pause = Key & {
   since: number;
   /** Of a pause: when it was last asked for. Of a resume at a rate: `liftedAt`. Without a rate: when it began, or its rate ended. */
   changedAt: number;
+  /** Who paused the topic or, in a resume, who resumed it. */
+  by?: Actor;
   /** When the topic was resumed. A later change of the rate does not change it. */
   liftedAt?: number;
   /** When consumers run the topic's jobs again, at the latest. */

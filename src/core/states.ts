@@ -70,6 +70,7 @@ export const CHANGES = {
     by: "a caller or an event",
     when: "an enqueue under a tombstone",
     sets: END,
+    may: ["cancelledBy"],
   },
   move: {
     from: "scheduled",
@@ -107,7 +108,7 @@ export const CHANGES = {
     when: "a cancel",
     asRead: ["revision"],
     sets: END,
-    may: ["bulk"],
+    may: ["bulk", "cancelledBy"],
   },
   skip: {
     from: "scheduled",
@@ -199,7 +200,7 @@ export const CHANGES = {
     when: "a cancel of a job whose run has crashed",
     asRead: ["token", "leaseEnd", "revision"],
     sets: [...END, "lastError"],
-    may: ["bulk"],
+    may: ["bulk", "cancelledBy"],
   },
   die: {
     from: "running",

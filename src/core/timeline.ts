@@ -1,7 +1,9 @@
-import { LOG_ENTRIES, LOG_ERROR_BYTES } from "./constants.ts";
+import { type Actor, actorOf } from "./actor.ts";
+import { LOG_BYTES, LOG_ENTRIES, LOG_ERROR_BYTES } from "./constants.ts";
 import { crashOf, isFinished, startsAt } from "./home.ts";
 import type { Home, HomeIn, LogEntry, State } from "./items.ts";
 import { addressOf } from "./job-id.ts";
+import { onceNotesOf } from "./once.ts";
 import { truncateError } from "./thrown.ts";
 
 /** A move overwrites what a home says of the last run, so it logs that run. What came since the last move is read from attributes. */
@@ -14,18 +16,54 @@ export type RunEnd =
   | { readonly what: "failed"; readonly error: string }
   | { readonly what: "asked-to-retry" };
 
-/** Answers the log of a job that is moved at `at` to `dueAt` (ms since the epoch): its last entries. `end`: how the last run ended. */
-export function logAfter(home: Home, at: number, dueAt: number, end: RunEnd | undefined): LogEntry[] {
+/** A retry, or a move by somebody. `dueAt`: ms since the epoch. */
+type Moved = { readonly what: "retried" | "moved"; readonly dueAt: number; readonly by?: Actor | undefined };
+
+/** Answers the log of a job that is moved at `at` (ms since the epoch): its last entries. `end`: how the last run ended. */
+export function logAfter(
+  home: Home,
+  at: number,
+  { what, dueAt, by }: Moved,
+  end: RunEnd | undefined,
+): LogEntry[] {
   const ended = home.state === "dead" ? deathOf(home) : endOf(home, at, end);
-  const log: LogEntry[] = [...(home.log ?? []), ...runOf(home), ...ended, { what: "moved", at, dueAt }];
-  return log.slice(-LOG_ENTRIES);
+  const moved: LogEntry = { what, at, dueAt, ...(by && { by }) };
+  const log: LogEntry[] = [...(home.log ?? []), ...runOf(home), ...ended, moved];
+  return fitted(log.slice(-LOG_ENTRIES));
 }
 
-/** Answers the last things that happened to a job, oldest first, at most `LOG_ENTRIES`. */
+/** Drops the reasons and names of the oldest moves until the log has at most `LOG_BYTES`. */
+function fitted(log: readonly LogEntry[]): LogEntry[] {
+  const entries = [...log];
+  for (const [i, entry] of log.entries()) {
+    if (bytesOf(entries) <= LOG_BYTES) break;
+    if (entry.by) entries[i] = { ...entry, by: actorOf(entry.by.kind) };
+  }
+  return entries;
+}
+
+function bytesOf(log: readonly LogEntry[]): number {
+  return Buffer.byteLength(JSON.stringify(log));
+}
+
+/** Answers the last things that happened to a job, oldest first, at most `LOG_ENTRIES`. Without its filing, older ones were dropped. */
 export function timelineOf(home: Home): Happening[] {
   const { id, createdAt: at, log = [] } = home;
-  const filed: Happening = { what: "filed", at, dueAt: addressOf(id).time };
+  const by = home.once === undefined ? undefined : filerOf(home, home.once);
+  const filed: Happening = { what: "filed", at, dueAt: addressOf(id).time, ...(by && { by }) };
   return [filed, ...log, ...runOf(home), ...finishOf(home)].slice(-LOG_ENTRIES);
+}
+
+/** The schedule or the event that has filed a job, as far as its once items tell. */
+function filerOf({ createdAt, eventAt }: Home, once: string): Actor | undefined {
+  for (const { token } of onceNotesOf(once)) {
+    // No key of a caller begins with `§`: `applyRule` and `fileOccurrence` make these tokens.
+    const [before, name = "", ...rest] = token.split("§");
+    if (before !== "") continue;
+    if (rest.length === 1) return actorOf("schedule", { name: name.replace(/^run /, "") });
+    if (eventAt === createdAt) return actorOf("event");
+  }
+  return undefined;
 }
 
 /** Answers the message that reached a consumer since the last move, and the run that it started. */
@@ -53,15 +91,22 @@ function deathOf({ finishedAt: at, token, attempt, lastError = "" }: HomeIn<"dea
 function finishOf(home: Home): Happening[] {
   if (home.state === "dead") return deathOf(home);
   if (!isFinished(home)) return [];
-  const { state, finishedAt: at, token, sentAt, attempt, lastError } = home;
+  const { state, finishedAt: at, token, sentAt, attempt, lastError, cancelledBy } = home;
   if (state === "done") return [{ what: state, at, attempt }];
   // A job that was too late has its reason in `lastError`. After a caller's cancel, `lastError` comes from an earlier run.
   const isTooLate = state === "expired" || (token === undefined && sentAt !== undefined);
   const why = isTooLate ? lastError : undefined;
+  const by = cancelledBy ?? cancellerOf(home, isTooLate);
   return [
     ...endOf(home, at, endOfCancelledRun(home)),
-    { what: state, at, ...(why === undefined ? {} : { error: short(why) }) },
+    { what: state, at, ...(by && { by }), ...(why === undefined ? {} : { error: short(why) }) },
   ];
+}
+
+/** Who cancelled a job whose home does not name anybody. Earlier versions named nobody. */
+function cancellerOf({ state, cancelAskedAt }: Home, isTooLate: boolean): Actor | undefined {
+  if (cancelAskedAt !== undefined) return actorOf("event");
+  return state === "cancelled" && isTooLate ? actorOf("topic") : undefined;
 }
 
 /** Answers how the last run ended, if the job did not run again because an event had cancelled it. */

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { ACTOR_KINDS } from "../core/actor.ts";
 import { AUDIT_AFTER, LOOKAHEAD } from "../core/constants.ts";
 import { answeredOptions, answeredScheduleOptions } from "./job-options.ts";
 import { answer } from "./named.ts";
@@ -83,11 +84,33 @@ const EVENTS = [
   "claimed",
   "failed",
   "asked-to-retry",
+  "retried",
   "dead",
   "done",
   "cancelled",
   "expired",
 ] as const;
+
+const actor = answer(
+  "Actor",
+  z.object({
+    kind: answer("ActorKind", z.enum(ACTOR_KINDS)).check(
+      z.meta({
+        description:
+          "`caller`: a call of the API or of a direct client. `event`: an event of EventBridge. `schedule`: a recurring schedule. `bulk`: a bulk of a caller. `topic`: the topic's `ifLate`. `sqs`: a redrive of the DLQ by SQS.",
+      }),
+    ),
+    name: z.exactOptional(
+      text.check(
+        z.meta({
+          description:
+            "The session name or the user that signed the call, if the API requires signatures; the event's id; the schedule's name.",
+        }),
+      ),
+    ),
+    reason: z.exactOptional(text.check(z.meta({ description: "The `reason` of the call." }))),
+  }),
+);
 
 const happening = answer(
   "TimelineEntry",
@@ -96,6 +119,7 @@ const happening = answer(
     event: answer("TimelineEvent", z.enum(EVENTS)),
     attempt: z.exactOptional(count),
     dueAt: z.exactOptional(time),
+    by: z.exactOptional(actor),
     lateness: z.exactOptional(
       z.number().check(
         z.meta({
@@ -115,6 +139,11 @@ export const job = answer(
     timeline: z
       .array(happening)
       .check(z.meta({ description: "The last ten events of the job, the oldest first." })),
+    earlierEventsDropped: z.exactOptional(
+      z
+        .boolean()
+        .check(z.meta({ description: "True if the timeline has lost older events, the filing among them." })),
+    ),
   }),
 );
 export type JobJson = z.output<typeof job>;
@@ -279,6 +308,7 @@ export const topicReport = answer(
         z.object({
           state: answer("TopicPauseState", z.enum(["paused", "resuming"])),
           since: time,
+          by: z.exactOptional(actor),
           ratePerSecond: z.exactOptional(z.number()),
           parked,
         }),
@@ -306,7 +336,10 @@ export type PulledJob = z.output<typeof pulledJob>;
 
 export const pulledJobs = answer("PulledJobs", z.object({ jobs: z.array(pulledJob) }));
 
-export const paused = answer("Paused", z.object({ topic: text, state: z.literal("paused"), since: time }));
+export const paused = answer(
+  "Paused",
+  z.object({ topic: text, state: z.literal("paused"), since: time, by: z.exactOptional(actor) }),
+);
 export type Paused = z.output<typeof paused>;
 
 export const resumed = answer("Resumed", z.object({ topic: text, released: count, left: parked }));

@@ -1,23 +1,19 @@
 import { PatternRouter } from "hono/router/pattern-router";
-import type { Logs } from "../settings/log-groups.ts";
 import type { Problem } from "./answers.ts";
 import { etagOf } from "./etag.ts";
 import { logFailure } from "./log-failure.ts";
 import { problem, problemOf, STATUS } from "./problem.ts";
 import { readCall } from "./read-call.ts";
-import type { Decision, HttpAnswer, HttpRequest, Route, Service } from "./route.ts";
+import type { Bindings, Decision, HttpAnswer, HttpRequest, Route, Service } from "./route.ts";
 
 const RETRY_AFTER_SECONDS = 2;
-
-/** Facts about a request from API Gateway. `caller`: the ARN of the user or role that signed the request. `logs`: as in `Call`. */
-export type Bindings = { caller?: string | undefined; logs?: () => Logs | undefined };
 
 /** Every answer that is not a success is problem details (RFC 9457). */
 export type App = (request: HttpRequest, bindings?: Bindings) => Promise<HttpAnswer>;
 
 export function createApp(service: Service, routes: readonly Route[]): App {
   const router = routerOf(routes);
-  const serve = async (request: HttpRequest, { caller, logs }: Bindings): Promise<HttpAnswer> => {
+  const serve = async (request: HttpRequest, bindings: Bindings): Promise<HttpAnswer> => {
     // The router also takes a slash at the end, but no path of the API ends so.
     const [found] = request.path.endsWith("/") ? [] : router.match("ALL", request.path)[0];
     if (!found) {
@@ -29,9 +25,9 @@ export function createApp(service: Service, routes: readonly Route[]): App {
     const route = mates.find((mate) => mate.method === method);
     if (!route) return methodNotAllowed(path, request.method, mates);
     const params = Object.entries(encoded).map(([name, segment]) => [name, decodeSegment(String(segment))]);
-    const call = readCall(route, request, Object.fromEntries(params), service, logs);
+    const call = readCall(route, request, Object.fromEntries(params), service, bindings);
     const answer = await route.handle(call);
-    if (route.isDecision) service.log.info("a decision", decisionOf(route, call, caller));
+    if (route.isDecision) service.log.info("a decision", decisionOf(route, call, bindings.caller));
     return jsonAnswer(answer.status, answer.body, "application/json", answer.headers);
   };
   const refuse = (thrown: unknown, path: string): HttpAnswer => {

@@ -8,6 +8,8 @@ import {
   IDEMPOTENCY_KEY_CHARS,
   LONGEST_DELAY,
   LONGEST_WINDOW_MINUTES,
+  REASON_BYTES,
+  REASON_CHARS,
 } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
 import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
@@ -164,6 +166,17 @@ export function plainText(mostBytes: number) {
     z.meta({ description: `At most ${mostBytes} bytes of UTF-8.` }),
   );
 }
+
+const REASON_RULE = `must be 1 to ${REASON_CHARS} characters without control characters`;
+/** Why a caller changes something. */
+export const reason = z.string({ error: REASON_RULE }).check(
+  z.minLength(1, { error: REASON_RULE }),
+  z.maxLength(REASON_CHARS, { error: REASON_RULE }),
+  z.regex(NO_CONTROLS, { error: REASON_RULE }),
+  z.meta({
+    description: `Why, in plain text. The timelines of the changed jobs and the topic's pause show it: the first ${REASON_BYTES} bytes of UTF-8.`,
+  }),
+);
 
 const HEADER_NAME_RULE = "must have names of letters, digits and !#$%&'*+.^_`|~-";
 const HEADER_VALUE_RULE = "must be text without control characters";

@@ -40,15 +40,23 @@ function heldOf({ dueAt, heldUntil = dueAt }: Head): Pick<JobSummary, "heldUntil
 
 /** `parseJson` has checked the numbers of the body, so `JSON.parse` alters none. */
 export function jobJson(ctx: Context, home: Home): JobJson {
-  return { ...summaryOf(ctx, home), body: storedBody(home), timeline: timelineOf(home).map(happeningOf) };
+  const timeline = timelineOf(home);
+  const isWhole = timeline[0]?.what === "filed";
+  return {
+    ...summaryOf(ctx, home),
+    body: storedBody(home),
+    timeline: timeline.map(happeningOf),
+    ...(isWhole ? {} : { earlierEventsDropped: true }),
+  };
 }
 
-function happeningOf({ what, at, attempt, dueAt, late, error }: Happening): JobJson["timeline"][number] {
+function happeningOf({ what, at, attempt, dueAt, by, late, error }: Happening): JobJson["timeline"][number] {
   return {
     at: iso(at),
     event: what,
     ...(attempt === undefined ? {} : { attempt }),
     ...(dueAt === undefined ? {} : { dueAt: iso(dueAt) }),
+    ...(by === undefined ? {} : { by }),
     ...(late === undefined ? {} : { lateness: late / 1000 }),
     ...(error === undefined ? {} : { error }),
   };

@@ -1,10 +1,12 @@
 import * as z from "zod/mini";
+import { actorOf, sessionIn } from "../core/actor.ts";
 import { BATCH_BYTES } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { parseJson } from "../core/json.ts";
-import type { Logs } from "../settings/log-groups.ts";
+import { actingFor } from "../protocol/policy.ts";
 import { refusal, ruleOf } from "./issues.ts";
-import type { Call, HttpRequest, Route, Service } from "./route.ts";
+import { reasoned } from "./parameters.ts";
+import type { Bindings, Call, HttpRequest, Route, Service } from "./route.ts";
 
 /** Throws `bad-request` with every rule that the input breaks. */
 export function validate<T>(schema: z.ZodMiniType<T>, input: unknown, where: string): T {
@@ -20,10 +22,13 @@ export function readCall(
   route: Route,
   request: HttpRequest,
   params: Readonly<Record<string, string>>,
-  service: Service,
-  logs: () => Logs | undefined = () => undefined,
+  idle: Service,
+  { caller, logs = () => undefined }: Bindings = {},
 ): Call<unknown, unknown, unknown, unknown> {
   const text = route.body ? textOf(request.body) : "";
+  const asked = queryOf(new URLSearchParams(`?${request.query}`));
+  const query = validate(route.query ?? NOTHING, asked, "the query string");
+  const service = route.query === reasoned ? serviceFor(idle, caller, query as Reasoned) : idle;
   return {
     service,
     ctx: service.ctx,
@@ -31,16 +36,20 @@ export function readCall(
     method: route.method,
     path: request.path,
     params: validate(route.params ?? NOTHING, params, "the path"),
-    query: validate(
-      route.query ?? NOTHING,
-      queryOf(new URLSearchParams(`?${request.query}`)),
-      "the query string",
-    ),
+    query,
     headers: route.headers && validate(route.headers, headersOf(request), "the headers"),
     body: route.body && validate(route.body, bodyOf(text, route), "the request"),
     text,
     signal: request.signal,
   };
+}
+
+type Reasoned = z.output<typeof reasoned>;
+
+/** `caller`: the ARN that signed the request, if signatures are required. */
+function serviceFor(service: Service, caller: string | undefined, { reason }: Reasoned): Service {
+  const name = (): string | undefined => (caller === undefined ? undefined : sessionIn(caller));
+  return { ...service, ctx: actingFor(service.ctx, () => actorOf("caller", { name: name(), reason })) };
 }
 
 function queryOf(searchParams: URLSearchParams): Record<string, string> {

@@ -34,6 +34,12 @@ export type HttpRequest = {
   readonly signal?: AbortSignal | undefined;
 };
 
+/** Facts about a request from API Gateway. `caller`: the ARN of the user or role that signed the request. `logs`: as in `Call`. */
+export type Bindings = {
+  readonly caller?: string | undefined;
+  readonly logs?: (() => Logs | undefined) | undefined;
+};
+
 /** Headers by lower-case names. */
 export type HttpAnswer = {
   readonly status: number;

@@ -1,8 +1,14 @@
+import type { Actor } from "../core/actor.ts";
 import { MinutehandError, untrackedTopic } from "../core/errors.ts";
 import { ttl } from "../core/items.ts";
 import { type TopicPolicy, topicPolicy } from "../settings/policy.ts";
 import type { NewJob } from "./new-job.ts";
 import type { Context } from "./ports.ts";
+
+/** The context of a call, whose changes name who asked. Calls of one process share their bookings of starts by `process`. */
+export function actingFor(ctx: Context, by: () => Actor): Context {
+  return { ...ctx, by, process: ctx.process ?? ctx };
+}
 
 /** Says whether a topic has a limit. Reads `maxPerSecond` alone, so that another setting that is invalid does not make it throw. */
 export function isLimited({ policy }: Pick<Context, "policy">, topic: string): boolean {

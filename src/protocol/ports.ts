@@ -1,3 +1,4 @@
+import type { Actor } from "../core/actor.ts";
 import type { Item, Key } from "../core/items.ts";
 import type { RandomBytes } from "../core/job-id.ts";
 import type { Schedule } from "../core/occurrence.ts";
@@ -193,4 +194,8 @@ export type Context = {
   readonly policy: Policy;
   readonly sizes: Sizes;
   readonly report: (event: ProtocolEvent) => void;
+  /** Who asks, for the timelines of the jobs that are changed. Called only for a change. Absent: the queue itself. */
+  readonly by?: () => Actor;
+  /** The context of the whole process, if this one is for one call: see `actingFor`. */
+  readonly process?: Context;
 };

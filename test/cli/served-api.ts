@@ -1,4 +1,4 @@
-import type { Bindings } from "../../src/http/app.ts";
+import type { Bindings } from "../../src/http/route.ts";
 import { type Api, createApi } from "../support/api.ts";
 import { fetchApp } from "../support/fetch-app.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";

@@ -10,7 +10,7 @@ describe.concurrent("retries, death and redrive", () => {
     const done = await api.until(job.id, ({ state }) => state === "done");
     expect(done).toMatchObject({ attempt: 2, revision: 1, lastError: "not yet" });
     const events = done.timeline?.map(({ event }) => event);
-    expect(events).toEqual(["filed", "sent", "claimed", "failed", "moved", "sent", "claimed", "done"]);
+    expect(events).toEqual(["filed", "sent", "claimed", "failed", "retried", "sent", "claimed", "done"]);
     expect(Date.parse(done.dueAt)).toBeGreaterThan(Date.parse(job.dueAt));
     expect(Date.parse(done.claimedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(done.dueAt));
   });

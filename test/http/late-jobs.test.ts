@@ -37,9 +37,9 @@ test("a job's timeline has each event with the values of that time", async () =>
     { at: "2026-03-01T09:00:00.000Z", event: "sent", attempt: 1 },
     { at: "2026-03-01T09:00:10.250Z", event: "claimed", attempt: 1, lateness: 0.25 },
     { at: "2026-03-01T09:00:10.250Z", event: "failed", attempt: 1, error: "no" },
-    { at: "2026-03-01T09:00:10.250Z", event: "moved", dueAt: "2026-03-01T09:00:25.250Z" },
+    { at: "2026-03-01T09:00:10.250Z", event: "retried", dueAt: "2026-03-01T09:00:25.250Z" },
     { at: "2026-03-01T09:00:10.250Z", event: "sent", attempt: 2 },
-    { at: "2026-03-01T09:02:10.250Z", event: "cancelled", error },
+    { at: "2026-03-01T09:02:10.250Z", event: "cancelled", by: { kind: "topic" }, error },
   ]);
   const { json: listed } = await call("GET", "/jobs?topic=calls&from=2026-03-01T00:00:00Z");
   expect(JSON.stringify(listed)).not.toContain("timeline");

@@ -1,4 +1,5 @@
-import type { App, Bindings } from "../../src/http/app.ts";
+import type { App } from "../../src/http/app.ts";
+import type { Bindings } from "../../src/http/route.ts";
 
 export async function fetchApp(app: App, request: Request, bindings?: Bindings): Promise<Response> {
   const { pathname, search } = new URL(request.url);

@@ -1,4 +1,5 @@
 import type { JobJson } from "../../../src/http/answers.ts";
+import { actorText } from "../actor-text.ts";
 import { topicOf } from "../reads.ts";
 import { isHolding, shownState } from "../shown-state.ts";
 import { now } from "../state.ts";
@@ -15,6 +16,7 @@ const LOOKS: Readonly<Record<Event["event"], readonly [mark: string, colour: str
   claimed: ["▶", "busy"],
   failed: ["✕", "bad"],
   "asked-to-retry": ["↻", ""],
+  retried: ["↻", ""],
   dead: ["✕", "bad"],
   done: ["✓", "good"],
   cancelled: ["–", ""],
@@ -48,6 +50,7 @@ export function Life({ job }: { job: JobJson }) {
                   {by !== undefined && movedText(by)}
                 </div>
               )}
+              {event.by !== undefined && <div class="quiet">{actorText(event.by)}</div>}
               {event.error !== undefined && (
                 <TextBlock text={event.error} label={`Error of attempt ${event.attempt}`} />
               )}
@@ -63,7 +66,7 @@ export function Life({ job }: { job: JobJson }) {
 /** By how much a move has changed the due time, ms. `undefined` if the time before is not known. */
 function movedBy({ event, dueAt }: Event, earlier: readonly Event[]): number | undefined {
   const before = earlier.findLast((one) => one.dueAt !== undefined)?.dueAt;
-  if (event !== "moved" || dueAt === undefined || before === undefined) return undefined;
+  if (!["moved", "retried"].includes(event) || dueAt === undefined || before === undefined) return undefined;
   return Date.parse(dueAt) - Date.parse(before);
 }
 
@@ -88,6 +91,8 @@ function textOf(
       if (before?.event === "dead") return "redriven";
       // A change of the body, or a move to the same time.
       return by === 0 ? "changed" : event;
+    case "retried":
+      return "waits for the next attempt";
     case "asked-to-retry":
       return `asked to run again after${run}`;
     default:
@@ -123,6 +128,7 @@ function Next({ job }: { job: JobJson }) {
               ? "the topic has been paused since"
               : "the topic is being resumed. It was paused at"}{" "}
             <Time at={holding.since} />
+            {holding.by && `, ${actorText(holding.by)}`}
           </>
         )}
       </div>

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { TopicJson } from "../../../src/http/answers.ts";
+import { actorText } from "../actor-text.ts";
 import { api } from "../api.ts";
 import { isHolding, type Pause } from "../shown-state.ts";
 import { Action } from "./action.tsx";
@@ -12,6 +13,7 @@ export function PauseBadge({ pause }: { pause: Pause | undefined }) {
   return (
     <span>
       <span class="badge held">❚❚ paused</span> since <Time at={pause.since} />
+      {pause.by && ` ${actorText(pause.by)}`}
     </span>
   );
 }

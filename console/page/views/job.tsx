@@ -46,10 +46,12 @@ function Found({ job }: { job: JobJson }) {
           <section aria-labelledby="life-title">
             <h2 id="life-title">Life</h2>
             <LogLinks job={job} />
-            <Life job={job} />
-            {job.timeline.length === MOST_HAPPENINGS && (
-              <p class="quiet">Only the last {MOST_HAPPENINGS} events of a job are kept.</p>
+            {job.earlierEventsDropped === true && (
+              <p class="quiet">
+                Older events are not stored any more: only the last {job.timeline.length} are kept.
+              </p>
             )}
+            <Life job={job} />
           </section>
         </div>
         <div>
@@ -63,9 +65,6 @@ function Found({ job }: { job: JobJson }) {
     </>
   );
 }
-
-/** The API answers so many events of a job at most. */
-const MOST_HAPPENINGS = 10;
 
 function LogLinks({ job: { id, logUrl } }: { job: JobJson }) {
   const log = logLink(logUrl);
@@ -81,4 +80,13 @@ function LogLinks({ job: { id, logUrl } }: { job: JobJson }) {
   );
 }
 
-const SEEN_ELSEWHERE = ["topic", "state", "body", "timeline", "lastError", "logUrl", "dueAt"];
+const SEEN_ELSEWHERE = [
+  "topic",
+  "state",
+  "body",
+  "timeline",
+  "earlierEventsDropped",
+  "lastError",
+  "logUrl",
+  "dueAt",
+];

@@ -3,7 +3,7 @@ import type { JobSummary } from "../../client/client.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { chunksOf } from "../../general/batches.ts";
-import { jobIds } from "../arguments.ts";
+import { jobIds, REASON } from "../arguments.ts";
 import { CliError } from "../cli-error.ts";
 import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
@@ -20,27 +20,29 @@ import {
 } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
 
-type Flags = Choice & Seen;
+type Flags = Choice & Seen & { reason?: string | undefined };
 
 export function addCancel(program: Command, open: Open): void {
   const command = program
     .command("cancel")
     .description("cancel jobs: by id, by key, or many jobs of a topic")
-    .addArgument(new Argument("[ids...]").argParser(jobIds));
-  addFilters(addSeen(addNames(command))).action(async (ids: string[], { ifMatch, ...options }: Flags) => {
+    .addArgument(new Argument("[ids...]").argParser(jobIds))
+    .option(...REASON);
+  addFilters(addSeen(addNames(command))).action(async (ids: string[], flags: Flags) => {
+    const { ifMatch, reason, ...options } = flags;
     const session = open();
     const chosen = chosenJobs(ids, options);
     if (ifMatch !== undefined) {
       const api = await session.client();
       const seen = await seenJob(api, chosen, ifMatch);
-      return show(session, await api.cancel(seen.id, { ifMatch: seen }));
+      return show(session, await api.cancel(seen.id, { ifMatch: seen, reason }));
     }
-    if ("ids" in chosen) return cancelEach(session, chosen.ids);
+    if ("ids" in chosen) return cancelEach(session, chosen.ids, { reason });
     if ("key" in chosen) {
       const api = await session.client();
-      return show(session, await api.cancelByKey(chosen.topic, chosen.key));
+      return show(session, await api.cancelByKey(chosen.topic, chosen.key, { reason }));
     }
-    return changeMany(session, { action: "cancel", ...chosen, ...filtersOf(options) }, options);
+    return changeMany(session, { action: "cancel", ...chosen, ...filtersOf(options), reason }, options);
   });
   examples(command, [
     "minutehand cancel 01KJMF8S00G00000000000000A",
@@ -55,13 +57,13 @@ function show({ output }: Session, job: JobSummary): Promise<void> {
 }
 
 /** Cancels jobs by id. Tries all, then throws `CliError` if some could not be cancelled. */
-async function cancelEach(session: Session, ids: readonly string[]): Promise<void> {
+async function cancelEach(session: Session, ids: readonly string[], why: Pick<Flags, "reason">): Promise<void> {
   const api = await session.client();
   const [only, ...others] = ids;
-  if (only !== undefined && others.length === 0) return show(session, await api.cancel(only));
+  if (only !== undefined && others.length === 0) return show(session, await api.cancel(only, why));
   let refused = 0;
   for (const some of chunksOf(ids, BATCH_JOBS)) {
-    for (const [i, result] of (await api.cancelMany(some)).entries()) {
+    for (const [i, result] of (await api.cancelMany(some, why)).entries()) {
       if (!(result instanceof MinutehandError)) await show(session, result);
       else {
         refused++;

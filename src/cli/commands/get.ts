@@ -2,7 +2,7 @@ import { Argument, type Command } from "commander";
 import type { Job } from "../../client/client.ts";
 import { jobId } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
-import { styleOf } from "../columns.ts";
+import { actorText, styleOf } from "../columns.ts";
 import { examples } from "../examples.ts";
 import type { Output } from "../output.ts";
 import type { Open } from "../session.ts";
@@ -18,6 +18,7 @@ const HAPPENINGS: Column<Job["timeline"][number]>[] = [
     align: "right",
     text: ({ lateness }) => (lateness === undefined ? undefined : `${lateness} s`),
   },
+  { head: "BY", text: ({ by }) => by && actorText(by) },
   { head: "ERROR", text: ({ error }) => error },
 ];
 
@@ -49,9 +50,9 @@ export function addGet(program: Command, open: Open): void {
   ]);
 }
 
-async function show(output: Output, { body, timeline, ...fields }: Job): Promise<void> {
+async function show(output: Output, { body, timeline, earlierEventsDropped, ...fields }: Job): Promise<void> {
   await output.fields(fields, (name) => (name === "state" ? styleOf(fields.state) : undefined));
   await output.value(body);
-  await output.line("");
+  await output.line(earlierEventsDropped ? "\nolder events of the job are not stored any more" : "");
   await output.entries(timeline, HAPPENINGS, "the timeline is empty");
 }

@@ -3,7 +3,7 @@ import type { Duration, Redriven } from "../../client/client.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { chunksOf } from "../../general/batches.ts";
 import { parseDuration } from "../../general/times.ts";
-import { durationArgument, jobIds, rate, wholeNumber } from "../arguments.ts";
+import { durationArgument, jobIds, REASON, rate, wholeNumber } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { counted, many } from "../columns.ts";
 import { examples } from "../examples.ts";
@@ -16,7 +16,7 @@ const DIED = {
   to: "only jobs that died before this time (default: now)",
 };
 
-type Flags = Filters & Caution & { max?: number; delay?: Duration; rate?: number };
+type Flags = Filters & Caution & { max?: number; delay?: Duration; rate?: number; reason?: string };
 
 export function addRedrive(program: Command, open: Open): void {
   const command = program
@@ -28,9 +28,10 @@ export function addRedrive(program: Command, open: Open): void {
     .addArgument(new Argument("[ids...]").argParser(jobIds))
     .option("--max <n>", "the oldest jobs, at most this many", wholeNumber(1, BATCH_JOBS))
     .option("--delay <duration>", "start this long from now; not with filters", durationArgument)
-    .option("--rate <n>", "start at most this many jobs a second", rate);
+    .option("--rate <n>", "start at most this many jobs a second", rate)
+    .option(...REASON);
   addFilters(command, DIED).action(
-    async (topic: string, ids: string[], { max, delay, rate, ...rest }: Flags) => {
+    async (topic: string, ids: string[], { max, delay, rate, reason, ...rest }: Flags) => {
       const session = open();
       const isNamed = ids.length > 0 || max !== undefined;
       const isFiltered = Object.keys(rest).length > 0;
@@ -40,12 +41,12 @@ export function addRedrive(program: Command, open: Open): void {
       const pace = rate === undefined ? {} : { ratePerSecond: rate };
       if (isFiltered) {
         if (delay !== undefined) throw new UsageError("--delay must be given without filters");
-        return changeMany(session, { action: "redrive", topic, ...filtersOf(rest), ...pace }, rest);
+        return changeMany(session, { action: "redrive", topic, ...filtersOf(rest), ...pace, reason }, rest);
       }
-      if (ids.length > 0) return redriveEach(session, topic, [...new Set(ids)], { delay, rate });
+      if (ids.length > 0) return redriveEach(session, topic, [...new Set(ids)], { delay, rate, reason });
       const api = await session.client();
       const asked = { ...(max === undefined ? {} : { max }), ...(delay === undefined ? {} : { delay }) };
-      return show(session, topic, await api.redrive(topic, { ...asked, ...pace }));
+      return show(session, topic, await api.redrive(topic, { ...asked, ...pace, reason }));
     },
   );
   examples(command, [
@@ -64,7 +65,7 @@ async function redriveEach(
   session: Session,
   topic: string,
   ids: readonly string[],
-  { delay = 0, rate }: { delay: Duration | undefined; rate: number | undefined },
+  { delay = 0, rate, reason }: { [Name in "delay" | "rate" | "reason"]: Flags[Name] | undefined },
 ): Promise<void> {
   const api = await session.client();
   const pace = rate === undefined ? {} : { ratePerSecond: rate };
@@ -74,7 +75,7 @@ async function redriveEach(
     for (const [i, some] of chunksOf(ids, BATCH_JOBS).entries()) {
       // The jobs of a part start after the jobs of all earlier parts, so that all parts together keep to the rate.
       const startedBefore = rate === undefined ? 0 : (i * BATCH_JOBS) / rate;
-      const part = await api.redrive(topic, { ids: some, delay: begin + startedBefore, ...pace });
+      const part = await api.redrive(topic, { ids: some, delay: begin + startedBefore, ...pace, reason });
       sum = { redriven: (sum?.redriven ?? 0) + part.redriven, left: part.left };
     }
   } finally {

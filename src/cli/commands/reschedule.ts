@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from "commander";
 import type { Changes } from "../../client/client.ts";
-import { durationArgument, instant, jobId, rate } from "../arguments.ts";
+import { durationArgument, instant, jobId, REASON, rate } from "../arguments.ts";
 import { readBody } from "../body.ts";
 import { UsageError } from "../cli-error.ts";
 import { changedLine } from "../columns.ts";
@@ -25,7 +25,7 @@ const DUE = {
   to: "only jobs with a dueAt before this time (default: one day after --from)",
 };
 
-type Flags = Choice & Seen & TimeFlags & { now?: true; rate?: number; body?: string };
+type Flags = Choice & Seen & TimeFlags & { now?: true; rate?: number; body?: string; reason?: string };
 
 export function addReschedule(program: Command, open: Open): void {
   const command = program
@@ -42,7 +42,8 @@ export function addReschedule(program: Command, open: Open): void {
     )
     .option("--now", "the job is due now")
     .option("--rate <n>", "for many jobs: start at most this many a second", rate)
-    .option("--body <json>", "for one job: the new body as JSON, @file, or - to read stdin");
+    .option("--body <json>", "for one job: the new body as JSON, @file, or - to read stdin")
+    .option(...REASON);
   addFilters(addSeen(addNames(command)), DUE).action((id: string | undefined, flags: Flags) =>
     reschedule(open, id, flags),
   );
@@ -55,7 +56,7 @@ export function addReschedule(program: Command, open: Open): void {
 }
 
 async function reschedule(open: Open, id: string | undefined, flags: Flags): Promise<void> {
-  const { delay, dueAt, now, rate, body, ifMatch, ...choice } = flags;
+  const { delay, dueAt, now, rate, body, reason, ifMatch, ...choice } = flags;
   const chosen = chosenJobs(id === undefined ? [] : [id], choice);
   const time = now ? { delay: 0 } : timeOf({ delay, dueAt });
   const session = open();
@@ -64,14 +65,14 @@ async function reschedule(open: Open, id: string | undefined, flags: Flags): Pro
       throw new UsageError("one of --delay, --due-at, --now and --body must be given");
     }
     if (rate !== undefined) throw new UsageError("--rate must be given for many jobs only, not for one");
-    return changeOne(session, chosen, ifMatch, { ...time, ...(await bodyOf(body, session)) });
+    return changeOne(session, chosen, ifMatch, { ...time, ...(await bodyOf(body, session)), reason });
   }
   if (ifMatch !== undefined) throw new UsageError(ONLY_FOR_ONE);
   if (body !== undefined) throw new UsageError("--body must be given for one job only, not for many");
   if (time === undefined) throw new UsageError("one of --delay, --due-at and --now must be given");
   const action = now ? { action: "run" as const } : { action: "move" as const, ...time };
   const pace = rate === undefined ? {} : { ratePerSecond: rate };
-  return changeMany(session, { ...action, ...chosen, ...filtersOf(choice), ...pace }, choice);
+  return changeMany(session, { ...action, ...chosen, ...filtersOf(choice), ...pace, reason }, choice);
 }
 
 async function bodyOf(body: string | undefined, { surroundings }: Session): Promise<{ body?: unknown }> {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { TopicReport } from "../../client/client.ts";
 import { isBehind, sweepText } from "../checks.ts";
-import { counted } from "../columns.ts";
+import { counted, pausedBy } from "../columns.ts";
 import { examples } from "../examples.ts";
 import type { Open } from "../session.ts";
 import type { Column } from "../table.ts";
@@ -28,7 +28,7 @@ const COLUMNS: Column<TopicReport>[] = [
   },
   {
     head: "PAUSE",
-    text: ({ pause }) => pause && `${pause.state}, ${counted(pause.parked)} parked`,
+    text: ({ pause }) => pause && `${pause.state}, ${counted(pause.parked)} parked${pausedBy(pause)}`,
     style: () => "yellow",
   },
 ];

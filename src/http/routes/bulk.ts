@@ -7,7 +7,7 @@ import type { Context } from "../../protocol/ports.ts";
 import { bulkPart } from "../answers.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
 import { callMarkOf, requestedDueAt } from "../new-job.ts";
-import { idempotent } from "../parameters.ts";
+import { idempotent, reasoned } from "../parameters.ts";
 import { problemOf } from "../problem.ts";
 import { bulkRangeOf } from "../range.ts";
 import { type BulkFields, bulk } from "../requests.ts";
@@ -20,6 +20,7 @@ export const bulkRoute = route({
   isDecision: true,
   summary:
     "Changes many jobs of one topic: cancels them, moves them to another time, runs them now, or redrives dead ones. `from` and `to` select jobs by `dueAt`. By default they span one day that begins an hour ago, or now for `run`. For `redrive` they select jobs by the time of their death, by default those that died in the last 366 days. `tag` and `group` narrow the selection. Each call does one part of the work. While the answer has a `cursor`, send the same request with that `cursor` to do the next part. A dry run counts the jobs and changes nothing.",
+  query: reasoned,
   headers: idempotent,
   body: bulk,
   answers: { 200: bulkPart },

@@ -11,7 +11,7 @@ import { summaryOf } from "../job-json.ts";
 import { filters } from "../job-options.ts";
 import { logUrlOf } from "../log-url.ts";
 import { callMarkOf } from "../new-job.ts";
-import { idempotentConditional, topicPath } from "../parameters.ts";
+import { idempotentConditional, reasoned, topicPath } from "../parameters.ts";
 import { redriving } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -51,6 +51,7 @@ export const deadRoutes = [
     summary:
       "Runs dead jobs again: those in `ids`, or else the `max` oldest ones (100 by default). Idempotent with an Idempotency-Key: a repeat selects the same jobs, redrives no job twice, and also counts the jobs that an earlier try has redriven. `If-Match` is for one id in `ids`.",
     params: topicPath,
+    query: reasoned,
     headers: idempotentConditional,
     body: redriving,
     answers: { 200: redriven },

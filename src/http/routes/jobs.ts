@@ -2,7 +2,7 @@ import { job } from "../answers.ts";
 import { cancelJob, enqueueJob, getJob, rescheduleJob } from "../calls/jobs.ts";
 import { etagOf } from "../etag.ts";
 import { FILED_HEADERS, filed } from "../job-json.ts";
-import { conditional, idempotent, idempotentConditional, jobPath } from "../parameters.ts";
+import { conditional, idempotent, idempotentConditional, jobPath, reasoned } from "../parameters.ts";
 import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -13,6 +13,7 @@ export const jobRoutes = [
     operationId: "enqueue",
     summary:
       "Files a job. Answers 201 for a new job. If the key has a live job, `onDuplicate` decides: with `keep`, `replace` or `postpone` the answer is 200, with `reject` (the default) 409 `job-already-exists`. Idempotent with an Idempotency-Key: a repeat files no second job, except in an untracked topic, which stores no Idempotency-Key.",
+    query: reasoned,
     headers: idempotent,
     body: newJob,
     answers: { 200: job, 201: job },
@@ -51,6 +52,7 @@ export const jobRoutes = [
     summary:
       "Changes the due time of a waiting job, its body, or both. The job gets all of its attempts again. Idempotent with an Idempotency-Key: a repeat changes nothing and answers the job as it stands.",
     params: jobPath,
+    query: reasoned,
     headers: idempotentConditional,
     body: changes,
     answers: { 200: job },
@@ -74,6 +76,7 @@ export const jobRoutes = [
     summary:
       "Cancels a job. Idempotent: cancelling a cancelled job answers 200. A cancel comes too late when a consumer has claimed the job (409 `job-running`).",
     params: jobPath,
+    query: reasoned,
     headers: conditional,
     answers: { 200: job },
     problems: ["untracked-topic", "job-not-found", "job-running", "job-finished", "changed-meanwhile"],

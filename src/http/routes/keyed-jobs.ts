@@ -2,7 +2,7 @@ import { job } from "../answers.ts";
 import { cancelJobByKey, getJobByKey, putJob } from "../calls/jobs.ts";
 import { etagOf } from "../etag.ts";
 import { FILED_HEADERS, filed } from "../job-json.ts";
-import { conditional, idempotentConditional, keyPath } from "../parameters.ts";
+import { conditional, idempotentConditional, keyPath, reasoned } from "../parameters.ts";
 import { keyedJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -16,6 +16,7 @@ export const keyedJobRoutes = [
     summary:
       "Files a job under a key. If the key has a live job, the request replaces all fields of that job: a field that the request leaves out gets its default. Idempotent with an Idempotency-Key.",
     params: keyPath,
+    query: reasoned,
     headers: idempotentConditional,
     body: keyedJob,
     answers: { 200: job, 201: job },
@@ -55,6 +56,7 @@ export const keyedJobRoutes = [
     summary:
       "Cancels the job that a key names. Idempotent: cancelling a cancelled job answers 200. If another job has taken the key, a repeat cancels that job.",
     params: keyPath,
+    query: reasoned,
     headers: conditional,
     answers: { 200: job },
     problems: [

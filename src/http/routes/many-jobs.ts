@@ -5,7 +5,7 @@ import { batchResults, cancelResults } from "../answers.ts";
 import { cancelJobs, enqueueJobs } from "../calls/many-jobs.ts";
 import { fitResults } from "../fit-results.ts";
 import { statusOf, summaryOf } from "../job-json.ts";
-import { idempotent } from "../parameters.ts";
+import { idempotent, reasoned } from "../parameters.ts";
 import { problemOf } from "../problem.ts";
 import { jobIds, newJobs } from "../requests.ts";
 import { route } from "../route.ts";
@@ -16,6 +16,7 @@ export const manyJobRoutes = [
     path: "/jobs/batch",
     operationId: "enqueueMany",
     summary: `Files up to ${BATCH_JOBS} jobs. Each job succeeds or fails on its own. The results have the order of the request. Idempotent with an Idempotency-Key: a repeat files no job twice, except in an untracked topic, which stores no Idempotency-Key.`,
+    query: reasoned,
     headers: idempotent,
     body: newJobs,
     answers: { 200: batchResults },
@@ -35,6 +36,7 @@ export const manyJobRoutes = [
     operationId: "cancelMany",
     isDecision: true,
     summary: `Cancels up to ${BATCH_JOBS} jobs. Each cancel succeeds or fails on its own. The results have the order of the request. Idempotent: cancelling a cancelled job answers 200.`,
+    query: reasoned,
     body: jobIds,
     answers: { 200: cancelResults },
     problems: ["too-many-jobs"],

@@ -3,7 +3,7 @@ import { pauseTopic } from "../../protocol/change/pause.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
 import { requireTopic, requireTracked } from "../../protocol/policy.ts";
 import { paused, resumed } from "../answers.ts";
-import { topicPath } from "../parameters.ts";
+import { reasoned, topicPath } from "../parameters.ts";
 import { pausing, resuming } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -21,13 +21,14 @@ export const pauseRoutes = [
     isDecision: true,
     summary:
       "Pauses a topic: from 5 seconds after the answer, no job of the topic starts until the topic is resumed. Runs that have begun go on. Jobs can still be filed, moved and cancelled. Idempotent: pausing a paused topic answers 200.",
+    query: reasoned,
     body: pausing,
     answers: { 200: paused },
     problems: ["unknown-topic", "untracked-topic"],
     async handle({ ctx, params: { topic } }) {
       requireTracked(ctx, topic, "a pause");
-      const { since } = await pauseTopic(ctx, topic);
-      return { status: 200, body: { topic, state: "paused", since: iso(since) } };
+      const { since, by } = await pauseTopic(ctx, topic);
+      return { status: 200, body: { topic, state: "paused", since: iso(since), ...(by && { by }) } };
     },
   }),
   route({
@@ -37,6 +38,7 @@ export const pauseRoutes = [
     isDecision: true,
     summary:
       "Resumes a paused topic. The jobs that became due during the pause start: at most `ratePerSecond` in a second or, without a rate, all at once. The next ticks release those that are `left`. Idempotent: resuming a topic that is not paused answers 200.",
+    query: reasoned,
     body: resuming,
     answers: { 200: resumed },
     problems: ["unknown-topic"],

@@ -1,9 +1,11 @@
+import { actorOf } from "../../core/actor.ts";
 import { BULK_PART, ERRORS_TOLD, LONGEST_DELAY, PAGE_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isFinished, startsAt } from "../../core/home.ts";
 import { type Head, timeOf } from "../../core/items.ts";
 import { beforeTime } from "../../core/position.ts";
 import { topicNow } from "../gate/known-pauses.ts";
+import { actingFor } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { deadPage } from "../read/dead-jobs.ts";
 import { type JobPage, listJobs } from "../read/list.ts";
@@ -32,7 +34,8 @@ export type BulkPart = {
  * Runs one part of a bulk, which `beginBulk` or the part before has answered: changes at most 500 jobs, for about 5 s, each by a user's call.
  * A repeat changes the jobs that are left: docs/internals/decisions/bulk.md. It does not count jobs that an earlier call has redriven.
  */
-export async function runBulk(ctx: Context, request: BulkRequest, first: Bulk): Promise<BulkPart> {
+export async function runBulk(caller: Context, request: BulkRequest, first: Bulk): Promise<BulkPart> {
+  const ctx = actingFor(caller, () => actorOf("bulk", caller.by?.()));
   const done: ChangedPage[] = [];
   let matched = 0;
   const until = ctx.clock() + BULK_PART;

@@ -25,7 +25,7 @@ export async function cancel(ctx: Context, id: string, ifMatch?: IfMatch): Promi
   // Most jobs need no read. The condition names revision 0: if the write lands minutes late, after a move of the job, it is refused.
   const now = ctx.clock();
   // rule: cancel-only-as-filed
-  const change = changeOf("cancel", { id, revision: 0 }, endAt(ctx, now), { also: ["untracked", "key"] });
+  const change = changeOf("cancel", { id, revision: 0 }, endAs(ctx, now), { also: ["untracked", "key"] });
   const changed = await ctx.pool.change(change, now + WRITER_DEADLINE);
   if (changed.changed) {
     const home = await finishCancel(ctx, changed.item as Home);
@@ -175,11 +175,16 @@ function cancelOf(
   marks: Pick<Home, "bulk">,
   also: readonly (keyof Home)[] = [],
 ) {
-  const set = { ...endAt(ctx, now), ...marks };
+  const set = { ...endAs(ctx, now), ...marks };
   requireUnclaimed(home, now);
   return home.state === "running"
     ? changeOf("cancelCrashed", home, { ...set, lastError: crashOf(home) }, { also })
     : changeOf("cancel", home, set, { also });
+}
+
+/** What a home says of a cancel: its end, and who asked. */
+function endAs(ctx: Context, now: number) {
+  return { ...endAt(ctx, now), ...(ctx.by && { cancelledBy: ctx.by() }) };
 }
 
 async function finishCancel<H extends Head>(ctx: Context, home: H): Promise<H> {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Actor } from "../../core/actor.ts";
 import { BOOKED_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
 import { startsAt } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
@@ -57,7 +58,8 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
 
   // Before the job gets its later time, so that TTL deletes none in between.
   const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);
-  const moved = { dueAt, revision: home.revision + 1, log: logAfter(home, now, dueAt, request.end) };
+  const log = logAfter(home, now, { dueAt, ...moverOf(ctx, request) }, request.end);
+  const moved = { dueAt, revision: home.revision + 1, log };
   const set = { ...request.set, ...once, ...hold, ...moved } as Sets<MoveName>;
   const change = changeOf(request.change, home, set, request);
   const changed: Changed & { together?: readonly boolean[] } = request.together
@@ -78,6 +80,11 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   // rule: near-job-sent-after-move
   await sendIfNear(ctx, [found]);
   return { moved: true, home: found };
+}
+
+/** A retry is nobody's move, also if a caller's process settles the crashed run. */
+function moverOf(ctx: Context, { change }: Move): { what: "retried" | "moved"; by?: Actor | undefined } {
+  return change === "retry" ? { what: "retried" } : { what: "moved", by: ctx.by?.() };
 }
 
 /** When a job is due and may start after a move: ms since the epoch. `hold`: the start that its home keeps, if any. */

@@ -1,15 +1,17 @@
+import { actorOf } from "../../core/actor.ts";
 import { EVENT_AFTER, EVENT_AHEAD } from "../../core/constants.ts";
 import { MinutehandError, untrackedTopic } from "../../core/errors.ts";
 import { bodyText } from "../../core/json.ts";
 import { type BusEvent, bodyIn, type EventRule, keyIn } from "../../settings/event-rules.ts";
 import { cancelByEvent } from "../change/cancel-by-event.ts";
 import type { NewJob } from "../new-job.ts";
-import { policyOf } from "../policy.ts";
+import { actingFor, policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { enqueue } from "./enqueue.ts";
 
 /** A second delivery changes nothing. @throws `untracked-topic`; `bad-request` or `too-large`: no key or body for a job; as `enqueue` */
-export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent): Promise<void> {
+export async function applyRule(anybody: Context, rule: EventRule, event: BusEvent): Promise<void> {
+  const ctx = actingFor(anybody, () => actorOf("event", { name: event.id }));
   const { topic } = rule;
   if (policyOf(ctx, topic).tracking === "none") throw untrackedTopic(topic, "an event rule");
   const key = keyIn(event, rule);

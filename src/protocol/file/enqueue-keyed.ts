@@ -1,3 +1,4 @@
+import { actorOf } from "../../core/actor.ts";
 import { requireAsSeen } from "../../core/as-seen.ts";
 import { KNOWN_CALLS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
@@ -190,7 +191,8 @@ function withinBound(job: TimedJob, holder: Home): TimedJob & { postponeUntil: n
 function underTombstone(ctx: Context, home: Home, tombstone: Tombstone | undefined): Home {
   if (!tombstone || !isCancelledByTombstone(home, tombstone)) return home;
   const { hasSchedule: _, ...same } = home;
-  return { ...same, ...stateAfter("fileCancelled", endAt(ctx, ctx.clock())) };
+  const cancelledBy = actorOf("event", { name: tombstone.events.split("\n").at(-1) });
+  return { ...same, ...stateAfter("fileCancelled", { ...endAt(ctx, ctx.clock()), cancelledBy }) };
 }
 
 function filingWrites(job: NewJob, home: Home, { item, holder }: KeyHolder): Write[] {

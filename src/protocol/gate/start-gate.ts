@@ -218,9 +218,10 @@ async function bookForJobs(
   topic: string,
   jobs: readonly Home[],
 ): Promise<{ holds: GivenStart[]; left: Home[] }> {
-  const ofContext = books.get(ctx) ?? new Map<string, Book>();
-  books.set(ctx, ofContext);
-  const bookOf = ofContext.get(topic) ?? batchConcurrentCalls((some) => bookTogether(ctx, topic, some));
+  const { process = ctx } = ctx;
+  const ofContext = books.get(process) ?? new Map<string, Book>();
+  books.set(process, ofContext);
+  const bookOf = ofContext.get(topic) ?? batchConcurrentCalls((some) => bookTogether(process, topic, some));
   ofContext.set(topic, bookOf);
   const booked = await bookOf(jobs);
   return {

@@ -1,3 +1,4 @@
+import type { Actor } from "../../core/actor.ts";
 import { AUDIT_AFTER, LOOKAHEAD } from "../../core/constants.ts";
 import { type Cursor, cursorKey, type Pause, timeOf } from "../../core/items.ts";
 import { layoutTrouble } from "../../core/readable.ts";
@@ -22,6 +23,8 @@ export type TopicReport = {
     state: "paused" | "resuming";
     /** ms since the epoch. */
     since: number;
+    /** Who paused the topic or, in a resume, who resumed it. */
+    by?: Actor;
     ratePerSecond?: number;
     /** Also for the topic's limit, counted up to 1,000. */
     parked: number;
@@ -48,8 +51,8 @@ export async function reportTopics(ctx: Context, topics: readonly string[]): Pro
   });
 }
 
-function pauseReport({ state, since, rate }: Pause, parked: number): NonNullable<TopicReport["pause"]> {
-  return { state, since, parked, ...(rate === undefined ? {} : { ratePerSecond: rate }) };
+function pauseReport({ state, since, rate, by }: Pause, parked: number): NonNullable<TopicReport["pause"]> {
+  return { state, since, parked, ...(by && { by }), ...(rate === undefined ? {} : { ratePerSecond: rate }) };
 }
 
 /** How far the slowest shard's sweep is behind `LOOKAHEAD` from now: ms. Two minutes are normal: docs/internals/decisions/audit.md. */

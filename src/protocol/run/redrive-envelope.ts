@@ -1,3 +1,4 @@
+import { actorOf } from "../../core/actor.ts";
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { isFinished } from "../../core/home.ts";
@@ -5,6 +6,7 @@ import type { Home } from "../../core/items.ts";
 import { deadText, type Message } from "../../core/message.ts";
 import { unreadableError } from "../../core/readable.ts";
 import { redriveJob } from "../change/redrive.ts";
+import { actingFor } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { readHomes, readHomesApart } from "../store/read-job.ts";
 
@@ -20,7 +22,8 @@ export async function redriveEnvelope(ctx: Context, message: Message): Promise<b
       // Without the letter nobody would redrive it afterwards.
       if (!isFinished(home)) return false;
       if (home.state !== "dead") continue;
-      const redriven = await redriveJob(ctx, home, ctx.clock(), { patience: BATCH_PATIENCE });
+      const acting = actingFor(ctx, () => actorOf("sqs"));
+      const redriven = await redriveJob(acting, home, ctx.clock(), { patience: BATCH_PATIENCE });
       // rule: envelope-is-never-lost
       if (!redriven && !(await putBack(ctx, home))) return false;
     }

@@ -66,11 +66,11 @@ describe("a timeline", () => {
     expect(await told(world, job)).toEqual([
       "0 claimed, run 1, late 0",
       "0 failed, run 1, no",
-      "0 moved, due 15",
+      "0 retried, due 15",
       "0 sent, run 2",
       "15 claimed, run 2, late 0",
       "15 asked-to-retry, run 2",
-      "15 moved, due 45",
+      "15 retried, due 45",
       "15 sent, run 2",
       "45 claimed, run 2, late 0",
       "45 done, run 2",
@@ -113,8 +113,8 @@ describe("a timeline", () => {
       if (meet === "cancel") await cancel(world.ctx, job.id);
       const crash =
         "60 failed, run 1, the run did not end by 2026-03-01T09:00:10.000Z: it crashed, or was stopped";
-      const moved = expect.stringMatching(/^60 moved, due (7[5-9]|8[0-3])/);
-      const then = { message: moved, reschedule: "60 moved, due 3600", cancel: "60 cancelled" }[meet];
+      const retried = expect.stringMatching(/^60 retried, due (7[5-9]|8[0-3])/);
+      const then = { message: retried, reschedule: "60 moved, due 3600", cancel: "60 cancelled" }[meet];
       expect((await told(world, job)).slice(2)).toEqual(["0 claimed, run 1, late 0", crash, then]);
     }
   });
@@ -138,7 +138,7 @@ describe("a timeline", () => {
     await cancel(world.ctx, job.id);
     expect((await told(world, job)).slice(-3)).toEqual([
       "0 failed, run 1, no",
-      "0 moved, due 15",
+      "0 retried, due 15",
       "0 cancelled",
     ]);
   });
@@ -245,7 +245,7 @@ describe("a timeline", () => {
     await world.file({ key, onDuplicate: "replace", delay: HOUR });
     const moved = await reschedule(world.ctx, job.id, { dueAt: world.now() + 2 * HOUR });
     expect(moved.log).toHaveLength(10);
-    const run = ["sent", "claimed", "failed", "moved"];
+    const run = ["sent", "claimed", "failed", "retried"];
     const events = (await told(world, job)).map((line) => line.split(/[ ,]+/)[1]);
     expect(events).toEqual([...run, ...run, "moved", "moved"]);
     for (const { error = "" } of moved.log ?? []) expect(Buffer.byteLength(error)).toBeLessThanOrEqual(80);

@@ -1,0 +1,29 @@
+import { truncate } from "../general/text.ts";
+import { ACTOR_NAME_BYTES, REASON_BYTES } from "./constants.ts";
+
+/**
+ * What has changed a job or paused a topic: a caller, an event of EventBridge, a recurring schedule, a bulk of a caller, the topic's own setting
+ * `ifLate`, or SQS's redrive of a DLQ.
+ */
+export const ACTOR_KINDS = ["caller", "event", "schedule", "bulk", "topic", "sqs"] as const;
+
+/**
+ * `name`: of a caller or a bulk: the session of AWS that signed the call; of an event: its id; of a schedule: its name. `reason`: what the
+ * caller has said. Both are cut to fit, because each move writes the whole log.
+ */
+export type Actor = { kind: (typeof ACTOR_KINDS)[number]; name?: string; reason?: string };
+
+type Said = { readonly name?: string | undefined; readonly reason?: string | undefined };
+
+export function actorOf(kind: Actor["kind"], { name, reason }: Said = {}): Actor {
+  return {
+    kind,
+    ...(name !== undefined && { name: truncate(name, ACTOR_NAME_BYTES) }),
+    ...(reason !== undefined && { reason: truncate(reason, REASON_BYTES) }),
+  };
+}
+
+/** The session of an assumed role, or the name of an IAM user, in the ARN that signed a request. */
+export function sessionIn(arn: string): string {
+  return arn.slice(Math.max(arn.lastIndexOf("/"), arn.lastIndexOf(":")) + 1);
+}
