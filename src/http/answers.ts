@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { AUDIT_AFTER, LOOKAHEAD } from "../core/constants.ts";
+import { AUDIT_AFTER, ENTRIES_A_PAGE, LATE_AFTER, LOOKAHEAD, TROUBLED_COUNTED } from "../core/constants.ts";
 import { answeredOptions, answeredScheduleOptions } from "./job-options.ts";
 import { answer } from "./named.ts";
 import { answeredSettings } from "./settings-json.ts";
@@ -10,6 +10,12 @@ import { answeredSettings } from "./settings-json.ts";
 const LAG_AT_FIRST = AUDIT_AFTER + LOOKAHEAD;
 
 const time = z.iso.datetime({ precision: 3 });
+/** The time of the server's clock at which it judged what it answers. A caller's clock may be off, and an answer may be old. */
+const at = time.check(
+  z.meta({
+    description: "When the answer was made, by the API's clock: `late` and `held` are of this time.",
+  }),
+);
 const count = z.int().check(z.minimum(0));
 const text = z.string();
 
@@ -37,6 +43,21 @@ const jobSummary = answer(
         z.meta({
           description:
             "When the job starts, if a pause, a rate limit or a window of its topic makes it start later than `dueAt`.",
+        }),
+      ),
+    ),
+    held: z.exactOptional(
+      z.literal(true).check(
+        z.meta({
+          description:
+            "A pause, a resume at a rate, a rate limit or a window of its topic holds the job. Only the calls that read a single job, and the list of jobs, answer it.",
+        }),
+      ),
+    ),
+    lateSince: z.exactOptional(
+      time.check(
+        z.meta({
+          description: `The job is late: it could have started at this time, ${LATE_AFTER / 1000} s or more ago, has not, and nothing holds it. A job that waits for a retry is not late. Only the calls that read a single job, and the list of jobs, answer it.`,
         }),
       ),
     ),
@@ -166,7 +187,7 @@ export type BulkPart = z.output<typeof bulkPart>;
 
 export const jobPage = answer(
   "JobPage",
-  z.object({ jobs: z.array(jobSummary), cursor: z.exactOptional(text) }),
+  z.object({ jobs: z.array(jobSummary), at, cursor: z.exactOptional(text) }),
 );
 
 const backoff = z.union([
@@ -179,6 +200,23 @@ const parked = count.check(
     description:
       "How many jobs wait for their release, counted up to 1,000. A job that was cancelled or changed while it waited still counts, until the release reaches it.",
   }),
+);
+
+const atLeast = z.exactOptional(
+  z.literal(true).check(
+    z.meta({
+      description: `The read ended at its bound of about ${TROUBLED_COUNTED.toLocaleString("en")} jobs of a topic and ${ENTRIES_A_PAGE.toLocaleString("en")} of all topics. There may be more, also older ones.`,
+    }),
+  ),
+);
+/** Whether the read has looked at all jobs that could be late. */
+const sampledSince = z.exactOptional(
+  time.check(
+    z.meta({
+      description:
+        "Only a sample of the jobs that were due since this time was looked at, because there were too many. A late job among them is found for certain once an audit has reached it, 7 to 12 minutes after it was due.",
+    }),
+  ),
 );
 
 export const topicReport = answer(
@@ -221,6 +259,30 @@ export const topicReport = answer(
         parked,
       }),
     ),
+    late: z
+      .object({
+        count,
+        atLeast,
+        since: z.exactOptional(time.check(z.meta({ description: "The `lateSince` of the oldest one." }))),
+      })
+      .check(
+        z.meta({ description: "The jobs that are late. The field `lateSince` of a job says what that is." }),
+      ),
+    retrying: z
+      .object({
+        count,
+        atLeast,
+        error: z.exactOptional(
+          text.check(z.meta({ description: "The error of the attempt that failed last." })),
+        ),
+        failedAt: z.exactOptional(time.check(z.meta({ description: "When that attempt failed." }))),
+        next: z.exactOptional(time.check(z.meta({ description: "When the first of them runs again." }))),
+      })
+      .check(
+        z.meta({ description: "The jobs whose last attempt failed, and that wait for their next one." }),
+      ),
+    at,
+    sampledSince,
   }),
 );
 export type TopicJson = z.output<typeof topicReport>;
@@ -288,14 +350,35 @@ export type Redriven = z.output<typeof redriven>;
 export const forecast = answer(
   "Forecast",
   z.object({
-    minutes: z.array(z.object({ minute: time, count })),
+    minutes: z
+      .array(z.object({ minute: time, count }))
+      .check(z.meta({ description: "How many unfinished jobs fall due in each minute." })),
+    counts: z.exactOptional(
+      z.array(z.object({ from: time, topic: text, state: z.enum([...STATES, "held", "late"]), count })).check(
+        z.meta({
+          description:
+            "How many jobs of each topic and state are due in the step that begins at `from`. A waiting job is counted as `late` or as `held` if it is, see `lateSince` and `held` of a job, else as `scheduled`. Only with `step`.",
+        }),
+      ),
+    ),
+    at,
+    reached: time.check(z.meta({ description: "All jobs that are due before this time are counted." })),
+    cursor: z.exactOptional(
+      text.check(
+        z.meta({ description: "The cursor of the next call. Absent when the forecast is complete." }),
+      ),
+    ),
     next: z.exactOptional(
       time.check(
-        z.meta({ description: "The `from` of the next call. Absent when the forecast is complete." }),
+        z.meta({
+          description:
+            "As `reached`, while there is a `cursor`. A caller without cursors can send it as the next `from`, unless it is the `from` of this call: then only the `cursor` leads on.",
+        }),
       ),
     ),
   }),
 );
+export type ForecastJson = z.output<typeof forecast>;
 
 export const health = answer("Health", z.object({ status: z.literal("ok"), version: text }));
 export type Health = z.output<typeof health>;
