@@ -1,30 +1,22 @@
-import { OVERDUE_COUNTED } from "../../src/client/overdue.ts";
+import type { Pause } from "../../src/client/holding.ts";
 import { USUAL_LAG } from "../../src/core/constants.ts";
-import type { JobSummary, ScheduleSummary, TopicJson } from "../../src/http/answers.ts";
+import type { ScheduleSummary, TopicJson } from "../../src/http/answers.ts";
 import { actorText } from "./actor-text.ts";
 import { jobsText } from "./bulk-calls.ts";
 import { heldText } from "./parts/pause-topic.tsx";
 import { addresses } from "./parts/search.ts";
-import type { Pause } from "./shown-state.ts";
 import { now, zone } from "./state.ts";
 import { DAY, durationText, HOUR, isoAt, MINUTE, timeText } from "./times.ts";
 
 export type Need = { readonly href: string; readonly text: string; readonly topic?: string };
 
-/** What a person should look at, the most urgent first. `late`: the jobs that should have started, the oldest first. */
-export function needsOf(
-  topics: readonly TopicJson[],
-  late: readonly JobSummary[],
-  schedules: readonly ScheduleSummary[],
-): Need[] {
+/** What a person should look at, the most urgent first. */
+export function needsOf(topics: readonly TopicJson[], schedules: readonly ScheduleSummary[]): Need[] {
   const lag = lagOf(topics);
   const behind = `The sweep is ${durationText(lag)} behind: jobs may start late. Look at the log of the tick.`;
   return [
     ...(lag > USUAL_LAG ? [{ href: addresses.overview, text: behind }] : []),
-    ...Array.from(
-      Map.groupBy(late, ({ topic }) => topic),
-      ([topic, jobs]) => lateNeed(topic, jobs),
-    ),
+    ...topics.filter(({ late }) => late.count > 0).map(lateNeed),
     ...topics.filter(({ depths }) => depths.dead > 0).map(deadNeed),
     ...topics.flatMap(({ topic, pause }) => (pause?.state === "paused" ? [pauseNeed(topic, pause)] : [])),
     ...schedules
@@ -36,11 +28,14 @@ export function needsOf(
   ];
 }
 
-function lateNeed(topic: string, jobs: readonly JobSummary[]): Need {
-  const range = { from: jobs[0]?.dueAt, to: justAfter(jobs.at(-1)?.dueAt) };
-  const count = jobs.length >= OVERDUE_COUNTED ? `${OVERDUE_COUNTED} or more jobs` : jobsText(jobs.length);
-  const text = `${count} of ${topic} should have started and have not. Is its consumer running?`;
-  return { topic, href: addresses.jobs({ topic, state: "scheduled", ...range }), text };
+function lateNeed({ topic, late: { count, atLeast, since }, at }: TopicJson): Need {
+  const from = since ?? at;
+  // A list has at most 31 days.
+  const to = isoAt(Math.min(Date.parse(at), Date.parse(from) + 31 * DAY));
+  const jobs = atLeast ? `${count.toLocaleString("en")} or more jobs` : jobsText(count);
+  const when = `, the oldest since ${timeText(Date.parse(from), now.value, zone.value)}`;
+  const text = `${jobs} of ${topic} should have started and have not${when}. Is its consumer running?`;
+  return { topic, href: addresses.jobs({ topic, state: "scheduled", from, to }), text };
 }
 
 function deadNeed({ topic, depths: { dead } }: TopicJson): Need {
@@ -73,10 +68,6 @@ export function byNeed(topics: readonly TopicJson[], needs: readonly Need[]): To
   const troubled = new Set(needs.map(({ topic }) => topic));
   const first = [...troubled].flatMap((name) => topics.find(({ topic }) => topic === name) ?? []);
   return [...first, ...topics.filter(({ topic }) => !troubled.has(topic))];
-}
-
-function justAfter(time: string | undefined): string | undefined {
-  return time === undefined ? undefined : new Date(Date.parse(time) + 1).toISOString();
 }
 
 /** How far the sweep is behind, ms. */

@@ -1,11 +1,9 @@
 import { useQuery } from "@tanstack/preact-query";
-import { overdueJobs } from "../../src/client/overdue.ts";
 import { isJobId } from "../../src/core/job-id.ts";
 import { KEY_PATTERN } from "../../src/core/job-key.ts";
 import type { JobSummary, TopicJson } from "../../src/http/answers.ts";
 import { api, call, queries, REFRESH_MS } from "./api.ts";
 import { latenessByTopic } from "./lateness.ts";
-import { LATE_MS, type Pause } from "./shown-state.ts";
 import { HOUR, MINUTE } from "./times.ts";
 
 /** What several views read. Each read is named by its key, so that two views share one answer. */
@@ -18,17 +16,13 @@ export function useTopics() {
   return useQuery(TOPICS);
 }
 
-export function readTopics(): Promise<readonly TopicJson[]> {
+function readTopics(): Promise<readonly TopicJson[]> {
   return queries.fetchQuery(TOPICS);
 }
 
 /** A topic, as it was read last. A view that shows states of jobs reads the topics too. */
 export function topicOf(name: string): TopicJson | undefined {
   return queries.getQueryData<readonly TopicJson[]>(TOPICS.queryKey)?.find(({ topic }) => topic === name);
-}
-
-export function pauseOf(topic: string): Pause | undefined {
-  return topicOf(topic)?.pause;
 }
 
 /** Says why nothing can be done with jobs of a topic, because the topic is untracked. `undefined`: it is tracked, or not known. */
@@ -85,14 +79,6 @@ export function useLateness(isWanted: boolean) {
       });
       return latenessByTopic((await Promise.all(windows)).flat());
     },
-  });
-}
-
-/** The jobs of the last hour that should have started and have not. Nothing holds them. The oldest come first. */
-export function useLateJobs() {
-  return useQuery({
-    queryKey: ["late-jobs"],
-    queryFn: ({ signal }) => overdueJobs(api, Date.now(), { late: LATE_MS, signal }),
   });
 }
 

@@ -1,5 +1,5 @@
-import type { JobSummary } from "../../src/http/answers.ts";
-import { type Pause, shownState } from "./shown-state.ts";
+import type { ForecastJson, JobSummary } from "../../src/http/answers.ts";
+import { shownState } from "./shown-state.ts";
 import { HOUR, MINUTE, SECOND } from "./times.ts";
 
 /** The kinds of jobs on the time axis, from the bottom of a bar to its top. */
@@ -56,14 +56,11 @@ export function moved({ from, to }: Range, share: number): Range {
   return { from: from + by, to: to + by };
 }
 
-/** The kind of a job. `undefined` for a cancelled job, which the axis leaves out. */
-export function kindOf(
-  job: Pick<JobSummary, "state" | "dueAt" | "heldUntil">,
-  now: number,
-  pause: Pause | undefined,
-): Kind | undefined {
-  const shown = shownState(job, now, pause);
-  switch (shown) {
+type StateCount = NonNullable<ForecastJson["counts"]>[number];
+
+/** The kind of jobs in a state. `undefined` for cancelled jobs, which the axis leaves out. */
+export function kindOf(state: StateCount["state"]): Kind | undefined {
+  switch (state) {
     case "done":
     case "handed-off":
       return "done";
@@ -71,10 +68,9 @@ export function kindOf(
     case "expired":
       return "failed";
     case "running":
-      return "running";
     case "held":
     case "late":
-      return shown;
+      return state;
     case "cancelled":
       return undefined;
     default:
@@ -84,31 +80,22 @@ export function kindOf(
 
 export const NO_COUNTS: Counts = { done: 0, failed: 0, running: 0, late: 0, due: 0, held: 0 };
 
-/** Counts jobs by topic and by the bucket in which they are due. `now`: ms since the epoch. `pauseOf`: answers the pause of a topic. */
-export function countJobs(
-  jobs: readonly JobSummary[],
-  step: number,
-  now: number,
-  pauseOf: (topic: string) => Pause | undefined,
-): Map<string, Buckets> {
-  const byTopic = new Map<string, Map<number, Counts>>();
-  for (const job of jobs) {
-    const kind = kindOf(job, now, pauseOf(job.topic));
-    if (kind !== undefined) add(byTopic, job.topic, bucketOf(Date.parse(job.dueAt), step), kind, 1);
-  }
-  return byTopic;
+/** Counts jobs by topic and by the bucket in which they are due. */
+export function countJobs(jobs: readonly JobSummary[], step: number): Map<string, Buckets> {
+  const counts = jobs.map((job) => ({ ...job, from: job.dueAt, state: shownState(job), count: 1 }));
+  return withCounts(new Map(), counts, step);
 }
 
-/** Adds minutes of a forecast, all of whose jobs are due. A bucket that is shorter than a minute gets the jobs of its whole minute. */
-export function withForecast(
-  counts: ReadonlyMap<string, Buckets>,
-  topic: string,
-  minutes: readonly { readonly minute: string; readonly count: number }[],
+/** Adds what a call has counted. */
+export function withCounts(
+  before: ReadonlyMap<string, Buckets>,
+  counts: readonly StateCount[],
   step: number,
 ): Map<string, Buckets> {
-  const byTopic = new Map([...counts].map(([name, buckets]) => [name, new Map(buckets)]));
-  for (const { minute, count } of minutes) {
-    add(byTopic, topic, bucketOf(Date.parse(minute), step), "due", count);
+  const byTopic = new Map([...before].map(([name, buckets]) => [name, new Map(buckets)]));
+  for (const { from, topic, state, count } of counts) {
+    const kind = kindOf(state);
+    if (kind !== undefined) add(byTopic, topic, bucketOf(Date.parse(from), step), kind, count);
   }
   return byTopic;
 }
@@ -128,20 +115,6 @@ function add(
 
 function bucketOf(at: number, step: number): number {
   return Math.floor(at / step) * step;
-}
-
-/** Cuts a range into parts in which a forecast is read, the nearest part first, so that the next minutes appear at once. */
-export function partsOf({ from, to }: Range): Range[] {
-  const parts: Range[] = [];
-  let begin = from;
-  let length = 15 * MINUTE;
-  while (begin < to) {
-    const end = Math.min(begin + length, to);
-    parts.push({ from: begin, to: end });
-    begin = end;
-    length *= 2;
-  }
-  return parts;
 }
 
 /**
@@ -184,6 +157,6 @@ export function sumOfAll(buckets: Buckets): Counts {
   return sums;
 }
 
-export function sumOf(counts: Counts): number {
+function sumOf(counts: Counts): number {
   return KINDS.reduce((sum, kind) => sum + counts[kind], 0);
 }

@@ -1,23 +1,14 @@
 import { useEffect, useState } from "preact/hooks";
 import type { JobSummary } from "../../src/http/answers.ts";
 import { api } from "./api.ts";
-import { countTopics, type Minute } from "./count-topics.ts";
-import { jobPage, pauseOf, readTopics } from "./reads.ts";
-import { zone } from "./state.ts";
-import {
-  type Buckets,
-  countJobs,
-  partsOf,
-  type Range,
-  sumOf,
-  sumOfAll,
-  withForecast,
-} from "./time-buckets.ts";
+import { jobPage } from "./reads.ts";
+import { now, zone } from "./state.ts";
+import { type Buckets, countJobs, type Range, withCounts } from "./time-buckets.ts";
 import { MINUTE, timeText } from "./times.ts";
 
 /** So many jobs of a range are read one by one. */
 const READ_JOBS = 3000;
-/** A range of this length, or a shorter one, is read job by job, also in the future. Longer ranges in the future are counted. */
+/** A range of this length, or a shorter one, is read job by job. The API counts the jobs of longer ranges, and of ranges with more jobs. */
 const JOBS_SPAN = 15 * MINUTE;
 
 export type Timeline = {
@@ -31,10 +22,7 @@ export type Timeline = {
 
 const EMPTY = { counts: new Map(), jobs: [], status: "Reading …", isReading: true, error: undefined };
 
-/**
- * The past and short ranges are read job by job. The future of longer ranges is counted, the nearest minutes first, because the API reads
- * each counted job. A new range ends the reading of the one before.
- */
+/** A new range ends the reading of the one before. */
 export function useTimeline(topics: readonly string[], { from, to }: Range, step: number): Timeline {
   const [timeline, setTimeline] = useState<Omit<Timeline, "again">>(EMPTY);
   const [count, setCount] = useState(0);
@@ -60,45 +48,29 @@ async function readTimeline(
   tell: (known: Partial<Omit<Timeline, "again">>) => void,
 ): Promise<void> {
   tell({ status: "Reading …", isReading: true, error: undefined });
-  const now = Date.now();
-  const isShort = to - from <= JOBS_SPAN;
-  const end = isShort ? to : Math.min(to, now);
-  const { jobs, reached } =
-    from < end ? await readJobs({ from, to: end }, signal) : { jobs: [], reached: end };
-  const wanted = jobs.filter(({ topic }) => topics.includes(topic));
-  // A pause holds jobs. It may be newer than the topics that an earlier view has read.
-  await readTopics();
-  let counts: Map<string, Buckets> = countJobs(wanted, step, now, pauseOf);
-  const cut = reached < end ? `The first ${READ_JOBS.toLocaleString("en")} jobs were read one by one.` : "";
-  tell({ counts, jobs: wanted, status: cut });
-  // A short range with many jobs is read to `reached` only. The rest of it is counted.
-  const counted = isShort ? reached : Math.max(now, from);
-  for (const part of partsOf({ from: Math.max(counted, from), to })) {
-    const range = { from: new Date(part.from), to: new Date(part.to) };
-    const until = `until ${timeText(part.to, now, zone.value)} …`;
-    const read = async (topic: string | undefined) => {
-      tell({ status: `${cut} Counting the jobs ${topic === undefined ? "" : `of ${topic} `}${until}` });
-      const minutes: Minute[] = [];
-      for await (const one of api.forecast({ ...(topic && { topic }), ...range, signal })) minutes.push(one);
-      return minutes;
-    };
-    const busiest = topics.toSorted((one, other) => jobsOf(counts.get(other)) - jobsOf(counts.get(one)));
-    for await (const { topic, minutes } of countTopics(busiest, read))
-      counts = withForecast(counts, topic, minutes, step);
-    tell({ counts });
+  if (to - from <= JOBS_SPAN) {
+    const { jobs, isWhole } = await readJobs({ from, to }, signal);
+    const wanted = jobs.filter(({ topic }) => topics.includes(topic));
+    tell({ counts: countJobs(wanted, step), jobs: wanted });
+    if (isWhole) return tell({ status: "", isReading: false });
+  } else tell({ jobs: [] });
+  const [only] = topics;
+  const one = topics.length === 1 && only !== undefined ? { topic: only } : {};
+  const range = { from: new Date(from), to: new Date(to) };
+  let counts: ReadonlyMap<string, Buckets> = new Map();
+  for await (const part of api.counts({ ...one, ...range, step: step / 1000, signal })) {
+    counts = withCounts(counts, part.counts ?? [], step);
+    const until = timeText(Date.parse(part.reached), now.value, zone.value);
+    tell({ counts, status: `Counted until ${until} …` });
   }
-  tell({ status: cut, isReading: false });
+  tell({ counts, status: "", isReading: false });
 }
 
-function jobsOf(buckets: Buckets = new Map()): number {
-  return sumOf(sumOfAll(buckets));
-}
-
-/** Reads the first jobs of a range. `reached`: the end of what was read, ms since the epoch. */
+/** Reads the first jobs of a range. `isWhole`: there are no others. */
 async function readJobs(
   { from, to }: Range,
   signal: AbortSignal,
-): Promise<{ jobs: JobSummary[]; reached: number }> {
+): Promise<{ jobs: JobSummary[]; isWhole: boolean }> {
   const jobs: JobSummary[] = [];
   let cursor: string | undefined;
   do {
@@ -107,7 +79,5 @@ async function readJobs(
     jobs.push(...page.jobs);
     cursor = page.cursor;
   } while (cursor !== undefined && jobs.length < READ_JOBS);
-  const last = jobs.at(-1);
-  // Jobs of the same ms may lie on the next page.
-  return { jobs, reached: cursor === undefined || last === undefined ? to : Date.parse(last.dueAt) };
+  return { jobs, isWhole: cursor === undefined };
 }

@@ -1,4 +1,4 @@
-import { LATE_MS } from "./shown-state.ts";
+import { LATE_AFTER } from "../../src/core/constants.ts";
 import { durationText } from "./times.ts";
 
 export const WORDS = {
@@ -10,7 +10,7 @@ export const WORDS = {
   sweep: "The step that sends the jobs of the next minutes to SQS, once a minute.",
   scheduled: "The job waits until it is due.",
   held: "A pause, a limit or a window of the topic makes the job start later. On the overview: how many jobs a pause holds.",
-  late: `The job should have started more than ${durationText(LATE_MS)} ago.`,
+  late: `The job should have started more than ${durationText(LATE_AFTER)} ago.`,
   running: "A consumer has started the job and not yet finished it.",
   done: "The job has run.",
   cancelled: "A caller or an event ended the job before a run succeeded.",

@@ -2,7 +2,7 @@ import type { Database } from "../../local/processes/database.ts";
 import type { RunnerRecord } from "../../local/runner-record.ts";
 import type { DeployedStack, StackReservations } from "../aws/account.ts";
 import type { TopicReport } from "../client/client.ts";
-import { OVERDUE_COUNTED } from "../client/overdue.ts";
+import { isHolding } from "../client/holding.ts";
 import { CLOCK_SKEW_SEEN, LOOKAHEAD, MOST_SWEEPERS, USUAL_LAG } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../settings/loopback.ts";
@@ -94,8 +94,13 @@ export function judgeSweep(topics: readonly TopicReport[]): Check {
   return { ...sweep, result: lag * 1000 < LOOKAHEAD ? "warning" : "failed", todo };
 }
 
-/** ms. A job is overdue if it is late by more than this. A tick and a busy consumer alone do not make a job so late. */
-export const OVERDUE = 120_000;
+/** A tick and a busy consumer alone do not make a job so late: ms. */
+const MUCH_TOO_LATE = 120_000;
+
+/** The late jobs of a topic, if there are some. The API of an earlier version does not count them. */
+export function lateIn({ late }: Partial<TopicReport>): TopicReport["late"][] {
+  return late === undefined || late.count === 0 ? [] : [late];
+}
 
 /** If this many messages wait and none is in flight, the topic probably has no working consumer. */
 const MANY_WAIT = 100;
@@ -105,8 +110,6 @@ export const DEAD_COUNTED = 100;
 /** `deadJobs`: counted up to `DEAD_COUNTED`, or the error. Absent for an untracked topic, whose dead jobs are only in its DLQ. */
 export type ExaminedTopic = TopicReport & {
   readonly deadJobs?: PromiseSettledResult<number>;
-  /** How many jobs should have started at least `OVERDUE` ms ago, counted up to `OVERDUE_COUNTED` over all topics. Default: 0. */
-  readonly overdue?: number;
 };
 
 /** A warning for each trouble of a topic, or one check that is ok if there is none. */
@@ -116,16 +119,16 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
       { check: "topics", result: "warning", found: "the queue has no topic", todo: "add topics in the app" },
     ];
   }
-  const areAllCounted = topics.reduce((sum, { overdue = 0 }) => sum + overdue, 0) < OVERDUE_COUNTED;
   const troubles = topics.flatMap((examined) => {
     const { topic, pause } = examined;
     const { ready, inFlight } = examined.depths;
-    const { overdue = 0 } = examined;
+    const isHeld = isHolding(pause);
+    const isUnread = !isHeld && ready >= MANY_WAIT && inFlight === 0;
     const of = { check: `topic ${topic}`, result: "warning" } as const;
     return [
       ...judgeDead(examined).map((dead) => ({ ...of, ...dead })),
       ...judgePause(examined).map((paused) => ({ ...of, ...paused })),
-      ...(pause === undefined && ready >= MANY_WAIT && inFlight === 0
+      ...(isUnread
         ? [
             {
               ...of,
@@ -134,15 +137,7 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
             },
           ]
         : []),
-      ...(pause === undefined && overdue > 0 && !(ready >= MANY_WAIT && inFlight === 0)
-        ? [
-            {
-              ...of,
-              found: `${overdueText(overdue, areAllCounted)} overdue, and nobody runs them`,
-              todo: todoForOverdue(examined),
-            },
-          ]
-        : []),
+      ...(isUnread ? [] : judgeLate(examined).map((late) => ({ ...of, ...late }))),
     ];
   });
   if (troubles.length > 0) return troubles;
@@ -154,12 +149,18 @@ function judgePause({ topic, pause }: TopicReport): Pick<Check, "found" | "todo"
   return [{ found: `paused since ${pause.since}${pausedBy(pause)}`, todo: `minutehand resume ${topic}` }];
 }
 
-function overdueText(count: number, isWhole: boolean): string {
-  const jobs = isWhole ? many(count) : `at least ${many(count)}`;
-  return `${jobs} of the last hour ${count === 1 ? "is" : "are"}`;
+/** By the API's clock, as the API counts by it too. */
+function judgeLate(report: TopicReport): Pick<Check, "found" | "todo">[] {
+  return lateIn(report).flatMap(({ count, atLeast, since = report.at }) => {
+    if (Date.parse(report.at) - Date.parse(since) < MUCH_TOO_LATE) return [];
+    const jobs = atLeast ? `at least ${many(count)}` : many(count);
+    const verb = count === 1 && !atLeast ? "is" : "are";
+    const found = `${jobs} ${verb} late, the oldest since ${since}, and nobody runs them`;
+    return [{ found, todo: todoForLate(report) }];
+  });
 }
 
-function todoForOverdue({ policy }: TopicReport): string {
+function todoForLate({ policy }: TopicReport): string {
   if (policy.consumer === "pull") return "start a worker that receives the topic's jobs";
   return "check that the topic has a consumer whose handler is wrapped with consumer(…), and see its log";
 }

@@ -9,6 +9,7 @@ import type {
   Changes,
   Client,
   ClientOptions,
+  CountQuery,
   DeadQuery,
   EnqueueOptions,
   ForecastQuery,
@@ -46,6 +47,7 @@ const ENQUEUE: Names<EnqueueOptions> = {
 const CHANGES: Names<Changes> = { ...TIME, body: true, ...BATCH, ...SEEN };
 const LIST: Names<ListQuery> = { topic: true, state: true, ...RANGE, ...FILTERS, pageSize: true, ...CALL };
 const FORECAST: Names<ForecastQuery> = { topic: true, ...RANGE, ...CALL };
+const COUNTS: Names<CountQuery> = { ...FORECAST, step: true };
 const DEAD: Names<DeadQuery> = { ...FILTERS, pageSize: true, ...CALL };
 const SCHEDULE: Names<NewSchedule> = {
   ...{
@@ -93,6 +95,7 @@ const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]:
   cancelMany: { 1: CHANGE },
   list: { 0: LIST },
   forecast: { 0: FORECAST },
+  counts: { 0: COUNTS },
   bulk: { 0: BULK },
   topics: { 0: CALL },
   topic: { 1: CALL },
@@ -122,7 +125,13 @@ export function checkClientOptions(options: ClientOptions): void {
 }
 
 type Call = (...given: unknown[]) => unknown;
-const LISTS: readonly string[] = ["list", "forecast", "dead", "schedules"] satisfies (keyof Client)[];
+const LISTS: readonly string[] = [
+  "list",
+  "forecast",
+  "counts",
+  "dead",
+  "schedules",
+] satisfies (keyof Client)[];
 
 /** Refuses unknown options with `bad-request`. The API would never see some of them, and does not name the nearest option. */
 export function withCheckedOptions<Calls extends object>(client: Calls): Calls {

@@ -14,7 +14,7 @@ import type {
 } from "./client.ts";
 import type { DirectClient } from "./direct-client.ts";
 import type { DirectWorker } from "./direct-worker.ts";
-import { bulkParts, forecastParts, pages } from "./read-parts.ts";
+import { bulkParts, countParts, forecastParts, pages } from "./read-parts.ts";
 
 /** How long a `receive` may take beyond its `waitSeconds`, ms. */
 const CLAIMING = 10_000;
@@ -47,6 +47,7 @@ export function clientOver<Topics = TopicBodies>({
   return withCheckedOptions<Client<Topics>>({
     ...jobCalls<Topics>(call, newKey),
     forecast: (query) => forecastParts(call, clock, query),
+    counts: (query) => countParts(call, clock, query),
     bulk: (request, onProgress) => bulkParts(call, newKey, request, onProgress),
     ...topicCalls<Topics>(call, newKey),
     ...scheduleCalls<Topics>(call, newKey),

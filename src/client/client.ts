@@ -3,6 +3,7 @@ import type { JOB_OPTIONS, JobOptions as StoredOptions } from "../core/job-optio
 import type { JsonOf } from "../core/json-of.ts";
 import type {
   BulkPart,
+  ForecastJson,
   Health,
   JobJson,
   JobSummary as JobSummaryJson,
@@ -128,6 +129,10 @@ type Paged = CallOptions & { pageSize?: number };
 export type ListQuery<T extends string = string> = Range & Paged & Filters & { topic?: T; state?: JobState };
 export type DeadQuery = Paged & Filters;
 export type ForecastQuery<T extends string = string> = Range & CallOptions & { topic?: T };
+/** `step`: how long a step of time is, in whole seconds, 1 to 86,400. */
+export type CountQuery<T extends string = string> = ForecastQuery<T> & { step?: number };
+/** What one request has counted. `counts`: absent without a `step`. `reached`: all jobs that are due before it are counted. `at`: the API's clock. */
+export type CountPart = Pick<ForecastJson, "minutes" | "counts" | "reached" | "at">;
 
 export type NewSchedule<T extends string = string, Body = unknown> = JobOptions & {
   /** `cron(…)`, `rate(…)` or `at(…)`. */
@@ -265,6 +270,13 @@ export type Client<Topics = TopicBodies> = {
   forecast<N extends keyof T & string, T = Topics>(
     query?: ForecastQuery<N>,
   ): AsyncIterable<{ minute: string; count: number }>;
+  /**
+   * Counts all jobs of a range, by default of the next hour, by topic, state and step of time, part by part. Two parts can have counts of the
+   * same step, topic and state: add them up.
+   */
+  counts<N extends keyof T & string, T = Topics>(
+    query: CountQuery<N> & { step: number },
+  ): AsyncIterable<CountPart>;
   /**
    * Changes many jobs of a topic, part by part, until all are done. `onProgress` gets the sums after each part. If a part after the
    * first fails, the `data` of the error has the `cursor` that continues the bulk. Idempotent: a repeated part changes no job twice, and

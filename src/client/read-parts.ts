@@ -1,11 +1,11 @@
 import { MinutehandError } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
 import { parseInstant } from "../general/times.ts";
-import type { BulkPart } from "../http/answers.ts";
+import type { BulkPart, ForecastJson } from "../http/answers.ts";
 import { type Call, QUOTED, type Query, type Shape } from "./call.ts";
-import type { BulkRequest, BulkResult, ForecastQuery, Instant } from "./client.ts";
+import type { BulkRequest, BulkResult, CountPart, CountQuery, ForecastQuery, Instant } from "./client.ts";
 
-type MinuteCount = { minute: string; count: number };
+type MinuteCount = ForecastJson["minutes"][number];
 
 const HOUR = 3_600_000;
 const BULK: Shape = { matched: "number", changed: "number", skipped: "object", errors: "array" };
@@ -27,20 +27,44 @@ export async function* pages<T>(
   } while (cursor !== undefined);
 }
 
-/** `clock`: ms since the epoch. */
+/** A minute may lie in the answers to several calls. `clock`: ms since the epoch. */
 export async function* forecastParts(
   call: Call,
   clock: () => number,
-  { topic, from = new Date(clock()), to = hourAfter(from), signal }: ForecastQuery = {},
+  query: ForecastQuery = {},
 ): AsyncGenerator<MinuteCount, void> {
-  type Part = { minutes: MinuteCount[]; next?: string };
+  let last: MinuteCount | undefined;
+  for await (const { minutes } of countParts(call, clock, query)) {
+    for (const { minute, count } of minutes) {
+      if (last !== undefined && last.minute !== minute) yield last;
+      last = { minute, count: count + (last?.minute === minute ? last.count : 0) };
+    }
+  }
+  if (last !== undefined) yield last;
+}
+
+/** The answers to the calls of one forecast, in the order of time. `clock`: ms since the epoch. */
+export async function* countParts(
+  call: Call,
+  clock: () => number,
+  { topic, from = new Date(clock()), to = hourAfter(from), step, signal }: CountQuery = {},
+): AsyncGenerator<CountPart, void> {
+  type Part = CountPart & { cursor?: string; next?: string };
   const isNew = unrepeated("/forecast");
-  let start: Instant | undefined = from;
-  while (start !== undefined) {
-    const query = { topic, from: start, to };
-    const part: Part = await call("GET", "/forecast", { minutes: "array" }, { query, signal });
-    yield* part.minutes;
-    start = isNew(part.next);
+  const query = { topic, to, step };
+  // An API of an earlier version answers no cursor, but the time at which the next call begins.
+  let place: Query | undefined = { from };
+  while (place !== undefined) {
+    const part: Part = await call(
+      "GET",
+      "/forecast",
+      { minutes: "array" },
+      { query: { ...query, ...place }, signal },
+    );
+    yield part;
+    const cursor = isNew(part.cursor ?? part.next);
+    if (cursor === undefined) return;
+    place = part.cursor === undefined ? { from: cursor } : { from, cursor };
   }
 }
 

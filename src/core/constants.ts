@@ -125,6 +125,8 @@ mustHold(READY_RETENTION <= SQS_MAX_RETENTION, "READY_RETENTION must be at most 
 /** DynamoDB's TTL deletes a look this long after the look's time. No outage may last longer. */
 // rule: looks-outlast-an-outage
 export const STALE_AFTER = 90 * DAY;
+/** TTL deletes the note of a late job or of a retry this long after the note's time. Audits have passed it long before. */
+export const TROUBLED_AFTER = 10 * DAY;
 /** TTL deletes an untracked job's home this long after its due time. If no tick runs for so long, the job is lost. */
 export const UNTRACKED_AFTER = 10 * DAY;
 /** The once item of an `Idempotency-Key` answers repeats for at least this long after its job was due and after its job has ended. */
@@ -306,6 +308,14 @@ export const BUCKETS_A_PAGE = 1000;
 export const ENTRIES_A_PAGE = 2000;
 /** Also the bound of a page's answer. */
 export const PAGE_BYTES = 4 * 1024 * 1024;
+/** About how many entries and bytes of bodies one call that counts jobs reads at most, and for how long. Then it answers with a cursor. */
+export const ENTRIES_A_COUNT = 20_000;
+export const COUNT_BYTES = 64 * 1024 * 1024;
+export const COUNT_PART = SECOND;
+/** A job is late if nothing has held it for this long and it has not started: a consumer must first receive its message. */
+export const LATE_AFTER = 5 * SECOND;
+/** How many jobs of a topic are counted as late or as waiting for a retry at most. */
+export const TROUBLED_COUNTED = 1000;
 /** How many jobs one call of a bulk changes at most, and for how long. Then it answers with a cursor. */
 export const BULK_JOBS = 500;
 export const BULK_PART = 5 * SECOND;

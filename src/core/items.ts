@@ -1,5 +1,5 @@
 import type { Actor } from "./actor.ts";
-import { BUCKET, STALE_AFTER } from "./constants.ts";
+import { BUCKET, STALE_AFTER, TROUBLED_AFTER } from "./constants.ts";
 import { addressOf, isJobId } from "./job-id.ts";
 import type { KeptOptions } from "./job-options.ts";
 import type { Position } from "./position.ts";
@@ -246,6 +246,10 @@ export type Parked = Key & {
   /** Up to when the job can use a start. Absent: always. */
   last?: number;
 };
+/** A note of a job that is late or waits for a retry, so that the job is found by its topic. Whether it still is so, its home says. */
+export type Troubled = Key & { v: number; id: string; expiresAt: number };
+/** A topic that has had such jobs. */
+export type TroubledTopic = Key & { v: number };
 /** A topic some of whose jobs were parked while it had a rate limit. */
 export type Limited = Key & {
   v: number;
@@ -270,6 +274,8 @@ export type Item =
   | Parked
   | Limited
   | PausedTopic
+  | Troubled
+  | TroubledTopic
   | Tombstone;
 
 export const META_KEY: Key = { pk: "meta", sk: "meta" };
@@ -374,11 +380,33 @@ export function pausedTopicKey(topic: string): Key {
   return { pk: PAUSED_TOPICS, sk: topic };
 }
 
+/** The partition of the topics that have had late jobs or retries. */
+export const TROUBLED_TOPICS = "troubled";
+
+export function troubledTopicKey(topic: string): Key {
+  return { pk: TROUBLED_TOPICS, sk: topic };
+}
+
+export function troubledIn(topic: string, shard: number): string {
+  return `troubled#${topic}#${shard}`;
+}
+
+/** `time`: when an audit looks at the job again, or when its retry is due: ms since the epoch. The note is read until audits have passed it. */
+export function troubledAt(topic: string, id: string, time: number): Troubled {
+  return {
+    pk: troubledIn(topic, addressOf(id).shard),
+    sk: `${sortable(time)}#${id}`,
+    v: ITEM_VERSION,
+    id,
+    expiresAt: ttl(time + TROUBLED_AFTER),
+  };
+}
+
 export function parkedIn(topic: string, shard: number): string {
   return `paused#${topic}#${shard}`;
 }
 
-export function parkedKey(home: Home): Key {
+export function parkedKey(home: Head): Key {
   const { topic, id, revision } = home;
   return {
     pk: parkedIn(topic, addressOf(id).shard),

@@ -1,6 +1,7 @@
 import {
   BODY_BYTES,
   BULK_JOBS,
+  ENTRIES_A_COUNT,
   ENTRIES_A_PAGE,
   HEADERS_BYTES,
   HEALTHY_READY,
@@ -41,6 +42,8 @@ export type Sizes = {
   readonly heads: number;
   /** After how many entries a page of a list is ended early. */
   readonly listEntries: number;
+  /** After how many entries a call that counts jobs is ended early. */
+  readonly countEntries: number;
   /** How many jobs one call of a bulk changes. */
   readonly bulkJobs: number;
   /** How many bytes the jobs that share a message have at most. A single job may have more. */
@@ -75,6 +78,7 @@ export const SIZES: Sizes = {
   looks: 50,
   heads: 100,
   listEntries: ENTRIES_A_PAGE,
+  countEntries: ENTRIES_A_COUNT,
   bulkJobs: BULK_JOBS,
   packBytes: PACK_BYTES,
   healthyReady: HEALTHY_READY,

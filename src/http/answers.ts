@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ACTOR_KINDS } from "../core/actor.ts";
-import { AUDIT_AFTER, LOOKAHEAD } from "../core/constants.ts";
+import { AUDIT_AFTER, ENTRIES_A_PAGE, LATE_AFTER, LOOKAHEAD, TROUBLED_COUNTED } from "../core/constants.ts";
 import { answeredOptions, answeredScheduleOptions } from "./job-options.ts";
 import { answer } from "./named.ts";
 import { STATUS } from "./problem.ts";
@@ -15,6 +15,12 @@ import { answeredSettings } from "./settings-json.ts";
 const LAG_AT_FIRST = AUDIT_AFTER + LOOKAHEAD;
 
 const time = z.iso.datetime({ precision: 3 });
+/** The time of the server's clock at which it judged what it answers. A caller's clock may be off, and an answer may be old. */
+const at = time.check(
+  z.meta({
+    description: "When the answer was made, by the API's clock: `late` and `held` are of this time.",
+  }),
+);
 const count = z.int().check(z.minimum(0));
 const text = z.string();
 const status = z.int().check(z.minimum(100), z.maximum(599));
@@ -46,6 +52,21 @@ const jobSummary = answer(
         z.meta({
           description:
             "When the job starts, if a pause, a rate limit or a window of its topic makes it start later than `dueAt`.",
+        }),
+      ),
+    ),
+    held: z.exactOptional(
+      z.boolean().check(
+        z.meta({
+          description:
+            "True if a pause, a resume at a rate, a rate limit or a window of its topic holds the job. Otherwise absent. Only the calls that read a single job, and the list of jobs, answer it.",
+        }),
+      ),
+    ),
+    lateSince: z.exactOptional(
+      time.check(
+        z.meta({
+          description: `The job is late: it could have started at this time, ${LATE_AFTER / 1000} s or more ago, has not, and nothing holds it. A job that waits for a retry is not late. Only the calls that read a single job, and the list of jobs, answer it.`,
         }),
       ),
     ),
@@ -230,7 +251,7 @@ export type BulkPart = z.output<typeof bulkPart>;
 
 export const jobPage = answer(
   "JobPage",
-  z.object({ jobs: z.array(jobSummary), cursor: z.exactOptional(text) }),
+  z.object({ jobs: z.array(jobSummary), at, cursor: z.exactOptional(text) }),
 );
 
 type BackoffJson = { waits: number[] } | { initial: number; factor: number; max: number; jitter: number };
@@ -291,6 +312,51 @@ const topicPolicy = answer(
   }),
 );
 
+const atLeast = z.exactOptional(
+  z.boolean().check(
+    z.meta({
+      description: `True if the read ended at its bound of about ${TROUBLED_COUNTED.toLocaleString("en")} jobs of a topic and ${ENTRIES_A_PAGE.toLocaleString("en")} of all topics: there may be more, also older ones. Otherwise absent.`,
+    }),
+  ),
+);
+/** Whether the read has looked at all jobs that could be late. */
+const sampledSince = z.exactOptional(
+  time.check(
+    z.meta({
+      description:
+        "Only a sample of the jobs that were due since this time was looked at, because there were too many. A late job among them is found for certain once an audit has reached it, 7 to 12 minutes after it was due.",
+    }),
+  ),
+);
+
+const lateJobs = answer(
+  "LateJobs",
+  z
+    .object({
+      count,
+      atLeast,
+      since: z.exactOptional(time.check(z.meta({ description: "The `lateSince` of the oldest one." }))),
+    })
+    .check(
+      z.meta({ description: "The jobs that are late. The field `lateSince` of a job says what that is." }),
+    ),
+);
+
+const retryingJobs = answer(
+  "RetryingJobs",
+  z
+    .object({
+      count,
+      atLeast,
+      error: z.exactOptional(
+        text.check(z.meta({ description: "The error of the attempt that failed last." })),
+      ),
+      failedAt: z.exactOptional(time.check(z.meta({ description: "When that attempt failed." }))),
+      next: z.exactOptional(time.check(z.meta({ description: "When the first of them runs again." }))),
+    })
+    .check(z.meta({ description: "The jobs whose last attempt failed, and that wait for their next one." })),
+);
+
 export const topicReport = answer(
   "Topic",
   z.object({
@@ -314,6 +380,10 @@ export const topicReport = answer(
         }),
       ),
     ),
+    late: lateJobs,
+    retrying: retryingJobs,
+    at,
+    sampledSince,
   }),
 );
 export type TopicJson = z.output<typeof topicReport>;
@@ -378,17 +448,48 @@ export const schedulePage = answer(
 export const redriven = answer("Redriven", z.object({ redriven: count, left: count }));
 export type Redriven = z.output<typeof redriven>;
 
+const forecastCount = answer(
+  "ForecastCount",
+  z.object({
+    from: time,
+    topic: text,
+    state: answer("ForecastState", z.enum([...STATES, "held", "late"])),
+    count,
+  }),
+);
+
 export const forecast = answer(
   "Forecast",
   z.object({
-    minutes: z.array(answer("ForecastMinute", z.object({ minute: time, count }))),
+    minutes: z
+      .array(answer("ForecastMinute", z.object({ minute: time, count })))
+      .check(z.meta({ description: "How many unfinished jobs fall due in each minute." })),
+    counts: z.exactOptional(
+      z.array(forecastCount).check(
+        z.meta({
+          description:
+            "How many jobs of each topic and state are due in the step that begins at `from`. A waiting job is counted as `late` or as `held` if it is, see `lateSince` and `held` of a job, else as `scheduled`. Only with `step`.",
+        }),
+      ),
+    ),
+    at,
+    reached: time.check(z.meta({ description: "All jobs that are due before this time are counted." })),
+    cursor: z.exactOptional(
+      text.check(
+        z.meta({ description: "The cursor of the next call. Absent when the forecast is complete." }),
+      ),
+    ),
     next: z.exactOptional(
       time.check(
-        z.meta({ description: "The `from` of the next call. Absent when the forecast is complete." }),
+        z.meta({
+          description:
+            "As `reached`, while there is a `cursor`. A caller without cursors can send it as the next `from`, unless it is the `from` of this call: then only the `cursor` leads on.",
+        }),
       ),
     ),
   }),
 );
+export type ForecastJson = z.output<typeof forecast>;
 
 export const health = answer("Health", z.object({ status: z.literal("ok"), version: text }));
 export type Health = z.output<typeof health>;

@@ -6,6 +6,7 @@ import { iso } from "../general/times.ts";
 import type { Enqueued } from "../protocol/new-job.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
+import type { Wait } from "../protocol/read/waits.ts";
 import type { JobJson, JobSummary } from "./answers.ts";
 import type { Answer } from "./route.ts";
 
@@ -31,6 +32,12 @@ export function summaryOf(ctx: Context, home: Head): JobSummary {
     ...(state === "running" && home.leaseEnd !== undefined ? { leaseUntil: iso(home.leaseEnd) } : {}),
     ...(lastError === undefined ? {} : { lastError }),
   };
+}
+
+/** Empty if the job is neither late nor held, or if that was not asked. */
+export function waitJson(wait: Wait | undefined): Pick<JobSummary, "held" | "lateSince"> {
+  if (wait === undefined) return {};
+  return wait.is === "held" ? { held: true } : { lateSince: iso(wait.since) };
 }
 
 /** Empty if the job never waited for a pause, a limit or a window. */

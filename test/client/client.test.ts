@@ -163,6 +163,39 @@ describe("the client", () => {
     ]);
   });
 
+  test("adds up a minute that is counted in several calls, and answers the parts of counts as they come", async () => {
+    const minute = (count: number) => ({ minute: "2026-03-01T09:01:00.000Z", count });
+    const answers = [
+      { minutes: [minute(2)], cursor: "a", next: "2026-03-01T09:01:30.000Z" },
+      { minutes: [minute(3)], cursor: "b", next: "2026-03-01T09:01:30.000Z" },
+      { minutes: [{ minute: "2026-03-01T09:02:00.000Z", count: 1 }] },
+    ];
+    const urls: string[] = [];
+    const client = () => {
+      let at = 0;
+      const transport: Transport = async ({ url }) => {
+        urls.push(url.split("?")[1] ?? "");
+        return Response.json(answers[at++]);
+      };
+      return clientOver({ transport, url: URL_OF_API, clock: () => START });
+    };
+    expect(await all(client().forecast())).toEqual([minute(5), answers[2]?.minutes[0]]);
+    expect(urls.map((query) => new URLSearchParams(query).get("cursor"))).toEqual([null, "a", "b"]);
+    expect(await all(client().counts({ step: 60 }))).toEqual(answers);
+    expect(urls.at(-1)).toContain("step=60");
+  });
+
+  test("follows the times of an API of an earlier version, which answers no cursor", async () => {
+    const next = "2026-03-01T09:30:00.000Z";
+    const urls: string[] = [];
+    const transport: Transport = async ({ url }) => {
+      urls.push(url);
+      return Response.json({ minutes: [], ...(urls.length === 1 && { next }) });
+    };
+    await all(clientOver({ transport, url: URL_OF_API, clock: () => START }).forecast());
+    expect(new URL(urls[1] ?? "").searchParams.get("from")).toBe(next);
+  });
+
   test("repeats the call of a bulk until all of the bulk is done, and reports the progress", async () => {
     const part = { action: "cancel", dryRun: false, from: "a", to: "c" } as const;
     const problem = { type: "about:blank", title: "x", status: 503, code: "unavailable", detail: "no" };
@@ -391,6 +424,7 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   cancelMany: (client) => client.cancelMany([], { signal }),
   list: (client) => all(client.list({ signal })),
   forecast: (client) => all(client.forecast({ signal })),
+  counts: (client) => all(client.counts({ step: 60, signal })),
   bulk: (client) => client.bulk({ action: "run", topic: "orders", signal }),
   topics: (client) => client.topics({ signal }),
   topic: (client) => client.topic("orders", { signal }),

@@ -47,6 +47,7 @@ const CALLS: Record<string, (client: Client, scene: Scene) => Promise<unknown>> 
   cancelMany: (client, { ids }) => client.cancelMany(ids),
   list: (client) => all(client.list({ topic: "orders" })),
   forecast: (client) => all(client.forecast()),
+  counts: (client) => all(client.counts({ step: 60 })),
   "bulk that cancels": (client) => client.bulk({ action: "cancel", topic: "orders", ...range }),
   "bulk that moves": (client) => client.bulk({ action: "move", topic: "orders", ...range, delay: "2h" }),
   "bulk that runs": (client) => client.bulk({ action: "run", topic: "orders", ...range, ratePerSecond: 1 }),

@@ -99,6 +99,8 @@ describe("the forecast", () => {
         { minute: "2026-03-01T09:01:00.000Z", count: 2 },
         { minute: "2026-03-01T09:03:00.000Z", count: 1 },
       ],
+      at: "2026-03-01T09:00:00.000Z",
+      reached: "2026-03-01T10:00:00.000Z",
     });
   });
 
@@ -110,8 +112,38 @@ describe("the forecast", () => {
 
   test("answers where to continue in a long range", async () => {
     const { call } = createApi();
-    const { json } = await call("GET", "/forecast?from=2026-03-01T09:00:00Z&to=2026-03-31T09:00:00Z");
-    expect(json).toEqual({ minutes: [], next: "2026-03-01T17:20:00.000Z" });
+    const path = "/forecast?from=2026-03-01T09:00:00Z&to=2026-03-31T09:00:00Z";
+    const { json } = await call("GET", path);
+    const reached = "2026-03-01T17:20:00.000Z";
+    expect(json).toEqual({
+      minutes: [],
+      at: "2026-03-01T09:00:00.000Z",
+      reached,
+      next: reached,
+      cursor: expect.any(String),
+    });
+    const further = await call("GET", `${path}&cursor=${json.cursor}`);
+    expect(further.json).toMatchObject({ reached: "2026-03-02T01:40:00.000Z" });
+    for (const other of [`${path}&step=60`, `${path}&topic=orders`, "/jobs?"])
+      expect(await call("GET", `${other}&cursor=${json.cursor}`)).toMatchObject({ status: 400 });
+  });
+
+  test("counts by topic, state and step of time", async () => {
+    const { call, file } = createApi();
+    for (const delay of [90, 100]) await file({ delay });
+    await file({ topic: "work", delay: 90 });
+    const { json } = await call("GET", "/forecast?step=10");
+    const due = (from: string, topic: string) => ({ from, topic, state: "scheduled", count: 1 });
+    expect(json.counts).toHaveLength(3);
+    expect(json.counts).toEqual(
+      expect.arrayContaining([
+        due("2026-03-01T09:01:30.000Z", "orders"),
+        due("2026-03-01T09:01:30.000Z", "work"),
+        due("2026-03-01T09:01:40.000Z", "orders"),
+      ]),
+    );
+    for (const step of ["0", "86401", "x"])
+      expect(await call("GET", `/forecast?step=${step}`)).toMatchObject({ status: 400 });
   });
 });
 

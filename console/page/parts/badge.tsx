@@ -1,7 +1,5 @@
 import type { JobSummary } from "../../../src/http/answers.ts";
-import { pauseOf } from "../reads.ts";
 import { shownState } from "../shown-state.ts";
-import { now } from "../state.ts";
 import { WORDS } from "../words.ts";
 
 /** The mark of each state. Each state has a mark of its own, because not everybody sees colours. */
@@ -15,8 +13,8 @@ const MARKS: Readonly<Record<JobSummary["state"], string>> = {
   "handed-off": "→",
 };
 
-export function StateBadge({ job }: { job: Pick<JobSummary, "topic" | "state" | "dueAt" | "heldUntil"> }) {
-  const name = shownState(job, now.value, pauseOf(job.topic));
+export function StateBadge({ job }: { job: Pick<JobSummary, "state" | "held" | "lateSince"> }) {
+  const name = shownState(job);
   return (
     <span class={`badge ${name}`} title={WORDS[name]}>
       <span aria-hidden="true">{MARKS[job.state]}</span> {name}

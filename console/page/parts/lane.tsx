@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers.ts";
-import { pauseOf } from "../reads.ts";
 import { shownState } from "../shown-state.ts";
 import { now, zone } from "../state.ts";
 import {
@@ -143,12 +142,11 @@ function LaneJobs({ jobs, axis }: { jobs: readonly JobSummary[]; axis: Props["ax
   return (
     <div class="lane-jobs" ref={place}>
       {jobs.map((job) => {
-        const pause = pauseOf(job.topic);
-        const text = `${job.key ?? job.id}, ${shownState(job, now.value, pause)}`;
+        const text = `${job.key ?? job.id}, ${shownState(job)}`;
         return (
           <a
             key={job.id}
-            class={`kind-${kindOf(job, now.value, pause) ?? "cancelled"}`}
+            class={`kind-${kindOf(shownState(job)) ?? "cancelled"}`}
             href={addresses.job(job.id)}
             title={`${text}, due ${timeText(Date.parse(job.dueAt), now.value, zone.value)}`}
             aria-label={text}

@@ -1,8 +1,8 @@
+import { isHolding } from "../../../src/client/holding.ts";
 import type { JobJson } from "../../../src/http/answers.ts";
 import { actorText } from "../actor-text.ts";
 import { topicOf } from "../reads.ts";
-import { isHolding, shownState } from "../shown-state.ts";
-import { now } from "../state.ts";
+import { shownState } from "../shown-state.ts";
 import { durationText } from "../times.ts";
 import { TextBlock } from "./text-block.tsx";
 import { Time } from "./time.tsx";
@@ -104,7 +104,6 @@ function Next({ job }: { job: JobJson }) {
   const { topic, dueAt, heldUntil = dueAt, leaseUntil } = job;
   const { pause } = topicOf(topic) ?? {};
   const holding = job.state === "scheduled" && isHolding(pause) ? pause : undefined;
-  const isDue = Date.parse(heldUntil) <= now.value;
   const text = waitText(job);
   if (text === undefined) return null;
   const at = job.state === "running" ? leaseUntil : heldUntil;
@@ -114,7 +113,7 @@ function Next({ job }: { job: JobJson }) {
         …
       </span>
       <div>
-        {holding && isDue ? (
+        {holding && job.held ? (
           "is held: "
         ) : (
           <>
@@ -137,15 +136,15 @@ function Next({ job }: { job: JobJson }) {
 }
 
 function waitText(job: JobJson): string | undefined {
-  const { pause, policy } = topicOf(job.topic) ?? {};
+  const { policy } = topicOf(job.topic) ?? {};
   const texts: Readonly<Record<string, string>> = {
     scheduled: `starts attempt ${job.attempt + 1} of ${job.maxAttempts}`,
-    held: "is held by a pause, a limit or a window, and may start",
-    late:
+    held:
       policy?.maxPerSecond === undefined
-        ? "should have started: its consumer is slow or does not run"
-        : `should have started: other jobs have used up the limit of ${policy.maxPerSecond} a second, or its consumer is slow or does not run`,
+        ? "is held by a pause or a window, and may start"
+        : `is held by a pause, a window or the limit of ${policy.maxPerSecond} a second, and may start`,
+    late: "should have started: its consumer is slow or does not run",
     running: "is running; if nothing is heard of the run, the job runs again after",
   };
-  return texts[shownState(job, now.value, pause)];
+  return texts[shownState(job)];
 }

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
+import { isHolding, type Pause } from "../../../src/client/holding.ts";
 import type { TopicJson } from "../../../src/http/answers.ts";
 import { actorText } from "../actor-text.ts";
 import { api } from "../api.ts";
-import { isHolding, type Pause } from "../shown-state.ts";
 import { Action } from "./action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
 import { Time } from "./time.tsx";

@@ -1,4 +1,5 @@
 import { useRef } from "preact/hooks";
+import { isHolding } from "../../../src/client/holding.ts";
 import { USUAL_LAG } from "../../../src/core/constants.ts";
 import type { TopicJson } from "../../../src/http/answers.ts";
 import { jobsText } from "../bulk-calls.ts";
@@ -9,8 +10,7 @@ import { Empty, Loaded } from "../parts/loaded.tsx";
 import { heldText, PauseBadge, PauseTopic, ResumeTopic } from "../parts/pause-topic.tsx";
 import { addresses } from "../parts/search.ts";
 import { Explained, WordList } from "../parts/words.tsx";
-import { AHEAD_MINUTES, useDueNext, useLateJobs, useLateness, useSchedules, useTopics } from "../reads.ts";
-import { isHolding } from "../shown-state.ts";
+import { AHEAD_MINUTES, useDueNext, useLateness, useSchedules, useTopics } from "../reads.ts";
 import { durationText, MINUTE } from "../times.ts";
 import type { Word } from "../words.ts";
 
@@ -43,20 +43,19 @@ type TopicsProps = {
 };
 
 function Topics({ topics, lateness }: TopicsProps) {
-  const late = useLateJobs();
   const schedules = useSchedules(MINUTE);
-  const needs = needsOf(topics, late.data ?? [], schedules.data ?? []);
+  const needs = needsOf(topics, schedules.data ?? []);
   // The order stays until the view is opened again, so that no card moves away from the pointer.
   const order = useRef<readonly TopicJson[] | undefined>(undefined);
   const first = order.current ?? byNeed(topics, needs);
-  if (!late.isPending) order.current = first;
+  order.current = first;
   return (
     <>
-      <Needs needs={needs} />
+      <Needs needs={needs} isSampled={topics.some(({ sampledSince }) => sampledSince !== undefined)} />
       <p class="sweep">
         The <Explained word="sweep" /> {sweepText(topics)}
       </p>
-      <ul class="topics" aria-busy={late.isPending}>
+      <ul class="topics">
         {inOrder(topics, first).map((topic) => (
           <TopicCard key={topic.topic} topic={topic} lateness={lateness?.get(topic.topic)} />
         ))}
@@ -66,12 +65,15 @@ function Topics({ topics, lateness }: TopicsProps) {
   );
 }
 
-function Needs({ needs }: { needs: readonly Need[] }) {
+/** `isSampled`: the API could not look at all jobs of the last minutes. */
+function Needs({ needs, isSampled }: { needs: readonly Need[]; isSampled: boolean }) {
   return (
     <section aria-labelledby="needs-title" class="needs">
       <h2 id="needs-title">What needs you</h2>
       {needs.length === 0 ? (
-        <p class="fine">Nothing. No job is late or dead, and the sweep is on time.</p>
+        <p class="fine">
+          Nothing. {isSampled ? SAMPLED : "No job is late or dead,"} and the sweep is on time.
+        </p>
       ) : (
         <ul class="links">
           {needs.map(({ href, text }) => (
@@ -100,6 +102,8 @@ function sweepText(topics: readonly TopicJson[]): string {
   if (lag <= USUAL_LAG) return "is on time: all jobs of the next minutes are on their way.";
   return `is ${durationText(lag)} behind.`;
 }
+
+const SAMPLED = "No job is dead, in a sample of the jobs of the last minutes none is late,";
 
 type CardProps = { readonly topic: TopicJson; readonly lateness: Lateness | undefined };
 

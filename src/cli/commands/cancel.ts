@@ -57,7 +57,11 @@ function show({ output }: Session, job: JobSummary): Promise<void> {
 }
 
 /** Cancels jobs by id. Tries all, then throws `CliError` if some could not be cancelled. */
-async function cancelEach(session: Session, ids: readonly string[], why: Pick<Flags, "reason">): Promise<void> {
+async function cancelEach(
+  session: Session,
+  ids: readonly string[],
+  why: Pick<Flags, "reason">,
+): Promise<void> {
   const api = await session.client();
   const [only, ...others] = ids;
   if (only !== undefined && others.length === 0) return show(session, await api.cancel(only, why));

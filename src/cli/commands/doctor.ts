@@ -6,7 +6,6 @@ import { isProcessRunning } from "../../../local/processes/processes.ts";
 import { DATA_FOLDER, readRecord } from "../../../local/runner-record.ts";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Client, TopicReport } from "../../client/client.ts";
-import { overdueJobs } from "../../client/overdue.ts";
 import { inParallel } from "../../general/batches.ts";
 import {
   type Check,
@@ -22,7 +21,6 @@ import {
   judgeSweep,
   judgeTopics,
   judgeVersions,
-  OVERDUE,
 } from "../checks.ts";
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
@@ -88,7 +86,7 @@ async function* examine(session: Session): AsyncIterable<Check> {
     yield failed("topics", topics.reason);
     return;
   }
-  yield* examineTopics(api, topics.value, surroundings.clock());
+  yield* examineTopics(api, topics.value);
   if (isOnAws) yield* examineConcurrency(topics.value, region, stack?.name);
 }
 
@@ -101,23 +99,9 @@ async function examineCredentials(region: string | undefined): Promise<Check> {
   }
 }
 
-/** @param now ms since the epoch */
-async function* examineTopics(
-  api: Client,
-  topics: readonly TopicReport[],
-  now: number,
-): AsyncIterable<Check> {
+async function* examineTopics(api: Client, topics: readonly TopicReport[]): AsyncIterable<Check> {
   if (topics.length > 0) yield judgeSweep(topics);
-  const [overdue] = await Promise.allSettled([overdueJobs(api, now, { late: OVERDUE })]);
-  if (overdue.status === "rejected") yield failed("overdue jobs", overdue.reason);
-  const examined = await inParallel(topics, WIDTH, (topic) => countDead(api, topic));
-  const late = overdue.status === "fulfilled" ? overdue.value : [];
-  yield* judgeTopics(
-    examined.map((report) => ({
-      ...report,
-      overdue: late.filter(({ topic }) => topic === report.topic).length,
-    })),
-  );
+  yield* judgeTopics(await inParallel(topics, WIDTH, (topic) => countDead(api, topic)));
 }
 
 async function* examineConcurrency(

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import type { Client, ListQuery } from "../../client/client.ts";
-import { OVERDUE_COUNTED, overdueJobs } from "../../client/overdue.ts";
 import { STATES } from "../../http/answers.ts";
 import { instant, wholeNumber } from "../arguments.ts";
+import { lateIn } from "../checks.ts";
 import { JOB_COLUMNS, many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { addOptionFilters } from "../job-options.ts";
@@ -41,8 +41,8 @@ export function addList(program: Command, open: Open): void {
       output.note(
         `these are the jobs that are due from ${iso(now)} to ${iso(now + HOUR)}: see --from and --to`,
       );
-      const overdue = await describeOverdue(api, now, query);
-      if (overdue !== undefined) output.note(overdue);
+      const late = await describeLate(api, query);
+      if (late !== undefined) output.note(late);
     });
   examples(command, [
     "minutehand list --topic order-timeout --state scheduled",
@@ -50,19 +50,19 @@ export function addList(program: Command, open: Open): void {
   ]);
 }
 
-/** Says how many jobs should have started in the past hour. `undefined`: none, or the list is of a state but `scheduled`. */
-async function describeOverdue(
+/** Says how many jobs of the listed topics are late. `undefined`: none, or the list is of a state, a tag or a group, by which the API counts none. */
+async function describeLate(
   api: Client,
-  now: number,
   { state, topic, tag, group }: ListQuery,
 ): Promise<string | undefined> {
-  if (state !== undefined && state !== "scheduled") return undefined;
-  const filter = { ...(topic && { topic }), ...(tag && { tag }), ...(group && { group }) };
-  const [first, ...others] = await overdueJobs(api, now, filter);
+  if ((state !== undefined && state !== "scheduled") || tag !== undefined || group !== undefined)
+    return undefined;
+  const late = (topic === undefined ? await api.topics() : [await api.topic(topic)]).flatMap(lateIn);
+  const [first] = late.flatMap(({ since }) => since ?? []).sort();
   if (first === undefined) return undefined;
-  const count = others.length + 1;
-  const counted = count < OVERDUE_COUNTED ? many(count) : `at least ${many(count)}`;
-  return `overdue: ${counted} of the past hour ${count === 1 ? "has" : "have"} not started: see --from ${first.dueAt}`;
+  const count = late.reduce((sum, one) => sum + one.count, 0);
+  const counted = late.some(({ atLeast }) => atLeast) ? `at least ${many(count)}` : many(count);
+  return `late: ${counted} should have started and ${count === 1 ? "has" : "have"} not: see --from ${first}`;
 }
 
 function iso(time: number): string {

@@ -8,6 +8,12 @@ import type { Column } from "../table.ts";
 
 const number = (count: number) => count.toLocaleString("en");
 
+/** The API of an earlier version counts none. `+`: or more. */
+function countText(counted: Pick<TopicReport["late"], "count" | "atLeast"> | undefined): string {
+  if (counted === undefined) return "";
+  return `${number(counted.count)}${counted.atLeast && counted.count > 0 ? "+" : ""}`;
+}
+
 const COLUMNS: Column<TopicReport>[] = [
   { head: "TOPIC", text: ({ topic }) => topic },
   { head: "CONSUMER", text: ({ policy }) => policy.consumer },
@@ -20,6 +26,17 @@ const COLUMNS: Column<TopicReport>[] = [
     align: "right",
     text: ({ depths }) => number(depths.dead),
     style: ({ depths }) => (depths.dead > 0 ? "red" : undefined),
+  },
+  {
+    head: "LATE",
+    align: "right",
+    text: ({ late }) => countText(late),
+    style: ({ late }) => (countText(late) === "0" ? undefined : "red"),
+  },
+  {
+    head: "RETRYING",
+    align: "right",
+    text: ({ retrying }) => countText(retrying),
   },
   {
     head: "SWEEP",
@@ -37,7 +54,7 @@ export function addTopics(program: Command, open: Open): void {
   const command = program
     .command("topics")
     .description(
-      "show for each topic how many messages are ready, delayed, in flight and dead, and how far the sweep is behind",
+      "show for each topic how many messages are ready, delayed, in flight and dead, how many jobs are late or wait for a retry, and how far the sweep is behind",
     )
     .argument("[topic]", "show only this topic")
     .option("--names", "print only the names")

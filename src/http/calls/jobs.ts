@@ -6,10 +6,11 @@ import { enqueueCounted } from "../../protocol/file/filing-limit.ts";
 import type { Enqueued } from "../../protocol/new-job.ts";
 import { isFilingLimited, requireTracked } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
+import { waitsOf } from "../../protocol/read/waits.ts";
 import { idOfKey, readJob } from "../../protocol/store/read-job.ts";
 import type { Logs } from "../../settings/log-groups.ts";
 import type { JobJson } from "../answers.ts";
-import { jobJson } from "../job-json.ts";
+import { jobJson, waitJson } from "../job-json.ts";
 import { logUrlOf } from "../log-url.ts";
 import { newJobOf, onceOf, rescheduleOf, type Sent } from "../new-job.ts";
 import type { ChangeFields, KeyedJobFields, NewJobFields } from "../requests.ts";
@@ -38,7 +39,8 @@ export function putJob(
 /** `logs`: where the functions of topics write their logs, if that is known. */
 export async function getJob(ctx: Context, id: string, logs?: Logs): Promise<JobJson> {
   const home = await readJob(ctx, id);
-  return { ...jobJson(ctx, home), ...logUrlOf(logs, home) };
+  const waits = await waitsOf(ctx, [home]);
+  return { ...jobJson(ctx, home), ...waitJson(waits.get(id)), ...logUrlOf(logs, home) };
 }
 
 export async function getJobByKey(ctx: Context, { topic, key }: Keyed, logs?: Logs): Promise<JobJson> {

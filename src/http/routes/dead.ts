@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { LIST_JOBS, PAGE_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
+import { iso } from "../../general/times.ts";
 import { redrive } from "../../protocol/change/redrive.ts";
 import { requireTracked } from "../../protocol/policy.ts";
 import { deadPage } from "../../protocol/read/dead-jobs.ts";
@@ -39,8 +40,9 @@ export const deadRoutes = [
       const { homes, cursor: last } = await deadPage(ctx, { topic, ...query, ...after });
       const found = logs();
       const jobs = homes.map((home) => ({ ...summaryOf(ctx, home), ...logUrlOf(found, home) }));
-      if (last === undefined) return { status: 200, body: { jobs } };
-      return { status: 200, body: { jobs, cursor: tie(encodeDeadCursor(last), ...list) } };
+      const at = iso(ctx.clock());
+      if (last === undefined) return { status: 200, body: { jobs, at } };
+      return { status: 200, body: { jobs, at, cursor: tie(encodeDeadCursor(last), ...list) } };
     },
   }),
   route({

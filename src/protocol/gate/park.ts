@@ -1,7 +1,7 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { isFinished, isRunning, lastStart, startsAt } from "../../core/home.ts";
-import { type Home, ITEM_VERSION, type Parked, parkedIn, parkedKey } from "../../core/items.ts";
+import { type Head, type Home, ITEM_VERSION, type Parked, parkedIn, parkedKey } from "../../core/items.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { BEGINNING, END, type Position } from "../../core/position.ts";
 import type { Unreadable } from "../../core/readable.ts";
@@ -68,7 +68,7 @@ export async function parkForLimit(
 }
 
 /** A resume at a rate does not hold a job whose run crashed: its message only makes the reader settle that run. */
-function isBehindPause(home: Home, now: TopicNow): boolean {
+export function isBehindPause(home: Head, now: TopicNow): boolean {
   return startsAt(home) < now.pauseBound && (isPaused(now) || home.state === "scheduled");
 }
 

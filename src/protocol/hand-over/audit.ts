@@ -19,6 +19,7 @@ import { releaseLeftKeys } from "../store/keys.ts";
 import { fileLooksAbout, keepDueLooks, type LookTime } from "../store/looks.ts";
 import { prolongOnce } from "../store/once-items.ts";
 import { type Entry, pages } from "../store/pages.ts";
+import { noteTroubled, type TroubledJob } from "../store/troubled.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
 import { auditLimit, auditProgress, readCursor, type ShardCursor } from "./cursor.ts";
@@ -93,7 +94,8 @@ async function lookAtUnreadAgain(ctx: Context, entries: readonly Entry[]): Promi
 /** Sends overdue jobs again, and files looks at them and at running jobs. Answers how many jobs it tried to send. */
 async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
   const now = ctx.clock();
-  const looks = homes.flatMap((home) => lookAhead(home, now));
+  const looks: LookTime[] = homes.flatMap((home) => lookAhead(home, now));
+  const overdue: TroubledJob[] = [];
   const toSend: Home[] = [];
   for (const home of homes.filter((home) => isOverdue(home, now))) {
     const late = now - startsAt(home);
@@ -101,7 +103,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const isBehind = await backlogs.isBehind(home.topic);
     if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
     // The sweep has passed this minute, so a later audit judges the job again.
-    else looks.push(lookAfter(home, now, late < BACKLOG_SOON ? 0 : BACKLOG_PATIENCE));
+    else overdue.push(lookAfter(home, now, late < BACKLOG_SOON ? 0 : BACKLOG_PATIENCE));
   }
   const due = toSend.map((home) => ({ home, isLate: true }));
   const outcomes = await sendDue(ctx, due, backlogs);
@@ -112,20 +114,24 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     if (outcome === "ended" && home.key === undefined) continue;
     const isHeld = outcome === "left" || outcome === "held";
     const isBehind = await backlogs.isBehind(home.topic);
+    const look = lookAfter(home, now, waitAfter(now - startsAt(home), outcome, isBehind));
+    const list = isHeld ? looks : overdue;
     // rule: held-job-has-a-look
-    looks.push(lookAfter(home, now, waitAfter(now - startsAt(home), outcome, isBehind)));
+    list.push(look);
     if (!isHeld && outcome !== "unread" && outcome !== "ended") sentAgain += 1;
   }
+  looks.push(...overdue.map(({ id, time }) => ({ id, time })));
   // rule: audit-files-the-next-looks
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
+  await noteTroubled(ctx, overdue);
   const next = new Map(looks.map(({ id, time }) => [id, time]));
   await keepDueLooks(ctx, toSend, next);
   await keepOnceItems(ctx, homes, next);
   return sentAgain;
 }
 
-function lookAfter({ id }: Home, now: number, wait: number): LookTime {
-  return { id, time: lookAgainAt(id, now, wait) };
+function lookAfter({ id, topic }: Home, now: number, wait: number): TroubledJob {
+  return { id, topic, time: lookAgainAt(id, now, wait) };
 }
 
 function isOverdue(home: Home, now: number): boolean {

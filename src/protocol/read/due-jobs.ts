@@ -12,7 +12,7 @@ import {
 } from "../../core/items.ts";
 import { afterJob, beforeTime, type Position } from "../../core/position.ts";
 import { isUnreadable, jobIdIn, readHome, type Unreadable } from "../../core/readable.ts";
-import { chunksOf, inParallel } from "../../general/batches.ts";
+import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { readHomes, withoutBody } from "../store/read-job.ts";
 import { shardsToRead } from "../store/shards.ts";
@@ -26,19 +26,26 @@ export type DueJobs = {
   until: Position;
 };
 
+/** About how many entries and bytes of bodies all steps together read at most. */
+export type ReadBound = { readonly entries: number; readonly bytes: number };
+
 /** How many buckets one step reads, where they hold few entries, or all buckets of one minute. */
 const BUCKETS_A_READ = 64;
 const WIDTH = 32;
 
-/** Yields jobs in due order. Ends before `end` once a list's page may read no more. `wanted`: how many jobs the caller needs. */
+/**
+ * Yields jobs in due order. Ends before `end` once it may read no more: by default as much as a list's page. `wanted`: how many jobs the
+ * caller needs.
+ */
 export async function* dueJobs(
   ctx: Context,
   from: Position,
   end: Position,
   wanted: number,
+  bound: ReadBound = { entries: ctx.sizes.listEntries, bytes: PAGE_BYTES },
 ): AsyncGenerator<DueJobs> {
   const shards = await shardsToRead(ctx);
-  const { page: most, looks: atOnce, listEntries } = ctx.sizes;
+  const { page: most, looks: atOnce } = ctx.sizes;
   const fewest = entriesFor(wanted / shards, most);
   const read = { buckets: 0, entries: 0, bytes: 0 };
   let position = from;
@@ -58,20 +65,20 @@ export async function* dueJobs(
       const { bytes, ...jobs } = await homesAmong(ctx, part);
       yield { ...jobs, until: position };
       read.bytes += bytes;
-      if (read.bytes >= PAGE_BYTES) return;
+      if (read.bytes >= bound.bytes) return;
     }
     read.buckets += pks.length;
     read.entries += items.length;
     read.bytes += bytes;
-    // Next, read more entries of a busy minute, or more minutes that hold few entries.
+    // Next, read more entries of a busy minute, or the first few of more minutes.
     entries = cuts.length > 0 ? Math.min(entries * 2, most) : fewest;
     minutes = cuts.length > 0 ? 1 : Math.min(minutes * 2, Math.max(Math.floor(BUCKETS_A_READ / shards), 1));
     minutes = Math.min(minutes, Math.floor((BUCKETS_A_PAGE - read.buckets) / shards));
-    if (minutes < 1 || read.entries >= listEntries || read.bytes >= PAGE_BYTES) return;
+    if (minutes < 1 || read.entries >= bound.entries || read.bytes >= bound.bytes) return;
   }
 }
 
-/** `cuts`: the last entry of each bucket that has more. */
+/** Of many buckets, it reads fewer entries each. `cuts`: the last entry of each bucket that has more. */
 async function readBuckets(
   ctx: Context,
   pks: readonly string[],
@@ -79,7 +86,8 @@ async function readBuckets(
   end: Position,
   entries: number,
 ): Promise<{ items: Entry[]; cuts: string[]; bytes: number }> {
-  const pages = await inParallel(pks, WIDTH, (pk) => readEntries(ctx, pk, from, end, entries));
+  const few = Math.min(entries, Math.ceil(ctx.sizes.listEntries / pks.length));
+  const pages = await inParallel(pks, WIDTH, (pk) => readEntries(ctx, pk, from, end, few));
   return {
     items: pages.flatMap(({ items }) => items),
     cuts: pages.flatMap(({ items, more }) => (more ? (items.at(-1)?.sk ?? []) : [])),
@@ -93,7 +101,7 @@ function entriesFor(share: number, most: number): number {
 }
 
 /** The partition keys of the next minutes in all shards: of `minutes` minutes at most. */
-export function bucketsFrom(position: Position, end: Position, minutes: number, shards: number): string[] {
+function bucketsFrom(position: Position, end: Position, minutes: number, shards: number): string[] {
   const pks: string[] = [];
   let minute = minuteOf(timeOf(position));
   for (let i = 0; i < minutes && beforeTime(minute) < end; i++, minute += BUCKET) {
@@ -124,7 +132,7 @@ function bytesOf(item: Item | Home | Unreadable | undefined): number {
   return item && "body" in item ? item.body.length : 0;
 }
 
-type Entry = {
+export type Entry = {
   readonly sk: string;
   /** The home without its body. Absent: the entry is a look, or names no job. */
   readonly home?: Head | Unreadable;
@@ -148,13 +156,6 @@ function entryOf(item: Item): Entry {
   if (id === undefined || isLookKey(sk)) return { sk };
   const home = readHome(item, id);
   return { sk, home: isUnreadable(home) ? home : headOf(home) };
-}
-
-/** Leaves out jobs that were moved since. */
-export async function homesDueAt(ctx: Context, items: readonly Entry[]): Promise<Head[]> {
-  const homes: Head[] = [];
-  for (const part of chunksOf(items, ctx.sizes.looks)) homes.push(...(await homesAmong(ctx, part)).homes);
-  return homes;
 }
 
 /** `homes`: due at an entry's time, in due order. `gone`: due at other times. `bytes`: the bodies read for looks. */

@@ -1,63 +1,95 @@
-import { BUCKET, BUCKETS_A_PAGE } from "../../core/constants.ts";
-import { minuteOf } from "../../core/items.ts";
-import { beforeTime, justAfter } from "../../core/position.ts";
-import { chunksOf, inParallel } from "../../general/batches.ts";
+import { COUNT_BYTES, COUNT_PART } from "../../core/constants.ts";
+import { isFinished, stateAt } from "../../core/home.ts";
+import { type Head, minuteOf, timeOf } from "../../core/items.ts";
+import { beforeTime, type Position } from "../../core/position.ts";
 import type { Context } from "../ports.ts";
-import { shardsToRead } from "../store/shards.ts";
-import { bucketsFrom, homesDueAt, readEntries } from "./due-jobs.ts";
+import { dueJobs } from "./due-jobs.ts";
+import { type Wait, waitsOf } from "./waits.ts";
+
+/** The state of a job as `stateAt` tells it. A waiting job whose start has come is `late` or `held`, unless it has only just come. */
+export type CountedState = ReturnType<typeof stateAt> | Wait["is"];
+
+/** How many jobs of a topic and a state are due in the step that begins at `from`: ms since the epoch. */
+export type JobCount = { from: number; topic: string; state: CountedState; count: number };
 
 export type Forecast = {
-  /** Times are ms since the epoch: the beginnings of the minutes. */
+  /** The unfinished jobs of each minute. Times are ms since the epoch: the beginnings of the minutes. */
   minutes: { minute: number; count: number }[];
-  /** The `from` of the next call. Absent: the whole range has been counted. */
-  next?: number;
+  /** All jobs, whether they have finished or not. Absent without a `step`. */
+  counts?: JobCount[];
+  /** Where the next call goes on. Absent: the whole range has been counted. */
+  cursor?: Position;
 };
 
-const WIDTH = 32;
+export type ForecastRequest = {
+  topic?: string;
+  /** ms since the epoch, `from ≤ dueAt < to`. */
+  from: number;
+  to: number;
+  /** ms. */
+  step?: number;
+  cursor?: Position;
+};
 
-/** Counts the unfinished jobs that fall due in each minute of `[from, to)`. A call reads at most `BUCKETS_A_PAGE` buckets, or one minute. */
-export async function forecast(
-  ctx: Context,
-  request: { topic?: string; from: number; to: number },
-): Promise<Forecast> {
-  const shards = await shardsToRead(ctx);
-  const first = minuteOf(request.from);
-  const readable = Math.max(Math.floor(BUCKETS_A_PAGE / shards), 1);
-  const last = Math.min(request.to, first + readable * BUCKET);
-  const buckets = bucketsFrom(beforeTime(first), beforeTime(last), readable, shards);
-  // By id: the home and the look of a moved job may have the same time, and lie in two pages.
-  const minuteById = new Map<string, number>();
-  // Together, the looks of all buckets would put too many bodies into memory.
-  for (const together of chunksOf(buckets, WIDTH)) await noteMinutes(ctx, together, request, minuteById);
-  const counts = new Map<number, number>();
-  for (const minute of minuteById.values()) counts.set(minute, (counts.get(minute) ?? 0) + 1);
-  const minutes = [...counts]
-    .map(([minute, count]) => ({ minute, count }))
-    .sort((a, b) => a.minute - b.minute);
-  return last < request.to ? { minutes, next: last } : { minutes };
+/**
+ * Counts the jobs of a range, as many as one call may read (`ctx.sizes.countEntries`, `COUNT_BYTES`, `COUNT_PART`). A call ends between two
+ * milliseconds, because earlier clients go on at a time. Only a millisecond with more jobs than a call may read is counted in parts.
+ */
+export async function forecast(ctx: Context, request: ForecastRequest): Promise<Forecast> {
+  const begun = ctx.clock();
+  const end = beforeTime(request.to);
+  const start = request.cursor ?? beforeTime(request.from);
+  const bound = { entries: ctx.sizes.countEntries, bytes: COUNT_BYTES };
+  const whole: Head[] = [];
+  let position = start;
+  // The jobs of the last millisecond, of which there may be more.
+  let last: Head[] = [];
+  for await (const { homes, until } of dueJobs(ctx, start, end, bound.entries, bound)) {
+    const time = timeOf(until);
+    const read = [...last, ...homes.filter(({ topic }) => (request.topic ?? topic) === topic)];
+    whole.push(...read.filter(({ dueAt }) => dueAt < time));
+    last = read.filter(({ dueAt }) => dueAt >= time);
+    position = until;
+    if (ctx.clock() - begun >= COUNT_PART) break;
+  }
+  if (position >= end) return countsOf(ctx, [...whole, ...last], request);
+  const isMidway = timeOf(position) === timeOf(start);
+  const counted = isMidway ? [...whole, ...last] : whole;
+  const cursor = isMidway ? position : beforeTime(timeOf(position));
+  return { ...(await countsOf(ctx, counted, request)), cursor };
 }
 
-/** `minuteById`: the minute in which each job is due. */
-async function noteMinutes(
+async function countsOf(
   ctx: Context,
-  pks: readonly string[],
-  { topic, from, to }: { topic?: string; from: number; to: number },
-  minuteById: Map<string, number>,
-): Promise<void> {
-  let unread = pks.map((pk) => ({ pk, position: beforeTime(from) }));
-  while (unread.length > 0) {
-    const pages = await inParallel(unread, WIDTH, async ({ pk, position }) => ({
-      pk,
-      ...(await readEntries(ctx, pk, position, beforeTime(to), ctx.sizes.page)),
-    }));
-    const entries = pages.flatMap(({ items }) => items);
-    for (const { id, dueAt, ...home } of await homesDueAt(ctx, entries)) {
-      const pending = home.state === "scheduled" || home.state === "running";
-      if (pending && (topic === undefined || home.topic === topic)) minuteById.set(id, minuteOf(dueAt));
-    }
-    unread = pages.flatMap(({ pk, items, more }) => {
-      const last = items.at(-1)?.sk;
-      return more && last !== undefined ? [{ pk, position: justAfter(last) }] : [];
-    });
+  homes: readonly Head[],
+  { step }: ForecastRequest,
+): Promise<Pick<Forecast, "minutes" | "counts">> {
+  const unfinished = homes.filter((home) => !isFinished(home));
+  const minutes = [...sums(unfinished, ({ dueAt }) => minuteOf(dueAt))].map(([minute, count]) => ({
+    minute,
+    count,
+  }));
+  return step === undefined ? { minutes } : { minutes, counts: await countStates(ctx, homes, step) };
+}
+
+async function countStates(ctx: Context, homes: readonly Head[], step: number): Promise<JobCount[]> {
+  const waits = await waitsOf(ctx, homes);
+  const now = ctx.clock();
+  const cells = new Map<string, JobCount>();
+  for (const home of homes) {
+    const from = home.dueAt - (home.dueAt % step);
+    const state = waits.get(home.id)?.is ?? stateAt(home, now);
+    const name = `${from} ${state} ${home.topic}`;
+    const cell = cells.get(name) ?? { from, topic: home.topic, state, count: 0 };
+    cells.set(name, cell);
+    cell.count += 1;
   }
+  return [...cells.values()];
+}
+
+/** How many jobs have each key. The jobs are in due order, and so are their keys. */
+function sums(homes: readonly Head[], keyOf: (home: Head) => number): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const home of homes) counts.set(keyOf(home), (counts.get(keyOf(home)) ?? 0) + 1);
+  return counts;
 }

@@ -9,6 +9,7 @@ import { countParked } from "../gate/park.ts";
 import { requireTopic } from "../policy.ts";
 import type { Context, Depth } from "../ports.ts";
 import { knownShards, shardsToRelease } from "../store/shards.ts";
+import { type Troubles, troublesOf } from "./troubled-jobs.ts";
 
 export type TopicReport = {
   topic: string;
@@ -29,10 +30,12 @@ export type TopicReport = {
     /** Also for the topic's limit, counted up to 1,000. */
     parked: number;
   };
-};
+} & Troubles;
 
 export async function reportTopics(ctx: Context, topics: readonly string[]): Promise<TopicReport[]> {
-  const [lag, pauses] = await Promise.all([sweepLag(ctx), readPauses(ctx, topics)]);
+  const cursors = await readCursors(ctx);
+  const [pauses, troubles] = await Promise.all([readPauses(ctx, topics), troublesOf(ctx, topics, cursors)]);
+  const lag = sweepLag(ctx, cursors);
   return inParallel([...topics.entries()], 8, async ([i, topic]) => {
     const pause = pauses[i];
     const [queue, dead, parked] = await Promise.all([
@@ -47,6 +50,7 @@ export async function reportTopics(ctx: Context, topics: readonly string[]): Pro
       dead: dead.ready + dead.inFlight,
       sweepLag: lag,
       ...(pause ? { pause: pauseReport(pause, parked) } : {}),
+      ...troubles(topic),
     };
   });
 }
@@ -55,11 +59,14 @@ function pauseReport({ state, since, rate, by }: Pause, parked: number): NonNull
   return { state, since, parked, ...(by && { by }), ...(rate === undefined ? {} : { ratePerSecond: rate }) };
 }
 
-/** How far the slowest shard's sweep is behind `LOOKAHEAD` from now: ms. Two minutes are normal: docs/internals/decisions/audit.md. */
-async function sweepLag(ctx: Context): Promise<number> {
+async function readCursors(ctx: Context): Promise<(Cursor | undefined)[]> {
   const { shards } = await knownShards(ctx);
   const keys = Array.from({ length: shards }, (_, shard) => cursorKey(shard));
-  const cursors = (await ctx.pool.read(keys)) as (Cursor | undefined)[];
+  return (await ctx.pool.read(keys)) as (Cursor | undefined)[];
+}
+
+/** How far the slowest shard's sweep is behind `LOOKAHEAD` from now: ms. Two minutes are normal: docs/internals/decisions/audit.md. */
+function sweepLag(ctx: Context, cursors: readonly (Cursor | undefined)[]): number {
   const now = ctx.clock();
   const positions = cursors.map((cursor) =>
     cursor && layoutTrouble(cursor) === undefined ? timeOf(cursor.swept) : now - AUDIT_AFTER,

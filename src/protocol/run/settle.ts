@@ -14,6 +14,7 @@ import type { Context } from "../ports.ts";
 import { sendIfNear } from "../send/send.ts";
 import { releaseKey } from "../store/keys.ts";
 import { readReadableHomes } from "../store/read-job.ts";
+import { noteTroubled } from "../store/troubled.ts";
 import { die } from "./die.ts";
 
 /** What the settle of a run must know of its claim. */
@@ -134,6 +135,8 @@ async function failAttempt(
     const apart = isCrash ? crashSpread(wait) * (second / 256) : 0;
     const backoff = Math.max(wait + Math.round(apart), failure.notBefore ?? 0);
     const dueAt = ctx.clock() + (failure.retryAfter ?? backoff);
+    // Before the move, so that each job that waits for a retry has a note.
+    await noteTroubled(ctx, [{ id: home.id, topic: home.topic, time: dueAt }]);
     const end = { what: "failed", error } as const;
     const request = { change: "retry", dueAt, also: run.also ?? [], set: says, end, why: "failed" } as const;
     const moved = await move(ctx, run.home, request);

@@ -53,12 +53,12 @@ describe("a timeline", () => {
     expect(added.sort()).toEqual(["claimedAt", "expiresAt", "finishedAt", "leaseEnd", "sentAt", "token"]);
   });
 
-  test("has each run that failed or asked for a retry, without additional writes", async () => {
+  test("has each run that failed or asked for a retry, without additional writes for the timeline", async () => {
     const world = createWorld();
     const job = await world.file({});
     const calls = await operationsOf(world, () => consume(world, "orders", { run: fail }));
-    // The claim; the home, the look and the move.
-    expect(calls).toEqual(["changeMany", "read", "insert", "change"]);
+    // The claim; the home, the note of the retry, the first of its topic, the look and the move.
+    expect(calls).toEqual(["changeMany", "read", "insert", "insert", "insert", "change"]);
     await world.pass(15 * SECOND);
     await consume(world, "orders", { run: () => ({ end: "retry-in", wait: 30 * SECOND }) });
     await world.pass(30 * SECOND);

@@ -1,0 +1,63 @@
+import { LATE_AFTER, VISIBILITY_MARGIN } from "../../core/constants.ts";
+import { hasCrashed, startsAt } from "../../core/home.ts";
+import { type Head, parkedKey } from "../../core/items.ts";
+import { lateSince, type TopicNow, topicsJustNow } from "../gate/known-pauses.ts";
+import { limitedTopics } from "../gate/limited-topics.ts";
+import { isBehindPause } from "../gate/park.ts";
+import { isLimited } from "../policy.ts";
+import type { Context } from "../ports.ts";
+
+/** `held`: a pause, a resume at a rate, a limit or a window lets the job wait. `late`: nothing does, since this time (ms since the epoch). */
+export type Wait = { readonly is: "held" } | { readonly is: "late"; readonly since: number };
+
+const HELD = { is: "held" } as const;
+
+/**
+ * The one definition of late: a tracked job that could have started `LATE_AFTER` ago, has not, and that nothing holds. Answers by id which of
+ * these jobs are late or held. A job that is due later, runs, has ended, or waits for a retry is neither. Reads pauses and notes only for
+ * jobs that are due.
+ */
+export async function waitsOf(ctx: Context, homes: readonly Head[]): Promise<Map<string, Wait>> {
+  const now = ctx.clock();
+  const waiting = homes.filter((home) => isWaiting(home, now));
+  const waits = new Map<string, Wait>();
+  for (const home of waiting) if (startsAt(home) > Math.max(home.dueAt, now)) waits.set(home.id, HELD);
+  const due = waiting.filter((home) => startsAt(home) <= now);
+  if (due.length === 0) return waits;
+  const topics = await topicsJustNow(ctx, [...new Set(due.map(({ topic }) => topic))]);
+  const parked = await parkedAmong(ctx, due, topics);
+  for (const home of due) {
+    const wait = waitOf(home, topics.get(home.topic) as TopicNow, parked.has(home.id), now);
+    if (wait) waits.set(home.id, wait);
+  }
+  return waits;
+}
+
+function isWaiting(home: Head, now: number): boolean {
+  return !home.untracked && (home.state === "scheduled" || hasCrashed(home, now));
+}
+
+function waitOf(home: Head, topicNow: TopicNow, isParked: boolean, now: number): Wait | undefined {
+  if (isParked || isBehindPause(home, topicNow)) return HELD;
+  // The message of a crashed run comes again some time after its lease.
+  const start = home.state === "running" ? home.leaseEnd + VISIBILITY_MARGIN : startsAt(home);
+  const since = lateSince(topicNow, start);
+  // The topic's window is shut, or its consumers do not yet follow its resume.
+  if (since > now && start <= now) return HELD;
+  return now - since >= LATE_AFTER ? { is: "late", since } : undefined;
+}
+
+/** The ids of the jobs that wait for a release, as their notes say. Only topics with a limit or a resume can have such jobs. */
+async function parkedAmong(
+  ctx: Context,
+  homes: readonly Head[],
+  topics: ReadonlyMap<string, TopicNow>,
+): Promise<Set<string>> {
+  // If the list cannot be read, any of these topics may have had a limit.
+  const listed = await limitedTopics(ctx).catch(() => undefined);
+  const mayBeParked = ({ topic }: Head): boolean =>
+    isLimited(ctx, topic) || topics.get(topic)?.isResuming === true || (listed?.has(topic) ?? true);
+  const asked = homes.filter(mayBeParked);
+  const notes = asked.length === 0 ? [] : await ctx.pool.read(asked.map(parkedKey));
+  return new Set(asked.flatMap(({ id }, i) => (notes[i] ? id : [])));
+}

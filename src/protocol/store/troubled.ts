@@ -1,0 +1,43 @@
+import { BATCH_PATIENCE } from "../../core/constants.ts";
+import { messageOf } from "../../core/errors.ts";
+import { troubledAt, troubledTopicKey } from "../../core/items.ts";
+import type { Context, Pool } from "../ports.ts";
+import { listTopic } from "./listed-topics.ts";
+import { insertApart } from "./write-apart.ts";
+
+/** A job that is late, or waits for a retry. `time`: when an audit looks at it again, or when the retry is due. ms since the epoch. */
+export type TroubledJob = { readonly id: string; readonly topic: string; readonly time: number };
+
+/** The topics that this process has listed. */
+const listed = new WeakMap<Pool, Set<string>>();
+
+/** Notes jobs for readers of their topics. Throws nothing: no job may wait or fail because its note cannot be written. */
+export async function noteTroubled(ctx: Context, jobs: readonly TroubledJob[]): Promise<void> {
+  const [first] = jobs;
+  if (first === undefined) return;
+  const by = ctx.clock() + BATCH_PATIENCE;
+  try {
+    // First, because readers look for the notes of listed topics only.
+    for (const topic of new Set(jobs.map((job) => job.topic))) await listTroubled(ctx, topic, by);
+    const notes = jobs.map(({ id, topic, time }) => troubledAt(topic, id, time));
+    // DynamoDB refuses a batch that names an item twice.
+    const distinct = new Map(notes.map((note) => [note.sk, note]));
+    for (const outcome of await insertApart(ctx, [...distinct.values()], by))
+      if (outcome instanceof Error) throw outcome;
+  } catch (error) {
+    ctx.report({
+      type: "trouble",
+      topic: first.topic,
+      what: "noting late jobs and retries",
+      error: messageOf(error),
+    });
+  }
+}
+
+async function listTroubled(ctx: Context, topic: string, by: number): Promise<void> {
+  const known = listed.get(ctx.pool) ?? new Set<string>();
+  listed.set(ctx.pool, known);
+  if (known.has(topic)) return;
+  await listTopic(ctx, troubledTopicKey(topic), by);
+  known.add(topic);
+}

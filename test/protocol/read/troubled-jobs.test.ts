@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+import { SIZES } from "../../../src/core/work-sizes.ts";
+import { cancel } from "../../../src/protocol/change/cancel.ts";
+import { pauseTopic } from "../../../src/protocol/change/pause.ts";
+import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { resume } from "../../../src/protocol/hand-over/release.ts";
+import { reportTopics, type TopicReport } from "../../../src/protocol/read/topics.ts";
+import { consume } from "../../support/consume.ts";
+import { fail, pull } from "../../support/scenes.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
+
+async function report(world: World, topic = "work"): Promise<TopicReport> {
+  const [found] = await reportTopics(world.ctx, [topic]);
+  if (!found) throw new Error(`no report of ${topic}`);
+  return found;
+}
+
+async function file(world: World, count: number, dueAt: number, topic: string): Promise<void> {
+  const jobs = Array.from({ length: count }, (_, i) => ({ topic, body: "{}", dueAt: dueAt + i }));
+  await enqueueMany(world.ctx, jobs);
+}
+
+const FEW = { ...SIZES, listEntries: 60 };
+
+describe("the report of a topic says how many jobs are late, and since when the oldest", () => {
+  test("is, from five seconds after it could have started", async () => {
+    const world = createWorld();
+    await world.tick();
+    const { dueAt } = await world.file({ topic: "work", delay: 10 * SECOND });
+    await world.pass(14_999);
+    expect((await report(world)).late).toEqual({ count: 0 });
+    await world.pass(1);
+    expect((await report(world)).late).toEqual({ count: 1, since: dueAt });
+    expect((await report(world, "orders")).late).toEqual({ count: 0 });
+    await pull(world);
+    expect((await report(world)).late).toEqual({ count: 0 });
+  });
+
+  test.each([10 * MINUTE, 3 * HOUR, 9 * 24 * HOUR])("also if it is late since %i ms", async (ms) => {
+    const world = createWorld();
+    await world.tick();
+    const { dueAt } = await world.file({ topic: "work", delay: 10 * SECOND });
+    await world.pass(ms + 15 * SECOND);
+    expect((await report(world)).late).toEqual({ count: 1, since: dueAt });
+  });
+
+  test("although no tick runs", async () => {
+    const world = createWorld();
+    await world.tick();
+    const { dueAt } = await world.file({ topic: "work", delay: 10 * SECOND });
+    await world.pass(3 * HOUR, { ticks: false });
+    expect((await report(world)).late).toEqual({ count: 1, since: dueAt });
+  });
+
+  test("although a pause holds many jobs of another topic, and with bounded reads", async () => {
+    const world = createWorld({}, FEW);
+    await world.tick();
+    await pauseTopic(world.ctx, "orders");
+    for (let minute = 1; minute < 40; minute++) await file(world, 100, START + minute * MINUTE, "orders");
+    const { dueAt } = await world.file({ topic: "work", delay: 20 * MINUTE + 30 * SECOND });
+    await world.pass(40 * MINUTE);
+    const calls: string[] = [];
+    world.pool.hooks.before = ({ operation, keys }) => {
+      for (let i = 0; i < Math.max(keys.length, 1); i++) calls.push(operation);
+    };
+    const found = await report(world);
+    expect(found.late).toEqual({ count: 1, since: dueAt, atLeast: true });
+    expect(found.sampledSince).toBeLessThanOrEqual(world.now() - 7 * MINUTE);
+    expect(calls.length).toBeLessThan(200);
+    expect((await report(world, "orders")).late).toMatchObject({ count: 0 });
+  });
+
+  test("and that there may be more, where a bound ends the read", async () => {
+    const world = createWorld({}, FEW);
+    await world.tick();
+    await file(world, 300, START + MINUTE, "work");
+    await world.pass(2 * HOUR);
+    const { late } = await report(world);
+    expect(late).toMatchObject({ atLeast: true });
+    expect(late.count).toBeGreaterThan(20);
+    expect(late.count).toBeLessThan(100);
+  });
+
+  test("not the jobs of a paused topic, and those of a resumed one that still wait, once nothing holds them", async () => {
+    const world = createWorld();
+    await world.tick();
+    await pauseTopic(world.ctx, "work");
+    await world.file({ topic: "work", delay: 10 * SECOND });
+    await world.pass(3 * HOUR);
+    expect((await report(world)).late).toEqual({ count: 0 });
+    await resume(world.ctx, "work", undefined);
+    const { pause } = await report(world);
+    expect(pause).toMatchObject({ state: "resuming", parked: 0 });
+    await world.pass(2 * MINUTE);
+    expect((await report(world)).late).toMatchObject({ count: 1 });
+    expect((await report(world)).pause?.state).toBe("resuming");
+  });
+
+  test("not the jobs that a limit holds, but those whose start has come", async () => {
+    const world = createWorld({
+      topics: { work: { consumer: "pull", maxPerSecond: 0.01 }, orders: {} },
+    });
+    await world.tick();
+    await file(world, 10, START + MINUTE, "work");
+    await world.pass(MINUTE + 30 * SECOND);
+    expect((await report(world)).late).toMatchObject({ count: 1 });
+    await world.pass(3 * MINUTE);
+    expect((await report(world)).late).toMatchObject({ count: 3 });
+  });
+
+  test("not the jobs that wait for the window of their topic", async () => {
+    const world = createWorld({ topics: { orders: { window: "10:00-12:00 UTC" } } });
+    await world.tick();
+    await world.file({ delay: MINUTE });
+    await world.pass(30 * MINUTE);
+    expect((await report(world, "orders")).late).toEqual({ count: 0 });
+    await world.pass(31 * MINUTE);
+    expect((await report(world, "orders")).late).toEqual({ count: 1, since: START + HOUR });
+  });
+});
+
+describe("the report of a topic says how many jobs wait for a retry", () => {
+  test("with the error of the last failure and the time of the next attempt", async () => {
+    const world = createWorld({ topics: { orders: { backoff: { waits: [600, 7200] } }, work: {} } });
+    await world.tick();
+    const first = await world.file({ delay: 0 });
+    await consume(world, "orders", { run: fail });
+    await world.pass(MINUTE);
+    await world.file({ delay: 0 });
+    await consume(world, "orders", { run: () => ({ end: "failed", error: "HTTP 503" }) });
+    const failedAt = world.now();
+    const next = (await world.home(first.id)).dueAt;
+    const retrying = { count: 2, error: "HTTP 503", failedAt, next };
+    expect(await report(world, "orders")).toMatchObject({ retrying, late: { count: 0 } });
+    expect((await report(world)).retrying).toEqual({ count: 0 });
+    await cancel(world.ctx, first.id);
+    expect((await report(world, "orders")).retrying).toMatchObject({ count: 1 });
+    await world.pass(10 * MINUTE + 6 * SECOND);
+    expect(await report(world, "orders")).toMatchObject({ retrying: { count: 0 }, late: { count: 1 } });
+  });
+
+  test("and counts on when a note cannot be written", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: 0 });
+    world.pool.hooks.before = ({ operation, keys }) => {
+      if (operation === "insert" && keys.some(({ pk }) => pk.startsWith("troubled"))) throw new Error("down");
+    };
+    await consume(world, "orders", { run: fail });
+    expect(await world.home(job.id)).toMatchObject({ state: "scheduled", attempt: 1, lastError: "no" });
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: "trouble", what: "noting late jobs and retries" }),
+    );
+  });
+});
