@@ -45,7 +45,7 @@ const COLUMNS: Column<TopicReport>[] = [
   },
   {
     head: "PAUSE",
-    text: ({ pause }) => pause && `${pause.state}, ${counted(pause.parked)} parked${pausedBy(pause)}`,
+    text: ({ pause }) => pause && `${pause.state}${pausedBy(pause)}, ${counted(pause.parked)} parked`,
     style: () => "yellow",
   },
 ];
