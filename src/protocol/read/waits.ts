@@ -1,6 +1,7 @@
 import { LATE_AFTER, VISIBILITY_MARGIN } from "../../core/constants.ts";
 import { hasCrashed, startsAt } from "../../core/home.ts";
 import { type Head, parkedKey } from "../../core/items.ts";
+import { iso } from "../../general/times.ts";
 import { lateSince, type TopicNow, topicsJustNow } from "../gate/known-pauses.ts";
 import { limitedTopics } from "../gate/limited-topics.ts";
 import { isBehindPause } from "../gate/park.ts";
@@ -41,7 +42,7 @@ function waitOf(home: Head, topicNow: TopicNow, isParked: boolean, now: number):
   if (isParked || isBehindPause(home, topicNow)) return HELD;
   // The message of a crashed run comes again some time after its lease.
   const start = home.state === "running" ? home.leaseEnd + VISIBILITY_MARGIN : startsAt(home);
-  const since = lateSince(topicNow, start);
+  const since = lateSince(topicNow, { dueAt: iso(start) });
   // The topic's window is shut, or its consumers do not yet follow its resume.
   if (since > now && start <= now) return HELD;
   return now - since >= LATE_AFTER ? { is: "late", since } : undefined;
