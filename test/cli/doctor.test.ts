@@ -250,7 +250,7 @@ describe("doctor", () => {
   test("stops at the API if it cannot be reached", async () => {
     const { code, out, err } = await type(undefined, ["doctor"]);
     expect(out).toMatch(
-      /^ok .*node.*\nok .*local database.*\nfailed {3}API: no answer to GET http:\/\/127.0.0.1:1\/health.*\n$/,
+      /^ok .*node.*\nok .*local database.*\nfailed {3}API: the request cannot be sent: fetch calls no server on port 1 .*\n$/,
     );
     expect({ code, err }).toEqual({ code: 1, err: "minutehand: 1 of the checks failed\n" });
   });

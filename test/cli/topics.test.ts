@@ -23,9 +23,9 @@ describe("topics", () => {
     const { code, out } = await type(api, ["topics"]);
     expect(code).toBe(0);
     expect(out.split("\n").slice(0, 3)).toEqual([
-      "TOPIC    CONSUMER  TRACKING  READY  DELAYED  IN FLIGHT  DEAD  SWEEP",
-      "orders   lambda    full          1        0          0     0  on time",
-      "work     pull      full          0        0          0     1  on time",
+      "TOPIC    CONSUMER  TRACKING  READY  DELAYED  IN FLIGHT  DEAD  LATE  RETRYING  SWEEP",
+      "orders   lambda    full          1        0          0     0     0         0  on time",
+      "work     pull      full          0        0          0     1     0         0  on time",
     ]);
     expect((await type(api, ["topics", "--names"])).out).toBe("orders\nwork\nevents\nprecise\n");
   });

@@ -37,10 +37,10 @@ const deepest = (shape: Shape): string => (shape.cause ? deepest(shape.cause) : 
 
 /** A client, with a `fetch` that always throws. */
 function clientWhose(thrown: Error, from: (typeof FROM)[number] = "fetch") {
-  const answer = Object.assign(new Response("half"), { arrayBuffer: () => Promise.reject(thrown) });
+  const half = () => new Response(new ReadableStream({ pull: (body) => body.error(thrown) }));
   const calls = vi
     .spyOn(globalThis, "fetch")
-    .mockImplementation(() => (from === "fetch" ? Promise.reject(thrown) : Promise.resolve(answer)));
+    .mockImplementation(() => (from === "fetch" ? Promise.reject(thrown) : Promise.resolve(half())));
   const transport = httpTransport({
     authorize: async ({ headers }) => headers,
     ...{ timeout: 30_000, retries: 2, firstWait: 1, random: () => 0 },
