@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { SIZES } from "../../../src/core/work-sizes.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { pauseTopic } from "../../../src/protocol/change/pause.ts";
@@ -137,6 +137,20 @@ describe("the report of a topic says how many jobs wait for a retry", () => {
     expect((await report(world, "orders")).retrying).toMatchObject({ count: 1 });
     await world.pass(10 * MINUTE + 6 * SECOND);
     expect(await report(world, "orders")).toMatchObject({ retrying: { count: 0 }, late: { count: 1 } });
+  });
+
+  test("and its retry does not wait for a note that is slow to be written", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: 0 });
+    const slow = Promise.withResolvers<void>();
+    world.pool.hooks.before = ({ operation, keys }) =>
+      operation === "insert" && keys.some(({ pk }) => pk.startsWith("troubled")) ? slow.promise : undefined;
+    const consumed = consume(world, "orders", { run: fail });
+    await vi.waitFor(async () =>
+      expect(await world.home(job.id)).toMatchObject({ state: "scheduled", attempt: 1 }),
+    );
+    slow.resolve();
+    await consumed;
   });
 
   test("and counts on when a note cannot be written", async () => {
