@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { BODY_BYTES, COUNT_BYTES } from "../../../src/core/constants.ts";
 import { SIZES } from "../../../src/core/work-sizes.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { pauseTopic } from "../../../src/protocol/change/pause.ts";
@@ -79,6 +80,19 @@ describe("the report of a topic says how many jobs are late, and since when the 
     expect(late).toMatchObject({ atLeast: true });
     expect(late.count).toBeGreaterThan(20);
     expect(late.count).toBeLessThan(100);
+  });
+
+  test("and that there may be more, where the bodies have too many bytes", async () => {
+    const world = createWorld({ shards: 1 }, { ...SIZES, page: 5 });
+    await world.tick();
+    const body = JSON.stringify("x".repeat(BODY_BYTES - 2));
+    await enqueueMany(
+      world.ctx,
+      Array.from({ length: 500 }, () => ({ topic: "work", body, dueAt: START + MINUTE })),
+    );
+    await world.pass(2 * MINUTE, { ticks: false });
+    const { late } = await report(world);
+    expect(late).toMatchObject({ count: 5 * Math.ceil(COUNT_BYTES / (5 * BODY_BYTES)), atLeast: true });
   });
 
   test("not the jobs of a paused topic, and those of a resumed one that still wait, once nothing holds them", async () => {
