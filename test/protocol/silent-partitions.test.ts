@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { DAY } from "../../src/core/constants.ts";
-import { type Item, type Key, keyItemKey, onceKey, parkedIn } from "../../src/core/items.ts";
+import { BATCH_PATIENCE, DAY } from "../../src/core/constants.ts";
+import { type Item, type Key, keyItemKey, onceKey, parkedIn, TROUBLED_TOPICS } from "../../src/core/items.ts";
 import { parseMessage } from "../../src/core/message.ts";
 import { SIZES } from "../../src/core/work-sizes.ts";
 import { pauseTopic } from "../../src/protocol/change/pause.ts";
@@ -170,6 +170,22 @@ describe("while one partition gives no answer, an audit sends lost jobs:", () =>
     const looks = world.pool.items().filter(({ sk }) => sk.endsWith("#look") && sk.includes(id));
     expect(looks.length).toBeGreaterThan(0);
   });
+});
+
+test("an audit of late jobs waits once, not at each page, for the list of topics with late jobs", async () => {
+  const world = createWorld({ shards: 1, topics: TOPICS }, { ...SIZES, page: 5 });
+  await world.tick();
+  await fileBoth(world, "sick", SECOND);
+  for (const topic of Object.keys(TOPICS)) world.queues.purge({ topic });
+  silence(world, { partition: TROUBLED_TOPICS, of: "writes", takes: BATCH_PATIENCE });
+  let longest = 0;
+  for (let i = 0; i < 30; i++) {
+    await world.pass(MINUTE, { ticks: false });
+    const began = world.now();
+    await world.tick();
+    longest = Math.max(longest, world.now() - began);
+  }
+  expect(longest).toBe(BATCH_PATIENCE);
 });
 
 test("a partition whose reads fail slowly is read once a minute", async () => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type IfMatch, requireAsSeen } from "../../core/as-seen.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { isBeyondBound, wantedOf } from "../../core/home.ts";
+import { isBeyondBound, startsAt, wantedOf } from "../../core/home.ts";
 import type { Home } from "../../core/items.ts";
 import { absentOptionsOf, keptOptionsOf } from "../../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../../core/once.ts";
@@ -57,7 +57,8 @@ export async function reschedule(
     if (change.bulk !== undefined) set.bulk = change.bulk;
     if (change.call) set.calls = withCall(home.calls, change.call);
     if (change.dueAt !== undefined) Object.assign(set, wantedOf(change, Math.max(change.dueAt, ctx.clock())));
-    else if (home.askedLate) set.askedLate = true;
+    // An overdue job becomes due now, and the time that it has waited must not count as late.
+    else if (home.askedLate && startsAt(home) > ctx.clock()) set.askedLate = true;
     const dueAt = change.dueAt ?? home.dueAt;
     if (isFar(ctx, dueAt)) set.hasSchedule = true;
     const hold = change.dueAt === undefined ? { hold: home } : {};

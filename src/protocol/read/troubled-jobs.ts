@@ -1,4 +1,4 @@
-import { BUCKET, BUCKETS_A_PAGE, LATE_AFTER, TROUBLED_COUNTED } from "../../core/constants.ts";
+import { BUCKET, BUCKETS_A_PAGE, COUNT_BYTES, LATE_AFTER, TROUBLED_COUNTED } from "../../core/constants.ts";
 import { startsAt } from "../../core/home.ts";
 import {
   bucketOf,
@@ -72,21 +72,26 @@ export async function troublesOf(
 
 type Bucket = { readonly pk: string; readonly from: Position };
 
-/** Entries of the minutes between the place of the audit and `end`: all of them, or as many as a list reads, from each bucket the same share. */
+/**
+ * Entries of the minutes between the place of the audit and `end`, from each bucket the same share: all of them, or as many as a list reads, with
+ * bodies of about as many bytes as a count reads.
+ */
 async function readRecent(ctx: Context, audited: readonly Position[], end: Position): Promise<Found> {
   const all = audited.flatMap((from, shard) => bucketsOf(shard, from, end));
   // After an outage, some minutes stand for all.
   const every = Math.ceil(all.length / BUCKETS_A_PAGE);
   const entries: Entry[] = [];
   let unread = all.filter((_, i) => i % every === 0);
-  while (unread.length > 0 && entries.length < ctx.sizes.listEntries) {
+  let read = 0;
+  while (unread.length > 0 && entries.length < ctx.sizes.listEntries && read < COUNT_BYTES) {
     const share = Math.floor((ctx.sizes.listEntries - entries.length) / unread.length);
     const limit = Math.min(Math.max(share, 1), ctx.sizes.page);
     const pages = await inParallel(unread, WIDTH, ({ pk, from }) => readEntries(ctx, pk, from, end, limit));
     unread = unread.flatMap(({ pk }, i) => {
-      const { items = [], more } = pages[i] ?? {};
+      const { items = [], more, bytes = 0 } = pages[i] ?? {};
       const last = items.at(-1);
       entries.push(...items);
+      read += bytes;
       return more && last ? { pk, from: justAfter(last.sk) } : [];
     });
   }

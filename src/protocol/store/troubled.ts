@@ -1,8 +1,7 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { troubledAt, troubledTopicKey } from "../../core/items.ts";
+import { ITEM_VERSION, troubledAt, troubledTopicKey } from "../../core/items.ts";
 import type { Context, Pool } from "../ports.ts";
-import { listTopic } from "./listed-topics.ts";
 import { insertApart } from "./write-apart.ts";
 
 /** A job that is late, or waits for a retry. `time`: when an audit looks at it again, or when the retry is due. ms since the epoch. */
@@ -38,6 +37,7 @@ async function listTroubled(ctx: Context, topic: string, by: number): Promise<vo
   const known = listed.get(ctx.pool) ?? new Set<string>();
   listed.set(ctx.pool, known);
   if (known.has(topic)) return;
-  await listTopic(ctx, troubledTopicKey(topic), by);
+  const [outcome] = await insertApart(ctx, [{ ...troubledTopicKey(topic), v: ITEM_VERSION }], by);
+  if (outcome instanceof Error) throw outcome;
   known.add(topic);
 }

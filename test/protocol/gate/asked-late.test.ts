@@ -153,6 +153,18 @@ test("a new body keeps the requested time, and a new time replaces it", async ()
   expect(home).not.toHaveProperty("askedLate");
 });
 
+test("a new body during a pause does not make the wait count as lateness", async () => {
+  const { world, call } = await late();
+  await call("POST", "/topics/picky/pause", { body: {} });
+  const recent = new Date(world.now() - SECOND).toISOString();
+  const { json } = await call("POST", "/jobs", { body: { topic: "picky", body, dueAt: recent } });
+  await world.pass(HOUR);
+  await call("PATCH", `/jobs/${json.id}`, { body: { body: 2 } });
+  await call("POST", "/topics/picky/resume", { body: {} });
+  await world.pass(10 * SECOND);
+  expect(await consume(world, "picky")).toMatchObject([{ id: json.id }]);
+});
+
 test("a wait for a window does not count as lateness, but the time before the filing does", async () => {
   const window = "12:00-10:00 UTC";
   const { world, call } = await late({ picky: { ifLate: { after: 3600, do: "skip" }, window } });

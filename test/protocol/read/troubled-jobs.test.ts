@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { BODY_BYTES, COUNT_BYTES } from "../../../src/core/constants.ts";
 import { SIZES } from "../../../src/core/work-sizes.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { pauseTopic } from "../../../src/protocol/change/pause.ts";
@@ -81,6 +82,19 @@ describe("the report of a topic says how many jobs are late, and since when the 
     expect(late.count).toBeLessThan(100);
   });
 
+  test("and that there may be more, where the bodies have too many bytes", async () => {
+    const world = createWorld({ shards: 1 }, { ...SIZES, page: 5 });
+    await world.tick();
+    const body = JSON.stringify("x".repeat(BODY_BYTES - 2));
+    await enqueueMany(
+      world.ctx,
+      Array.from({ length: 500 }, () => ({ topic: "work", body, dueAt: START + MINUTE })),
+    );
+    await world.pass(2 * MINUTE, { ticks: false });
+    const { late } = await report(world);
+    expect(late).toMatchObject({ count: 5 * Math.ceil(COUNT_BYTES / (5 * BODY_BYTES)), atLeast: true });
+  });
+
   test("not the jobs of a paused topic, and those of a resumed one that still wait, once nothing holds them", async () => {
     const world = createWorld();
     await world.tick();
@@ -137,6 +151,20 @@ describe("the report of a topic says how many jobs wait for a retry", () => {
     expect((await report(world, "orders")).retrying).toMatchObject({ count: 1 });
     await world.pass(10 * MINUTE + 6 * SECOND);
     expect(await report(world, "orders")).toMatchObject({ retrying: { count: 0 }, late: { count: 1 } });
+  });
+
+  test("and its retry does not wait for a note that is slow to be written", async () => {
+    const world = createWorld();
+    const job = await world.file({ delay: 0 });
+    const slow = Promise.withResolvers<void>();
+    world.pool.hooks.before = ({ operation, keys }) =>
+      operation === "insert" && keys.some(({ pk }) => pk.startsWith("troubled")) ? slow.promise : undefined;
+    const consumed = consume(world, "orders", { run: fail });
+    await vi.waitFor(async () =>
+      expect(await world.home(job.id)).toMatchObject({ state: "scheduled", attempt: 1 }),
+    );
+    slow.resolve();
+    await consumed;
   });
 
   test("and counts on when a note cannot be written", async () => {
