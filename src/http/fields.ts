@@ -61,7 +61,8 @@ export const idempotencyKey = matching(
 );
 
 const ENTITY_TAG = '(?:W/)?"[!#-~]*"';
-const ENTITY_TAGS = new RegExp(`^(?:\\*|${ENTITY_TAG}(?:[ \\t]*,[ \\t]*${ENTITY_TAG})*)$`);
+// Lists may have empty elements ("Lists", RFC 9110): some programs join header lines in this way.
+const ENTITY_TAGS = new RegExp(`^(?:\\*|[ \\t,]*${ENTITY_TAG}(?:[ \\t]*,[ \\t,]*${ENTITY_TAG})*[ \\t,]*)$`);
 
 /** Strong entity tags without their quotes, or `*`. A weak tag never matches ("If-Match", RFC 9110). */
 export const ifMatch = z
