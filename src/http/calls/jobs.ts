@@ -22,10 +22,6 @@ export function enqueueJob(ctx: Context, fields: NewJobFields, sent: Sent): Prom
   return file(ctx, { ...newJobOf(ctx, fields), ...onceOf(sent) });
 }
 
-function file(ctx: Context, job: NewJob): Promise<Enqueued> {
-  return isFilingLimited(ctx, job.topic) ? enqueueCounted(ctx, job) : enqueue(ctx, job);
-}
-
 export type Keyed = { readonly topic: string; readonly key: string };
 
 export function putJob(
@@ -37,6 +33,10 @@ export function putJob(
 ): Promise<Enqueued> {
   const job = newJobOf(ctx, { ...fields, ...keyed, onDuplicate: "replace" });
   return file(ctx, { ...job, ...onceOf(sent), ...(ifMatch && { ifMatch }) });
+}
+
+function file(ctx: Context, job: NewJob): Promise<Enqueued> {
+  return isFilingLimited(ctx, job.topic) ? enqueueCounted(ctx, job) : enqueue(ctx, job);
 }
 
 /** `logs`: where the functions of topics write their logs, if that is known. */
