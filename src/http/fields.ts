@@ -179,7 +179,7 @@ export const reason = z.string({ error: REASON_RULE }).check(
   }),
 );
 
-const HEADER_NAME_RULE = "must have names of letters, digits and !#$%&'*+.^_`|~-";
+const HEADER_NAME_RULE = "is not a name of letters, digits and !#$%&'*+.^_`|~-, with one character or more";
 const HEADER_VALUE_RULE = "must be text without control characters";
 const HEADERS_RULE = `must be an object of names and values with at most ${HEADERS_BYTES} bytes as JSON`;
 
@@ -200,7 +200,8 @@ export const headers = z
       matching(NO_CONTROLS, HEADER_VALUE_RULE).check(
         z.refine((text) => text.isWellFormed(), { error: HEADER_VALUE_RULE }),
       ),
-      { error: HEADERS_RULE },
+      // Without a text of its own, a refused name would be told as too long headers.
+      { error: ({ code }) => (code === "invalid_key" ? HEADER_NAME_RULE : HEADERS_RULE) },
     ),
   )
   .check(

@@ -198,6 +198,17 @@ test("a refusal names each field that broke a rule", async () => {
   expect(json.detail).toMatch(/; and 1 more$/);
 });
 
+test("a refused name of a header is told as such, and the rule of their size only if they are too long", async () => {
+  const { call } = createApi();
+  const told = async (headers: unknown) =>
+    (await call("POST", "/jobs", { body: { topic: "orders", body: 1, delay: 1, headers } })).json.detail;
+  expect(await told({ "x y": "1" })).toBe(
+    "headers.x y is not a name of letters, digits and !#$%&'*+.^_`|~-, with one character or more",
+  );
+  expect(await told([])).toMatch(/^headers must be an object of names and values/);
+  expect(await told({ a: "x".repeat(5000) })).toMatch(/^headers must be an object of names and values/);
+});
+
 test("a rule that a value breaks in several ways is reported once", async () => {
   const { call } = createApi();
   const { json } = await call("POST", "/jobs", {
