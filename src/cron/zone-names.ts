@@ -48,9 +48,13 @@ export function zoneNames(): ReadonlySet<string> {
 }
 
 const MOST_SUGGESTED = 3;
+/** Such as `GMT+3`, `UTC-03:00` or `+03`: not a name. */
+const OFFSET = /^(?:GMT|UTC)?([+-])(\d{1,2})(?::?00)?$/i;
 
 /** Suggests names for a misspelt one, the most likely first. There may be none. */
 export function nearestZones(text: string): string[] {
+  const [, sign, hours] = OFFSET.exec(text) ?? [];
+  if (sign !== undefined) return zonesOfOffset(sign, Number(hours));
   const wanted = normalized(text);
   // A name may differ by one edit in four letters: otherwise each abbreviation would be near a short text such as BST.
   const most = Math.min(Math.floor(wanted.length / 4), 3);
@@ -66,6 +70,12 @@ export function nearestZones(text: string): string[] {
     .sort((a, b) => a.edits - b.edits)
     .slice(0, MOST_SUGGESTED)
     .map(({ name }) => name);
+}
+
+/** The names in `Etc` have the sign of POSIX: `Etc/GMT+3` is three hours behind UTC ("etcetera", IANA Time Zone Database). */
+function zonesOfOffset(sign: string, hours: number): string[] {
+  const name = `Etc/GMT${sign === "+" ? "-" : "+"}${hours}`;
+  return zoneNames().has(name) ? [`${name}, which is UTC${sign}${hours}`] : [];
 }
 
 const normalized = (text: string): string => text.slice(0, 60).toLowerCase().replaceAll(/[ _-]/g, "");

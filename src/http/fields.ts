@@ -61,7 +61,8 @@ export const idempotencyKey = matching(
 );
 
 const ENTITY_TAG = '(?:W/)?"[!#-~]*"';
-const ENTITY_TAGS = new RegExp(`^(?:\\*|${ENTITY_TAG}(?:[ \\t]*,[ \\t]*${ENTITY_TAG})*)$`);
+// Lists may have empty elements ("Lists", RFC 9110): some programs join header lines in this way.
+const ENTITY_TAGS = new RegExp(`^(?:\\*|[ \\t,]*${ENTITY_TAG}(?:[ \\t]*,[ \\t,]*${ENTITY_TAG})*[ \\t,]*)$`);
 
 /** Strong entity tags without their quotes, or `*`. A weak tag never matches ("If-Match", RFC 9110). */
 export const ifMatch = z
@@ -178,7 +179,7 @@ export const reason = z.string({ error: REASON_RULE }).check(
   }),
 );
 
-const HEADER_NAME_RULE = "must have names of letters, digits and !#$%&'*+.^_`|~-";
+const HEADER_NAME_RULE = "is not a name of letters, digits and !#$%&'*+.^_`|~-, with one character or more";
 const HEADER_VALUE_RULE = "must be text without control characters";
 const HEADERS_RULE = `must be an object of names and values with at most ${HEADERS_BYTES} bytes as JSON`;
 
@@ -199,7 +200,8 @@ export const headers = z
       matching(NO_CONTROLS, HEADER_VALUE_RULE).check(
         z.refine((text) => text.isWellFormed(), { error: HEADER_VALUE_RULE }),
       ),
-      { error: HEADERS_RULE },
+      // Without a text of its own, a refused name would be told as too long headers.
+      { error: ({ code }) => (code === "invalid_key" ? HEADER_NAME_RULE : HEADERS_RULE) },
     ),
   )
   .check(

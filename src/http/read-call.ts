@@ -26,7 +26,7 @@ export function readCall(
   { caller, logs = () => undefined }: Bindings = {},
 ): Call<unknown, unknown, unknown, unknown> {
   const text = route.body ? textOf(request.body) : "";
-  const asked = queryOf(new URLSearchParams(`?${request.query}`));
+  const asked = queryOf(request.query);
   const query = validate(route.query ?? NOTHING, asked, "the query string");
   const service = route.query === reasoned ? serviceFor(idle, caller, query as Reasoned) : idle;
   return {
@@ -52,7 +52,14 @@ function serviceFor(service: Service, caller: string | undefined, { reason }: Re
   return { ...service, ctx: actingFor(service.ctx, () => actorOf("caller", { name: name(), reason })) };
 }
 
-function queryOf(searchParams: URLSearchParams): Record<string, string> {
+function queryOf(text: string): Record<string, string> {
+  if (!isUtf8(text)) {
+    throw new MinutehandError(
+      "bad-request",
+      "the query string must be percent-encoded UTF-8: its bytes are not UTF-8",
+    );
+  }
+  const searchParams = new URLSearchParams(`?${text}`);
   const names = [...searchParams.keys()];
   const repeated = names.find((name, i) => names.indexOf(name) !== i);
   if (repeated !== undefined) {
@@ -62,6 +69,16 @@ function queryOf(searchParams: URLSearchParams): Record<string, string> {
     );
   }
   return Object.fromEntries(searchParams);
+}
+
+/** URLSearchParams would replace other bytes, so a list would look for another tag than the caller's. It takes a `%` that encodes nothing. */
+function isUtf8(encoded: string): boolean {
+  try {
+    decodeURIComponent(encoded.replace(/%(?![0-9a-f]{2})/gi, "%25"));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** HTTP's white space around a value does not belong to the value. */

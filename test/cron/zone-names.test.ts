@@ -50,6 +50,21 @@ describe("the name of a time zone", () => {
     expect(() => wallClock(zone)).toThrow("did you mean ");
   });
 
+  it.each([
+    ["GMT+3", "Etc/GMT-3, which is UTC+3"],
+    ["GMT-3", "Etc/GMT+3, which is UTC-3"],
+    ["UTC+03:00", "Etc/GMT-3, which is UTC+3"],
+    ["+0530", undefined],
+    ["GMT+5:30", undefined],
+    ["-11", "Etc/GMT+11, which is UTC-11"],
+    ["UTC+15", undefined],
+  ])("that is written as the offset %s is told with the sign of its area: %s", (offset, meant) => {
+    expect(nearestZones(offset)).toEqual(meant === undefined ? [] : [meant]);
+    const zone = meant?.split(",")[0];
+    const hours = Number(/[+-]\d+/.exec(offset)?.[0]);
+    if (zone !== undefined) expect(wallClock(zone).at(0)).toBe(hours * 3_600_000);
+  });
+
   it("that is short gets no suggestions", () => {
     expect(nearestZones("BST")).toEqual([]);
     expect(() => wallClock("BST")).toThrow(/got "BST"$/);

@@ -79,6 +79,8 @@ test("every call that files counts: by key, a batch, and a run of a schedule; no
   expect(await api.call("PUT", "/topics/mail/jobs/k", { body: { body: 2, delay: 60 } })).toMatchObject(
     refused,
   );
+  const seen = { headers: { "if-match": "*" }, body: { body: 3, delay: 60 } };
+  expect(await api.call("PUT", "/topics/mail/jobs/k", seen)).toMatchObject(refused);
   expect(await api.call("POST", "/schedules/hourly/run")).toMatchObject(refused);
 });
 

@@ -141,6 +141,8 @@ describe("a change with If-Match", () => {
     ['"0"', 200],
     ['"9", "0"', 200],
     ['"9","7" , "0"', 200],
+    ['"9",, "0" ,', 200],
+    [', "0"', 200],
     ['W/"0"', 412],
     ['"9"', 412],
     ['"abc"', 412],
@@ -149,6 +151,7 @@ describe("a change with If-Match", () => {
     ['"0', 400],
     ['*, "0"', 400],
     ["", 400],
+    [",", 400],
   ])("%s is answered %i", async (tag, status) => {
     const api = createApi();
     const { id } = await api.file();

@@ -75,6 +75,10 @@ const OTHERS: Row[] = [
   ["GET", "/jobs?from=2026-03-01T09:00:00Z&to=2026-04-01T09:00:01Z", 400, "bad-request"],
   ["GET", "/jobs?cursor=%zz", 400, "bad-request"],
   ["GET", "/jobs?__proto__=1", 400, "bad-request"],
+  ["GET", "/jobs?tag=caf%E9", 400, "bad-request"],
+  ["GET", "/jobs?tag=%ED%A0%80", 400, "bad-request"],
+  ["GET", "/jobs?%FF=1", 400, "bad-request"],
+  ["POST", "/jobs?reason=caf%E9", 400, "bad-request", { body: job }],
   ["GET", "/forecast?limit=1", 400, "bad-request"],
   ["GET", "/forecast?from=2026-03-01T09:00:00Z&to=2027-03-01T09:00:00Z", 400, "bad-request"],
   ["GET", "/topics?x", 400, "bad-request"],
@@ -192,6 +196,17 @@ test("a refusal names each field that broke a rule", async () => {
   const paths = (json.errors as { path: string }[]).map(({ path }) => path);
   expect(paths.sort()).toEqual(["delay", "group", "maxAttempts", "tag"]);
   expect(json.detail).toMatch(/; and 1 more$/);
+});
+
+test("a refused name of a header is told as such, and the rule of their size only if they are too long", async () => {
+  const { call } = createApi();
+  const told = async (headers: unknown) =>
+    (await call("POST", "/jobs", { body: { topic: "orders", body: 1, delay: 1, headers } })).json.detail;
+  expect(await told({ "x y": "1" })).toBe(
+    "headers.x y is not a name of letters, digits and !#$%&'*+.^_`|~-, with one character or more",
+  );
+  expect(await told([])).toMatch(/^headers must be an object of names and values/);
+  expect(await told({ a: "x".repeat(5000) })).toMatch(/^headers must be an object of names and values/);
 });
 
 test("a rule that a value breaks in several ways is reported once", async () => {
