@@ -3,7 +3,7 @@ import { cancel, cancelByKey } from "../../protocol/change/cancel.ts";
 import { reschedule } from "../../protocol/change/reschedule.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
 import { enqueueCounted } from "../../protocol/file/filing-limit.ts";
-import type { Enqueued } from "../../protocol/new-job.ts";
+import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
 import { isFilingLimited, requireTracked } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
 import { waitsOf } from "../../protocol/read/waits.ts";
@@ -19,8 +19,7 @@ import type { ChangeFields, KeyedJobFields, NewJobFields } from "../requests.ts"
 
 /** An `Idempotency-Key` knows the repeats of a call by `sent`. */
 export function enqueueJob(ctx: Context, fields: NewJobFields, sent: Sent): Promise<Enqueued> {
-  const job = { ...newJobOf(ctx, fields), ...onceOf(sent) };
-  return isFilingLimited(ctx, job.topic) ? enqueueCounted(ctx, job) : enqueue(ctx, job);
+  return file(ctx, { ...newJobOf(ctx, fields), ...onceOf(sent) });
 }
 
 export type Keyed = { readonly topic: string; readonly key: string };
@@ -33,7 +32,11 @@ export function putJob(
   ifMatch?: IfMatch,
 ): Promise<Enqueued> {
   const job = newJobOf(ctx, { ...fields, ...keyed, onDuplicate: "replace" });
-  return enqueue(ctx, { ...job, ...onceOf(sent), ...(ifMatch && { ifMatch }) });
+  return file(ctx, { ...job, ...onceOf(sent), ...(ifMatch && { ifMatch }) });
+}
+
+function file(ctx: Context, job: NewJob): Promise<Enqueued> {
+  return isFilingLimited(ctx, job.topic) ? enqueueCounted(ctx, job) : enqueue(ctx, job);
 }
 
 /** `logs`: where the functions of topics write their logs, if that is known. */
