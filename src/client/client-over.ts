@@ -10,6 +10,7 @@ import type {
   JobSummary,
   PulledJob,
   PutArguments,
+  SeenOptions,
   TopicBodies,
 } from "./client.ts";
 import type { DirectClient } from "./direct-client.ts";
@@ -61,8 +62,8 @@ const topicPath = (topic: string) => `/topics/${segment(topic)}`;
 const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
 const schedulePath = (name: string) => `/schedules/${segment(name)}`;
 
-function changing({ reason, signal }: ChangeOptions = {}) {
-  return { query: { reason }, signal };
+function changing({ reason, ifMatch, signal }: ChangeOptions & SeenOptions = {}) {
+  return { query: { reason }, ifMatch, signal };
 }
 
 type JobCall = keyof DirectClient | "list";
