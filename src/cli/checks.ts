@@ -149,7 +149,7 @@ function judgePause({ topic, pause }: TopicReport): Pick<Check, "found" | "todo"
   return [{ found: `paused since ${pause.since}${pausedBy(pause)}`, todo: `minutehand resume ${topic}` }];
 }
 
-/** By the API's clock, as the API counts by it too. */
+/** Judges by the API's clock, because the API counts by it too. */
 function judgeLate(report: TopicReport): Pick<Check, "found" | "todo">[] {
   return lateIn(report).flatMap(({ count, atLeast, since = report.at }) => {
     if (Date.parse(report.at) - Date.parse(since) < MUCH_TOO_LATE) return [];

@@ -135,7 +135,7 @@ async function failAttempt(
     const apart = isCrash ? crashSpread(wait) * (second / 256) : 0;
     const backoff = Math.max(wait + Math.round(apart), failure.notBefore ?? 0);
     const dueAt = ctx.clock() + (failure.retryAfter ?? backoff);
-    // Before the move, so that each job that waits for a retry has a note.
+    // The note is written before the move, so that each job that waits for a retry has one.
     await noteTroubled(ctx, [{ id: home.id, topic: home.topic, time: dueAt }]);
     const end = { what: "failed", error } as const;
     const request = { change: "retry", dueAt, also: run.also ?? [], set: says, end, why: "failed" } as const;
