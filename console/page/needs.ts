@@ -1,4 +1,5 @@
 import type { Pause } from "../../src/client/holding.ts";
+import { lateIn } from "../../src/client/late-in.ts";
 import { USUAL_LAG } from "../../src/core/constants.ts";
 import type { ScheduleSummary, TopicJson } from "../../src/http/answers.ts";
 import { actorText } from "./actor-text.ts";
@@ -16,7 +17,7 @@ export function needsOf(topics: readonly TopicJson[], schedules: readonly Schedu
   const behind = `The sweep is ${durationText(lag)} behind: jobs may start late. Look at the log of the tick.`;
   return [
     ...(lag > USUAL_LAG ? [{ href: addresses.overview, text: behind }] : []),
-    ...topics.filter(({ late }) => late.count > 0).map(lateNeed),
+    ...topics.flatMap((topic) => lateIn(topic).map((late) => lateNeed(topic, late))),
     ...topics.filter(({ depths }) => depths.dead > 0).map(deadNeed),
     ...topics.flatMap(({ topic, pause }) => (pause?.state === "paused" ? [pauseNeed(topic, pause)] : [])),
     ...schedules
@@ -28,7 +29,7 @@ export function needsOf(topics: readonly TopicJson[], schedules: readonly Schedu
   ];
 }
 
-function lateNeed({ topic, late: { count, atLeast, since }, at }: TopicJson): Need {
+function lateNeed({ topic, at }: TopicJson, { count, atLeast, since }: TopicJson["late"]): Need {
   const from = since ?? at;
   // A list has at most 31 days.
   const to = isoAt(Math.min(Date.parse(at), Date.parse(from) + 31 * DAY));

@@ -3,6 +3,7 @@ import type { RunnerRecord } from "../../local/runner-record.ts";
 import type { DeployedStack, StackReservations } from "../aws/account.ts";
 import type { TopicReport } from "../client/client.ts";
 import { isHolding } from "../client/holding.ts";
+import { lateIn } from "../client/late-in.ts";
 import { CLOCK_SKEW_SEEN, LOOKAHEAD, MOST_SWEEPERS, USUAL_LAG } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../settings/loopback.ts";
@@ -97,11 +98,6 @@ export function judgeSweep(topics: readonly TopicReport[]): Check {
 /** A tick and a busy consumer alone do not make a job so late: ms. */
 const MUCH_TOO_LATE = 120_000;
 
-/** The late jobs of a topic, if there are some. The API of an earlier version does not count them. */
-export function lateIn({ late }: Partial<TopicReport>): TopicReport["late"][] {
-  return late === undefined || late.count === 0 ? [] : [late];
-}
-
 /** If this many messages wait and none is in flight, the topic probably has no working consumer. */
 const MANY_WAIT = 100;
 
@@ -149,7 +145,7 @@ function judgePause({ topic, pause }: TopicReport): Pick<Check, "found" | "todo"
   return [{ found: `paused since ${pause.since}${pausedBy(pause)}`, todo: `minutehand resume ${topic}` }];
 }
 
-/** By the API's clock, as the API counts by it too. */
+/** Judges by the API's clock, because the API counts by it too. */
 function judgeLate(report: TopicReport): Pick<Check, "found" | "todo">[] {
   return lateIn(report).flatMap(({ count, atLeast, since = report.at }) => {
     if (Date.parse(report.at) - Date.parse(since) < MUCH_TOO_LATE) return [];

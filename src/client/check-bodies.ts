@@ -57,7 +57,7 @@ async function assertFits(schema: Schema, body: unknown, whose: string, at: stri
   throw new MinutehandError("bad-request", text, { errors });
 }
 
-/** For plain JavaScript. */
+/** Only plain JavaScript can pass something else. Throws a `RangeError`. */
 function assertSchemas(schemas: TopicSchemas): void {
   for (const [topic, schema] of Object.entries(schemas)) {
     if (typeof schema?.["~standard"]?.validate === "function") continue;

@@ -50,7 +50,7 @@ function recordDone(ctx: Context, done: Done, held: ClaimedRun, deadline: number
   return new Promise((resolve, reject) => {
     const told = (result: Settled | Error) => (result instanceof Error ? reject(result) : resolve(result));
     done.gathered.push({ held, told });
-    // Handlers that end together share a batch. Not `queueMicrotask`: fake timers replace it in users' tests.
+    // Handlers that end together share a batch. In users' tests, fake timers may replace `queueMicrotask`, but no promise.
     void Promise.resolve().then(() => flush(ctx, done, deadline));
   });
 }

@@ -268,7 +268,7 @@ export const HEADERS_BYTES = 4 * 1024;
 export const BATCH_JOBS = 500;
 /** An event of Lambda has a request's body as a JSON string, where each quote takes two bytes, and at most 6 MB ("Lambda quotas"). */
 export const BATCH_BYTES = 3_000_000;
-/** Of what a Lambda function gets and answers ("Lambda quotas"): bytes of JSON. */
+/** The most bytes of JSON that a Lambda function gets or answers ("Lambda quotas"). */
 export const LAMBDA_PAYLOAD_BYTES = 6 * 1024 * 1024;
 mustHold(
   2 * BATCH_BYTES + 256 * 1024 < LAMBDA_PAYLOAD_BYTES,

@@ -35,7 +35,7 @@ export function knownCall(calls: string | undefined, { key, request }: CallMark)
   return known !== undefined && (known === request || "other");
 }
 
-/** Only the last `KNOWN_CALLS` lines. */
+/** Adds a line, and keeps the last `KNOWN_CALLS` lines. */
 export function withLine(text: string | undefined, line: string): string {
   return [...linesOf(text), line].slice(-KNOWN_CALLS).join("\n");
 }

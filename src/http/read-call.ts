@@ -22,16 +22,16 @@ export function readCall(
   route: Route,
   request: HttpRequest,
   params: Readonly<Record<string, string>>,
-  idle: Service,
+  service: Service,
   { caller, logs = () => undefined }: Bindings = {},
 ): Call<unknown, unknown, unknown, unknown> {
   const text = route.body ? textOf(request.body) : "";
   const asked = queryOf(request.query);
   const query = validate(route.query ?? NOTHING, asked, "the query string");
-  const service = route.query === reasoned ? serviceFor(idle, caller, query as Reasoned) : idle;
+  const acting = route.query === reasoned ? serviceFor(service, caller, query as Reasoned) : service;
   return {
-    service,
-    ctx: service.ctx,
+    service: acting,
+    ctx: acting.ctx,
     logs,
     method: route.method,
     path: request.path,

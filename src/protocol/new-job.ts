@@ -16,7 +16,7 @@ export type NewJob = JobOptions & {
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
   /** With `postpone`: how long calls may postpone the key's job: ms from its creation, or from its last change if it has no bound yet. */
   maxDelay?: number;
-  /** What the caller saw under the key. With `replace` only. */
+  /** What the caller saw under the key. Given with `replace` only. */
   ifMatch?: IfMatch;
   /** An `Idempotency-Key`, or a token that the protocol makes for an event or an occurrence. */
   once?: {

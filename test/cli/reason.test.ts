@@ -19,6 +19,15 @@ test.each([
   expect((await type(api, ["get", String(id)])).out).toContain("caller: paid by phone");
 });
 
+test("enqueue --reason stands in the timeline of the job that it replaces", async () => {
+  await using api = await serveApi();
+  const { id } = await api.file({ key: "k" });
+  const replace = ["--key", "k", "--on-duplicate", "replace", "--body", "2", "--delay", "2h"];
+  expect((await type(api, ["enqueue", "orders", ...replace, "--reason", by.reason])).code).toBe(0);
+  const { json } = await api.call("GET", `/jobs/${id}`);
+  expect((json.timeline as object[]).at(-1)).toMatchObject({ event: "moved", by });
+});
+
 test("pause --reason stands in the list of topics", async () => {
   await using api = await serveApi();
   await type(api, ["pause", "orders", "--reason", "the mail server is down"]);

@@ -132,6 +132,26 @@ describe("dead and redrive", () => {
     expect(dueAt).toBe("2026-03-01T09:01:51.000Z");
   });
 
+  test("redrive --if-match redrives a job only as the user saw it dead", async () => {
+    await using api = await serveApi();
+    const dead = await bury(api, "one");
+    const { revision } = (await api.call("GET", `/jobs/${dead}`)).json;
+    const redrive = (...args: unknown[]) => type(api, ["redrive", "work", ...args.map(String)]);
+    expect(await redrive(dead, "--if-match", Number(revision) + 1)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`it has revision ${revision} now`),
+    });
+    for (const args of [[], ["--max", 1], ["--tag", "t"], [dead, "01KJMBQDE001HA2ZQ31MBWX213"]])
+      expect(await redrive(...args, "--if-match", 1)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining("for one job only"),
+      });
+    expect(await redrive(dead, "--if-match", revision)).toMatchObject({
+      code: 0,
+      out: "redriven 1 job of work; 0 left\n",
+    });
+  });
+
   test("redrive prints what its first call has done if the second call is refused", async () => {
     await using api = await serveApi();
     const dead = await bury(api, "one");

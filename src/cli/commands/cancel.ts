@@ -60,14 +60,14 @@ function show({ output }: Session, job: JobSummary): Promise<void> {
 async function cancelEach(
   session: Session,
   ids: readonly string[],
-  why: Pick<Flags, "reason">,
+  options: Pick<Flags, "reason">,
 ): Promise<void> {
   const api = await session.client();
   const [only, ...others] = ids;
-  if (only !== undefined && others.length === 0) return show(session, await api.cancel(only, why));
+  if (only !== undefined && others.length === 0) return show(session, await api.cancel(only, options));
   let refused = 0;
   for (const some of chunksOf(ids, BATCH_JOBS)) {
-    for (const [i, result] of (await api.cancelMany(some, why)).entries()) {
+    for (const [i, result] of (await api.cancelMany(some, options)).entries()) {
       if (!(result instanceof MinutehandError)) await show(session, result);
       else {
         refused++;

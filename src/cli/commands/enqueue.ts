@@ -1,10 +1,12 @@
 import { type Command, Option } from "commander";
-import { durationArgument, instant } from "../arguments.ts";
+import { durationArgument, instant, REASON } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
 import { changedLine } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { addJobOptions, type JobFlags, jobFromFlags, type TimeFlags, timeOf } from "../job-options.ts";
 import type { Open } from "../session.ts";
+
+type Flags = JobFlags & TimeFlags & { reason?: string };
 
 const ON_DUPLICATE = ["reject", "keep", "replace", "postpone"];
 
@@ -35,7 +37,8 @@ export function addEnqueue(program: Command, open: Open): void {
       "--idempotency-key <token>",
       "makes a repeat idempotent: the same command with the same token files one job",
     )
-    .action((topic: string, flags: JobFlags & TimeFlags) => enqueue(open, topic, flags));
+    .option(...REASON)
+    .action((topic: string, flags: Flags) => enqueue(open, topic, flags));
   examples(command, [
     `minutehand enqueue order-timeout --key order-17 --delay 30m --body '{"orderId": 17}'`,
     "minutehand enqueue reminders --due-at 2026-03-01T09:30:00Z --body @reminder.json",
@@ -43,16 +46,12 @@ export function addEnqueue(program: Command, open: Open): void {
   ]);
 }
 
-async function enqueue(
-  open: Open,
-  topic: string,
-  { delay, dueAt, ...flags }: JobFlags & TimeFlags,
-): Promise<void> {
+async function enqueue(open: Open, topic: string, { delay, dueAt, reason, ...flags }: Flags): Promise<void> {
   const time = timeOf({ delay, dueAt });
   if (time === undefined) throw new UsageError("one of --delay and --due-at must be given");
   const { surroundings, output, client } = open();
   const { body, options } = await jobFromFlags(flags, surroundings);
   const api = await client();
-  const job = await api.enqueue(topic, body, { ...options, ...time });
+  const job = await api.enqueue(topic, body, { ...options, ...time, reason });
   await output.told(job, changedLine(job));
 }

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import type { Client, ListQuery } from "../../client/client.ts";
+import { lateIn } from "../../client/late-in.ts";
 import { STATES } from "../../http/answers.ts";
 import { instant, wholeNumber } from "../arguments.ts";
-import { lateIn } from "../checks.ts";
 import { JOB_COLUMNS, many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { addOptionFilters } from "../job-options.ts";

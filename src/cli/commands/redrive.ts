@@ -8,7 +8,15 @@ import { CliError, UsageError } from "../cli-error.ts";
 import { counted, many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { changeMany } from "../many.ts";
-import { addFilters, type Caution, type Filters, filtersOf } from "../selection.ts";
+import {
+  addFilters,
+  addSeen,
+  type Caution,
+  type Filters,
+  filtersOf,
+  ONLY_FOR_ONE,
+  type Seen,
+} from "../selection.ts";
 import type { Open, Session } from "../session.ts";
 
 const DIED = {
@@ -16,7 +24,7 @@ const DIED = {
   to: "only jobs that died before this time (default: now)",
 };
 
-type Flags = Filters & Caution & { max?: number; delay?: Duration; rate?: number; reason?: string };
+type Flags = Filters & Caution & Seen & { max?: number; delay?: Duration; rate?: number; reason?: string };
 
 export function addRedrive(program: Command, open: Open): void {
   const command = program
@@ -30,20 +38,22 @@ export function addRedrive(program: Command, open: Open): void {
     .option("--delay <duration>", "start this long from now; not with filters", durationArgument)
     .option("--rate <n>", "start at most this many jobs a second", rate)
     .option(...REASON);
-  addFilters(command, DIED).action(
-    async (topic: string, ids: string[], { max, delay, rate, reason, ...rest }: Flags) => {
+  addFilters(addSeen(command), DIED).action(
+    async (topic: string, ids: string[], { max, delay, rate, reason, ifMatch, ...rest }: Flags) => {
       const session = open();
       const isNamed = ids.length > 0 || max !== undefined;
       const isFiltered = Object.keys(rest).length > 0;
       if ((ids.length > 0 && max !== undefined) || (isNamed && isFiltered)) {
         throw new UsageError("name the dead jobs in one way: give ids, or --max, or filters");
       }
+      if (ifMatch !== undefined && ids.length !== 1) throw new UsageError(ONLY_FOR_ONE);
       const pace = rate === undefined ? {} : { ratePerSecond: rate };
       if (isFiltered) {
         if (delay !== undefined) throw new UsageError("--delay must be given without filters");
         return changeMany(session, { action: "redrive", topic, ...filtersOf(rest), ...pace, reason }, rest);
       }
-      if (ids.length > 0) return redriveEach(session, topic, [...new Set(ids)], { delay, rate, reason });
+      if (ids.length > 0)
+        return redriveEach(session, topic, [...new Set(ids)], { delay, rate, reason, ifMatch });
       const api = await session.client();
       const asked = { ...(max === undefined ? {} : { max }), ...(delay === undefined ? {} : { delay }) };
       return show(session, topic, await api.redrive(topic, { ...asked, ...pace, reason }));
@@ -60,22 +70,31 @@ function show({ output }: Session, topic: string, done: Redriven): Promise<void>
   return output.told(done, `redriven ${many(done.redriven)} of ${topic}; ${counted(done.left)} left`);
 }
 
+type HowEach = { [Name in "delay" | "rate" | "reason" | "ifMatch"]: Flags[Name] | undefined };
+
 /** Redrives jobs by id, in as few calls as the API allows. Tries all, then throws `CliError` if some were not redriven. */
 async function redriveEach(
   session: Session,
   topic: string,
   ids: readonly string[],
-  { delay = 0, rate, reason }: { [Name in "delay" | "rate" | "reason"]: Flags[Name] | undefined },
+  { delay = 0, rate, reason, ifMatch }: HowEach,
 ): Promise<void> {
   const api = await session.client();
   const pace = rate === undefined ? {} : { ratePerSecond: rate };
+  const seen = ifMatch === undefined ? {} : { ifMatch: { id: ids[0] ?? "", revision: ifMatch } };
   const begin = (parseDuration(delay) ?? 0) / 1000;
   let sum: Redriven | undefined;
   try {
     for (const [i, some] of chunksOf(ids, BATCH_JOBS).entries()) {
       // The jobs of a part start after the jobs of all earlier parts, so that all parts together keep to the rate.
       const startedBefore = rate === undefined ? 0 : (i * BATCH_JOBS) / rate;
-      const part = await api.redrive(topic, { ids: some, delay: begin + startedBefore, ...pace, reason });
+      const part = await api.redrive(topic, {
+        ids: some,
+        delay: begin + startedBefore,
+        ...pace,
+        ...seen,
+        reason,
+      });
       sum = { redriven: (sum?.redriven ?? 0) + part.redriven, left: part.left };
     }
   } finally {

@@ -13,7 +13,7 @@ export async function startOfBody(response: Readable, headers: IncomingHttpHeade
   if (raw.length === 0 || encoding === "identity" || encoding === "") return textOf(raw, headers);
   const decoder = decoderOf(encoding, raw);
   if (!decoder) return `the body is compressed (${encoding})`;
-  // The start of a compressed body: the rest is missing, and only what was decoded before counts.
+  // The rest of the compressed body is missing, so the decoder fails at the end. What it has decoded before counts.
   decoder.end(raw);
   const bytes = await startOf(decoder);
   return bytes.length === 0 ? `the body is no ${encoding}, as it says` : textOf(bytes, headers);

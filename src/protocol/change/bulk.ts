@@ -34,14 +34,14 @@ export type BulkPart = {
  * Runs one part of a bulk, which `beginBulk` or the part before has answered: changes at most 500 jobs, for about 5 s, each by a user's call.
  * A repeat changes the jobs that are left: docs/internals/decisions/bulk.md. It does not count jobs that an earlier call has redriven.
  */
-export async function runBulk(caller: Context, request: BulkRequest, first: Bulk): Promise<BulkPart> {
-  const ctx = actingFor(caller, () => actorOf("bulk", caller.by?.()));
+export async function runBulk(ctx: Context, request: BulkRequest, first: Bulk): Promise<BulkPart> {
+  const acting = actingFor(ctx, () => actorOf("bulk", ctx.by?.()));
   const done: ChangedPage[] = [];
   let matched = 0;
   const until = ctx.clock() + BULK_PART;
   for (let at = await startAfterResume(ctx, request, first); ; ) {
     const page = await pageOf(ctx, request, at, Math.min(ctx.sizes.bulkJobs - matched, PAGE_JOBS));
-    const changed = await changePage(ctx, request, at, page);
+    const changed = await changePage(acting, request, at, page);
     done.push(changed);
     matched += changed.matched;
     if (page.cursor === undefined) return { ...sumOf(done), reached: first.to };

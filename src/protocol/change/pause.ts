@@ -23,8 +23,8 @@ export async function pauseTopic(ctx: Context, topic: string): Promise<Pause> {
       return { set: { state: "paused", changedAt: writtenAt }, remove: [] };
     }
     writtenAt = now;
-    const paused = { state: "paused", since: now, changedAt: now, ...byWhom(ctx) };
-    return { set: paused, remove: found ? ["expiresAt", "rate", ...nobody(paused)] : [] };
+    const paused = { state: "paused", since: now, changedAt: now, ...actorIn(ctx) };
+    return { set: paused, remove: found ? ["expiresAt", "rate", ...formerActor(paused)] : [] };
   };
   const paused = await changePause(ctx, topic, wanted);
   if (!paused)
@@ -54,8 +54,8 @@ export async function resumeTopic(
     // Without a rate, the pause parks no job from now on. With one, it parks the jobs that were to start before the resume.
     const changedAt = rate === undefined ? now : liftedAt;
     const followedAt = isResuming ? (found.followedAt ?? now) : now + followsWithin(ctx, topic);
-    const set = { state: "resuming", changedAt, liftedAt, followedAt, ...byWhom(ctx) };
-    const remove = nobody(set);
+    const set = { state: "resuming", changedAt, liftedAt, followedAt, ...actorIn(ctx) };
+    const remove = formerActor(set);
     return rate === undefined ? { set, remove: ["rate", ...remove] } : { set: { ...set, rate }, remove };
   };
   const lifted = await changePause(ctx, topic, wanted);
@@ -64,12 +64,12 @@ export async function resumeTopic(
   return (lifted.followedAt ?? 0) > soon ? followAt(ctx, topic, lifted, soon) : lifted;
 }
 
-function byWhom({ by }: Context): Pick<Pause, "by"> {
+function actorIn({ by }: Context): Pick<Pause, "by"> {
   return by ? { by: by() } : {};
 }
 
-/** Without somebody who asks, the name of the one before must not stay. */
-function nobody({ by }: Pick<Pause, "by">): string[] {
+/** If the queue itself makes the change, the name of the former actor must not stay. */
+function formerActor({ by }: Pick<Pause, "by">): string[] {
   return by ? [] : ["by"];
 }
 

@@ -24,7 +24,7 @@ export type RedriveRequest = {
   delay: number;
   ratePerSecond?: number;
   call?: CallMark;
-  /** Of a request with one id. */
+  /** Given with one id only. */
   ifMatch?: IfMatch;
 };
 
@@ -73,7 +73,7 @@ type HowRedriven = {
   readonly call?: CallMark | undefined;
   /** Whether the caller has asked for the due time. Then the job is late since it. */
   readonly hasTime?: boolean;
-  /** For the move, and again for the dead entry: ms. */
+  /** How long the move may take, and then the removal of the dead entry: ms each. */
   readonly patience?: number;
 };
 

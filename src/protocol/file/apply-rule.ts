@@ -10,8 +10,8 @@ import type { Context } from "../ports.ts";
 import { enqueue } from "./enqueue.ts";
 
 /** A second delivery changes nothing. @throws `untracked-topic`; `bad-request` or `too-large`: no key or body for a job; as `enqueue` */
-export async function applyRule(anybody: Context, rule: EventRule, event: BusEvent): Promise<void> {
-  const ctx = actingFor(anybody, () => actorOf("event", { name: event.id }));
+export async function applyRule(ctx: Context, rule: EventRule, event: BusEvent): Promise<void> {
+  const acting = actingFor(ctx, () => actorOf("event", { name: event.id }));
   const { topic } = rule;
   if (policyOf(ctx, topic).tracking === "none") throw untrackedTopic(topic, "an event rule");
   const key = keyIn(event, rule);
@@ -19,7 +19,7 @@ export async function applyRule(anybody: Context, rule: EventRule, event: BusEve
   // A time in the future counts as now, but not if this clock may just be behind: each delivery would use another time.
   const at = event.time > now + EVENT_AHEAD ? now : event.time;
   if (rule.do === "cancel") {
-    await cancelByEvent(ctx, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });
+    await cancelByEvent(acting, { id: event.id, topic, key, at, until: at + rule.tombstone * 1000 });
     return;
   }
   const job: NewJob = {
@@ -35,7 +35,7 @@ export async function applyRule(anybody: Context, rule: EventRule, event: BusEve
     once: { token: `§event§${event.id}§${key}`, hash: "event", lasts: EVENT_AFTER },
   };
   try {
-    await enqueue(ctx, job);
+    await enqueue(acting, job);
   } catch (error) {
     // An earlier delivery has filed the job, and its retention is over.
     if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;

@@ -135,7 +135,7 @@ async function failAttempt(
     const apart = isCrash ? crashSpread(wait) * (second / 256) : 0;
     const backoff = Math.max(wait + Math.round(apart), failure.notBefore ?? 0);
     const dueAt = ctx.clock() + (failure.retryAfter ?? backoff);
-    // At the same time as the move: a process that is about to end must not wait for the note first.
+    // The note is written at the same time as the move: a process that is about to end must not wait for the note first.
     const noted = noteTroubled(ctx, [{ id: home.id, topic: home.topic, time: dueAt }]);
     const end = { what: "failed", error } as const;
     const request = { change: "retry", dueAt, also: run.also ?? [], set: says, end, why: "failed" } as const;

@@ -16,7 +16,7 @@ export async function noteTroubled(ctx: Context, jobs: readonly TroubledJob[]): 
   if (first === undefined) return;
   const by = ctx.clock() + BATCH_PATIENCE;
   try {
-    // First, because readers look for the notes of listed topics only.
+    // The topic is listed first, because readers look for the notes of listed topics only.
     for (const topic of new Set(jobs.map((job) => job.topic))) await listTroubled(ctx, topic, by);
     const notes = jobs.map(({ id, topic, time }) => troubledAt(topic, id, time));
     // DynamoDB refuses a batch that names an item twice.
