@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { cancel } from "../../src/protocol/change/cancel.ts";
 import { reschedule } from "../../src/protocol/change/reschedule.ts";
 import { type Api, createApi, type Json } from "../support/api.ts";
+import { consume } from "../support/consume.ts";
 import { dead, meanwhile } from "../support/scenes.ts";
 import { createWorld, HOUR } from "../support/world.ts";
 
@@ -118,6 +119,18 @@ describe("a change with If-Match", () => {
       headers: seen("*"),
     });
     expect(free).toMatchObject({ status: 412, json: { code: "changed-meanwhile" } });
+  });
+
+  test("a PUT files a new job if the key's job has ended as the caller saw it, and one of two such calls is refused", async () => {
+    const api = createApi();
+    const { id } = await api.file({ key: "k" });
+    const tag = etag((await api.call("GET", KEYED)).headers);
+    await api.world.pass(HOUR);
+    await consume(api.world, "orders");
+    const put = () => api.call("PUT", KEYED, { body: { body: 1, delay: 1 }, headers: seen(tag) });
+    const answers = await Promise.all([put(), put()]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 412]);
+    expect(answers.find(({ status }) => status === 201)?.json.id).not.toBe(id);
   });
 
   test("other refusals come first, as RFC 9110 wants it", async () => {

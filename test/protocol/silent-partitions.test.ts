@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { BATCH_PATIENCE, DAY } from "../../src/core/constants.ts";
-import { type Item, type Key, keyItemKey, onceKey, parkedIn, TROUBLED_TOPICS } from "../../src/core/items.ts";
+import {
+  type Item,
+  type Key,
+  keyItemKey,
+  onceKey,
+  parkedIn,
+  pauseKey,
+  TROUBLED_TOPICS,
+} from "../../src/core/items.ts";
 import { parseMessage } from "../../src/core/message.ts";
 import { SIZES } from "../../src/core/work-sizes.ts";
 import { pauseTopic } from "../../src/protocol/change/pause.ts";
@@ -9,6 +17,7 @@ import { resume } from "../../src/protocol/hand-over/release.ts";
 import { tick } from "../../src/protocol/hand-over/tick.ts";
 import type { Change, Pool } from "../../src/protocol/ports.ts";
 import { readApart } from "../../src/protocol/store/read-apart.ts";
+import { createApi } from "../support/api.ts";
 import { consume } from "../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 
@@ -171,6 +180,29 @@ describe("while one partition gives no answer, an audit sends lost jobs:", () =>
     expect(looks.length).toBeGreaterThan(0);
   });
 });
+
+test.each([
+  ["the pause", pauseKey("sick").pk],
+  ["the notes of parked jobs", parkedIn("sick", 0)],
+])(
+  "jobs that are due are read, listed and counted while %s of one topic cannot be read",
+  async (_, partition) => {
+    const world = createWorld({ shards: 1, topics: { well: {}, sick: { maxPerSecond: 1 } } });
+    const { call } = createApi(world);
+    const { id } = await world.file({ topic: "sick", delay: SECOND });
+    const other = await world.file({ topic: "well", delay: 2 * SECOND });
+    await world.pass(20 * SECOND, { ticks: false });
+    silence(world, { partition, of: "reads" });
+    const lateSince = new Date(other.dueAt).toISOString();
+    const range = `from=${new Date(world.now() - MINUTE).toISOString()}`;
+    const answers = [await call("GET", `/jobs/${id}`), await call("GET", `/jobs?${range}`)];
+    answers.push(await call("GET", `/forecast?${range}&step=60`));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(answers[0]?.json).not.toHaveProperty("lateSince");
+    expect(answers[1]?.json.jobs).toMatchObject([{ id }, { id: other.id, lateSince }]);
+    expect(answers[2]?.json.counts).toMatchObject([{ topic: "sick" }, { topic: "well", state: "late" }]);
+  },
+);
 
 test("an audit of late jobs waits once, not at each page, for the list of topics with late jobs", async () => {
   const world = createWorld({ shards: 1, topics: TOPICS }, { ...SIZES, page: 5 });

@@ -144,7 +144,7 @@ function shopTemplate(webhookUrl: string): StackTemplate {
     topics: {
       orders: { ...LIMIT, ...LATE, ...EVENTS },
       precise: { ...LIMIT, ...LATE, precision: "millisecond" },
-      notes: { tracking: "none", maxAttempts: 2 },
+      notes: { tracking: "none", maxAttempts: 2, maxFiledPerMinute: 1_000_000 },
       work: { ...LIMIT, ...LATE, consumer: "pull" },
       events: { consumer: "pull", tracking: "none" },
       hooks: {

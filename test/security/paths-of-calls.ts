@@ -281,6 +281,8 @@ async function parkForLackOfStarts(scenes: Scenes): Promise<void> {
   await fill("orders");
   const other = await producer.enqueue("orders", marked(), { delay: 0 });
   for (const held of [late, other.id]) expect(await scenes.isParked(held)).toBe(true);
+  pass(2 * SECOND);
+  expect(await producer.get(other.id)).toMatchObject({ held: true });
   // A resume finds no start for these jobs either. It notes that, and calls that file further jobs read the note.
   await hold("orders");
   expect(await ok("POST", "/topics/orders/resume")).toMatchObject({ released: 0, left: 2 });

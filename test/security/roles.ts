@@ -53,7 +53,7 @@ const EARLIER = /^src\/protocol\/file\/enqueue-keyed\.ts leaveAsIs transact$/;
 const SPARE = /^src\/protocol\/[\w-]+\/start-gate\.ts parkedAmong read$/;
 /** Once items of events and occurrences are written in transactions, and no others. */
 const TOGETHER = /^src\/protocol\/file\/enqueue-once\.ts fileOnce transact$/;
-/** No topic has a window here. */
+/** No topic has a window here, and no run fails. */
 const HELD = /^src\/protocol\/store\/write-apart\.ts insertApart insert$/;
 /** The calls in a bundle that its function does not make in these scenes. */
 const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
@@ -65,7 +65,6 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     TOGETHER,
     EARLIER,
   ],
-  JobsApiReceive: [HELD],
   // The tick sends no dead letter for a job that it gives up (the change `giveUp`): SQS did not take the job's message either.
   JobsTickSweeper: [/^src\/protocol\/[\w-]+\/die\.ts sendLetter send$/, IF_SLOW, RARELY, SPARE],
   JobsPromotionsPromote: [HELD, SPARE],
@@ -74,7 +73,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     HELD,
     SHARED,
     /^src\/protocol\/[\w-]+\/(enqueue-keyed|key-holder|move|once-items)\.ts /,
-    /^src\/protocol\/[\w-]+\/far-ahead\.ts /,
+    /^src\/protocol\/[\w-]+\/(far-ahead|book-schedules)\.ts /,
     /^src\/protocol\/[\w-]+\/(enqueue-plain\.ts storeOnce insert|read-apart\.ts readApart read)$/,
   ],
   // Jobs of events are tracked, have keys and come one by one; it records no deaths.
@@ -87,13 +86,12 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
     /^src\/protocol\/[\w-]+\/keys\.ts freeKey transact$/,
   ],
   // Its topic is tracked.
-  JobsWebhookhooksCaller: [HELD, /^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
-  Orders: [HELD, /^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
-  Precise: [HELD, /^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
+  JobsWebhookhooksCaller: [/^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
+  Orders: [/^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
+  Precise: [/^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
   // Its topic is untracked. Only some jobs in its queue were filed while the topic was tracked, so not every path of tracked jobs
   // is met.
   Notes: [STORED, SPARE],
-  Worker: [HELD],
   // It records no deaths.
   Shop: [HELD, SHARED_ANEW, TOGETHER, EARLIER, /^src\/protocol\/[\w-]+\/keys\.ts freeKey transact$/],
 };

@@ -102,15 +102,6 @@ export async function topicJustNow(ctx: Context, topic: string): Promise<TopicNo
   return lastKnown(ctx, topic);
 }
 
-/** As `topicJustNow`, for several topics in one read. @throws if one of the pauses cannot be read */
-export async function topicsJustNow(
-  ctx: Context,
-  topics: readonly string[],
-): Promise<ReadonlyMap<string, TopicNow>> {
-  await refreshPauses(ctx, topics);
-  return new Map(topics.map((topic) => [topic, lastKnown(ctx, topic)]));
-}
-
 /** Reads nothing. */
 export function lastKnown(ctx: Context, topic: string): TopicNow {
   const pause = known.get(ctx.pool)?.get(topic)?.pause;

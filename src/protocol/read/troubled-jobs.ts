@@ -4,6 +4,7 @@ import {
   bucketOf,
   type Cursor,
   type Head,
+  headOf,
   idIn,
   minuteOf,
   TROUBLED_TOPICS,
@@ -12,10 +13,10 @@ import {
 } from "../../core/items.ts";
 import { beforeTime, END, justAfter, type Position, storedAuditPosition } from "../../core/position.ts";
 import { isUnreadable, jobIdIn, layoutTrouble } from "../../core/readable.ts";
-import { inParallel } from "../../general/batches.ts";
+import { chunksOf, inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { listedTopics } from "../store/listed-topics.ts";
-import { readHeads } from "../store/read-job.ts";
+import { readHomes } from "../store/read-job.ts";
 import { type Entry, readEntries } from "./due-jobs.ts";
 import { waitsOf } from "./waits.ts";
 
@@ -96,8 +97,14 @@ async function readRecent(ctx: Context, audited: readonly Position[], end: Posit
     });
   }
   const homes = entries.flatMap(({ home }) => (home === undefined || isUnreadable(home) ? [] : home));
-  const looked = entries.flatMap(({ sk, home }) => (home === undefined ? (jobIdIn(sk) ?? []) : []));
-  return { homes: [...homes, ...(await readNamed(ctx, looked))], isCut: every > 1 || unread.length > 0 };
+  const looked = await readNamed(
+    ctx,
+    entries.flatMap(({ sk, home }) => (home === undefined ? (jobIdIn(sk) ?? []) : [])),
+  );
+  return {
+    homes: [...homes, ...looked.homes],
+    isCut: every > 1 || unread.length > 0 || looked.isCut,
+  };
 }
 
 function bucketsOf(shard: number, from: Position, end: Position): Bucket[] {
@@ -124,12 +131,23 @@ async function readNoted(
     if (more) cut.add(topic);
     return items.flatMap(({ sk }) => idIn(sk) ?? []);
   });
-  return { homes: await readNamed(ctx, ids.flat()), cut };
+  const { homes, isCut } = await readNamed(ctx, ids.flat());
+  return { homes, cut: isCut ? new Set(troubled) : cut };
 }
 
-async function readNamed(ctx: Context, ids: readonly string[]): Promise<Head[]> {
-  const heads = await readHeads(ctx, [...new Set(ids)]);
-  return heads.flatMap((head) => (head === undefined || isUnreadable(head) ? [] : head));
+/** Reads jobs until their bodies have about as many bytes as a count reads. */
+async function readNamed(ctx: Context, ids: readonly string[]): Promise<Found> {
+  const homes: Head[] = [];
+  let read = 0;
+  for (const part of chunksOf([...new Set(ids)], ctx.sizes.heads)) {
+    if (read >= COUNT_BYTES) return { homes, isCut: true };
+    for (const home of await readHomes(ctx, part)) {
+      if (home === undefined || isUnreadable(home)) continue;
+      read += home.body.length;
+      homes.push(headOf(home));
+    }
+  }
+  return { homes, isCut: false };
 }
 
 const NONE: Troubles = { late: { count: 0 }, retrying: { count: 0 } };

@@ -1,12 +1,12 @@
 import { LATE_AFTER, VISIBILITY_MARGIN } from "../../core/constants.ts";
 import { hasCrashed, startsAt } from "../../core/home.ts";
-import { type Head, parkedKey } from "../../core/items.ts";
+import { type Head, limitedKey, type Parked, parkedKey } from "../../core/items.ts";
 import { iso } from "../../general/times.ts";
-import { lateSince, type TopicNow, topicsJustNow } from "../gate/known-pauses.ts";
-import { limitedTopics } from "../gate/limited-topics.ts";
+import { lateSince, type TopicNow, topicsNow } from "../gate/known-pauses.ts";
 import { isBehindPause } from "../gate/park.ts";
 import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
+import { readApart } from "../store/read-apart.ts";
 
 /** `held`: a pause, a resume at a rate, a limit or a window lets the job wait. `late`: nothing does, since this time (ms since the epoch). */
 export type Wait = { readonly is: "held" } | { readonly is: "late"; readonly since: number };
@@ -15,8 +15,8 @@ const HELD = { is: "held" } as const;
 
 /**
  * The one definition of late: a tracked job that could have started `LATE_AFTER` ago, has not, and that nothing holds. Answers by id which of
- * these jobs are late or held. A job that is due later, runs, has ended, or waits for a retry is neither. Reads pauses and notes only for
- * jobs that are due.
+ * these jobs are late or held. A job that is due later, runs, has ended, or waits for a retry is neither. So is a job whose topic's pause cannot
+ * be read. Reads pauses and notes only for jobs that are due.
  */
 export async function waitsOf(ctx: Context, homes: readonly Head[]): Promise<Map<string, Wait>> {
   const now = ctx.clock();
@@ -25,10 +25,14 @@ export async function waitsOf(ctx: Context, homes: readonly Head[]): Promise<Map
   for (const home of waiting) if (startsAt(home) > Math.max(home.dueAt, now)) waits.set(home.id, HELD);
   const due = waiting.filter((home) => startsAt(home) <= now);
   if (due.length === 0) return waits;
-  const topics = await topicsJustNow(ctx, [...new Set(due.map(({ topic }) => topic))]);
-  const parked = await parkedAmong(ctx, due, topics);
+  const { known } = await topicsNow(
+    ctx,
+    due.map(({ topic }) => topic),
+  );
+  const parked = await parkedAmong(ctx, due, known);
   for (const home of due) {
-    const wait = waitOf(home, topics.get(home.topic) as TopicNow, parked.has(home.id), now);
+    const topic = known.get(home.topic);
+    const wait = topic && waitOf(home, topic, parked.has(home.id), now);
     if (wait) waits.set(home.id, wait);
   }
   return waits;
@@ -48,17 +52,22 @@ function waitOf(home: Head, topicNow: TopicNow, isParked: boolean, now: number):
   return now - since >= LATE_AFTER ? { is: "late", since } : undefined;
 }
 
-/** The ids of the jobs that wait for a release, as their notes say. Only topics with a limit or a resume can have such jobs. */
+/** The ids of the jobs that wait for a release, as their notes say, or may do so. Only topics with a limit or a resume can have such jobs. */
 async function parkedAmong(
   ctx: Context,
   homes: readonly Head[],
   topics: ReadonlyMap<string, TopicNow>,
 ): Promise<Set<string>> {
-  // If the list cannot be read, any of these topics may have had a limit.
-  const listed = await limitedTopics(ctx).catch(() => undefined);
+  const limited = await everLimited(ctx, [...topics.keys()]);
   const mayBeParked = ({ topic }: Head): boolean =>
-    isLimited(ctx, topic) || topics.get(topic)?.isResuming === true || (listed?.has(topic) ?? true);
+    isLimited(ctx, topic) || topics.get(topic)?.isResuming === true || limited.has(topic);
   const asked = homes.filter(mayBeParked);
-  const notes = asked.length === 0 ? [] : await ctx.pool.read(asked.map(parkedKey));
-  return new Set(asked.flatMap(({ id }, i) => (notes[i] ? id : [])));
+  const notes = asked.length === 0 ? [] : await readApart<Parked, Head>(ctx, asked, parkedKey);
+  return new Set(notes.flatMap(([{ id }, note]) => (note.is === "nothing" ? [] : id)));
+}
+
+/** The topics whose jobs were parked for a limit once, or may have been. Reads items by their keys: a direct client may make no queries. */
+async function everLimited(ctx: Context, topics: readonly string[]): Promise<Set<string>> {
+  const items = await readApart(ctx, topics, limitedKey);
+  return new Set(items.flatMap(([topic, item]) => (item.is === "nothing" ? [] : topic)));
 }

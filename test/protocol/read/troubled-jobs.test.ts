@@ -5,7 +5,9 @@ import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { pauseTopic } from "../../../src/protocol/change/pause.ts";
 import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
 import { resume } from "../../../src/protocol/hand-over/release.ts";
+import type { Enqueued } from "../../../src/protocol/new-job.ts";
 import { reportTopics, type TopicReport } from "../../../src/protocol/read/topics.ts";
+import { noteTroubled } from "../../../src/protocol/store/troubled.ts";
 import { consume } from "../../support/consume.ts";
 import { fail, pull } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
@@ -151,6 +153,24 @@ describe("the report of a topic says how many jobs wait for a retry", () => {
     expect((await report(world, "orders")).retrying).toMatchObject({ count: 1 });
     await world.pass(10 * MINUTE + 6 * SECOND);
     expect(await report(world, "orders")).toMatchObject({ retrying: { count: 0 }, late: { count: 1 } });
+  });
+
+  test("and that there may be more, where the bodies have too many bytes", async () => {
+    const world = createWorld({ shards: 1 });
+    await world.tick();
+    const body = JSON.stringify("x".repeat(BODY_BYTES - 2));
+    const jobs = Array.from({ length: 500 }, () => ({ topic: "work", body }));
+    const filed = await enqueueMany(world.ctx, jobs);
+    await noteTroubled(
+      world.ctx,
+      filed.map((one) => ({ id: (one as Enqueued).home.id, topic: "work", time: world.now() + HOUR })),
+    );
+    const reads: number[] = [];
+    world.pool.hooks.before = ({ operation, keys }) => {
+      if (operation === "read" && keys.length === SIZES.heads) reads.push(keys.length);
+    };
+    expect((await report(world)).retrying).toEqual({ count: 0, atLeast: true });
+    expect(reads).toHaveLength(Math.ceil(COUNT_BYTES / (SIZES.heads * BODY_BYTES)));
   });
 
   test("and its retry does not wait for a note that is slow to be written", async () => {
