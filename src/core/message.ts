@@ -56,7 +56,8 @@ export function jobText(home: Home, sentAt?: string): string {
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   for (const name of CARRIED_OPTIONS)
     if (home[name] !== undefined) text += `,"${name}":${toJson(home[name])}`;
-  if (askedLate !== undefined) text += `,"wantedAt":"${iso(wantedAt)}"`;
+  // Earlier versions leave `askedLate` in the home of a retry, which is late since its own time.
+  if (askedLate !== undefined && attempt === 0) text += `,"wantedAt":"${iso(wantedAt)}"`;
   if (expiresAfter !== undefined) text += `,"expiresAt":"${iso(wantedAt + expiresAfter)}"`;
   if (key !== undefined) text += `,"key":${toJson(key)}`;
   if (heldUntil !== undefined) text += `,"heldUntil":"${iso(heldUntil)}"`;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { BATCH_PATIENCE, DAY } from "../../src/core/constants.ts";
 import {
+  bucketOf,
   type Item,
   type Key,
   keyItemKey,
@@ -8,6 +9,7 @@ import {
   parkedIn,
   pauseKey,
   TROUBLED_TOPICS,
+  troubledIn,
 } from "../../src/core/items.ts";
 import { parseMessage } from "../../src/core/message.ts";
 import { SIZES } from "../../src/core/work-sizes.ts";
@@ -17,7 +19,8 @@ import { resume } from "../../src/protocol/hand-over/release.ts";
 import { tick } from "../../src/protocol/hand-over/tick.ts";
 import type { Change, Pool } from "../../src/protocol/ports.ts";
 import { readApart } from "../../src/protocol/store/read-apart.ts";
-import { createApi } from "../support/api.ts";
+import { noteTroubled } from "../../src/protocol/store/troubled.ts";
+import { createApi, type Json } from "../support/api.ts";
 import { consume } from "../support/consume.ts";
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../support/world.ts";
 
@@ -201,6 +204,33 @@ test.each([
     expect(answers[0]?.json).not.toHaveProperty("lateSince");
     expect(answers[1]?.json.jobs).toMatchObject([{ id }, { id: other.id, lateSince }]);
     expect(answers[2]?.json.counts).toMatchObject([{ topic: "sick" }, { topic: "well", state: "late" }]);
+  },
+);
+
+const DUE = Date.UTC(2026, 2, 1, 9, 1);
+test.each([
+  ["a minute", bucketOf(DUE + MINUTE, 0)],
+  ["the notes of a topic", troubledIn("sick", 0)],
+  ["the list of topics with notes", TROUBLED_TOPICS],
+  ["the job of a note", bucketOf(DUE - MINUTE, 0)],
+])(
+  "topics are reported, with the late jobs that are found, while %s cannot be read",
+  async (_, partition) => {
+    const world = createWorld({ shards: 1, topics: TOPICS });
+    const { call } = createApi(world);
+    await world.tick();
+    const noted = await world.file({ topic: "sick" });
+    await noteTroubled(world.ctx, [{ id: noted.id, topic: "sick", time: DUE + HOUR }]);
+    for (const time of [0, MINUTE]) await world.file({ topic: "well", dueAt: DUE + time });
+    await world.pass(3 * MINUTE, { ticks: false });
+    silence(world, { partition, of: "reads" });
+    const { status, json } = await call("GET", "/topics");
+    expect(status).toBe(200);
+    const late = Object.fromEntries((json.topics as Json[]).map(({ topic, late }) => [topic, late as Json]));
+    expect(late.well?.count).toBe(partition === bucketOf(DUE + MINUTE, 0) ? 1 : 2);
+    expect([late.well?.atLeast, late.sick?.atLeast]).toContain(
+      partition === TROUBLED_TOPICS ? undefined : true,
+    );
   },
 );
 

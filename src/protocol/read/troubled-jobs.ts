@@ -16,17 +16,17 @@ import { isUnreadable, jobIdIn, layoutTrouble } from "../../core/readable.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { listedTopics } from "../store/listed-topics.ts";
-import { readHomes } from "../store/read-job.ts";
+import { readHomesApart } from "../store/read-job.ts";
 import { type Entry, readEntries } from "./due-jobs.ts";
 import { waitsOf } from "./waits.ts";
 
 /** The late jobs of a topic, and those that wait for a retry, as of one moment. Times are ms since the epoch. */
 export type Troubles = {
-  /** `atLeast`: the read ended at a bound, so there may be more. `since`: of the oldest that was found. */
+  /** `atLeast`: the read ended at a bound, or a partition could not be read, so there may be more. `since`: of the oldest that was found. */
   late: { count: number; atLeast?: true; since?: number };
   /** `next`: when the first retry is due. `error`: of the attempt that failed last, at `failedAt`. */
   retrying: { count: number; atLeast?: true; next?: number; error?: string; failedAt?: number };
-  /** Of the jobs of all topics that were due since then, only a sample was looked at: there were too many. */
+  /** Of the jobs of all topics that were due since then, only a part was looked at: there were too many, or a minute could not be read. */
   sampledSince?: number;
 };
 
@@ -84,10 +84,14 @@ async function readRecent(ctx: Context, audited: readonly Position[], end: Posit
   const entries: Entry[] = [];
   let unread = all.filter((_, i) => i % every === 0);
   let read = 0;
+  let isCut = every > 1;
   while (unread.length > 0 && entries.length < ctx.sizes.listEntries && read < COUNT_BYTES) {
     const share = Math.floor((ctx.sizes.listEntries - entries.length) / unread.length);
     const limit = Math.min(Math.max(share, 1), ctx.sizes.page);
-    const pages = await inParallel(unread, WIDTH, ({ pk, from }) => readEntries(ctx, pk, from, end, limit));
+    const pages = await inParallel(unread, WIDTH, ({ pk, from }) =>
+      readEntries(ctx, pk, from, end, limit).catch(() => undefined),
+    );
+    if (pages.includes(undefined)) isCut = true;
     unread = unread.flatMap(({ pk }, i) => {
       const { items = [], more, bytes = 0 } = pages[i] ?? {};
       const last = items.at(-1);
@@ -103,7 +107,7 @@ async function readRecent(ctx: Context, audited: readonly Position[], end: Posit
   );
   return {
     homes: [...homes, ...looked.homes],
-    isCut: every > 1 || unread.length > 0 || looked.isCut,
+    isCut: isCut || unread.length > 0 || looked.isCut,
   };
 }
 
@@ -120,14 +124,15 @@ async function readNoted(
   topics: readonly string[],
   audited: readonly Position[],
 ): Promise<{ homes: readonly Head[]; cut: ReadonlySet<string> }> {
-  const listed = new Set(await listedTopics(ctx, TROUBLED_TOPICS));
+  const listed = new Set(await listedTopics(ctx, TROUBLED_TOPICS).catch(() => topics));
   const troubled = topics.filter((topic) => listed.has(topic));
   const most = Math.min(TROUBLED_COUNTED, Math.floor(ctx.sizes.listEntries / Math.max(troubled.length, 1)));
   const limit = Math.max(Math.ceil(most / audited.length), 1);
   const partitions = troubled.flatMap((topic) => audited.map((from, shard) => ({ topic, from, shard })));
   const cut = new Set<string>();
   const ids = await inParallel(partitions, WIDTH, async ({ topic, from, shard }) => {
-    const { items, more } = await ctx.pool.page(troubledIn(topic, shard), from, END, limit);
+    const page = await ctx.pool.page(troubledIn(topic, shard), from, END, limit).catch(() => undefined);
+    const { items, more } = page ?? { items: [], more: true };
     if (more) cut.add(topic);
     return items.flatMap(({ sk }) => idIn(sk) ?? []);
   });
@@ -138,16 +143,19 @@ async function readNoted(
 /** Reads jobs until their bodies have about as many bytes as a count reads. */
 async function readNamed(ctx: Context, ids: readonly string[]): Promise<Found> {
   const homes: Head[] = [];
-  let read = 0;
-  for (const part of chunksOf([...new Set(ids)], ctx.sizes.heads)) {
-    if (read >= COUNT_BYTES) return { homes, isCut: true };
-    for (const home of await readHomes(ctx, part)) {
-      if (home === undefined || isUnreadable(home)) continue;
-      read += home.body.length;
-      homes.push(headOf(home));
+  let bytes = 0;
+  let isCut = false;
+  const jobs = [...new Set(ids)].map((id) => ({ id }));
+  for (const part of chunksOf(jobs, ctx.sizes.heads)) {
+    if (bytes >= COUNT_BYTES) return { homes, isCut: true };
+    for (const [, read] of await readHomesApart(ctx, part)) {
+      if (read.is === "unknown") isCut = true;
+      if (read.is !== "found") continue;
+      bytes += read.value.body.length;
+      homes.push(headOf(read.value));
     }
   }
-  return { homes, isCut: false };
+  return { homes, isCut };
 }
 
 const NONE: Troubles = { late: { count: 0 }, retrying: { count: 0 } };

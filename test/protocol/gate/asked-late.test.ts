@@ -139,6 +139,22 @@ test("a retry is late since its own time only, though its job was asked for late
   expect(await consume(world, "picky")).toMatchObject([{ id: json.id, attempt: 2 }]);
 });
 
+test("so is a retry that an earlier version wrote, which leaves `askedLate` in the home", async () => {
+  const { world, call } = await late({
+    picky: { ifLate: { after: 60, do: "skip" }, maxAttempts: 5, backoff: { waits: [600] } },
+  });
+  const recent = new Date(world.now() - SECOND).toISOString();
+  const { json } = await call("POST", "/jobs", { body: { topic: "picky", body, dueAt: recent } });
+  const { change } = world.pool;
+  world.pool.change = ({ remove = [], ...same }, by) =>
+    change.call(world.pool, { ...same, remove: remove.filter((name) => name !== "askedLate") }, by);
+  expect(await consume(world, "picky", { run: fail })).toHaveLength(1);
+  world.pool.change = change;
+  expect(await world.home(json.id as string)).toMatchObject({ attempt: 1, askedLate: true });
+  await world.pass(11 * MINUTE);
+  expect(await consume(world, "picky")).toMatchObject([{ id: json.id, attempt: 2 }]);
+});
+
 test("a new body keeps the requested time, and a new time replaces it", async () => {
   const { world, call } = await late({
     picky: { ifLate: { after: 60, do: "skip" }, window: "12:00-10:00 UTC" },
