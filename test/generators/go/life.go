@@ -55,7 +55,7 @@ func main() {
 		panic(err)
 	}
 	same(must(api.BulkWithResponse(ctx, nil, everything)).JSON200.Matched, int64(1))
-	same(must(api.CancelWithResponse(ctx, filed.Id)).JSON200.State, client.JobStateCancelled)
+	same(must(api.CancelWithResponse(ctx, filed.Id, nil)).JSON200.State, client.JobStateCancelled)
 
 	batch := client.NewJobs{Jobs: []client.NewJob{
 		{Topic: work, Body: 17, Delay: durationText("0s")},

@@ -17,21 +17,21 @@ class Life {
     PullApi pull = new PullApi(client);
 
     NewJob order = new NewJob().topic("work").body(Map.of("by", "java")).delay(new Duration("1h")).expiresAfter(new DurationAbove0(90.5));
-    Job filed = jobs.enqueue(order, "life-of-java");
+    Job filed = jobs.enqueue(order, null, "life-of-java");
     same(filed.getState(), JobState.SCHEDULED);
     same(filed.getExpiresAfter(), 90.5);
     same(jobs.getJob(filed.getId()).getTimeline().get(0).getEvent(), TimelineEvent.FILED);
 
     OffsetDateTime later = filed.getDueAt().plusHours(1);
-    same(jobs.reschedule(filed.getId(), new Changes().dueAt(later), null).getDueAt(), later);
+    same(jobs.reschedule(filed.getId(), new Changes().dueAt(later), null, null, null).getDueAt(), later);
     JobPage page = jobs.listJobs("work", later, later.plusSeconds(1), null, null, null, 10, null);
     same(page.getJobs().get(0).getId(), filed.getId());
     BulkCancel all = new BulkCancel().action(BulkCancel.ActionEnum.CANCEL).topic("work").from(later).to(later.plusSeconds(1)).dryRun(true);
-    same(jobs.bulk(new Bulk(all), null).getMatched(), 1L);
-    same(jobs.cancel(filed.getId()).getState(), JobState.CANCELLED);
+    same(jobs.bulk(new Bulk(all), null, null).getMatched(), 1L);
+    same(jobs.cancel(filed.getId(), "the order is paid", "\"1\"").getState(), JobState.CANCELLED);
 
     NewJob now = new NewJob().topic("work").body(17).delay(new Duration(0.0));
-    List<BatchResult> results = jobs.enqueueMany(new NewJobs().jobs(List.of(now, new NewJob().topic("no-topic").body(1).delay(new Duration("1s")))), null).getResults();
+    List<BatchResult> results = jobs.enqueueMany(new NewJobs().jobs(List.of(now, new NewJob().topic("no-topic").body(1).delay(new Duration("1s")))), null, null).getResults();
     same(results.get(1).getError().getCode(), "unknown-topic");
     PulledJob pulled = pull.receive("work", new Receiving().waitSeconds(20)).getJobs().get(0);
     same(pulled.getId(), results.get(0).getJob().getId());
@@ -41,7 +41,7 @@ class Life {
     same(new TopicsApi(client).getTopic("work").getPolicy().getBackoff().getWaits().isEmpty(), false);
     same(refusal(() -> jobs.getJob("01KGJPQM00T9B5Q2V3W4X5Y6Z7")).getCode(), "job-not-found");
     order.dueAt(later);
-    same(refusal(() -> jobs.enqueue(order, null)).getErrors().size(), 1);
+    same(refusal(() -> jobs.enqueue(order, null, null)).getErrors().size(), 1);
   }
 
   interface Call {

@@ -6,8 +6,7 @@ from datetime import timedelta
 from generated import ApiClient, ApiException, Configuration, JobsApi, PullApi, TopicsApi
 from generated.models import Bulk, BulkCancel, Changes, Duration, DurationAbove0, Finishing, NewJob, NewJobs, Problem, Receiving
 
-# The API takes offsets with a colon only, such as +00:00, and the `%z` of Python writes +0000.
-client = ApiClient(Configuration(host=sys.argv[1], datetime_format="%Y-%m-%dT%H:%M:%S.%fZ"))
+client = ApiClient(Configuration(host=sys.argv[1]))
 jobs, pull, topics = JobsApi(client), PullApi(client), TopicsApi(client)
 
 
