@@ -137,12 +137,19 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
     ];
   });
   if (troubles.length > 0) return troubles;
-  return [{ check: "topics", result: "ok", found: `${many(topics.length, "topic")}, no dead jobs` }];
+  const found = `${many(topics.length, "topic")}, no dead jobs${sampledText(topics)}`;
+  return [{ check: "topics", result: "ok", found }];
 }
 
 function judgePause({ topic, pause }: TopicReport): Pick<Check, "found" | "todo">[] {
   if (pause?.state !== "paused") return [];
   return [{ found: `paused since ${pause.since}${pausedBy(pause)}`, todo: `minutehand resume ${topic}` }];
+}
+
+/** Says that a late job may be missing, if the API has looked only at a part of the last jobs. */
+function sampledText(topics: readonly TopicReport[]): string {
+  const [first] = topics.flatMap(({ sampledSince }) => sampledSince ?? []).sort();
+  return first === undefined ? "" : `; of the jobs that were due since ${first}, only a part was looked at`;
 }
 
 /** Judges by the API's clock, because the API counts by it too. */

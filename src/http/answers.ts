@@ -324,7 +324,7 @@ const sampledSince = z.exactOptional(
   time.check(
     z.meta({
       description:
-        "Only a sample of the jobs that were due since this time was looked at, because there were too many. A late job among them is found for certain once an audit has reached it, 7 to 12 minutes after it was due.",
+        "Only a sample of the jobs that were due since this time was looked at, because there were too many, or some could not be read. A late job among them is found for certain once an audit has reached it, 7 to 12 minutes after it was due.",
     }),
   ),
 );

@@ -166,6 +166,18 @@ describe("doctor", () => {
     expect((await type(api, ["doctor"])).out).not.toMatch(/topic orders: 1 job/);
   });
 
+  test("says that the API has looked only at a part of very many jobs that were due just now", async () => {
+    const world = createWorld({}, { ...SIZES, listEntries: 20 });
+    await using api = await serveApi(createApi(world));
+    await world.tick();
+    for (let i = 0; i < 60; i++) await api.file({ topic: "orders", delay: 1 });
+    await world.pass(90 * SECOND);
+    const { out } = await type(api, ["doctor"]);
+    expect(out).toMatch(
+      /^ok {7}topics: 4 topics, no dead jobs; of the jobs that were due since 2026-.*Z, only a part was looked at$/m,
+    );
+  });
+
   test("says `at least` if the API has not looked at all jobs, and counts more than an hour back", async () => {
     const world = createWorld({}, { ...SIZES, listEntries: 20 });
     await using api = await serveApi(createApi(world));
