@@ -96,12 +96,12 @@ function startOf(token: string): string {
 const DECIMAL = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /** Every double has digits of its own among numbers of 17 significant digits. */
 const MOST_DIGITS = 17;
-/** A double that lies halfway between two numbers of 17 digits has 18, and this many digits show that nothing follows them. */
+/** A double that lies halfway between two numbers of 17 digits has 18 digits. So many digits show that no other digit follows them. */
 const ALL_DIGITS = 40;
 
 /**
- * Says whether `token` is the double that it is read as, printed with as many significant digits as `token` has, at most 17. Languages print
- * 1 to 17 digits of a double, and round a half up or to the even digit. `-0` is not exact: it is written `0`.
+ * Says whether a language can have printed `token` from a double: the double that `token` is read as, printed with as many significant digits as
+ * `token` has, is `token`. Languages print 1 to 17 digits of a double, and round a half up or to the even digit. `-0` is not exact: it is written `0`.
  */
 export function isExact(token: string): boolean {
   const value = Number(token);

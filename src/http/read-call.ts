@@ -71,7 +71,7 @@ function queryOf(text: string): Record<string, string> {
   return Object.fromEntries(searchParams);
 }
 
-/** URLSearchParams would replace other bytes, so a list would look for another tag than the caller's. It takes a `%` that encodes nothing. */
+/** URLSearchParams would replace other bytes, so a list would look for another tag than the caller's. A `%` that encodes nothing is allowed. */
 function isUtf8(encoded: string): boolean {
   try {
     decodeURIComponent(encoded.replace(/%(?![0-9a-f]{2})/gi, "%25"));

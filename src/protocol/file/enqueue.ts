@@ -128,7 +128,7 @@ function promotedBy(result: Enqueued | MinutehandError): Home[] {
   return home.hasSchedule && outcome !== "kept" && outcome !== "replayed" ? [home] : [];
 }
 
-/** The jobs of an outage are spread from now on. Each stays as late as the time that was asked for. */
+/** Jobs that are filed late are spread from now on. Each is late since the time that was asked for, with its own random part. */
 function timesOf(ctx: Context, job: NewJob, now: number): Pick<TimedJob, "dueAt" | "wantedAt"> {
   const { dueAt: asked = now } = job;
   const spread = spreadOf(ctx, job);

@@ -31,6 +31,7 @@ export async function enqueueManyCounted(
 ): Promise<(Enqueued | MinutehandError)[]> {
   const minute = minuteOf(ctx.clock());
   const refusals = refusalsOf(ctx, jobs, minute);
+  if (refusals.size === 0) return enqueueMany(ctx, jobs);
   const held = jobs.map((job) => {
     const refusal = job.refusal ?? refusals.get(job.topic);
     return refusal ? { ...job, refusal } : job;

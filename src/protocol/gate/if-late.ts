@@ -1,6 +1,6 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import type { Head, Home } from "../../core/items.ts";
-import { heldUntilOf, isPastExpiry, lateWhenAsked, type MessageJob } from "../../core/message.ts";
+import { heldUntilOf, isPastExpiry, lateWhenAsked, type MessageJob, startOf } from "../../core/message.ts";
 import { changeOf } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
 import { endAt } from "../policy.ts";
@@ -18,12 +18,13 @@ export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[]
   );
 }
 
-/** Jobs that are later than their topic's `ifLate` allows, counted from `lateSince`. What a job was late when it was asked for counts too. */
+/** Jobs that are later than their topic's `ifLate` allows, counted from `lateSince`. If a job was late already when somebody asked for it, that time counts too. */
 export function findTooLate(topicNow: TopicNow, jobs: readonly MessageJob[], now: number): TooLate[] {
   const { ifLate } = topicNow.policy;
   if (!ifLate) return [];
   return jobs.flatMap((job) => {
-    const late = now - lateSince(topicNow, job) + lateWhenAsked(job);
+    // rule: late-since-the-last-start
+    const late = now - lateSince(topicNow, startOf(job)) + lateWhenAsked(job);
     if (late <= ifLate.after * 1000) return [];
     const why = `it would have started ${late / 1000} s late, and its topic allows ${ifLate.after} s`;
     return { job, state: ifLate.do === "skip" ? "cancelled" : "expired", why };

@@ -1,7 +1,6 @@
 import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
 import { asError } from "../../core/errors.ts";
 import { type Limited, limitedKey, type Pause, pauseKey } from "../../core/items.ts";
-import { type MessageJob, startOf } from "../../core/message.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { nextOpening } from "../../cron/window.ts";
 import type { TopicPolicy } from "../../settings/policy.ts";
@@ -199,12 +198,8 @@ export async function limitedNow(ctx: Context, topic: string): Promise<Limited |
  * Since when a job is late: since its last start, ms since the epoch. Two more moments are such starts: when consumers followed the last resume,
  * because the message may have waited in its queue, and when the window opened, because no tick may have come before.
  */
-export function lateSince(
-  { policy, followedAt }: TopicNow,
-  job: Pick<MessageJob, "dueAt" | "heldUntil">,
-): number {
-  // rule: late-since-the-last-start
-  const since = Math.max(startOf(job), followedAt);
+export function lateSince({ policy, followedAt }: TopicNow, start: number): number {
+  const since = Math.max(start, followedAt);
   return policy.window === undefined ? since : nextOpening(policy.window, since);
 }
 

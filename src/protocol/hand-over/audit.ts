@@ -94,7 +94,7 @@ async function lookAtUnreadAgain(ctx: Context, entries: readonly Entry[]): Promi
 /** Sends overdue jobs again, and files looks at them and at running jobs. Answers how many jobs it tried to send. */
 async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
   const now = ctx.clock();
-  const looks: LookTime[] = homes.flatMap((home) => lookAhead(home, now));
+  const looks = homes.flatMap((home) => lookAhead(home, now));
   const overdue: TroubledJob[] = [];
   const toSend: Home[] = [];
   for (const home of homes.filter((home) => isOverdue(home, now))) {
@@ -103,7 +103,11 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const isBehind = await backlogs.isBehind(home.topic);
     if (!isBehind || late >= BACKLOG_PATIENCE) toSend.push(home);
     // The sweep has passed this minute, so a later audit judges the job again.
-    else overdue.push(lookAfter(home, now, late < BACKLOG_SOON ? 0 : BACKLOG_PATIENCE));
+    else {
+      const look = lookAfter(home, now, late < BACKLOG_SOON ? 0 : BACKLOG_PATIENCE);
+      looks.push(look);
+      overdue.push({ ...look, topic: home.topic });
+    }
   }
   const due = toSend.map((home) => ({ home, isLate: true }));
   const outcomes = await sendDue(ctx, due, backlogs);
@@ -115,12 +119,11 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const isHeld = outcome === "left" || outcome === "held";
     const isBehind = await backlogs.isBehind(home.topic);
     const look = lookAfter(home, now, waitAfter(now - startsAt(home), outcome, isBehind));
-    const list = isHeld ? looks : overdue;
     // rule: held-job-has-a-look
-    list.push(look);
+    looks.push(look);
+    if (!isHeld) overdue.push({ ...look, topic: home.topic });
     if (!isHeld && outcome !== "unread" && outcome !== "ended") sentAgain += 1;
   }
-  looks.push(...overdue.map(({ id, time }) => ({ id, time })));
   // rule: audit-files-the-next-looks
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
   await noteTroubled(ctx, overdue);
@@ -130,8 +133,8 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   return sentAgain;
 }
 
-function lookAfter({ id, topic }: Home, now: number, wait: number): TroubledJob {
-  return { id, topic, time: lookAgainAt(id, now, wait) };
+function lookAfter({ id }: Home, now: number, wait: number): LookTime {
+  return { id, time: lookAgainAt(id, now, wait) };
 }
 
 function isOverdue(home: Home, now: number): boolean {

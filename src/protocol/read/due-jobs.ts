@@ -78,7 +78,7 @@ export async function* dueJobs(
   }
 }
 
-/** Of many buckets, it reads fewer entries each. `cuts`: the last entry of each bucket that has more. */
+/** The more buckets there are, the fewer entries of each are read. `cuts`: the last entry of each bucket that has more. */
 async function readBuckets(
   ctx: Context,
   pks: readonly string[],

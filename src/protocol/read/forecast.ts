@@ -65,10 +65,9 @@ async function countsOf(
   { step }: ForecastRequest,
 ): Promise<Pick<Forecast, "minutes" | "counts">> {
   const unfinished = homes.filter((home) => !isFinished(home));
-  const minutes = [...sums(unfinished, ({ dueAt }) => minuteOf(dueAt))].map(([minute, count]) => ({
-    minute,
-    count,
-  }));
+  // The jobs are in due order, and so are their minutes.
+  const byMinute = Map.groupBy(unfinished, ({ dueAt }) => minuteOf(dueAt));
+  const minutes = [...byMinute].map(([minute, { length: count }]) => ({ minute, count }));
   return step === undefined ? { minutes } : { minutes, counts: await countStates(ctx, homes, step) };
 }
 
@@ -85,11 +84,4 @@ async function countStates(ctx: Context, homes: readonly Head[], step: number): 
     cell.count += 1;
   }
   return [...cells.values()];
-}
-
-/** How many jobs have each key. The jobs are in due order, and so are their keys. */
-function sums(homes: readonly Head[], keyOf: (home: Head) => number): Map<number, number> {
-  const counts = new Map<number, number>();
-  for (const home of homes) counts.set(keyOf(home), (counts.get(keyOf(home)) ?? 0) + 1);
-  return counts;
 }

@@ -74,8 +74,8 @@ export async function troublesOf(
 type Bucket = { readonly pk: string; readonly from: Position };
 
 /**
- * Entries of the minutes between the place of the audit and `end`, from each bucket the same share: all of them, or as many as a list reads, with
- * bodies of about as many bytes as a count reads.
+ * Reads the entries between the place of the audit and `end`, the same share of each bucket: all of them, or as many as a list reads, or until
+ * the bodies have about as many bytes as a count reads.
  */
 async function readRecent(ctx: Context, audited: readonly Position[], end: Position): Promise<Found> {
   const all = audited.flatMap((from, shard) => bucketsOf(shard, from, end));

@@ -1,7 +1,6 @@
 import { LATE_AFTER, VISIBILITY_MARGIN } from "../../core/constants.ts";
 import { hasCrashed, startsAt } from "../../core/home.ts";
 import { type Head, limitedKey, type Parked, parkedKey } from "../../core/items.ts";
-import { iso } from "../../general/times.ts";
 import { lateSince, type TopicNow, topicsNow } from "../gate/known-pauses.ts";
 import { isBehindPause } from "../gate/park.ts";
 import { isLimited } from "../policy.ts";
@@ -15,8 +14,8 @@ const HELD = { is: "held" } as const;
 
 /**
  * The one definition of late: a tracked job that could have started `LATE_AFTER` ago, has not, and that nothing holds. Answers by id which of
- * these jobs are late or held. A job that is due later, runs, has ended, or waits for a retry is neither. So is a job whose topic's pause cannot
- * be read. Reads pauses and notes only for jobs that are due.
+ * these jobs are late or held. A job that is due later, runs, has ended, or waits for a retry is neither, nor is a job whose topic's pause
+ * cannot be read. Reads pauses and notes only for jobs that are due.
  */
 export async function waitsOf(ctx: Context, homes: readonly Head[]): Promise<Map<string, Wait>> {
   const now = ctx.clock();
@@ -46,7 +45,7 @@ function waitOf(home: Head, topicNow: TopicNow, isParked: boolean, now: number):
   if (isParked || isBehindPause(home, topicNow)) return HELD;
   // The message of a crashed run comes again some time after its lease.
   const start = home.state === "running" ? home.leaseEnd + VISIBILITY_MARGIN : startsAt(home);
-  const since = lateSince(topicNow, { dueAt: iso(start) });
+  const since = lateSince(topicNow, start);
   // The topic's window is shut, or its consumers do not yet follow its resume.
   if (since > now && start <= now) return HELD;
   return now - since >= LATE_AFTER ? { is: "late", since } : undefined;

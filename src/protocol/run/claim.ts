@@ -144,7 +144,7 @@ function claimedOf({ tokens, leaseEnd, claimedAt }: Claim, job: MessageJob): Cla
 
 function claimOf({ topicNow, tokens, claimedAt, leaseEnd }: Claim, job: MessageJob): Change {
   // A pause held the job until consumers followed the resume, if the message lay in the queue.
-  const heldUntil = Math.min(lateSince(topicNow, job), claimedAt);
+  const heldUntil = Math.min(lateSince(topicNow, startOf(job)), claimedAt);
   const { id, revision } = job;
   return changeOf(
     "claim",
@@ -170,6 +170,6 @@ export function startedEvent(
 ): Extract<ProtocolEvent, { type: "started" }> {
   const { id, attempt } = job;
   const dueAt = Date.parse(job.dueAt);
-  const heldMs = Math.max(Math.min(lateSince(lastKnown(ctx, topic), job), now) - dueAt, 0);
+  const heldMs = Math.max(Math.min(lateSince(lastKnown(ctx, topic), startOf(job)), now) - dueAt, 0);
   return { type: "started", topic, id, attempt, dueAt, lateMs: now - dueAt, heldMs };
 }

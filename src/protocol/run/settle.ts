@@ -73,13 +73,12 @@ export async function settleOtherwise(
 ): Promise<Settled> {
   const [home] = await readReadableHomes(ctx, [claim.id], "settling a job");
   if (!home) return "lost";
-  const by =
-    "verb" in ending && ending.verb !== undefined ? { by: `${ending.verb}:${claim.token}` } : undefined;
+  const by = "verb" in ending && ending.verb !== undefined ? `${ending.verb}:${claim.token}` : undefined;
   if (home.token !== claim.token || home.state !== "running") return repeatOrLost(ctx, home, by);
   if (ending.end === "failed") return failAttempt(ctx, home, ending, by);
   if (ending.end === "buried") {
     const says = { lastError: truncate(ending.error, ERROR_BYTES), ...settledBy(home, by) };
-    return endRun(ctx, { home, says, ...by }, (run) => dieOf(ctx, run, says));
+    return endRun(ctx, { home, says, by }, (run) => dieOf(ctx, run, says));
   }
   return endRun(ctx, { home }, async (run) => {
     const moved = await move(ctx, run.home, {
@@ -93,16 +92,16 @@ export async function settleOtherwise(
   });
 }
 
-/** The call of a puller that settles: `<verb>:<token>`. */
-type By = { readonly by: string };
+/** The call of a puller that settles: `<verb>:<token>`. `undefined`: a consumer settles. */
+type By = string | undefined;
 
-function settledBy(home: Home, by: By | undefined): { settledBy?: string } {
-  return by ? { settledBy: withLine(home.settledBy, by.by) } : {};
+function settledBy(home: Home, by: By): { settledBy?: string } {
+  return by === undefined ? {} : { settledBy: withLine(home.settledBy, by) };
 }
 
 /** Tells a repeat of a settle, at the same moment as the first or later, from a call whose claim is lost. */
-async function repeatOrLost(ctx: Context, home: Home, by: By | undefined): Promise<Settled> {
-  if (!by || !linesOf(home.settledBy).includes(by.by)) return "lost";
+async function repeatOrLost(ctx: Context, home: Home, by: By): Promise<Settled> {
+  if (by === undefined || !linesOf(home.settledBy).includes(by)) return "lost";
   // The first call may have died before it sent the job.
   if (home.state === "scheduled") await sendIfNear(ctx, [{ ...home, spare: true }]);
   return "settled";
@@ -128,7 +127,7 @@ async function failAttempt(
   const { isCrash } = failure;
   const error = truncate(failure.error, ERROR_BYTES);
   const says = { lastError: error, ...settledBy(home, by) };
-  return endRun(ctx, { home, says, ...by, ...(isCrash && { also: ["leaseEnd"] }) }, async (run) => {
+  return endRun(ctx, { home, says, by, ...(isCrash && { also: ["leaseEnd"] }) }, async (run) => {
     if (home.attempt >= (home.maxAttempts ?? policy.maxAttempts)) return dieOf(ctx, run, says);
     const [byte = 0, second = 0] = ctx.random(2);
     const wait = backoffMs(policy.backoff, home.attempt, byte / 256);
@@ -144,8 +143,9 @@ async function failAttempt(
   });
 }
 
-type Unfinished = Partial<By> & {
+type Unfinished = {
   home: HomeIn<"running">;
+  by?: By;
   /** Attributes that must be as they were read: of a crashed run, the end of its lease. */
   also?: readonly (keyof Home)[];
   /** Absent if the handler asked for another run. */
@@ -171,8 +171,7 @@ async function endRun(
     const ended = await (cancelAskedAt === undefined ? unlessCancelled(run) : cancelRun(ctx, run));
     if (ended === "settled") return ended;
     if (!ended) return "lost";
-    if (!isSameRun(read, ended))
-      return repeatOrLost(ctx, ended, read.by === undefined ? undefined : { by: read.by });
+    if (!isSameRun(read, ended)) return repeatOrLost(ctx, ended, read.by);
     if (ended.cancelAskedAt === cancelAskedAt && ended.once === once) return "lost";
     home = ended;
   }

@@ -337,7 +337,12 @@ const ROWS: readonly Row[] = [
     value("0"),
     { habit: "late" },
   ],
-  ["paused time counts as lateness", "late-since-the-last-start", without(1), { habit: "late" }],
+  [
+    "paused time counts as lateness",
+    "late-since-the-last-start",
+    text(/lateSince\(\w+, (startOf\(\w+\))\)/, "$1"),
+    { habit: "late" },
+  ],
   ["starts given before Lambda has followed a resume", "no-start-before-lambda-follows", without(0)],
   [
     "jobs handed over although the window is closed",
