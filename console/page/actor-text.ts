@@ -1,8 +1,6 @@
-import type { JobJson } from "../../src/http/answers.ts";
+import type { ActorJson } from "../../src/http/answers.ts";
 
-type Actor = NonNullable<JobJson["timeline"][number]["by"]>;
-
-const KINDS: Readonly<Record<Actor["kind"], string>> = {
+const KINDS: Readonly<Record<ActorJson["kind"], string>> = {
   caller: "a caller",
   event: "an event",
   schedule: "a schedule",
@@ -12,7 +10,7 @@ const KINDS: Readonly<Record<Actor["kind"], string>> = {
 };
 
 /** Names who has changed a job or paused a topic, and why. */
-export function actorText({ kind, name, reason }: Actor): string {
+export function actorText({ kind, name, reason }: ActorJson): string {
   const who = `by ${KINDS[kind] ?? kind}${name === undefined ? "" : ` (${name})`}`;
   return reason === undefined ? who : `${who}: ${reason}`;
 }

@@ -1,5 +1,6 @@
-import type { Job, JobState, JobSummary } from "../client/client.ts";
+import type { JobState, JobSummary } from "../client/client.ts";
 import { splitPlace } from "../core/thrown.ts";
+import type { ActorJson } from "../http/answers.ts";
 import type { Style } from "./output.ts";
 import type { Column } from "./table.ts";
 
@@ -55,15 +56,13 @@ export function changedLine({ id, key, topic, state, dueAt, outcome }: JobSummar
   return `${outcome === undefined ? "" : `${outcome} `}${named} of ${topic}: ${now}`;
 }
 
-type Actor = NonNullable<Job["timeline"][number]["by"]>;
-
 /** Names who has changed a job or paused a topic, and why: `caller alice: a wrong price`. */
-export function actorText({ kind, name, reason }: Actor): string {
+export function actorLine({ kind, name, reason }: ActorJson): string {
   const who = name === undefined ? kind : `${kind} ${name}`;
   return reason === undefined ? who : `${who}: ${reason}`;
 }
 
 /** Who paused a topic, to follow other text. Empty if only some caller did. */
-export function pausedBy({ by }: { readonly by?: Actor }): string {
-  return by?.name === undefined && by?.reason === undefined ? "" : ` by ${actorText(by)}`;
+export function pausedBy({ by }: { readonly by?: ActorJson }): string {
+  return by?.name === undefined && by?.reason === undefined ? "" : ` by ${actorLine(by)}`;
 }

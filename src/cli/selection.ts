@@ -54,15 +54,15 @@ export function addSeen(command: Command): Command {
 
 export const ONLY_FOR_ONE = "--if-match must be given for one job only, not for many";
 
-/** Answers the job that a command is for, as the user saw it. Throws `UsageError` for several jobs. */
-export async function seenJob(
-  api: Client,
-  chosen: Chosen,
-  revision: number,
-): Promise<{ id: string; revision: number }> {
-  const isOne = "ids" in chosen ? chosen.ids.length === 1 : "key" in chosen;
-  if (!isOne) throw new UsageError(ONLY_FOR_ONE);
-  return { id: await idOf(api, chosen as OneChosen), revision };
+/** The client's option for a job that the user saw at a revision. Empty without `--if-match`. */
+export function seenAs(id: string, revision: number | undefined) {
+  return revision === undefined ? {} : { ifMatch: { id, revision } };
+}
+
+/** Throws `UsageError` for several jobs. */
+export function requireOne(chosen: Chosen): OneChosen {
+  if ("ids" in chosen ? chosen.ids.length === 1 : "key" in chosen) return chosen as OneChosen;
+  throw new UsageError(ONLY_FOR_ONE);
 }
 
 export async function idOf(api: Client, chosen: OneChosen): Promise<string> {

@@ -133,6 +133,8 @@ const actor = answer(
   }),
 );
 
+export type ActorJson = z.output<typeof actor>;
+
 const happening = answer(
   "TimelineEntry",
   z.object({

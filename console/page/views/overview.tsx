@@ -1,4 +1,4 @@
-import { useRef } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { isHolding } from "../../../src/client/holding.ts";
 import { USUAL_LAG } from "../../../src/core/constants.ts";
 import type { TopicJson } from "../../../src/http/answers.ts";
@@ -46,9 +46,7 @@ function Topics({ topics, lateness }: TopicsProps) {
   const schedules = useSchedules(MINUTE);
   const needs = needsOf(topics, schedules.data ?? []);
   // The order stays until the view is opened again, so that no card moves away from the pointer.
-  const order = useRef<readonly TopicJson[] | undefined>(undefined);
-  const first = order.current ?? byNeed(topics, needs);
-  order.current = first;
+  const [first] = useState(() => byNeed(topics, needs));
   return (
     <>
       <Needs needs={needs} isSampled={topics.some(({ sampledSince }) => sampledSince !== undefined)} />

@@ -15,8 +15,10 @@ import {
   type Choice,
   chosenJobs,
   filtersOf,
+  idOf,
+  requireOne,
   type Seen,
-  seenJob,
+  seenAs,
 } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
 
@@ -34,8 +36,8 @@ export function addCancel(program: Command, open: Open): void {
     const chosen = chosenJobs(ids, options);
     if (ifMatch !== undefined) {
       const api = await session.client();
-      const seen = await seenJob(api, chosen, ifMatch);
-      return show(session, await api.cancel(seen.id, { ifMatch: seen, reason }));
+      const id = await idOf(api, requireOne(chosen));
+      return show(session, await api.cancel(id, { ...seenAs(id, ifMatch), reason }));
     }
     if ("ids" in chosen) return cancelEach(session, chosen.ids, { reason });
     if ("key" in chosen) {

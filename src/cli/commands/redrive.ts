@@ -16,6 +16,7 @@ import {
   filtersOf,
   ONLY_FOR_ONE,
   type Seen,
+  seenAs,
 } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
 
@@ -81,7 +82,6 @@ async function redriveEach(
 ): Promise<void> {
   const api = await session.client();
   const pace = rate === undefined ? {} : { ratePerSecond: rate };
-  const seen = ifMatch === undefined ? {} : { ifMatch: { id: ids[0] ?? "", revision: ifMatch } };
   const begin = (parseDuration(delay) ?? 0) / 1000;
   let sum: Redriven | undefined;
   try {
@@ -92,7 +92,7 @@ async function redriveEach(
         ids: some,
         delay: begin + startedBefore,
         ...pace,
-        ...seen,
+        ...seenAs(ids[0] ?? "", ifMatch),
         reason,
       });
       sum = { redriven: (sum?.redriven ?? 0) + part.redriven, left: part.left };

@@ -17,6 +17,7 @@ import {
   idOf,
   ONLY_FOR_ONE,
   type Seen,
+  seenAs,
 } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
 
@@ -87,7 +88,6 @@ async function changeOne(
 ): Promise<void> {
   const api = await client();
   const id = await idOf(api, chosen);
-  const seen = ifMatch === undefined ? {} : { ifMatch: { id, revision: ifMatch } };
-  const job = await api.reschedule(id, { ...change, ...seen });
+  const job = await api.reschedule(id, { ...change, ...seenAs(id, ifMatch) });
   await output.told(job, changedLine(job));
 }
